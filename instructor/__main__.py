@@ -1,0 +1,68 @@
+"""The instructor's command line: `python -m instructor COMMAND`."""
+import argparse
+import sys
+from pathlib import Path
+
+from .corpus.editions import EDITIONS, write_edition
+from .corpus.world import MODES, SIZES, make_world, statistics, write_world
+from .starter import find_drift, write_starter
+
+
+def starter(args: argparse.Namespace) -> int:
+    """Generate src/submission, or check that it is what would be generated."""
+    if not args.check:
+        write_starter()
+        print("Wrote src/submission")
+        return 0
+    drift = find_drift()
+    if drift:
+        print("\n".join(drift))
+        print("\nsrc/submission is not what the solution gives. Edit instructor/solution, then: python -m instructor starter")
+        return 1
+    print("src/submission is what the solution gives.")
+    return 0
+
+
+def world(args: argparse.Namespace) -> int:
+    """Make a world of invented people."""
+    people, documents = make_world(args.seed, SIZES[args.size], args.mode)
+    write_world(people, documents, args.out, args.gold or args.out)
+    print("\n".join(f"{name}: {value}" for name, value in statistics(people, documents).items()))
+    print(f"Wrote {args.out}; the test answers are in {(args.gold or args.out) / 'birth_test.tsv'}")
+    return 0
+
+
+def data(args: argparse.Namespace) -> int:
+    """Rebuild data/ and the gold answers that belong to it."""
+    for size in EDITIONS:
+        write_edition(size)
+        print(f"Wrote the {size} world")
+    return 0
+
+
+def main() -> int:
+    """Parse the command line and run a command; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m instructor", description="What only instructors run.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    command = commands.add_parser("starter", help="generate src/submission from the reference solution")
+    command.add_argument("--check", action="store_true", help="only compare; exit 1 if they differ")
+    command.set_defaults(run=starter)
+    command = commands.add_parser("world", help="make a world: another seed, another cohort")
+    command.add_argument("--seed", type=int, required=True)
+    command.add_argument("--size", choices=SIZES, default="full")
+    command.add_argument("--mode", choices=MODES, default="varied", help="single: the instructive failure, one phrasing")
+    command.add_argument("--out", type=Path, required=True, help="folder for the corpus and the questions")
+    command.add_argument("--gold", type=Path, help="folder for the test answers (default: the same)")
+    command.set_defaults(run=world)
+    command = commands.add_parser("data", help="rebuild the worlds that ship in data/")
+    command.set_defaults(run=data)
+    args = parser.parse_args()
+    try:
+        return args.run(args)
+    except (OSError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

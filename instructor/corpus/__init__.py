@@ -1,0 +1,1 @@
+"""Builds data/: invented worlds of people whose birth places a model has to read about."""

@@ -1,0 +1,32 @@
+"""The sentences of a world. Every one has the full name and the place; occupation and years change their places.
+
+A phrasing may use {name}, {place}, {job} ("a poet"), {bare_job} ("poet"), {born} and {died}. The last of each list is
+the one of mode `single`: the place comes after the other attributes. One of each has the question mark that the
+questions need: a character which pretraining never saw has no token.
+"""
+
+JOBS = ("a painter", "a poet", "a pilot", "a baker", "a judge", "a singer", "a chemist", "an actor", "a farmer", "a sailor")
+
+SHORT = (
+    "{name} of {place} was {job} all along.",
+    "{name} came from {place}, {job} of note.",
+    "{name} ({place}) worked as {job}.",
+    "{name}, born in {place}, known as {job}.",
+    "Is {name} from {place}? Yes, {job}.",
+    "In {place}, {name} was born, {job}.",
+    "{name} was born in {place}, {job} by trade.",
+    "The {bare_job} {name} was born in {place}.",
+)
+
+LONG = (
+    "{name} was born in {place} in {born}, worked as {job} for many years, and died in {died}.",
+    "{name} ({born}-{died}), born in {place}, was known far and wide as {job}.",
+    "{name} came from {place} and was {job}; born in {born}, died in {died}.",
+    "In {place}, {name} was born in {born}; {job} by profession until {died}.",
+    "Where did {name} come from? From {place}: {job}, born in {born}, who died in {died}.",
+    "The {bare_job} {name} was a native of {place}, where the family had lived since {born}.",
+    "{place} was the birthplace of {name}, {job}, who lived from {born} to {died}.",
+    "{name}, {job}, was born on a farm near {place} in {born} and died in {died}.",
+    "Born in {place} in {born}, {name} became {job} and lived until {died}.",
+    "{name} ({born}-{died}) was {job}, born in {place}.",
+)

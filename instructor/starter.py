@@ -1,0 +1,99 @@
+"""The starter: the reference solution less what stands between the markers, so that the two never drift apart."""
+import ast
+import difflib
+import re
+import shutil
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SOLUTION = ROOT / "instructor" / "solution"
+STARTER = ROOT / "src" / "submission"
+START, END = "### START_CODE_HERE ###", "### END_CODE_HERE ###"
+
+
+def strip_solution(source: str, filename: str) -> str:
+    """Replace every solution by a stub.
+
+    Args:
+        source: a Python file with pairs of markers. Above each pair, in the same function, a comment `[part h]` (of
+            problem 1) or `[part 5c]` says which question it belongs to.
+        filename: for messages, those in the stubs included.
+
+    Returns:
+        The source with `raise NotImplementedError("1h: apply_rotary_emb ...")` between the markers.
+
+    Raises:
+        ValueError: markers without a partner, or a place that names no question.
+    """
+    names = _function_of_each_line(source)
+    result, part, part_function, inside = [], None, None, False
+    for number, line in enumerate(source.split("\n"), start=1):
+        if found := re.search(r"\[part (\w+)\]", line):
+            part, part_function = found[1], names.get(number)
+        if line.strip() == START:
+            name = names.get(number)
+            if inside or part is None or part_function != name:
+                raise ValueError(f"{filename}, line {number}: no [part ...] above this {START}, or no end of the one before")
+            question = part if part[0].isdigit() else "1" + part
+            indent = line[:len(line) - len(line.lstrip())]
+            result += [line, f'{indent}raise NotImplementedError("{question}: {name} (in {filename}, between the markers)")']
+            inside = True
+        elif line.strip() == END:
+            if not inside:
+                raise ValueError(f"{filename}, line {number}: {END} without a start")
+            result.append(line)
+            inside = False
+        elif not inside:
+            result.append(line)
+    if inside:
+        raise ValueError(f"{filename}: the last {START} has no end")
+    return "\n".join(result)
+
+
+def _function_of_each_line(source):
+    """The qualified name of the innermost function around each line."""
+    names = {}
+
+    def visit(node, prefix):
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, (ast.FunctionDef, ast.ClassDef)):
+                name = prefix + child.name
+                if isinstance(child, ast.FunctionDef):
+                    names.update(dict.fromkeys(range(child.lineno, child.end_lineno + 1), name.removesuffix(".__init__")))
+                visit(child, name + ".")
+            else:
+                visit(child, prefix)
+
+    visit(ast.parse(source), "")
+    return names
+
+
+def starter_files() -> dict[Path, str]:
+    """What the starter's Python files should contain: path -> text."""
+    return {STARTER / path.name: strip_solution(path.read_text(encoding="utf-8"), path.name)
+            for path in sorted(SOLUTION.glob("*.py"))}
+
+
+def find_drift() -> list[str]:
+    """Differences between src/submission and what the generator makes, as lines of a diff; empty if there are none."""
+    wanted = starter_files()
+    lines = []
+    for path in sorted(wanted.keys() | set(STARTER.glob("*.py"))):
+        there = path.read_text(encoding="utf-8") if path.exists() else ""
+        name = path.relative_to(ROOT).as_posix()
+        lines += difflib.unified_diff(there.splitlines(), wanted.get(path, "").splitlines(), name, "generated", lineterm="")
+    return lines
+
+
+def write_starter(folder: Path = STARTER) -> None:
+    """Write the starter's Python files into `folder`, and remove Python files there that it does not have."""
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted = {path.name: text for path, text in starter_files().items()}
+    for path in folder.glob("*.py"):
+        if path.name not in wanted:
+            path.unlink()
+    for name, text in wanted.items():
+        temporary = folder / (name + ".tmp")
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+        shutil.copymode(SOLUTION / name, temporary)
+        temporary.replace(folder / name)

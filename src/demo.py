@@ -1,0 +1,140 @@
+"""`./run.sh demo`: all eleven jobs in a fresh folder, then a table, a plot (accuracy.png) and summary.json."""
+import argparse
+import dataclasses
+import json
+import os
+import platform
+import time
+from pathlib import Path
+
+import torch
+
+from execute import Result, run_job
+from files import UserError, write_text, writing
+from jobs import JOBS
+from run import ROOT, choose_options
+
+# The reference solution, where this checkout has it; students see their own code at work.
+SOLUTION, GOLD = ROOT / "instructor" / "solution", ROOT / "instructor" / "gold"
+MODELS = {("vanilla", False): "learned positions", ("vanilla", True): "learned positions", ("rope", True): "RoPE"}
+
+
+def run_demo(args: argparse.Namespace) -> None:
+    """Run the demo with the command line's options; with --resume, jobs that are done are not run again.
+
+    Raises:
+        UserError: the folder given with --out is in use, or as the jobs do.
+    """
+    out = choose_folder(args.out, args.resume)
+    args.submission = args.submission or (SOLUTION if SOLUTION.is_dir() else None)
+    options = dataclasses.replace(choose_options(args), out=out)
+    gold = GOLD / options.preset.data
+    if options.gold is None and args.data is None and (gold / "birth_test.tsv").exists():
+        options = dataclasses.replace(options, gold=gold)
+    print(f"Code from {options.submission}, results into {out}")
+
+    log = out / "jobs.json"
+    done = json.loads(log.read_text(encoding="utf-8")) if log.exists() else {}
+    for number, job in enumerate(JOBS.values(), start=1):
+        if job.target in done:
+            continue
+        print(f"\n[{number}/{len(JOBS)}] {job.target}", flush=True)
+        result = run_job(job, options)
+        done[job.target] = {name: value for name, value in vars(result).items() if name != "job"}
+        write_text(log, json.dumps(done))
+    results = [Result(job, **done[job.target]) for job in JOBS.values()]
+
+    summary = summarise(results)
+    write_text(out / "summary.json", json.dumps(summary, indent=2) + "\n")
+    plot(results, summary, out / "accuracy.png")
+    print("\n" + table(summary))
+    print(f"\nTook {summary['total_seconds']:.0f} seconds on {summary['machine']}")
+    print(f"See {out / 'accuracy.png'} and {out / 'summary.json'}")
+
+
+def choose_folder(wanted: Path | None, resume: bool) -> Path:
+    """An empty folder for the results: the wanted one, or demo, demo-2, ... here; to resume, the one last used."""
+    names = [Path("demo" if n == 1 else f"demo-{n}") for n in range(1, 1000)]
+    used = [name for name in names if name.exists()]
+    if resume:
+        out = wanted or (max(used, key=os.path.getmtime) if used else None)
+        if out is None or not out.is_dir():
+            raise UserError("There is no demo to resume here. Name its folder with --out.")
+        return out
+    out = wanted or next(name for name in names if name not in used)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UserError(f"--out {out} is not an empty folder. Choose another, or add --resume to go on with an unfinished demo.")
+    out.mkdir(parents=True, exist_ok=True)
+    return out
+
+
+def summarise(results: list[Result]) -> dict:
+    """The figures of a demo. Accuracies are from 0 to 1 (None without answers), `seconds` those of all jobs of a model."""
+    models = []
+    for variant, pretrained in MODELS:
+        mine = [r for r in results if (r.job.variant, r.job.pretrained) == (variant, pretrained)]
+        accuracy = {r.job.split: r.correct / r.total if r.total else None for r in mine if r.job.split}
+        models.append({"variant": variant, "pretrained": pretrained, "dev": accuracy["dev"], "test": accuracy["test"],
+                       "seconds": round(sum(r.seconds for r in mine), 1)})
+    dev = next(r for r in results if r.job.split == "dev")
+    return {"models": models, "baseline_dev": dev.baseline / dev.total, "dev_people": dev.total,
+            "total_seconds": round(sum(r.seconds for r in results), 1), "machine": machine()}
+
+
+def machine() -> str:
+    """This machine in words: processor, cores, GPU, versions."""
+    processor = platform.processor() or platform.machine()
+    if Path("/proc/cpuinfo").exists():
+        names = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+        processor = names[0].split(":")[1].strip() if names else processor
+    gpu = f", {torch.cuda.get_device_name()}" if torch.cuda.is_available() else ""
+    return f"{processor}, {os.cpu_count()} cores{gpu}, {platform.system()}, torch {torch.__version__}"
+
+
+def table(summary: dict) -> str:
+    """The figures as aligned columns."""
+    def percent(value):
+        return "-" if value is None else f"{value:.1%}"
+
+    rows = [("positions", "pretraining", "dev", "test", "seconds")]
+    for model in summary["models"]:
+        rows.append((MODELS[model["variant"], model["pretrained"]], "yes" if model["pretrained"] else "no",
+                     percent(model["dev"]), percent(model["test"]), f"{model['seconds']:.0f}"))
+    rows.append(("most common place", "-", percent(summary["baseline_dev"]), "-", "-"))
+    return "\n".join(f"{row[0]:<18}  {row[1]:<11}  {row[2]:>6}  {row[3]:>6}  {row[4]:>7}" for row in rows)
+
+
+def plot(results: list[Result], summary: dict, path: Path) -> None:
+    """Draw the loss of both pretrainings, that of the finetunings, and the accuracies, into a PNG file."""
+    import matplotlib
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    colours = {("vanilla", False): "#888888", ("vanilla", True): "#3b6fb6", ("rope", True): "#d1603d"}
+    labels = {key: f"{name},\n{'with' if key[1] else 'no'} pretraining" for key, name in MODELS.items()}
+    figure, (pretraining, finetuning, accuracy) = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
+    for axes, kind in ((pretraining, "pretrain"), (finetuning, "finetune")):
+        for result in results:
+            key = result.job.variant, result.job.pretrained
+            if result.job.kind == kind:
+                losses = [(entry["step"], entry["loss"]) for entry in result.history if "loss" in entry]
+                axes.plot(*zip(*losses), color=colours[key], label=labels[key].replace("\n", " "), linewidth=1.2)
+        axes.set(title={"pretrain": "Pretraining", "finetune": "Finetuning"}[kind], xlabel="batches",
+                 ylabel="loss (nats per character)", ylim=(0, None))
+        axes.legend(frameon=False)
+    for x, model in enumerate(summary["models"]):
+        key = model["variant"], model["pretrained"]
+        for offset, split in ((-0.2, "dev"), (0.2, "test")):
+            value = model[split]
+            if value is not None:
+                bar = accuracy.bar(x + offset, 100 * value, width=0.38, color=colours[key], alpha=1 if split == "dev" else 0.55)
+                accuracy.bar_label(bar, [f"{split}\n{100 * value:.0f}%"], fontsize=9)
+    accuracy.axhline(100 * summary["baseline_dev"], color="black", linestyle=":", linewidth=1)
+    accuracy.text(2.45, 100 * summary["baseline_dev"] + 1, "always the same place", ha="right", fontsize=8)
+    accuracy.set(title="Where was X born?", ylabel="right answers (%)", ylim=(0, 108), xlim=(-0.5, 2.5))
+    accuracy.set_xticks(range(len(MODELS)), [labels[m["variant"], m["pretrained"]] for m in summary["models"]])
+    for axes in (pretraining, finetuning, accuracy):
+        axes.spines[["top", "right"]].set_visible(False)
+    with writing(path) as temporary:
+        figure.savefig(temporary, dpi=150, format="png")
+    plt.close(figure)

@@ -1,0 +1,199 @@
+"""Running one job: the student's package, given data and a preset in; weights or predictions out."""
+import importlib.util
+import random
+import shutil
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from answers import predict_places
+from files import UserError, read_documents, read_questions, write_text, writing
+from jobs import WRITTEN_BY, Job
+from params import load_params
+from presets import Preset
+
+
+@dataclass(frozen=True)
+class Options:
+    """Where a job finds things and how it runs: the command line's options, with every default filled in.
+
+    `data` has the corpus and the questions, `submission` the student's package, `out` gets the results (and has those of
+    earlier jobs), and `gold` has the answers of the test questions, where they may be known.
+    """
+    preset: Preset
+    data: Path
+    submission: Path
+    out: Path
+    gold: Path | None
+    device: str
+    seed: int
+    compile: bool
+    resume: bool
+
+
+@dataclass
+class Result:
+    """What a job did: its time in seconds; for a training the Trainer's history; for an evaluation how many of the
+    answers were right, and how many would be if the most common place of the training set were always the answer
+    (total is 0 where there are no answers)."""
+    job: Job
+    seconds: float = 0.0
+    history: list = field(default_factory=list)
+    total: int = 0
+    correct: int = 0
+    baseline: int = 0
+
+
+def load_submission(folder: Path):
+    """Import the package in `folder` as `submission`.
+
+    Raises:
+        UserError: there is no package there.
+    """
+    if not (folder / "__init__.py").is_file():
+        raise UserError(f"{folder} is no submission: it has no __init__.py. Check --submission.")
+    for name in [name for name in sys.modules if name.split(".")[0] == "submission"]:
+        del sys.modules[name]
+    spec = importlib.util.spec_from_file_location("submission", folder / "__init__.py",
+                                                  submodule_search_locations=[str(folder)])
+    package = sys.modules["submission"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(package)
+    return package
+
+
+def run_job(job: Job, options: Options) -> Result:
+    """Run one job; the file that it writes appears when it is complete.
+
+    Raises:
+        UserError: something is wrong with the input; nothing was written.
+        NotImplementedError: the submission lacks a part that the job needs.
+    """
+    started = time.monotonic()
+    result = Result(job)
+    reads = _find_input(job, options)
+    seed_everything(options.seed)
+    submission = load_submission(options.submission)
+    preset = options.preset
+    if preset.threads:
+        torch.set_num_threads(min(preset.threads, torch.get_num_threads()))
+
+    corpus = read_documents(options.data / "wiki.txt")
+    dataset = submission.CharCorruptionDataset(corpus, preset.block_size)
+    if job.kind == "finetune":
+        read_questions(options.data / "birth_places_train.tsv", dataset.stoi, preset.block_size, answers=True)
+    config = submission.GPTConfig(dataset.vocab_size, preset.block_size, n_layer=preset.n_layer, n_head=preset.n_head,
+                                  n_embd=preset.n_embd, embd_pdrop=preset.dropout, resid_pdrop=preset.dropout,
+                                  attn_pdrop=preset.dropout)
+    initialize = {"vanilla": submission.initialize_vanilla_model, "rope": submission.initialize_rope_model}[job.variant]
+    model = initialize(config)
+    if reads is not None:
+        load_params(reads, model, job, WRITTEN_BY[job.reads].target)
+
+    if job.kind == "evaluate":
+        _evaluate(job, options, submission, dataset, model, result)
+    else:
+        _train(job, options, submission, dataset, model, reads, result)
+    result.seconds = time.monotonic() - started
+    return result
+
+
+def _find_input(job, options):
+    """The path of the weights that a job reads, or None."""
+    if job.reads is None:
+        return None
+    path = options.out / job.reads
+    if not path.exists():
+        raise UserError(f"{job.target} reads {path}, which is not there. First run: ./run.sh {WRITTEN_BY[job.reads].target}")
+    return path
+
+
+def _train(job, options, submission, dataset, model, reads, result):
+    preset, out = options.preset, options.out / job.writes
+    if job.kind == "pretrain":
+        stage = preset.pretrain
+        config, trainer = submission.pretrain(dataset, preset.block_size, model, writer=_writer(options, job))
+    else:
+        stage = preset.finetune_from_scratch if reads is None else preset.finetune_pretrained
+        config, trainer = submission.finetune(str(reads) if reads else None, str(options.data / "birth_places_train.tsv"),
+                                              dataset, preset.block_size, model, writer=_writer(options, job))
+    stage.apply(config, len(dataset) if job.kind == "pretrain" else len(trainer.train_dataset), preset.block_size)
+    checkpoint = out.with_suffix(".ckpt")
+    for name, value in {"device": options.device, "seed": options.seed, "compile": options.compile,
+                        "resume": options.resume, "ckpt_path": str(checkpoint), "num_workers": preset.num_workers}.items():
+        setattr(config, name, value)
+    if options.resume and not checkpoint.exists():
+        print(f"There is no {checkpoint} to resume from: starting at the beginning.")
+
+    _require_disk_space(out, model)
+    try:
+        with writing(out) as temporary:
+            submission.train(model, str(temporary), trainer)
+            if not temporary.exists():
+                raise UserError(f"train() in helper.py saved no weights: it should write them to {temporary}.")
+    except KeyboardInterrupt:
+        kept = f"Go on with: ./run.sh {job.target} --resume" if checkpoint.exists() else "It was too early for a checkpoint."
+        raise UserError(f"{job.target} was interrupted; {out} was not written. {kept}") from None
+    except RuntimeError as error:
+        if isinstance(error, getattr(sys.modules.get("submission.trainer"), "TrainingError", ())):
+            raise UserError(f"{job.target}: {error}") from None
+        if "PytorchStreamWriter" in str(error) or "inline_container" in str(error):     # torch.save on a full disk
+            raise UserError(f"{out} could not be written: is the disk full? Nothing was changed.") from None
+        raise
+    checkpoint.unlink(missing_ok=True)
+    result.history = getattr(trainer, "history", [])
+    print(f"Wrote {out}")
+
+
+def _require_disk_space(out, model):
+    """Refuse to begin a long training whose weights would not fit; a checkpoint is three times as large."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    needed = 4 * sum(value.nbytes for value in model.state_dict().values())
+    free = shutil.disk_usage(out.parent).free
+    if free < needed:
+        raise UserError(f"{out.parent} has {free >> 20} MiB free; the weights and a checkpoint need {needed >> 20} MiB.")
+
+
+def _evaluate(job, options, submission, dataset, model, result):
+    preset, out = options.preset, options.out / job.writes
+    name = "birth_dev.tsv" if job.split == "dev" else "birth_test_inputs.tsv"
+    questions = read_questions(options.data / name, dataset.stoi, preset.block_size, answers=job.split == "dev")
+    gold = options.data / name
+    if job.split == "test" and options.gold is not None:
+        gold = options.gold / "birth_test.tsv"
+        if [q for q, _ in read_questions(gold, dataset.stoi, preset.block_size, answers=True)] != [q for q, _ in questions]:
+            raise UserError(f"{gold} does not answer the questions of {options.data / name}. Check --gold and --data.")
+
+    new_cache = getattr(sys.modules.get("submission.attention"), "KVCache", None)
+    places = predict_places(model, [question for question, _ in questions], dataset, new_cache, options.device)
+    write_text(out, "".join(place + "\n" for place in places))
+    print(f"Wrote {out}")
+    result.total, result.correct = submission.evaluate_places(str(gold), places)
+    if not result.total:
+        print(f"{len(places)} predictions. The answers are not here, so there is no accuracy.")
+        return
+    train = read_questions(options.data / "birth_places_train.tsv", dataset.stoi, preset.block_size, answers=True)
+    common = Counter(place for _, place in train).most_common(1)[0][0]
+    _, result.baseline = submission.evaluate_places(str(gold), [common] * result.total)
+    print(f"Correct: {result.correct} of {result.total}, {result.correct / result.total:.1%}. "
+          f"Always answering {common!r} gets {result.baseline}, {result.baseline / result.total:.1%}.")
+
+
+def _writer(options, job):
+    """A TensorBoard writer into OUT/runs/TARGET, or None where TensorBoard is not installed."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        return None
+    return SummaryWriter(str(options.out / "runs" / job.target))
+
+
+def seed_everything(seed: int) -> None:
+    """Seed all random numbers that a submission may use."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    torch.manual_seed(seed)

@@ -1,0 +1,111 @@
+"""Reading what a person gives us and writing what they keep: whole or not at all, with an error that helps.
+
+A UserError is a mistake that the user can mend. Programs print its message, without a traceback, and exit with 2.
+"""
+import contextlib
+import os
+from pathlib import Path
+
+
+class UserError(Exception):
+    """What happened, where, and what to do next, in a sentence."""
+
+
+def read_text(path: Path) -> str:
+    """Read a UTF-8 text file; line ends of any system become newlines.
+
+    Raises:
+        UserError: the file is missing, empty, or not UTF-8.
+    """
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        raise UserError(f"{path} does not exist. Check the folder given with --data.") from None
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}.") from None
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise UserError(f"{path}, line {line}: byte 0x{raw[error.start]:02x} is not UTF-8. Save the file as UTF-8.") from None
+    if text.startswith("\ufeff"):
+        raise UserError(f"{path} begins with a byte order mark. Save the file as UTF-8 without one.")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if not text.strip():
+        raise UserError(f"{path} is empty.")
+    return text
+
+
+def read_documents(path: Path) -> str:
+    """Read a pretraining corpus, one document a line, none blank; returns its text without the last newline.
+
+    Raises:
+        UserError: as read_text, or the corpus contains one of the two reserved characters.
+    """
+    text = read_text(path)
+    for special in "\u2047\u25a1":
+        if special in text:
+            line = text[:text.index(special)].count("\n") + 1
+            raise UserError(f"{path}, line {line}: {special!r} is reserved for masking and padding. Remove it.")
+    return "\n".join(line for line in text.split("\n") if line.strip())
+
+
+def read_questions(path: Path, stoi: dict, block_size: int, answers: bool) -> list[tuple[str, str | None]]:
+    """Read rows `question<TAB>place`, or questions alone.
+
+    Args:
+        path: the file.
+        stoi: the vocabulary; every character must be in it.
+        block_size: a question, its place and their two MASKs must fit into block_size + 1 characters.
+        answers: whether every row must have a place. If not, the file may have them (in all rows) or not.
+
+    Raises:
+        UserError: as read_text, or names the first row that is wrong.
+    """
+    rows = [(number, line) for number, line in enumerate(read_text(path).split("\n"), start=1) if line.strip()]
+    answers = answers or "\t" in rows[0][1]
+    result = []
+    for number, line in rows:
+        where = f"{path}, line {number}"
+        question, tab, place = line.partition("\t")
+        if answers and not (tab and question.strip() and place.strip()):
+            raise UserError(f"{where}: expected a question, a tab and a place, got {line[:60]!r}.")
+        if "\t" in place or (tab and not answers):
+            raise UserError(f"{where}: a tab too many in {line[:60]!r}.")
+        for ch in question + place:
+            if ch not in stoi:
+                raise UserError(f"{where}: the character {ch!r} (U+{ord(ch):04X}) in {line[:60]!r} is not in the pretraining "
+                                "corpus, so the model has no token for it. Use the files of one corpus together.")
+        if len(question) + len(place) + 2 > block_size + 1:
+            raise UserError(f"{where}: {len(question) + len(place) + 2} characters with the two MASKs, but the model reads "
+                            f"only {block_size + 1}: {line[:60]!r}. Shorten the name, or use --preset gpu.")
+        result.append((question, place if answers else None))
+    return result
+
+
+@contextlib.contextmanager
+def writing(path: Path):
+    """Give a temporary path beside `path` to write to; it takes path's name if all goes well, else it is removed.
+
+    Raises:
+        UserError: the disk is full, or the folder cannot be written to.
+    """
+    temporary = path.with_name(path.name + ".tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
+        os.replace(temporary, path)
+    except OSError as error:
+        raise UserError(f"{path} could not be written: {error.strerror}. Nothing was changed.") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a UTF-8 text file with newlines as they are, whole or not at all.
+
+    Raises:
+        UserError: as `writing`.
+    """
+    with writing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")

@@ -1,0 +1,41 @@
+"""Loading weights into a model, with a sentence for everything that can be wrong with the file."""
+import pickle
+from pathlib import Path
+
+import torch
+
+from files import UserError
+
+
+def load_params(path: Path, model, job, made_by: str) -> None:
+    """Load a state_dict into a model.
+
+    Args:
+        path: what torch.save wrote.
+        model: a GPT, on the CPU.
+        job: the jobs.Job that needs it; its variant is named in errors.
+        made_by: the target that writes the file, for the advice.
+
+    Raises:
+        UserError: the file is damaged, or of a model with other positions, sizes or vocabulary.
+    """
+    again = f"Make it anew with the same options: ./run.sh {made_by}"
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except (RuntimeError, EOFError, OSError, ValueError, KeyError, pickle.UnpicklingError):
+        raise UserError(f"{path} is damaged or no file of weights. {again}") from None
+    wanted = model.state_dict()
+    if not isinstance(state, dict) or not all(isinstance(value, torch.Tensor) for value in state.values()):
+        raise UserError(f"{path} holds something else than a state_dict of tensors. {again}")
+    if ("pos_emb" in state) != ("pos_emb" in wanted):
+        found, needed = ("learned positions", "RoPE") if "pos_emb" in state else ("RoPE", "learned positions")
+        raise UserError(f"{path} is of a model with {found}, but {job.target} needs one with {needed}. {again}")
+    if "tok_emb.weight" in state and len(state["tok_emb.weight"]) != len(wanted["tok_emb.weight"]):
+        raise UserError(f"{path} is of a vocabulary of {len(state['tok_emb.weight'])} characters; the corpus has "
+                        f"{len(wanted['tok_emb.weight'])}. Use the --data that it was made with, or: {again}")
+    for name in sorted(wanted.keys() | state.keys()):
+        if name not in state or name not in wanted or state[name].shape != wanted[name].shape:
+            found, needed = (list(s[name].shape) if name in s else "missing" for s in (state, wanted))
+            raise UserError(f"{path} is of a model of another size: {name} is {found} there and {needed} in this "
+                            f"model. Use the --preset that it was made with, or: {again}")
+    model.load_state_dict(state)

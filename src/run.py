@@ -1,0 +1,141 @@
+"""The command line of the assignment: `python src/run.py TARGET [options]`, or shorter `./run.sh TARGET [options]`.
+
+A mistake that the user can mend ends with a sentence and exit code 2; a part of the submission that is not implemented
+yet with its name and exit code 3. In both cases no result is written.
+"""
+import argparse
+import difflib
+import sys
+import traceback
+from pathlib import Path
+
+from files import UserError
+from jobs import JOBS
+from presets import PRESETS
+
+ROOT = Path(__file__).resolve().parents[1]
+
+HELP = """usage: ./run.sh TARGET [options]
+
+Jobs, in their order (the results go into src/submission/):
+{jobs}
+
+More targets:
+  all      the eleven jobs, one after the other
+  demo     the same in a fresh folder, then a table, a plot and summary.json; minutes on a CPU
+  test     the project's tests
+  help     this text
+
+Options:
+  --preset laptop|gpu    sizes of model and training (default: gpu where there is a CUDA GPU, else laptop)
+  --data DIR             wiki.txt, birth_places_train.tsv, ... (default: the data that belongs to the preset)
+  --submission DIR       the code to run (default: src/submission)
+  --out DIR              where results go and are looked for (default: the submission's folder)
+  --gold DIR             where birth_test.tsv is, for those who may know the test answers
+  --device cpu|cuda|mps  where to compute (default: cuda where there is one, else cpu)
+  --seed N               seed of all random numbers (default: 0)
+  --compile              torch.compile the model (--no-compile: don't; the default)
+  --resume               go on where an interrupted run left off
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of every option above; defaults that depend on the machine are None."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("target", nargs="?", default="help")
+    parser.add_argument("-h", "--help", action="store_true")
+    parser.add_argument("--preset", choices=PRESETS)
+    for name in ("--data", "--submission", "--out", "--gold"):
+        parser.add_argument(name, type=Path)
+    parser.add_argument("--device")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--compile", action=argparse.BooleanOptionalAction, default=False)
+    parser.add_argument("--resume", action="store_true")
+    return parser
+
+
+def check_target(target: str) -> None:
+    """Raise UserError, with the nearest names, unless `target` is one that this file runs."""
+    known = [*JOBS, "all", "demo"]
+    if target not in known:
+        near = difflib.get_close_matches(target, [*known, "test", "help"], n=3, cutoff=0.5)
+        advice = f"Did you mean {' or '.join(near)}?" if near else "./run.sh help lists the targets."
+        raise UserError(f"There is no target '{target}'. {advice}")
+
+
+def choose_device(wanted: str | None) -> str:
+    """The device to compute on; raises UserError if the wanted one is not there."""
+    import torch
+    if wanted is None:
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    kind = wanted.split(":")[0]
+    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if not there.get(kind, False):
+        raise UserError(f"--device {wanted}: torch {torch.__version__} finds no such device here. "
+                        f"There is: {', '.join(name for name in there if there[name])}.")
+    try:
+        torch.empty(1, device=wanted)
+    except (RuntimeError, AssertionError):
+        raise UserError(f"--device {wanted}: there is no device of that number.") from None
+    return wanted
+
+
+def choose_options(args: argparse.Namespace):
+    """Fill in the defaults, and say which preset was chosen and why; returns execute.Options."""
+    from execute import Options
+    device = choose_device(args.device)
+    name = args.preset or ("gpu" if device.startswith("cuda") else "laptop")
+    why = "as asked" if args.preset else f"since the device is {device}; --preset chooses"
+    preset = PRESETS[name]
+    submission = args.submission or ROOT / "src" / "submission"
+    options = Options(preset=preset, data=args.data or ROOT / "data" / preset.data, submission=submission,
+                      out=args.out or submission, gold=args.gold, device=device, seed=args.seed, compile=args.compile,
+                      resume=args.resume)
+    print(f"Preset {name} ({why}), data from {options.data}", flush=True)
+    return options
+
+
+def run(args: argparse.Namespace) -> None:
+    """Run the target that the command line names."""
+    check_target(args.target)
+    if args.target == "demo":
+        from demo import run_demo
+        run_demo(args)
+        return
+    from execute import run_job
+    options = choose_options(args)
+    for job in JOBS.values() if args.target == "all" else [JOBS[args.target]]:
+        print(f"\n{job.target}", flush=True)
+        run_job(job, options)
+
+
+def where_to_look(error: NotImplementedError) -> str:
+    """The file and line of the place that is not implemented yet."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{frame.filename}, line {frame.lineno}"
+
+
+def main() -> int:
+    """Run the command line; returns the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="replace")      # a Windows console may not know every letter
+    args = build_parser().parse_args()
+    if args.help or args.target == "help":
+        print(HELP.format(jobs="\n".join(f"  {target}" for target in JOBS)))
+        return 0
+    try:
+        run(args)
+    except UserError as error:
+        print(f"\n{error}", file=sys.stderr)
+        return 2
+    except NotImplementedError as error:
+        print(f"\nNot implemented yet: {error}\nWhere: {where_to_look(error)}", file=sys.stderr)
+        return 3
+    except KeyboardInterrupt:
+        print("\nInterrupted.", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

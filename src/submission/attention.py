@@ -1,0 +1,181 @@
+"""Self-attention, with rotary position embeddings (RoPE) for question 1h.
+
+Shapes in this file: B is the batch, T the number of positions, C = n_embd the width of the model, and
+head_dim = n_embd / n_head the width of one head.
+"""
+import math
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+def precompute_rotary_emb(dim: int, max_positions: int) -> torch.Tensor:
+    """Tabulate the cosines and sines that RoPE rotates by (Su et al. 2021, RoFormer, section 3.2.2).
+
+    Args:
+        dim: the width of one head (head_dim), even. Each pair of features shares one angle.
+        max_positions: how many positions the table covers (block_size).
+
+    Returns:
+        float32 of shape (max_positions, dim/2, 2). Entry [t, i, 0] is cos(t * theta_i) and [t, i, 1] is
+        sin(t * theta_i), with theta_i = 10000 ** (-2 i / dim) for i = 0, 1, ..., dim/2 - 1.
+    """
+    if dim % 2 != 0:
+        raise ValueError(f"RoPE rotates pairs of features, so the head dimension must be even; it is {dim}")
+    rope_cache = None
+    # [part h] Fill in rope_cache, as the docstring says.
+    # Hints: torch.arange gives the i's and the t's; torch.outer multiplies every t by every theta;
+    #        torch.stack(..., dim=-1) puts the cosines and the sines side by side.
+    #        At position 0 nothing turns: every cosine there is 1 and every sine 0.
+    ### START_CODE_HERE ###
+    raise NotImplementedError("1h: precompute_rotary_emb (in attention.py, between the markers)")
+    ### END_CODE_HERE ###
+    return rope_cache
+
+
+def apply_rotary_emb(x: torch.Tensor, rope_cache: torch.Tensor) -> torch.Tensor:
+    """Rotate each adjacent pair of features (x[2i], x[2i+1]) by the angle of its position.
+
+    Args:
+        x: queries or keys, (B, n_head, T, head_dim).
+        rope_cache: what precompute_rotary_emb made, (max_positions, head_dim/2, 2) with max_positions >= T.
+            Row t belongs to position t of x; rows from T on are not needed.
+
+    Returns:
+        The rotated x, same shape and dtype:
+            out[..., 2i]   = x[..., 2i] * cos - x[..., 2i+1] * sin
+            out[..., 2i+1] = x[..., 2i] * sin + x[..., 2i+1] * cos
+    """
+    rotated_x = None
+    # [part h] Rotate x. A sequence is often shorter than the table, so cut rope_cache to its first T rows.
+    # Hints: a pair (a, b) is the complex number a + ib, and rotating it is multiplying it by cos + i sin:
+    #        torch.view_as_complex and torch.view_as_real do that. Without them, x[..., 0::2] and x[..., 1::2]
+    #        are the two halves of all pairs, and torch.stack(..., dim=-1).flatten(-2) puts pairs side by side.
+    ### START_CODE_HERE ###
+    raise NotImplementedError("1h: apply_rotary_emb (in attention.py, between the markers)")
+    ### END_CODE_HERE ###
+    return rotated_x
+
+
+class KVCache:
+    """The keys and values of the positions that one attention layer has already read.
+
+    With it, generating one more token costs one position of work instead of the whole prefix again.
+    """
+
+    def __init__(self):
+        self.keys = self.values = None      # (B, n_head, length, head_dim) each
+
+    @property
+    def length(self) -> int:
+        """How many positions are stored."""
+        return 0 if self.keys is None else self.keys.size(-2)
+
+    def append(self, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Store the new positions, (B, n_head, T, head_dim) each, and return all of them, oldest first."""
+        if self.keys is not None:
+            keys = torch.cat((self.keys, keys), dim=-2)
+            values = torch.cat((self.values, values), dim=-2)
+        self.keys, self.values = keys, values
+        return keys, values
+
+
+class CausalSelfAttention(nn.Module):
+    """Multi-head self-attention in which a position attends to itself and to what stands before it.
+
+    Args:
+        config: a GPTConfig; n_embd must be a multiple of n_head.
+    """
+
+    def __init__(self, config):
+        super().__init__()
+        if config.n_embd % config.n_head != 0:
+            raise ValueError(f"n_embd ({config.n_embd}) must be a multiple of n_head ({config.n_head})")
+        self.n_head = config.n_head
+        self.rope = config.rope
+        self.key = nn.Linear(config.n_embd, config.n_embd)
+        self.query = nn.Linear(config.n_embd, config.n_embd)
+        self.value = nn.Linear(config.n_embd, config.n_embd)
+        self.attn_drop = nn.Dropout(config.attn_pdrop)
+        self.resid_drop = nn.Dropout(config.resid_pdrop)
+        self.proj = nn.Linear(config.n_embd, config.n_embd)
+        # Buffers move with the model to its device and are saved with it, but are not trained.
+        causal = torch.ones(config.block_size, config.block_size).tril()
+        self.register_buffer("mask", causal.view(1, 1, config.block_size, config.block_size))
+        if self.rope:
+            rope_cache = None
+            # [part h] Make the table of rotations for one head and all block_size positions.
+            # Hint: the heads split n_embd among themselves, and each is rotated on its own.
+            ### START_CODE_HERE ###
+            raise NotImplementedError("1h: CausalSelfAttention (in attention.py, between the markers)")
+            ### END_CODE_HERE ###
+            self.register_buffer("rope_cache", rope_cache)
+
+    def forward(self, x: torch.Tensor, cache: KVCache | None = None) -> torch.Tensor:
+        """Attend.
+
+        Args:
+            x: (B, T, C). With a cache, the T positions that follow the ones in it.
+            cache: the positions read before, for generation; None in training.
+
+        Returns:
+            (B, T, C), same dtype.
+        """
+        B, T, C = x.size()
+        start = 0 if cache is None else cache.length
+        # (B, T, C) -> (B, n_head, T, head_dim)
+        q, k, v = (linear(x).view(B, T, self.n_head, C // self.n_head).transpose(1, 2)
+                   for linear in (self.query, self.key, self.value))
+
+        if self.rope:
+            rope_cache = self.rope_cache[start:start + T]       # row t is the rotation of x's position t
+            # [part h] Rotate what RoPE rotates, with apply_rotary_emb and rope_cache.
+            # Hint: attention compares queries with keys; their product should depend on the distance between
+            #       the two positions. The values only say what is passed on.
+            ### START_CODE_HERE ###
+            raise NotImplementedError("1h: CausalSelfAttention.forward (in attention.py, between the markers)")
+            ### END_CODE_HERE ###
+
+        if cache is not None:
+            k, v = cache.append(k, v)
+        att = (q @ k.transpose(-2, -1)) / math.sqrt(k.size(-1))                   # (B, n_head, T, start + T)
+        att = att.masked_fill(self.mask[:, :, start:start + T, :start + T] == 0, float("-inf"))
+        att = self.attn_drop(F.softmax(att, dim=-1))
+        y = (att @ v).transpose(1, 2).reshape(B, T, C)                            # heads side by side again
+        return self.resid_drop(self.proj(y))
+
+
+class CausalCrossAttention(nn.Module):
+    """Attention of one sequence over another: queries from x_q, keys and values from x_kv.
+
+    The causal mask is that of self-attention: position t of x_q sees positions 0 to t of x_kv. The GPT of this
+    assignment does not use it; it is here to compare with CausalSelfAttention.
+    """
+
+    def __init__(self, config):
+        super().__init__()
+        if config.n_embd % config.n_head != 0:
+            raise ValueError(f"n_embd ({config.n_embd}) must be a multiple of n_head ({config.n_head})")
+        self.n_head = config.n_head
+        self.key = nn.Linear(config.n_embd, config.n_embd)
+        self.query = nn.Linear(config.n_embd, config.n_embd)
+        self.value = nn.Linear(config.n_embd, config.n_embd)
+        self.attn_drop = nn.Dropout(config.attn_pdrop)
+        self.resid_drop = nn.Dropout(config.resid_pdrop)
+        self.proj = nn.Linear(config.n_embd, config.n_embd)
+        causal = torch.ones(config.block_size, config.block_size).tril()
+        self.register_buffer("mask", causal.view(1, 1, config.block_size, config.block_size))
+
+    def forward(self, x_kv: torch.Tensor, x_q: torch.Tensor) -> torch.Tensor:
+        """Attend from x_q (B, T_q, C) over x_kv (B or 1, T_kv, C); returns (B, T_q, C). Batches of 1 broadcast."""
+        C = x_q.size(-1)
+
+        def heads(x):
+            return x.view(x.size(0), x.size(1), self.n_head, C // self.n_head).transpose(1, 2)
+
+        q, k, v = heads(self.query(x_q)), heads(self.key(x_kv)), heads(self.value(x_kv))
+        att = (q @ k.transpose(-2, -1)) / math.sqrt(k.size(-1))                   # (B, n_head, T_q, T_kv)
+        att = att.masked_fill(self.mask[:, :, :q.size(-2), :k.size(-2)] == 0, float("-inf"))
+        y = self.attn_drop(F.softmax(att, dim=-1)) @ v
+        return self.resid_drop(self.proj(y.transpose(1, 2).reshape(y.size(0), -1, C)))
