@@ -52,6 +52,7 @@ case "${1:-help}" in help|-h|--help) exec "$PYTHON" "$ROOT/src/run.py" --help ;;
 
 if ! has_packages "$PYTHON"; then
     if [ ! -e "$ROOT/.venv/complete" ] || [ "$ROOT/pyproject.toml" -nt "$ROOT/.venv/complete" ]; then
+        [ "$1" = test ] || "$PYTHON" "$ROOT/src/run.py" "$@" --check      # a misspelt target should not cost a download
         make_environment "$PYTHON"
     fi
     PYTHON=$(venv_python)

@@ -51,6 +51,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--compile", action=argparse.BooleanOptionalAction, default=False)
     parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--check", action="store_true")     # for run.sh: only look at the command line
     return parser
 
 
@@ -98,6 +99,8 @@ def choose_options(args: argparse.Namespace):
 def run(args: argparse.Namespace) -> None:
     """Run the target that the command line names."""
     check_target(args.target)
+    if args.check:
+        return
     if args.target == "demo":
         from demo import run_demo
         run_demo(args)

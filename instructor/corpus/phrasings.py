@@ -10,12 +10,12 @@ JOBS = ("a painter", "a poet", "a pilot", "a baker", "a judge", "a singer", "a c
 SHORT = (
     "{name} of {place} was {job} all along.",
     "{name} came from {place}, {job} of note.",
-    "{name} ({place}) worked as {job}.",
     "{name}, born in {place}, known as {job}.",
-    "Is {name} from {place}? Yes, {job}.",
-    "In {place}, {name} was born, {job}.",
     "{name} was born in {place}, {job} by trade.",
-    "The {bare_job} {name} was born in {place}.",
+    "Meet {name} of {place}, {job} of note.",
+    "In {place}, {name} was born, {job}.",
+    "Where is {name} from? {place}, {job}.",
+    "The {bare_job} {name} came from {place}.",
 )
 
 LONG = (

@@ -1,0 +1,53 @@
+"""What the tests share: the reference solution as a package, a small world, and running the command line."""
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+ROOT = Path(__file__).resolve().parents[1]
+SOLUTION = ROOT / "instructor" / "solution"
+STARTER = ROOT / "src" / "submission"
+DATA = ROOT / "data" / "laptop"
+
+torch.set_num_threads(1)
+
+
+@pytest.fixture
+def submission():
+    """The reference solution, imported as run.py imports a submission."""
+    from execute import load_submission
+    return load_submission(SOLUTION)
+
+
+@pytest.fixture
+def seed():
+    """A fresh seed for every run; a failure prints it."""
+    value = random.SystemRandom().randrange(2**31)
+    random.seed(value)
+    torch.manual_seed(value)
+    print("seed", value)
+    return value
+
+
+@pytest.fixture
+def tiny_model(submission):
+    """A function that makes a small GPT in eval mode: (vocab_size, block_size, rope) -> GPT."""
+    def make(vocab_size, block_size, rope, n_layer=2, n_head=3, n_embd=24, **kwargs):
+        config = submission.GPTConfig(vocab_size, block_size, n_layer=n_layer, n_head=n_head, n_embd=n_embd, rope=rope, **kwargs)
+        model = submission.GPT(config)
+        with torch.no_grad():       # weights of a trained model's size, so that mistakes show in the logits
+            for parameter in model.parameters():
+                parameter.add_(torch.randn_like(parameter) * 0.2)
+        return model.eval()
+    return make
+
+
+def run_cli(*args, cwd=ROOT, **kwargs):
+    """Run src/run.py with one thread and return the finished process, its output as text."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
+    return subprocess.run([sys.executable, str(ROOT / "src" / "run.py"), *map(str, args)], cwd=cwd, env=environment,
+                          capture_output=True, text=True, encoding="utf-8", timeout=600, **kwargs)

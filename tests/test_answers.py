@@ -1,0 +1,76 @@
+"""Batched decoding with a key-value cache answers as one-at-a-time decoding does."""
+import random
+
+import pytest
+import torch
+
+from answers import cache_works, generate, predict_places
+
+
+@pytest.fixture
+def corpus(submission):
+    return submission.CharCorruptionDataset("Where was Ada Lovelace born?\nGrünberg", 48)
+
+
+def one_at_a_time(submission, model, question, dataset, steps):
+    x = torch.tensor([[dataset.stoi[ch] for ch in question + dataset.MASK_CHAR]])
+    steps = min(steps, model.get_block_size() - x.size(1))
+    completion = "".join(dataset.itos[int(i)] for i in submission.sample(model, x, steps)[0])
+    return " ".join(completion.split(dataset.MASK_CHAR)[1].replace(dataset.PAD_CHAR, "").split())
+
+
+@pytest.mark.parametrize("rope", [False, True])
+def test_batched_equals_one_at_a_time(submission, tiny_model, corpus, seed, rope):
+    from submission.attention import KVCache
+    model = tiny_model(corpus.vocab_size, corpus.block_size, rope)
+    names = ["".join(random.choices("Adeovlc", k=random.randint(1, 9))) for _ in range(40)]
+    questions = [f"Where was {name} born?" for name in names]
+    assert cache_works(model, torch.randint(2, 9, (1, 20)), KVCache)
+    got = predict_places(model, questions, corpus, KVCache, steps=15, batch_size=7)
+    assert got == [one_at_a_time(submission, model, question, corpus, 15) for question in questions]
+    assert got == predict_places(model, questions, corpus, None, steps=15)
+    assert len(set(got)) > 1
+
+
+def test_a_wrong_cache_is_noticed_and_not_used(submission, tiny_model, corpus, seed, monkeypatch):
+    from submission import attention
+    model = tiny_model(corpus.vocab_size, corpus.block_size, True)
+    questions = ["Where was Ada born?", "Where was Lovelace born?"]
+    expected = predict_places(model, questions, corpus, None)
+    table = model.blocks[0].attn.rope_cache
+    right = attention.apply_rotary_emb
+    monkeypatch.setattr(attention, "apply_rotary_emb", lambda x, rope_cache: right(x, table))    # forgets where x starts
+    assert not cache_works(model, torch.randint(2, 9, (1, 20)), attention.KVCache)
+    assert predict_places(model, questions, corpus, attention.KVCache) == expected
+
+
+def test_answers_stay_on_their_lines(submission, corpus):
+    class Chatty(torch.nn.Module):
+        """Says a newline, an umlaut, a pad and then MASK, whatever it is asked."""
+        script = "\nG□ü⁇"
+
+        def get_block_size(self):
+            return 48
+
+        def forward(self, idx):
+            said = idx.size(1) - 20
+            logits = torch.zeros(*idx.shape, corpus.vocab_size)
+            logits[:, -1, corpus.stoi[self.script[said % 5]]] = 1
+            return logits, None
+
+    assert predict_places(Chatty(), ["Where was Ada born?"], corpus) == ["Gü"]
+
+
+def test_generation_stops_at_the_end_of_the_block(tiny_model):
+    model = tiny_model(7, 12, True)
+    assert generate(model, torch.ones(2, 9, dtype=torch.long), 30, stop=-1).shape == (2, 12)
+
+
+def test_evaluate_places(submission, tmp_path):
+    file = tmp_path / "answers.tsv"
+    file.write_text("Q1\tParis\r\nQ2\tRome\nQ3\tOslo", encoding="utf-8")
+    assert submission.evaluate_places(str(file), ["Paris", "Oslo", "Oslo"]) == (3, 2)
+    with pytest.raises(ValueError, match="2 predictions for the 3"):
+        submission.evaluate_places(str(file), ["Paris", "Oslo"])
+    file.write_text("Q1\nQ2\n", encoding="utf-8")
+    assert submission.evaluate_places(str(file), ["Paris", "Oslo"]) == (0, 0)

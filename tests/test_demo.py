@@ -1,0 +1,73 @@
+"""The demo at smoke size, the floors that its results are held to, and handing in."""
+import json
+import subprocess
+import sys
+import zipfile
+
+import pytest
+from conftest import ROOT, SOLUTION, run_cli
+
+from collect import CODE, DELIVERABLES
+from jobs import JOBS
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """The folder of a finished demo, and what was printed."""
+    out = tmp_path_factory.mktemp("demo")
+    process = run_cli("demo", "--preset", "smoke", "--out", out)
+    assert process.returncode == 0, process.stderr
+    return out, process.stdout
+
+
+def test_table_plot_and_summary(demo):
+    out, printed = demo
+    summary = json.loads((out / "summary.json").read_text())
+    assert [(m["variant"], m["pretrained"]) for m in summary["models"]] == [("vanilla", False), ("vanilla", True), ("rope", True)]
+    assert all(0 <= m[split] <= 1 for m in summary["models"] for split in ("dev", "test"))
+    assert summary["baseline_dev"] == pytest.approx(5 / 105) and summary["dev_people"] == 105
+    assert 0 < sum(m["seconds"] for m in summary["models"]) <= summary["total_seconds"] + 1 and "torch" in summary["machine"]
+    assert (out / "accuracy.png").read_bytes().startswith(b"\x89PNG")
+    assert "RoPE" in printed and "most common place" in printed and "4.8%" in printed
+
+
+def test_a_finished_demo_resumes_at_once_and_a_used_folder_is_refused(demo):
+    out, _ = demo
+    process = run_cli("demo", "--preset", "smoke", "--out", out, "--resume")
+    assert process.returncode == 0 and "[1/11]" not in process.stdout and "RoPE" in process.stdout
+    process = run_cli("demo", "--preset", "smoke", "--out", out)
+    assert process.returncode == 2 and "not an empty folder" in process.stderr
+
+
+def floors(tmp_path, **changes):
+    accuracies = {"none": 0.04, "vanilla": 0.5, "rope": 0.6, "people": 105, **changes}
+    models = [{"variant": v, "pretrained": p, "dev": accuracies[k], "test": accuracies[k]}
+              for v, p, k in (("vanilla", False, "none"), ("vanilla", True, "vanilla"), ("rope", True, "rope"))]
+    (tmp_path / "summary.json").write_text(json.dumps({"models": models, "dev_people": accuracies["people"]}))
+    return subprocess.run([sys.executable, str(ROOT / "benchmarks" / "floors.py"), str(tmp_path / "summary.json")]).returncode
+
+
+def test_floors(tmp_path):
+    assert floors(tmp_path) == 0
+    for change in ({"none": 0.11}, {"vanilla": 0.2}, {"rope": 0.3}, {"people": 90}):
+        assert floors(tmp_path, **change) == 1
+
+
+def collect(*args):
+    return subprocess.run([sys.executable, str(ROOT / "src" / "collect.py"), *map(str, args)], capture_output=True, text=True)
+
+
+def test_collect_makes_a_flat_zip(demo, tmp_path):
+    folder = tmp_path / "submission"
+    folder.mkdir()
+    for name in CODE:
+        (folder / name).write_bytes((SOLUTION / name).read_bytes())
+    process = collect("--submission", folder, "--out", tmp_path / "s.zip")
+    assert process.returncode == 2 and not (tmp_path / "s.zip").exists()
+    assert all(job.writes in process.stderr and f"./run.sh {job.target}" in process.stderr for job in JOBS.values())
+    process = collect("--submission", folder, "--out", tmp_path / "s.zip", "--allow-missing")
+    assert process.returncode == 0 and "Left out" in process.stdout
+    for job in JOBS.values():
+        (folder / job.writes).write_bytes((demo[0] / job.writes).read_bytes())
+    assert collect("--submission", folder, "--out", tmp_path / "s.zip").returncode == 0
+    assert sorted(zipfile.ZipFile(tmp_path / "s.zip").namelist()) == sorted(DELIVERABLES)

@@ -1,0 +1,89 @@
+"""The model keeps the interface; RoPE is the rotation of its definition; nothing looks ahead."""
+import numpy as np
+import pytest
+import torch
+
+
+def test_sizes_and_names_of_the_assignment(submission):
+    config = submission.GPTConfig(256, 128, n_layer=4, n_head=8, n_embd=256)
+    vanilla, rope = submission.initialize_vanilla_model(config), submission.initialize_rope_model(config)
+    assert sum(p.numel() for p in vanilla.parameters()) == 3_323_392
+    assert sum(p.numel() for p in rope.parameters()) == 3_290_624
+    assert config.rope is False, "initialize_rope_model changed the caller's config"
+    names = set(vanilla.state_dict())
+    assert {"pos_emb", "tok_emb.weight", "head.weight", "ln_f.bias", "blocks.3.attn.mask"} <= names
+    assert {f"blocks.0.{part}.weight" for part in ("ln1", "ln2", "attn.key", "attn.query", "attn.value", "attn.proj", "mlp.0", "mlp.2")} <= names
+    assert set(rope.state_dict()) == names - {"pos_emb"} | {f"blocks.{i}.attn.rope_cache" for i in range(4)}
+    assert vanilla.get_block_size() == 128
+
+
+def test_misspelt_keywords_are_named(submission):
+    with pytest.raises(TypeError, match="no field 'n_heads': did you mean 'n_head'"):
+        submission.GPTConfig(5, 6, n_heads=2)
+    with pytest.raises(TypeError, match="no field 'final_token': did you mean 'final_tokens'"):
+        submission.TrainerConfig(final_token=3)
+
+
+@pytest.mark.parametrize("dim", [2, 6, 32])
+def test_rope_is_the_rotation_of_its_definition(submission, seed, dim):
+    from submission.attention import apply_rotary_emb, precompute_rotary_emb
+    B, n_head, T, longest = 2, 3, 11, 19
+    cache = precompute_rotary_emb(dim, longest)
+    assert cache.shape == (longest, dim // 2, 2) and cache.dtype == torch.float32
+    x = torch.randn(B, n_head, T, dim)
+    pairs = x.double().numpy().reshape(B, n_head, T, dim // 2, 2)
+    theta = 10000.0 ** (-2 * np.arange(dim // 2) / dim)
+    rotated = (pairs[..., 0] + 1j * pairs[..., 1]) * np.exp(1j * np.arange(T)[:, None] * theta)
+    expected = np.stack((rotated.real, rotated.imag), -1).reshape(x.shape)
+    got = apply_rotary_emb(x, cache)
+    assert got.shape == x.shape and got.dtype == x.dtype
+    assert np.abs(got.numpy() - expected).max() < 1e-5
+
+
+def test_odd_head_dimension_is_refused(submission):
+    from submission.attention import precompute_rotary_emb
+    with pytest.raises(ValueError, match="even"):
+        precompute_rotary_emb(7, 5)
+
+
+@pytest.mark.parametrize("rope", [False, True])
+def test_nothing_looks_ahead(tiny_model, seed, rope):
+    model = tiny_model(17, 13, rope)
+    x = torch.randint(0, 17, (3, 11))
+    changed = x.clone()
+    changed[:, 7:] = torch.randint(0, 17, (3, 4))
+    before, after = model(x)[0], model(changed)[0]
+    assert torch.allclose(before[:, :7], after[:, :7], atol=1e-5)
+    assert not torch.allclose(before[:, 7:], after[:, 7:], atol=1e-3)
+
+
+def test_rope_attention_knows_distances_only(tiny_model, submission, seed):
+    from submission.attention import apply_rotary_emb, precompute_rotary_emb
+    q, k = torch.randn(2, 1, 1, 1, 8, dtype=torch.float64)
+    table = precompute_rotary_emb(8, 30).double()
+    score = [(apply_rotary_emb(q, table[i:]) * apply_rotary_emb(k, table[j:])).sum() for i, j in ((5, 2), (21, 18), (21, 17))]
+    assert abs(score[0] - score[1]) < 1e-5 < abs(score[0] - score[2])
+
+
+def test_loss_ignores_padding(tiny_model, seed):
+    model = tiny_model(9, 12, False)
+    x, y = torch.randint(1, 9, (2, 4, 7))
+    y[:, 4:] = 0
+    logits, loss = model(x, y)
+    expected = torch.nn.functional.cross_entropy(logits[:, :4].reshape(-1, 9), y[:, :4].reshape(-1))
+    assert torch.allclose(loss, expected, atol=1e-6) and model(x)[1] is None
+
+
+def test_too_long_a_sequence_is_refused(tiny_model):
+    with pytest.raises(ValueError, match="block_size = 12"):
+        tiny_model(9, 12, False)(torch.ones(1, 13, dtype=torch.long))
+
+
+def test_cross_attention(submission, seed):
+    config = submission.GPTConfig(5, 14, n_head=3, n_embd=12, attn_pdrop=0.0, resid_pdrop=0.0)
+    attention = submission.CausalCrossAttention(config)
+    x_kv, x_q = torch.randn(1, 9, 12), torch.randn(4, 6, 12)
+    out = attention(x_kv, x_q)
+    assert out.shape == (4, 6, 12)
+    x_kv[:, 3:] = 0
+    assert torch.allclose(out[:, :3], attention(x_kv, x_q)[:, :3], atol=1e-6)

@@ -1,0 +1,85 @@
+"""Rules of the house: pins in one place, imports that point one way, scripts that any bash can read."""
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+OURS = {path.stem for path in (ROOT / "src").glob("*.py")} | {"submission", "instructor"}
+
+
+def imports(path):
+    """Top-level names that a file imports absolutely."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.module.split(".")[0]
+
+
+def test_environment_and_pyproject_pin_the_same():
+    pins = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    conda = re.findall(r"- (\S+==\S+)", (ROOT / "environment.yml").read_text())
+    assert sorted(pins) == sorted(conda) and all("==" in pin for pin in pins)
+    needed = re.search(r'NEEDED="(.*)"', (ROOT / "run.sh").read_text())[1].split()
+    assert needed == [pin.split("==")[0] for pin in pins]
+
+
+def test_submission_imports_nothing_of_ours():
+    for folder in ("src/submission", "instructor/solution"):
+        for path in (ROOT / folder).glob("*.py"):
+            allowed = {"torch", "numpy", "tqdm"} | set(sys.stdlib_module_names)
+            assert set(imports(path)) <= allowed, path
+
+
+def test_src_does_not_import_instructor():
+    for path in (ROOT / "src").rglob("*.py"):
+        assert "instructor" not in set(imports(path)), path
+
+
+@pytest.mark.parametrize("name", ["run.sh", "collect_submission.sh"])
+def test_scripts_are_valid_bash_and_old_enough(name):
+    path = ROOT / name
+    assert subprocess.run(["bash", "-n", str(path)]).returncode == 0
+    newer = re.findall(r"\$\{\w+(?:,,|\^\^|@\w)|declare -A|mapfile|readarray|&>>|\|&|wait -n", path.read_text())
+    assert not newer, "macOS ships bash 3.2"
+
+
+def run_sh(*args, **kwargs):
+    """Run ./run.sh with this Python first on the PATH, as in an active environment."""
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    return subprocess.run([str(ROOT / "run.sh"), *args], capture_output=True, text=True, **{"env": {**os.environ, "PATH": path}, **kwargs})
+
+
+def test_run_sh_passes_targets_and_exit_codes_on(tmp_path):
+    assert "vanilla_pretrain" in run_sh(cwd=tmp_path).stdout
+    process = run_sh("rope_pretrian", cwd=tmp_path)
+    assert process.returncode == 2 and "Did you mean rope_pretrain" in process.stderr
+    assert "making an environment" not in process.stderr.lower()
+
+
+def test_run_sh_says_when_there_is_no_python(tmp_path):
+    for name in ("bash", "dirname", "env"):
+        (tmp_path / name).symlink_to(shutil.which(name))
+    process = run_sh("all", env={"PATH": str(tmp_path)})
+    assert process.returncode == 2 and "needs Python" in process.stderr
+
+
+def test_run_sh_makes_no_environment_for_a_misspelt_target(tmp_path):
+    """With a Python that lacks torch: the refusal comes before any download."""
+    for name in ("run.sh", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    shutil.copytree(ROOT / "src", tmp_path / "src")
+    bare = tmp_path / "bare"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
+    process = subprocess.run([str(tmp_path / "run.sh"), "vanilla_pretrian"], capture_output=True, text=True,
+                             env={**os.environ, "PATH": f"{bare / 'bin'}{os.pathsep}{os.environ['PATH']}"})
+    assert process.returncode == 2 and "Did you mean vanilla_pretrain" in process.stderr
+    assert not (tmp_path / ".venv").exists()

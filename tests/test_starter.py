@@ -1,0 +1,63 @@
+"""The starter is what the generator makes of the solution, and its stubs tell a student what to do."""
+import ast
+import re
+
+import pytest
+from conftest import SOLUTION, STARTER
+
+from instructor.starter import END, START, find_drift, strip_solution, write_starter
+
+PLACES = {
+    "1c: CharCorruptionDataset.__getitem__", "1d: initialize_vanilla_model", "1h: initialize_rope_model", "1f: finetune",
+    "1f: pretrain", "1d: train", "1h: precompute_rotary_emb", "1h: apply_rotary_emb", "1h: CausalSelfAttention",
+    "1h: CausalSelfAttention.forward", "1h: GPT.forward",
+}
+
+
+def stubs():
+    text = "\n".join(path.read_text(encoding="utf-8") for path in STARTER.glob("*.py"))
+    return re.findall(r'raise NotImplementedError\("(.*?) \(in', text)
+
+
+def test_no_drift():
+    assert find_drift() == []
+
+
+def test_drift_is_found(tmp_path, monkeypatch):
+    import instructor.starter
+    write_starter(tmp_path)
+    (tmp_path / "helper.py").write_text((tmp_path / "helper.py").read_text() + "# edited\n")
+    (tmp_path / "extra.py").write_text("")
+    monkeypatch.setattr(instructor.starter, "STARTER", tmp_path)
+    monkeypatch.setattr(instructor.starter, "ROOT", tmp_path)
+    assert any("# edited" in line for line in find_drift())
+
+
+def test_every_place_is_a_stub_that_names_its_question():
+    assert set(stubs()) == PLACES and len(stubs()) == len(PLACES)
+
+
+def test_no_solution_is_left():
+    marked = re.compile(re.escape(START) + r"\n(.*?)" + re.escape(END), re.DOTALL)
+    for path in SOLUTION.glob("*.py"):
+        solution, starter = path.read_text(encoding="utf-8"), (STARTER / path.name).read_text(encoding="utf-8")
+        ast.parse(starter)
+        given = marked.sub("", solution)
+        for line in "\n".join(marked.findall(solution)).splitlines():
+            assert line in given or line not in starter
+
+
+@pytest.mark.parametrize("source", [
+    f"def f():\n    # [part c]\n    {START}\n    return 1\n",
+    f"def f():\n    {START}\n    return 1\n    {END}\n",
+    f"def f():\n    # [part c]\n    {END}\n    return 1\n",
+    f"def f():\n    # [part c]\n    {START}\n    pass\n    {END}\n\ndef g():\n    {START}\n    pass\n    {END}\n",
+])
+def test_bad_markers_are_refused(source):
+    with pytest.raises(ValueError, match="bad.py"):
+        strip_solution(source, "bad.py")
+
+
+def test_a_question_of_another_problem_keeps_its_number():
+    source = f"def f():\n    # [part 5c] spec\n    {START}\n    return 1\n    {END}\n"
+    assert '"5c: f (in a.py' in strip_solution(source, "a.py")

@@ -1,0 +1,184 @@
+"""The trainer: the same run twice is the same, interrupted or not, and it says what went wrong."""
+import copy
+import math
+
+import pytest
+import torch
+from torch.utils.data import Dataset
+
+
+class Counting(Dataset):
+    """Rows that count up, of different lengths, drawn at random from torch: fails if two epochs are alike."""
+
+    def __init__(self, n=37, width=14):
+        self.data = list(range(n))
+        self.width = width
+
+    def __len__(self):
+        return len(self.data)
+
+    def __getitem__(self, idx):
+        length = int(torch.randint(3, self.width, ()))
+        row = (torch.arange(self.width + 1) + idx) % 10 + 1
+        row[length + 1:] = 0
+        return row[:-1], row[1:]
+
+
+@pytest.fixture
+def fresh(submission):
+    """A function that makes a trainer of a new small model, always the same one; settings as keywords."""
+    def make(dataset=None, rope=False, **settings):
+        torch.manual_seed(5)
+        model = submission.GPT(submission.GPTConfig(11, 14, n_layer=1, n_head=2, n_embd=8, rope=rope))
+        defaults = {"max_epochs": 4, "batch_size": 8, "learning_rate": 1e-2, "lr_decay": True, "warmup_tokens": 50,
+                    "final_tokens": 4 * 37 * 14, "device": "cpu", "progress": False, "log_every": 3}
+        return submission.Trainer(model, dataset or Counting(), None, submission.TrainerConfig(**{**defaults, **settings}))
+    return make
+
+
+def weights(trainer):
+    return torch.cat([p.detach().flatten() for p in trainer.model.parameters()])
+
+
+def test_it_learns_and_repeats(fresh):
+    settings = {"max_epochs": 30, "final_tokens": 30 * 37 * 14}
+    runs = [fresh(**settings), fresh(**settings), fresh(**settings, seed=1)]
+    for trainer in runs:
+        torch.manual_seed(3)
+        trainer.train()
+    assert runs[0].history[-1]["loss"] < 0.5 * runs[0].history[0]["loss"]
+    assert torch.equal(weights(runs[0]), weights(runs[1])) and not torch.equal(weights(runs[0]), weights(runs[2]))
+
+
+@pytest.mark.parametrize("epoch_of_interruption", [1, 3])
+def test_resume_is_bit_identical(fresh, tmp_path, epoch_of_interruption):
+    ckpt = {"ckpt_path": str(tmp_path / "run.ckpt"), "ckpt_seconds": 0}
+    whole = fresh(**ckpt)
+    torch.manual_seed(9)
+    whole.train()
+
+    class Interrupted(Counting):
+        reads = 0
+
+        def __getitem__(self, idx):
+            self.reads += 1
+            if self.reads > 1 + 37 * epoch_of_interruption + 5:
+                raise KeyboardInterrupt
+            return super().__getitem__(idx)
+
+    broken = fresh(Interrupted(), **ckpt)
+    torch.manual_seed(9)
+    with pytest.raises(KeyboardInterrupt):
+        broken.train()
+    resumed = fresh(**ckpt, resume=True)
+    torch.manual_seed(1234)
+    resumed.train()
+    assert torch.equal(weights(resumed), weights(whole)) and not torch.equal(weights(broken), weights(whole))
+    assert resumed.history == whole.history and resumed.step == whole.step
+
+
+def test_workers_do_not_change_the_result(fresh):
+    alone, helped = fresh(), fresh(num_workers=2)
+    for trainer in (alone, helped):
+        torch.manual_seed(3)
+        trainer.train()
+    assert torch.equal(weights(alone), weights(helped))
+
+
+@pytest.mark.parametrize(("change", "named"), [({"learning_rate": 2e-2}, "learning_rate"), ({"seed": 8}, "seed"),
+                                               ({"dataset": Counting(n=36)}, "data")])
+def test_a_checkpoint_of_another_training_is_refused(submission, fresh, tmp_path, change, named):
+    ckpt = {"ckpt_path": str(tmp_path / "run.ckpt"), "ckpt_seconds": 0}
+    fresh(**ckpt).train()
+    with pytest.raises(RuntimeError, match=f"another training: its {named}"):
+        fresh(**{**ckpt, "resume": True, **change}).train()
+
+
+def test_a_damaged_checkpoint_is_refused(fresh, tmp_path):
+    path = tmp_path / "run.ckpt"
+    fresh(ckpt_path=str(path), ckpt_seconds=0).train()
+    path.write_bytes(path.read_bytes()[:2000])
+    with pytest.raises(RuntimeError, match="damaged"):
+        fresh(ckpt_path=str(path), resume=True).train()
+
+
+def test_cropping_changes_no_loss(submission, fresh, seed):
+    from submission.trainer import Epochs
+    dataset, model = Counting(), fresh().model.eval()
+    x, y, batches = Epochs(dataset, 8, seed)[3]
+    assert sum(rows for rows, _ in batches) == 37 and max(rows for rows, _ in batches) == 8
+    assert sum(length for _, length in batches) < 0.95 * 14 * len(batches), "nothing was cropped"
+    first = 0
+    for rows, length in batches:
+        xs, ys = x[first:first + rows], y[first:first + rows]
+        assert torch.allclose(model(xs, ys)[1], model(xs[:, :length], ys[:, :length])[1], atol=1e-5)
+        assert ys[:, length:].eq(0).all() and xs[:, length - 1].ne(0).any()
+        first += rows
+    assert sorted(x[:, 0].tolist()) == sorted(i % 10 + 1 for i in range(37))
+
+
+def test_epochs_differ_and_leave_random_numbers_alone(submission):
+    from submission.trainer import Epochs
+    epochs = Epochs(Counting(), 8, seed=4)
+    before = torch.get_rng_state()
+    assert torch.equal(epochs[2][0], epochs[2][0]) and not torch.equal(epochs[2][0], epochs[3][0])
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_learning_rate_warms_up_then_falls_and_stays_down(submission):
+    from submission.trainer import learning_rate_at
+    config = submission.TrainerConfig(learning_rate=1.0, lr_decay=True, warmup_tokens=1000, final_tokens=20_000)
+    rates = [learning_rate_at(tokens, 10, config) for tokens in range(0, 100_000, 500)]
+    peak = rates.index(max(rates))
+    assert rates[0] == 0 and rates[peak] == pytest.approx(1.0) and peak == 2
+    assert all(a >= b for a, b in zip(rates[peak:], rates[peak + 1:])), "the rate climbs again"
+    assert rates[40:] == [pytest.approx(0.1)] * len(rates[40:])
+    # A warm-up of less than one batch is none: it is stretched to the 20 batches that Adam averages over.
+    assert learning_rate_at(5000, 5000, config) == pytest.approx(5000 / (5000 / (1 - 0.95)))
+
+
+def test_only_linear_weights_decay(fresh):
+    trainer = fresh()
+    trainer.device = torch.device("cpu")
+    decayed, kept = (group["params"] for group in trainer._make_optimizer().param_groups)
+    names = {p: name for name, p in trainer.model.named_parameters()}
+    assert {names[p] for p in decayed} == {n for n in names.values() if n.endswith("weight") and "ln" not in n and "emb" not in n}
+    assert len(decayed) + len(kept) == len(names) and any("pos_emb" in names[p] for p in kept)
+
+
+def test_a_loss_that_is_no_number_stops_with_advice(submission, fresh):
+    trainer = fresh(max_epochs=1)
+    with torch.no_grad():
+        trainer.model.head.weight[0, 0] = math.nan
+    from submission.trainer import TrainingError
+    with pytest.raises(TrainingError, match="smaller learning rate"):
+        trainer.train()
+
+
+def test_test_loss_is_logged(submission, fresh):
+    trainer = fresh(max_epochs=2)
+    trainer.test_dataset = Counting(n=20)
+    trainer.train()
+    losses = [entry["test_loss"] for entry in trainer.history if "test_loss" in entry]
+    assert len(losses) == 2 and losses[1] < losses[0]
+
+
+def test_tensorboard_scalars(fresh):
+    class Writer:
+        scalars = []
+
+        def add_scalar(self, name, value, step):
+            self.scalars.append((name, step))
+
+    trainer = fresh(max_epochs=1, writer=Writer())
+    trainer.train()
+    assert ("loss", trainer.step) in Writer.scalars and ("lr", trainer.step) in Writer.scalars
+
+
+def test_compiled_models_save_plain_names(fresh, monkeypatch):
+    trainer = fresh(max_epochs=1, compile=True)
+    # Whether a compiler is installed must not matter here, only that compiling is asked for in place.
+    monkeypatch.setattr(torch.nn.Module, "compile", lambda self: setattr(self, "_compiled", True))
+    names = list(copy.deepcopy(trainer.model).state_dict())
+    trainer.train()
+    assert trainer.model._compiled and list(trainer.model.state_dict()) == names
