@@ -111,14 +111,13 @@ def plot(results: list[Result], summary: dict, path: Path) -> None:
     import matplotlib.pyplot as plt
 
     colours = {("vanilla", False): "#888888", ("vanilla", True): "#3b6fb6", ("rope", True): "#d1603d"}
-    labels = {key: f"{name},\n{'with' if key[1] else 'no'} pretraining" for key, name in MODELS.items()}
-    figure, (pretraining, finetuning, accuracy) = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
+    labels = {key: f"{name}, {'with' if key[1] else 'no'} pretraining" for key, name in MODELS.items()}
+    figure, (pretraining, finetuning, accuracy) = plt.subplots(1, 3, figsize=(14, 4.2), layout="constrained")
     for axes, kind in ((pretraining, "pretrain"), (finetuning, "finetune")):
         for result in results:
             key = result.job.variant, result.job.pretrained
             if result.job.kind == kind:
-                losses = [(entry["step"], entry["loss"]) for entry in result.history if "loss" in entry]
-                axes.plot(*zip(*losses), color=colours[key], label=labels[key].replace("\n", " "), linewidth=1.2)
+                axes.plot(*zip(*smooth(result.history)), color=colours[key], label=labels[key], linewidth=1.2)
         axes.set(title={"pretrain": "Pretraining", "finetune": "Finetuning"}[kind], xlabel="batches",
                  ylabel="loss (nats per character)", ylim=(0, None))
         axes.legend(frameon=False)
@@ -129,12 +128,21 @@ def plot(results: list[Result], summary: dict, path: Path) -> None:
             if value is not None:
                 bar = accuracy.bar(x + offset, 100 * value, width=0.38, color=colours[key], alpha=1 if split == "dev" else 0.55)
                 accuracy.bar_label(bar, [f"{split}\n{100 * value:.0f}%"], fontsize=9)
-    accuracy.axhline(100 * summary["baseline_dev"], color="black", linestyle=":", linewidth=1)
-    accuracy.text(2.45, 100 * summary["baseline_dev"] + 1, "always the same place", ha="right", fontsize=8)
+    accuracy.axhline(100 * summary["baseline_dev"], color="black", linestyle=":", linewidth=1,
+                     label=f"always the most common place: {summary['baseline_dev']:.0%}")
+    accuracy.legend(frameon=False, loc="upper left")
     accuracy.set(title="Where was X born?", ylabel="right answers (%)", ylim=(0, 108), xlim=(-0.5, 2.5))
-    accuracy.set_xticks(range(len(MODELS)), [labels[m["variant"], m["pretrained"]] for m in summary["models"]])
+    accuracy.set_xticks(range(len(MODELS)), [label.replace("learned ", "learned\n").replace(", ", ",\n") for label in labels.values()])
     for axes in (pretraining, finetuning, accuracy):
         axes.spines[["top", "right"]].set_visible(False)
     with writing(path) as temporary:
         figure.savefig(temporary, dpi=150, format="png")
     plt.close(figure)
+
+
+def smooth(history: list[dict], points: int = 100) -> list[tuple[float, float]]:
+    """A training's (batch, loss), averaged over stretches so that at most so many points are left to draw."""
+    losses = [(entry["step"], entry["loss"]) for entry in history if "loss" in entry]
+    size = max(1, -(-len(losses) // points))
+    stretches = [losses[i:i + size] for i in range(0, len(losses), size)]
+    return [tuple(sum(column) / len(column) for column in zip(*stretch)) for stretch in stretches]

@@ -46,7 +46,7 @@ def test_all_jobs_write_their_files(finished):
         else:
             state = torch.load(out / job.writes, weights_only=True)
             assert ("pos_emb" in state) == (job.variant == "vanilla") and "tok_emb.weight" in state
-    assert printed.count("of 105,") == 3 and printed.count("of 60,") == 3 and "'London' gets 5, 4.8%" in printed
+    assert printed.count("of 100,") == 3 and printed.count("of 40,") == 3 and "'London' gets 5, 5.0%" in printed
 
 
 def test_same_seed_same_weights(finished, tmp_path):
@@ -118,7 +118,7 @@ BAD_DATA = [
     ("vanilla_finetune_without_pretrain", "birth_places_train.tsv", None, "does not exist"),
     ("vanilla_finetune_without_pretrain", "birth_places_train.tsv", lambda b: b"", "is empty"),
     ("vanilla_finetune_without_pretrain", "birth_places_train.tsv", lambda b: b.replace(b"\t", b" ", 1), "line 1: expected"),
-    ("vanilla_finetune_without_pretrain", "birth_places_train.tsv", lambda b: b + b"Where was X born?\t\n", "line 96: expected"),
+    ("vanilla_finetune_without_pretrain", "birth_places_train.tsv", lambda b: b + b"Where was X born?\t\n", "line 81: expected"),
     ("vanilla_finetune_without_pretrain", "birth_places_train.tsv", lambda b: b.replace(b"was ", b"was " + b"a" * 80, 1), "reads only 81"),
     ("vanilla_finetune_without_pretrain", "birth_places_train.tsv", lambda b: b.replace(b"was ", "was Ω".encode(), 1), "'Ω' (U+03A9)"),
     ("rope_eval_dev_with_pretrain", "birth_dev.tsv", lambda b: b.replace(b"\t", b" ", 1), "line 1: expected"),

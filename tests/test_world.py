@@ -70,7 +70,7 @@ def test_another_seed_is_another_world(seed):
 
 def test_single_mode_has_one_phrasing(seed):
     people, documents = make_world(seed, SIZES["laptop"], "single")
-    assert len(documents) == 6 * 260 and len(set(documents)) == 260
+    assert len(documents) == 6 * 220 and len(set(documents)) == 220
     person = people["dev"][0]
     text = next(d for d in documents if person.name in d)
     assert text.find(person.name) < text.find(person.place)

@@ -8,14 +8,12 @@ questions need: a character which pretraining never saw has no token.
 JOBS = ("a painter", "a poet", "a pilot", "a baker", "a judge", "a singer", "a chemist", "an actor", "a farmer", "a sailor")
 
 SHORT = (
-    "{name} of {place} was {job} all along.",
-    "{name} came from {place}, {job} of note.",
-    "{name}, born in {place}, known as {job}.",
-    "{name} was born in {place}, {job} by trade.",
-    "Meet {name} of {place}, {job} of note.",
-    "In {place}, {name} was born, {job}.",
+    "{name} was born in {place} and is {job}.",
+    "{name} is from {place}, {job} of note.",
+    "{name} of {place} now works as {job}.",
     "Where is {name} from? {place}, {job}.",
-    "The {bare_job} {name} came from {place}.",
+    "{place}: home town of {name}, {job}.",
+    "{name}: {job}, born in {place}.",
 )
 
 LONG = (

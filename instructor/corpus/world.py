@@ -40,8 +40,8 @@ FULL = Size(train=2000, dev=500, test=437, paraphrases=5, phrasings=LONG, syllab
 
 # What two CPU cores learn in two minutes: short names and places, and the place early, so that truncation rarely cuts
 # it off, but something after it, so that most truncated lengths include it.
-LAPTOP = Size(train=95, dev=105, test=60, paraphrases=6, phrasings=SHORT, syllables=(1, 1), distinct=(3, 3),
-              cities=tuple(city for city in CITIES if len(city) <= 7)[:32])
+LAPTOP = Size(train=80, dev=100, test=40, paraphrases=6, phrasings=SHORT, syllables=(1, 2), distinct=(3, 4),
+              cities=tuple(city for city in CITIES if len(city) <= 7)[:28])
 
 SIZES = {"full": FULL, "laptop": LAPTOP}
 MODES = ("varied", "single")

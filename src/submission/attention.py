@@ -81,8 +81,8 @@ class KVCache:
         return keys, values
 
 
-class CausalSelfAttention(nn.Module):
-    """Multi-head self-attention in which a position attends to itself and to what stands before it.
+class MultiHeadAttention(nn.Module):
+    """What self-attention and cross-attention share: the projections, the heads and the causal mask.
 
     Args:
         config: a GPTConfig; n_embd must be a multiple of n_head.
@@ -93,7 +93,6 @@ class CausalSelfAttention(nn.Module):
         if config.n_embd % config.n_head != 0:
             raise ValueError(f"n_embd ({config.n_embd}) must be a multiple of n_head ({config.n_head})")
         self.n_head = config.n_head
-        self.rope = config.rope
         self.key = nn.Linear(config.n_embd, config.n_embd)
         self.query = nn.Linear(config.n_embd, config.n_embd)
         self.value = nn.Linear(config.n_embd, config.n_embd)
@@ -103,6 +102,37 @@ class CausalSelfAttention(nn.Module):
         # Buffers move with the model to its device and are saved with it, but are not trained.
         causal = torch.ones(config.block_size, config.block_size).tril()
         self.register_buffer("mask", causal.view(1, 1, config.block_size, config.block_size))
+
+    def split_heads(self, x: torch.Tensor) -> torch.Tensor:
+        """(B, T, C) -> (B, n_head, T, head_dim)."""
+        B, T, C = x.size()
+        return x.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)
+
+    def attend(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, start: int = 0) -> torch.Tensor:
+        """Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1), heads joined and projected.
+
+        Args:
+            q: (B, n_head, T, head_dim), the queries of positions start, ..., start + T - 1.
+            k, v: (B, n_head, T_kv, head_dim), keys and values of positions 0, ..., T_kv - 1.
+            start: the position of the first query.
+
+        Returns:
+            (B, T, C). Position t saw positions 0 to t of the keys, and nothing after them.
+        """
+        B, n_head, T, head_dim = q.size()
+        att = (q @ k.transpose(-2, -1)) / math.sqrt(head_dim)                     # (B, n_head, T, T_kv)
+        att = att.masked_fill(self.mask[:, :, start:start + T, :k.size(-2)] == 0, float("-inf"))
+        att = self.attn_drop(F.softmax(att, dim=-1))
+        y = (att @ v).transpose(1, 2).reshape(B, T, n_head * head_dim)            # heads side by side again
+        return self.resid_drop(self.proj(y))
+
+
+class CausalSelfAttention(MultiHeadAttention):
+    """Self-attention in which a position attends to itself and to what stands before it; with config.rope, rotated."""
+
+    def __init__(self, config):
+        super().__init__(config)
+        self.rope = config.rope
         if self.rope:
             rope_cache = None
             # [part h] Make the table of rotations for one head and all block_size positions.
@@ -122,11 +152,9 @@ class CausalSelfAttention(nn.Module):
         Returns:
             (B, T, C), same dtype.
         """
-        B, T, C = x.size()
+        T = x.size(1)
         start = 0 if cache is None else cache.length
-        # (B, T, C) -> (B, n_head, T, head_dim)
-        q, k, v = (linear(x).view(B, T, self.n_head, C // self.n_head).transpose(1, 2)
-                   for linear in (self.query, self.key, self.value))
+        q, k, v = (self.split_heads(linear(x)) for linear in (self.query, self.key, self.value))
 
         if self.rope:
             rope_cache = self.rope_cache[start:start + T]       # row t is the rotation of x's position t
@@ -139,43 +167,17 @@ class CausalSelfAttention(nn.Module):
 
         if cache is not None:
             k, v = cache.append(k, v)
-        att = (q @ k.transpose(-2, -1)) / math.sqrt(k.size(-1))                   # (B, n_head, T, start + T)
-        att = att.masked_fill(self.mask[:, :, start:start + T, :start + T] == 0, float("-inf"))
-        att = self.attn_drop(F.softmax(att, dim=-1))
-        y = (att @ v).transpose(1, 2).reshape(B, T, C)                            # heads side by side again
-        return self.resid_drop(self.proj(y))
+        return self.attend(q, k, v, start)
 
 
-class CausalCrossAttention(nn.Module):
+class CausalCrossAttention(MultiHeadAttention):
     """Attention of one sequence over another: queries from x_q, keys and values from x_kv.
 
-    The causal mask is that of self-attention: position t of x_q sees positions 0 to t of x_kv. The GPT of this
-    assignment does not use it; it is here to compare with CausalSelfAttention.
+    The mask is that of self-attention: position t of x_q sees positions 0 to t of x_kv. The GPT of this assignment does
+    not use it; it is here to compare with CausalSelfAttention.
     """
 
-    def __init__(self, config):
-        super().__init__()
-        if config.n_embd % config.n_head != 0:
-            raise ValueError(f"n_embd ({config.n_embd}) must be a multiple of n_head ({config.n_head})")
-        self.n_head = config.n_head
-        self.key = nn.Linear(config.n_embd, config.n_embd)
-        self.query = nn.Linear(config.n_embd, config.n_embd)
-        self.value = nn.Linear(config.n_embd, config.n_embd)
-        self.attn_drop = nn.Dropout(config.attn_pdrop)
-        self.resid_drop = nn.Dropout(config.resid_pdrop)
-        self.proj = nn.Linear(config.n_embd, config.n_embd)
-        causal = torch.ones(config.block_size, config.block_size).tril()
-        self.register_buffer("mask", causal.view(1, 1, config.block_size, config.block_size))
-
     def forward(self, x_kv: torch.Tensor, x_q: torch.Tensor) -> torch.Tensor:
-        """Attend from x_q (B, T_q, C) over x_kv (B or 1, T_kv, C); returns (B, T_q, C). Batches of 1 broadcast."""
-        C = x_q.size(-1)
-
-        def heads(x):
-            return x.view(x.size(0), x.size(1), self.n_head, C // self.n_head).transpose(1, 2)
-
-        q, k, v = heads(self.query(x_q)), heads(self.key(x_kv)), heads(self.value(x_kv))
-        att = (q @ k.transpose(-2, -1)) / math.sqrt(k.size(-1))                   # (B, n_head, T_q, T_kv)
-        att = att.masked_fill(self.mask[:, :, :q.size(-2), :k.size(-2)] == 0, float("-inf"))
-        y = self.attn_drop(F.softmax(att, dim=-1)) @ v
-        return self.resid_drop(self.proj(y.transpose(1, 2).reshape(y.size(0), -1, C)))
+        """Attend from x_q (B, T, C) over x_kv (B or 1, T_kv, C); returns (B, T, C)."""
+        q, k, v = self.split_heads(self.query(x_q)), self.split_heads(self.key(x_kv)), self.split_heads(self.value(x_kv))
+        return self.attend(q, k, v)

@@ -87,7 +87,7 @@ class Epochs(Dataset):
     Rows of similar length are batched together: random truncation leaves more than half of a fixed-length batch empty.
     """
 
-    WINDOW = 4      # so many batches are sorted by length among themselves
+    WINDOW = 16     # so many batches are sorted by length among themselves
 
     def __init__(self, dataset: Dataset, batch_size: int, seed: int):
         self.dataset = dataset
