@@ -55,6 +55,7 @@ def load_submission(folder: Path):
     Raises:
         UserError: there is no package there.
     """
+    folder = folder.resolve()
     if not (folder / "__init__.py").is_file():
         raise UserError(f"{folder} is no submission: it has no __init__.py. Check --submission.")
     for name in [name for name in sys.modules if name.split(".")[0] == "submission"]:
@@ -90,7 +91,7 @@ def run_job(job: Job, options: Options) -> Result:
                                   n_embd=preset.n_embd, embd_pdrop=preset.dropout, resid_pdrop=preset.dropout,
                                   attn_pdrop=preset.dropout)
     initialize = {"vanilla": submission.initialize_vanilla_model, "rope": submission.initialize_rope_model}[job.variant]
-    model = initialize(config)
+    model = _not_none(initialize(config), initialize)
     if reads is not None:
         load_params(reads, model, job, WRITTEN_BY[job.reads].target)
 
@@ -100,6 +101,13 @@ def run_job(job: Job, options: Options) -> Result:
         _train(job, options, submission, dataset, model, reads, result)
     result.seconds = time.monotonic() - started
     return result
+
+
+def _not_none(returned, function):
+    """What a student's function returned, unless that is None or has a None in it: then it is unfinished."""
+    if returned is None or (isinstance(returned, tuple) and any(part is None for part in returned)):
+        raise UserError(f"{function.__name__} in helper.py returned {returned}. Its docstring says what it should return.")
+    return returned
 
 
 def _find_input(job, options):
@@ -114,14 +122,16 @@ def _find_input(job, options):
 
 def _train(job, options, submission, dataset, model, reads, result):
     preset, out = options.preset, options.out / job.writes
+    writer = _writer(options, job)
     if job.kind == "pretrain":
         stage = preset.pretrain
-        config, trainer = submission.pretrain(dataset, preset.block_size, model, writer=_writer(options, job))
+        config, trainer = _not_none(submission.pretrain(dataset, preset.block_size, model, writer=writer), submission.pretrain)
     else:
         stage = preset.finetune_from_scratch if reads is None else preset.finetune_pretrained
-        config, trainer = submission.finetune(str(reads) if reads else None, str(options.data / "birth_places_train.tsv"),
-                                              dataset, preset.block_size, model, writer=_writer(options, job))
-    stage.apply(config, len(dataset) if job.kind == "pretrain" else len(trainer.train_dataset), preset.block_size)
+        config, trainer = _not_none(submission.finetune(
+            str(reads) if reads else None, str(options.data / "birth_places_train.tsv"), dataset, preset.block_size, model,
+            writer=writer), submission.finetune)
+    stage.apply(config, len(trainer.train_dataset), preset.block_size)
     checkpoint = out.with_suffix(".ckpt")
     for name, value in {"device": options.device, "seed": options.seed, "compile": options.compile,
                         "resume": options.resume, "ckpt_path": str(checkpoint), "num_workers": preset.num_workers}.items():
@@ -144,6 +154,9 @@ def _train(job, options, submission, dataset, model, reads, result):
         if "PytorchStreamWriter" in str(error) or "inline_container" in str(error):     # torch.save on a full disk
             raise UserError(f"{out} could not be written: is the disk full? Nothing was changed.") from None
         raise
+    finally:
+        if writer is not None:
+            writer.close()
     checkpoint.unlink(missing_ok=True)
     result.history = getattr(trainer, "history", [])
     print(f"Wrote {out}")

@@ -1,6 +1,5 @@
 """The jobs, run as a user runs them: what works, what is refused, and with which words."""
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -191,7 +190,8 @@ def test_a_full_disk_leaves_everything_as_it_was(results, target):
     before = written.read_bytes()
 
     def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+        import resource
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))
 
     refused(run_cli(target, *SMOKE, "--out", results, preexec_fn=limit), str(written), "could not be written")
     assert written.read_bytes() == before and not list(results.glob("*.tmp"))
@@ -199,6 +199,22 @@ def test_a_full_disk_leaves_everything_as_it_was(results, target):
 
 def test_a_submission_without_package_is_refused(tmp_path):
     refused(run_cli("rope_pretrain", "--submission", tmp_path), "no submission")
+
+
+def test_a_function_that_returns_nothing_is_named(tmp_path):
+    shutil.copytree(SOLUTION, tmp_path / "mine")
+    helper = tmp_path / "mine" / "helper.py"
+    helper.write_text(helper.read_text(encoding="utf-8").replace("    model = GPT(mconf)\n", "    GPT(mconf)\n"), encoding="utf-8")
+    refused(run_cli("vanilla_pretrain", "--preset", "smoke", "--submission", tmp_path / "mine"), "initialize_vanilla_model", "None")
+
+
+def test_an_error_in_the_students_code_keeps_its_traceback(tmp_path):
+    shutil.copytree(SOLUTION, tmp_path / "mine")
+    model = tmp_path / "mine" / "model.py"
+    model.write_text(model.read_text(encoding="utf-8").replace("self.head(self.ln_f(x))", "self.head(x @ x)"), encoding="utf-8")
+    process = run_cli("vanilla_pretrain", "--preset", "smoke", "--submission", tmp_path / "mine")
+    assert process.returncode == 1 and "Traceback" in process.stderr and "x @ x" in process.stderr
+    assert not list((tmp_path / "mine").glob("*.params*"))
 
 
 def test_it_runs_from_any_folder(tmp_path):

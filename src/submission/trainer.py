@@ -155,6 +155,7 @@ class Trainer:
         self.model.to(self.device).train()
         self.optimizer = self._make_optimizer()
         if config.compile:
+            torch._dynamo.config.suppress_errors = True     # without a compiler, or where it fails, train uncompiled
             self.model.compile()                        # in place: the state_dict keeps its names
         state = random_state()
         self.row_tokens = len(self.train_dataset[0][0])     # also: a dataset that cannot work fails here, at once
