@@ -14,7 +14,7 @@ import torch
 from answers import predict_places
 from files import UserError, read_documents, read_questions, write_text, writing
 from jobs import WRITTEN_BY, Job
-from params import load_params
+from params import read_params
 from presets import Preset
 
 
@@ -92,10 +92,11 @@ def run_job(job: Job, options: Options) -> Result:
                                   attn_pdrop=preset.dropout)
     initialize = {"vanilla": submission.initialize_vanilla_model, "rope": submission.initialize_rope_model}[job.variant]
     model = _not_none(initialize(config), initialize)
-    if reads is not None:
-        load_params(reads, model, job, WRITTEN_BY[job.reads].target)
+    # Before a finetuning, the weights are only checked: loading them is the student's work.
+    state = read_params(reads, model, job, WRITTEN_BY[job.reads].target) if reads is not None else None
 
     if job.kind == "evaluate":
+        model.load_state_dict(state)
         _evaluate(job, options, submission, dataset, model, result)
     else:
         _train(job, options, submission, dataset, model, reads, result)

@@ -1,4 +1,4 @@
-"""Loading weights into a model, with a sentence for everything that can be wrong with the file."""
+"""Reading weights for a model, with a sentence for everything that can be wrong with the file."""
 import pickle
 from pathlib import Path
 
@@ -7,14 +7,17 @@ import torch
 from files import UserError
 
 
-def load_params(path: Path, model, job, made_by: str) -> None:
-    """Load a state_dict into a model.
+def read_params(path: Path, model, job, made_by: str) -> dict[str, torch.Tensor]:
+    """Read a state_dict that fits a model; the model is not changed.
 
     Args:
         path: what torch.save wrote.
-        model: a GPT, on the CPU.
+        model: the GPT that the weights are for.
         job: the jobs.Job that needs it; its variant is named in errors.
         made_by: the target that writes the file, for the advice.
+
+    Returns:
+        The state_dict, on the CPU.
 
     Raises:
         UserError: the file is damaged, or of a model with other positions, sizes or vocabulary.
@@ -38,4 +41,4 @@ def load_params(path: Path, model, job, made_by: str) -> None:
             found, needed = (list(s[name].shape) if name in s else "missing" for s in (state, wanted))
             raise UserError(f"{path} is of a model of another size: {name} is {found} there and {needed} in this "
                             f"model. Use the --preset that it was made with, or: {again}")
-    model.load_state_dict(state)
+    return state

@@ -208,6 +208,18 @@ def test_a_function_that_returns_nothing_is_named(tmp_path):
     refused(run_cli("vanilla_pretrain", "--preset", "smoke", "--submission", tmp_path / "mine"), "initialize_vanilla_model", "None")
 
 
+def test_loading_pretrained_weights_is_left_to_the_student(finished, results, tmp_path):
+    shutil.copytree(SOLUTION, tmp_path / "mine")
+    helper = tmp_path / "mine" / "helper.py"
+    text = helper.read_text(encoding="utf-8")
+    load = "model.load_state_dict(torch.load(reading_params_path"
+    helper.write_text(text.replace("        " + load, "        pass  # " + load), encoding="utf-8")
+    command = ("rope_finetune_with_pretrain", "--preset", "smoke", "--submission", tmp_path / "mine", "--out", results)
+    assert run_cli(*command).returncode == 0
+    forgot, did = (torch.load(folder / "rope.finetune.params", weights_only=True)["tok_emb.weight"] for folder in (results, finished[0]))
+    assert not torch.allclose(forgot, did, atol=1e-3)
+
+
 def test_an_error_in_the_students_code_keeps_its_traceback(tmp_path):
     shutil.copytree(SOLUTION, tmp_path / "mine")
     model = tmp_path / "mine" / "model.py"
