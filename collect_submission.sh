@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Puts the deliverables into submission.zip, without folders: ./collect_submission.sh [--allow-missing]
 set -eu
-ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+ROOT=$(CDPATH= cd -- "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 for name in python python3 py "$ROOT/.venv/bin/python" "$ROOT/.venv/Scripts/python.exe"; do
     if command -v "$name" >/dev/null 2>&1 && "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then
         exec "$name" "$ROOT/src/collect.py" "$@"

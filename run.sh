@@ -2,7 +2,12 @@
 # The launcher: finds or makes a Python environment, then runs a job, the demo or the tests. ./run.sh help lists all.
 # Kept to what bash 3.2 (macOS) and Git Bash (Windows) know.
 set -eu
-ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+SELF=${BASH_SOURCE[0]}
+while [ -L "$SELF" ]; do        # where a link to this file points
+    LINK=$(readlink "$SELF")
+    case $LINK in /*) SELF=$LINK ;; *) SELF=$(dirname "$SELF")/$LINK ;; esac
+done
+ROOT=$(CDPATH= cd -- "$(dirname "$SELF")" && pwd)
 NEEDED="torch numpy tqdm matplotlib pytest nbclient ipykernel"
 
 # Prints the first Python 3.11 or newer among the usual names; fails if there is none.
@@ -48,7 +53,9 @@ if ! PYTHON=$(find_python); then
     echo "./run.sh needs Python 3.11 or newer, and found none named python, python3 or py." >&2
     exit 2
 fi
-case "${1:-help}" in help|-h|--help) exec "$PYTHON" "$ROOT/src/run.py" --help ;; esac
+for argument in "${1:-help}" "$@"; do
+    case $argument in help|-h|--help) [ "${1:-}" = test ] || exec "$PYTHON" "$ROOT/src/run.py" --help ;; esac
+done
 
 if ! has_packages "$PYTHON"; then
     if [ ! -e "$ROOT/.venv/complete" ] || [ "$ROOT/pyproject.toml" -nt "$ROOT/.venv/complete" ]; then

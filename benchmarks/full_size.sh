@@ -4,7 +4,7 @@
 # Expected: vanilla at least 20% and RoPE at least 30% on dev. An interrupted run goes on where it was.
 set -eu
 [ $# -ge 1 ] || { echo "usage: benchmarks/full_size.sh OUT [DATA ...]" >&2; exit 2; }
-ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+ROOT=$(CDPATH= cd -- "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 OUT=$1
 shift
 

@@ -25,7 +25,7 @@ def main() -> None:
         world, demo = args.out / f"world-{seed}", args.out / f"demo-{seed}"
         if not (demo / "summary.json").exists():
             subprocess.run([sys.executable, "-m", "instructor", "world", "--seed", str(seed), "--size", args.size, "--mode",
-                            args.mode, "--out", str(world.resolve())], cwd=ROOT, check=True)
+                            args.mode, "--out", str(world.resolve()), "--gold", str(world.resolve())], cwd=ROOT, check=True)
             subprocess.run([sys.executable, str(ROOT / "src" / "run.py"), "demo", "--preset", args.preset, "--data", str(world),
                             "--gold", str(world), "--seed", str(seed), "--out", str(demo),
                             *(["--resume"] if demo.exists() else [])], check=True)

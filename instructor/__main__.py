@@ -26,9 +26,9 @@ def starter(args: argparse.Namespace) -> int:
 def world(args: argparse.Namespace) -> int:
     """Make a world of invented people."""
     people, documents = make_world(args.seed, SIZES[args.size], args.mode)
-    write_world(people, documents, args.out, args.gold or args.out)
+    write_world(people, documents, args.out, args.gold)
     print("\n".join(f"{name}: {value}" for name, value in statistics(people, documents).items()))
-    print(f"Wrote {args.out}; the test answers are in {(args.gold or args.out) / 'birth_test.tsv'}")
+    print(f"Wrote {args.out}; the test answers are in {args.gold / 'birth_test.tsv'}")
     return 0
 
 
@@ -52,7 +52,7 @@ def main() -> int:
     command.add_argument("--size", choices=SIZES, default="full")
     command.add_argument("--mode", choices=MODES, default="varied", help="single: the instructive failure, one phrasing")
     command.add_argument("--out", type=Path, required=True, help="folder for the corpus and the questions")
-    command.add_argument("--gold", type=Path, help="folder for the test answers (default: the same)")
+    command.add_argument("--gold", type=Path, required=True, help="folder for the test answers, away from students")
     command.set_defaults(run=world)
     command = commands.add_parser("data", help="rebuild the worlds that ship in data/")
     command.set_defaults(run=data)

@@ -79,9 +79,10 @@ def find_drift() -> list[str]:
     wanted = starter_files()
     lines = []
     for path in sorted(wanted.keys() | set(STARTER.glob("*.py"))):
-        there = path.read_text(encoding="utf-8") if path.exists() else ""
+        there = path.read_bytes().decode("utf-8") if path.exists() else ""
         name = path.relative_to(ROOT).as_posix()
-        lines += difflib.unified_diff(there.splitlines(), wanted.get(path, "").splitlines(), name, "generated", lineterm="")
+        diff = difflib.unified_diff(there.splitlines(True), wanted.get(path, "").splitlines(True), name, "generated")
+        lines += [line.rstrip("\n") for line in diff]
     return lines
 
 

@@ -25,23 +25,26 @@ def run_demo(args: argparse.Namespace) -> None:
     Raises:
         UserError: the folder given with --out is in use, or as the jobs do.
     """
-    out = choose_folder(args.out, args.resume)
     args.submission = args.submission or (SOLUTION if SOLUTION.is_dir() else None)
-    options = dataclasses.replace(choose_options(args), out=out)
+    options = choose_options(args)
+    out = choose_folder(args.out, args.resume)
+    options = dataclasses.replace(options, out=out)
     gold = GOLD / options.preset.data
     if options.gold is None and args.data is None and (gold / "birth_test.tsv").exists():
         options = dataclasses.replace(options, gold=gold)
     print(f"Code from {options.submission}, results into {out}")
 
+    settings = {"preset": options.preset.name, "data": str(options.data.resolve()), "seed": options.seed,
+                "submission": str(options.submission.resolve()), "compile": options.compile}
     log = out / "jobs.json"
-    done = json.loads(log.read_text(encoding="utf-8")) if log.exists() else {}
+    done = read_log(log, settings) if log.exists() else {}
     for number, job in enumerate(JOBS.values(), start=1):
         if job.target in done:
             continue
         print(f"\n[{number}/{len(JOBS)}] {job.target}", flush=True)
         result = run_job(job, options)
         done[job.target] = {name: value for name, value in vars(result).items() if name != "job"}
-        write_text(log, json.dumps(done))
+        write_text(log, json.dumps({"settings": settings, "jobs": done}))
     results = [Result(job, **done[job.target]) for job in JOBS.values()]
 
     summary = summarise(results)
@@ -52,8 +55,22 @@ def run_demo(args: argparse.Namespace) -> None:
     print(f"See {out / 'accuracy.png'} and {out / 'summary.json'}")
 
 
+def read_log(log: Path, settings: dict) -> dict:
+    """The jobs that an unfinished demo has done; raises UserError if it ran with other settings."""
+    try:
+        recorded = json.loads(log.read_text(encoding="utf-8"))
+        changed = [name for name in settings if recorded["settings"][name] != settings[name]]
+        done = recorded["jobs"]
+    except (ValueError, KeyError, TypeError):
+        raise UserError(f"{log} is damaged. Start a new demo in another folder.") from None
+    if changed:
+        raise UserError(f"The demo in {log.parent} ran with another {changed[0]}: {recorded['settings'][changed[0]]}, not "
+                        f"{settings[changed[0]]}. Give the same options, or start a new demo in another folder.")
+    return done
+
+
 def choose_folder(wanted: Path | None, resume: bool) -> Path:
-    """An empty folder for the results: the wanted one, or demo, demo-2, ... here; to resume, the one last used."""
+    """Where results go: the folder wanted, if it is empty, or demo, demo-2, ... here; to resume, the one last used."""
     names = [Path("demo" if n == 1 else f"demo-{n}") for n in range(1, 1000)]
     used = [name for name in names if name.exists()]
     if resume:
@@ -64,7 +81,6 @@ def choose_folder(wanted: Path | None, resume: bool) -> Path:
     out = wanted or next(name for name in names if name not in used)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"--out {out} is not an empty folder. Choose another, or add --resume to go on with an unfinished demo.")
-    out.mkdir(parents=True, exist_ok=True)
     return out
 
 

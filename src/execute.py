@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from answers import predict_places
-from files import UserError, read_documents, read_questions, write_text, writing
+from files import Interrupted, UserError, read_documents, read_questions, write_text, writing
 from jobs import WRITTEN_BY, Job
 from params import read_params
 from presets import Preset
@@ -123,7 +123,7 @@ def _find_input(job, options):
 
 def _train(job, options, submission, dataset, model, reads, result):
     preset, out = options.preset, options.out / job.writes
-    writer = _writer(options, job)
+    writer = _Scalars(options.out / "runs" / job.target)
     if job.kind == "pretrain":
         stage = preset.pretrain
         config, trainer = _not_none(submission.pretrain(dataset, preset.block_size, model, writer=writer), submission.pretrain)
@@ -140,36 +140,35 @@ def _train(job, options, submission, dataset, model, reads, result):
     if options.resume and not checkpoint.exists():
         print(f"There is no {checkpoint} to resume from: starting at the beginning.")
 
-    _require_disk_space(out, model)
     try:
         with writing(out) as temporary:
+            _require_disk_space(out.parent, model)
             submission.train(model, str(temporary), trainer)
             if not temporary.exists():
                 raise UserError(f"train() in helper.py saved no weights: it should write them to {temporary}.")
+            read_params(temporary, model, job, job.target)
     except KeyboardInterrupt:
-        kept = f"Go on with: ./run.sh {job.target} --resume" if checkpoint.exists() else "It was too early for a checkpoint."
-        raise UserError(f"{job.target} was interrupted; {out} was not written. {kept}") from None
+        advice = "The same command with --resume goes on." if checkpoint.exists() else "It was too early for a checkpoint."
+        raise Interrupted(f"{job.target} was interrupted; {out} was not written. {advice}") from None
     except RuntimeError as error:
         if isinstance(error, getattr(sys.modules.get("submission.trainer"), "TrainingError", ())):
             raise UserError(f"{job.target}: {error}") from None
-        if "PytorchStreamWriter" in str(error) or "inline_container" in str(error):     # torch.save on a full disk
+        if "PytorchStreamWriter" in str(error) or "inline_container" in str(error):     # what torch.save raises
             raise UserError(f"{out} could not be written: is the disk full? Nothing was changed.") from None
         raise
     finally:
-        if writer is not None:
-            writer.close()
+        writer.close()
     checkpoint.unlink(missing_ok=True)
     result.history = getattr(trainer, "history", [])
     print(f"Wrote {out}")
 
 
-def _require_disk_space(out, model):
+def _require_disk_space(folder, model):
     """Refuse to begin a long training whose weights would not fit; a checkpoint is three times as large."""
-    out.parent.mkdir(parents=True, exist_ok=True)
     needed = 4 * sum(value.nbytes for value in model.state_dict().values())
-    free = shutil.disk_usage(out.parent).free
+    free = shutil.disk_usage(folder).free
     if free < needed:
-        raise UserError(f"{out.parent} has {free >> 20} MiB free; the weights and a checkpoint need {needed >> 20} MiB.")
+        raise UserError(f"{folder} has {free / 2**20:.1f} MiB free; the weights and a checkpoint need {needed / 2**20:.1f} MiB.")
 
 
 def _evaluate(job, options, submission, dataset, model, result):
@@ -182,8 +181,7 @@ def _evaluate(job, options, submission, dataset, model, result):
         if [q for q, _ in read_questions(gold, dataset.stoi, preset.block_size, answers=True)] != [q for q, _ in questions]:
             raise UserError(f"{gold} does not answer the questions of {options.data / name}. Check --gold and --data.")
 
-    new_cache = getattr(sys.modules.get("submission.attention"), "KVCache", None)
-    places = predict_places(model, [question for question, _ in questions], dataset, new_cache, options.device)
+    places = predict_places(model, [question for question, _ in questions], dataset, options.device)
     write_text(out, "".join(place + "\n" for place in places))
     print(f"Wrote {out}")
     result.total, result.correct = submission.evaluate_places(str(gold), places)
@@ -197,13 +195,25 @@ def _evaluate(job, options, submission, dataset, model, result):
           f"Always answering {common!r} gets {result.baseline}, {result.baseline / result.total:.1%}.")
 
 
-def _writer(options, job):
-    """A TensorBoard writer into OUT/runs/TARGET, or None where TensorBoard is not installed."""
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        return None
-    return SummaryWriter(str(options.out / "runs" / job.target))
+class _Scalars:
+    """A TensorBoard writer that makes its folder with the first scalar, and does nothing without TensorBoard."""
+
+    def __init__(self, folder):
+        self.folder, self.writer = folder, None
+
+    def add_scalar(self, name, value, step):
+        if self.writer is None:
+            try:
+                from torch.utils.tensorboard import SummaryWriter
+            except ImportError:
+                self.add_scalar = lambda *args: None
+                return
+            self.writer = SummaryWriter(str(self.folder))
+        self.writer.add_scalar(name, value, step)
+
+    def close(self):
+        if self.writer is not None:
+            self.writer.close()
 
 
 def seed_everything(seed: int) -> None:

@@ -3,12 +3,19 @@
 A UserError is a mistake that the user can mend. Programs print its message, without a traceback, and exit with 2.
 """
 import contextlib
+import errno
 import os
 from pathlib import Path
 
 
 class UserError(Exception):
     """What happened, where, and what to do next, in a sentence."""
+    exit_code = 2
+
+
+class Interrupted(UserError):
+    """The user pressed Ctrl-C; the message says how to go on."""
+    exit_code = 130
 
 
 def read_text(path: Path) -> str:
@@ -20,7 +27,7 @@ def read_text(path: Path) -> str:
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
-        raise UserError(f"{path} does not exist. Check the folder given with --data.") from None
+        raise UserError(f"{path} does not exist. Check --data (or --gold, for the test answers).") from None
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}.") from None
     try:
@@ -70,6 +77,8 @@ def read_questions(path: Path, stoi: dict, block_size: int, answers: bool) -> li
         question, tab, place = line.partition("\t")
         if answers and not (tab and question.strip() and place.strip()):
             raise UserError(f"{where}: expected a question, a tab and a place, got {line[:60]!r}.")
+        if line != line.strip():
+            raise UserError(f"{where}: a blank at the beginning or the end of {line[:60]!r}. Remove it.")
         if "\t" in place or (tab and not answers):
             raise UserError(f"{where}: a tab too many in {line[:60]!r}.")
         for ch in question + place:
@@ -83,22 +92,33 @@ def read_questions(path: Path, stoi: dict, block_size: int, answers: bool) -> li
     return result
 
 
+DISK_IS_FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
+
+
 @contextlib.contextmanager
 def writing(path: Path):
     """Give a temporary path beside `path` to write to; it takes path's name if all goes well, else it is removed.
 
     Raises:
-        UserError: the disk is full, or the folder cannot be written to.
+        UserError: the disk is full, or the folder cannot be written to. Other errors of the block pass through.
     """
     temporary = path.with_name(path.name + ".tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.touch()       # at once, before hours of work for a place that cannot be written to
+    except OSError as error:
+        raise UserError(f"{path} cannot be written: {error.strerror}. Choose another folder with --out.") from None
+    try:
+        temporary.unlink()
         yield temporary
         os.replace(temporary, path)
     except OSError as error:
-        raise UserError(f"{path} could not be written: {error.strerror}. Nothing was changed.") from error
+        if error.errno in DISK_IS_FULL or str(temporary) in (error.filename, error.filename2):
+            raise UserError(f"{path} could not be written: {error.strerror}. Nothing was changed.") from error
+        raise
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:

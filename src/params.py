@@ -22,7 +22,7 @@ def read_params(path: Path, model, job, made_by: str) -> dict[str, torch.Tensor]
     Raises:
         UserError: the file is damaged, or of a model with other positions, sizes or vocabulary.
     """
-    again = f"Make it anew with the same options: ./run.sh {made_by}"
+    again = f"./run.sh {made_by} makes it anew."
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
     except (RuntimeError, EOFError, OSError, ValueError, KeyError, pickle.UnpicklingError):
@@ -35,10 +35,10 @@ def read_params(path: Path, model, job, made_by: str) -> dict[str, torch.Tensor]
         raise UserError(f"{path} is of a model with {found}, but {job.target} needs one with {needed}. {again}")
     if "tok_emb.weight" in state and len(state["tok_emb.weight"]) != len(wanted["tok_emb.weight"]):
         raise UserError(f"{path} is of a vocabulary of {len(state['tok_emb.weight'])} characters; the corpus has "
-                        f"{len(wanted['tok_emb.weight'])}. Use the --data that it was made with, or: {again}")
+                        f"{len(wanted['tok_emb.weight'])}. Use the --data that it was made with; {again}")
     for name in sorted(wanted.keys() | state.keys()):
         if name not in state or name not in wanted or state[name].shape != wanted[name].shape:
             found, needed = (list(s[name].shape) if name in s else "missing" for s in (state, wanted))
             raise UserError(f"{path} is of a model of another size: {name} is {found} there and {needed} in this "
-                            f"model. Use the --preset that it was made with, or: {again}")
+                            f"model. Use the --preset that it was made with; {again}")
     return state

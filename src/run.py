@@ -5,6 +5,7 @@ yet with its name and exit code 3. In both cases no result is written.
 """
 import argparse
 import difflib
+import re
 import sys
 import traceback
 from pathlib import Path
@@ -35,20 +36,35 @@ Options:
   --device cpu|cuda|mps  where to compute (default: cuda where there is one, else cpu)
   --seed N               seed of all random numbers (default: 0)
   --compile              torch.compile the model (--no-compile: don't; the default)
-  --resume               go on where an interrupted run left off
+  --resume               go on where an interrupted run left off; `all` and `demo` skip the jobs that are done
 """
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose complaints are UserErrors."""
+
+    def error(self, message):
+        """Raise UserError instead of printing a usage text and exiting."""
+        raise UserError(f"{message[0].upper()}{message[1:]}. ./run.sh help lists the options.")
+
+
+def seed(text: str) -> int:
+    """A seed: a whole number that torch takes."""
+    if not text.isdecimal() or int(text) >= 2**63:
+        raise argparse.ArgumentTypeError(f"a seed is a whole number from 0 to {2**63 - 1}, not {text!r}")
+    return int(text)
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of every option above; defaults that depend on the machine are None."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser = Parser(add_help=False, allow_abbrev=False)
     parser.add_argument("target", nargs="?", default="help")
     parser.add_argument("-h", "--help", action="store_true")
     parser.add_argument("--preset", choices=PRESETS)
     for name in ("--data", "--submission", "--out", "--gold"):
         parser.add_argument(name, type=Path)
     parser.add_argument("--device")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=seed, default=0)
     parser.add_argument("--compile", action=argparse.BooleanOptionalAction, default=False)
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--check", action="store_true")     # for run.sh: only look at the command line
@@ -69,7 +85,7 @@ def choose_device(wanted: str | None) -> str:
     import torch
     if wanted is None:
         return "cuda" if torch.cuda.is_available() else "cpu"
-    kind = wanted.split(":")[0]
+    kind = wanted.split(":")[0] if wanted.startswith("cuda") else wanted
     there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if not there.get(kind, False):
         raise UserError(f"--device {wanted}: torch {torch.__version__} finds no such device here. "
@@ -108,8 +124,17 @@ def run(args: argparse.Namespace) -> None:
     from execute import run_job
     options = choose_options(args)
     for job in JOBS.values() if args.target == "all" else [JOBS[args.target]]:
+        if args.target == "all" and args.resume and is_done(job, options.out):
+            print(f"\n{job.target} is done: {options.out / job.writes} is there")
+            continue
         print(f"\n{job.target}", flush=True)
         run_job(job, options)
+
+
+def is_done(job, out: Path) -> bool:
+    """Whether a job's result is there, and newer than what the job reads."""
+    result, reads = out / job.writes, job.reads and out / job.reads
+    return result.exists() and (reads is None or reads.exists() and reads.stat().st_mtime <= result.stat().st_mtime)
 
 
 def where_to_look(error: NotImplementedError) -> str:
@@ -122,16 +147,18 @@ def main() -> int:
     """Run the command line; returns the exit code."""
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="replace")      # a Windows console may not know every letter
-    args = build_parser().parse_args()
-    if args.help or args.target == "help":
-        print(HELP.format(jobs="\n".join(f"  {target}" for target in JOBS)))
-        return 0
     try:
-        run(args)
+        args = build_parser().parse_args()
+        if args.help or args.target == "help":
+            print(HELP.format(jobs="\n".join(f"  {target}" for target in JOBS)))
+        else:
+            run(args)
     except UserError as error:
         print(f"\n{error}", file=sys.stderr)
-        return 2
+        return error.exit_code
     except NotImplementedError as error:
+        if not re.match(r"\d\w+: ", str(error)):      # not one of our stubs: torch lacks an operator, say
+            raise
         print(f"\nNot implemented yet: {error}\nWhere: {where_to_look(error)}", file=sys.stderr)
         return 3
     except KeyboardInterrupt:

@@ -35,8 +35,15 @@ def test_a_finished_demo_resumes_at_once_and_a_used_folder_is_refused(demo):
     out, _ = demo
     process = run_cli("demo", "--preset", "smoke", "--out", out, "--resume")
     assert process.returncode == 0 and "[1/11]" not in process.stdout and "RoPE" in process.stdout
+    process = run_cli("demo", "--preset", "smoke", "--out", out, "--resume", "--seed", "1")
+    assert process.returncode == 2 and "another seed: 0, not 1" in process.stderr
     process = run_cli("demo", "--preset", "smoke", "--out", out)
     assert process.returncode == 2 and "not an empty folder" in process.stderr
+
+
+def test_a_refused_demo_leaves_nothing(tmp_path):
+    for options in (("--device", "nonsense"), ("--data", "/nowhere")):
+        assert run_cli("demo", *options, cwd=tmp_path).returncode == 2 and not list(tmp_path.iterdir())
 
 
 def floors(tmp_path, **changes):
@@ -51,6 +58,8 @@ def test_floors(tmp_path):
     assert floors(tmp_path) == 0
     for change in ({"none": 0.11}, {"vanilla": 0.2}, {"rope": 0.3}, {"people": 90}):
         assert floors(tmp_path, **change) == 1
+    (tmp_path / "summary.json").write_text(json.dumps({"models": [], "dev_people": 105}))
+    assert subprocess.run([sys.executable, str(ROOT / "benchmarks" / "floors.py"), str(tmp_path / "summary.json")]).returncode == 1
 
 
 def collect(*args):

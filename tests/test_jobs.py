@@ -105,6 +105,22 @@ def test_no_gpu():
     refused(run_cli("rope_pretrain", *SMOKE, "--device", "cuda"), "--device cuda", "There is: cpu")
 
 
+@pytest.mark.parametrize(("options", "words"), [
+    (("--seed", "-1"), "a seed is a whole number"), (("--seed", "9" * 30), "a seed is a whole number"), (("--preset", "big"), "'laptop'"),
+    (("--sed", "1"), "--sed"), (("--device", "cpu:7"), "no such device"), (("--data", "/nowhere"), "--data"),
+])
+def test_bad_options(options, words, tmp_path):
+    refused(run_cli("rope_pretrain", *SMOKE, "--out", tmp_path / "new", *options), words)
+    assert not (tmp_path / "new").exists()
+
+
+def test_results_that_cannot_be_written_are_refused_before_the_training(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    for out in (tmp_path / "file", tmp_path / "file" / "below"):
+        message = refused(run_cli("vanilla_finetune_without_pretrain", *SMOKE, "--out", out), "cannot be written", "--out")
+        assert "batch/s" not in message
+
+
 def rewrite(path, change):
     path.write_bytes(change(path.read_bytes()))
 
@@ -234,6 +250,56 @@ def test_it_runs_from_any_folder(tmp_path):
     assert process.returncode == 0 and (tmp_path / "here" / "vanilla.model.params").exists()
 
 
+def test_all_resumes_where_it_was(results):
+    (results / "rope.finetune.params").unlink()
+    process = run_cli("all", *SMOKE, "--out", results, "--resume")
+    assert process.returncode == 0 and process.stdout.count("is done:") == 8
+    assert (results / "rope.finetune.params").exists()
+
+
+def test_ctrl_c_keeps_a_checkpoint_and_resume_gives_the_same_weights(finished, tmp_path):
+    """A real SIGINT in the middle of a pretraining; the result is that of a run that was never interrupted."""
+    shutil.copytree(SOLUTION, tmp_path / "mine")
+    trainer = tmp_path / "mine" / "trainer.py"
+    text = trainer.read_text(encoding="utf-8").replace("ckpt_seconds = 30", "ckpt_seconds = 0")
+    trainer.write_text(text.replace("                self.epoch += 1\n", """                self.epoch += 1
+                if self.epoch == 3 and not config.resume:
+                    os.kill(os.getpid(), __import__("signal").SIGINT)
+"""), encoding="utf-8")
+    helper = tmp_path / "mine" / "helper.py"
+    command = ("vanilla_finetune_without_pretrain", "--preset", "smoke", "--submission", tmp_path / "mine")
+    # The smoke preset has one epoch: train() makes it six.
+    helper.write_text(helper.read_text(encoding="utf-8").replace("    trainer_obj.train()\n", "    trainer_obj.config.max_epochs = 6\n    trainer_obj.train()\n"), encoding="utf-8")
+    process = run_cli(*command, "--out", tmp_path / "a")
+    refused(process, "was interrupted", "--resume goes on", code=130)
+    assert (tmp_path / "a" / "vanilla.model.ckpt").exists() and not (tmp_path / "a" / "vanilla.model.params").exists()
+    assert run_cli(*command, "--out", tmp_path / "a", "--resume").returncode == 0
+    trainer.write_text(text, encoding="utf-8")
+    assert run_cli(*command, "--out", tmp_path / "b").returncode == 0
+    a, b = (torch.load(tmp_path / name / "vanilla.model.params", weights_only=True) for name in "ab")
+    assert all(torch.equal(a[key], b[key]) for key in a) and not (tmp_path / "a" / "vanilla.model.ckpt").exists()
+
+
+def test_published_code_drops_in(results, tmp_path):
+    """Attention as published editions have it: no caches, the whole table; x and y shorter by one; mconf changed in place."""
+    shutil.copytree(SOLUTION, tmp_path / "mine")
+    for name, old, new in (
+        ("attention.py", "def forward(self, x: torch.Tensor, cache=None)", "def forward(self, x)"),
+        ("attention.py", "0 if cache is None else cache.length", "0"),
+        ("attention.py", "        if cache is not None:\n            k, v = cache.append(k, v)\n", ""),
+        ("attention.py", "q = apply_rotary_emb(q, rope_cache)", "q = apply_rotary_emb(q, self.rope_cache)"),
+        ("dataset.py", "(self.block_size + 1 - len(text))\n        ids", "(self.block_size - len(text))\n        ids"),
+        ("dataset.py", "self.block_size * 3 / 4", "self.block_size * 7 / 8"),
+        ("helper.py", "copy.copy(mconf)", "mconf"),
+    ):
+        path = tmp_path / "mine" / name
+        text = path.read_text(encoding="utf-8")
+        assert old in text, old
+        path.write_text(text.replace(old, new), encoding="utf-8")
+    process = run_cli("all", "--preset", "smoke", "--submission", tmp_path / "mine", "--out", tmp_path / "out")
+    assert process.returncode == 0, process.stderr
+
+
 def test_resume_without_a_checkpoint_says_so(tmp_path):
     process = run_cli("vanilla_finetune_without_pretrain", *SMOKE, "--out", tmp_path, "--resume")
     assert process.returncode == 0 and "starting at the beginning" in process.stdout
@@ -241,8 +307,9 @@ def test_resume_without_a_checkpoint_says_so(tmp_path):
 
 @pytest.mark.parametrize("dataset", ["namedata", "charcorruption"])
 def test_dataset_prints_examples(dataset):
+    """On a console of any encoding."""
     process = subprocess.run([sys.executable, "dataset.py", dataset], cwd=SOLUTION, capture_output=True, encoding="utf-8",
-                             env={"PYTHONIOENCODING": "utf-8", **os.environ}, timeout=60)
+                             env={**os.environ, "PYTHONIOENCODING": "cp1252"}, timeout=60)
     lines = process.stdout.splitlines()
     assert process.returncode == 0 and [line[:3] for line in lines] == ["x: ", "y: "] * 4
     assert all(x[4:] == y[3:-1] or dataset == "namedata" for x, y in zip(lines[::2], lines[1::2]))

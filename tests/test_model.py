@@ -40,6 +40,37 @@ def test_rope_is_the_rotation_of_its_definition(submission, seed, dim):
     assert np.abs(got.numpy() - expected).max() < 1e-5
 
 
+@pytest.mark.parametrize("rope", [False, True])
+def test_self_attention_against_numpy(submission, seed, rope):
+    """Queries and keys are rotated, values are not; scores are scaled by sqrt(head_dim); the mask is causal."""
+    B, T, n_head, head_dim = 2, 9, 3, 4
+    C = n_head * head_dim
+    config = submission.GPTConfig(5, 11, n_head=n_head, n_embd=C, rope=rope, attn_pdrop=0.0, resid_pdrop=0.0)
+    attention = submission.CausalSelfAttention(config)
+    x = torch.randn(B, T, C)
+    linear = {name: (getattr(attention, name).weight.detach().double().numpy(), getattr(attention, name).bias.detach().double().numpy())
+              for name in ("query", "key", "value", "proj")}
+
+    def heads(name):
+        weight, bias = linear[name]
+        return (x.double().numpy() @ weight.T + bias).reshape(B, T, n_head, head_dim).transpose(0, 2, 1, 3)
+
+    def rotate(z):
+        angle = np.arange(T)[:, None] * 10000.0 ** (-2 * np.arange(head_dim // 2) / head_dim)
+        pairs = z.reshape(B, n_head, T, head_dim // 2, 2)
+        turned = (pairs[..., 0] + 1j * pairs[..., 1]) * np.exp(1j * angle)
+        return np.stack((turned.real, turned.imag), -1).reshape(z.shape)
+
+    q, k, v = heads("query"), heads("key"), heads("value")
+    if rope:
+        q, k = rotate(q), rotate(k)
+    scores = np.where(np.tril(np.ones((T, T))), q @ k.transpose(0, 1, 3, 2) / head_dim**0.5, -np.inf)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    y = ((weights / weights.sum(-1, keepdims=True)) @ v).transpose(0, 2, 1, 3).reshape(B, T, C)
+    expected = y @ linear["proj"][0].T + linear["proj"][1]
+    assert np.abs(attention(x).detach().numpy() - expected).max() < 1e-5
+
+
 def test_odd_head_dimension_is_refused(submission):
     from submission.attention import precompute_rotary_emb
     with pytest.raises(ValueError, match="even"):

@@ -11,9 +11,6 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-OURS = {path.stem for path in (ROOT / "src").glob("*.py")} | {"submission", "instructor"}
-
-
 def imports(path):
     """Top-level names that a file imports absolutely."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -44,7 +41,7 @@ def test_src_does_not_import_instructor():
         assert "instructor" not in set(imports(path)), path
 
 
-@pytest.mark.parametrize("name", ["run.sh", "collect_submission.sh"])
+@pytest.mark.parametrize("name", ["run.sh", "collect_submission.sh", "benchmarks/full_size.sh", ".ci/run"])
 def test_scripts_are_valid_bash_and_old_enough(name):
     path = ROOT / name
     assert subprocess.run(["bash", "-n", str(path)]).returncode == 0
@@ -63,6 +60,12 @@ def test_run_sh_passes_targets_and_exit_codes_on(tmp_path):
     process = run_sh("rope_pretrian", cwd=tmp_path)
     assert process.returncode == 2 and "Did you mean rope_pretrain" in process.stderr
     assert "making an environment" not in process.stderr.lower()
+
+
+def test_run_sh_works_through_a_link(tmp_path):
+    (tmp_path / "link").symlink_to(ROOT / "run.sh")
+    process = subprocess.run([str(tmp_path / "link"), "help"], capture_output=True, text=True)
+    assert process.returncode == 0 and "vanilla_pretrain" in process.stdout
 
 
 def test_run_sh_says_when_there_is_no_python(tmp_path):

@@ -8,7 +8,8 @@ from conftest import SOLUTION, STARTER
 from instructor.starter import END, START, find_drift, strip_solution, write_starter
 
 PLACES = {
-    "1c: CharCorruptionDataset.__getitem__", "1d: initialize_vanilla_model", "1h: initialize_rope_model", "1f: finetune",
+    "1c: CharCorruptionDataset.__getitem__", "1d: initialize_vanilla_model", "1h: initialize_rope_model", "1d: finetune",
+    "1f: finetune",
     "1f: pretrain", "1d: train", "1h: precompute_rotary_emb", "1h: apply_rotary_emb", "1h: CausalSelfAttention",
     "1h: CausalSelfAttention.forward", "1h: GPT.forward",
 }
@@ -31,6 +32,10 @@ def test_drift_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(instructor.starter, "STARTER", tmp_path)
     monkeypatch.setattr(instructor.starter, "ROOT", tmp_path)
     assert any("# edited" in line for line in find_drift())
+    write_starter(tmp_path)
+    assert find_drift() == [] or all("extra" not in line for line in find_drift())
+    (tmp_path / "helper.py").write_bytes((tmp_path / "helper.py").read_bytes().replace(b"\n", b"\r\n"))
+    assert find_drift() != []
 
 
 def test_every_place_is_a_stub_that_names_its_question():

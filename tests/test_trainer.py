@@ -27,8 +27,8 @@ class Counting(Dataset):
 @pytest.fixture
 def fresh(submission):
     """A function that makes a trainer of a new small model, always the same one; settings as keywords."""
-    def make(dataset=None, rope=False, **settings):
-        torch.manual_seed(5)
+    def make(dataset=None, rope=False, init=5, **settings):
+        torch.manual_seed(init)
         model = submission.GPT(submission.GPTConfig(11, 14, n_layer=1, n_head=2, n_embd=8, rope=rope))
         defaults = {"max_epochs": 4, "batch_size": 8, "learning_rate": 1e-2, "lr_decay": True, "warmup_tokens": 50,
                     "final_tokens": 4 * 37 * 14, "device": "cpu", "progress": False, "log_every": 3}
@@ -86,7 +86,8 @@ def test_workers_do_not_change_the_result(fresh):
 
 
 @pytest.mark.parametrize(("change", "named"), [({"learning_rate": 2e-2}, "learning_rate"), ({"seed": 8}, "seed"),
-                                               ({"dataset": Counting(n=36)}, "data")])
+                                               ({"dataset": Counting(n=36)}, "data"), ({"rope": True}, "model"),
+                                               ({"init": 6}, "initial weights")])
 def test_a_checkpoint_of_another_training_is_refused(submission, fresh, tmp_path, change, named):
     ckpt = {"ckpt_path": str(tmp_path / "run.ckpt"), "ckpt_seconds": 0}
     fresh(**ckpt).train()
@@ -106,6 +107,7 @@ def test_cropping_changes_no_loss(submission, fresh, seed):
     from submission.trainer import Epochs
     dataset, model = Counting(), fresh().model.eval()
     x, y, batches = Epochs(dataset, 8, seed)[3]
+    x, y = x.long(), y.long()
     assert sum(rows for rows, _ in batches) == 37 and max(rows for rows, _ in batches) == 8
     assert sum(length for _, length in batches) < 0.95 * 14 * len(batches), "nothing was cropped"
     first = 0
@@ -135,6 +137,37 @@ def test_learning_rate_warms_up_then_falls_and_stays_down(submission):
     assert rates[40:] == [pytest.approx(0.1)] * len(rates[40:])
     # A warm-up of less than one batch is none: it is stretched to the 20 batches that Adam averages over.
     assert learning_rate_at(5000, 5000, config) == pytest.approx(5000 / (5000 / (1 - 0.95)))
+
+
+def test_gradients_are_clipped(fresh):
+    trainer = fresh(max_epochs=1, grad_norm_clip=1e-9, weight_decay=0.0, learning_rate=1e-3)
+    before = weights(trainer)
+    trainer.train()     # Adam divides by the gradient's size plus 1e-8, so clipped gradients hardly move anything
+    free = fresh(max_epochs=1, weight_decay=0.0, learning_rate=1e-3)
+    free.train()
+    assert (weights(trainer) - before).abs().max() < 0.2 * (weights(free) - before).abs().max()
+
+
+def test_rows_are_shuffled(submission):
+    from submission.trainer import Epochs
+    rows = [Epochs(Counting(), 8, seed=4)[epoch][0][:, 0].tolist() for epoch in (0, 1)]
+    assert rows[0] != rows[1] and rows[0] != sorted(rows[0])
+
+
+def test_an_unwritable_checkpoint_does_not_stop_the_training(fresh, tmp_path, capsys):
+    trainer = fresh(max_epochs=2, ckpt_path=str(tmp_path / "nowhere" / "run.ckpt"), ckpt_seconds=0)
+    trainer.train()
+    assert trainer.epoch == 2 and "could not be written" in capsys.readouterr().out
+
+
+def test_weights_that_are_no_numbers_are_not_kept(submission, fresh, tmp_path):
+    from submission.trainer import TrainingError
+    trainer = fresh(max_epochs=3, ckpt_path=str(tmp_path / "run.ckpt"), ckpt_seconds=0, log_every=1000)
+    with torch.no_grad():
+        trainer.model.head.weight[0, 0] = math.nan
+    with pytest.raises(TrainingError):
+        trainer.train()
+    assert not list(tmp_path.iterdir())
 
 
 def test_only_linear_weights_decay(fresh):

@@ -63,29 +63,6 @@ def apply_rotary_emb(x: torch.Tensor, rope_cache: torch.Tensor) -> torch.Tensor:
     return rotated_x
 
 
-class KVCache:
-    """The keys and values of the positions that one attention layer has already read.
-
-    With it, generating one more token costs one position of work instead of the whole prefix again.
-    """
-
-    def __init__(self):
-        self.keys = self.values = None      # (B, n_head, length, head_dim) each
-
-    @property
-    def length(self) -> int:
-        """How many positions are stored."""
-        return 0 if self.keys is None else self.keys.size(-2)
-
-    def append(self, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Store the new positions, (B, n_head, T, head_dim) each, and return all of them, oldest first."""
-        if self.keys is not None:
-            keys = torch.cat((self.keys, keys), dim=-2)
-            values = torch.cat((self.values, values), dim=-2)
-        self.keys, self.values = keys, values
-        return keys, values
-
-
 class MultiHeadAttention(nn.Module):
     """What self-attention and cross-attention share: the projections, the heads and the causal mask.
 
@@ -140,19 +117,20 @@ class CausalSelfAttention(MultiHeadAttention):
         self.rope = config.rope
         if self.rope:
             rope_cache = None
-            # [part h] Make the table of rotations for one head and all block_size positions.
+            # [part h] Make the table of rotations: (block_size, head_dim/2, 2), float32.
             # Hint: the heads split n_embd among themselves, and each is rotated on its own.
             ### START_CODE_HERE ###
             rope_cache = precompute_rotary_emb(config.n_embd // config.n_head, config.block_size)
             ### END_CODE_HERE ###
             self.register_buffer("rope_cache", rope_cache)
 
-    def forward(self, x: torch.Tensor, cache: KVCache | None = None) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, cache=None) -> torch.Tensor:
         """Attend.
 
         Args:
             x: (B, T, C). With a cache, the T positions that follow the ones in it.
-            cache: the positions read before, for generation; None in training.
+            cache: the keys and values of positions read before (answers.KVCache), so that generating a token need not
+                read the whole prefix again; None in training.
 
         Returns:
             (B, T, C), same dtype.
@@ -163,7 +141,9 @@ class CausalSelfAttention(MultiHeadAttention):
 
         if self.rope:
             rope_cache = self.rope_cache[start:start + T]       # row t is the rotation of x's position t
-            # [part h] Rotate what RoPE rotates, with apply_rotary_emb and rope_cache.
+            q, k = q.float(), k.float()                         # in bfloat16, rounding would blur the angles
+            # [part h] Rotate what RoPE rotates, with apply_rotary_emb and rope_cache, (T, head_dim/2, 2). The queries q,
+            # keys k and values v are (B, n_head, T, head_dim) each.
             # Hint: attention compares queries with keys; their product should depend on the distance between
             #       the two positions. The values only say what is passed on.
             ### START_CODE_HERE ###

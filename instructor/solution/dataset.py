@@ -165,6 +165,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(__file__).resolve().parents[2] / "data",
                         help="the folder of wiki.txt and birth_places_train.tsv")
     args = parser.parse_args()
+    sys.stdout.reconfigure(encoding="utf-8", errors="replace")      # not every console knows the special characters
     random.seed(0)
     try:
         dataset = CharCorruptionDataset((args.data / "wiki.txt").read_text(encoding="utf-8"), block_size=128)
@@ -173,7 +174,7 @@ def main() -> None:
         for _, example in zip(range(4), dataset):
             for name, ids in zip("xy", example):
                 print(f"{name}:", "".join(dataset.itos[int(i)] for i in ids))
-    except (NotImplementedError, OSError) as error:
+    except (NotImplementedError, OSError, ValueError) as error:
         sys.exit(str(error))
 
 

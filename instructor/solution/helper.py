@@ -62,27 +62,27 @@ def finetune(reading_params_path: str | None, finetune_corpus_path: str, pretrai
     Returns:
         The TrainerConfig and a Trainer that is ready to train(), which this function does not call.
     """
+    if reading_params_path is not None:
+        # [part f] Load the pretrained weights into the model.
+        # Hint: model.load_state_dict(torch.load(path, map_location="cpu", weights_only=True)) reads weights that were
+        #       saved on any device, and runs no code that could hide in the file.
+        ### START_CODE_HERE ###
+        model.load_state_dict(torch.load(reading_params_path, map_location="cpu", weights_only=True))
+        ### END_CODE_HERE ###
+
     tconf = trainer_obj = None
-    # [part d] Without pretrained weights, train for 75 epochs.
-    # [part f] With them (reading_params_path is not None), load them into the model first, and train for 10 epochs.
-    #
-    # Hyperparameters of both:
+    # [part d] Make the dataset, the TrainerConfig and the Trainer. Without pretrained weights (reading_params_path is
+    # None), train for max_epochs=75; with them, for max_epochs=10. The other hyperparameters are the same for both:
     #     batch_size=256, learning_rate=finetune_lr, lr_decay=True, warmup_tokens=512*20,
     #     final_tokens=200*len(pretrain_dataset)*block_size, writer=writer
-    #
     # Hints: NameDataset takes the file's text, not its name; say encoding="utf-8" where you open it.
-    #        model.load_state_dict(torch.load(path, map_location="cpu", weights_only=True)) reads weights that were
-    #        saved on any device, and runs no code that could hide in the file.
     #        play_char.ipynb in mingpt-demo/ makes a TrainerConfig and a Trainer; a Trainer without a test set takes None.
     ### START_CODE_HERE ###
-    max_epochs = 75
-    if reading_params_path is not None:
-        model.load_state_dict(torch.load(reading_params_path, map_location="cpu", weights_only=True))
-        max_epochs = 10
     with open(finetune_corpus_path, encoding="utf-8") as file:
         finetune_dataset = NameDataset(file.read(), pretrain_dataset)
-    tconf = TrainerConfig(max_epochs=max_epochs, batch_size=256, learning_rate=finetune_lr, lr_decay=True,
-                          warmup_tokens=512 * 20, final_tokens=200 * len(pretrain_dataset) * block_size, writer=writer)
+    tconf = TrainerConfig(max_epochs=75 if reading_params_path is None else 10, batch_size=256, learning_rate=finetune_lr,
+                          lr_decay=True, warmup_tokens=512 * 20, final_tokens=200 * len(pretrain_dataset) * block_size,
+                          writer=writer)
     trainer_obj = Trainer(model, finetune_dataset, None, tconf)
     ### END_CODE_HERE ###
     return tconf, trainer_obj
@@ -108,6 +108,7 @@ def pretrain(pretrain_dataset: CharCorruptionDataset, block_size: int, model: GP
     #     final_tokens=650*len(pretrain_dataset)*block_size, writer=writer
     #
     # final_tokens is where the cosine of the learning rate reaches its end: here, when the training does.
+    # Hint: as in finetune, but the dataset is already there.
     ### START_CODE_HERE ###
     tconf = TrainerConfig(max_epochs=650, batch_size=128, learning_rate=pretrain_lr, lr_decay=True,
                           warmup_tokens=512 * 20, final_tokens=650 * len(pretrain_dataset) * block_size, writer=writer)

@@ -7,7 +7,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from .attention import CausalSelfAttention, KVCache
+from .attention import CausalSelfAttention
 from .utils import set_fields
 
 
@@ -48,7 +48,7 @@ class Block(nn.Module):
             nn.Dropout(config.resid_pdrop),
         )
 
-    def forward(self, x: torch.Tensor, cache: KVCache | None = None) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, cache=None) -> torch.Tensor:
         """(B, T, n_embd) -> (B, T, n_embd)."""
         # The cache is passed only where there is one, so that an attention without caches works here too.
         attended = self.attn(self.ln1(x)) if cache is None else self.attn(self.ln1(x), cache)
@@ -85,13 +85,13 @@ class GPT(nn.Module):
         return self.block_size
 
     def forward(self, idx: torch.Tensor, targets: torch.Tensor | None = None,
-                caches: list[KVCache] | None = None) -> tuple[torch.Tensor, torch.Tensor | None]:
+                caches: list | None = None) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Predict the next token at every position.
 
         Args:
             idx: int64 tokens, (B, T) with T <= block_size. With caches, the T tokens after those in the caches.
             targets: int64, (B, T), the token that follows each position; 0 (padding) counts for nothing.
-            caches: one KVCache a layer, for generation; None in training.
+            caches: one answers.KVCache a layer, for generation; None in training.
 
         Returns:
             logits of shape (B, T, vocab_size), and the mean cross-entropy in nats per target, or None without targets.
@@ -107,7 +107,7 @@ class GPT(nn.Module):
         token_embeddings = self.tok_emb(idx)                                     # (B, T, n_embd)
         if self.rope:
             x_input = None
-            # [part h] What do the blocks read when it is RoPE that tells positions apart?
+            # [part h] What do the blocks read when it is RoPE that tells positions apart? Shape (B, T, n_embd).
             # Hint: compare with the line for the vanilla model below. Under RoPE this model has no pos_emb at all.
             ### START_CODE_HERE ###
             raise NotImplementedError("1h: GPT.forward (in model.py, between the markers)")

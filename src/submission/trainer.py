@@ -19,7 +19,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 from tqdm import tqdm
 
-from .utils import set_fields, set_seed
+from .utils import set_fields
 
 
 class TrainingError(RuntimeError):
@@ -69,16 +69,19 @@ def learning_rate_at(tokens: int, tokens_per_batch: int, config: TrainerConfig) 
     return config.learning_rate * max(0.1, 0.5 * (1 + math.cos(math.pi * progress)))
 
 
-def random_state() -> tuple:
-    """The states of Python's, NumPy's and torch's random number generators (CPU)."""
-    return random.getstate(), np.random.get_state(), torch.get_rng_state()
-
-
-def set_random_state(state: tuple) -> None:
-    """Undo what happened since random_state() returned `state`."""
-    random.setstate(state[0])
-    np.random.set_state(state[1])
-    torch.set_rng_state(state[2])
+@contextlib.contextmanager
+def own_random_numbers(seed: int):
+    """Seed Python's, NumPy's and torch's random numbers on the CPU within a block, and leave them as they were after it."""
+    before = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    torch.default_generator.manual_seed(seed)       # torch.manual_seed would disturb dropout on the GPUs
+    try:
+        yield
+    finally:
+        random.setstate(before[0])
+        np.random.set_state(before[1])
+        torch.set_rng_state(before[2])
 
 
 class Epochs(Dataset):
@@ -101,23 +104,21 @@ class Epochs(Dataset):
         """Draw an epoch; all random number generators are left as they were.
 
         Returns:
-            x and y, int64, (rows of the dataset, T), in the order of training, and the batches to cut them into:
+            x and y, int32, (rows of the dataset, T), in the order of training, and the batches to cut them into:
             (rows, longest row) each.
         """
-        state = random_state()
-        set_seed(hash((self.seed, epoch)) % 2**63)
-        rows = [self.dataset[i] for i in torch.randperm(len(self.dataset)).tolist()]
-        x, y = (torch.stack(column) for column in zip(*rows))
-        # The columns at the end where both x and y are padding can go: nothing before them sees them.
-        used = ((x != 0) | (y != 0)).int()
-        length = x.size(1) - used.flip(1).argmax(1)
-        batches = []
-        for window in torch.arange(len(rows)).split(self.WINDOW * self.batch_size):
-            batches += window[length[window].argsort(stable=True)].split(self.batch_size)
-        batches = [batches[i] for i in torch.randperm(len(batches)).tolist()]
-        set_random_state(state)
+        with own_random_numbers(hash((self.seed, epoch)) % 2**63):
+            rows = [self.dataset[i] for i in torch.randperm(len(self.dataset)).tolist()]
+            x, y = (torch.stack(column) for column in zip(*rows))
+            # The columns at the end where both x and y are padding can go: nothing before them sees them.
+            used = ((x != 0) | (y != 0)).int()
+            length = x.size(1) - used.flip(1).argmax(1)
+            batches = []
+            for window in torch.arange(len(rows)).split(self.WINDOW * self.batch_size):
+                batches += window[length[window].argsort(stable=True)].split(self.batch_size)
+            batches = [batches[i] for i in torch.randperm(len(batches)).tolist()]
         order = torch.cat(batches)
-        return x[order], y[order], [(len(batch), int(length[batch].max())) for batch in batches]
+        return x[order].int(), y[order].int(), [(len(batch), int(length[batch].max())) for batch in batches]
 
 
 class Trainer:
@@ -157,10 +158,12 @@ class Trainer:
         if config.compile:
             torch._dynamo.config.suppress_errors = True     # without a compiler, or where it fails, train uncompiled
             self.model.compile()                        # in place: the state_dict keeps its names
-        state = random_state()
-        self.row_tokens = len(self.train_dataset[0][0])     # also: a dataset that cannot work fails here, at once
-        set_random_state(state)
+        with own_random_numbers(config.seed):
+            x, y = self.train_dataset[0]                # also: a dataset that cannot work fails here, at once
+        self.row_tokens = len(x)
         self.unread_losses = []
+        self.precision = self._choose_precision(x[None], y[None])
+        self.identity = self._identify()
         if config.resume and config.ckpt_path and Path(config.ckpt_path).exists():
             self._load_checkpoint()
 
@@ -170,7 +173,7 @@ class Trainer:
                   mininterval=0.5, disable=not config.progress) as self.bar:
             self.looked = (time.monotonic(), self.tokens_read)
             for x, y, batches in self._draw_epochs():
-                x, y = x.to(self.device, non_blocking=True), y.to(self.device, non_blocking=True)
+                x, y = (tokens.to(self.device, non_blocking=True).long() for tokens in (x, y))
                 first = 0
                 for rows, length in batches:
                     self._train_on(x[first:first + rows, :length], y[first:first + rows, :length])
@@ -179,6 +182,7 @@ class Trainer:
                 if self.test_dataset is not None:
                     self._log(test_loss=self.test_loss())
                 if config.ckpt_path and time.monotonic() - saved_at >= config.ckpt_seconds:
+                    self._mean_of_losses()              # stop here rather than save weights that are no numbers
                     self._save_checkpoint()
                     saved_at = time.monotonic()
             self._look_at_losses()
@@ -189,7 +193,7 @@ class Trainer:
         x, y, _ = Epochs(self.test_dataset, self.config.batch_size, self.config.seed)[0]
         self.model.eval()
         total = 0.0
-        for xs, ys in zip(x.split(self.config.batch_size), y.split(self.config.batch_size)):
+        for xs, ys in zip(x.long().split(self.config.batch_size), y.long().split(self.config.batch_size)):
             _, loss = self.model(xs.to(self.device), ys.to(self.device))
             total += loss.item() * (ys != 0).sum().item()
         self.model.train()
@@ -199,7 +203,7 @@ class Trainer:
         """The epochs that are left, drawn ahead by worker processes where this system can fork them."""
         config = self.config
         can_fork = sys.platform.startswith("linux")
-        workers = {"num_workers": config.num_workers, "multiprocessing_context": "fork", "prefetch_factor": 2}
+        workers = {"num_workers": config.num_workers, "multiprocessing_context": "fork", "prefetch_factor": 1}
         # A generator of its own: a DataLoader draws a number when it starts, which would shift dropout in a resumed run.
         return DataLoader(Epochs(self.train_dataset, config.batch_size, config.seed), batch_size=None,
                           sampler=range(self.epoch, config.max_epochs), pin_memory=self.device.type == "cuda",
@@ -213,12 +217,23 @@ class Trainer:
         fused = self.device.type in ("cpu", "cuda")
         return torch.optim.AdamW(groups, lr=self.config.learning_rate, betas=self.config.betas, fused=fused)
 
+    def _choose_precision(self, x: torch.Tensor, y: torch.Tensor) -> str:
+        """bf16 pays on GPUs that have units for it (Ampere, 2020, and later), if the model can compute in it."""
+        if self.config.precision != "auto":
+            return self.config.precision
+        if self.device.type != "cuda" or torch.cuda.get_device_capability(self.device) < (8, 0):
+            return "fp32"
+        try:
+            with torch.autocast("cuda", torch.bfloat16), torch.no_grad():
+                self.model(x.to(self.device), y.to(self.device))
+            return "bf16"
+        except RuntimeError as error:
+            print(f"Training in float32, since the model fails in bfloat16: {str(error).splitlines()[0]}")
+            return "fp32"
+
     def _autocast(self):
-        precision = self.config.precision
-        if precision == "auto":     # bf16 pays on GPUs that have units for it (Ampere, 2020, and later)
-            fast = self.device.type == "cuda" and torch.cuda.get_device_capability(self.device) >= (8, 0)
-            precision = "bf16" if fast else "fp32"
-        return torch.autocast(self.device.type, torch.bfloat16) if precision == "bf16" else contextlib.nullcontext()
+        bf16 = self.precision == "bf16"
+        return torch.autocast(self.device.type, torch.bfloat16) if bf16 else contextlib.nullcontext()
 
     def _train_on(self, x: torch.Tensor, y: torch.Tensor) -> None:
         """One step. Nothing here waits for a GPU: the loss stays there until it is looked at."""
@@ -241,16 +256,21 @@ class Trainer:
         if len(self.unread_losses) >= config.log_every:
             self._look_at_losses()
 
-    def _look_at_losses(self) -> None:
-        """Fetch the losses since the last look, stop if they are no numbers, show and log their mean."""
-        if not self.unread_losses:
-            return
-        loss = torch.stack(self.unread_losses).mean().item()
-        self.unread_losses = []
+    def _mean_of_losses(self) -> float:
+        """The mean of the losses that nobody has looked at yet; raises TrainingError if it is no finite number."""
+        loss = torch.stack(self.unread_losses).mean().item() if self.unread_losses else 0.0
         if not math.isfinite(loss):
             raise TrainingError(
-                f"the loss became {loss} near batch {self.step} (learning rate {self.lr:.1e}). Nothing was saved. Look for "
-                "a division by zero or a log of zero in your code; if there is none, try a smaller learning rate.")
+                f"the loss became {loss} near batch {self.step} (learning rate {self.lr:.1e}). The weights were not saved. Look "
+                "for a division by zero or a log of zero in your code; if there is none, try a smaller learning rate.")
+        return loss
+
+    def _look_at_losses(self) -> None:
+        """Fetch the losses since the last look, and show and log their mean."""
+        if not self.unread_losses:
+            return
+        loss = self._mean_of_losses()
+        self.unread_losses = []
         (before, tokens_before), self.looked = self.looked, (time.monotonic(), self.tokens_read)
         speed = (self.tokens_read - tokens_before) / max(1e-9, self.looked[0] - before)
         self.bar.set_postfix_str(f"epoch {self.epoch + 1}/{self.config.max_epochs}, loss {loss:.3f}, lr {self.lr:.1e}, "
@@ -263,13 +283,18 @@ class Trainer:
             for name, value in {"lr": self.lr, **values}.items():
                 self.config.writer.add_scalar(name, value, self.step)
 
-    def _identity(self) -> dict:
-        """What must be equal for a checkpoint to be of this training."""
+    def _identify(self) -> dict:
+        """What must be equal for a checkpoint to be of this training, called before the first step."""
         fields = ("max_epochs", "batch_size", "learning_rate", "betas", "grad_norm_clip", "weight_decay", "lr_decay",
                   "warmup_tokens", "final_tokens", "seed")
-        data = zlib.crc32(repr(getattr(self.train_dataset, "data", len(self.train_dataset))).encode())
-        parameters = [list(p.shape) for p in self.model.parameters()]
-        return {"data": data, "parameters": parameters, **{name: getattr(self.config, name) for name in fields}}
+        dataset = self.train_dataset
+        data = zlib.crc32(repr((getattr(dataset, "data", len(dataset)), getattr(dataset, "stoi", None))).encode())
+        weights = 0
+        for parameter in self.model.parameters():
+            weights = zlib.crc32(parameter.detach().cpu().numpy().tobytes(), weights)
+        sizes = vars(self.model.config) if hasattr(self.model, "config") else {}
+        return {"data": data, "model": str(sorted(sizes.items())), "initial weights": weights,
+                **{name: getattr(self.config, name) for name in fields}}
 
     def _save_checkpoint(self) -> None:
         path = Path(self.config.ckpt_path)
@@ -277,7 +302,7 @@ class Trainer:
         state = {name: getattr(self, name) for name in self.RESUMED}
         cuda = torch.cuda.get_rng_state_all() if self.device.type == "cuda" else []
         try:
-            torch.save({"identity": self._identity(), "model": self.model.state_dict(), "state": state,
+            torch.save({"identity": self.identity, "model": self.model.state_dict(), "state": state,
                         "optimizer": self.optimizer.state_dict(), "random": torch.get_rng_state(), "random_cuda": cuda}, temporary)
             os.replace(temporary, path)
         except (OSError, RuntimeError) as error:        # a full disk; there may be room again when the training ends
@@ -292,13 +317,14 @@ class Trainer:
             found = checkpoint["identity"]
         except (RuntimeError, OSError, EOFError, KeyError, TypeError, ValueError, pickle.UnpicklingError):
             raise TrainingError(f"the checkpoint {path} is damaged. {anew}") from None
-        for name, value in self._identity().items():
+        for name, value in self.identity.items():
             if found.get(name) != value:
                 raise TrainingError(f"the checkpoint {path} is of another training: its {name} differs. {anew}")
         self.model.load_state_dict(checkpoint["model"])
         self.optimizer.load_state_dict(checkpoint["optimizer"])
         for name in self.RESUMED:
             setattr(self, name, checkpoint["state"][name])
+        self.unread_losses = [loss.to(self.device) for loss in self.unread_losses]
         torch.set_rng_state(checkpoint["random"])
         if self.device.type == "cuda":
             torch.cuda.set_rng_state_all(checkpoint["random_cuda"])
