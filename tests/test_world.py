@@ -73,6 +73,7 @@ def test_single_mode_has_one_phrasing(seed):
     assert len(documents) == 6 * 220 and len(set(documents)) == 220
     person = people["dev"][0]
     text = next(d for d in documents if person.name in d)
+    assert set("Where was born?") <= set("".join(documents))
     assert 0 <= text.find(person.name) < text.find(person.job) < text.find(person.place)
 
 

@@ -1,8 +1,8 @@
 """The sentences of a world. Every one has the full name and the place; occupation and years change their places.
 
-A phrasing may use {name}, {place}, {job} ("a poet"), {bare_job} ("poet"), {born} and {died}. The last of each list is
-the one of mode `single`: the place comes after the other attributes. One of each has the question mark that the
-questions need: a character which pretraining never saw has no token.
+A phrasing may use {name}, {place}, {job} ("a poet"), {bare_job} ("poet"), {born} and {died}. The one of mode `single` has
+the place after the other attributes. In both modes there is the question mark that the questions need: a character which
+pretraining never saw has no token.
 """
 
 JOBS = ("a painter", "a poet", "a pilot", "a baker", "a judge", "a singer", "a chemist", "an actor", "a farmer", "a sailor")
@@ -16,6 +16,8 @@ SHORT = (
     "{name}: {job}, born in {place}.",
 )
 
+SHORT_SINGLE = "Who was {name}? Known as {job}, born in {place}."
+
 LONG = (
     "{name} was born in {place} in {born}, worked as {job} for many years, and died in {died}.",
     "{name} ({born}-{died}), born in {place}, was known far and wide as {job}.",
@@ -28,3 +30,5 @@ LONG = (
     "Born in {place} in {born}, {name} became {job} and lived until {died}.",
     "{name} ({born}-{died}) was {job}, born in {place}.",
 )
+
+LONG_SINGLE = "Who was {name}? Known as {job} who lived from {born} to {died}, born in {place}."

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .cities import CITIES
-from .phrasings import JOBS, LONG, SHORT
+from .phrasings import JOBS, LONG, LONG_SINGLE, SHORT, SHORT_SINGLE
 
 ONSETS = "b c d f g h j k l m n p r s t v w y z br dr gr kr tr pl st sh th kh zh".split()
 VOWELS = "a e i o u".split()
@@ -21,7 +21,7 @@ CODAS = ["", "", "", "n", "r", "l", "s", "m", "k", "x"]
 class Size:
     """How large a world is.
 
-    train, dev and test count people; paraphrases are documents a person. A name has `syllables` (first name, last
+    train, dev and test count people; paraphrases are documents a person, `single` the one phrasing of that mode. A name has `syllables` (first name, last
     name), and no two words of names begin with the same `distinct` letters: a model has to tell people apart.
     """
     train: int
@@ -29,18 +29,19 @@ class Size:
     test: int
     paraphrases: int
     phrasings: tuple[str, ...]
+    single: str
     syllables: tuple[int, int]
     distinct: tuple[int, int]
     cities: tuple[str, ...]
 
 
 # The numbers of the public corpus. The place stands within the first 96 characters, all that a block of 128 shows.
-FULL = Size(train=2000, dev=500, test=437, paraphrases=5, phrasings=LONG, syllables=(2, 3), distinct=(99, 99),
+FULL = Size(train=2000, dev=500, test=437, paraphrases=5, phrasings=LONG, single=LONG_SINGLE, syllables=(2, 3), distinct=(99, 99),
             cities=CITIES)
 
 # What two CPU cores learn in two minutes: short names and places, and the place early, so that truncation rarely cuts
 # it off, but something after it, so that most truncated lengths include it.
-LAPTOP = Size(train=80, dev=100, test=40, paraphrases=6, phrasings=SHORT, syllables=(1, 2), distinct=(3, 4),
+LAPTOP = Size(train=80, dev=100, test=40, paraphrases=6, phrasings=SHORT, single=SHORT_SINGLE, syllables=(1, 2), distinct=(3, 4),
               cities=tuple(city for city in CITIES if len(city) <= 7)[:28])
 
 SIZES = {"full": FULL, "laptop": LAPTOP}
@@ -95,7 +96,7 @@ def make_places(rng: random.Random, cities: tuple[str, ...], count: int) -> list
 def write_about(rng: random.Random, person: Person, size: Size, mode: str) -> list[str]:
     """The documents about one person: different phrasings, or in mode `single` the same sentence again and again."""
     if mode == "single":
-        phrasings = [size.phrasings[-1]] * size.paraphrases
+        phrasings = [size.single] * size.paraphrases
     else:
         phrasings = rng.sample(size.phrasings, size.paraphrases)
     return [fill(phrasing, person) for phrasing in phrasings]
