@@ -148,7 +148,8 @@ def plot(results: list[Result], summary: dict, path: Path) -> None:
                      label=f"always the most common place: {summary['baseline_dev']:.0%}")
     accuracy.legend(frameon=False, loc="upper left")
     accuracy.set(title="Where was X born?", ylabel="right answers (%)", ylim=(0, 108), xlim=(-0.5, 2.5))
-    accuracy.set_xticks(range(len(MODELS)), [label.replace("learned ", "learned\n").replace(", ", ",\n") for label in labels.values()])
+    accuracy.set_xticks(range(len(MODELS)), [label.replace("learned ", "learned\n").replace(", ", ",\n")
+                                             for label in labels.values()])
     for axes in (pretraining, finetuning, accuracy):
         axes.spines[["top", "right"]].set_visible(False)
     with writing(path) as temporary:

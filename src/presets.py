@@ -59,7 +59,7 @@ LAPTOP = Preset(
     block_size=80,              # the longest question of the public corpus needs 70; padding is cut off anyway
     n_layer=2, n_head=8, n_embd=128,     # 8 heads learned more than 4: a name is read from several characters at once
     dropout=0.0,                # drawing dropout's random numbers takes a fifth of a step, and each example differs anyway
-    # Facts need many steps more than large batches: 12 learned in 4 minutes of one core what 24 did not learn at all.
+    # Facts need many steps more than large batches: docs/accuracy.md has what else was tried.
     pretrain=Stage(max_epochs=130, batch_size=12, learning_rate=1.5e-3, weight_decay=0.01),
     # Pretrained knowledge is drawn out in a few epochs; many more would teach these 80 people by heart.
     finetune_from_scratch=Stage(max_epochs=40, batch_size=16, learning_rate=3e-4, weight_decay=0.01),

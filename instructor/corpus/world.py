@@ -21,8 +21,9 @@ CODAS = ["", "", "", "n", "r", "l", "s", "m", "k", "x"]
 class Size:
     """How large a world is.
 
-    train, dev and test count people; paraphrases are documents a person, `single` the one phrasing of that mode. A name has `syllables` (first name, last
-    name), and no two words of names begin with the same `distinct` letters: a model has to tell people apart.
+    train, dev and test count people; paraphrases are documents a person, and `single` is the one phrasing of that mode.
+    A name has `syllables` (first name, last name), and no two first names begin with the same `distinct` letters, nor
+    two last names: a model has to tell people apart.
     """
     train: int
     dev: int
@@ -36,13 +37,13 @@ class Size:
 
 
 # The numbers of the public corpus. The place stands within the first 96 characters, all that a block of 128 shows.
-FULL = Size(train=2000, dev=500, test=437, paraphrases=5, phrasings=LONG, single=LONG_SINGLE, syllables=(2, 3), distinct=(99, 99),
-            cities=CITIES)
+FULL = Size(train=2000, dev=500, test=437, paraphrases=5, phrasings=LONG, single=LONG_SINGLE, syllables=(2, 3),
+            distinct=(99, 99), cities=CITIES)
 
 # What two CPU cores learn in two minutes: short names and places, and the place early, so that truncation rarely cuts
 # it off, but something after it, so that most truncated lengths include it.
-LAPTOP = Size(train=80, dev=100, test=40, paraphrases=6, phrasings=SHORT, single=SHORT_SINGLE, syllables=(1, 2), distinct=(3, 4),
-              cities=tuple(city for city in CITIES if len(city) <= 7)[:28])
+LAPTOP = Size(train=80, dev=100, test=40, paraphrases=6, phrasings=SHORT, single=SHORT_SINGLE, syllables=(1, 2),
+              distinct=(3, 4), cities=tuple(city for city in CITIES if len(city) <= 7)[:28])
 
 SIZES = {"full": FULL, "laptop": LAPTOP}
 MODES = ("varied", "single")
