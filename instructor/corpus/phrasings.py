@@ -16,7 +16,7 @@ SHORT = (
     "{name}: {job}, born in {place}.",
 )
 
-SHORT_SINGLE = "Who was {name}? Known as {job}, born in {place}."
+SHORT_SINGLE = "{name}, {job}: born in {place}. Where else?"
 
 LONG = (
     "{name} was born in {place} in {born}, worked as {job} for many years, and died in {died}.",
@@ -31,4 +31,4 @@ LONG = (
     "{name} ({born}-{died}) was {job}, born in {place}.",
 )
 
-LONG_SINGLE = "Who was {name}? Known as {job} who lived from {born} to {died}, born in {place}."
+LONG_SINGLE = "{name} ({born}-{died}), known as {job}, was born in {place}. Where else?"
