@@ -27,12 +27,13 @@ has_packages() {
     "$1" -c 'import importlib.util, sys; sys.exit(not all(map(importlib.util.find_spec, sys.argv[1:])))' $NEEDED >/dev/null 2>&1
 }
 
-# Makes .venv with Python $1. A .venv without the file "complete" is an installation that was broken off.
+# Makes .venv with Python $1, or brings it up to date when the pins have changed. A .venv without the file "complete" is
+# an installation that was broken off.
 make_environment() {
     echo "Python '$1' lacks some of: $NEEDED." >&2
     echo "Making an environment in $ROOT/.venv (once; this downloads torch and takes some minutes) ..." >&2
-    rm -rf "$ROOT/.venv"
-    if ! "$1" -m venv "$ROOT/.venv"; then
+    [ -e "$ROOT/.venv/complete" ] || rm -rf "$ROOT/.venv"
+    if [ ! -e "$ROOT/.venv/complete" ] && ! "$1" -m venv "$ROOT/.venv"; then
         rm -rf "$ROOT/.venv"
         echo "Could not make it. On Debian and Ubuntu, install the package python3-venv. Or activate an environment of" >&2
         echo "yours and: pip install -e '$ROOT'" >&2
@@ -53,13 +54,14 @@ if ! PYTHON=$(find_python); then
     echo "./run.sh needs Python 3.11 or newer, and found none named python, python3 or py." >&2
     exit 2
 fi
-for argument in "${1:-help}" "$@"; do
-    case $argument in help|-h|--help) [ "${1:-}" = test ] || exec "$PYTHON" "$ROOT/src/run.py" --help ;; esac
+[ "${1:-help}" != help ] || exec "$PYTHON" "$ROOT/src/run.py" --help
+for argument in "$@"; do
+    case $argument in -h|--help) [ "$1" = test ] || exec "$PYTHON" "$ROOT/src/run.py" --help ;; esac
 done
 
 if ! has_packages "$PYTHON"; then
     if [ ! -e "$ROOT/.venv/complete" ] || [ "$ROOT/pyproject.toml" -nt "$ROOT/.venv/complete" ]; then
-        [ "$1" = test ] || "$PYTHON" "$ROOT/src/run.py" "$@" --check      # a misspelt target should not cost a download
+        [ "$1" = test ] || "$PYTHON" "$ROOT/src/run.py" "$@" --check >&2      # a misspelt target should not cost a download
         make_environment "$PYTHON"
     fi
     PYTHON=$(venv_python)

@@ -22,12 +22,12 @@ def main() -> None:
     args = parser.parse_args()
     rows = []
     for seed in args.seeds:
-        world, demo = args.out / f"world-{seed}", args.out / f"demo-{seed}"
+        world, gold, demo = (args.out / f"{name}-{seed}" for name in ("world", "gold", "demo"))
         if not (demo / "summary.json").exists():
             subprocess.run([sys.executable, "-m", "instructor", "world", "--seed", str(seed), "--size", args.size, "--mode",
-                            args.mode, "--out", str(world.resolve()), "--gold", str(world.resolve())], cwd=ROOT, check=True)
+                            args.mode, "--out", str(world.resolve()), "--gold", str(gold.resolve())], cwd=ROOT, check=True)
             subprocess.run([sys.executable, str(ROOT / "src" / "run.py"), "demo", "--preset", args.preset, "--data", str(world),
-                            "--gold", str(world), "--seed", str(seed), "--out", str(demo),
+                            "--gold", str(gold), "--seed", str(seed), "--out", str(demo),
                             *(["--resume"] if demo.exists() else [])], check=True)
         rows.append((seed, json.loads((demo / "summary.json").read_text(encoding="utf-8"))))
     print("\n| seed | no pretraining | vanilla, pretrained | RoPE, pretrained | same place always | seconds |")

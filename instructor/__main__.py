@@ -25,6 +25,9 @@ def starter(args: argparse.Namespace) -> int:
 
 def world(args: argparse.Namespace) -> int:
     """Make a world of invented people."""
+    out, gold = args.out.resolve(), args.gold.resolve()
+    if gold == out or out in gold.parents:
+        raise ValueError("--gold must not lie in --out: students get that folder. Nothing was written.")
     people, documents = make_world(args.seed, SIZES[args.size], args.mode)
     write_world(people, documents, args.out, args.gold)
     print("\n".join(f"{name}: {value}" for name, value in statistics(people, documents).items()))

@@ -25,6 +25,7 @@ def run_demo(args: argparse.Namespace) -> None:
     Raises:
         UserError: the folder given with --out is in use, or as the jobs do.
     """
+    args.preset = args.preset or "laptop"
     args.submission = args.submission or (SOLUTION if SOLUTION.is_dir() else None)
     options = choose_options(args)
     out = choose_folder(args.out, args.resume)
@@ -60,7 +61,10 @@ def read_log(log: Path, settings: dict) -> dict:
     try:
         recorded = json.loads(log.read_text(encoding="utf-8"))
         changed = [name for name in settings if recorded["settings"][name] != settings[name]]
-        done = recorded["jobs"]
+        done = {job.target: recorded["jobs"][job.target] for job in JOBS.values()
+                if job.target in recorded["jobs"] and (log.parent / job.writes).exists()}
+        for target, values in done.items():
+            Result(JOBS[target], **values)
     except (ValueError, KeyError, TypeError):
         raise UserError(f"{log} is damaged. Start a new demo in another folder.") from None
     if changed:
@@ -73,9 +77,10 @@ def choose_folder(wanted: Path | None, resume: bool) -> Path:
     """Where results go: the folder wanted, if it is empty, or demo, demo-2, ... here; to resume, the one last used."""
     names = [Path("demo" if n == 1 else f"demo-{n}") for n in range(1, 1000)]
     used = [name for name in names if name.exists()]
+    demos = [name for name in used if (name / "jobs.json").exists()]
     if resume:
-        out = wanted or (max(used, key=os.path.getmtime) if used else None)
-        if out is None or not out.is_dir():
+        out = wanted or (max(demos, key=os.path.getmtime) if demos else None)
+        if out is None or not (out / "jobs.json").exists():
             raise UserError("There is no demo to resume here. Name its folder with --out.")
         return out
     out = wanted or next(name for name in names if name not in used)

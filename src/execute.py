@@ -38,7 +38,7 @@ class Options:
 
 @dataclass
 class Result:
-    """What a job did: its time in seconds; for a training the Trainer's history; for an evaluation how many of the
+    """What a job did: its time in seconds (since it was last resumed); for a training the Trainer's history; for an evaluation how many of the
     answers were right, and how many would be if the most common place of the training set were always the answer
     (total is 0 where there are no answers)."""
     job: Job
@@ -143,6 +143,8 @@ def _train(job, options, submission, dataset, model, reads, result):
     try:
         with writing(out) as temporary:
             _require_disk_space(out.parent, model)
+            if not options.resume:
+                checkpoint.unlink(missing_ok=True)      # of a run that is now begun again
             submission.train(model, str(temporary), trainer)
             if not temporary.exists():
                 raise UserError(f"train() in helper.py saved no weights: it should write them to {temporary}.")

@@ -74,6 +74,8 @@ def build_parser() -> argparse.ArgumentParser:
 def check_target(target: str) -> None:
     """Raise UserError, with the nearest names, unless `target` is one that this file runs."""
     known = [*JOBS, "all", "demo"]
+    if target == "test":
+        raise UserError("`test` comes first and takes pytest's options: ./run.sh test")
     if target not in known:
         near = difflib.get_close_matches(target, [*known, "test", "help"], n=3, cutoff=0.5)
         advice = f"Did you mean {' or '.join(near)}?" if near else "./run.sh help lists the targets."
@@ -116,6 +118,7 @@ def run(args: argparse.Namespace) -> None:
     """Run the target that the command line names."""
     check_target(args.target)
     if args.check:
+        print("The command line is right.")
         return
     if args.target == "demo":
         from demo import run_demo
@@ -124,17 +127,23 @@ def run(args: argparse.Namespace) -> None:
     from execute import run_job
     options = choose_options(args)
     for job in JOBS.values() if args.target == "all" else [JOBS[args.target]]:
-        if args.target == "all" and args.resume and is_done(job, options.out):
+        if args.target == "all" and args.resume and is_done(job, options):
             print(f"\n{job.target} is done: {options.out / job.writes} is there")
             continue
         print(f"\n{job.target}", flush=True)
         run_job(job, options)
 
 
-def is_done(job, out: Path) -> bool:
-    """Whether a job's result is there, and newer than what the job reads."""
-    result, reads = out / job.writes, job.reads and out / job.reads
-    return result.exists() and (reads is None or reads.exists() and reads.stat().st_mtime <= result.stat().st_mtime)
+def is_done(job, options) -> bool:
+    """Whether a job's result is there, newer than the code, the data and the weights that it comes from, and the job
+    is not one that was begun again and interrupted (which leaves a checkpoint)."""
+    result = options.out / job.writes
+    if not result.exists() or result.with_suffix(".ckpt").exists():
+        return False
+    sources = [*options.submission.glob("*.py"), *options.data.glob("*.t*")]
+    if job.reads:
+        sources.append(options.out / job.reads)
+    return all(source.exists() and source.stat().st_mtime <= result.stat().st_mtime for source in sources)
 
 
 def where_to_look(error: NotImplementedError) -> str:

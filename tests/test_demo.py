@@ -41,6 +41,14 @@ def test_a_finished_demo_resumes_at_once_and_a_used_folder_is_refused(demo):
     assert process.returncode == 2 and "not an empty folder" in process.stderr
 
 
+def test_a_folder_that_is_no_demo_is_not_resumed(tmp_path):
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "mine.txt").write_text("mine")
+    process = run_cli("demo", "--preset", "smoke", "--resume", cwd=tmp_path)
+    assert process.returncode == 2 and "no demo to resume" in process.stderr
+    assert [path.name for path in (tmp_path / "demo").iterdir()] == ["mine.txt"]
+
+
 def test_a_refused_demo_leaves_nothing(tmp_path):
     for options in (("--device", "nonsense"), ("--data", "/nowhere")):
         assert run_cli("demo", *options, cwd=tmp_path).returncode == 2 and not list(tmp_path.iterdir())

@@ -182,6 +182,8 @@ BAD_WEIGHTS = [
     (lambda r: rewrite(r / "vanilla.finetune.params", lambda b: b[:len(b) // 2]), "damaged"),
     (lambda r: rewrite(r / "vanilla.finetune.params", lambda b: b""), "damaged"),
     (lambda r: torch.save([1, 2], r / "vanilla.finetune.params"), "something else"),
+    (lambda r: torch.save({3: torch.ones(2)}, r / "vanilla.finetune.params"), "something else"),
+    (lambda r: (r / "vanilla.finetune.params").write_text("bad\n"), "damaged"),
 ]
 
 
@@ -248,6 +250,22 @@ def test_an_error_in_the_students_code_keeps_its_traceback(tmp_path):
 def test_it_runs_from_any_folder(tmp_path):
     process = run_cli("vanilla_finetune_without_pretrain", *SMOKE, "--out", "here", cwd=tmp_path)
     assert process.returncode == 0 and (tmp_path / "here" / "vanilla.model.params").exists()
+
+
+@pytest.mark.parametrize("change", [
+    lambda r: (r / "vanilla.pretrain.ckpt").write_bytes(b""),               # begun again, and interrupted
+    lambda r: os.utime(r / "vanilla.pretrain.params", (1, 1)),              # older than the code
+])
+def test_all_does_not_take_stale_results_for_done(results, change):
+    change(results)
+    process = run_cli("all", *SMOKE, "--out", results, "--resume")
+    assert "vanilla_pretrain is done" not in process.stdout and "vanilla_finetune_without_pretrain is done" in process.stdout
+
+
+def test_a_run_begun_again_forgets_the_old_checkpoint(results):
+    (results / "rope.pretrain.ckpt").write_bytes(b"old")
+    assert run_cli("rope_pretrain", *SMOKE, "--out", results).returncode == 0
+    assert not (results / "rope.pretrain.ckpt").exists()
 
 
 def test_all_resumes_where_it_was(results):

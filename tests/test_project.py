@@ -62,6 +62,11 @@ def test_run_sh_passes_targets_and_exit_codes_on(tmp_path):
     assert "making an environment" not in process.stderr.lower()
 
 
+def test_documents_have_no_open_places():
+    for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "data").glob("*.md")]:
+        assert not re.search(r"@[A-Z]+@|TODO|XXX", path.read_text(encoding="utf-8")), path
+
+
 def test_run_sh_works_through_a_link(tmp_path):
     (tmp_path / "link").symlink_to(ROOT / "run.sh")
     process = subprocess.run([str(tmp_path / "link"), "help"], capture_output=True, text=True)

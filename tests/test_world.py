@@ -62,6 +62,14 @@ def test_the_full_world_has_the_numbers_of_the_public_corpus(seed):
     assert [len(people[split]) for split in ("train", "dev", "test")] == [2000, 500, 437]
 
 
+def test_gold_does_not_go_to_students(tmp_path):
+    import subprocess
+    import sys
+    process = subprocess.run([sys.executable, "-m", "instructor", "world", "--seed", "1", "--out", str(tmp_path / "w"), "--gold",
+                              str(tmp_path / "w" / "gold")], cwd=ROOT, capture_output=True, text=True)
+    assert process.returncode == 2 and "must not lie in --out" in process.stderr and not list(tmp_path.iterdir())
+
+
 def test_another_seed_is_another_world(seed):
     one, two = (make_world(s, SIZES["laptop"])[0] for s in (seed, seed + 1))
     names = [{person.name for group in people.values() for person in group} for people in (one, two)]

@@ -7,7 +7,6 @@ bit as if it had not been interrupted.
 import contextlib
 import math
 import os
-import pickle
 import random
 import sys
 import time
@@ -273,7 +272,7 @@ class Trainer:
         self.unread_losses = []
         (before, tokens_before), self.looked = self.looked, (time.monotonic(), self.tokens_read)
         speed = (self.tokens_read - tokens_before) / max(1e-9, self.looked[0] - before)
-        self.bar.set_postfix_str(f"epoch {self.epoch + 1}/{self.config.max_epochs}, loss {loss:.3f}, lr {self.lr:.1e}, "
+        self.bar.set_postfix_str(f"epoch {min(self.epoch + 1, self.config.max_epochs)}/{self.config.max_epochs}, loss {loss:.3f}, lr {self.lr:.1e}, "
                                  f"{speed / 1000:.1f}k tokens/s", refresh=False)
         self._log(loss=loss)
 
@@ -300,7 +299,7 @@ class Trainer:
         path = Path(self.config.ckpt_path)
         temporary = path.with_name(path.name + ".tmp")
         state = {name: getattr(self, name) for name in self.RESUMED}
-        cuda = torch.cuda.get_rng_state_all() if self.device.type == "cuda" else []
+        cuda = torch.cuda.get_rng_state(self.device) if self.device.type == "cuda" else None
         try:
             torch.save({"identity": self.identity, "model": self.model.state_dict(), "state": state,
                         "optimizer": self.optimizer.state_dict(), "random": torch.get_rng_state(), "random_cuda": cuda}, temporary)
@@ -315,7 +314,7 @@ class Trainer:
         try:
             checkpoint = torch.load(path, map_location="cpu", weights_only=True)
             found = checkpoint["identity"]
-        except (RuntimeError, OSError, EOFError, KeyError, TypeError, ValueError, pickle.UnpicklingError):
+        except Exception:       # what a damaged file makes torch raise is of many kinds
             raise TrainingError(f"the checkpoint {path} is damaged. {anew}") from None
         for name, value in self.identity.items():
             if found.get(name) != value:
@@ -326,5 +325,5 @@ class Trainer:
             setattr(self, name, checkpoint["state"][name])
         self.unread_losses = [loss.to(self.device) for loss in self.unread_losses]
         torch.set_rng_state(checkpoint["random"])
-        if self.device.type == "cuda":
-            torch.cuda.set_rng_state_all(checkpoint["random_cuda"])
+        if self.device.type == "cuda" and checkpoint["random_cuda"] is not None:
+            torch.cuda.set_rng_state(checkpoint["random_cuda"], self.device)
