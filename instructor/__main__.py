@@ -3,6 +3,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from files import UserError
+
 from .corpus.editions import EDITIONS, write_edition
 from .corpus.world import MODES, SIZES, make_world, statistics, write_world
 from .starter import find_drift, write_starter
@@ -62,7 +64,7 @@ def main() -> int:
     args = parser.parse_args()
     try:
         return args.run(args)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, UserError) as error:
         print(error, file=sys.stderr)
         return 2
 

@@ -2,8 +2,9 @@
 import ast
 import difflib
 import re
-import shutil
 from pathlib import Path
+
+from files import write_text
 
 ROOT = Path(__file__).resolve().parents[1]
 SOLUTION = ROOT / "instructor" / "solution"
@@ -88,13 +89,9 @@ def find_drift() -> list[str]:
 
 def write_starter(folder: Path = STARTER) -> None:
     """Write the starter's Python files into `folder`, and remove Python files there that it does not have."""
-    folder.mkdir(parents=True, exist_ok=True)
     wanted = {path.name: text for path, text in starter_files().items()}
     for path in folder.glob("*.py"):
         if path.name not in wanted:
             path.unlink()
     for name, text in wanted.items():
-        temporary = folder / (name + ".tmp")
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        shutil.copymode(SOLUTION / name, temporary)
-        temporary.replace(folder / name)
+        write_text(folder / name, text)

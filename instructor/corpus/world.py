@@ -9,6 +9,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from files import write_text
+
 from .cities import CITIES
 from .phrasings import JOBS, LONG, LONG_SINGLE, SHORT, SHORT_SINGLE
 
@@ -144,10 +146,7 @@ def write_world(people: dict[str, list[Person]], documents: list[str], out: Path
         gold / "birth_test.tsv": [question(person) + "\t" + person.place for person in people["test"]],
     }
     for path, lines in files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(path.name + ".tmp")
-        temporary.write_text("".join(line + "\n" for line in lines), encoding="utf-8", newline="\n")
-        temporary.replace(path)
+        write_text(path, "".join(line + "\n" for line in lines))
 
 
 def question(person: Person) -> str:
