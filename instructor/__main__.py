@@ -45,6 +45,13 @@ def data(args: argparse.Namespace) -> int:
     return 0
 
 
+def reference(args: argparse.Namespace) -> int:
+    """Keep the results of a demo beside the reference."""
+    from .reference import keep_results     # imports torch, which the other commands can do without
+    keep_results(args.folder)
+    return 0
+
+
 def main() -> int:
     """Parse the command line and run a command; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m instructor", description="What only instructors run.")
@@ -61,6 +68,9 @@ def main() -> int:
     command.set_defaults(run=world)
     command = commands.add_parser("data", help="rebuild the worlds that ship in data/")
     command.set_defaults(run=data)
+    command = commands.add_parser("reference", help="keep the results of ./run.sh demo --out FOLDER beside the reference")
+    command.add_argument("folder", type=Path)
+    command.set_defaults(run=reference)
     args = parser.parse_args()
     try:
         return args.run(args)

@@ -1,6 +1,7 @@
 """The starter: the reference solution less what stands between the markers, so that the two never drift apart."""
 import ast
 import difflib
+import os
 import re
 from pathlib import Path
 
@@ -8,7 +9,8 @@ from files import write_text
 
 ROOT = Path(__file__).resolve().parents[1]
 SOLUTION = ROOT / "instructor" / "solution"
-STARTER = ROOT / "src" / "submission"
+STARTER = ROOT / "src" / "submission"              # the student's room
+GIVEN = ROOT / "src" / "checks" / "given"           # the same once more, unspoiled, for grading to compare with and take from
 START, END = "### START_CODE_HERE ###", "### END_CODE_HERE ###"
 
 
@@ -69,29 +71,33 @@ def _function_of_each_line(source):
     return names
 
 
-def starter_files() -> dict[Path, str]:
-    """What the starter's Python files should contain: path -> text."""
-    return {STARTER / path.name: strip_solution(path.read_text(encoding="utf-8"), path.name)
-            for path in sorted(SOLUTION.glob("*.py"))}
+def starter_files() -> dict[str, str]:
+    """What the starter's Python files should contain: name -> text."""
+    return {path.name: strip_solution(path.read_text(encoding="utf-8"), path.name) for path in sorted(SOLUTION.glob("*.py"))}
 
 
-def find_drift() -> list[str]:
-    """Differences between src/submission and what the generator makes, as lines of a diff; empty if there are none."""
+def find_drift(*folders: Path) -> list[str]:
+    """Differences between the starter in `folders` (by default both places) and what the generator makes, as lines of a
+    diff; empty if there are none."""
     wanted = starter_files()
     lines = []
-    for path in sorted(wanted.keys() | set(STARTER.glob("*.py"))):
-        there = path.read_bytes().decode("utf-8") if path.exists() else ""
-        name = path.relative_to(ROOT).as_posix()
-        diff = difflib.unified_diff(there.splitlines(True), wanted.get(path, "").splitlines(True), name, "generated")
-        lines += [line.rstrip("\n") for line in diff]
+    for folder in folders or (STARTER, GIVEN):
+        for name in sorted(wanted.keys() | {path.name for path in folder.glob("*.py")}):
+            path = folder / name
+            there = path.read_bytes().decode("utf-8") if path.exists() else ""
+            diff = difflib.unified_diff(there.splitlines(True), wanted.get(name, "").splitlines(True),
+                                        Path(os.path.relpath(path, ROOT)).as_posix(), "generated")
+            lines += [line.rstrip("\n") for line in diff]
     return lines
 
 
-def write_starter(folder: Path = STARTER) -> None:
-    """Write the starter's Python files into `folder`, and remove Python files there that it does not have."""
-    wanted = {path.name: text for path, text in starter_files().items()}
-    for path in folder.glob("*.py"):
-        if path.name not in wanted:
-            path.unlink()
-    for name, text in wanted.items():
-        write_text(folder / name, text)
+def write_starter(*folders: Path) -> None:
+    """Write the starter's Python files into `folders` (by default both places), and remove Python files there that it does not
+    have."""
+    wanted = starter_files()
+    for folder in folders or (STARTER, GIVEN):
+        for path in folder.glob("*.py"):
+            if path.name not in wanted:
+                path.unlink()
+        for name, text in wanted.items():
+            write_text(folder / name, text)

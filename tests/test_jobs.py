@@ -239,7 +239,7 @@ def test_loading_pretrained_weights_is_left_to_the_student(finished, results, tm
 
 
 def test_an_error_in_the_students_code_keeps_its_traceback(tmp_path):
-    shutil.copytree(SOLUTION, tmp_path / "mine")
+    shutil.copytree(SOLUTION, tmp_path / "mine", ignore=shutil.ignore_patterns("*.params"))
     model = tmp_path / "mine" / "model.py"
     model.write_text(model.read_text(encoding="utf-8").replace("self.head(self.ln_f(x))", "self.head(x @ x)"), encoding="utf-8")
     process = run_cli("vanilla_pretrain", "--preset", "smoke", "--submission", tmp_path / "mine")

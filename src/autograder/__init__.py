@@ -1,0 +1,24 @@
+"""An engine that grades untrusted code. It knows nothing of what it grades: docs/adding-a-question.md tells how to use it.
+
+A check is a probe, sent to the student's process as source, and a verdict, a pytest test that judges what came back:
+
+    @probe
+    def add(a, b):
+        import submission
+        return submission.add(a, b)
+
+    @check("2a-0-basic")
+    def test_add(student, rng):
+        a, b = rng.integers(100, size=2).tolist()
+        assert student.run(add, a=a, b=b).number() == a + b, f"{a} + {b} is not what add returned"
+"""
+from .answer import Answer
+from .compare import matches, require_close
+from .grade import Report, draw_seed, grade
+from .inside.wire import describe
+from .manifest import Check, Manifest, ManifestError, read_manifest
+from .plugin import check
+from .probe import Probe, probe
+from .process import ProcessError, SameProcess, StudentProcess
+from .student import Student, Submission
+from .verdicts import Failed, NotImplementedYet, Outcome, Verdict, WrongAnswer

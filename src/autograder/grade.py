@@ -1,0 +1,129 @@
+"""Grading one submission: the manifest's checks, run by pytest, summed up over the manifest."""
+import contextlib
+import os
+import secrets
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Callable
+
+import pytest
+
+from .manifest import Check, Manifest
+from .plugin import Judge
+from .process import ProcessError
+from .student import Submission
+from .verdicts import Outcome, Verdict
+
+SETTINGS = Path(__file__).with_name("verdicts.ini")
+
+
+@dataclass
+class Report:
+    """The result of a grading: an Outcome for every check that was asked for, in the manifest's order.
+
+    seed repeats it; isolation names how the student's process was kept apart, and why not better; notices are remarks on the
+    submission as a whole.
+    """
+    manifest: Manifest
+    outcomes: dict[str, Outcome]
+    seed: int
+    isolation: tuple[str, str]
+    notices: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def checks(self) -> list[Check]:
+        """The checks asked for."""
+        return [self.manifest.checks[id] for id in self.outcomes]
+
+    @property
+    def score(self) -> float:
+        """The points earned."""
+        return sum(outcome.score for outcome in self.outcomes.values())
+
+    @property
+    def max_score(self) -> float:
+        """The points of all automatic checks asked for, whether they are here or not."""
+        return sum(check.points for check in self.checks if check.coded)
+
+    @property
+    def max_score_here(self) -> float:
+        """The points of the checks that ran."""
+        return sum(check.points for check in self.checks if self.outcomes[check.id].verdict is not None)
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything that ran passed, and something ran."""
+        ran = [outcome.verdict for outcome in self.outcomes.values() if outcome.verdict is not None]
+        return bool(ran) and all(verdict is Verdict.PASSED for verdict in ran)
+
+
+def draw_seed() -> int:
+    """A seed that nobody can guess."""
+    return secrets.randbelow(2**62)
+
+
+def grade(manifest: Manifest, checks: list[Check], folders: list[Path], process, submission: Submission, seed: int,
+          context=None, hidden: bool = False, finished: Callable[[Outcome], None] = lambda outcome: None) -> Report:
+    """Grade a submission.
+
+    Args:
+        manifest: the whole manifest.
+        checks: which of its checks to report on.
+        folders: where the files of checks are (q*.py).
+        process: a StudentProcess or SameProcess, already usable; it is left running.
+        submission: what to grade.
+        seed: of everything that the checks draw.
+        context: what this course's checks need besides.
+        hidden: whether the hidden checks are here. If not, they are listed and not run.
+        finished: called with each Outcome as it comes.
+
+    Returns:
+        A Report with an Outcome for each of `checks`: one that should have run and didn't is a grader error worth 0.
+    """
+    started = time.perf_counter()
+    to_run = {check.id: check for check in checks if check.kind == "basic" or (check.kind == "hidden" and hidden)}
+    judge = Judge(to_run, process, submission, seed, context, finished)
+    if to_run:
+        # Relative paths: pytest takes brackets in its arguments for something else.
+        root = Path(os.path.commonpath([folder.resolve() for folder in folders]))
+        arguments = ["-c", str(SETTINGS), "--rootdir", str(root),
+                     "--import-mode=importlib", "--noconftest", "--assert=plain", "--capture=no", "-p", "no:cacheprovider",
+                     "-p", "no:terminal", "-p", "no:logging", "-p", "no:warnings", "-p", "no:debugging",
+                     "--continue-on-collection-errors", *(os.path.relpath(folder, root) for folder in folders)]
+        with contextlib.suppress(ProcessError):     # which each check then reports
+            process.start()
+        with _own_pytest(root):
+            code = pytest.main(arguments, plugins=[judge])
+        if code == pytest.ExitCode.INTERRUPTED and not judge.errors:
+            raise KeyboardInterrupt
+    return Report(manifest, _complete(checks, judge), seed, (process.isolation.name, process.isolation.reason),
+                  seconds=time.perf_counter() - started)
+
+
+@contextlib.contextmanager
+def _own_pytest(root):
+    """No plugin and no option of the user's own pytest in the judge; the working directory is `root`."""
+    cwd = os.getcwd()
+    before = {name: os.environ.pop(name, None) for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")}
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    try:
+        os.chdir(root)
+        yield
+    finally:
+        os.chdir(cwd)
+        del os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"]
+        os.environ.update({name: value for name, value in before.items() if value is not None})
+
+
+def _complete(checks, judge):
+    """An Outcome for every check: fail closed."""
+    outcomes = {}
+    for check in checks:
+        outcomes[check.id] = judge.outcomes.get(check.id) or Outcome(check.id)
+        if check.id in judge.checks and check.id not in judge.outcomes:
+            details = "\n".join(["This check did not run.", *judge.errors])
+            outcomes[check.id] = Outcome(check.id, Verdict.GRADER_ERROR, details=details,
+                                         message="The grader failed here, not your code. Please tell the staff.")
+    return outcomes

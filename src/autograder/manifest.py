@@ -1,0 +1,110 @@
+"""The grading manifest: which checks there are, and what they are worth. The score is computed over it alone."""
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+KINDS = ("basic", "hidden", "written")
+
+
+class ManifestError(ValueError):
+    """The manifest contradicts itself; the message names the entry."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question: its points are the sum of those of its checks."""
+    id: str
+    title: str
+    points: float
+    extra_credit: bool
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check: an automatic one (kind "basic" or "hidden"), or a part that a person marks ("written").
+
+    seconds (wall time) and memory (MiB) are its limits; partial says that it may give a part of its points; artifacts are
+    the files that it looks at besides the code.
+    """
+    id: str
+    question: str
+    kind: str
+    title: str
+    points: float
+    seconds: float
+    memory: int
+    partial: bool
+    artifacts: tuple[str, ...]
+
+    @property
+    def coded(self) -> bool:
+        """Whether it is graded automatically."""
+        return self.kind != "written"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """All questions and checks, in the order of the file; settings are its other tables, for the checks themselves."""
+    questions: dict[str, Question]
+    checks: dict[str, Check]
+    settings: dict
+
+    def select(self, names: list[str]) -> list[Check]:
+        """The checks that `names` stand for: ids (1c-0-basic), questions (1c) or problems (1); none stands for all.
+
+        Raises:
+            KeyError: the name that stands for nothing.
+        """
+        chosen = set()
+        for name in names:
+            found = [check.id for check in self.checks.values()
+                     if name == check.id or name == check.question or re.fullmatch(re.escape(name) + r"[a-z]+", check.question)]
+            if not found:
+                raise KeyError(name)
+            chosen.update(found)
+        return [check for check in self.checks.values() if check.id in chosen or not names]
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read and check a manifest.
+
+    Raises:
+        ManifestError: an unknown or missing field, a malformed or double id, or points that do not add up.
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ManifestError(f"{path}: {error}") from None
+    questions = {}
+    for id, entry in content.get("questions", {}).items():
+        entry = {"extra_credit": False, **entry}
+        _require_fields(f"question {id}", entry, {"title", "points", "extra_credit"})
+        questions[id] = Question(id, **entry)
+
+    checks = {}
+    for entry in content.get("check", []):
+        entry = {"partial": False, "artifacts": [], **content.get("defaults", {}), **entry}
+        id = entry.get("id", "without id")
+        _require_fields(f"check {id}", entry, {"id", "title", "points", "seconds", "memory", "partial", "artifacts"})
+        name = re.fullmatch(r"(\w+)-\d+-(\w+)", id)
+        if not name or name[1] not in questions or name[2] not in KINDS:
+            raise ManifestError(f"check {id}: an id is QUESTION-NUMBER-KIND, of a known question and one of "
+                                f"{', '.join(KINDS)}")
+        if id in checks:
+            raise ManifestError(f"check {id} is there twice")
+        if entry["points"] <= 0:
+            raise ManifestError(f"check {id} has no points")
+        entry["artifacts"] = tuple(entry["artifacts"])
+        checks[id] = Check(question=name[1], kind=name[2], **entry)
+
+    for question in questions.values():
+        total = sum(check.points for check in checks.values() if check.question == question.id)
+        if total != question.points:
+            raise ManifestError(f"question {question.id} has {question.points} points, but its checks have {total}")
+    return Manifest(questions, checks, {name: content[name] for name in content.keys() - {"questions", "defaults", "check"}})
+
+
+def _require_fields(what, entry, fields):
+    for name in entry.keys() ^ fields:
+        raise ManifestError(f"{what}: {'unknown field' if name in entry else 'lacks'} {name}")

@@ -1,0 +1,138 @@
+"""The pytest plugin that runs verdicts: `check` names a test, fixtures give it the student, and its end becomes an Outcome."""
+import time
+import zlib
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from .process import ProcessError
+from .student import Student
+from .verdicts import Failed, Outcome, Verdict
+
+
+def check(id: str):
+    """Decorator: this test is the verdict of the manifest's check `id`."""
+    return pytest.mark.check(id)
+
+
+class Judge:
+    """A pytest plugin for one grading; `outcomes` has an Outcome for every check that ran.
+
+    Args:
+        checks: the manifest's checks that are to run, by id.
+        process: where probes run.
+        submission: the student.Submission.
+        seed: of all that checks draw; each check's draws depend on it and on the check's id alone.
+        context: whatever the checks of this course need besides; they get it as the fixture `context`.
+        finished: called with each Outcome.
+    """
+
+    def __init__(self, checks, process, submission, seed, context, finished):
+        self.checks = checks
+        self.process = process
+        self.submission = submission
+        self.seed = seed
+        self.course = context
+        self.finished = finished
+        self.outcomes: dict[str, Outcome] = {}
+        self.errors: list[str] = []         # check files that could not be read
+        self.students: dict[str, Student] = {}
+
+    # Fixtures of verdicts
+
+    @pytest.fixture
+    def student(self, request):
+        """The submission; see student.Student."""
+        check = self.checks[_id(request.node)]
+        student = self.students[check.id] = Student(self.process, self.submission, check, self.seed)
+        return student
+
+    @pytest.fixture
+    def rng(self, request):
+        """A NumPy Generator that is the same for the same seed and check."""
+        return np.random.default_rng([self.seed, zlib.crc32(_id(request.node).encode())])
+
+    @pytest.fixture
+    def context(self):
+        """What the grader of this course passed to grade()."""
+        return self.course
+
+    # Hooks
+
+    def pytest_configure(self, config):
+        """Make the marker known."""
+        config.addinivalue_line("markers", "check(id): this test is the verdict of a check of the manifest")
+
+    def pytest_collectreport(self, report):
+        """Note a check file that cannot be read."""
+        if report.failed:
+            self.errors.append(f"{report.nodeid}: {str(report.longrepr)[-1500:]}")
+
+    def pytest_collection_modifyitems(self, items):
+        """Keep what is to run; a check that two tests claim is the grader's error."""
+        items[:] = [item for item in items if _id(item) in self.checks]
+        for id, count in Counter(map(_id, items)).items():
+            if count > 1:
+                self.errors.append(f"{count} tests are marked as {id}")
+        items[:] = [item for item in items if not any(error.endswith(f"marked as {_id(item)}") for error in self.errors)]
+        order = list(self.checks)
+        items.sort(key=lambda item: order.index(_id(item)))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item):
+        """Time a check."""
+        self.started = time.perf_counter()
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item, call):
+        """Turn the end of a test, or of its set-up, into an Outcome."""
+        report = yield
+        if call.when == "call" or (call.when == "setup" and call.excinfo):
+            self._record(self.checks[_id(item)], call.excinfo)
+        return report
+
+    def _record(self, check, excinfo):
+        student = self.students.get(check.id)
+        outcome = Outcome(check.id, Verdict.PASSED, check.points, seconds=time.perf_counter() - self.started,
+                          hints=student.hints if student else [])
+        error = excinfo.value if excinfo else None
+        if isinstance(error, KeyboardInterrupt):
+            return
+        if isinstance(error, (Failed, AssertionError)):
+            # A plain assert is a wrong answer, too; its text is written for the student.
+            outcome.verdict = error.verdict if isinstance(error, Failed) else Verdict.WRONG_ANSWER
+            fraction = error.fraction if isinstance(error, Failed) and check.partial else 0.0
+            outcome.score = check.points * min(1.0, max(0.0, fraction))
+            outcome.details = str(error).strip() or "wrong"
+            if student and student.output.strip():
+                outcome.details += "\nThe code printed:\n" + student.output.strip()[-1000:]
+        elif error is not None:
+            outcome.verdict, outcome.score = Verdict.GRADER_ERROR, 0.0
+            outcome.details = str(error)
+            if not isinstance(error, ProcessError):
+                outcome.details = f"{type(error).__name__}: {error}\n{excinfo.getrepr(style='short')}"
+        if outcome.verdict is Verdict.PASSED:
+            outcome.details = ""
+        outcome.message = _for_student(check, outcome)
+        self.outcomes[check.id] = outcome
+        self.finished(outcome)
+
+
+def _id(item):
+    mark = item.get_closest_marker("check")
+    return mark.args[0] if mark else None
+
+
+def _for_student(check, outcome):
+    """What a student may read: of a hidden check only what it is about."""
+    if outcome.verdict is Verdict.PASSED:
+        return ""
+    if outcome.verdict is Verdict.GRADER_ERROR:
+        return "The grader failed here, not your code. Please tell the staff."
+    if check.kind != "hidden":
+        return outcome.details
+    # No text that the submission could have written: it would carry the check's inputs out.
+    missing = " Something that it needs is not there yet." if outcome.verdict is Verdict.NOT_IMPLEMENTED else ""
+    return f"Hidden check: {check.title}.{missing}"

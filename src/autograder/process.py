@@ -1,0 +1,202 @@
+"""The judge's end of the student's process: starting it, sending requests, and bearing whatever comes back."""
+import contextlib
+import json
+import os
+import queue
+import secrets
+import subprocess
+import sys
+import tempfile
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from .inside import main as inside
+from .inside import wire
+from .isolation import Isolation
+
+INSIDE = Path(inside.__file__).parent
+MESSAGE_LIMIT = 256 << 20       # bytes of one answer
+OUTPUT_LIMIT = 20_000           # bytes of what a probe printed that are kept
+START_SECONDS = 120             # importing torch from a cold disk
+GRACE_SECONDS = 5               # beyond the limit that the student's process keeps itself
+
+
+class ProcessError(RuntimeError):
+    """The student's process could not be started: a fault of the installation, not of the submission."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """How a request ended: "answered" (then there is a message), "timeout", "too large" or "died" (with its exit code, negative for a
+    signal); and what was printed."""
+    ended: str
+    message: bytes = b""
+    code: int = 0
+    output: str = ""
+
+
+class StudentProcess:
+    """A process that serves probes, one at a time; it is started when first needed, and anew when it is lost.
+
+    Args:
+        isolation: how it is kept apart.
+        modules: what it imports before any request.
+        readable: folders that it may read, besides Python's own.
+        fork: serve each request in a fork where the system can; else in a fresh process.
+    """
+
+    def __init__(self, isolation: Isolation, modules: tuple[str, ...] = (), readable: tuple[Path, ...] = (), fork: bool = True):
+        self.isolation = isolation
+        self.modules = modules
+        self.readable = readable
+        self.fork = fork and inside.CAN_FORK
+        self._process = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    def start(self) -> None:
+        """Start the process and wait until its modules are imported.
+
+        Raises:
+            ProcessError: it ended before that; the message has what it printed.
+        """
+        if self._process is not None and self._process.poll() is None:
+            return
+        self.close()
+        flags = [] if self.fork else ["--no-fork"]
+        command = self.isolation.command([sys.executable, str(INSIDE / "main.py"), *self.modules, *flags],
+                                         [INSIDE, *self.readable])
+        self._errors = tempfile.TemporaryFile()
+        self._home = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors,
+                                         cwd=self._home.name, env=self._environment(), start_new_session=True)
+        self._frames = queue.Queue()
+        self._reader = threading.Thread(target=self._read, args=(self._process.stdout, self._frames), daemon=True)
+        self._reader.start()
+        try:
+            ready = self._next_frame(START_SECONDS) == b"ready"
+        except queue.Empty:
+            ready = False
+        except BaseException:       # Ctrl-C
+            self.close()
+            raise
+        if not ready:
+            self._errors.seek(0)
+            printed = self._errors.read()[-2000:].decode("utf-8", "replace")
+            self.close()
+            raise ProcessError(f"the student's process did not start. It printed:\n{printed}")
+
+    def _environment(self):
+        """Nothing of the judge's environment but what Python needs to start. No GPU: checks are small, and equal everywhere."""
+        kept = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "SYSTEMDRIVE", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONHOME",
+                "USERPROFILE", "APPDATA")
+        environment = {name: os.environ[name] for name in kept if name in os.environ}
+        return {**environment, "HOME": self._home.name, "TMPDIR": self._home.name, "TEMP": self._home.name, "LANG": "C.UTF-8",
+                "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1", "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1",
+                "MKL_NUM_THREADS": "1"}
+
+    @staticmethod
+    def _read(stream, frames):
+        """In a thread, since Windows cannot wait for a pipe with a time limit."""
+        try:
+            while True:
+                frames.put(wire.read_frame(stream, MESSAGE_LIMIT + 4096))
+        except (EOFError, OSError, ValueError):
+            frames.put(None)
+
+    def _next_frame(self, seconds):
+        """The next frame, or None if the process is lost; raises queue.Empty after `seconds`."""
+        return self._frames.get(timeout=max(0.0, seconds))
+
+    def call(self, request: dict, seconds: float, memory: int) -> Reply:
+        """Send a request (see inside/main.py) and wait for its end, `seconds` at most; memory in MiB.
+
+        Raises:
+            ProcessError: the process cannot be started.
+        """
+        request = {**request, "seconds": seconds, "memory": memory, "message_limit": MESSAGE_LIMIT,
+                   "output_limit": OUTPUT_LIMIT, "interactive": False}
+        reply = self._try(request, seconds)
+        # A process that was lost may have been spoiled by what ran before: this request deserves a fresh one.
+        return reply or self._try(request, seconds) or Reply("died", code=-9)
+
+    def _try(self, request, seconds):
+        """The Reply, or None if the process was lost or disturbed."""
+        self.start()
+        number = secrets.token_hex(8)       # so that no forged or late reply is taken for this one
+        try:
+            wire.write_frame(self._process.stdin, wire.encode({**request, "request": number}, MESSAGE_LIMIT))
+            first = self._next_frame(seconds + GRACE_SECONDS)
+            message = self._next_frame(GRACE_SECONDS) if first is not None else None
+            ended = json.loads(first) if message is not None else {}
+            if ended.get("request") == number:
+                if not self.fork:
+                    self.close()
+                return Reply(str(ended["ended"]), message, int(ended["code"]), str(ended["output"])[:2 * OUTPUT_LIMIT])
+        except queue.Empty:
+            self.close()
+            return Reply("timeout")
+        except KeyboardInterrupt:
+            self.close()
+            raise
+        except Exception:       # a broken pipe, or whatever a forged reply makes a reader raise
+            pass
+        self.close()
+        return None
+
+    def close(self) -> None:
+        """End the process, if there is one."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        with contextlib.suppress(OSError):
+            process.stdin.close()       # tells it to end what it is running
+        try:
+            process.wait(timeout=0.5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        self._reader.join(timeout=1)
+        if not self._reader.is_alive():
+            process.stdout.close()      # never while the thread reads from it: that would wait for it
+        self._errors.close()
+        with contextlib.suppress(Exception):
+            self._home.cleanup()
+
+
+class SameProcess:
+    """Runs probes in the judge's own process, so that pdb and print work: for a student's debugging, never for grades."""
+
+    isolation = Isolation("none", "--debug runs your code in the grader's own process")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        pass
+
+    def start(self) -> None:
+        """Nothing: it runs already."""
+
+    def call(self, request: dict, seconds: float, memory: int) -> Reply:
+        """As StudentProcess.call, without limits."""
+        before, cwd = (list(sys.path), set(sys.modules)), os.getcwd()
+        try:
+            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
+                os.chdir(scratch)
+                message = wire.encode({**request, "interactive": True}, MESSAGE_LIMIT)
+                try:
+                    return Reply("answered", inside.execute(inside.wire.decode(message), MESSAGE_LIMIT))
+                finally:
+                    os.chdir(cwd)
+        finally:
+            sys.path[:] = before[0]
+            for name in [name for name in sys.modules if name not in before[1]]:
+                path = getattr(sys.modules[name], "__file__", None) or ""
+                if path.startswith(tuple(request["path"])):     # each check imports the submission anew
+                    del sys.modules[name]

@@ -1,0 +1,145 @@
+"""A Report as text for a person, and as JSON for a program."""
+import json
+import re
+import shutil
+from itertools import groupby
+from typing import Callable, TextIO
+
+from .grade import Report
+from .manifest import Check
+from .verdicts import Outcome, Verdict
+
+GREEN, RED, YELLOW, BOLD, PLAIN = "\033[32m", "\033[31m", "\033[33m", "\033[1m", "\033[0m"
+
+
+def harmless(text: str) -> str:
+    """Text without what a terminal would obey: control characters other than newline and tab become visible."""
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]", lambda match: f"\\x{ord(match[0]):02x}",
+                  text.replace("\r\n", "\n"))
+
+
+class Table:
+    """Writes the table line by line, while the checks run.
+
+    Args:
+        stream: where to.
+        manifest: gives titles.
+        colour: whether the stream is a terminal that shows colours.
+    """
+
+    def __init__(self, stream: TextIO, manifest, colour: bool):
+        self.stream = stream
+        self.manifest = manifest
+        self.colour = colour
+        self.question = None
+        self.width = max(60, shutil.get_terminal_size().columns) if stream.isatty() else 10_000
+
+    def paint(self, text: str, *colours: str) -> str:
+        """The text in a colour, where there are colours."""
+        return "".join(colours) + text + PLAIN if self.colour else text
+
+    def line(self, outcome: Outcome) -> None:
+        """Write the line of one check, after a heading if it is the first of its question."""
+        check = self.manifest.checks[outcome.id]
+        if check.question != self.question:
+            self.question = check.question
+            question = self.manifest.questions[check.question]
+            extra = ", extra credit" if question.extra_credit else ""
+            unit = "point" if question.points == 1 else "points"
+            print(self.paint(f"\n{question.id}  {question.title} ({_points(question.points)} "
+                             f"{unit}{extra})", BOLD), file=self.stream)
+        if outcome.verdict is None:
+            state, colour, points, seconds = (check.kind if check.coded else "for a person", YELLOW, f"-/{_points(check.points)}", "")
+        else:
+            state, colour = outcome.verdict.value, GREEN if outcome.verdict is Verdict.PASSED else RED
+            points, seconds = f"{_points(outcome.score)}/{_points(check.points)}", f"{outcome.seconds:.1f} s"
+        feedback = harmless(outcome.message.split("\n")[0] or check.title)
+        if outcome.verdict is Verdict.PASSED and outcome.hints:
+            feedback += f" (hint: {outcome.hints[0]})"
+        text = f"{check.id:<13} {points:>5} {seconds:>7}  {feedback}"
+        room = self.width - 26
+        text = text if len(text) <= room else text[:room - 1] + "…"
+        print(f"  {self.paint(f'{state:<22}', colour)} {text}", file=self.stream, flush=True)
+
+
+def write_failures(report: Report, table: Table, repeat: Callable[[list[str]], str]) -> None:
+    """Write what failed in full (what failed in the same way together), the hints and the notices.
+
+    Args:
+        repeat: gives the command that repeats the checks of some ids.
+    """
+    groups = {}
+    for check in report.checks:
+        outcome = report.outcomes[check.id]
+        if outcome.verdict in (None, Verdict.PASSED):
+            continue
+        text = outcome.message
+        if outcome.details != text:
+            text += f"\nFor staff: {outcome.details}"
+        if outcome.verdict is Verdict.NOT_IMPLEMENTED and "\n" not in outcome.details:
+            continue        # the table has said it all
+        groups.setdefault((outcome.verdict, text), []).append(check)
+    for (verdict, text), checks in groups.items():
+        ids = [check.id for check in checks]
+        print(f"\n{table.paint(f'{verdict.value}: ' + ', '.join(ids), RED)}", file=table.stream)
+        if len(checks) == 1:
+            print(f"  {checks[0].title}", file=table.stream)
+        print("\n".join("    " + line for line in harmless(text).split("\n")), file=table.stream)
+        print("  Again: " + repeat(ids), file=table.stream)
+    hints = {}
+    for check in report.checks:
+        for hint in report.outcomes[check.id].hints:
+            hints.setdefault(hint, []).append(check.id)
+    for hint, ids in hints.items():
+        print(f"\n{table.paint('Hint (' + ', '.join(ids) + '):', YELLOW)} {harmless(hint)}", file=table.stream)
+    for notice in report.notices:
+        print(f"\n{table.paint('Notice:', YELLOW)} {harmless(notice)}", file=table.stream)
+
+
+def write_summary(report: Report, table: Table) -> None:
+    """Write the points of every question and in all."""
+    print("", file=table.stream)
+    for question, checks in groupby(report.checks, key=lambda check: check.question):
+        checks = [check for check in checks if check.coded]
+        if checks:
+            print(f"  {question:<4} {_sum(report, checks)}", file=table.stream)
+    coded = [check for check in report.checks if check.coded]
+    print(table.paint(f"  all  {_sum(report, coded)}", BOLD) + f"   in {report.seconds:.1f} s, seed {report.seed}, "
+                                                               f"isolation: {report.isolation[0]}", file=table.stream)
+    written = [f"{check.question} {_points(check.points)}" for check in report.checks if not check.coded]
+    if written:
+        print(f"  Marked by a person, points: {', '.join(written)}", file=table.stream)
+    errors = sum(outcome.verdict is Verdict.GRADER_ERROR for outcome in report.outcomes.values())
+    if errors:
+        print(f"  {errors} checks failed for a fault of the grader: this is no grade.", file=table.stream)
+
+
+def _sum(report: Report, checks: list[Check]) -> str:
+    """The points of some checks: "7 of 10, and 10 more in hidden checks"."""
+    here = [check for check in checks if report.outcomes[check.id].verdict is not None]
+    elsewhere = sum(check.points for check in checks) - sum(check.points for check in here)
+    text = f"{_points(sum(report.outcomes[check.id].score for check in here))} of {_points(sum(check.points for check in here))}"
+    return text + (f", and {_points(elsewhere)} more in hidden checks" if elsewhere else "")
+
+
+def _points(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def to_json(report: Report) -> str:
+    """The report as JSON.
+
+    `message` is for the student; `details`, of hidden checks, for staff. verdict is null for a check that did not have to run here.
+    """
+    checks = []
+    for check in report.checks:
+        if check.coded:
+            outcome = report.outcomes[check.id]
+            checks.append({"id": check.id, "question": check.question, "title": check.title, "score": outcome.score,
+                           "max_score": check.points, "verdict": outcome.verdict.value if outcome.verdict else None,
+                           "message": harmless(outcome.message), "details": harmless(outcome.details),
+                           "hints": [harmless(hint) for hint in outcome.hints], "seconds": round(outcome.seconds, 4)})
+    content = {"score": report.score, "max_score": report.max_score, "max_score_here": report.max_score_here, "seed": report.seed,
+               "isolation": report.isolation[0], "isolation_reason": report.isolation[1], "notices": [harmless(n) for n in report.notices],
+               "seconds": round(report.seconds, 3), "checks": checks}
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"

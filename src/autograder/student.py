@@ -1,0 +1,105 @@
+"""A submission as a check sees it: something that probes can be run on. What goes wrong there becomes a verdict."""
+import hashlib
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from .answer import Answer
+from .explain import RemoteError, explain
+from .inside import wire
+from .manifest import Check
+from .probe import Probe
+from .verdicts import Failed, Verdict, WrongAnswer
+
+
+@dataclass(frozen=True)
+class Submission:
+    """Where a submission lies, ready to be imported.
+
+    path: folders that imports are looked for in. root: the folder whose frames are the student's own in a traceback. package: the
+    name that it is imported by. offered: what may be imported besides, for advice.
+    """
+    path: tuple[Path, ...]
+    root: Path
+    package: str
+    offered: str = "the standard library"
+
+
+class Student:
+    """Runs probes on one submission, for one check.
+
+    Args:
+        process: a StudentProcess or SameProcess.
+        submission: what to import.
+        check: gives the limits; its time is that of all its probes together.
+        seed: the judge's. The student's process gets another one, which gives nothing away about it.
+    """
+
+    def __init__(self, process, submission: Submission, check: Check, seed: int):
+        self.process = process
+        self.submission = submission
+        self.check = check
+        self.seed = seed
+        self.calls = 0
+        self.hints: list[str] = []
+        self.output = ""
+        self.deadline = None
+
+    def hint(self, sentence: str) -> None:
+        """A remark that costs nothing."""
+        if sentence not in self.hints:
+            self.hints.append(sentence)
+
+    def run(self, probe: Probe, **inputs) -> Answer:
+        """Run a probe in the student's process.
+
+        Args:
+            inputs: its keyword arguments, as data (see wire.py); a NumPy array arrives as one.
+
+        Raises:
+            Failed: with the verdict for whatever went wrong there.
+        """
+        self.calls += 1
+        self.process.start()        # before the clock runs: importing torch is not the student's time
+        if self.deadline is None:
+            self.deadline = time.monotonic() + self.check.seconds
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise self._timeout()
+        digest = hashlib.sha256(f"{self.seed} {self.check.id} {self.calls}".encode()).digest()
+        request = {"source": probe.source, "name": probe.name, "inputs": inputs, "root": str(self.submission.root),
+                   "path": [str(folder) for folder in self.submission.path], "seed": int.from_bytes(digest[:8], "little") >> 1}
+        reply = self.process.call(request, left, self.check.memory)
+        self.output = reply.output
+        if reply.ended == "timeout":
+            raise self._timeout()
+        if reply.ended == "too large":
+            raise WrongAnswer("What the code returned is too large to be a right answer.")
+        if reply.ended != "answered" or not reply.message:
+            raise Failed(Verdict.CRASHED, f"Python ended before it could answer: {_reason(reply.code)}.")
+        return self._read(reply.message)
+
+    def _timeout(self):
+        return Failed(Verdict.TIMEOUT, f"No answer within {self.check.seconds:g} seconds. Is there an endless loop, or much "
+                                       f"more work than needed?")
+
+    def _read(self, message):
+        try:
+            value = wire.decode(message)
+            if isinstance(value, dict) and "value" in value:
+                return Answer(value["value"], "the result")
+            error = RemoteError.read(value["error"])
+        except Exception:       # whatever a forged message makes its reader raise
+            raise Failed(Verdict.CRASHED, "The code disturbed the way in which answers are sent.") from None
+        raise explain(error, self.submission.package, self.submission.offered, self.check.memory)
+
+
+def _reason(code):
+    """Words for an exit code."""
+    if code >= 0:
+        return f"exit code {code}, as after os._exit"
+    try:
+        return f"killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"killed by signal {-code}"

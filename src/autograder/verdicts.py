@@ -1,0 +1,64 @@
+"""The nine verdicts, and what a check raises to give one."""
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Verdict(str, Enum):
+    """How a check ended. A grader error is never the student's fault."""
+    PASSED = "passed"
+    WRONG_ANSWER = "wrong answer"
+    NOT_IMPLEMENTED = "not implemented"
+    EXCEPTION = "exception"
+    TIMEOUT = "timeout"
+    OUT_OF_MEMORY = "out of memory"
+    CRASHED = "crashed"
+    BLOCKED = "blocked by the sandbox"
+    GRADER_ERROR = "grader error"
+
+
+class Failed(Exception):
+    """Ends a check with a verdict other than passed.
+
+    Args:
+        verdict: which.
+        message: what happened, where, and what to do next, for the student. Its first line stands in the table.
+        fraction: the part of the points that was earned all the same, 0 to 1; it counts only for a check that the manifest
+            marks `partial`.
+    """
+
+    def __init__(self, verdict: Verdict, message: str, fraction: float = 0.0):
+        super().__init__(message)
+        self.verdict = verdict
+        self.message = message
+        self.fraction = fraction
+
+
+class WrongAnswer(Failed):
+    """The submission ran, and what it gave is wrong."""
+
+    def __init__(self, message: str, fraction: float = 0.0):
+        super().__init__(Verdict.WRONG_ANSWER, message, fraction)
+
+
+class NotImplementedYet(Failed):
+    """The part of the submission that the check is about is not there."""
+
+    def __init__(self, message: str):
+        super().__init__(Verdict.NOT_IMPLEMENTED, message)
+
+
+@dataclass
+class Outcome:
+    """How one check of one submission ended.
+
+    verdict is None for a check that was not to be run here: a hidden one in a student's copy, or a written part.
+    `message` is for the student (for a hidden check no more than its title), `details` for the instructor; for a basic check
+    they are the same. `hints` are remarks that cost nothing. `seconds` is wall time.
+    """
+    id: str
+    verdict: Verdict | None = None
+    score: float = 0.0
+    message: str = ""
+    details: str = ""
+    hints: list[str] = field(default_factory=list)
+    seconds: float = 0.0

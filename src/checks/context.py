@@ -1,0 +1,60 @@
+"""What the checks of results need to know: where they are, and which preset, data and answers they belong to."""
+from dataclasses import dataclass
+from pathlib import Path
+
+from files import UserError, read_text
+from presets import PRESETS, Preset
+
+DATA = Path(__file__).resolve().parents[2] / "data"
+GRADED = ("laptop", "gpu")      # presets whose results can be graded
+
+
+@dataclass(frozen=True)
+class Context:
+    """Where results and answers are.
+
+    artifacts: the folder of weights and predictions. preset: a name, or None to find it out by the number of predictions.
+    data: the folder of the corpus and the questions, or None for that of the preset. gold: the folder of the test answers
+    (with a folder for each preset's data in it, or of one preset), or None where they are not known. accuracy: the manifest's
+    thresholds.
+    """
+    artifacts: Path
+    preset: str | None
+    data: Path | None
+    gold: Path | None
+    accuracy: dict
+
+    def __post_init__(self):
+        if self.data is not None and self.preset is None:
+            raise UserError("--data needs --preset, too: laptop or gpu, whichever the results were made with.")
+        for option, folder in (("--artifacts", self.artifacts), ("--data", self.data), ("--gold", self.gold)):
+            if folder is not None and not folder.is_dir():
+                raise UserError(f"{folder} is no folder. Check {option}.")
+
+    def data_of(self, preset: Preset) -> Path:
+        """The folder of the corpus and the questions."""
+        return self.data or DATA / preset.data
+
+    def pairs(self, preset: Preset, split: str) -> list[tuple[str, str]]:
+        """Questions and right answers of "dev" or "test", in the order of the file.
+
+        Raises:
+            UserError: the file is not there, or has no answers.
+        """
+        path = self.data_of(preset) / "birth_dev.tsv"
+        if split == "test":
+            if self.gold is None:
+                raise UserError("The answers of the test questions are not here. Give their folder: --gold DIR.")
+            folder = self.gold / preset.data
+            path = (folder if (folder / "birth_test.tsv").is_file() else self.gold) / "birth_test.tsv"
+        rows = [line.split("\t") for line in read_text(path).split("\n") if line.strip()]
+        if any(len(row) != 2 for row in rows):
+            raise UserError(f"{path} should have a question, a tab and a place in every line.")
+        return [(question, place) for question, place in rows]
+
+    def preset_of(self, lines: int, split: str) -> Preset | None:
+        """The preset that predictions belong to: the one asked for, or the one whose questions are as many."""
+        if self.preset is not None:
+            return PRESETS[self.preset]
+        names = [name for name in GRADED if len(self.pairs(PRESETS[name], split)) == lines]
+        return PRESETS[names[0]] if names else None

@@ -1,0 +1,209 @@
+"""Grade a submission: `python grader.py [ID ...]`, from any folder. `python grader.py --help` lists the options.
+
+Exit code 0: everything that ran passed; 1: something did not; 2: a mistake on the command line; 130: interrupted.
+"""
+import argparse
+import contextlib
+import importlib.util
+import os
+import shlex
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+SRC = Path(__file__).resolve().parent
+ROOT = SRC.parent
+if str(SRC) not in sys.path:
+    sys.path.insert(0, str(SRC))
+
+from files import UserError, write_text     # noqa: E402
+
+MODULES = ("torch", "torch._dynamo", "tqdm")    # imported once, before any check; an optimizer's first step imports _dynamo
+LAST = SRC / ".last_grading"                    # the seed of the last run, for --replay
+
+HELP = """usage: python grader.py [ID ...] [options]
+
+Grades the code in src/submission. An ID is a check (1c-0-basic), a question (1c) or a problem (1); without one, all checks run.
+
+Options:
+  --list             list the checks and their points, and run none
+  --submission DIR   the code to grade (default: src/submission)
+  --artifacts DIR    where the results of ./run.sh are (default: the submission's folder)
+  --no-artifacts     leave out the checks of results; only the code is graded
+  --preset NAME      laptop or gpu: which preset the results are of (default: found out by their sizes)
+  --data DIR         the corpus and the questions (default: the data that belongs to the preset)
+  --gold DIR         the answers of the test questions, for those who have them
+  --json FILE        write the result to a file, too
+  --seed N           repeat the draws of the run with that seed (default: a new one)
+  --replay ID        run one check again with the seed of the last run
+  --debug            run your code in the grader's own process: print shows at once, breakpoint() works
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of the options above."""
+    from run import Parser, seed
+    parser = Parser(add_help=False, allow_abbrev=False)
+    parser.add_argument("ids", nargs="*")
+    parser.add_argument("-h", "--help", action="store_true")
+    for name in ("--list", "--no-artifacts", "--debug"):
+        parser.add_argument(name, action="store_true")
+    for name in ("--submission", "--artifacts", "--data", "--gold", "--json", "--hidden"):
+        parser.add_argument(name, type=Path)
+    parser.add_argument("--preset", choices=("laptop", "gpu"))
+    parser.add_argument("--seed", type=seed)
+    parser.add_argument("--replay", metavar="ID")
+    return parser
+
+
+def choose_checks(manifest, args):
+    """The checks that the command line asks for."""
+    names = [args.replay] if args.replay else args.ids
+    try:
+        checks = manifest.select(names)
+    except KeyError as error:
+        raise UserError(f"There is no check or question '{error.args[0]}'. python grader.py --list shows them.") from None
+    return [check for check in checks if not (args.no_artifacts and check.artifacts)]
+
+
+def choose_seed(args) -> int:
+    """The seed asked for, that of the last run, or a new one."""
+    from autograder import draw_seed
+    if args.seed is not None:
+        return args.seed
+    if args.replay:
+        with contextlib.suppress(OSError, ValueError):
+            return int(LAST.read_text())
+        raise UserError("There is no last run to replay. Run a check first, or give its --seed.")
+    return draw_seed()
+
+
+def require_packages() -> None:
+    """Raise UserError if this Python lacks what grading needs."""
+    if not __debug__:
+        raise UserError("Python runs without assertions (-O or PYTHONOPTIMIZE), which checks need. Run it without.")
+    missing = [name for name in ("torch", "numpy", "tqdm", "pytest") if importlib.util.find_spec(name) is None]
+    if missing:
+        venv = ROOT / ".venv"
+        advice = (f"Activate the environment of ./run.sh first: source {venv}/bin/activate" if venv.is_dir() else
+                  f"Activate your environment, or install them: pip install -e {ROOT}")
+        raise UserError(f"The Python that runs this, {sys.executable}, lacks {', '.join(missing)}. {advice}")
+
+
+def run(args: argparse.Namespace, stream) -> int:
+    """Grade, and write the report to `stream`; returns the exit code."""
+    require_packages()
+    from autograder import SameProcess, StudentProcess, grade, read_manifest
+    from autograder.isolation import choose
+    from autograder.report import Table, to_json, write_failures, write_summary
+    from checks.context import Context
+    from checks.stage import stage
+
+    manifest = read_manifest(SRC / "checks" / "manifest.toml")
+    checks = choose_checks(manifest, args)
+    colour = hasattr(stream, "isatty") and stream.isatty() and "NO_COLOR" not in os.environ
+    table = Table(stream, manifest, colour)
+    if args.list:
+        list_checks(manifest, checks, table)
+        return 0
+    seed = choose_seed(args)
+    folders = [SRC / "checks"]
+    hidden = args.hidden or ROOT / "instructor" / "checks"
+    if hidden.is_dir():
+        folders.append(hidden)
+        sys.path.append(str(hidden.parents[1]))
+    submission = (args.submission or SRC / "submission").absolute()
+    artifacts = (args.artifacts or submission).absolute()
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        staged, notices = stage(submission, Path(folder))
+        gold = args.gold or (hidden.parent / "gold" if (hidden.parent / "gold").is_dir() else None)
+        context = Context(artifacts, args.preset, args.data and args.data.absolute(), gold and gold.absolute(),
+                          manifest.settings["accuracy"])
+        process = SameProcess() if args.debug else StudentProcess(choose(), MODULES, (Path(folder), context.artifacts))
+        progress = Progress(table, manifest, checks)
+        print(f"Grading {submission}", file=stream)
+        with process:
+            report = grade(manifest, checks, folders, process, staged, seed, context, len(folders) > 1, progress.finished)
+        progress.rest(report)
+    report.notices = notices
+    with contextlib.suppress(UserError):
+        write_text(LAST, str(seed))
+    if args.json:
+        write_text(args.json, to_json(report))
+    write_failures(report, table, lambda ids: command_again(args, ids, seed))
+    write_summary(report, table)
+    return 0 if report.passed else 1
+
+
+def command_again(args: argparse.Namespace, ids: list[str], seed: int) -> str:
+    """The command that runs checks again with the same draws."""
+    words = ["python", "grader.py", *ids, "--seed", str(seed)]
+    for option in ("submission", "artifacts", "preset", "data", "gold", "hidden"):
+        if getattr(args, option) is not None:
+            words += [f"--{option}", str(getattr(args, option))]
+    return shlex.join(words)
+
+
+class Progress:
+    """Keeps the lines of the table in the manifest's order while outcomes come in."""
+
+    def __init__(self, table, manifest, checks):
+        from autograder import Outcome
+        self.table = table
+        self.waiting = [Outcome(check.id) for check in checks if check.coded]
+
+    def finished(self, outcome) -> None:
+        """Write the line of a check that has run, after those of checks before it that are not run here."""
+        with contextlib.suppress(OSError):      # a closed pipe ends the program later, not pytest in the midst of its work
+            self._write(outcome)
+
+    def _write(self, outcome):
+        while self.waiting and self.waiting[0].id != outcome.id:
+            self.table.line(self.waiting.pop(0))
+        self.table.line(outcome)
+        self.waiting = self.waiting[1:]
+
+    def rest(self, report) -> None:
+        """Write the lines that are left."""
+        for outcome in self.waiting:
+            self.table.line(report.outcomes[outcome.id])
+
+
+def list_checks(manifest, checks, table) -> None:
+    """Write the checks with their points."""
+    from autograder import Outcome
+    for check in checks:
+        table.line(Outcome(check.id))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):      # not in Jupyter
+            stream.reconfigure(encoding="utf-8", errors="replace")
+    try:
+        args = build_parser().parse_args(arguments)
+        if args.help:
+            print(HELP)
+            return 0
+        return run(args, sys.stdout)
+    except UserError as error:
+        print(f"\n{error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("\nInterrupted.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:     # piped into head, say
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+if __name__ == "__main__":
+    if "ipykernel" in sys.modules:      # %run in a notebook, which would show an exit as an error
+        main()
+    else:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))     # so that temporary folders are removed
+        sys.exit(main())

@@ -1,0 +1,1 @@
+"""Right submissions that look different from the reference; each file has a list RIGHT."""

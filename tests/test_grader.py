@@ -1,0 +1,201 @@
+"""python src/grader.py as a student and an instructor use it."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT, SOLUTION, STARTER
+
+GRADER = ROOT / "src" / "grader.py"
+
+
+def run_grader(*args, cwd=ROOT, grader=GRADER, **options):
+    """Run grader.py and return the finished process."""
+    return subprocess.run([sys.executable, str(grader), *map(str, args)], cwd=cwd, capture_output=True, text=True, encoding="utf-8",
+                          timeout=300, env={**os.environ, "OMP_NUM_THREADS": "1"}, **options)
+
+
+@pytest.fixture
+def submission(tmp_path):
+    """A copy of the reference's code."""
+    return shutil.copytree(SOLUTION, tmp_path / "code", ignore=shutil.ignore_patterns("__pycache__", "*.params", "*.predictions"))
+
+
+def replace(path, old, new):
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def grade_to_json(tmp_path, *args):
+    """Run grader.py; returns the process, the JSON, and its checks by id."""
+    process = run_grader(*args, "--json", tmp_path / "result.json")
+    assert "Traceback" not in process.stderr, process.stderr
+    content = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
+    return process, content, {check["id"]: check for check in content["checks"]}
+
+
+def test_the_reference_with_its_results(tmp_path):
+    process, content, _ = grade_to_json(tmp_path, "--submission", "instructor/solution")
+    assert process.returncode == 0 and (content["score"], content["max_score"]) == (60, 60), process.stdout
+    assert "all  60 of 60" in process.stdout and "\033" not in process.stdout
+    assert "Marked by a person, points: 1g 4, 3a 2" in process.stdout
+
+
+def test_the_starter_from_its_own_folder(tmp_path):
+    process = run_grader("--json", tmp_path / "r.json", cwd=ROOT / "src", grader="grader.py")
+    content = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert process.returncode == 1 and content["score"] == 0 and content["notices"] == []
+    assert {check["verdict"] for check in content["checks"]} == {"not implemented"}
+    assert "1h: apply_rotary_emb (in attention.py, between the markers). See attention.py, line" in process.stdout
+
+
+def test_what_a_student_sees_without_hidden_checks(tmp_path):
+    """In a released tree there is no instructor/."""
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "data", tmp_path / "data")
+    for name in ("attention.py", "dataset.py", "helper.py", "model.py"):
+        shutil.copy(SOLUTION / name, tmp_path / "src" / "submission")
+    process = run_grader("1c", "1h", "--no-artifacts", "--json", "r.json", grader=tmp_path / "src" / "grader.py", cwd=tmp_path)
+    content = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert (content["score"], content["max_score_here"], content["max_score"]) == (13, 13, 26)
+    assert "all  13 of 13, and 13 more in hidden checks" in process.stdout
+    assert "hidden                 1c-4-hidden     -/3          truncated lengths: all of their range, evenly" in process.stdout
+
+
+def test_choosing_checks(tmp_path, submission):
+    _, _, checks = grade_to_json(tmp_path, "1c-0-basic", "1d", "--submission", submission)
+    assert list(checks) == ["1c-0-basic", "1d-0-hidden", "1d-1-basic", "1d-2-hidden", "1d-3-basic"]
+    process = run_grader("1x", "--submission", submission)
+    assert process.returncode == 2 and "no check or question '1x'" in process.stderr and process.stdout == ""
+    listed = run_grader("--list", "3")
+    assert "3a-0-written" in listed.stdout and "1c" not in listed.stdout and listed.returncode == 0
+
+
+def test_a_failure_can_be_repeated(tmp_path, submission):
+    replace(submission / "attention.py", "a * cos - b * sin", "a * sin - b * cos")
+    arguments = ("--submission", submission)
+    _, first, checks = grade_to_json(tmp_path, "1h-3-basic", *arguments)
+    message = checks["1h-3-basic"]["message"]
+    process, again, checks = grade_to_json(tmp_path, "--replay", "1h-3-basic", *arguments)
+    assert again["seed"] == first["seed"] and checks["1h-3-basic"]["message"] == message
+    assert f"python grader.py 1h-3-basic --seed {first['seed']} --submission {submission}" in process.stdout
+    _, other, checks = grade_to_json(tmp_path, "1h-3-basic", *arguments)
+    assert other["seed"] != first["seed"] and checks["1h-3-basic"]["message"] != message
+
+
+def test_debugging(submission):
+    replace(submission / "dataset.py", "document = self.data[idx]", "document = self.data[idx]; print('here', idx)")
+    process = run_grader("1c-0-basic", "--debug", "--submission", submission)
+    assert process.returncode == 0 and "\nhere 3\n" in process.stdout and "isolation: none" in process.stdout
+
+
+def test_breakpoints(submission, tmp_path):
+    replace(submission / "dataset.py", "document = self.data[idx]", "document = self.data[idx]; breakpoint()")
+    process = run_grader("1c-0-basic", "--debug", "--submission", submission, input="p 'here', idx\nq\n", cwd=tmp_path)
+    assert "(Pdb) ('here', 0)" in process.stdout
+    assert list(tmp_path.iterdir()) == [submission]     # nothing is left in the folder that it was called from
+
+
+def test_a_folder_with_brackets_and_blanks(tmp_path):
+    shutil.copytree(ROOT / "src", tmp_path / "Assignment 5 [1] ü" / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    process = run_grader("1h-2-basic", grader=tmp_path / "Assignment 5 [1] ü" / "src" / "grader.py", cwd=tmp_path)
+    assert process.returncode == 1 and "not implemented" in process.stdout and "grader error" not in process.stdout
+
+
+def test_a_closed_pipe_is_no_error():
+    command = f"'{sys.executable}' '{GRADER}' 1h-2-basic --submission '{SOLUTION}' | head -1"
+    process = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=100)
+    assert process.stdout.startswith("Grading") and process.stderr == ""
+
+
+@pytest.mark.parametrize(("file", "old", "new", "hint"), [
+    ("attention.py", "torch.stack((angles.cos(), "
+                     "angles.sin())", "torch.stack((angles.sin(), angles.cos())", "cosines and sines have changed places"),
+    ("attention.py", "** (-2.0 * torch", "** (-1.0 * torch", "the exponent lacks its factor 2"),
+    ("attention.py", "precompute_rotary_emb(config.n_embd // "
+                     "config.n_head", "precompute_rotary_emb(config.n_embd", "it was made for n_embd"),
+    ("attention.py", "a, b = x[..., 0::2], x[..., 1::2]", "a, b = x.chunk(2, dim=-1)", "half-split convention"),
+    ("attention.py", "k = apply_rotary_emb(k, rope_cache)", "", "the queries are rotated, but the keys are not"),
+    ("dataset.py", "x, y = ids[:-1], ids[1:]", "x, y = ids[:-1], ids[:-1]", "y equals x: it is not shifted"),
+    ("dataset.py", "text = prefix + self.MASK_CHAR + suffix + "
+                   "self.MASK_CHAR +", "text = prefix + suffix +", "mask characters are missing"),
+    ("helper.py", "max_epochs=75 if reading_params_path is None else 10", "max_epochs=10", "that is for pretrained weights"),
+])
+def test_classic_mistakes_are_named(tmp_path, submission, file, old, new, hint):
+    replace(submission / file, old, new)
+    process, _, checks = grade_to_json(tmp_path, "1", "--no-artifacts", "--submission", submission)
+    assert process.returncode == 1
+    assert any(hint in check["message"] for check in checks.values() if check["id"].endswith("basic")), process.stdout
+
+
+def passing(checks, question):
+    return [check["verdict"] == "passed" for id, check in checks.items() if check["question"] == question]
+
+
+def test_a_syntax_error(tmp_path, submission):
+    replace(submission / "attention.py", "rotated_x = None", "rotated_x = = None")
+    _, _, checks = grade_to_json(tmp_path, "1", "--no-artifacts", "--submission", submission)
+    assert all(passing(checks, "1c")) and not any(passing(checks, "1h"))
+    assert checks["1h-2-basic"]["verdict"] == "exception" and "attention.py, line" in checks["1h-2-basic"]["message"]
+    assert "SyntaxError: invalid syntax" in checks["1h-2-basic"]["message"]
+
+
+def test_a_missing_file(tmp_path, submission):
+    (submission / "attention.py").unlink()
+    _, content, checks = grade_to_json(tmp_path, "1", "--no-artifacts", "--submission", submission)
+    assert all(passing(checks, "1c")) and checks["1h-2-basic"]["message"] == "attention.py is missing."
+    assert any("attention.py is missing" in notice for notice in content["notices"])
+
+
+def test_an_older_edition_without_rope(tmp_path, submission):
+    """Its code does not know initialize_rope_model; that costs what needs it, and nothing of 1c, 1d and 1f."""
+    text = (submission / "helper.py").read_text(encoding="utf-8")
+    start, end = text.index("def initialize_rope_model"), text.index("def finetune")
+    (submission / "helper.py").write_text(text[:start] + text[end:], encoding="utf-8")
+    _, content, checks = grade_to_json(tmp_path, "1", "--no-artifacts", "--submission", submission)
+    assert all(passing(checks, "1c") + passing(checks, "1d") + passing(checks, "1f"))
+    assert checks["1h-7-hidden"]["verdict"] == "not implemented"
+    assert "helper.py defines no initialize_rope_model" in checks["1h-7-hidden"]["details"]
+    assert any("helper.py differs from the starter outside the markers" in notice for notice in content["notices"])
+
+
+def test_given_files_are_ours(tmp_path, submission):
+    replace(submission / "trainer.py", "self.optimizer.step()", "pass")
+    (submission / "__init__.py").write_text("raise SystemExit\n", encoding="utf-8")
+    process, content, checks = grade_to_json(tmp_path, "1d", "1c-0-basic", "--submission", submission)
+    assert process.returncode == 0
+    assert sorted(notice.split(" ")[0] for notice in content["notices"]) == ["__init__.py", "trainer.py"]
+
+
+def test_the_config_changed_in_place_is_a_hint(tmp_path, submission):
+    replace(submission / "helper.py", "rope_conf = copy.copy(mconf)", "rope_conf = mconf")
+    process, _, checks = grade_to_json(tmp_path, "1h", "--no-artifacts", "--submission", submission)
+    assert process.returncode == 0 and "sets mconf.rope in place" in checks["1h-7-hidden"]["hints"][0]
+    assert "Hint (1h-7-hidden)" in process.stdout
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["--submission", "nowhere"], "nowhere is no folder. Check --submission."),
+    (["--submission", "data"], "it is no submission"),
+    (["--artifacts", "nowhere"], "Check --artifacts"),
+    (["--data", "data"], "--data needs --preset"),
+    (["--seed", "x"], "a seed is a whole number"),
+    (["--preset", "smoke"], "invalid choice"),
+    (["--jsn", "x"], "nrecognized arguments"),
+])
+def test_mistakes_on_the_command_line(arguments, message):
+    process = run_grader(*arguments)
+    assert process.returncode == 2 and message in process.stderr and "Traceback" not in process.stderr
+
+
+def test_the_starter_has_the_notices_of_an_edited_one(tmp_path):
+    folder = shutil.copytree(STARTER, tmp_path / "code")
+    replace(folder / "model.py", "n_layer = 4", "n_layer = 5")
+    _, content, _ = grade_to_json(tmp_path, "1h-2-basic", "--submission", folder)
+    line = 1 + (folder / "model.py").read_text(encoding="utf-8").split("\n").index("    n_layer = 5")
+    assert content["notices"] == [f"model.py differs from the starter outside the markers, in line {line}. That is graded "
+                                  f"as it stands; was it meant?"]

@@ -1,0 +1,83 @@
+"""Submissions that differ from the reference: wrong ones, which must lose points, and right ones, which must not."""
+from dataclasses import dataclass
+from pathlib import Path
+
+from instructor.starter import END, SOLUTION, START
+
+CODE = ("__init__.py", "attention.py", "dataset.py", "helper.py", "model.py", "trainer.py", "utils.py")
+
+# Every place that a student fills in: the file, and the number of its pair of markers there.
+REGIONS = {
+    "span": ("dataset.py", 0),
+    "vanilla model": ("helper.py", 0),
+    "rope model": ("helper.py", 1),
+    "load": ("helper.py", 2),
+    "finetune": ("helper.py", 3),
+    "pretrain": ("helper.py", 4),
+    "train": ("helper.py", 5),
+    "cache": ("attention.py", 0),
+    "rotate": ("attention.py", 1),
+    "buffer": ("attention.py", 2),
+    "attend": ("attention.py", 3),
+    "input": ("model.py", 0),
+}
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Replace `old`, which occurs exactly once in `file` of the reference, by `new`."""
+    file: str
+    old: str
+    new: str
+
+    def apply(self, files: dict[str, str]) -> None:
+        """Make the replacement in {file name: text}."""
+        count = files[self.file].count(self.old)
+        if count != 1:
+            raise ValueError(f"{self.old!r} occurs {count} times in {self.file}")
+        files[self.file] = files[self.file].replace(self.old, self.new)
+
+
+@dataclass(frozen=True)
+class Fill:
+    """Write `code` between the markers of a region. The code is indented as a whole to where the markers stand."""
+    region: str
+    code: str
+
+    def apply(self, files: dict[str, str]) -> None:
+        """Make the replacement in {file name: text}."""
+        file, number = REGIONS[self.region]
+        lines = files[file].split("\n")
+        start = [i for i, line in enumerate(lines) if line.strip() == START][number]
+        end = [i for i, line in enumerate(lines) if line.strip() == END][number]
+        indent = lines[start][:len(lines[start]) - len(lines[start].lstrip())]
+        code = [indent + line if line else line for line in self.code.strip("\n").split("\n")]
+        files[file] = "\n".join(lines[:start + 1] + code + lines[end:])
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A wrong submission: the misconception in a sentence, and the checks that must each take points for it."""
+    name: str
+    why: str
+    changes: tuple
+    caught_by: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Right:
+    """A right submission that looks different from the reference, and what about it does."""
+    name: str
+    what: str
+    changes: tuple
+
+
+def make(changes: tuple, folder: Path) -> Path:
+    """Write the reference with changes applied, in their order, into `folder`, which is made."""
+    files = {name: (SOLUTION / name).read_text(encoding="utf-8") for name in CODE}
+    for change in changes:
+        change.apply(files)
+    folder.mkdir(parents=True)
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+    return folder

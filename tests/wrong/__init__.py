@@ -1,0 +1,1 @@
+"""Wrong submissions, by question: each must lose points on the checks that it names."""

@@ -1,0 +1,175 @@
+"""Wrong ways to load weights in finetune and to save them in train (questions 1d and 1f)."""
+from variants import Edit, Fill, Wrong
+from wrong.training import finetune
+
+READ = 'state = torch.load(reading_params_path, map_location="cpu", weights_only=True)\n'
+IF_READ = "if reading_params_path is not None:\n    " + READ
+ALWAYS = (Edit("helper.py", "    if reading_params_path is not None:\n", "    if True:\n"),)
+
+
+def load(code: str) -> Fill:
+    """Read the pretrained weights into `state`, then run `code`."""
+    return Fill("load", READ + code)
+
+
+def save(what: str, where: str = "writing_params_path") -> Fill:
+    """Train, then save `what` to `where`."""
+    return Fill("train", f"trainer_obj.train()\ntorch.save({what}, {where})")
+
+
+NOT_IN_THE_MODEL = [
+    Wrong("load-nothing", "The place for loading the weights is left empty.", (Fill("load", "pass"),), ("1f-3-basic",)),
+    Wrong("load-unused", "The file is read, but nothing is done with what it holds.", (Fill("load", READ),),
+          ("1f-3-basic",)),
+    Wrong("load-as-model", "What was read is called model, a dictionary that the Trainer cannot train.",
+          (load("model = state"),), ("1f-3-basic",)),
+    Wrong("load-method-not-called", "load_state_dict is named but not called.",
+          (load("model.load_state_dict"),), ("1f-3-basic",)),
+    Wrong("load-assigns-method", "The weights are assigned to load_state_dict instead of passed to it.",
+          (load("model.load_state_dict = state"),), ("1f-3-basic",)),
+    Wrong("load-into-state-dict", "The weights are put into what state_dict() returns, a dictionary that is not the model.",
+          (load("model.state_dict().update(state)"),), ("1f-3-basic",)),
+    Wrong("load-into-copy", "The weights are loaded into a copy of the model, and the model itself is trained.",
+          (load("pretrained = copy.deepcopy(model)\npretrained.load_state_dict(state)"),), ("1f-3-basic",)),
+    Wrong("load-into-new-unused", "The weights are loaded into a new model, which is then forgotten.",
+          (load("pretrained = GPT(model.config)\npretrained.load_state_dict(state)"),), ("1f-3-basic",)),
+    Wrong("load-into-new-model", "The weights are loaded into a new model that is trained in place of the one passed in.",
+          (load("model = GPT(model.config)\nmodel.load_state_dict(state)"),), ("1f-3-basic",)),
+    Wrong("load-into-copy-trained", "The weights are loaded into a copy, which is trained in place of the one passed in.",
+          (load("model = copy.deepcopy(model)\nmodel.load_state_dict(state)"),), ("1f-3-basic",)),
+    Wrong("load-after-trainer", "The Trainer gets a copy, and then the weights are loaded into the model itself.",
+          (Fill("load", "pass"),
+           finetune(trainer="Trainer(copy.deepcopy(model), finetune_dataset, None, tconf)",
+                    after=IF_READ + "    model.load_state_dict(state)")),
+          ("1f-3-basic",)),
+    Wrong("load-into-other-trainer", "The weights are loaded into the model of a Trainer that is then replaced by another.",
+          (Fill("load", "pass"),
+           finetune(trainer="Trainer(copy.deepcopy(model), finetune_dataset, None, tconf)",
+                    after=IF_READ + "    trainer_obj.model.load_state_dict(state)\n"
+                          "    trainer_obj = Trainer(model, finetune_dataset, None, tconf)")), ("1f-3-basic",)),
+    Wrong("load-and-reset", "The weights are loaded and then drawn anew, as for a fresh model.",
+          (load("model.load_state_dict(state)\nmodel.apply(model._init_weights)"),), ("1f-3-basic",)),
+    Wrong("load-overwrites-file", "The file is written with the model's own weights before it is read.",
+          (Fill("load", "torch.save(model.state_dict(), reading_params_path)\nmodel.load_state_dict("
+                        'torch.load(reading_params_path, map_location="cpu", weights_only=True))'),), ("1f-3-basic",)),
+    Wrong("load-fixed-file", "The weights are read from a file of a fixed name.",
+          (Fill("load", 'model.load_state_dict(torch.load("vanilla.pretrain.params", map_location="cpu"))'),),
+          ("1f-3-basic",)),
+    Wrong("load-errors-swallowed", "The file's path is passed for its contents, and the error that follows is swallowed.",
+          (Fill("load", "try:\n    model.load_state_dict(reading_params_path)\nexcept Exception:\n    pass"),),
+          ("1f-3-basic",)),
+]
+
+PARTS_OF_THE_MODEL = [
+    Wrong("load-prefixed", "The names get a prefix that the model's don't have, and strict=False hides that nothing fits.",
+          (load('model.load_state_dict({"module." + name: value for name, value in state.items()}, strict=False)'),),
+          ("1f-3-basic",)),
+    Wrong("load-cut-names", "The first part of each name is cut off, and strict=False hides that hardly any fits.",
+          (load('model.load_state_dict({name.split(".", 1)[-1]: value for name, value in state.items()}, strict=False)'),),
+          ("1f-3-basic",)),
+    Wrong("load-under-key", "The weights are looked for under a key that the file doesn't have.",
+          (load('model.load_state_dict(state.get("model_state_dict", {}), strict=False)'),), ("1f-3-basic",)),
+    Wrong("load-blocks-only", "Only the blocks get pretrained weights, not the embeddings and the head.",
+          (load('model.load_state_dict({name: value for name, value in state.items() if "blocks" in name}, strict=False)'),),
+          ("1f-3-basic",)),
+    Wrong("load-no-head", "The head stays random, as when a classifier is put on a pretrained model.",
+          (load('del state["head.weight"]\nmodel.load_state_dict(state, strict=False)'),), ("1f-3-basic",)),
+    Wrong("load-no-embeddings", "The token embeddings stay random, since the questions are other text.",
+          (load('del state["tok_emb.weight"]\nmodel.load_state_dict(state, strict=False)'),), ("1f-3-basic",)),
+    Wrong("load-no-positions", "The position embeddings stay those of the new model.",
+          (load('state.pop("pos_emb", None)\nmodel.load_state_dict(state, strict=False)'),), ("1f-3-basic",)),
+    Wrong("load-weights-without-biases", "Only what is called weight is loaded, so that the biases stay zero.",
+          (load('model.load_state_dict({k: v for k, v in state.items() if k.endswith("weight")}, strict=False)'),),
+          ("1f-3-basic",)),
+    Wrong("load-by-order", "Parameters and entries of the file are paired by their order, which buffers upset.",
+          (load("for parameter, value in zip(model.parameters(), state.values()):\n    parameter.data = value"),),
+          ("1f-3-basic",)),
+    Wrong("load-frozen", "After loading, everything but the head is frozen, so that finetuning cannot change it.",
+          (load('model.load_state_dict(state)\nfor name, parameter in model.named_parameters():\n'
+                '    parameter.requires_grad = name == "head.weight"'),), ("1f-3-basic",)),
+]
+
+WHICH_FILE = [
+    Wrong("load-from-gpu", "map_location is missing, so that weights saved on a GPU cannot be read without one.",
+          (Fill("load", "model.load_state_dict(torch.load(reading_params_path))"),), ("1f-5-hidden",)),
+    Wrong("load-to-gpu", "The weights are always read onto a GPU, which not every machine has.",
+          (Fill("load", 'model.load_state_dict(torch.load(reading_params_path, map_location="cuda"))'),), ("1f-5-hidden",)),
+    Wrong("load-moved-too-late", "The weights are moved to the CPU after they were read, which is too late.",
+          (Fill("load", "state = torch.load(reading_params_path, weights_only=True)\n"
+                        "model.load_state_dict({name: value.cpu() for name, value in state.items()})"),), ("1f-5-hidden",)),
+    Wrong("load-vanilla-only", "The weights are loaded only where the model has position embeddings, so never with RoPE.",
+          (load('if hasattr(model, "pos_emb"):\n    model.load_state_dict(state)'),), ("1f-5-hidden",)),
+    Wrong("load-needs-positions", "The position embeddings are copied by name, which a model with RoPE does not have.",
+          (load('model.load_state_dict(state)\nmodel.pos_emb.data.copy_(state["pos_emb"])'),), ("1f-5-hidden",)),
+    Wrong("load-always", "Weights are loaded whether or not there is a path, and None cannot be opened.",
+          ALWAYS, ("1d-1-basic", "1f-5-hidden")),
+    Wrong("load-default-file", "Without a path, the weights of the pretraining are read from a file of a fixed name.",
+          ALWAYS + (Fill("load", 'path = reading_params_path or "vanilla.pretrain.params"\n'
+                                 'model.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))'),),
+          ("1d-1-basic", "1f-5-hidden")),
+    Wrong("finetune-trains-already", "finetune calls train() itself, which changes the weights before it returns.",
+          (finetune(after="trainer_obj.train()"),), ("1f-3-basic", "1f-5-hidden")),
+]
+
+NOT_TRAINED = [
+    Wrong("train-saves-only", "The weights are saved without any training.",
+          (Fill("train", "torch.save(model.state_dict(), writing_params_path)"),), ("1d-3-basic",)),
+    Wrong("train-not-called", "trainer_obj.train is named but not called.",
+          (Fill("train", "trainer_obj.train\ntorch.save(model.state_dict(), writing_params_path)"),), ("1d-3-basic",)),
+    Wrong("train-mode-only", "model.train() is called, which trains nothing, instead of trainer_obj.train().",
+          (Fill("train", "model.train()\ntorch.save(model.state_dict(), writing_params_path)"),), ("1d-3-basic",)),
+    Wrong("train-without-gradients", "Training runs inside torch.no_grad().",
+          (Fill("train", "with torch.no_grad():\n    trainer_obj.train()\n"
+                         "torch.save(model.state_dict(), writing_params_path)"),), ("1d-3-basic",)),
+    Wrong("train-saves-before", "The weights are saved before the training.",
+          (Fill("train", "torch.save(model.state_dict(), writing_params_path)\ntrainer_obj.train()"),), ("1d-3-basic",)),
+    Wrong("train-copies-before", "A copy of the weights is taken before the training and saved after it.",
+          (Fill("train", "state = copy.deepcopy(model.state_dict())\ntrainer_obj.train()\n"
+                         "torch.save(state, writing_params_path)"),), ("1d-3-basic",)),
+    Wrong("train-copied-model", "A copy of the model is trained and the model itself is saved.",
+          (Fill("train", "trainer_obj.model = copy.deepcopy(model)\ntrainer_obj.train()\n"
+                         "torch.save(model.state_dict(), writing_params_path)"),), ("1d-3-basic",)),
+    Wrong("train-other-trainer", "A Trainer is made anew for a copy of the model and trains that.",
+          (Fill("train", "Trainer(copy.deepcopy(model), trainer_obj.train_dataset, None, trainer_obj.config).train()\n"
+                         "torch.save(model.state_dict(), writing_params_path)"),), ("1d-3-basic",)),
+    Wrong("train-new-model-saved", "The weights of a new model are saved in place of those that were trained.",
+          (save("GPT(model.config).state_dict()"),), ("1d-3-basic",)),
+]
+
+SAVED_WRONG = [
+    Wrong("train-saves-nothing", "The weights are not saved.", (Fill("train", "trainer_obj.train()"),), ("1d-3-basic",)),
+    Wrong("save-model", "The whole model is pickled instead of its state_dict.", (save("model"),), ("1d-3-basic",)),
+    Wrong("save-trainer", "The Trainer is pickled instead of the state_dict.", (save("trainer_obj"),), ("1d-3-basic",)),
+    Wrong("save-method", "state_dict is not called, so that the method is pickled.",
+          (save("model.state_dict"),), ("1d-3-basic",)),
+    Wrong("save-parameters", "A list of the parameters is saved, without their names.",
+          (save("list(model.parameters())"),), ("1d-3-basic",)),
+    Wrong("save-without-buffers", "Only the parameters are saved, so that the buffers are missing.",
+          (save("dict(model.named_parameters())"),), ("1d-3-basic",)),
+    Wrong("save-under-key", "The state_dict is saved inside another dictionary.",
+          (save('{"model": model.state_dict()}'),), ("1d-3-basic",)),
+    Wrong("save-with-config", "The config is saved together with the weights.",
+          (save('{**model.state_dict(), "config": vars(model.config)}'),), ("1d-3-basic",)),
+    Wrong("save-optimizer", "The state of the optimizer is saved instead of the weights.",
+          (save("trainer_obj.optimizer.state_dict()"),), ("1d-3-basic",)),
+    Wrong("save-prefixed", "The names are saved with the prefix that a wrapper for several GPUs adds.",
+          (save('{"module." + name: value for name, value in model.state_dict().items()}'),), ("1d-3-basic",)),
+    Wrong("save-prefixed-as-part", "The names are saved with a prefix, as if the model were a part of the Trainer.",
+          (save('{"model." + name: value for name, value in model.state_dict().items()}'),), ("1d-3-basic",)),
+    Wrong("save-half", "The weights are rounded to half precision before they are saved.",
+          (save("model.half().state_dict()"),), ("1d-3-basic",)),
+    Wrong("save-numpy", "The weights are saved as NumPy arrays.",
+          (save("{name: value.cpu().numpy() for name, value in model.state_dict().items()}"),), ("1d-3-basic",)),
+    Wrong("save-blocks-only", "Only the blocks are saved, not the embeddings and the head.",
+          (save("model.blocks.state_dict()"),), ("1d-3-basic",)),
+    Wrong("save-fixed-file", "The weights are saved to a file of a fixed name.",
+          (save("model.state_dict()", '"vanilla.model.params"'),), ("1d-3-basic",)),
+    Wrong("save-other-ending", "An ending is added to the path that was asked for.",
+          (save("model.state_dict()", 'writing_params_path + ".pt"'),), ("1d-3-basic",)),
+    Wrong("save-swapped", "The arguments of torch.save are swapped.",
+          (save("writing_params_path", "model.state_dict()"),), ("1d-3-basic",)),
+    Wrong("save-returned", "The state_dict is returned instead of saved.",
+          (Fill("train", "trainer_obj.train()\nreturn model.state_dict()"),), ("1d-3-basic",)),
+]
+
+WRONG: list[Wrong] = NOT_IN_THE_MODEL + PARTS_OF_THE_MODEL + WHICH_FILE + NOT_TRAINED + SAVED_WRONG
