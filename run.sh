@@ -8,7 +8,7 @@ while [ -L "$SELF" ]; do        # where a link to this file points
     case $LINK in /*) SELF=$LINK ;; *) SELF=$(dirname "$SELF")/$LINK ;; esac
 done
 ROOT=$(CDPATH= cd -- "$(dirname "$SELF")" && pwd)
-NEEDED="torch numpy tqdm matplotlib pytest xdist nbclient ipykernel"        # as they are imported
+NEEDED="torch numpy tqdm matplotlib pytest xdist hypothesis nbclient ipykernel"        # as they are imported
 
 # Prints the first Python 3.11 or newer among the usual names; fails if there is none.
 find_python() {

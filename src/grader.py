@@ -28,7 +28,7 @@ Grades the code in src/submission. An ID is a check (1c-0-basic), a question (1c
 
 Options:
   --list             list the checks and their points, and run none
-  --submission DIR   the code to grade (default: src/submission)
+  --submission PATH  the code to grade, a folder or a zip file (default: src/submission)
   --artifacts DIR    where the results of ./run.sh are (default: the submission's folder)
   --no-artifacts     leave out the checks of results; only the code is graded
   --preset NAME      laptop or gpu: which preset the results are of (default: found out by their sizes)
@@ -37,6 +37,7 @@ Options:
   --json FILE        write the result to a file, too
   --seed N           repeat the draws of the run with that seed (default: a new one)
   --replay ID        run one check again with the seed of the last run
+  --allow-weak-isolation   grade with hidden checks though nothing keeps the code apart (see docs/security.md)
   --debug            run your code in the grader's own process: print shows at once, breakpoint() works
 """
 
@@ -47,7 +48,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = Parser(add_help=False, allow_abbrev=False)
     parser.add_argument("ids", nargs="*")
     parser.add_argument("-h", "--help", action="store_true")
-    for name in ("--list", "--no-artifacts", "--debug"):
+    for name in ("--list", "--no-artifacts", "--debug", "--allow-weak-isolation"):
         parser.add_argument(name, action="store_true")
     for name in ("--submission", "--artifacts", "--data", "--gold", "--json", "--hidden"):
         parser.add_argument(name, type=Path)
@@ -98,7 +99,7 @@ def run(args: argparse.Namespace, stream) -> int:
     from autograder.isolation import choose
     from autograder.report import Table, to_json, write_failures, write_summary
     from checks.context import Context
-    from checks.stage import stage
+    from checks.stage import RESULTS, stage
 
     manifest = read_manifest(SRC / "checks" / "manifest.toml")
     checks = choose_checks(manifest, args)
@@ -114,13 +115,17 @@ def run(args: argparse.Namespace, stream) -> int:
         folders.append(hidden)
         sys.path.append(str(hidden.parents[1]))
     submission = (args.submission or SRC / "submission").absolute()
-    artifacts = (args.artifacts or submission).absolute()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        staged, notices = stage(submission, Path(folder))
+        staged, notices = stage(submission, Path(folder), args.artifacts)
         gold = args.gold or (hidden.parent / "gold" if (hidden.parent / "gold").is_dir() else None)
-        context = Context(artifacts, args.preset, args.data and args.data.absolute(), gold and gold.absolute(),
+        context = Context(Path(folder) / RESULTS, args.preset, args.data and args.data.absolute(), gold and gold.absolute(),
                           manifest.settings["accuracy"])
-        process = SameProcess() if args.debug else StudentProcess(choose(), MODULES, (Path(folder), context.artifacts))
+        isolation = choose()
+        if len(folders) > 1 and not (isolation.strong or args.allow_weak_isolation or args.debug):
+            raise UserError(f"Hidden checks are here, and nothing that works on this machine would keep the code away from them and from "
+                            f"your files:\n  " + isolation.reason.replace("; ", "\n  ") +
+                            "\nMend that, or trust the code and add --allow-weak-isolation.")
+        process = SameProcess() if args.debug else StudentProcess(isolation, MODULES, (Path(folder),))
         progress = Progress(table, manifest, checks)
         print(f"Grading {submission}", file=stream)
         with process:

@@ -1,5 +1,6 @@
 """Grading many submissions: what test_proof.py, benchmarks/grader.py and the table in docs/grader-proof.md rest on."""
 import importlib
+import os
 import pkgutil
 import sys
 import tempfile
@@ -13,7 +14,7 @@ for entry in (ROOT / "src", ROOT, ROOT / "tests"):
 from autograder import Report, StudentProcess, Verdict, draw_seed, grade, read_manifest     # noqa: E402
 from autograder.isolation import choose      # noqa: E402
 from checks.context import Context          # noqa: E402
-from checks.stage import stage              # noqa: E402
+from checks.stage import RESULTS, stage              # noqa: E402
 from grader import MODULES                  # noqa: E402
 from variants import REGIONS, Fill, make                   # noqa: E402
 
@@ -30,17 +31,21 @@ def collect(package: str, name: str) -> list:
     return entries
 
 
-def start_process() -> StudentProcess:
-    """The process that runs probes; one serves any number of submissions."""
-    return StudentProcess(choose(), MODULES)
+STAGED = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)        # where submissions are staged: visible in every process
+
+
+def start_process(rung: str | None = None) -> StudentProcess:
+    """The process that runs probes, on a rung of isolation; one serves any number of submissions that trust each other."""
+    os.chmod(STAGED.name, 0o755)
+    return StudentProcess(choose(rung), MODULES, (Path(STAGED.name),))
 
 
 def grade_folder(process: StudentProcess, folder: Path, names: list[str] = (), seed: int | None = None, artifacts: bool = False) -> Report:
     """Grade the submission in `folder` by basic and hidden checks; by default all those of code."""
     checks = [check for check in MANIFEST.select(list(names)) if check.coded and (artifacts or not check.artifacts)]
-    with tempfile.TemporaryDirectory() as staged:
+    with tempfile.TemporaryDirectory(dir=STAGED.name) as staged:
         submission, notices = stage(folder, Path(staged))
-        context = Context(folder, None, None, ROOT / "instructor" / "gold", MANIFEST.settings["accuracy"])
+        context = Context(Path(staged) / RESULTS, None, None, ROOT / "instructor" / "gold", MANIFEST.settings["accuracy"])
         report = grade(MANIFEST, checks, [CHECKS, HIDDEN], process, submission, draw_seed() if seed is None else seed, context, hidden=True)
     report.notices = notices
     return report

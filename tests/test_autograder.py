@@ -17,9 +17,9 @@ MANIFEST = read_manifest(TOY / "manifest.toml")
 
 
 @pytest.fixture(scope="module")
-def process():
+def process(tmp_path_factory):
     """One student's process for all tests here: so each also shows that the ones before it did no harm."""
-    with StudentProcess(choose(), ("torch",)) as process:
+    with StudentProcess(choose(), ("torch",), (tmp_path_factory.getbasetemp(),)) as process:
         yield process
 
 
@@ -154,7 +154,7 @@ from autograder.isolation import choose
 folder = Path({str(tmp_path)!r})
 tempfile.tempdir = str(folder / "home")
 manifest = read_manifest(Path({str(TOY / "manifest.toml")!r}))
-with StudentProcess(choose()) as process:
+with StudentProcess(choose("limits")) as process:
     grade(manifest, manifest.select(["9a-0-basic"]), [Path({str(TOY / "checks")!r})], process, Submission((folder,), folder, "toy"), 1)
 """)
     (tmp_path / "home").mkdir()
@@ -176,7 +176,7 @@ with StudentProcess(choose()) as process:
 def test_without_fork(grade_code, name, monkeypatch):
     monkeypatch.setattr("autograder.process.GRACE_SECONDS", 1)      # the judge's own limit is the only one there
     source, verdict, message = BEHAVIOURS[name]
-    with StudentProcess(choose(), ("torch",), fork=False) as fresh:
+    with StudentProcess(choose("limits"), ("torch",), fork=False) as fresh:
         outcome = grade_code(source, "9a-0-basic", process=fresh).outcomes["9a-0-basic"]
         assert outcome.verdict is verdict, outcome.details
         assert grade_code(RIGHT, "9a-0-basic", process=fresh).passed

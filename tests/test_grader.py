@@ -179,9 +179,9 @@ def test_the_config_changed_in_place_is_a_hint(tmp_path, submission):
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    (["--submission", "nowhere"], "nowhere is no folder. Check --submission."),
+    (["--submission", "nowhere"], "nowhere does not exist"),
     (["--submission", "data"], "it is no submission"),
-    (["--artifacts", "nowhere"], "Check --artifacts"),
+    (["--artifacts", "nowhere"], "nowhere does not exist"),
     (["--data", "data"], "--data needs --preset"),
     (["--seed", "x"], "a seed is a whole number"),
     (["--preset", "smoke"], "invalid choice"),

@@ -77,31 +77,35 @@ def run_model(student, rng, initialize: str | None, **config) -> Run:
     return Run(config, tokens, targets, answer)
 
 
-def read_weights(run: Run, rope: bool) -> dict[str, np.ndarray]:
-    """The parameters in float64, when they are those that the interface names, of the right shapes.
-
-    Raises:
-        WrongAnswer: they are not.
-    """
-    C, V = run.config["n_embd"], run.config["vocab_size"]
+def shapes_of(config: dict, rope: bool) -> dict[str, tuple[int, ...]]:
+    """The parameters that the interface names, and their shapes."""
+    C, V = config["n_embd"], config["vocab_size"]
     shapes = {"tok_emb.weight": (V, C), "ln_f.weight": (C,), "ln_f.bias": (C,), "head.weight": (V, C)}
     if not rope:
-        shapes["pos_emb"] = (1, run.config["block_size"], C)
-    for i in range(run.config["n_layer"]):
+        shapes["pos_emb"] = (1, config["block_size"], C)
+    for i in range(config["n_layer"]):
         block = {f"attn.{name}.weight": (C, C) for name in ("key", "query", "value", "proj")}
         block |= {f"attn.{name}.bias": (C,) for name in ("key", "query", "value", "proj")}
         block |= {f"ln{n}.{part}": (C,) for n in (1, 2) for part in ("weight", "bias")}
         block |= {"mlp.0.weight": (4 * C, C), "mlp.0.bias": (4 * C,), "mlp.2.weight": (C, 4 * C), "mlp.2.bias": (C,)}
         shapes |= {f"blocks.{i}.{name}": shape for name, shape in block.items()}
-    weights = run.answer["weights"].entries()
+    return shapes
+
+
+def read_weights(config: dict, weights: dict[str, Answer], rope: bool, largest: float) -> dict[str, np.ndarray]:
+    """The parameters in float64, when they are those that the interface names, of the right shapes, and none is above `largest`.
+
+    Raises:
+        WrongAnswer: they are not.
+    """
+    shapes = shapes_of(config, rope)
     if extra := sorted(weights.keys() - shapes.keys()):
         advice = " A RoPE model has no learned positions." if rope and "pos_emb" in extra else ""
         raise WrongAnswer(f"The model has parameters that it should not have: {', '.join(extra[:4])}.{advice}")
     if missing := sorted(shapes.keys() - weights.keys()):
         raise WrongAnswer(f"The model lacks parameters: {', '.join(missing[:4])}.")
     read = {name: weights[name].named(name).array("float32", shape).astype(float) for name, shape in shapes.items()}
-    # The check itself adds random numbers of 0.3; large ones would hide errors, which are compared with the largest value.
-    if huge := [name for name, value in read.items() if np.abs(value).max() > 20]:
+    if huge := [name for name, value in read.items() if np.abs(value).max() > largest]:
         raise WrongAnswer(f"New models have very large weights: {', '.join(huge[:4])}.")
     return read
 
@@ -135,7 +139,8 @@ def require_reference(run: Run, rope: bool, name: str) -> None:
     Raises:
         WrongAnswer: it does not.
     """
-    weights = read_weights(run, rope)
+    # The check itself adds random numbers of 0.3; large ones would hide errors, which are compared with the largest value.
+    weights = read_weights(run.config, run.answer["weights"].entries(), rope, largest=20)
     B, T = run.tokens.shape
     logits = run.answer["logits"].named("logits").array("float32", (B, T, run.config["vocab_size"])).astype(float)
     expected = logits_of(run, weights, "qk" if rope else "", not rope)

@@ -1,7 +1,7 @@
 """Question 1f, hidden: pretraining with other arguments, and pretrained weights of all kinds."""
 from autograder import WrongAnswer, check
-from checks.artifacts import judge_predictions
 from checks.training import call, require_fields, require_questions, require_same_model, require_weights
+from instructor.checks.genuine import judge_results
 
 
 @check("1f-4-hidden")
@@ -41,10 +41,10 @@ def test_weights(student, rng):
 @check("1f-1-hidden")
 def test_dev_predictions(student, rng, context):
     """A larger sample, that nobody could know, comes from the weights."""
-    judge_predictions(student, rng, context, "vanilla_eval_dev_with_pretrain", sample=100, threshold=False)
+    judge_results(student, rng, context, "vanilla_eval_dev_with_pretrain", threshold=False)
 
 
 @check("1f-2-hidden")
 def test_test_predictions(student, rng, context):
     """Accuracy on questions whose answers students don't have; and the predictions come from the weights."""
-    judge_predictions(student, rng, context, "vanilla_eval_test_with_pretrain", sample=100, threshold=True)
+    judge_results(student, rng, context, "vanilla_eval_test_with_pretrain", threshold=True)

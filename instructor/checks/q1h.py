@@ -2,9 +2,9 @@
 import numpy as np
 
 from autograder import Failed, Verdict, WrongAnswer, check, require_close
-from checks.artifacts import judge_predictions
 from checks.reference import rope_table, rotate
 from checks.rope import require_rotated, require_table, run_apply, tables
+from instructor.checks.genuine import judge_results
 from instructor.checks.gpt import require_reference, run_model
 
 
@@ -95,10 +95,10 @@ def test_models(student, rng):
 @check("1h-0-hidden")
 def test_dev_predictions(student, rng, context):
     """A larger sample, that nobody could know, comes from the weights."""
-    judge_predictions(student, rng, context, "rope_eval_dev_with_pretrain", sample=100, threshold=False)
+    judge_results(student, rng, context, "rope_eval_dev_with_pretrain", threshold=False)
 
 
 @check("1h-1-hidden")
 def test_test_predictions(student, rng, context):
     """Accuracy on questions whose answers students don't have; and the predictions come from the weights."""
-    judge_predictions(student, rng, context, "rope_eval_test_with_pretrain", sample=100, threshold=True)
+    judge_results(student, rng, context, "rope_eval_test_with_pretrain", threshold=True)

@@ -105,7 +105,7 @@ class Answer:
         """A dict with string keys."""
         if not isinstance(self.value, dict) or not all(isinstance(key, str) for key in self.value):
             self._refuse("a dictionary with names for keys")
-        return {key: Answer(value, f"{self.name}[{key!r}]") for key, value in self.value.items()}
+        return {key: Answer(value, f"{self.name}[{key[:60]!r}]") for key, value in self.value.items()}
 
     def describe(self) -> str:
         """What the value is, in words."""

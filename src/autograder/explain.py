@@ -1,8 +1,17 @@
 """An exception in the student's process, put into words: which verdict it is, and a sentence for the student."""
+import errno
 import re
 from dataclasses import dataclass
 
 from .verdicts import Failed, NotImplementedYet, Verdict, WrongAnswer
+
+BROKEN = {      # limits that an error number tells of
+    errno.EAGAIN: "too many processes or threads at once.",
+    errno.EMFILE: "too many open files.",
+    errno.EFBIG: "a file, or all that is printed, grew too large.",
+    errno.ENOSPC: "too much was written to files.",
+    errno.EROFS: "the grader lets nothing be written there.",
+}
 
 
 @dataclass(frozen=True)
@@ -21,7 +30,7 @@ class RemoteError:
     @classmethod
     def read(cls, error) -> "RemoteError":
         """From the data that came; raises all kinds of exceptions where it is malformed."""
-        frames = tuple((str(file)[:100], int(line), str(function)[:100], str(code)[:300]) for file, line, function, code in error["frames"])
+        frames = tuple((str(file)[:100], int(str(line)[:9]), str(function)[:100], str(code)[:300]) for file, line, function, code in error["frames"])
         kinds = frozenset(str(kind)[:100] for kind in error.get("kinds", []))
         return cls(str(error["type"])[:100], str(error["message"])[:2000], str(error["name"])[:200], kinds, frames[:20])
 
@@ -55,7 +64,17 @@ def explain(error: RemoteError, package: str, offered: str, memory: int) -> Fail
                                          f"answering.{trace}")
     if "PermissionError" in kinds:
         return Failed(Verdict.BLOCKED, f"{first}the code did what the grader does not allow: {text}{trace}")
+    if limit := _broken_limit(kinds, text):
+        return Failed(Verdict.BLOCKED, f"{first}{limit} {text}{trace}")
     return Failed(Verdict.EXCEPTION, f"{first}{error.type}: {text}{trace}")
+
+
+def _broken_limit(kinds, text):
+    """A sentence on the limit that an error of the system tells of; None if it tells of none."""
+    if "RuntimeError" in kinds and "can't start new thread" in text:
+        return BROKEN[errno.EAGAIN]
+    found = re.match(r"\[Errno (\d+)\]", text) if "OSError" in kinds else None
+    return BROKEN.get(int(found[1])) if found else None
 
 
 def _missing(error, package):

@@ -1,6 +1,29 @@
-"""How the student's process is kept apart. Stronger kinds (namespaces, Landlock) take their place in `choose`."""
+"""How the student's process is kept apart: a ladder of three rungs, of which the strongest is taken that works here.
+
+What each promises is in docs/security.md. The walls that a fork builds around itself are in inside/walls.py; here is what has to be
+done from outside, and the trial that tells whether a rung holds.
+"""
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+
+from .inside import walls
+
+INSIDE = Path(walls.__file__).parent
+TRIAL_SECONDS = 20
+TMPFS_BYTES = 1 << 30           # of each private folder; a check's own limits are lower
+LADDER = ("bubblewrap", "landlock", "limits")       # strongest first
+KEPT = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "SYSTEMDRIVE", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONHOME", "USERPROFILE", "APPDATA")
+
+
+class Unavailable(RuntimeError):
+    """A rung doesn't work on this machine; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -8,17 +31,99 @@ class Isolation:
     """A way to start the student's process.
 
     Args:
-        name: as it stands in reports.
-        reason: why nothing stronger was chosen.
+        name: of the rung, as it stands in reports; or "none".
+        reason: why no stronger one was chosen; empty for the strongest.
     """
     name: str
-    reason: str
+    reason: str = ""
 
-    def command(self, arguments: list[str], readable: list[Path]) -> list[str]:
-        """The command line that runs `arguments` apart, with the folders `readable` visible to it (read-only)."""
-        return arguments
+    @property
+    def strong(self) -> bool:
+        """Whether it is made for strangers' code."""
+        return self.name in LADDER[:2]
+
+    def command(self, config: dict, readable: list[Path]) -> list[str]:
+        """The command line that starts `inside` apart.
+
+        Args:
+            config: the arguments of inside/main.py or trial.py, less those that are known here.
+            readable: folders that are visible there, read-only, besides Python and the system.
+        """
+        folders = [str(Path(folder).resolve()) for folder in readable]
+        config = {"walls": self.name, "readable": folders, **config}
+        command = [sys.executable, str(INSIDE), json.dumps(config)]
+        return [*_bubblewrap([str(INSIDE), *folders]), *command] if self.name == "bubblewrap" else command
+
+    def environment(self, home: str) -> dict[str, str]:
+        """The environment of that process: nothing of the judge's but what Python needs to start. No GPU: checks are small, and equal
+        everywhere."""
+        home = "/tmp" if self.name == "bubblewrap" else home
+        environment = {name: os.environ[name] for name in KEPT if name in os.environ}
+        return {**environment, "HOME": home, "TMPDIR": home, "TEMP": home, "USER": "student", "LOGNAME": "student", "LANG": "C.UTF-8",
+                "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1", "CUDA_VISIBLE_DEVICES": "",
+                "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
-def choose() -> Isolation:
-    """The strongest kind that works here."""
-    return Isolation("process", "nothing stronger is built in yet")
+def _bubblewrap(readable):
+    """The beginning of a command line that runs the rest in namespaces of its own, without capabilities, where nothing can be written but
+    a private /tmp and /dev/shm."""
+    command = ["bwrap", "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
+               "--uid", "1000", "--gid", "1000", "--hostname", "student", "--proc", "/proc", "--dev", "/dev",
+               "--size", str(TMPFS_BYTES), "--tmpfs", walls.SHARED_MEMORY, "--size", str(TMPFS_BYTES), "--tmpfs", "/tmp"]
+    bound = set()
+    for path in (*walls.SYSTEM, *walls.python_folders(), *readable):
+        if any(path == other or path.startswith(other + "/") for other in bound):
+            continue
+        if os.path.islink(path) and path in walls.SYSTEM:        # /lib, where it points to usr/lib
+            command += ["--symlink", os.readlink(path), path]
+        elif os.path.exists(path):
+            command += ["--ro-bind", path, path]
+            bound.add(path)
+    return [*command, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--"]
+
+
+def _try(name):
+    """Try a rung out.
+
+    Raises:
+        Unavailable: it does not hold, or does not work.
+    """
+    if not sys.platform.startswith("linux"):
+        raise Unavailable("it needs Linux")
+    if name == "bubblewrap" and shutil.which("bwrap") is None:
+        raise Unavailable("bwrap is not installed (apt install bubblewrap)")
+    isolation = Isolation(name)
+    with tempfile.TemporaryDirectory() as outside, tempfile.TemporaryDirectory() as home:
+        os.chmod(outside, 0o777)        # what keeps a submission out of here must be the rung
+        secret = Path(outside, "secret")
+        secret.write_text("secret")
+        secret.chmod(0o666)
+        command = isolation.command({"secret": str(secret), "judge": os.getpid()}, [])
+        try:
+            process = subprocess.run(command, env=isolation.environment(home), cwd=home, capture_output=True, text=True,
+                                     stdin=subprocess.DEVNULL, timeout=TRIAL_SECONDS)
+            wrong = json.loads(process.stdout)
+        except subprocess.TimeoutExpired:
+            raise Unavailable(f"it did not answer within {TRIAL_SECONDS} seconds") from None
+        except ValueError:
+            raise Unavailable(process.stderr.strip()[-300:] or f"exit code {process.returncode}") from None
+    if wrong:
+        raise Unavailable("; ".join(wrong))
+
+
+@functools.cache
+def choose(name: str | None = None) -> Isolation:
+    """The strongest rung that works here; or the rung `name`.
+
+    Raises:
+        Unavailable: the rung asked for does not work here.
+    """
+    reasons = []
+    for rung in LADDER if name is None else (name,):
+        try:
+            if rung != "limits":
+                _try(rung)
+            return Isolation(rung, "; ".join(reasons))
+        except Unavailable as error:
+            reasons.append(f"{rung}: {error}")
+    raise Unavailable("; ".join(reasons))

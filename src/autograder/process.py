@@ -4,6 +4,7 @@ import json
 import os
 import queue
 import secrets
+import signal
 import subprocess
 import sys
 import tempfile
@@ -11,14 +12,19 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from .inside import main as inside
 from .inside import wire
+from .inside.execute import execute
+from .inside.main import CAN_FORK
 from .isolation import Isolation
 
-INSIDE = Path(inside.__file__).parent
 MESSAGE_LIMIT = 256 << 20       # bytes of one answer
 OUTPUT_LIMIT = 20_000           # bytes of what a probe printed that are kept
+LIMITS = {                      # of every request; inside/fork.py says what they mean
+    "message_limit": MESSAGE_LIMIT, "output_limit": OUTPUT_LIMIT,
+    "processes": 64, "files": 256, "output": 64, "disk": 512, "disk_files": 5_000,
+}
 START_SECONDS = 120             # importing torch from a cold disk
+END_SECONDS = 8                 # to end all that a check has left, and remove what it wrote
 GRACE_SECONDS = 5               # beyond the limit that the student's process keeps itself
 
 
@@ -28,8 +34,8 @@ class ProcessError(RuntimeError):
 
 @dataclass(frozen=True)
 class Reply:
-    """How a request ended: "answered" (then there is a message), "timeout", "too large" or "died" (with its exit code, negative for a
-    signal); and what was printed."""
+    """How a request ended: "answered" (then there is a message), "timeout", "too large", "died" (with its exit code, negative for a
+    signal), or the limit that was broken, "memory", "processes", "output" or "disk"; and what was printed."""
     ended: str
     message: bytes = b""
     code: int = 0
@@ -50,7 +56,7 @@ class StudentProcess:
         self.isolation = isolation
         self.modules = modules
         self.readable = readable
-        self.fork = fork and inside.CAN_FORK
+        self.fork = fork and CAN_FORK
         self._process = None
 
     def __enter__(self):
@@ -68,13 +74,11 @@ class StudentProcess:
         if self._process is not None and self._process.poll() is None:
             return
         self.close()
-        flags = [] if self.fork else ["--no-fork"]
-        command = self.isolation.command([sys.executable, str(INSIDE / "main.py"), *self.modules, *flags],
-                                         [INSIDE, *self.readable])
         self._errors = tempfile.TemporaryFile()
         self._home = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors,
-                                         cwd=self._home.name, env=self._environment(), start_new_session=True)
+        command = self.isolation.command({"modules": self.modules, "fork": self.fork}, self.readable)
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, cwd=self._home.name,
+                                         env=self.isolation.environment(self._home.name), start_new_session=True)
         self._frames = queue.Queue()
         self._reader = threading.Thread(target=self._read, args=(self._process.stdout, self._frames), daemon=True)
         self._reader.start()
@@ -90,15 +94,6 @@ class StudentProcess:
             printed = self._errors.read()[-2000:].decode("utf-8", "replace")
             self.close()
             raise ProcessError(f"the student's process did not start. It printed:\n{printed}")
-
-    def _environment(self):
-        """Nothing of the judge's environment but what Python needs to start. No GPU: checks are small, and equal everywhere."""
-        kept = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "SYSTEMDRIVE", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONHOME",
-                "USERPROFILE", "APPDATA")
-        environment = {name: os.environ[name] for name in kept if name in os.environ}
-        return {**environment, "HOME": self._home.name, "TMPDIR": self._home.name, "TEMP": self._home.name, "LANG": "C.UTF-8",
-                "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1", "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1",
-                "MKL_NUM_THREADS": "1"}
 
     @staticmethod
     def _read(stream, frames):
@@ -119,8 +114,7 @@ class StudentProcess:
         Raises:
             ProcessError: the process cannot be started.
         """
-        request = {**request, "seconds": seconds, "memory": memory, "message_limit": MESSAGE_LIMIT,
-                   "output_limit": OUTPUT_LIMIT, "interactive": False}
+        request = {**request, **LIMITS, "seconds": seconds, "memory": memory, "interactive": False}
         reply = self._try(request, seconds)
         # A process that was lost may have been spoiled by what ran before: this request deserves a fresh one.
         return reply or self._try(request, seconds) or Reply("died", code=-9)
@@ -130,7 +124,8 @@ class StudentProcess:
         self.start()
         number = secrets.token_hex(8)       # so that no forged or late reply is taken for this one
         try:
-            wire.write_frame(self._process.stdin, wire.encode({**request, "request": number}, MESSAGE_LIMIT))
+            with _killing(self._process, seconds + GRACE_SECONDS):      # it may have been stopped, and never read
+                wire.write_frame(self._process.stdin, wire.encode({**request, "request": number}, MESSAGE_LIMIT))
             first = self._next_frame(seconds + GRACE_SECONDS)
             message = self._next_frame(GRACE_SECONDS) if first is not None else None
             ended = json.loads(first) if message is not None else {}
@@ -156,8 +151,9 @@ class StudentProcess:
             return
         with contextlib.suppress(OSError):
             process.stdin.close()       # tells it to end what it is running
+            process.send_signal(getattr(signal, "SIGCONT", 0))      # should it have been stopped
         try:
-            process.wait(timeout=0.5)
+            process.wait(timeout=END_SECONDS if self.fork else 0.5)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -167,6 +163,17 @@ class StudentProcess:
         self._errors.close()
         with contextlib.suppress(Exception):
             self._home.cleanup()
+
+
+@contextlib.contextmanager
+def _killing(process, seconds):
+    """Kill the process if the block takes longer than that."""
+    timer = threading.Timer(seconds, process.kill)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 class SameProcess:
@@ -189,9 +196,9 @@ class SameProcess:
         try:
             with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
                 os.chdir(scratch)
-                message = wire.encode({**request, "interactive": True}, MESSAGE_LIMIT)
+                message = wire.encode({**request, "interactive": True, "message_limit": MESSAGE_LIMIT}, MESSAGE_LIMIT)
                 try:
-                    return Reply("answered", inside.execute(inside.wire.decode(message), MESSAGE_LIMIT))
+                    return Reply("answered", execute(wire.decode(message)))
                 finally:
                     os.chdir(cwd)
         finally:

@@ -106,6 +106,9 @@ def write_summary(report: Report, table: Table) -> None:
     coded = [check for check in report.checks if check.coded]
     print(table.paint(f"  all  {_sum(report, coded)}", BOLD) + f"   in {report.seconds:.1f} s, seed {report.seed}, "
                                                                f"isolation: {report.isolation[0]}", file=table.stream)
+    name, reason = report.isolation
+    if reason and any(check.kind == "hidden" and report.outcomes[check.id].verdict for check in report.checks):
+        print(f"  Isolation is {name}, for want of better: {harmless(reason)}", file=table.stream)
     written = [f"{check.question} {_points(check.points)}" for check in report.checks if not check.coded]
     if written:
         print(f"  Marked by a person, points: {', '.join(written)}", file=table.stream)

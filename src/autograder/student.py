@@ -10,7 +10,14 @@ from .explain import RemoteError, explain
 from .inside import wire
 from .manifest import Check
 from .probe import Probe
+from .process import LIMITS
 from .verdicts import Failed, Verdict, WrongAnswer
+
+BROKEN = {      # sentences for limits that are the same for all checks
+    "processes": f"The code ran more than {LIMITS['processes']} processes and threads at once.",
+    "output": f"The code printed more than {LIMITS['output']} MiB.",
+    "disk": f"The code wrote more than {LIMITS['disk']} MiB, or {LIMITS['disk_files']} files.",
+}
 
 
 @dataclass(frozen=True)
@@ -76,6 +83,10 @@ class Student:
             raise self._timeout()
         if reply.ended == "too large":
             raise WrongAnswer("What the code returned is too large to be a right answer.")
+        if reply.ended == "memory":
+            raise Failed(Verdict.OUT_OF_MEMORY, f"The code and all its processes used more than {self.check.memory} MiB of memory.")
+        if reply.ended in BROKEN:
+            raise Failed(Verdict.BLOCKED, BROKEN[reply.ended])
         if reply.ended != "answered" or not reply.message:
             raise Failed(Verdict.CRASHED, f"Python ended before it could answer: {_reason(reply.code)}.")
         return self._read(reply.message)

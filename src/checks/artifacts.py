@@ -1,13 +1,13 @@
 """Judging results: predictions are claims, and count as far as the weights that were handed in reproduce them."""
+from dataclasses import dataclass
 from pathlib import Path
 
 from autograder import NotImplementedYet, WrongAnswer, probe
 from checks.context import GRADED, Context
 from files import read_documents
 from jobs import JOBS, WRITTEN_BY
-from presets import PRESETS
+from presets import PRESETS, Preset
 
-SIZE_LIMIT = {".params": 256 << 20, ".predictions": 4 << 20}       # bytes
 # Weights that were used on a GPU answer differently on a CPU where two characters are as good as equally likely.
 UNREPRODUCED = 0.05
 
@@ -16,25 +16,27 @@ UNREPRODUCED = 0.05
 def answer_questions(weights, variant, sizes, corpus, questions):
     """Load weights into the submission's model, and answer questions as ./run.sh does."""
     import torch
+    try:
+        state = torch.load(weights, map_location="cpu", weights_only=True)
+        odd = [name for name, value in state.items() if value.layout != torch.strided or value.nelement() > 10**8]
+        if odd:
+            return {"unreadable": f"{odd[0]} is a sparse tensor, or has more than 100 million numbers"}
+        if not all(torch.isfinite(value).all() for value in state.values()):
+            return {"unreadable": "some of the weights are NaN or infinite"}
+    except Exception as error:
+        return {"unreadable": str(error)[:300]}
     from answers import predict_places
     from submission import helper
     from submission.dataset import CharCorruptionDataset
     from submission.model import GPTConfig
     dataset = CharCorruptionDataset(corpus, sizes.pop("block_size"))
-    try:
-        state = torch.load(weights, map_location="cpu", weights_only=True)
-        shapes = {name: list(value.shape) for name, value in state.items()}
-    except Exception as error:
-        return {"unreadable": str(error)[:300]}
     config = GPTConfig(dataset.vocab_size, dataset.block_size, **sizes)
     model = {"vanilla": helper.initialize_vanilla_model, "rope": helper.initialize_rope_model}[variant](config)
-    learned = "pos_emb" in shapes
+    learned = "pos_emb" in state
     try:
         model.load_state_dict(state)
     except RuntimeError as error:
         return {"mismatch": str(error)[:600], "learned": learned}
-    if not all(torch.isfinite(value).all() for value in state.values()):
-        return {"unreadable": "some of the weights are NaN or infinite"}
     return {"places": predict_places(model, questions, dataset), "learned": learned}
 
 
@@ -43,15 +45,10 @@ def _require(folder: Path, name: str) -> Path:
 
     Raises:
         NotImplementedYet: it is not there.
-        WrongAnswer: it is too large.
     """
     path = folder / name
     if not path.is_file():
         raise NotImplementedYet(f"{name} is not there yet. ./run.sh {WRITTEN_BY[name].target} writes it.")
-    if path.is_symlink():
-        raise WrongAnswer(f"{name} is a link. Put the file itself there.")
-    if path.stat().st_size > SIZE_LIMIT[path.suffix]:
-        raise WrongAnswer(f"{name} has {path.stat().st_size >> 20} MiB, more than any right one.")
     return path
 
 
@@ -70,7 +67,17 @@ def read_predictions(path: Path) -> list[str]:
     return [line.strip() for line in text.removesuffix("\n").split("\n")]
 
 
-def judge_predictions(student, rng, context: Context, target: str, sample: int, threshold: bool) -> None:
+@dataclass(frozen=True)
+class Judged:
+    """What was judged: the model's variant, the preset, the file of weights; and the right predictions that came out again, as pairs of
+    question and place."""
+    variant: str
+    preset: Preset
+    weights: Path
+    right: list[tuple[str, str]]
+
+
+def judge_predictions(student, rng, context: Context, target: str, sample: int, threshold: bool) -> Judged:
     """Judge the predictions that a target of ./run.sh wrote.
 
     Args:
@@ -115,6 +122,7 @@ def judge_predictions(student, rng, context: Context, target: str, sample: int, 
                           f"{predictions.name}: {claims[i][:60]!r}; the weights answer {places[chosen.index(i)][:60]!r}. "
                           f"Run {job.target} again after any change.")
     _require_accuracy(len(right & reproduced), len(pairs), needed, " and are what the weights answer")
+    return Judged(job.variant, preset, weights, [pairs[i] for i in sorted(right & reproduced)])
 
 
 def _require_accuracy(right, total, needed, which):

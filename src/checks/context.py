@@ -27,7 +27,7 @@ class Context:
     def __post_init__(self):
         if self.data is not None and self.preset is None:
             raise UserError("--data needs --preset, too: laptop or gpu, whichever the results were made with.")
-        for option, folder in (("--artifacts", self.artifacts), ("--data", self.data), ("--gold", self.gold)):
+        for option, folder in (("--data", self.data), ("--gold", self.gold)):
             if folder is not None and not folder.is_dir():
                 raise UserError(f"{folder} is no folder. Check {option}.")
 

@@ -5,7 +5,9 @@ import shutil
 from pathlib import Path
 
 from autograder import Submission
+from autograder.intake import Refused, take
 from files import UserError
+from jobs import WRITTEN_BY
 
 GIVEN = Path(__file__).parent / "given"                     # the starter as it was handed out
 ANSWERS = Path(__file__).parents[1] / "answers.py"          # decoding as ./run.sh does it, for the checks of results
@@ -13,7 +15,8 @@ WRITTEN = ("attention.py", "dataset.py", "helper.py", "model.py")       # what s
 REPLACED = ("trainer.py", "utils.py")                       # and what grading takes from us, as __init__.py
 START, END = "### START_CODE_HERE ###", "### END_CODE_HERE ###"
 OFFERED = "torch, numpy, tqdm and Python's standard library"
-SIZE_LIMIT = 1 << 20        # bytes of a Python file
+RESULTS = "results"
+SIZE_LIMIT = {".params": 256 << 20, ".predictions": 4 << 20}       # bytes
 
 LAZY_INIT = '''"""Stands for __init__.py in grading: the same names, but one that is missing costs only the checks that need it."""
 import importlib
@@ -33,30 +36,37 @@ def __getattr__(name):
 '''
 
 
-def stage(folder: Path, into: Path) -> tuple[Submission, list[str]]:
-    """Copy the student's code from `folder` into the folder `into`, as the package `submission`, ready to be graded.
+def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submission, list[str]]:
+    """Take in what was handed in, and make it ready to be graded: the code as the package `submission` in the folder `into`, weights and
+    predictions in its folder RESULTS.
+
+    Args:
+        source: a folder or a zip file.
+        into: an empty folder. Everything in it may be shown to the submission.
+        results: where weights and predictions are, if not in `source`.
 
     Returns:
-        The Submission, and notices: what is missing, and what was changed outside the student's places.
+        The Submission, and notices: what is missing or was left out, and what was changed outside the student's places.
 
     Raises:
-        UserError: there is no submission in `folder`.
+        UserError: there is no submission, or something in it is bad; nothing was graded then.
     """
-    if not folder.is_dir():
-        raise UserError(f"{folder} is no folder. Check --submission.")
-    if not any((folder / name).is_file() for name in WRITTEN):
-        raise UserError(f"{folder} has none of {', '.join(WRITTEN)}: it is no submission. Check --submission.")
+    taken = into / "handed-in"
+    notices = _take(source, taken, code_limit if results else lambda name: code_limit(name) or result_limit(name))
+    if not any((taken / name).is_file() for name in WRITTEN):
+        raise UserError(f"{source} has none of {', '.join(WRITTEN)}: it is no submission. Check --submission.")
+    if results is None:
+        (into / RESULTS).mkdir()
+        for path in list(taken.iterdir()):
+            if result_limit(path.name):
+                path.rename(into / RESULTS / path.name)
+    else:
+        notices += _take(results, into / RESULTS, result_limit)
     package = into / "submission"
-    package.mkdir(parents=True)
-    notices = []
-    for path in sorted(folder.glob("*.py")):
-        if path.name in REPLACED or path.name == "__init__.py":
-            continue
-        if path.is_symlink() or not path.is_file():
-            raise UserError(f"{path} is no regular file. Put a copy of the file there; nothing was graded.")
-        if path.stat().st_size > SIZE_LIMIT:
-            raise UserError(f"{path} has more than {SIZE_LIMIT >> 20} MiB: that is no program. Nothing was graded.")
-        shutil.copyfile(path, package / path.name)
+    package.mkdir()
+    for path in sorted(taken.iterdir()):
+        if path.name not in (*REPLACED, "__init__.py"):
+            shutil.copyfile(path, package / path.name)
         if path.name in WRITTEN:
             notices += changes_outside(path)
     for name in REPLACED:
@@ -64,11 +74,32 @@ def stage(folder: Path, into: Path) -> tuple[Submission, list[str]]:
     (package / "__init__.py").write_text(_lazy_init(), encoding="utf-8")
     shutil.copyfile(ANSWERS, into / ANSWERS.name)
 
-    notices += [f"{name} is missing: what needs it cannot be graded." for name in WRITTEN if not (folder / name).is_file()]
+    notices += [f"{name} is missing: what needs it cannot be graded." for name in WRITTEN if not (taken / name).is_file()]
     for name in (*REPLACED, "__init__.py"):
-        if (folder / name).is_file() and _text(folder / name) != _text(GIVEN / name):
+        if (taken / name).is_file() and _text(taken / name) != _text(GIVEN / name):
             notices.append(f"{name} was changed. It is a given file, and graded as it was handed out.")
+    into.chmod(0o755)       # the submission may run as another user
     return Submission((into,), package, "submission", OFFERED), notices
+
+
+def code_limit(name: str) -> int | None:
+    """The most bytes that a file of code may have; None for other files."""
+    return 1 << 20 if name.endswith(".py") else None
+
+
+def result_limit(name: str) -> int | None:
+    """The most bytes that one of the results of ./run.sh may have; None for other files."""
+    return SIZE_LIMIT[Path(name).suffix] if name in WRITTEN_BY else None
+
+
+def _take(source, into, limit_of):
+    try:
+        if source.is_dir() and not any(limit_of(path.name) for path in source.iterdir()):
+            into.mkdir()        # what is missing is for the checks to say
+            return []
+        return take(source, into, limit_of)
+    except (Refused, OSError) as error:
+        raise UserError(f"{error} Nothing of {source} was graded.") from None
 
 
 def _lazy_init():

@@ -1,1 +1,1 @@
-"""What runs in the student's process: main.py, and wire.py, the format in which data cross. The judge imports wire only."""
+"""What runs in the student's process: main.py and what it uses. The judge shares wire.py, the format in which data cross."""

@@ -135,7 +135,7 @@ def _rebuild(node, rest, used, depth):
     if depth > 2 * MAX_DEPTH:
         raise WireError("nested too deeply")
     if isinstance(node, str):
-        return _clean(node), used
+        return clean(node), used
     if node is None or isinstance(node, (bool, int, float)):
         if isinstance(node, int) and abs(node) >= 2**63:
             raise WireError("a very large integer")
@@ -154,7 +154,7 @@ def _rebuild(node, rest, used, depth):
         pairs, used = _rebuild([list(pair) for pair in content], rest, used, depth + 1)
         return {key: value for key, value in pairs}, used
     if kind == "other":
-        return Other(_clean(str(content)[:200])), used
+        return Other(clean(str(content)[:200])), used
     if kind == "array":
         return _rebuild_array(content, rest, used)
     raise WireError(f"unknown kind {str(kind)[:40]!r}")
@@ -171,14 +171,16 @@ def _rebuild_array(content, rest, used):
     if used + count * dtype.itemsize > len(rest):
         raise WireError("an array without its bytes")
     data = np.frombuffer(rest, dtype, count, used).reshape(shape)
-    kind, name, device = (_clean(str(content[key])[:20]) for key in ("kind", "dtype", "device"))
+    if stored == "bool" and data.view("uint8").max(initial=0) > 1:      # neither true nor false
+        raise WireError("a bad array")
+    kind, name, device = (clean(str(content[key])[:20]) for key in ("kind", "dtype", "device"))
     if name != stored and (kind, name, stored) != ("tensor", "bfloat16", "float32"):
         raise WireError("an array of another dtype than it says")
     return Array(data, kind, name, device), used + count * dtype.itemsize
 
 
-def _clean(text):
-    """Text that can be written as UTF-8."""
+def clean(text: str) -> str:
+    """Text that can be written as UTF-8: with a question mark for each half of a character."""
     return text.encode("utf-8", "replace").decode()
 
 

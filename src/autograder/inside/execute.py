@@ -1,0 +1,78 @@
+"""Running a probe, and telling what came of it."""
+import contextlib
+import linecache
+import os
+import random
+import sys
+import traceback
+
+from . import wire
+
+
+def execute(request: dict) -> bytes:
+    """Run a probe and return the message to the judge: {"value": ...} or {"error": ...}.
+
+    Args:
+        request: source and name of the probe, a function; inputs, its keyword arguments; path, folders to import from; root, the
+            folder whose frames a traceback shows; seed, for the random numbers of Python, NumPy and torch; interactive, whether
+            Ctrl-C is the user's own; message_limit, bytes.
+    """
+    limit = request["message_limit"]
+    try:
+        sys.path[:0] = request["path"]
+        _seed(request["seed"])
+        namespace = {"__name__": "probe"}
+        exec(compile(request["source"], "<probe>", "exec"), namespace)
+        value = namespace[request["name"]](**_unwrap(request["inputs"]))
+        return wire.encode({"value": value}, limit)
+    except wire.WireError as error:
+        return wire.encode({"error": {"type": "TooLarge", "message": str(error), "frames": [], "name": ""}}, limit)
+    except BaseException as error:      # SystemExit and all: a submission may raise anything
+        if isinstance(error, KeyboardInterrupt) and request["interactive"]:
+            raise
+        return wire.encode({"error": _describe(error, request["root"])}, limit)
+
+
+def _seed(seed):
+    random.seed(seed)
+    with contextlib.suppress(ImportError):
+        import numpy
+        numpy.random.seed(seed % 2**32)
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(seed)
+
+
+def _unwrap(value):
+    """Inputs as probes get them: plain NumPy arrays, that they may write to."""
+    if isinstance(value, wire.Array):
+        return value.data.copy()
+    if isinstance(value, list):
+        return [_unwrap(item) for item in value]
+    if isinstance(value, tuple):
+        return tuple(_unwrap(item) for item in value)
+    if isinstance(value, dict):
+        return {key: _unwrap(item) for key, item in value.items()}
+    return value
+
+
+def _describe(error, root):
+    """An exception as data: its type, message, and the frames that lie in the submission, innermost last."""
+    def text(make):
+        try:
+            return str(make())[:2000]
+        except BaseException:
+            return "(an error whose text cannot be shown)"
+
+    frames = []
+    root = os.path.realpath(root) + os.sep
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        path = os.path.realpath(frame.f_code.co_filename)
+        if path.startswith(root):
+            frames.append([os.path.basename(path), line, frame.f_code.co_name, linecache.getline(path, line).strip()[:200]])
+    if isinstance(error, SyntaxError) and error.filename:
+        frames.append([os.path.basename(error.filename), error.lineno or 0, "<module>", (error.text or "").strip()[:200]])
+        message = text(lambda: error.msg)
+    else:
+        message = text(lambda: error)
+    return {"type": type(error).__name__[:100], "message": message, "frames": frames[:3] + frames[3:][-12:],
+            "kinds": [base.__name__[:100] for base in type(error).__mro__[:12]], "name": text(lambda: getattr(error, "name", "") or "")}

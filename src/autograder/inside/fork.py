@@ -1,0 +1,273 @@
+"""Serving requests in forks: each starts in milliseconds, is watched, and leaves nothing behind."""
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from . import walls, watch
+from .execute import execute
+from .output import flush, redirect, tail
+
+TOLERANCE = 1.05            # of the memory limit. The kernel refuses one process more than the limit; this is for all together.
+PRIVATE = ("/tmp", walls.SHARED_MEMORY)         # the writable folders in bubblewrap's namespace
+
+
+class Server:
+    """Serves one request after the other.
+
+    Args:
+        rung: "bubblewrap", "landlock" or "limits".
+        readable: what a fork may read besides Python and the system.
+        channel: the descriptor that requests come from. When something happens there during a request, the judge has gone.
+    """
+
+    def __init__(self, rung: str, readable: list[str], channel: int):
+        self.rung = rung
+        self.readable = [*walls.SYSTEM, *walls.python_folders(), *readable]
+        self.channel = channel
+        self.spoiled = False        # something could not be cleaned away: this process should serve no other request
+        self.linux = sys.platform.startswith("linux")
+        self.filter = None if rung == "limits" else walls.build_filter()
+        self.user = walls.free_user() if rung == "landlock" else None
+        if self.user is not None:
+            os.chmod(tempfile.gettempdir(), 0o711)      # so that it reaches its scratch folder
+        if self.linux:
+            walls.prctl(walls.PR_SET_CHILD_SUBREAPER, 1)
+            walls.prctl(walls.PR_SET_DUMPABLE, 0)       # a fork of the same user can neither trace us nor open our files in /proc
+        self.kept = _entries(PRIVATE) if rung == "bubblewrap" else set()
+
+    def serve(self, request: dict) -> tuple[dict, bytes]:
+        """Serve one request; returns how it ended and the message (empty, if there is none).
+
+        A request has what execute() needs, and the limits: seconds; memory, disk and output in MiB; processes (threads included) and
+        files, as numbers; message_limit and output_limit in bytes.
+        """
+        started = time.monotonic()
+        read_end, write_end = os.pipe()
+        with tempfile.TemporaryFile() as output:
+            scratch = tempfile.mkdtemp()
+            if self.user is not None:
+                os.chown(scratch, self.user, self.user)
+            self.own_memory, _ = watch.usage([os.getpid()])
+            pid = os.fork()
+            if pid == 0:
+                self._run(request, write_end, output.fileno(), scratch)
+            os.close(write_end)
+            with open(read_end, "rb", buffering=0) as answer:
+                ended, message = self._wait(pid, answer, output.fileno(), scratch, started + request["seconds"], request)
+            self._clean(scratch)
+            if ended["ended"] == "judge gone":
+                os._exit(1)
+            return {**ended, "output": tail(output, request["output_limit"]), "seconds": time.monotonic() - started}, message
+
+    # In the fork
+
+    def _run(self, request, write_end, output, scratch):
+        """All that happens in the fork; never returns."""
+        code = 1
+        try:
+            os.setsid()
+            redirect(output)
+            # Neither the judge's channel nor anything else is left open to the submission.
+            os.closerange(3, write_end)
+            os.closerange(write_end + 1, os.sysconf("SC_OPEN_MAX"))
+            self.enter(request, scratch)
+            message = execute(request)
+            flush()
+            with open(write_end, "wb") as stream:
+                stream.write(message)
+            code = 0
+        except walls.WallError as error:
+            print(error, file=sys.stderr, flush=True)
+            code = 3
+        finally:
+            os._exit(code)
+
+    def enter(self, limits: dict, scratch: str) -> None:
+        """Take the limits and put up the walls around this very process, whose working directory becomes `scratch`."""
+        self._limit(limits)
+        os.chdir(scratch)
+        os.environ["HOME"] = os.environ["TMPDIR"] = tempfile.tempdir = scratch
+        if self.user is not None:
+            walls.become(self.user)
+            walls.restrict_files(self.readable, [scratch, walls.SHARED_MEMORY])
+        if self.linux:
+            walls.prctl(walls.PR_SET_PDEATHSIG, signal.SIGKILL)
+            walls.prctl(walls.PR_SET_DUMPABLE, 1)       # its own /proc/self, which subprocess reads
+        if self.filter is not None:
+            self.filter.load()
+
+    def _limit(self, limits):
+        """Limits that the kernel keeps for each process. (Windows and macOS keep fewer.)"""
+        import resource
+        with contextlib.suppress(OSError, StopIteration):       # /proc is Linux
+            with open("/proc/self/status") as status:
+                used = next(int(line.split()[1]) << 10 for line in status if line.startswith("VmData"))
+            _set_limit(resource.RLIMIT_DATA, used + (limits["memory"] << 20))
+            with open("/proc/self/oom_score_adj", "w") as file:     # if the machine itself runs out of memory: take this one
+                file.write("1000")
+        _set_limit(resource.RLIMIT_CPU, 2 * int(limits["seconds"]) + 4)
+        _set_limit(resource.RLIMIT_FSIZE, limits["disk"] << 20)
+        _set_limit(resource.RLIMIT_NOFILE, limits["files"])
+        _set_limit(resource.RLIMIT_CORE, 0)
+        if self.user is not None:       # it counts all processes of a user, and this one's are all ours
+            _set_limit(resource.RLIMIT_NPROC, limits["processes"])
+
+    # In the server
+
+    def _wait(self, pid, answer, output, scratch, deadline, limits):
+        """Read what the fork writes until it ends, and end what is left of it."""
+        chunks, size, status, why, looks = [], 0, None, "answered", 0
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                why = "timeout"
+                break
+            # A descendant may hold the pipe open after the fork has ended, so wait for both.
+            ready = select.select([answer, self.channel], [], [], min(left, 0.01 if status is None else 0))[0]
+            if self.channel in ready:
+                why = "judge gone"
+                break
+            if answer in ready:
+                chunk = answer.read(1 << 20)
+                if not chunk:
+                    break
+                chunks.append(chunk)
+                size += len(chunk)
+                if size > limits["message_limit"] + 1024:
+                    why = "too large"
+                    break
+            elif status is not None:
+                break
+            else:
+                looks += 1
+                if broken := self._broken(limits, output, scratch if looks % 20 == 0 else None):
+                    why = broken
+                    break
+            if status is None:
+                status = _reap(pid, os.WNOHANG)
+        while why == "answered" and status is None:      # it has closed the pipe, and should be ending
+            status = _reap(pid, os.WNOHANG)
+            time.sleep(0 if status is not None else 0.0005)
+            if status is None and time.monotonic() > deadline:
+                why = "timeout"
+            elif status is None and (broken := self._broken(limits, output, None)):
+                why = broken
+        with contextlib.suppress(OSError):
+            os.killpg(pid, signal.SIGKILL)
+        if status is None:
+            status = _reap(pid, 0)
+        if not watch.end_all(self._kill_others):
+            self.spoiled = True
+        if why == "answered" and status != 0:
+            why = "died"
+        code = os.waitstatus_to_exitcode(status)
+        if why == "died" and code == -signal.SIGXCPU:
+            why = "timeout"
+        return {"ended": why, "code": code}, b"".join(chunks) if why == "answered" else b""
+
+    def _broken(self, limits, output, scratch):
+        """The limit that all processes of the fork together have broken, or None; the folder `scratch` is looked at if given."""
+        pids, files = watch.descendants(), 0
+        if self.rung == "bubblewrap":
+            files = _used(walls.SHARED_MEMORY)
+        elif self.user is not None:
+            files = watch.shared_memory(walls.SHARED_MEMORY, self.user)
+        most = TOLERANCE * (limits["memory"] << 20) + self.own_memory - files       # the forks share our memory with us
+        memory, tasks = watch.usage(pids)
+        if tasks > limits["processes"]:
+            return "processes"
+        if memory > most:
+            with walls.acting_as(self.user):
+                memory = watch.exact_memory([os.getpid(), *pids])
+            if memory > most:
+                return "memory"
+        if os.fstat(output).st_size > limits["output"] << 20:
+            return "output"
+        if scratch is not None:
+            size, files = watch.folder_usage(scratch, limits["disk_files"])
+            if size > limits["disk"] << 20 or files > limits["disk_files"]:
+                return "disk"
+        return None
+
+    def _kill_others(self):
+        """SIGKILL for all processes of the fork at once, where that is possible without hitting others."""
+        if self.rung == "bubblewrap":
+            with contextlib.suppress(OSError):
+                os.kill(-1, signal.SIGKILL)         # in this namespace: all but its first process and ourselves
+        elif self.user is not None:
+            pid = os.fork()
+            if pid == 0:
+                with contextlib.suppress(OSError):
+                    os.setresuid(self.user, self.user, self.user)
+                    os.kill(-1, signal.SIGKILL)     # all that this user may signal: its own
+                os._exit(0)
+            os.waitpid(pid, 0)
+
+    def _clean(self, scratch):
+        """Remove what the fork has written."""
+        _remove(scratch)
+        if self.rung == "bubblewrap":
+            for path in _entries(PRIVATE) - self.kept:
+                _remove(path)
+            self.spoiled = self.spoiled or bool(_entries(PRIVATE) - self.kept)
+        elif self.user is not None:
+            with os.scandir(walls.SHARED_MEMORY) as entries:
+                for entry in entries:
+                    with contextlib.suppress(OSError):
+                        if entry.stat(follow_symlinks=False).st_uid == self.user:
+                            os.unlink(entry.path)
+        self.spoiled = self.spoiled or os.path.lexists(scratch)
+
+
+def _set_limit(kind, value):
+    import resource
+    with contextlib.suppress(OSError, ValueError):
+        hard = resource.getrlimit(kind)[1]
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (value, value))
+
+
+def _reap(pid, flags):
+    """The wait status of a child that has ended, else None."""
+    done, status = os.waitpid(pid, flags)
+    return status if done else None
+
+
+def _used(folder):
+    """Bytes used on the file system of a folder."""
+    status = os.statvfs(folder)
+    return (status.f_blocks - status.f_bfree) * status.f_frsize
+
+
+def _entries(folders):
+    """All paths beneath folders, as far as they are on the same file system: neither mounted folders nor what is in them."""
+    found = set()
+    for folder in folders:
+        device, waiting = os.stat(folder).st_dev, [folder]
+        while waiting:
+            with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    with contextlib.suppress(OSError):
+                        if entry.stat(follow_symlinks=False).st_dev == device:
+                            found.add(entry.path)
+                            if entry.is_dir(follow_symlinks=False):
+                                waiting.append(entry.path)
+    return found
+
+
+def _remove(path):
+    """Remove a file or folder, however deep, and even if its owner may not write to it. (shutil.rmtree recurses, and gives up at a
+    depth that a submission can reach.)"""
+    try:
+        os.rmdir(path)          # mostly it is an empty folder
+        return
+    except OSError:
+        pass
+    for command in (["rm", "-rf"], ["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
+        if os.path.lexists(path):
+            subprocess.run([*command, "--", path], stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)

@@ -1,0 +1,172 @@
+"""What a forked check does to itself before it runs a submission: it gives up rights that it never gets back.
+
+On the rung "bubblewrap" the process lives in namespaces already, and a seccomp filter is added. On "landlock" it drops to a user
+of its own, lets Landlock forbid all files but a few, and adds the same filter. On "limits" there are no walls.
+"""
+import contextlib
+import ctypes
+import errno
+import os
+import socket
+import struct
+import sys
+from pathlib import Path
+
+# System calls that no answer needs, and that reach other processes, the kernel's rarely used corners, or memory that is nobody's.
+DENIED = """
+ptrace process_vm_readv process_vm_writev process_madvise kcmp pidfd_getfd
+unshare setns mount umount umount2 pivot_root chroot move_mount open_tree fsopen fsconfig fsmount fspick mount_setattr
+name_to_handle_at open_by_handle_at fanotify_init lookup_dcookie quotactl quotactl_fd acct swapon swapoff
+bpf perf_event_open userfaultfd io_uring_setup io_uring_enter io_uring_register keyctl add_key request_key
+init_module finit_module delete_module kexec_load kexec_file_load reboot syslog vhangup personality modify_ldt iopl ioperm
+settimeofday clock_settime clock_adjtime adjtimex sethostname setdomainname
+memfd_create memfd_secret shmget shmat shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl
+mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify
+""".split()
+NEW_NAMESPACES = (0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000)     # CLONE_NEW*
+TERMINAL_INPUT = (0x5412, 0x541C)           # ioctls TIOCSTI, TIOCLINUX: they type into a terminal
+
+# Linux's <linux/landlock.h>; the system calls have the same numbers on all processors.
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
+MAKE_CHAR, MAKE_BLOCK = 1 << 6, 1 << 11
+FIRST_RIGHTS = (1 << 13) - 1                # of version 1; each later version knows one or a few more
+LATER_RIGHTS = ((2, 1 << 13), (3, TRUNCATE), (5, 1 << 15))
+OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | 1 << 15
+PR_SET_DUMPABLE, PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 1, 36, 38
+
+SYSTEM = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
+          "/etc/alternatives", "/etc/localtime", "/sys/devices/system/cpu", "/sys/devices/system/node")
+DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
+SHARED_MEMORY = "/dev/shm"                  # where multiprocessing keeps locks and torch the batches of workers
+
+
+class WallError(OSError):
+    """A wall could not be built; the message says which, and what would help."""
+
+
+def prctl(option: int, value: int) -> None:
+    """The system call; failures are of no consequence to its callers."""
+    ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def python_folders() -> list[str]:
+    """The folders that this Python imports from: its own, and that of its virtual environment."""
+    folders = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, os.path.dirname(os.path.realpath(sys.executable))}
+    return sorted({path for folder in folders for path in (folder, os.path.realpath(folder))})
+
+
+def build_filter():
+    """The seccomp filter, as an object with load().
+
+    Raises:
+        WallError: libseccomp or pyseccomp is missing.
+    """
+    try:
+        import pyseccomp as seccomp
+    except (ImportError, RuntimeError) as error:
+        raise WallError(f"seccomp: {error} (pip install pyseccomp; apt install libseccomp2)") from None
+    rules = seccomp.SyscallFilter(seccomp.ALLOW)
+    refuse = seccomp.ERRNO(errno.EPERM)
+
+    def add(action, name, *conditions):
+        with contextlib.suppress(OSError, ValueError):       # unknown on this processor, or to an older libseccomp
+            rules.add_rule(action, name, *conditions)
+
+    for name in DENIED:
+        add(refuse, name)
+    add(seccomp.ERRNO(errno.ENOSYS), "clone3")      # its flags lie in memory, where no filter sees them; libc then uses clone
+    for flag in NEW_NAMESPACES:
+        add(refuse, "clone", seccomp.Arg(0, seccomp.MASKED_EQ, flag, flag))
+    add(refuse, "socket", seccomp.Arg(0, seccomp.NE, socket.AF_UNIX))       # multiprocessing needs these
+    for request in TERMINAL_INPUT:
+        add(refuse, "ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, request))
+    return rules
+
+
+def landlock_version() -> int:
+    """The version of Landlock that the kernel has; 0 for none."""
+    return max(0, _syscall(CREATE_RULESET, None, 0, 1))
+
+
+def _syscall(number, *arguments):
+    libc = ctypes.CDLL(None, use_errno=True)
+    return libc.syscall(ctypes.c_long(number), *(ctypes.c_long(a) if isinstance(a, int) else a for a in arguments))
+
+
+def restrict_files(read: list[str], write: list[str]) -> None:
+    """Let Landlock forbid this process all files and folders but those beneath `read` and `write`, from now on; and, where the kernel
+    is new enough, TCP, signals to other processes, and abstract sockets of others.
+
+    Raises:
+        WallError: the kernel has no Landlock.
+    """
+    version = landlock_version()
+    if not version:
+        raise WallError("Landlock: this kernel has it not, or not switched on (it needs Linux 5.13)")
+    rights = FIRST_RIGHTS | sum(right for since, right in LATER_RIGHTS if version >= since)
+    fields = [rights] + [0b11] * (version >= 4) + [0b11] * (version >= 6)       # files; TCP bind and connect; sockets and signals
+    attributes = struct.pack(f"<{len(fields)}Q", *fields)
+    ruleset = _syscall(CREATE_RULESET, attributes, len(attributes), 0)
+    reading = EXECUTE | READ_FILE | READ_DIR
+    writing = rights & ~(EXECUTE | MAKE_CHAR | MAKE_BLOCK)
+    allowed = [(path, reading) for path in read] + [(path, writing) for path in write]
+    allowed += [(path, READ_FILE | WRITE_FILE) for path in DEVICES]
+    for path, access in allowed:
+        try:
+            handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except OSError:
+            continue            # what isn't there need not be allowed
+        if not os.path.isdir(path):
+            access &= OF_FILES
+        rule = struct.pack("<Qi", access & rights, handle)
+        failed = _syscall(ADD_RULE, ruleset, 1, rule, 0)
+        os.close(handle)
+        if failed:
+            raise WallError(f"Landlock: no rule for {path}: {os.strerror(ctypes.get_errno())}")
+    prctl(PR_SET_NO_NEW_PRIVS, 1)
+    if ruleset < 0 or _syscall(RESTRICT_SELF, ruleset, 0):
+        raise WallError(f"Landlock: {os.strerror(ctypes.get_errno())}")
+    os.close(ruleset)
+
+
+def free_user() -> int:
+    """A user id that no account and no process has.
+
+    Raises:
+        WallError: there is none, or we are not root.
+    """
+    import pwd      # Windows has none
+    if os.getuid() != 0:
+        raise WallError("another user: only root can become one")
+    taken = {os.stat(path).st_uid for path in Path("/proc").glob("[0-9]*") if path.exists()}
+    for step in range(40_000):
+        user = 20_000 + (os.getpid() + step) % 40_000       # begins elsewhere for each server, so that two don't meet
+        with contextlib.suppress(KeyError):
+            pwd.getpwuid(user)
+            continue
+        if user not in taken:
+            return user
+    raise WallError("another user: no number is free")
+
+
+@contextlib.contextmanager
+def acting_as(user: int | None):
+    """Let root read as the user what /proc shows of its processes: a container's root may lack the right to look at others."""
+    if user is None:
+        yield
+        return
+    os.setegid(user)
+    os.seteuid(user)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+
+
+def become(user: int) -> None:
+    """Become the user, for good, without any group or capability."""
+    os.setgroups([])
+    os.setresgid(user, user, user)
+    os.setresuid(user, user, user)

@@ -1,0 +1,103 @@
+"""What a check and all its processes use, and how to end them, by Linux's /proc. Elsewhere nothing is seen here."""
+import contextlib
+import os
+import signal
+import time
+
+
+def descendants(root: int | None = None) -> list[int]:
+    """The processes that come from `root` (this one by default), directly or not; a subreaper gets those whose parents have ended, too."""
+    found, waiting = [], [os.getpid() if root is None else root]
+    while waiting:
+        pid = waiting.pop()
+        with contextlib.suppress(OSError):      # it has ended in the meantime; or there is no /proc
+            for task in os.listdir(f"/proc/{pid}/task"):
+                with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{task}/children") as children:
+                    new = [int(child) for child in children.read().split()]
+                    found += new
+                    waiting += new
+    return found
+
+
+def usage(pids: list[int]) -> tuple[int, int]:
+    """Upper bounds of what processes use together: bytes of memory (swap and shared memory, too, but not the files they map; what
+    forks share is counted in each), and how many processes and threads they are."""
+    memory = tasks = 0
+    for pid in pids:
+        fields = _fields(f"/proc/{pid}/status", ("RssAnon", "RssShmem", "VmSwap", "Threads"))
+        tasks += fields.pop("Threads", 0)
+        memory += sum(fields.values()) << 10
+    return memory, tasks
+
+
+def exact_memory(pids: list[int]) -> int:
+    """Bytes of memory that processes use together: a page that n processes share counts 1/n in each. Takes milliseconds a process;
+    one that hides what it uses counts as in usage()."""
+    memory = 0
+    for pid in pids:
+        fields = _fields(f"/proc/{pid}/smaps_rollup", ("Pss_Anon", "Pss_Shmem", "SwapPss"))
+        memory += sum(fields.values()) << 10 if "Pss_Anon" in fields else usage([pid])[0]
+    return memory
+
+
+def _fields(path, names):
+    """The numbers of a file of /proc with lines of NAME: NUMBER; none, if the process has ended or the file is closed to us."""
+    fields = {}
+    with contextlib.suppress(OSError), open(path) as file:
+        for line in file:
+            name, _, value = line.partition(":")
+            if name in names:
+                fields[name] = int(value.split()[0])
+    return fields
+
+
+def folder_usage(folder: str, most_files: int) -> tuple[int, int]:
+    """Bytes and number of the files in a folder; counting stops at `most_files`."""
+    size, files, waiting = 0, 0, [folder]
+    while waiting and files <= most_files:
+        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                files += 1
+                if files > most_files:
+                    break
+                with contextlib.suppress(OSError):
+                    size += entry.stat(follow_symlinks=False).st_blocks * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+    return size, files
+
+
+def shared_memory(folder: str, user: int) -> int:
+    """Bytes of the files that belong to `user` in /dev/shm."""
+    size = 0
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                status = entry.stat(follow_symlinks=False)
+                size += status.st_blocks * 512 if status.st_uid == user else 0
+    return size
+
+
+def end_all(kill, seconds: float = 5.0) -> bool:
+    """End all descendants and wait for them.
+
+    Args:
+        kill: a function that sends SIGKILL to all of them at once, so that none can fork away meanwhile; None to do it one by one.
+
+    Returns:
+        Whether none is left.
+    """
+    deadline = time.monotonic() + seconds
+    while left := descendants():
+        if kill is not None:
+            kill()
+        for pid in left:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.0005)
+    return True

@@ -1,0 +1,271 @@
+"""Taking in what was handed in, a folder or a zip file, without trusting anything in it.
+
+What is copied is a regular file with a harmless name and a size that was counted, not read from a header. Whoever works with the
+copies need not look again. Of a zip, nothing is unpacked but what is wanted, and that as a stream.
+"""
+import contextlib
+import errno
+import io
+import os
+import re
+import stat
+import struct
+import sys
+import tempfile
+import unicodedata
+import zipfile
+import zlib
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from pathlib import Path
+from posixpath import commonpath, dirname
+from typing import Callable
+
+CHUNK = 1 << 20         # bytes that are in memory at once
+OPEN_FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY", "O_CLOEXEC"))
+PASSED_OVER = {"__MACOSX", "__pycache__", ".git", ".DS_Store"}      # in zips: what systems and tools add unasked
+# Control characters, those that turn the direction of writing, halves of characters; and what Windows takes for more than a name.
+BAD_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\\:]")
+DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\..*)?", re.IGNORECASE)
+UNREADABLE = 0x2041     # flags of a zip's entry: encrypted, in one way or another
+BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, NotImplementedError, RuntimeError, OverflowError)
+ZIP_AGAIN = "Make the zip anew, with your system's own program."
+
+
+class Refused(ValueError):
+    """Nothing was taken in; the message says what is wrong, where, and what to do."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much is taken in.
+
+    files: wanted files. total: bytes of them all. entries: files and folders in a zip, wanted or not, but for those passed over.
+    ratio: how many times its own size a zip may unpack to, where that is more than `small` bytes.
+    """
+    files: int = 64
+    total: int = 1 << 30
+    entries: int = 200
+    ratio: int = 100
+    small: int = 16 << 20
+
+
+def take(source: Path, into: Path, wanted: dict[str, int] | Callable[[str], int | None],
+         limits: Limits = Limits()) -> list[str]:
+    """Copy the wanted files of a submission into a new folder: all of them, or nothing.
+
+    Args:
+        source: a folder, of which only the files at its top are looked at, or a zip, whose files may all lie in one folder.
+        into: the folder to make; its parents are made where they are missing.
+        wanted: the largest size in bytes of each file, by name. A function gives None for a file that is to be left out.
+        limits: how much is taken in.
+
+    Returns:
+        Sentences for whoever handed it in: what was left out of a zip.
+
+    Raises:
+        Refused: there is nothing wanted, or something is bad.
+        OSError: `into` exists, or cannot be written.
+    """
+    if os.path.lexists(into):
+        raise FileExistsError(f"{into} exists already")
+    limit_of = wanted if callable(wanted) else wanted.get
+    name = source.name or str(source)
+    with contextlib.ExitStack() as stack:
+        with _reading(name):
+            status = os.stat(source)        # a link is fine here: only the grader's user says what the source is
+        if stat.S_ISDIR(status.st_mode):
+            files, left_out, most = _in_folder(source, name, limit_of, limits), [], limits.total
+        elif stat.S_ISREG(status.st_mode):
+            with _reading(name):
+                file = stack.enter_context(_Sparing(io.FileIO(_open(Path(os.path.realpath(source))))))
+            files, left_out = _in_zip(file, name, limit_of, limits)
+            most = min(limits.total, max(limits.small, limits.ratio * status.st_size))
+        else:
+            raise Refused(f"{name} is neither a folder nor a zip file. Give one of them.")
+        if not files:
+            there = f" It has {_few(left_out)}." if left_out else ""
+            raise Refused(f"{name} has none of the files that are asked for.{there} They should not lie in a folder inside it.")
+        if len(files) > limits.files:
+            raise Refused(f"{name} has more than {limits.files} of the files that are asked for. Hand in only what is needed.")
+        into.parent.mkdir(parents=True, exist_ok=True)
+        scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix=".intake-", dir=into.parent, ignore_cleanup_errors=True))
+        copies, room = Path(scratch) / "copies", most
+        copies.mkdir()
+        for target, limit, chunks in files:
+            room -= _copy(chunks, copies / target, limit, room, f"The files in {name} have more than {most >> 20} MiB in all")
+        copies.chmod(0o755)     # whatever the umask: a process with fewer rights than this one is to read it
+        copies.rename(into)
+    return [f"Left out, as it is not asked for: {_few(left_out)}."] if left_out else []
+
+
+def _copy(chunks, target, limit, room, too_much):
+    """Write a file and return its size."""
+    size = 0
+    with open(target, "xb") as file:
+        for chunk in chunks:
+            size += len(chunk)
+            if size > limit:
+                raise Refused(f"{target.name} has more than {limit} bytes, the most that is taken. Is it the right file?")
+            if size > room:
+                raise Refused(f"{too_much}, too many for a right submission. Hand in only what is asked for.")
+            file.write(chunk)
+    target.chmod(0o644)
+    return size
+
+
+@contextlib.contextmanager
+def _reading(name, broken="is no zip file, or a broken one"):
+    """What fails in here is the fault of what is read."""
+    try:
+        yield
+    except Refused:
+        raise
+    except (FileNotFoundError, NotADirectoryError):
+        raise Refused(f"{_shown(name)} does not exist. Look at the name.") from None
+    except (OSError, *BROKEN) as error:
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:      # which is a zip that points before its beginning
+            raise Refused(f"{_shown(name)} cannot be read: {error.strerror}. Put a sound copy there.") from None
+        raise Refused(f"{_shown(name)} {broken}. {ZIP_AGAIN}") from None
+
+
+def _open(path):
+    """A descriptor of a regular file: opened without waiting for a FIFO, and refused if another file took its place meanwhile."""
+    before = os.lstat(path)
+    if not stat.S_ISREG(before.st_mode):
+        kind = {stat.S_IFLNK: "a link", stat.S_IFDIR: "a folder"}.get(stat.S_IFMT(before.st_mode), "no regular file")
+        raise Refused(f"{path.name} is {kind}. Put the file itself there.")
+    descriptor = os.open(path, OPEN_FLAGS)
+    if not os.path.samestat(before, now := os.fstat(descriptor)) or not stat.S_ISREG(now.st_mode):
+        os.close(descriptor)
+        raise Refused(f"{path.name} was exchanged while it was read. Hand it in again.")
+    return descriptor
+
+
+# Names
+
+def _check_name(name):
+    """Raise Refused for a name that some system would take for something else."""
+    parts = name.removesuffix("/").split("/")
+    if bad := BAD_CHARACTER.search(name):
+        fault = f"has the character {ascii(bad[0])}"
+    elif ".." in parts:
+        fault = "leads out of its folder"
+    elif name.startswith("/"):
+        fault = "is absolute"
+    elif "" in parts or "." in parts:
+        fault = "has a part without a name"
+    elif len(name) > 1000 or any(len(part.encode()) > 255 for part in parts):
+        fault = "is too long"
+    elif any(DEVICE.fullmatch(part) for part in parts):
+        fault = "is that of a device on Windows"
+    else:
+        return
+    raise Refused(f"The name {name[:60]!r} {fault}. Rename the file, or leave it out.")
+
+
+def _check_twins(names):
+    """Raise Refused for two names that are the same on some system."""
+    seen = {}
+    for name in names:
+        plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+        key = tuple(part.rstrip(" .") for part in plain.removesuffix("/").split("/"))
+        if key in seen:
+            raise Refused(f"{_shown(seen[key])} and {_shown(name)} are the same name on some systems. Hand in one of them.")
+        seen[key] = name
+
+
+def _shown(name):
+    return name if len(name) <= 60 and name.isprintable() else repr(name[:60])
+
+
+def _few(names):
+    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+    return ", ".join(map(_shown, names[:4])) + more
+
+
+# Folders
+
+def _in_folder(source, name, limit_of, limits):
+    """The wanted files: their names, limits, and contents in chunks."""
+    with _reading(name), os.scandir(source) as entries:
+        wanted = ((entry.name, limit_of(entry.name)) for entry in entries)
+        found = sorted(islice(((entry, limit) for entry, limit in wanted if limit is not None), limits.files + 1))
+    for entry, _ in found:
+        _check_name(entry)
+    _check_twins(entry for entry, _ in found)
+    return [(entry, limit, _file_chunks(source / entry)) for entry, limit in found]
+
+
+def _file_chunks(path):
+    with _reading(path.name), open(_open(path), "rb") as file:
+        if os.fstat(file.fileno()).st_nlink > 1:
+            raise Refused(f"{path.name} is a hard link: its content has another name, too. Put a copy there.")
+        while chunk := file.read(CHUNK):
+            yield chunk
+
+
+# Zip files
+
+class _Sparing(io.BufferedReader):
+    """A file of which no more than a chunk is read at once: zipfile would read a table of contents of any size."""
+
+    def read(self, size=-1):
+        if size is not None and size > CHUNK:
+            raise Refused(f"The zip's table of contents is larger than any right one. {ZIP_AGAIN}")
+        return super().read(size)
+
+
+def _in_zip(file, name, limit_of, limits):
+    """As _in_folder; and the names of what is not wanted."""
+    with _reading(name):
+        archive = zipfile.ZipFile(file)
+        for info in archive.filelist:
+            _check_name(info.orig_filename)     # as it stands in the zip; `filename` ends at the first NUL
+        _check_overlaps(archive)
+    entries = [info for info in archive.filelist if not PASSED_OVER.intersection(info.orig_filename.split("/"))]
+    if len(entries) > limits.entries:
+        raise Refused(f"{name} has more than {limits.entries} files and folders. Hand in only what is asked for.")
+    _check_twins(info.orig_filename for info in entries)
+    for info in entries:
+        kind = stat.S_IFMT(info.external_attr >> 16)
+        if kind not in (0, stat.S_IFREG, stat.S_IFDIR if info.orig_filename.endswith("/") else 0):
+            raise Refused(f"{_shown(info.orig_filename)} in {name} is a link or a device. Put the file itself there.")
+    contents = {info.orig_filename: info for info in entries if not info.orig_filename.endswith("/")}
+    top = commonpath(map(dirname, contents)) if contents else ""
+    found, left_out = [], {}
+    for path, info in contents.items():
+        entry, slash, _ = path.removeprefix(top + "/").partition("/")
+        limit = None if slash else limit_of(entry)
+        if limit is None:
+            left_out[entry + slash] = True
+        elif info.flag_bits & UNREADABLE:
+            raise Refused(f"{entry} in {name} is encrypted. Make the zip without a password.")
+        elif info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):      # others would unpack to any size at once
+            raise Refused(f"{entry} in {name} is compressed in an uncommon way. {ZIP_AGAIN}")
+        else:
+            found.append((entry, limit, _entry_chunks(archive, info, f"{entry} in {name}")))
+    return found, list(left_out)
+
+
+def _check_overlaps(archive):
+    """Raise Refused where entries share bytes: so a small zip can have any number of large files."""
+    spans = []
+    for info in archive.filelist:
+        archive.fp.seek(info.header_offset + 26)
+        name, extra = struct.unpack("<HH", archive.fp.read(4))
+        spans.append((info.header_offset, info.header_offset + 30 + name + extra + info.compress_size))
+    spans.append((archive.start_dir, archive.start_dir))
+    if any(end > start for (_, end), (start, _) in pairwise(sorted(spans))):
+        raise zipfile.BadZipFile
+
+
+def _entry_chunks(archive, info, where):
+    size, declared = 0, info.file_size
+    info.file_size = sys.maxsize        # so that zipfile gives all that comes, not as much as the header says
+    with _reading(where, "is broken"), archive.open(info) as stream:
+        while chunk := stream.read(CHUNK):
+            size += len(chunk)
+            yield chunk
+        if size != declared:
+            raise zipfile.BadZipFile

@@ -1,0 +1,120 @@
+"""What a hostile submission is, and the helpers that its code may use."""
+from dataclasses import dataclass, field
+from typing import Callable
+
+from variants import Fill
+
+# Questions 1c and 1d (train) without a solution: whoever earns points for them has cheated.
+STUB = (Fill("span", 'raise NotImplementedError("1c: __getitem__")'),)
+
+BLOCKED, CRASHED, EXCEPTION, MEMORY, MISSING, PASSED, TIMEOUT, WRONG = (
+    "blocked by the sandbox", "crashed", "exception", "out of memory", "not implemented", "passed", "timeout", "wrong answer")
+# What an attack ends with that runs into a wall and then answers nothing.
+DENIED = frozenset({BLOCKED, EXCEPTION, MISSING})
+
+
+@dataclass(frozen=True)
+class Hostile:
+    """A hostile submission: the reference with changes, and code that runs when it is imported.
+
+    In all its text, harness.py replaces @MARK@ (a fresh token, which whatever the attack leaves must carry) and the names in
+    scene.Scene.places.
+
+    Args:
+        name: short.
+        tries: what it attempts, in a sentence.
+        seen: what must be seen instead, in a sentence.
+        code: put at the beginning of `file`, after PRELUDE.
+        checks: ids or questions that are graded.
+        points: the most that it may earn on them: what its honest part deserves.
+        changes: Edits and Fills of the reference.
+        files: further files, or others in place of the reference's.
+        prepare: (folder, scene), for links, results and the like.
+        verdicts: what the checks may end with; empty for anything but a grader error.
+        says: a regular expression that the details of every failed check contain.
+        refused: the intake must refuse the whole submission.
+        seconds, memory: the limits of each check, in place of the manifest's.
+        waits: seconds after which something that was left behind would show itself.
+        lasting: it might spoil processes that are started later, so an honest submission is graded on a new one, too.
+        walls: only walls hold it. Without them it gets through, which shows that it is real; the others are held by how the
+            grader is made.
+    """
+    name: str
+    tries: str
+    seen: str
+    code: str = ""
+    file: str = "dataset.py"
+    checks: tuple[str, ...] = ("1c-0-basic",)
+    points: float = 0
+    changes: tuple = STUB
+    files: dict[str, str | bytes] = field(default_factory=dict)
+    prepare: Callable | None = None
+    verdicts: frozenset = frozenset()
+    says: str = ""
+    refused: bool = False
+    seconds: float = 8
+    memory: int | None = None
+    waits: float = 0
+    lasting: bool = False
+    walls: bool = True
+
+
+# Stands before every attack's code. The process gets the mark as its name, which its children inherit.
+PRELUDE = '''
+import ctypes, os, struct, sys, time
+
+_c = ctypes.CDLL(None, use_errno=True)
+
+
+class Loot(BaseException):
+    pass
+
+
+def loot(text="it worked"):
+    """Called with what an attack got and should not have got. The sign is nowhere in the source, so no traceback shows it."""
+    line = f"LOOT-{'@MARK@'[::-1]} {text}"[:300]
+    os.write(1, (line + "\\n").encode("utf-8", "replace"))
+    raise Loot(line)
+
+
+def libc(name, *arguments):
+    """Call a C function, which returns -1 where it fails."""
+    result = getattr(_c, name)(*arguments)
+    if result == -1:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), name)
+    return result
+
+
+def syscall(number, *arguments):
+    """Make a system call (numbers are those of x86-64)."""
+    words = [ctypes.c_long(word) if isinstance(word, int) else word for word in arguments]
+    return libc("syscall", ctypes.c_long(number), *words)
+
+
+def attempt(*ways):
+    """Try every way in turn; an exception is a wall."""
+    for way in ways:
+        try:
+            way()
+        except Exception:
+            pass
+
+
+def parents():
+    """The processes above this one, as far as they can be seen, up to the judge."""
+    pid = os.getppid()
+    while pid > 0:
+        yield pid
+        if pid == int("@JUDGE@"):
+            return
+        try:
+            with open(f"/proc/{pid}/stat") as file:
+                pid = int(file.read().rpartition(")")[2].split()[1])
+        except OSError:
+            return
+
+
+if hasattr(_c, "prctl"):
+    _c.prctl(15, b"@MARK@")
+os.environ["HOSTILE_MARK"] = "@MARK@"
+'''

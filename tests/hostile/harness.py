@@ -1,0 +1,197 @@
+"""Grades a hostile submission as the grader would, and looks for everything that must not be seen afterwards."""
+import contextlib
+import dataclasses
+import io
+import os
+import re
+import secrets
+import tempfile
+import time
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+
+from hostile import traces
+from hostile.attack import PRELUDE, Hostile
+from hostile.scene import Scene
+from proof import CHECKS, HIDDEN, MANIFEST, MODULES, ROOT
+from variants import make
+
+from autograder import Report, StudentProcess, Verdict, draw_seed, grade
+from autograder.intake import Refused
+from autograder.isolation import Isolation
+from autograder.report import Table, to_json, write_failures, write_summary
+from checks.context import Context
+from checks.stage import stage
+from files import UserError
+
+GRACE = 12          # seconds that a check may take beyond its limit, for a process that must be killed and started anew
+BIDIRECTIONAL = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
+@dataclass
+class Result:
+    """What came of an attack: its problems (none, if it was contained), and each check's verdict and points."""
+    problems: list[str]
+    verdicts: dict[str, str]
+    points: float = 0.0
+    seconds: float = 0.0
+
+
+class Recorder(StudentProcess):
+    """A StudentProcess that keeps all that it says. `known` are the processes below this one when it had just been started."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.said = ""
+        self.known = set()
+
+    def start(self) -> None:
+        """As StudentProcess.start."""
+        before = self._process
+        super().start()
+        if self._process is not before:     # it was started anew, and serves nobody yet
+            self.known = set(traces.descendants())
+
+    def call(self, *arguments, **named):
+        """As StudentProcess.call."""
+        reply = super().call(*arguments, **named)
+        self.said += reply.output + reply.message.decode("utf-8", "replace")
+        return reply
+
+
+def contain(attack: Hostile, isolation: Isolation, scene: Scene) -> Result:
+    """Grade an attack behind walls of a kind, and look for harm."""
+    mark = "h" + secrets.token_hex(6)
+    before = traces.judge()
+    started = time.time()
+    result, said = Result([], {}), ""
+    with _open_folder() as folder, _open_folder() as staged:
+        submission = build(attack, mark, scene, folder / "submission")
+        try:
+            ready, notices = stage(submission, staged)
+        except (UserError, Refused) as error:
+            said = str(error)
+            result.verdicts = {id: "refused" for id in attack.checks}
+            if not attack.refused:
+                result.problems.append(f"refused: {error}")
+        else:
+            if attack.refused:
+                result.problems.append("the intake did not refuse it")
+            said = _grade(attack, isolation, submission, staged, ready, notices, scene, result)
+        result.seconds = time.time() - started
+        time.sleep(attack.waits)
+        result.problems += _look(mark, started, before, scene, folder)
+    allowed = 5 + sum(check.seconds + GRACE for check in _limited(attack)[1])
+    if result.seconds > allowed:
+        result.problems.append(f"took {result.seconds:.0f} s where {allowed:.0f} are enough")
+    for what, token in (("a secret", scene.canary), ("loot", f"LOOT-{mark[::-1]}")):
+        if token in said:
+            result.problems.append(f"{what} came out: {said[said.index(token):][:200]!r}")
+    return result
+
+
+@contextlib.contextmanager
+def _open_folder():
+    """A temporary folder that other users can read, as those are that a grader stages submissions in."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)
+
+
+def build(attack: Hostile, mark: str, scene: Scene, folder: Path) -> Path:
+    """Write the submission, with all names in it replaced."""
+    places = {**scene.places, "MARK": mark, "KEY": str(traces.key(mark)), "FOLDER": str(folder)}
+
+    def fill(text):
+        return re.sub("@([A-Z]+)@", lambda match: places[match[1]], text)
+
+    make(attack.changes, folder)
+    for path in folder.glob("*.py"):
+        path.write_text(fill(path.read_text(encoding="utf-8")), encoding="utf-8")
+    if attack.code:
+        path = folder / attack.file
+        path.write_text(fill(PRELUDE + attack.code.strip("\n")) + "\n\n\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
+    for name, content in attack.files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(fill(content).encode() if isinstance(content, str) else content)
+    if attack.prepare:
+        attack.prepare(folder, scene)
+    return folder
+
+
+def _limited(attack):
+    """The manifest with the attack's limits, and the attack's checks from it."""
+    changes = {"seconds": attack.seconds} | ({"memory": attack.memory} if attack.memory else {})
+    checks = {id: dataclasses.replace(check, **changes) if check.coded else check for id, check in MANIFEST.checks.items()}
+    manifest = dataclasses.replace(MANIFEST, checks=checks)
+    return manifest, [check for check in manifest.select(list(attack.checks)) if check.coded]
+
+
+def _grade(attack, isolation, submission, staged, ready, notices, scene, result) -> str:
+    """Grade it, note problems in `result`, and return all that a person or the judge got to read."""
+    manifest, checks = _limited(attack)
+    context = Context(submission, None, None, ROOT / "instructor" / "gold", manifest.settings["accuracy"])
+    # An optimizer's first step imports torch._dynamo; without it, a process starts in half the time.
+    modules = MODULES if "1d-3-basic" in attack.checks else ("torch", "tqdm")
+    left = []
+
+    def finished(outcome):
+        """Between two checks, nothing of the first one is alive."""
+        left.extend(f"after {outcome.id}: {found}" for found in traces.processes(process.known))
+
+    with Recorder(isolation, modules, (staged, submission)) as process:
+        report = grade(manifest, checks, [CHECKS, HIDDEN], process, ready, draw_seed(), context, True, finished)
+    report.notices = notices
+    result.verdicts = {outcome.id: outcome.verdict.value for outcome in report.outcomes.values()}
+    result.points = report.score
+    result.problems += left
+    if report.score > attack.points:
+        result.problems.append(f"{report.score:g} points, where {attack.points:g} are deserved")
+    for outcome in report.outcomes.values():
+        if outcome.verdict is Verdict.GRADER_ERROR:
+            result.problems.append(f"grader error: {outcome.details[-600:]}")
+        elif attack.verdicts and outcome.verdict.value not in attack.verdicts:
+            result.problems.append(f"{outcome.id} is {outcome.verdict.value}, not {' or '.join(sorted(attack.verdicts))}: "
+                                   f"{outcome.details[:300]}")
+        elif outcome.verdict is not Verdict.PASSED and not re.search(attack.says, outcome.details):
+            result.problems.append(f"{outcome.id} does not say {attack.says!r}: {outcome.details[:300]}")
+    texts = _written(report)
+    for name, text in texts.items():
+        if found := {character for character in text if character in BIDIRECTIONAL or
+                     character not in "\n\t" and unicodedata.category(character) == "Cc"}:
+            result.problems.append(f"the {name} has raw control characters: {sorted(found)}")
+    return process.said + "".join(texts.values())
+
+
+def _written(report: Report) -> dict[str, str]:
+    """What is written about a report."""
+    stream = io.StringIO()
+    table = Table(stream, report.manifest, colour=False)
+    for outcome in report.outcomes.values():
+        table.line(outcome)
+    write_failures(report, table, " ".join)
+    write_summary(report, table)
+    return {"table": stream.getvalue(), "JSON": to_json(report)}
+
+
+def _look(mark, started, before, scene, folder):
+    """Problems that are left when all has ended."""
+    problems = [f"left running: {process}" for process in traces.processes(set(before["processes"]))]
+    problems += [f"left behind: {path}" for path in traces.files(mark, started, folder)]
+    problems += [f"left in the kernel: {name}" for name in traces.queues(mark)]
+    problems += [f"somebody called the {name} socket" for name in scene.heard()]
+    if scene.spoiled():
+        problems.append("the secrets' folders were changed")
+    after = traces.judge()
+    problems += [f"the judge's {name} changed: {_differences(before[name], after[name])}"
+                 for name in before if name != "processes" and before[name] != after[name]]
+    return problems
+
+
+def _differences(before, after):
+    if isinstance(before, dict):
+        before, after = set(before.items()), set(after.items())
+        return f"{sorted(before ^ after, key=str)}"[:300]
+    return f"{before} to {after}"[:300]

@@ -1,0 +1,97 @@
+"""What an attack finds around it: secrets with a canary in them, and sockets at which somebody listens."""
+import hashlib
+import os
+import secrets
+import shutil
+import socket
+import stat
+import tempfile
+from pathlib import Path
+
+from proof import HIDDEN, ROOT
+from variants import make
+
+SOLUTION = ROOT / "instructor" / "solution"
+
+
+class Scene:
+    """One for a whole test run; a context manager.
+
+    canary is a token that stands in every secret, and nowhere else. places are the names that attacks may use, between @ signs.
+    """
+
+    def __init__(self):
+        self.canary = "canary" + secrets.token_hex(8)
+        self.folder = Path(tempfile.mkdtemp(prefix="hostile-"))
+        for name, source in (("hidden", HIDDEN), ("gold", ROOT / "instructor" / "gold")):
+            shutil.copytree(source, self.folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        self.other = make((), self.folder / "other")
+        for name in ("hidden", "gold", "other"):
+            (self.folder / name / "canary.py").write_text(f"{self.canary!r}\n", encoding="utf-8")
+        # Walls must hold, not the modes of files.
+        for path in (self.folder, *self.folder.rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o644)
+        os.environ["HOSTILE_CANARY"] = self.canary
+        self.sockets = self._listen()
+        self.state = self._digest()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        for listener in self.sockets.values():
+            listener.close()
+        del os.environ["HOSTILE_CANARY"]
+        shutil.rmtree(self.folder)
+
+    def _listen(self):
+        """A socket of each kind that a submission may try to reach the world by; nothing reads from them but heard()."""
+        sockets = {"tcp": socket.socket(socket.AF_INET), "udp": socket.socket(socket.AF_INET, socket.SOCK_DGRAM)}
+        for listener in sockets.values():
+            listener.bind(("127.0.0.1", 0))
+        if hasattr(socket, "AF_UNIX"):
+            sockets["unix"] = socket.socket(socket.AF_UNIX)
+            sockets["unix"].bind(str(self.folder / "socket"))
+            (self.folder / "socket").chmod(0o666)       # as many services of a system have one
+        if os.path.exists("/proc/net/unix"):
+            sockets["abstract"] = socket.socket(socket.AF_UNIX)
+            sockets["abstract"].bind(f"\0{self.canary}")
+        for listener in sockets.values():
+            listener.setblocking(False)
+            if listener.type == socket.SOCK_STREAM:
+                listener.listen(8)
+        return sockets
+
+    @property
+    def places(self) -> dict[str, str]:
+        """What stands for each name in an attack's text."""
+        ports = {name: str(self.sockets[name].getsockname()[1]) for name in ("tcp", "udp")}
+        return {"ROOT": str(ROOT), "HIDDEN": str(self.folder / "hidden"), "GOLD": str(self.folder / "gold"),
+                "OTHER": str(self.other), "JUDGE": str(os.getpid()), "HOME": str(Path.home()), "TCP": ports["tcp"],
+                "UDP": ports["udp"], "UNIX": str(self.folder / "socket"), "ABSTRACT": self.canary[::-1]}
+
+    def heard(self) -> list[str]:
+        """The sockets at which somebody called since the last time."""
+        called = []
+        for name, listener in self.sockets.items():
+            try:
+                while True:
+                    if listener.type == socket.SOCK_STREAM:
+                        listener.accept()[0].close()
+                    else:
+                        listener.recv(4096)
+                    called.append(name)
+            except BlockingIOError:
+                pass
+        return called
+
+    def spoiled(self) -> bool:
+        """Whether anything in the secrets' folders was changed."""
+        return self._digest() != self.state
+
+    def _digest(self):
+        digest = hashlib.sha256()
+        for path in sorted(self.folder.rglob("*")):
+            mode = path.lstat().st_mode
+            digest.update(f"{path} {mode} ".encode() + (path.read_bytes() if stat.S_ISREG(mode) else b""))
+        return digest.hexdigest()

@@ -1,0 +1,93 @@
+"""Every attack is contained by every kind of walls, and whoever is graded next gets full points.
+
+A kind that cannot run here is skipped; with REQUIRE_RUNGS in the environment it fails, so that CI tests all. With HOSTILE_BARE,
+attacks that walls hold are tried without them, and must get through: that shows that they are real. Do this on a machine
+that may be harmed. HOSTILE_OUTCOMES names a file for `python -m hostile.table`.
+"""
+import contextlib
+import json
+import os
+import sys
+
+import pytest
+from conftest import SOLUTION
+from hostile import traces
+from hostile.harness import contain
+from hostile.scene import Scene
+from proof import collect, grade_folder, start_process
+
+from autograder.isolation import Unavailable, choose
+
+HOSTILE = collect("hostile", "HOSTILE")
+RUNGS = ("bubblewrap", "landlock")
+QUICK = ("1c-0-basic", "1h-2-basic")        # graded for an honest submission after each attack
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the walls are Linux's")
+
+
+@pytest.fixture(scope="module")
+def scene():
+    """What attacks find around them."""
+    traces.adopt_orphans()
+    with Scene() as scene:
+        yield scene
+
+
+def isolation_of(rung):
+    """A kind of walls; skips the test where it cannot be had."""
+    try:
+        return choose(rung)
+    except Unavailable as reason:
+        if "REQUIRE_RUNGS" in os.environ:
+            raise
+        pytest.skip(f"{rung}: {reason}")
+
+
+@pytest.fixture(scope="module")
+def honest():
+    """A function that grades an honest submission after an attack, and must find it honest: (rung, new), on one process for all
+    tests or on a new one."""
+    processes = {}
+
+    def require_full_points(rung, new):
+        if rung not in processes:
+            processes[rung] = start_process(rung)
+        with start_process(rung) if new else contextlib.nullcontext(processes[rung]) as process:
+            report = grade_folder(process, SOLUTION, QUICK)
+        assert report.passed, f"an honest submission suffers: {[outcome.details for outcome in report.outcomes.values()]}"
+
+    yield require_full_points
+    for process in processes.values():
+        process.close()
+
+
+def test_there_are_enough():
+    assert len(HOSTILE) >= 75 and len({attack.name for attack in HOSTILE}) == len(HOSTILE)
+
+
+@pytest.mark.parametrize("attack", HOSTILE, ids=[attack.name for attack in HOSTILE])
+@pytest.mark.parametrize("rung", RUNGS)
+def test_contained(rung, attack, scene, honest):
+    isolation = isolation_of(rung)
+    honest(rung, new=False)         # its process lives already when the attack comes
+    result = contain(attack, isolation, scene)
+    note(rung, attack, result)
+    honest(rung, new=attack.lasting)
+    assert not result.problems, "\n".join([attack.tries, *result.problems])
+
+
+@pytest.mark.skipif("HOSTILE_BARE" not in os.environ, reason="HOSTILE_BARE is not set: attacks run without walls only where they may")
+@pytest.mark.parametrize("attack", HOSTILE, ids=[attack.name for attack in HOSTILE])
+def test_without_walls(attack, scene):
+    """What walls hold gets through where there are none; what the grader's construction holds does not."""
+    result = contain(attack, choose("limits"), scene)
+    note("limits", attack, result)
+    assert bool(result.problems) == attack.walls, "\n".join([attack.tries, *result.problems])
+
+
+def note(rung, attack, result):
+    """Add a line to the file that table.py reads."""
+    if path := os.environ.get("HOSTILE_OUTCOMES"):
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(json.dumps({"rung": rung, "name": attack.name, "verdicts": result.verdicts, "points": result.points,
+                                   "seconds": round(result.seconds, 2), "problems": result.problems}) + "\n")

@@ -1,0 +1,126 @@
+"""What attacks leave: processes, files, things in the kernel; and the state of the judge, which none may change."""
+import ctypes
+import os
+import resource
+import signal
+import site
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from proof import ROOT
+
+PR_SET_CHILD_SUBREAPER = 36
+SMALL = 64 << 10        # bytes of a file that is read through
+
+# Where a submission might leave a file, and how many folders deep to look.
+PLACES = [(tempfile.gettempdir(), 3), ("/dev/shm", 3), ("/var/tmp", 3), ("/run", 2), ("/etc", 2), ("/usr/local", 2), ("/", 1),
+          (str(Path.home()), 2), (os.getcwd(), 2), (str(ROOT), 9), *((folder, 2) for folder in site.getsitepackages())]
+SKIPPED = {"proc", "sys", "objects", "__pycache__"}
+
+
+def adopt_orphans() -> None:
+    """Make this process the parent of orphans below it, so that none gets out of sight."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def descendants() -> dict[int, str]:
+    """The processes below this one that are alive: pid to name."""
+    names, children = {}, {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                head, _, rest = Path("/proc", entry, "stat").read_text(errors="replace").rpartition(")")
+            except OSError:
+                continue
+            state, parent = rest.split()[:2]
+            children.setdefault(int(parent), []).append(int(entry))
+            if state not in "ZX":
+                names[int(entry)] = head.partition("(")[2]
+    found, unseen = {}, [os.getpid()]
+    while unseen:
+        for pid in children.get(unseen.pop(), []):
+            unseen.append(pid)
+            if pid in names:
+                found[pid] = names[pid]
+    return found
+
+
+def processes(known: set[int], patience: float = 1.0) -> list[str]:
+    """The processes below this one that are not known, after giving them a moment to end."""
+    deadline = time.monotonic() + patience
+    while True:
+        found = [f"process {pid} ({name})" for pid, name in descendants().items() if pid not in known]
+        if not found or time.monotonic() > deadline:
+            return found
+        time.sleep(0.02)
+
+
+def files(mark: str, since: float, folder: Path) -> list[Path]:
+    """The files that carry a mark in their name, or (small ones, changed lately) in their text; without those in `folder`, where
+    the submission itself lies."""
+    found = set()
+    for place, depth in PLACES:
+        for parent, folders, names in os.walk(place):
+            below = parent[len(place):].count(os.sep) + 1 if parent != place else 0
+            folders[:] = [name for name in folders if below + 1 < depth and name not in SKIPPED and
+                          os.path.join(parent, name) != str(folder)]
+            for name in (*names, *folders):
+                path = os.path.join(parent, name)
+                if mark in name or (name in names and _mentions(path, mark, since)):
+                    found.add(Path(path))
+    return sorted(found)
+
+
+def _mentions(path, mark, since):
+    try:
+        status = os.lstat(path)
+        if max(status.st_mtime, status.st_ctime) < since - 1 or status.st_size > SMALL or not os.path.isfile(path):
+            return False
+        return mark.encode() in Path(path).read_bytes()
+    except OSError:
+        return False
+
+
+def key(mark: str) -> int:
+    """The key under which an attack may keep something in the kernel."""
+    return int(mark[1:8], 16)
+
+
+def queues(mark: str) -> list[str]:
+    """Shared memory, semaphores and message queues that are left."""
+    found = []
+    for kind in ("shm", "sem", "msg"):
+        try:
+            lines = Path("/proc/sysvipc", kind).read_text().splitlines()[1:]
+        except OSError:
+            continue
+        found += [f"System V {kind}" for line in lines if int(line.split()[0]) == key(mark)]
+    # SYS_mq_unlink of x86-64: what can be removed was there.
+    if sys.platform.startswith("linux") and ctypes.CDLL(None).syscall(241, mark.encode()) == 0:
+        found.append("message queue")
+    return found
+
+
+def judge() -> dict:
+    """The state of this process, and of those below it, that no attack may change."""
+    with open("/proc/self/oom_score_adj") as file:
+        score = file.read()
+    environment = {name: hash(value) for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}      # values may be secret
+    return {"environment": environment, "folder": os.getcwd(), "signal mask": signal.pthread_sigmask(signal.SIG_BLOCK, []),
+            "handlers": {number: signal.getsignal(number) for number in signal.valid_signals()},
+            "priority": os.getpriority(os.PRIO_PROCESS, 0), "processors": os.sched_getaffinity(0), "oom_score_adj": score,
+            "open files": _open_files(), "modules": sorted(name for name in sys.modules if name.split(".")[0] == "submission"),
+            "limits": {name: resource.getrlimit(getattr(resource, name)) for name in dir(resource) if name.startswith("RLIMIT_")},
+            "processes": list(descendants())}
+
+
+def _open_files():
+    opened = {}
+    for fd in os.listdir("/proc/self/fd"):
+        try:
+            opened[fd] = os.readlink(f"/proc/self/fd/{fd}")
+        except OSError:     # the folder's own
+            pass
+    return opened
