@@ -20,24 +20,24 @@ MIB = 1 << 20
 posix = pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
 
 
-def entry(name, data=b"x = 1\n", method=8, flags=0x800, size=None, crc=None, mode=0o100644, packed=None, at=None):
-    """An entry for `forge`: what its headers say about sizes, checksum and place need not be true."""
+def entry(name, data=b"x = 1\n", method=8, flags=0x800, mode=0o100644, packed=None, **lies):
+    """An entry for `forge`. Lies about its size, crc, packed_size and place (at) go into its headers; `extra` stands before its data."""
     deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
     if packed is None:
         packed = deflate.compress(data) + deflate.flush() if method == 8 else data
     raw = name if isinstance(name, bytes) else name.encode("utf-8", "surrogatepass")
-    crc, size = zlib.crc32(data) if crc is None else crc, len(data) if size is None else size
-    fields = (20, flags, method, 0, 0x5821, crc, len(packed), size, len(raw), 0)
-    return raw, fields, packed, mode << 16, at
+    said = {"crc": zlib.crc32(data), "packed_size": len(packed), "size": len(data), **lies}
+    fields = (20, flags, method, 0, 0x5821, said["crc"], said["packed_size"], said["size"], len(raw))
+    return raw, fields, lies.get("extra", b""), packed, mode << 16, lies.get("at")
 
 
 def forge(*entries):
     """The bytes of a zip."""
     body, table = b"", b""
-    for raw, fields, packed, attributes, at in entries:
+    for raw, fields, extra, packed, attributes, at in entries:
         offset = len(body) if at is None else at
-        table += struct.pack("<4s6H3L5H2L", b"PK\x01\x02", (3 << 8) | 20, *fields, 0, 0, 0, attributes, offset) + raw
-        body += struct.pack("<4s5H3L2H", b"PK\x03\x04", *fields) + raw + packed
+        table += struct.pack("<4s6H3L5H2L", b"PK\x01\x02", (3 << 8) | 20, *fields, 0, 0, 0, 0, attributes, offset) + raw
+        body += struct.pack("<4s5H3L2H", b"PK\x03\x04", *fields, len(extra)) + raw + extra + packed
     return body + table + struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, len(entries), len(entries), len(table), len(body), 0)
 
 
@@ -133,6 +133,11 @@ def test_small_weights_of_zeros_are_taken(desk):
     raw = pack(zeros, compression=zipfile.ZIP_DEFLATED)
     assert len(raw) < 15 * MIB / 900
     assert desk.take(raw)[0] == zeros
+
+
+def test_files_in_folders_are_left_out(desk):
+    raw = pack({"helper.py": b"1", "model.py/runs": b"2", "copy/model.py": b"3"})
+    assert desk.take(raw) == ({"helper.py": b"1"}, ["Left out, as it is not asked for: model.py/, copy/."])
 
 
 def test_what_is_not_wanted_in_a_zip_is_named(desk):
@@ -340,8 +345,9 @@ def test_links_and_devices_in_a_zip(desk, mode, name):
 def test_every_cut_is_refused(desk, seed):
     """A download that stopped."""
     raw = pack({"model.py": random.randbytes(50), "helper.py": b"x" * 500}, compression=zipfile.ZIP_DEFLATED)
-    for length in range(len(raw) - 1):
-        desk.refuses("no zip file" if length else "", raw[:length])
+    for length in range(1, len(raw)):
+        desk.refuses("no zip file", raw[:length])
+        desk.refuses("", raw[length:])
 
 
 def test_wrong_checksums(desk):
@@ -352,11 +358,11 @@ def test_wrong_checksums(desk):
 def test_broken_streams(desk, seed):
     desk.refuses("is broken", forge(entry("model.py", packed=b"\xff" * 20)))
     desk.refuses("is broken", forge(entry("model.py", b"x" * 100, packed=b"")))
-    whole = entry("model.py", random.randbytes(5000))[2]
+    whole = entry("model.py", random.randbytes(5000))[3]
     desk.refuses("is broken", forge(entry("model.py", packed=whole[:2000])))
 
 
-@pytest.mark.parametrize(("flags", "keyword"), [(1, "password"), (0x41, "password"), (0x2001, "password"), (0x20, "broken")])
+@pytest.mark.parametrize(("flags", "keyword"), [(1, "password"), (0x40, "password"), (0x2000, "password"), (0x20, "broken")])
 def test_what_cannot_be_decrypted(desk, flags, keyword):
     desk.refuses(keyword, forge(entry("model.py", flags=flags | 0x800)))
 
@@ -376,9 +382,16 @@ def test_lying_sizes(desk, said, method):
 def test_overlapping_entries(desk):
     first = entry("model.py", b"x" * 1000, 0)
     desk.refuses("broken", forge(first, entry("helper.py", b"x" * 1000, 0, at=0)))
-    inner = forge(entry("helper.py", b"y", 0))[:-75]
+    inner = forge(entry("helper.py", b"y", 0))
     desk.refuses("broken", forge(entry("model.py", inner, 0), entry("helper.py", b"y", 0, at=38)))
+    desk.refuses("broken", forge(entry("model.py", extra=bytes(100) + inner), entry("helper.py", b"y", 0, at=138)))
     desk.refuses("broken", forge(entry("model.py", b"x" * 1000, 0), entry("notes.txt", b"y", 0, at=500)))
+
+
+def test_an_entry_that_runs_into_the_table_of_contents(desk):
+    packed = entry("model.py")[3]
+    desk.refuses("broken", forge(entry("model.py", packed_size=len(packed) + 1)))
+    assert desk.take(forge(entry("model.py", packed_size=len(packed))))[0] == {"model.py": b"x = 1\n"}
 
 
 def test_places_outside_the_zip(desk):

@@ -23,10 +23,10 @@ def imports(path):
 
 def test_environment_and_pyproject_pin_the_same():
     pins = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    conda = re.findall(r"- (\S+==\S+)", (ROOT / "environment.yml").read_text())
+    conda = re.findall(r"- (\S+==.+)", (ROOT / "environment.yml").read_text())
     assert sorted(pins) == sorted(conda) and all("==" in pin for pin in pins)
     needed = re.search(r'NEEDED="(.*)"', (ROOT / "run.sh").read_text())[1].split()
-    assert needed == [pin.split("==")[0].removeprefix("pytest-") for pin in pins]
+    assert needed == [pin.split("==")[0].removeprefix("pytest-") for pin in pins if ";" not in pin]      # others are not for every system
 
 
 def test_submission_imports_nothing_of_ours():
