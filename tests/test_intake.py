@@ -21,7 +21,7 @@ posix = pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
 
 
 def entry(name, data=b"x = 1\n", method=8, flags=0x800, mode=0o100644, packed=None, **lies):
-    """An entry for `forge`. Lies about its size, crc, packed_size and place (at) go into its headers; `extra` stands before its data."""
+    """An entry for `forge`. Lies about its crc, size, packed_size and place (at) go into its headers, `extra` before its data."""
     deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
     if packed is None:
         packed = deflate.compress(data) + deflate.flush() if method == 8 else data
@@ -347,7 +347,7 @@ def test_every_cut_is_refused(desk, seed):
     raw = pack({"model.py": random.randbytes(50), "helper.py": b"x" * 500}, compression=zipfile.ZIP_DEFLATED)
     for length in range(1, len(raw)):
         desk.refuses("no zip file", raw[:length])
-        desk.refuses("", raw[length:])
+        desk.refuses("broken", raw[length:])
 
 
 def test_wrong_checksums(desk):

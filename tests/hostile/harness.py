@@ -179,7 +179,9 @@ def _written(report: Report) -> dict[str, str]:
 def _look(mark, started, before, scene, folder):
     """Problems that are left when all has ended."""
     problems = [f"left running: {process}" for process in traces.processes(set(before["processes"]))]
-    problems += [f"left behind: {path}" for path in traces.files(mark, started, folder)]
+    left = traces.files(mark, started, folder)
+    traces.remove(left, mark)
+    problems += [f"left behind: {path}" for path in left]
     problems += [f"left in the kernel: {name}" for name in traces.queues(mark)]
     problems += [f"somebody called the {name} socket" for name in scene.heard()]
     if scene.spoiled():

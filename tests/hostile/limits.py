@@ -67,8 +67,9 @@ def copy():
     with open("/dev/zero", "rb") as zeros, open("/dev/null", "wb") as nothing:
         while True:
             nothing.write(zeros.read(1 << 24))
-for _ in range(8):
+for _ in range(7):
     threading.Thread(target=copy).start()
+copy()
 """),
     hang("stop-itself", "Stops itself, as Ctrl-Z does, so that it uses no CPU time.", """
 import signal
@@ -157,18 +158,26 @@ if kept > 450 << 20:
 
 OTHERS = [
     exceed("fork-bomb", "Forks in every child, too, eight generations deep.", """
-for _ in range(8):
-    os.fork()
+first = os.getpid()
+try:
+    for _ in range(8):
+        os.fork()
+except OSError:
+    if os.getpid() != first:        # one message is enough
+        os._exit(0)
+    raise
 time.sleep(3)
 loot("256 processes")
 """, "process"),
     exceed("fork-and-hide", "Forks children that fork and end, so that each has another parent and session.", """
 for _ in range(150):
     if os.fork() == 0:
-        os.setsid()
-        if os.fork() == 0:
-            time.sleep(5)
-        os._exit(0)
+        try:
+            os.setsid()
+            if os.fork() == 0:
+                time.sleep(5)
+        finally:
+            os._exit(0)
     time.sleep(0.001)
 time.sleep(3)
 loot("150 processes")
@@ -216,10 +225,10 @@ time.sleep(2)
 loot("100,000 files")
 """, "file"),
     exceed("deep-folders", "Makes folders within folders, deeper than a path can be long.", """
-for _ in range(4000):
+for _ in range(2500):
     os.mkdir("@MARK@")
     os.chdir("@MARK@")
-""", seen="They are removed.", verdicts=frozenset({MISSING})),
+""", seen="They are removed.", verdicts=frozenset({MISSING, TIMEOUT})),
     exceed("log-bomb", "Prints without end.", """
 for _ in range(300):
     os.write(1, b"x" * (1 << 20))

@@ -2,6 +2,7 @@
 import ctypes
 import os
 import resource
+import shutil
 import signal
 import site
 import sys
@@ -71,6 +72,16 @@ def files(mark: str, since: float, folder: Path) -> list[Path]:
                 if mark in name or (name in names and _mentions(path, mark, since)):
                     found.add(Path(path))
     return sorted(found)
+
+
+def remove(paths: list[Path], mark: str) -> None:
+    """Remove what carries the mark in its name, so that a failure leaves no litter."""
+    for path in paths:
+        if mark in path.name:
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
 
 
 def _mentions(path, mark, since):

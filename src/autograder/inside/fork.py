@@ -27,7 +27,7 @@ class Server:
 
     def __init__(self, rung: str, readable: list[str], channel: int):
         self.rung = rung
-        self.readable = [*walls.SYSTEM, *walls.python_folders(), *readable]
+        self.readable = [*walls.SYSTEM, *walls.HARDWARE, *walls.python_folders(), *readable]
         self.channel = channel
         self.spoiled = False        # something could not be cleaned away: this process should serve no other request
         self.linux = sys.platform.startswith("linux")

@@ -37,6 +37,7 @@ PR_SET_DUMPABLE, PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS =
 
 SYSTEM = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
           "/etc/alternatives", "/etc/localtime", "/sys/devices/system/cpu", "/sys/devices/system/node")
+HARDWARE = ("/proc/cpuinfo", "/proc/meminfo")       # torch asks what the processor can do; a namespace has a /proc of its own
 DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 SHARED_MEMORY = "/dev/shm"                  # where multiprocessing keeps locks and torch the batches of workers
 
