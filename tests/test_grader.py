@@ -8,6 +8,8 @@ import sys
 import pytest
 from conftest import ROOT, SOLUTION, STARTER
 
+from autograder.isolation import Isolation
+
 GRADER = ROOT / "src" / "grader.py"
 
 
@@ -199,3 +201,28 @@ def test_the_starter_has_the_notices_of_an_edited_one(tmp_path):
     line = 1 + (folder / "model.py").read_text(encoding="utf-8").split("\n").index("    n_layer = 5")
     assert content["notices"] == [f"model.py differs from the starter outside the markers, in line {line}. That is graded "
                                   f"as it stands; was it meant?"]
+
+
+def test_a_zip_is_graded_as_its_folder_is(submission, tmp_path):
+    shutil.make_archive(str(tmp_path / "upload"), "zip", submission.parent, "code")
+    _, content, _ = grade_to_json(tmp_path, "1h", "--no-artifacts", "--submission", tmp_path / "upload.zip")
+    assert content["score"] == content["max_score"] == 6
+
+
+def test_what_is_no_plain_file_is_refused_whole(submission, tmp_path):
+    (submission / "notes.py").symlink_to("/etc/passwd")
+    process = run_grader("1h-2-basic", "--submission", submission, "--json", tmp_path / "r.json")
+    assert process.returncode == 2 and "notes.py is a link. Put the file itself there." in process.stderr
+    assert not (tmp_path / "r.json").exists()
+
+
+def test_hidden_checks_need_walls(submission, monkeypatch, tmp_path, capsys):
+    import grader
+    monkeypatch.setattr("autograder.isolation.choose", lambda: Isolation("limits", "bubblewrap: bwrap is not installed; landlock: no root"))
+    arguments = ["1h-2-basic", "--submission", str(submission), "--json", str(tmp_path / "r.json")]
+    assert grader.main(arguments) == 2 and not (tmp_path / "r.json").exists()
+    error = capsys.readouterr().err
+    assert "bubblewrap: bwrap is not installed\n  landlock: no root" in error and "--allow-weak-isolation" in error
+    assert grader.main([*arguments, "--allow-weak-isolation"]) == 0
+    content = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert content["isolation"] == "limits" and "bwrap is not installed" in content["isolation_reason"]

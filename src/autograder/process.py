@@ -132,7 +132,7 @@ class StudentProcess:
             if ended.get("request") == number:
                 if not self.fork:
                     self.close()
-                return Reply(str(ended["ended"]), message, int(ended["code"]), str(ended["output"])[:2 * OUTPUT_LIMIT])
+                return Reply(str(ended["ended"]), message, int(ended["code"]), wire.clean(str(ended["output"])[:2 * OUTPUT_LIMIT]))
         except queue.Empty:
             self.close()
             return Reply("timeout")

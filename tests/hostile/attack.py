@@ -29,7 +29,7 @@ class Hostile:
         points: the most that it may earn on them: what its honest part deserves.
         changes: Edits and Fills of the reference.
         files: further files, or others in place of the reference's.
-        prepare: (folder, scene), for links, results and the like.
+        prepare: (folder, names of places), for links, results and the like.
         verdicts: what the checks may end with; empty for anything but a grader error.
         says: a regular expression that the details of every failed check contain.
         refused: the intake must refuse the whole submission.

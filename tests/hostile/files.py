@@ -2,9 +2,7 @@
 import os
 import socket
 
-from hostile.attack import BLOCKED, DENIED, MISSING, PASSED, Hostile
-
-CANARY = "canary.py"
+from hostile.attack import BLOCKED, DENIED, MISSING, Hostile
 
 
 def writes(name, tries, code, seen="Nothing can be written there.", verdicts=DENIED, **more):
@@ -19,27 +17,19 @@ def submitted(name, tries, prepare, seen="The whole submission is refused.", **m
 
 def instead(name, make):
     """A function that puts something else in the place of a submitted file."""
-    def prepare(folder, scene):
+    def prepare(folder, places):
         (folder / name).unlink(missing_ok=True)
-        make(folder / name, scene)
+        make(folder / name, places)
     return prepare
 
 
-def listen(path, scene):
+def listen(path, places):
     """A socket in the place of a file."""
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
 
 
-def popular_lines(folder, scene):
-    """A file that differs from the starter in the way that costs a comparison of lines most."""
-    path = folder / "dataset.py"
-    given = path.read_text(encoding="utf-8")
-    line = "        self.itos = pretraining_dataset.itos\n"
-    path.write_text(given + "\nif False:\n" + line * ((1 << 20) // len(line) - 400), encoding="utf-8")
-
-
-def thousands(folder, scene):
+def thousands(folder, places):
     """Very many small modules."""
     for number in range(3000):
         (folder / f"part{number}.py").write_text("")
@@ -69,9 +59,11 @@ attempt(lambda: open(__file__, "a").close() or loot("dataset.py"), lambda: open(
         lambda: os.mkdir(here + "/__pycache__") or loot("__pycache__"), lambda: os.mkdir(os.path.dirname(here) + "/@MARK@") or loot("a folder"))
 """),
     writes("change-its-results", "Rewrites its predictions once it has seen the questions.", """
-for name in ("rope.pretrain.dev.predictions", "rope.pretrain.test.predictions", "@MARK@"):
-    attempt(lambda: open("@FOLDER@/" + name, "a").close() or loot(name))
-attempt(lambda: os.rename("@FOLDER@", "@FOLDER@.@MARK@") or os.rename("@FOLDER@.@MARK@", "@FOLDER@") or loot("renamed"))
+results = os.path.dirname(os.path.dirname(__file__)) + "/results"
+for folder in (results, "@FOLDER@"):
+    for name in ("rope.pretrain.dev.predictions", "rope.pretrain.test.predictions", "@MARK@"):
+        attempt(lambda: open(f"{folder}/{name}", "a").close() or loot(name))
+    attempt(lambda: os.rename(folder, folder + "2") or os.rename(folder + "2", folder) or loot("renamed"))
 """),
     writes("change-the-system", "Opens the system's settings for writing: users, hosts, preloaded libraries, jobs by the clock.", """
 for path in ("/etc/passwd", "/etc/hosts", "/etc/ld.so.cache", "/etc/profile", "/bin/sh", "/usr/bin/env"):
@@ -123,23 +115,21 @@ for folder in (".", "/tmp", "/dev/shm"):
 
 TAKING_IN = [
     submitted("link-as-a-file", "Hands in a link to the answers in the place of a file.",
-              instead("extra.py", lambda path, scene: path.symlink_to(scene.folder / "gold" / CANARY))),
+              instead("extra.py", lambda path, places: path.symlink_to(places["GOLD"] + "/canary.py"))),
     submitted("link-as-the-solution", "Hands in a link to another student's solution.",
-              instead("dataset.py", lambda path, scene: path.symlink_to(scene.other / "dataset.py"))),
+              instead("dataset.py", lambda path, places: path.symlink_to(places["OTHER"] + "/dataset.py"))),
     submitted("hard-link", "Hands in another name of a secret file.",
-              instead("extra.py", lambda path, scene: os.link(scene.folder / "gold" / CANARY, path))),
-    submitted("fifo-as-a-file", "Hands in a FIFO, whose reader waits forever.", instead("dataset.py", lambda path, scene: os.mkfifo(path))),
+              instead("extra.py", lambda path, places: os.link(places["GOLD"] + "/canary.py", path))),
+    submitted("fifo-as-a-file", "Hands in a FIFO, whose reader waits forever.", instead("dataset.py", lambda path, places: os.mkfifo(path))),
     submitted("socket-as-a-file", "Hands in a socket.", instead("extra.py", listen)),
-    submitted("folder-as-a-file", "Hands in a folder that is called as a module.", instead("extra.py", lambda path, scene: path.mkdir())),
+    submitted("folder-as-a-file", "Hands in a folder that is called as a module.", instead("extra.py", lambda path, places: path.mkdir())),
     submitted("name-that-writes", "Hands in a link whose name has terminal escapes and bidirectional text.",
-              instead("\x1b[2J\u202ey\x07.py", lambda path, scene: path.symlink_to("/etc/passwd")),
+              instead("\x1b[2J\u202ey\x07.py", lambda path, places: path.symlink_to("/etc/passwd")),
               "It is refused, and the message shows the characters' numbers."),
-    submitted("large-program", "Hands in a program of 2 MiB.", instead("extra.py", lambda path, scene: path.write_bytes(b"#" * (2 << 20)))),
+    submitted("large-program", "Hands in a program of 2 MiB.", instead("extra.py", lambda path, places: path.write_bytes(b"#" * (2 << 20)))),
     submitted("many-programs", "Hands in three thousand modules.", thousands),
-    submitted("slow-to-compare", "Hands in a program of almost 1 MiB, whose comparison with the starter never ends.", popular_lines,
-              "It is graded, or refused, in time.", refused=False, points=2, verdicts=frozenset({PASSED})),
     submitted("deep-program", "Hands in an expression nested so deeply that reading it may crash whoever does.",
-              lambda folder, scene: (folder / "dataset.py").write_text("x = " + "-" * 500_000 + "1\n" + "(" * 200_000),
+              lambda folder, places: (folder / "dataset.py").write_text("x = " + "-" * 500_000 + "1\n" + "(" * 200_000),
               "Its own process fails.", refused=False),
 ]
 

@@ -22,9 +22,10 @@ from autograder.intake import Refused
 from autograder.isolation import Isolation
 from autograder.report import Table, to_json, write_failures, write_summary
 from checks.context import Context
-from checks.stage import stage
+from checks.stage import RESULTS, stage
 from files import UserError
 
+ZIP = "submission.zip"      # which an attack may put beside its files: then it is what is handed in
 GRACE = 12          # seconds that a check may take beyond its limit, for a process that must be killed and started anew
 BIDIRECTIONAL = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
@@ -78,7 +79,7 @@ def contain(attack: Hostile, isolation: Isolation, scene: Scene) -> Result:
         else:
             if attack.refused:
                 result.problems.append("the intake did not refuse it")
-            said = _grade(attack, isolation, submission, staged, ready, notices, scene, result)
+            said = _grade(attack, isolation, staged, ready, notices, result)
         result.seconds = time.time() - started
         time.sleep(attack.waits)
         result.problems += _look(mark, started, before, scene, folder)
@@ -117,8 +118,9 @@ def build(attack: Hostile, mark: str, scene: Scene, folder: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(fill(content).encode() if isinstance(content, str) else content)
     if attack.prepare:
-        attack.prepare(folder, scene)
-    return folder
+        attack.prepare(folder, places)
+    archive = folder / ZIP
+    return archive if archive.exists() else folder
 
 
 def _limited(attack):
@@ -129,10 +131,10 @@ def _limited(attack):
     return manifest, [check for check in manifest.select(list(attack.checks)) if check.coded]
 
 
-def _grade(attack, isolation, submission, staged, ready, notices, scene, result) -> str:
+def _grade(attack, isolation, staged, ready, notices, result) -> str:
     """Grade it, note problems in `result`, and return all that a person or the judge got to read."""
     manifest, checks = _limited(attack)
-    context = Context(submission, None, None, ROOT / "instructor" / "gold", manifest.settings["accuracy"])
+    context = Context(staged / RESULTS, None, None, ROOT / "instructor" / "gold", manifest.settings["accuracy"])
     # An optimizer's first step imports torch._dynamo; without it, a process starts in half the time.
     modules = MODULES if "1d-3-basic" in attack.checks else ("torch", "tqdm")
     left = []
@@ -141,7 +143,7 @@ def _grade(attack, isolation, submission, staged, ready, notices, scene, result)
         """Between two checks, nothing of the first one is alive."""
         left.extend(f"after {outcome.id}: {found}" for found in traces.processes(process.known))
 
-    with Recorder(isolation, modules, (staged, submission)) as process:
+    with Recorder(isolation, modules, (staged,)) as process:
         report = grade(manifest, checks, [CHECKS, HIDDEN], process, ready, draw_seed(), context, True, finished)
     report.notices = notices
     result.verdicts = {outcome.id: outcome.verdict.value for outcome in report.outcomes.values()}

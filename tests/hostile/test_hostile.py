@@ -18,7 +18,7 @@ from proof import collect, grade_folder, start_process
 
 from autograder.isolation import Unavailable, choose
 
-HOSTILE = collect("hostile", "HOSTILE")
+ATTACKS = collect("hostile", "HOSTILE")
 RUNGS = ("bubblewrap", "landlock")
 QUICK = ("1c-0-basic", "1h-2-basic")        # graded for an honest submission after each attack
 
@@ -62,10 +62,10 @@ def honest():
 
 
 def test_there_are_enough():
-    assert len(HOSTILE) >= 75 and len({attack.name for attack in HOSTILE}) == len(HOSTILE)
+    assert len(ATTACKS) >= 75 and len({attack.name for attack in ATTACKS}) == len(ATTACKS)
 
 
-@pytest.mark.parametrize("attack", HOSTILE, ids=[attack.name for attack in HOSTILE])
+@pytest.mark.parametrize("attack", ATTACKS, ids=[attack.name for attack in ATTACKS])
 @pytest.mark.parametrize("rung", RUNGS)
 def test_contained(rung, attack, scene, honest):
     isolation = isolation_of(rung)
@@ -77,7 +77,7 @@ def test_contained(rung, attack, scene, honest):
 
 
 @pytest.mark.skipif("HOSTILE_BARE" not in os.environ, reason="HOSTILE_BARE is not set: attacks run without walls only where they may")
-@pytest.mark.parametrize("attack", HOSTILE, ids=[attack.name for attack in HOSTILE])
+@pytest.mark.parametrize("attack", ATTACKS, ids=[attack.name for attack in ATTACKS])
 def test_without_walls(attack, scene):
     """What walls hold gets through where there are none; what the grader's construction holds does not."""
     result = contain(attack, choose("limits"), scene)
