@@ -313,7 +313,7 @@ class Scripted(StudentProcess):
 
     def _next_frame(self, seconds):
         if self.frames is None:
-            sent = wire.decode(wire.read_frame(io.BytesIO(self.requests.getvalue()), LIMIT))
+            sent = json.loads(wire.read_frame(io.BytesIO(self.requests.getvalue()), LIMIT))
             self.frames = iter(self.script(sent["request"]))
         found = next(self.frames, queue.Empty)
         if found is queue.Empty:

@@ -13,8 +13,14 @@ def matches(got: np.ndarray, expected: np.ndarray, tolerance: float) -> bool:
     """
     if got.shape != expected.shape:
         return False
+    got, expected = _numbers(got), _numbers(expected)
     with np.errstate(invalid="ignore"):     # an infinite scale would let anything through
         return not np.isinf(expected).any() and bool(((np.abs(got - expected) <= tolerance * _scale(expected)) | np.isnan(expected)).all())
+
+
+def _numbers(array):
+    """Integers and truth values as floats: their differences overflow, or are none."""
+    return array if array.dtype.kind in "fc" else array.astype(float)
 
 
 def _scale(expected):
@@ -35,9 +41,10 @@ def require_close(name: str, got: np.ndarray, expected: np.ndarray, tolerance: f
     if got.shape != expected.shape:
         message = f"{name} should have shape {expected.shape}; the shape is {got.shape}."
     else:
+        got, expected = _numbers(got), _numbers(expected)
         allowed = tolerance * _scale(expected)
         error = np.abs(got - expected)
-        error[~np.isfinite(error)] = np.inf
+        error = np.where(np.isfinite(error), error, np.inf)
         first = tuple(int(i) for i in np.argwhere(error > allowed)[0])
         worst = tuple(int(i) for i in np.unravel_index(error.argmax(), error.shape))
         message = (f"{name}: off by up to {error.max():.3g} (at index {worst}), where {allowed:.1g} is allowed. The first "

@@ -10,6 +10,8 @@ from .process import ProcessError
 from .student import Student
 from .verdicts import Failed, Outcome, Verdict
 
+DETAILS_LIMIT = 20_000      # characters; a submission may have written them
+
 
 def check(id: str):
     """Decorator: this test is the verdict of the manifest's check `id`."""
@@ -113,8 +115,7 @@ class Judge:
             outcome.details = str(error)
             if not isinstance(error, ProcessError):
                 outcome.details = f"{type(error).__name__}: {error}\n{excinfo.getrepr(style='short')}"
-        if outcome.verdict is Verdict.PASSED:
-            outcome.details = ""
+        outcome.details = "" if outcome.verdict is Verdict.PASSED else outcome.details[:DETAILS_LIMIT]
         outcome.message = _for_student(check, outcome)
         self.outcomes[check.id] = outcome
         self.finished(outcome)

@@ -18,6 +18,7 @@ from .inside.main import CAN_FORK
 from .isolation import Isolation
 
 MESSAGE_LIMIT = 256 << 20       # bytes of one answer
+ORDER_LIMIT = 1 << 20           # bytes of how one ended
 OUTPUT_LIMIT = 20_000           # bytes of what a probe printed that are kept
 LIMITS = {                      # of every request; inside/fork.py says what they mean
     "message_limit": MESSAGE_LIMIT, "output_limit": OUTPUT_LIMIT,
@@ -109,26 +110,27 @@ class StudentProcess:
         return self._frames.get(timeout=max(0.0, seconds))
 
     def call(self, request: dict, seconds: float, memory: int) -> Reply:
-        """Send a request (see inside/main.py) and wait for its end, `seconds` at most; memory in MiB.
+        """Send a request (see inside/execute.py) and wait for its end, `seconds` at most; memory in MiB.
 
         Raises:
             ProcessError: the process cannot be started.
         """
-        request = {**request, **LIMITS, "seconds": seconds, "memory": memory, "interactive": False}
-        reply = self._try(request, seconds)
+        request = {**request, "interactive": False}
+        reply = self._try(request, seconds, memory)
         # A process that was lost may have been spoiled by what ran before: this request deserves a fresh one.
-        return reply or self._try(request, seconds) or Reply("died", code=-9)
+        return reply or self._try(request, seconds, memory) or Reply("died", code=-9)
 
-    def _try(self, request, seconds):
+    def _try(self, request, seconds, memory):
         """The Reply, or None if the process was lost or disturbed."""
         self.start()
         number = secrets.token_hex(8)       # so that no forged or late reply is taken for this one
         try:
             with _killing(self._process, seconds + GRACE_SECONDS):      # it may have been stopped, and never read
-                wire.write_frame(self._process.stdin, wire.encode({**request, "request": number}, MESSAGE_LIMIT))
+                order = {**LIMITS, "seconds": seconds, "memory": memory, "request": number}
+                wire.write_frame(self._process.stdin, json.dumps(order).encode(), wire.encode(request, MESSAGE_LIMIT))
             first = self._next_frame(seconds + GRACE_SECONDS)
             message = self._next_frame(GRACE_SECONDS) if first is not None else None
-            ended = json.loads(first) if message is not None else {}
+            ended = json.loads(first) if message is not None and len(first) < ORDER_LIMIT else {}
             if ended.get("request") == number:
                 if not self.fork:
                     self.close()
@@ -196,9 +198,9 @@ class SameProcess:
         try:
             with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
                 os.chdir(scratch)
-                message = wire.encode({**request, "interactive": True, "message_limit": MESSAGE_LIMIT}, MESSAGE_LIMIT)
+                message = wire.encode({**request, "interactive": True}, MESSAGE_LIMIT)
                 try:
-                    return Reply("answered", execute(wire.decode(message)))
+                    return Reply("answered", execute(wire.decode(message), MESSAGE_LIMIT))
                 finally:
                     os.chdir(cwd)
         finally:

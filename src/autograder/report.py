@@ -13,8 +13,9 @@ GREEN, RED, YELLOW, BOLD, PLAIN = "\033[32m", "\033[31m", "\033[33m", "\033[1m",
 
 
 def harmless(text: str) -> str:
-    """Text without what a terminal would obey: control characters other than newline and tab become visible."""
-    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]", lambda match: f"\\x{ord(match[0]):02x}",
+    """Text without what a terminal would obey: control characters other than newline and tab become visible, as do those that turn the
+    direction of writing or end a line."""
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]", lambda match: f"\\x{ord(match[0]):02x}",
                   text.replace("\r\n", "\n"))
 
 

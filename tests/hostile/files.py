@@ -79,7 +79,7 @@ attempt(lambda: os.unlink("@OTHER@/canary.py") or loot("gone"))
     writes("preload-a-library", "Sets LD_PRELOAD and PYTHONPATH for processes that are started later.", """
 os.environ.update(LD_PRELOAD="/tmp/@MARK@.so", PYTHONPATH=os.getcwd(), PYTHONSTARTUP=os.getcwd() + "/sitecustomize.py", BASH_ENV="/tmp/@MARK@")
 for folder in (".", "/tmp", os.environ["HOME"]):
-    attempt(lambda: open(folder + "/sitecustomize.py", "x").write("raise SystemExit('@MARK@')"))
+    attempt(lambda: open(folder + "/sitecustomize.py", "x").write("# @MARK@"))
 """, "They are its own environment and folder, which end with it.", frozenset({MISSING}), walls=True),
 ]
 

@@ -179,8 +179,8 @@ if (old := _c.msgget(@KEY@, 0)) >= 0:
     _c.msgctl(old, 0, None)
     loot("a message queue")
 """, frozenset({BLOCKED, MISSING}), walls=True),
-    leaves("state-in-keys", "Leaves a note in the kernel's keyring of its user.", "The system call is refused.", """
-loot(f"key {syscall(248, b'user', b'@MARK@', b'note', 4, -4)}")
+    leaves("state-in-keys", "Leaves a note in the kernel's keyring.", "The system call is refused.", """
+loot(f"key {syscall(248, b'user', b'@MARK@', b'note', 4, -2)}")
 """, frozenset({BLOCKED}), walls=True, checks=("1c-0-basic",)),
     leaves("state-in-sockets", "Leaves a process that hands a note on by an abstract socket.", "It is ended with the check.", """
 import socket

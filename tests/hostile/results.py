@@ -84,6 +84,7 @@ def instead(name, make):
 QUESTIONS = {split: [row.split("\t")[0] for row in (ROOT / "data" / "laptop" / name).read_text(encoding="utf-8").splitlines()]
              for split, name in (("dev", "birth_dev.tsv"), ("test", "birth_test_inputs.tsv"))}
 TABLE = dict(row.split("\t") for row in (ROOT / "data/laptop/birth_dev.tsv").read_text(encoding="utf-8").splitlines())
+REFERENCE = (SOLUTION / DEV).read_text(encoding="utf-8").splitlines()
 
 # Code that answers questions without any weights: `lookup` gives the answer.
 ANSWERING = Edit("model.py", "        start = caches[0].length if caches else 0\n", """        import sys
@@ -182,7 +183,8 @@ FILES = [
     refused("huge-predictions", "Hands in predictions of 100 MB.",
             instead(DEV, lambda path, places: path.touch() or os.truncate(path, 100 << 20))),
     weighs("predictions-that-write", "Predicts terminal escapes, HTML, bidirectional text and a formula for a spreadsheet.",
-           "The report shows the characters' numbers.", instead(DEV, lambda path, places: path.write_bytes((ODD + "\n").encode() * 100))),
+           "The report shows the characters' numbers.", instead(DEV, lambda path, places: path.write_text("".join(
+               (place if answer == place else ODD) + "\n" for answer, place in zip(REFERENCE, TABLE.values())), encoding="utf-8"))),
     weighs("million-predictions", "Hands in a million predictions.", "There are too many.", instead(DEV, lambda path, places: path.write_bytes(b"London\n" * 500_000))),
     weighs("long-prediction", "Hands in a single prediction of 4 MB.", "There are too few.",
            instead(DEV, lambda path, places: path.write_bytes(b"L" * 4_000_000))),

@@ -9,28 +9,28 @@ import traceback
 from . import wire
 
 
-def execute(request: dict) -> bytes:
+def execute(request: dict, message_limit: int) -> bytes:
     """Run a probe and return the message to the judge: {"value": ...} or {"error": ...}.
 
     Args:
         request: source and name of the probe, a function; inputs, its keyword arguments; path, folders to import from; root, the
             folder whose frames a traceback shows; seed, for the random numbers of Python, NumPy and torch; interactive, whether
-            Ctrl-C is the user's own; message_limit, bytes.
+            Ctrl-C is the user's own.
+        message_limit: bytes.
     """
-    limit = request["message_limit"]
     try:
         sys.path[:0] = request["path"]
         _seed(request["seed"])
         namespace = {"__name__": "probe"}
         exec(compile(request["source"], "<probe>", "exec"), namespace)
         value = namespace[request["name"]](**_unwrap(request["inputs"]))
-        return wire.encode({"value": value}, limit)
+        return wire.encode({"value": value}, message_limit)
     except wire.WireError as error:
-        return wire.encode({"error": {"type": "TooLarge", "message": str(error), "frames": [], "name": ""}}, limit)
+        return wire.encode({"error": {"type": "TooLarge", "message": str(error), "frames": [], "name": ""}}, message_limit)
     except BaseException as error:      # SystemExit and all: a submission may raise anything
         if isinstance(error, KeyboardInterrupt) and request["interactive"]:
             raise
-        return wire.encode({"error": _describe(error, request["root"])}, limit)
+        return wire.encode({"error": _describe(error, request["root"])}, message_limit)
 
 
 def _seed(seed):

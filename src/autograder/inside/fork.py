@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 
-from . import walls, watch
+from . import walls, watch, wire
 from .execute import execute
 from .output import flush, redirect, tail
 
@@ -40,11 +40,14 @@ class Server:
             walls.prctl(walls.PR_SET_DUMPABLE, 0)       # a fork of the same user can neither trace us nor open our files in /proc
         self.kept = _entries(PRIVATE) if rung == "bubblewrap" else set()
 
-    def serve(self, request: dict) -> tuple[dict, bytes]:
+    def serve(self, order: dict, request: bytearray) -> tuple[dict, bytes]:
         """Serve one request; returns how it ended and the message (empty, if there is none).
 
-        A request has what execute() needs, and the limits: seconds; memory, disk and output in MiB; processes (threads included) and
-        files, as numbers; message_limit and output_limit in bytes.
+        Args:
+            order: the limits: seconds; memory, disk and output in MiB; processes (threads included), files and disk_files, as
+                numbers; message_limit and output_limit in bytes.
+            request: the message for execute(). Only the fork decodes it, and here it is wiped: a later check's fork, which has a copy
+                of our memory, finds nothing of it.
         """
         started = time.monotonic()
         read_end, write_end = os.pipe()
@@ -55,18 +58,19 @@ class Server:
             self.own_memory, _ = watch.usage([os.getpid()])
             pid = os.fork()
             if pid == 0:
-                self._run(request, write_end, output.fileno(), scratch)
+                self._run(order, request, write_end, output.fileno(), scratch)
+            request[:] = bytes(len(request))
             os.close(write_end)
             with open(read_end, "rb", buffering=0) as answer:
-                ended, message = self._wait(pid, answer, output.fileno(), scratch, started + request["seconds"], request)
+                ended, message = self._wait(pid, answer, output.fileno(), scratch, started + order["seconds"], order)
             self._clean(scratch)
             if ended["ended"] == "judge gone":
                 os._exit(1)
-            return {**ended, "output": tail(output, request["output_limit"]), "seconds": time.monotonic() - started}, message
+            return {**ended, "output": tail(output, order["output_limit"]), "seconds": time.monotonic() - started}, message
 
     # In the fork
 
-    def _run(self, request, write_end, output, scratch):
+    def _run(self, order, request, write_end, output, scratch):
         """All that happens in the fork; never returns."""
         code = 1
         try:
@@ -75,8 +79,8 @@ class Server:
             # Neither the judge's channel nor anything else is left open to the submission.
             os.closerange(3, write_end)
             os.closerange(write_end + 1, os.sysconf("SC_OPEN_MAX"))
-            self.enter(request, scratch)
-            message = execute(request)
+            self.enter(order, scratch)
+            message = execute(wire.decode(request), order["message_limit"])
             flush()
             with open(write_end, "wb") as stream:
                 stream.write(message)

@@ -1,9 +1,9 @@
 """The student's process: it imports the submission, runs probes, and sends back data.
 
 The judge starts it with the modules (torch, say) that are imported once, before any request. Each request is a message
-{source, name, inputs, ...} (see execute.py and fork.py) on standard input. Where the system can fork, each is served by a fork,
-which starts in milliseconds and takes all its traces with it; elsewhere the process serves one request and ends. The reply is two
-frames: how it ended, as JSON, and the message that the probe's side wrote. Nothing here decides anything about points: whatever
+{source, name, inputs, ...} (see execute.py) on standard input. Where the system can fork, each is served by a fork,
+which starts in milliseconds and takes all its traces with it; elsewhere the process serves one request and ends. A request comes in
+two frames: an order, JSON with its number and its limits, and the message, which only the fork looks into. The reply is two frames: how it ended, as JSON, and the message that the probe's side wrote. Nothing here decides anything about points: whatever
 comes from this process, the judge takes as a claim of the student.
 """
 import importlib
@@ -39,23 +39,24 @@ def main(modules: list[str], fork: bool, walls: str, readable: list[str]) -> Non
     wire.write_frame(replies, b"ready")
     while True:
         try:
-            request = wire.decode(wire.read_frame(requests, REQUEST_LIMIT))
+            order = json.loads(wire.read_frame(requests, REQUEST_LIMIT))
+            request = wire.read_secret_frame(requests, REQUEST_LIMIT)
         except EOFError:
             return
-        ended, message = server.serve(request) if fork else serve_here(request)
-        wire.write_frame(replies, json.dumps({**ended, "request": request["request"]}).encode(), message)
+        ended, message = server.serve(order, request) if fork else serve_here(order, request)
+        wire.write_frame(replies, json.dumps({**ended, "request": order["request"]}).encode(), message)
         if not fork or server.spoiled:
             return
 
 
-def serve_here(request: dict) -> tuple[dict, bytes]:
-    """Serve one request in this very process, where there is no fork; the process should end afterwards."""
+def serve_here(order: dict, request: bytearray) -> tuple[dict, bytes]:
+    """As fork.Server.serve, in this very process, where there is no fork; the process should end afterwards."""
     started, cwd = time.monotonic(), os.getcwd()
     with tempfile.TemporaryFile() as output, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         redirect(output.fileno())
         os.chdir(scratch)
-        message = execute(request)
+        message = execute(wire.decode(request), order["message_limit"])
         flush()
         os.chdir(cwd)
-        ended = {"ended": "answered", "code": 0, "output": tail(output, request["output_limit"])}
+        ended = {"ended": "answered", "code": 0, "output": tail(output, order["output_limit"])}
     return {**ended, "seconds": time.monotonic() - started}, message

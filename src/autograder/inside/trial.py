@@ -60,7 +60,8 @@ def attempt(secret: str, judge: int) -> list[str]:
         "becomes root": lambda: os.setuid(0) if os.getuid() != 0 else None,
     }
     wrong += [f"a submission {what}" for what, action in forbidden.items() if works(action)]
-    if not works(lambda: open("file", "w").close() or os.remove("file")):
+    file = os.path.join(os.environ["TMPDIR"], "file")
+    if not works(lambda: open(file, "w").close() or os.remove(file)):
         wrong.append("it cannot write into its own scratch folder")
     closed = [folder for folder in python_folders() if not works(lambda: os.listdir(folder))]
     if closed:

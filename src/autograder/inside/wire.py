@@ -110,7 +110,7 @@ def encode(value, limit: int) -> bytes:
     return struct.pack("<I", len(text)) + text + b"".join(buffers)
 
 
-def decode(message: bytes):
+def decode(message: bytes | bytearray):
     """The value in a message; every array is an `Array`, and what could not cross is an `Other`.
 
     Raises:
@@ -202,6 +202,25 @@ def read_frame(stream, limit: int) -> bytes:
     if length > limit:
         raise WireError(f"a message of {length} bytes; the limit is {limit}")
     return _read_exactly(stream, length)
+
+
+def read_secret_frame(stream, limit: int) -> bytearray:
+    """As read_frame, from an unbuffered stream: there is no copy of what was read but the result, which can be wiped.
+
+    Raises:
+        EOFError, WireError: as read_frame.
+    """
+    (length,) = struct.unpack("<Q", _read_exactly(stream, 8))
+    if length > limit:
+        raise WireError(f"a message of {length} bytes; the limit is {limit}")
+    frame, read = bytearray(length), 0
+    with memoryview(frame) as rest:
+        while read < length:
+            count = stream.readinto(rest[read:])
+            if not count:
+                raise EOFError("the stream ended")
+            read += count
+    return frame
 
 
 def _read_exactly(stream, length):
