@@ -1,6 +1,7 @@
 """The engine, on a toy course: each way to fail gets its verdict, whatever runs next is unharmed, and nothing leaks."""
 import json
 import os
+import secrets
 import subprocess
 import sys
 import time
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from autograder import ManifestError, SameProcess, StudentProcess, Submission, Verdict, grade, read_manifest
+from autograder.inside import wire
 from autograder.isolation import choose
 from autograder.report import to_json
 
@@ -235,6 +237,39 @@ def answer(x):
 """
     message = grade_code(source, "9a-0-basic", seed=987654321).outcomes["9a-0-basic"].message
     assert "ValueError: seen: (False, False), ['toy'], []" in message
+
+
+SCAN = """
+def find(first, second):
+    first, second, found = first.encode(), second.encode(), 0
+    with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb") as memory:
+        for line in maps:
+            begin, end = (int(word, 16) for word in line.split()[0].split("-"))
+            if line.split()[1].startswith("rw") and "[v" not in line:
+                for at in range(begin, end, 1 << 24):
+                    memory.seek(at)
+                    try:
+                        block = memory.read(min(1 << 24, end - at))
+                    except OSError:
+                        continue
+                    found += sum(part.startswith(second) for part in block.split(first)[1:])
+    return found
+"""
+
+
+def test_nothing_of_an_earlier_request_is_in_memory(process, tmp_path):
+    """Inputs and probes of a hidden check are not there for a basic one, whose messages a student reads."""
+    first, second = secrets.token_hex(12), secrets.token_hex(12)
+    request = {"path": [], "root": str(tmp_path), "seed": 1, "name": "find"}
+
+    def found(source, **inputs):
+        reply = process.call({**request, "source": source, "inputs": inputs}, 60, 1000)
+        assert reply.ended == "answered", reply
+        return wire.decode(reply.message)["value"]
+    assert found(SCAN + f"#{first}{second}", first=first, second=second) > 0        # a scan finds what is there
+    for size in (10, 20_000, 90_000, 5_000_000):
+        found("def find(text):\n    return 0", text="x" * size + first + second)
+    assert found(SCAN, first=first, second=second) == 0
 
 
 def test_json(grade_code):
