@@ -3,13 +3,16 @@
 A model of the submission could look answers up, in the corpus that it is given or in a table of its own, and leave its weights as they
 were drawn. So hidden checks read the weights where no code of the submission runs, and compute with NumPy what they answer.
 """
+import re
+
 import numpy as np
 
 from autograder import Answer, WrongAnswer, probe
 from checks.artifacts import Judged, judge_predictions
 from checks.context import Context
+from checks.gpt import log_probabilities, logits_of
 from files import read_documents
-from instructor.checks.gpt import Run, logits_of, read_weights, shapes_of
+from instructor.checks.gpt import read_weights
 
 MASK, PAD = "\u2047", "\u25a1"
 CLAIMS = 20             # right answers that are looked at; of those, one may differ where two characters are almost equally likely
@@ -52,30 +55,23 @@ class _Model:
     def __init__(self, weights: Answer, judged: Judged, vocabulary: list[str]):
         self.vocabulary = vocabulary
         self.rope = judged.variant == "rope"
-        preset = judged.preset
-        self.config = {"vocab_size": len(vocabulary), "block_size": preset.block_size, "n_layer": preset.n_layer, "n_head": preset.n_head,
-                       "n_embd": preset.n_embd}
-        parameters = shapes_of(self.config, self.rope)          # the rest are buffers, which follow from the sizes
-        self.weights = read_weights(self.config, {name: value for name, value in weights.entries().items() if name in parameters},
-                                    self.rope, largest=np.inf)
+        self.preset = judged.preset
+        config = {"vocab_size": len(vocabulary), "block_size": self.preset.block_size, "n_layer": self.preset.n_layer,
+                  "n_embd": self.preset.n_embd}
+        buffers = re.compile(r"mask|cache")         # which follow from the sizes
+        self.weights = read_weights(config, {name: value for name, value in weights.entries().items() if not buffers.search(name)}, self.rope)
 
-    def log_probabilities(self, question: str, place: str) -> np.ndarray:
-        """Those of all characters (rows: those of the place and the MASK after it)."""
-        text = question + MASK + place + MASK
-        tokens = np.array([[self.vocabulary.index(ch) for ch in text]])
-        logits = logits_of(Run(self.config, tokens[:, :-1], None, None), self.weights, "qk" if self.rope else "", not self.rope)[0, len(question):]
-        logits -= logits.max(axis=-1, keepdims=True)
-        return logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+    def _run(self, question, place):
+        """Logits and targets of the place's characters and the MASK after it."""
+        tokens = np.array([[self.vocabulary.index(ch) for ch in question + MASK + place + MASK]])
+        logits = logits_of(tokens[:, :-1], self.weights, self.preset.n_layer, self.preset.n_head, "qk" if self.rope else "", not self.rope)
+        return logits[0, len(question):], tokens[0, len(question) + 1:]
 
     def answers(self, question: str, place: str) -> bool:
         """Whether greedy decoding gives the place."""
-        best = self.log_probabilities(question, place).argmax(axis=-1)
-        return "".join(self.vocabulary[token] for token in best) == place + MASK
+        logits, targets = self._run(question, place)
+        return bool((logits.argmax(axis=-1) == targets).all())
 
     def loss(self, pairs: list[list[str]]) -> float:
         """Mean loss over the characters of the places, in nats."""
-        losses = []
-        for question, place in pairs:
-            rows = self.log_probabilities(question, place)
-            losses += [-row[self.vocabulary.index(ch)] for row, ch in zip(rows, place)]
-        return float(np.mean(losses))
+        return float(-np.concatenate([log_probabilities(*self._run(*pair))[:-1] for pair in pairs]).mean())

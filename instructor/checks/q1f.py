@@ -1,6 +1,6 @@
 """Question 1f, hidden: pretraining with other arguments, and pretrained weights of all kinds."""
 from autograder import WrongAnswer, check
-from checks.training import call, require_fields, require_questions, require_same_model, require_weights
+from checks.training import call, require_fields, require_pretrained, require_questions, require_same_model, require_unchanged
 from instructor.checks.genuine import judge_results
 
 
@@ -8,11 +8,10 @@ from instructor.checks.genuine import judge_results
 def test_arguments(student, rng):
     """The learning rate, the dataset, the model: those passed in."""
     rate = float(rng.uniform(1e-4, 1e-2))
-    answer, block_size, corpus, _ = call(student, rng, "pretrain", rate=rate)
-    tokens = len(corpus.split("\n")) * block_size
+    given = call(student, rng, "pretrain", rate=rate)
+    answer, tokens = given.answer, len(given.corpus.split("\n")) * given.block_size
     require_same_model(answer, "pretrain")
-    if not answer["unchanged"].flag():
-        raise WrongAnswer("pretrain changed the model's weights.")
+    require_unchanged(given, "pretrain")
     if not answer["same_dataset"].flag():
         raise WrongAnswer(f"pretrain should train on pretrain_dataset itself; the Trainer has a {answer['dataset'].text()} "
                           f"of {answer['length'].describe()} examples.")
@@ -25,17 +24,16 @@ def test_weights(student, rng):
     """Weights of both models, saved on a GPU; the questions with them; and none without a path."""
     for rope in (False, True):
         rate = float(rng.uniform(1e-4, 1e-2))
-        answer, _, corpus, pairs = call(student, rng, "finetune", pretrained=True, rate=rate, rope=rope, saved_on="cuda:0")
+        given = call(student, rng, "finetune", pretrained=True, rate=rate, rope=rope, saved_on="cuda:0")
+        answer = given.answer
         if answer.value is None:        # the RoPE model cannot be made; question 1h takes points for that
             continue
         require_same_model(answer, "finetune")
-        require_weights(answer, f"Pretrained weights of the {'RoPE' if rope else 'vanilla'} model are not in the model that "
+        require_pretrained(given, f"Pretrained weights of the {'RoPE' if rope else 'vanilla'} model are not in the model that "
                                 f"is trained.")
-        require_questions(answer, corpus, pairs)
+        require_questions(answer, given.corpus, given.pairs)
         require_fields(student, answer, {"max_epochs": 10, "learning_rate": rate}, {})
-    answer, *_ = call(student, rng, "finetune")
-    if not answer["unchanged"].flag():
-        raise WrongAnswer("finetune changed the model's weights, though no reading_params_path was given.")
+    require_unchanged(call(student, rng, "finetune"), "finetune", ", though no reading_params_path was given")
 
 
 @check("1f-1-hidden")

@@ -1,14 +1,15 @@
 """Question 1f, basic: pretraining, and finetuning from pretrained weights."""
 from autograder import check
 from checks.artifacts import judge_predictions
-from checks.training import call, require_fields, require_same_model, require_weights
+from checks.training import call, require_fields, require_pretrained, require_same_model
 
 
 @check("1f-0-basic")
 def test_pretrain(student, rng):
     """The hyperparameters of pretraining."""
-    answer, block_size, corpus, _ = call(student, rng, "pretrain")
-    documents = len(corpus.split("\n"))
+    given = call(student, rng, "pretrain")
+    answer, block_size = given.answer, given.block_size
+    documents = len(given.corpus.split("\n"))
     tokens = documents * block_size
     # Editions of the handout differ in final_tokens.
     expected = {"max_epochs": 650, "batch_size": 128, "learning_rate": 6e-3, "lr_decay": True, "warmup_tokens": 512 * 20,
@@ -24,10 +25,11 @@ def test_pretrain(student, rng):
 @check("1f-3-basic")
 def test_finetune(student, rng):
     """The pretrained weights are in the model that is trained, and the hyperparameters are those for that."""
-    answer, block_size, corpus, _ = call(student, rng, "finetune", pretrained=True)
-    documents = len(corpus.split("\n"))
+    given = call(student, rng, "finetune", pretrained=True)
+    answer, block_size = given.answer, given.block_size
+    documents = len(given.corpus.split("\n"))
     require_same_model(answer, "finetune")
-    require_weights(answer, "The model that is trained does not have the pretrained weights. Load them from "
+    require_pretrained(given, "The model that is trained does not have the pretrained weights. Load them from "
                             "reading_params_path into the argument "
                             "`model`: model.load_state_dict(torch.load(...)).")
     expected = {"max_epochs": 10, "batch_size": 256, "learning_rate": 6e-4, "lr_decay": True, "warmup_tokens": 512 * 20,

@@ -3,6 +3,7 @@ import numpy as np
 
 from autograder import WrongAnswer, check, probe, require_close
 from checks.artifacts import judge_predictions
+from checks.gpt import draw_weights
 from checks.reference import attention, rope_table
 from checks.rope import require_rotated, require_table, run_apply, tables
 
@@ -25,15 +26,16 @@ def test_rotation(student, rng):
 
 
 @probe
-def attend(x, config):
-    """One attention layer with RoPE; what it computes on x, if there is one."""
+def attend(x, config, weights):
+    """One attention layer with RoPE; what it computes on x with the weights, if there is one."""
     import torch
     from submission.attention import CausalSelfAttention
     from submission.model import GPTConfig
     layer = CausalSelfAttention(GPTConfig(10, config["block_size"], n_head=config["n_head"], n_embd=config["n_embd"], rope=True)).eval()
     with torch.no_grad():
-        for parameter in layer.parameters():
-            parameter.copy_(torch.randn_like(parameter) * 0.3)
+        for name, parameter in layer.named_parameters():
+            if name in weights:
+                parameter.copy_(torch.from_numpy(weights[name]))
         y = None if x is None else layer(torch.from_numpy(x))
     return {"y": y, "parameters": dict(layer.named_parameters()), "table": dict(layer.named_buffers()).get("rope_cache"),
             "saved": sorted(layer.state_dict())}
@@ -48,7 +50,7 @@ def test_attention(student, rng):
     x = rng.standard_normal((2, T, C)).astype(np.float32)
     config = {"block_size": block_size, "n_head": n_head, "n_embd": C}
     # First without x: a table of the wrong width is better named than met in an error of torch's.
-    answer = student.run(attend, x=None, config=config)
+    answer = student.run(attend, x=None, config=config, weights={})
     parameters = answer["parameters"].entries()
     names = [f"{name}.{part}" for name in ("key", "query", "value", "proj") for part in ("weight", "bias")]
     if extra := sorted(parameters.keys() - set(names)):
@@ -65,13 +67,13 @@ def test_attention(student, rng):
     require_table(table, head_dim, block_size, "the buffer rope_cache")
     if "rope_cache" not in answer["saved"].texts():
         raise WrongAnswer("rope_cache is not in the layer's state_dict. Register it as a (persistent) buffer.")
-    answer = student.run(attend, x=x, config=config)
-    parameters = answer["parameters"].entries()
-    weights = {name: parameters[name].array("float32", (C, C) if name.endswith("weight") else (C,)).astype(float) for name in names}
-    if max(np.abs(value).max() for value in weights.values()) > 20:
-        raise WrongAnswer("The layer's weights are not those that the check has set.")
+    shapes = {name: (C, C) if name.endswith("weight") else (C,) for name in names}
+    for name, shape in shapes.items():
+        parameters[name].named(f"the layer's {name}").array("float32", shape)
+    weights = draw_weights(rng, shapes, 0.3)
+    answer = student.run(attend, x=x, config=config, weights=weights)
     y = answer["y"].named("the layer's output").array("float32", x.shape).astype(float)
-    x = x.astype(float)
+    x, weights = x.astype(float), {name: value.astype(float) for name, value in weights.items()}
     causes = [(sentence, lambda rotated=rotated: attention(x, weights, n_head, rotated)) for rotated, sentence in (
         ("", "nothing is rotated."), ("q", "the queries are rotated, but the keys "
                                            "are not."), ("k", "the keys are rotated, but the queries are not."),

@@ -23,15 +23,13 @@ def apply(x, table, dtype, transposed, gradient, first):
     x = torch.from_numpy(x).to(getattr(torch, dtype))
     if transposed:
         x = x.transpose(1, 2).contiguous().transpose(1, 2)      # as the heads lie after they have been split
-    before = x.clone()
     table = torch.from_numpy(table)
-    table_before = table.clone()
     if first is not None:
         apply_rotary_emb(x, torch.from_numpy(first))
     if gradient is not None:
         x.requires_grad_(True)
     rotated = apply_rotary_emb(x, table)
-    result = {"rotated": rotated, "unchanged": torch.equal(x.detach(), before) and torch.equal(table, table_before)}
+    result = {"rotated": rotated, "x": x.detach(), "table": table}
     if gradient is not None:
         if not isinstance(rotated, torch.Tensor) or not rotated.requires_grad:
             return {**result, "gradient": None}

@@ -1,7 +1,10 @@
 """Calling finetune, pretrain and train on small data, and reading what they return. Questions 1d and 1f share it."""
+from dataclasses import dataclass
+
 import numpy as np
 
 from autograder import Answer, WrongAnswer, probe
+from checks.gpt import draw_weights, shapes_of
 from checks.spans import LETTERS, MASK, vocabulary
 
 FIELDS = ("max_epochs", "batch_size", "learning_rate", "lr_decay", "warmup_tokens", "final_tokens")
@@ -9,8 +12,9 @@ SIZES = {"n_layer": 2, "n_head": 2, "n_embd": 12}
 
 
 @probe
-def prepare(task, corpus, rows, block_size, sizes, rope, rate, pretrained, saved_on):
-    """Call finetune (with weights, if `pretrained`) or pretrain, and describe what comes back."""
+def prepare(task, corpus, rows, block_size, sizes, rope, rate, fresh, pretrained, saved_on):
+    """Call finetune (with weights, where `pretrained` are given) or pretrain, on a model with the weights `fresh`, and describe what comes
+    back."""
     import inspect
     import pathlib
     import torch
@@ -19,26 +23,29 @@ def prepare(task, corpus, rows, block_size, sizes, rope, rate, pretrained, saved
     from submission.model import GPT, GPTConfig
     from submission.trainer import Trainer, TrainerConfig
     dataset = CharCorruptionDataset(corpus, block_size)
-    try:
+
+    def make(weights):
         model = GPT(GPTConfig(dataset.vocab_size, block_size, rope=rope, **sizes))
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():
+                if name in weights and weights[name].shape == tuple(parameter.shape):
+                    parameter.copy_(torch.from_numpy(weights[name]))
+        return model
+    try:
+        model = make(fresh)
     except Exception:
         if not rope:
             raise
         return None         # another question's business
     path = None
     if pretrained:
-        other = GPT(GPTConfig(dataset.vocab_size, block_size, rope=rope, **sizes))
-        with torch.no_grad():
-            for parameter in other.parameters():
-                parameter.copy_(torch.randn_like(parameter))
+        other = make(pretrained)
         path = "pretrained.params"
         tag = torch.serialization.location_tag
         if saved_on != "cpu":
             torch.serialization.location_tag = lambda storage: saved_on
         torch.save(other.state_dict(), path)
         torch.serialization.location_tag = tag
-    before = {name: value.clone() for name, value in model.named_parameters()}
-    wanted = dict(other.named_parameters()) if pretrained else before
 
     writer = type("Writer", (), {"add_scalar": lambda *args: None})()
     function = getattr(helper, task)
@@ -68,9 +75,18 @@ def prepare(task, corpus, rows, block_size, sizes, rope, rate, pretrained, saved
             "writer": config.writer is writer, "steps": trainer.step, "test_dataset": trainer.test_dataset is not None,
             "dataset": type(data).__name__, "length": len(data) if hasattr(data, "__len__") else None,
             "examples": [list(data[i]) for i in range(3)] if task == "finetune" and len(data) >= 3 else [],
-            "unchanged": all(torch.equal(value, before[name]) for name, value in model.named_parameters()),
-            "wanted": {name: value for name, value in wanted.items()},
             "weights": dict(model.named_parameters()), "trained": dict(trainer.model.named_parameters())}
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a function was called with, and its answer. fresh are the weights that the model had, pretrained those to load, if any."""
+    answer: Answer
+    block_size: int
+    corpus: str
+    pairs: list[tuple[str, str]]
+    fresh: dict[str, np.ndarray]
+    pretrained: dict[str, np.ndarray]
 
 
 def random_name(rng, letters: int = 52) -> str:
@@ -88,18 +104,22 @@ def random_task(rng, block_size: int) -> tuple[str, list[tuple[str, str]]]:
 
 
 def call(student, rng, task: str, pretrained: bool = False, rate: float | None = None, rope: bool = False,
-         saved_on: str = "cpu") -> tuple[Answer, int, str, list[tuple[str, str]]]:
-    """Run `prepare` on fresh data; returns its answer, the block size, the corpus and the pairs.
+         saved_on: str = "cpu") -> Task:
+    """Run `prepare` on fresh data.
 
     Raises:
         WrongAnswer: what came back is no (TrainerConfig, Trainer).
     """
     block_size = int(rng.integers(40, 70))
     corpus, pairs = random_task(rng, block_size)
+    shapes = shapes_of(len(vocabulary(corpus)), block_size, SIZES["n_layer"], SIZES["n_embd"], rope)
+    fresh = draw_weights(rng, shapes, 0.02)
+    weights = draw_weights(rng, shapes, 1.0) if pretrained else {}
     answer = student.run(prepare, task=task, corpus=corpus, rows="".join(f"{q}\t{a}\n" for q, a in pairs), block_size=block_size,
-                         sizes=SIZES, rope=rope, rate=rate, pretrained=pretrained, saved_on=saved_on)
+                         sizes=SIZES, rope=rope, rate=rate, fresh=fresh, pretrained=weights, saved_on=saved_on)
+    given = Task(answer, block_size, corpus, pairs, fresh, weights)
     if answer.value is None:
-        return answer, block_size, corpus, pairs
+        return given
     if "result" in answer.entries():
         answer["result"].named(f"The result of {task}").present()
         raise WrongAnswer(f"{task} should return (TrainerConfig, Trainer); it returned {answer['result'].describe()}.")
@@ -108,7 +128,7 @@ def call(student, rng, task: str, pretrained: bool = False, rate: float | None =
             Answer(None, f"A part of what {task} returned").present()
         raise WrongAnswer(f"{task} should return (TrainerConfig, Trainer), in this order; it returned "
                           f"({', '.join(answer['types'].texts())}).")
-    return answer, block_size, corpus, pairs
+    return given
 
 
 def require_fields(student, answer: Answer, expected: dict, others: dict) -> None:
@@ -175,10 +195,18 @@ def require_questions(answer: Answer, corpus: str, pairs: list[tuple[str, str]])
                               f"{question!r} with {place!r} it is {decode(y)!r}.")
 
 
-def require_weights(answer: Answer, message: str) -> None:
-    """The model that is trained has the weights wanted."""
-    wanted, got = answer["wanted"].entries(), answer["trained"].entries()
-    for name in wanted:
-        expected = wanted[name].array("float32")
+def require_pretrained(given: Task, message: str) -> None:
+    """The model that is trained has the pretrained weights."""
+    _require_weights(given.answer["trained"], given.pretrained, message)
+
+
+def require_unchanged(given: Task, task: str, why: str = "") -> None:
+    """The model has the weights that it had."""
+    _require_weights(given.answer["weights"], given.fresh, f"{task} changed the model's weights{why}.")
+
+
+def _require_weights(answer, wanted, message):
+    got = answer.entries()
+    for name, expected in wanted.items():
         if name not in got or not np.array_equal(got[name].array("float32", expected.shape), expected):
             raise WrongAnswer(f"{message} (The first difference is in {name}.)")

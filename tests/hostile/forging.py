@@ -32,12 +32,14 @@ def write(data):
             pass
 
 
-def found(name):
-    """A local variable of the functions that called this code."""
+def setting(name):
+    """An entry of the dictionaries that the functions have which called this code."""
     caller = sys._getframe()
-    while name not in caller.f_locals:
+    while caller:
+        for content in list(caller.f_locals.values()):
+            if type(content) is dict and name in content:
+                return content[name]
         caller = caller.f_back
-    return caller.f_locals[name]
 
 
 def answer(data):
@@ -86,13 +88,11 @@ for number in range(4097):
 os._exit(0)
 """, "It is taken for the student's answer, which is wrong."),
     forged("forge-the-judges-frames", "Finds the number of the request, and writes what the student's process would tell the judge.", """
-request = found("request")
-ended = json.dumps({"ended": "answered", "code": 0, "output": "", "request": request.get("request")}).encode()
+ended = json.dumps({"ended": "answered", "code": 0, "output": "", "request": setting("request")}).encode()
 answer(frame(ended, message(PASSED)))
 """, "It reaches nobody but the process that forked it, which takes it for a broken answer."),
     forged("forge-into-the-channel", "Opens the judge's channel in /proc and writes a frame with the right number of the request into it.", """
-request = found("request")
-ended = json.dumps({"ended": "answered", "code": 0, "output": "LOOT-" + "@MARK@"[::-1], "request": request.get("request")}).encode()
+ended = json.dumps({"ended": "answered", "code": 0, "output": "LOOT-" + "@MARK@"[::-1], "request": setting("request")}).encode()
 def deliver(path):
     channel = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
     loot(path) if stat.S_ISFIFO(os.fstat(channel).st_mode) and os.write(channel, frame(ended, message(PASSED))) else None
@@ -116,7 +116,7 @@ write(message(PASSED))
 os._exit(0)
 """, "There is no answer.", frozenset({CRASHED})),
     forged("one-byte-too-long", "Answers with a message one byte longer than the limit.", """
-limit = found("request")["message_limit"]
+limit = setting("message_limit")
 head = message(value(json.loads('{"array": {"kind": "tensor", "dtype": "uint8", "device": "cpu", "stored": "uint8", "shape": [0]}}')))
 size = limit + 1 - len(head) - 8
 tensor = {"array": {"kind": "tensor", "dtype": "uint8", "device": "cpu", "stored": "uint8", "shape": [size]}}

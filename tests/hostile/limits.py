@@ -116,11 +116,11 @@ with open("/dev/shm/@MARK@", "wb") as file:
     file.flush()
     time.sleep(0.5)
     loot("{2 * LIMIT} MiB")
-""", verdicts=frozenset({MEMORY, BLOCKED})),
+""", verdicts=frozenset({MEMORY, BLOCKED}), walls=True),
     memory("memory-behind-descriptors", "Keeps memory in files without a name (memfd_create), mapped by nobody.", f"""
-kept = os.memfd_create("@MARK@")
-for _ in range({2 * LIMIT}):
-    os.write(kept, bytes(1 << 20))
+for i in range({2 * LIMIT // 50}):
+    kept = os.memfd_create("@MARK@")
+    os.write(kept, bytes(50 << 20))
 time.sleep(0.5)
 loot("{2 * LIMIT} MiB")
 """, verdicts=frozenset({MEMORY, BLOCKED}), walls=True),
@@ -132,14 +132,18 @@ for i in range(2 * {LIMIT} // 10):
     os.write(kept[-1], bytes(10 << 20))
 time.sleep(0.5)
 loot("{2 * LIMIT} MiB")
-""", verdicts=frozenset({MEMORY, BLOCKED})),
-    memory("memory-system-v", "Keeps memory in System V segments, which outlive all processes.", f"""
-segment = libc("shmget", @KEY@, {2 * LIMIT} << 20, 0o1600)
+""", verdicts=frozenset({MEMORY, BLOCKED}), walls=True),
+    memory("memory-system-v", "Keeps memory in System V segments, attached by nobody, which outlive all processes.", f"""
 _c.shmat.restype = ctypes.c_void_p
-address = _c.shmat(segment, None, 0)
-libc("shmctl", segment, 0, None)        # IPC_RMID: gone when the last one detaches
-ctypes.memset(address, 1, {2 * LIMIT} << 20)
+kept = []
+for i in range({2 * LIMIT // 50}):
+    kept.append(libc("shmget", @KEY@ + i, 50 << 20, 0o1600))
+    address = _c.shmat(kept[-1], None, 0)
+    ctypes.memset(address, 1, 50 << 20)
+    _c.shmdt(ctypes.c_void_p(address))
 time.sleep(0.5)
+for segment in kept:
+    _c.shmctl(segment, 0, None)
 loot("{2 * LIMIT} MiB")
 """, verdicts=frozenset({MEMORY, BLOCKED}), walls=True),
     memory("memory-in-pipes", "Keeps memory in pipes and socket buffers, which count for no process.", """
@@ -246,10 +250,9 @@ attempt(lambda: loot(f"nice {os.nice(-20)}"), lambda: os.sched_setscheduler(0, o
 """, seen="Limits can only be lowered.", verdicts=frozenset({MISSING}), walls=True),
     exceed("hide-from-the-oom-killer", "Tells the kernel to end any other process first when memory is short.", """
 def adjust():
-    with open("/proc/self/oom_score_adj", "r+") as file:
-        before = int(file.read())
+    with open("/proc/self/oom_score_adj", "w") as file:
         file.write("-1000")
-    loot(f"{before} is now -1000") if int(open("/proc/self/oom_score_adj").read()) < min(before, 0) else None
+    loot("it is the last to be ended")
 attempt(adjust)
 """, seen="It cannot be lowered.", verdicts=frozenset({MISSING, BLOCKED}), walls=True),
 ]

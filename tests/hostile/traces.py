@@ -95,19 +95,22 @@ def _mentions(path, mark, since):
 
 
 def key(mark: str) -> int:
-    """The key under which an attack may keep something in the kernel."""
+    """The first of 20 keys under which an attack may keep something in the kernel."""
     return int(mark[1:8], 16)
 
 
 def queues(mark: str) -> list[str]:
-    """Shared memory, semaphores and message queues that are left."""
-    found = []
-    for kind in ("shm", "sem", "msg"):
+    """Shared memory and message queues that are left; they are removed."""
+    found, libc = [], ctypes.CDLL(None)
+    for kind, remove in (("shm", lambda id: libc.shmctl(id, 0, None)), ("msg", lambda id: libc.msgctl(id, 0, None))):
         try:
-            lines = Path("/proc/sysvipc", kind).read_text().splitlines()[1:]
+            rows = [line.split() for line in Path("/proc/sysvipc", kind).read_text().splitlines()[1:]]
         except OSError:
             continue
-        found += [f"System V {kind}" for line in lines if int(line.split()[0]) == key(mark)]
+        for number, id in ((int(row[0]), int(row[1])) for row in rows):
+            if key(mark) <= number < key(mark) + 20:
+                remove(id)
+                found.append(f"System V {kind}")
     # SYS_mq_unlink of x86-64: what can be removed was there.
     if sys.platform.startswith("linux") and ctypes.CDLL(None).syscall(241, mark.encode()) == 0:
         found.append("message queue")
