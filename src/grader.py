@@ -31,6 +31,7 @@ Options:
   --submission PATH  the code to grade, a folder or a zip file (default: src/submission)
   --artifacts DIR    where the results of ./run.sh are (default: the submission's folder)
   --no-artifacts     leave out the checks of results; only the code is graded
+  --hidden DIR       the hidden checks, for those who have them (default: instructor/checks)
   --preset NAME      laptop or gpu: which preset the results are of (default: found out by their sizes)
   --data DIR         the corpus and the questions (default: the data that belongs to the preset)
   --gold DIR         the answers of the test questions, for those who have them
@@ -97,7 +98,7 @@ def run(args: argparse.Namespace, stream) -> int:
     require_packages()
     from autograder import SameProcess, StudentProcess, grade, read_manifest
     from autograder.isolation import choose
-    from autograder.report import Table, to_json, write_failures, write_summary
+    from autograder.report import Table, harmless, to_json, write_failures, write_summary
     from checks.context import Context
     from checks.stage import RESULTS, stage
 
@@ -110,7 +111,9 @@ def run(args: argparse.Namespace, stream) -> int:
         return 0
     seed = choose_seed(args)
     folders = [SRC / "checks"]
-    hidden = args.hidden or ROOT / "instructor" / "checks"
+    hidden = (args.hidden or ROOT / "instructor" / "checks").absolute()
+    if args.hidden and not list(hidden.glob("q*.py")):
+        raise UserError(f"{hidden} has no files of checks, q*.py. Check --hidden.")
     if hidden.is_dir():
         folders.append(hidden)
         sys.path.append(str(hidden.parents[1]))
@@ -125,9 +128,12 @@ def run(args: argparse.Namespace, stream) -> int:
             raise UserError(f"Hidden checks are here, and nothing that works on this machine would keep the code away from them and from "
                             f"your files:\n  " + isolation.reason.replace("; ", "\n  ") +
                             "\nMend that, or trust the code and add --allow-weak-isolation.")
+        for secret in filter(None, (hidden, gold) if len(folders) > 1 and isolation.strong else ()):
+            if shown := isolation.shows(secret, [Path(folder)]):
+                raise UserError(f"{secret} lies in {shown}, which the code that is graded can read. Move this repository out of there.")
         process = SameProcess() if args.debug else StudentProcess(isolation, MODULES, (Path(folder),))
         progress = Progress(table, manifest, checks)
-        print(f"Grading {submission}", file=stream)
+        print(harmless(f"Grading {submission}"), file=stream)
         with process:
             report = grade(manifest, checks, folders, process, staged, seed, context, len(folders) > 1, progress.finished)
         progress.rest(report)

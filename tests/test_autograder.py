@@ -76,7 +76,7 @@ BEHAVIOURS = {
     "object": ("def answer(x):\n    return object()\n", Verdict.WRONG_ANSWER, "an object of type builtins.object"),
     "other length": (RIGHT.replace("(x)\n", "(x)[1:]\n"), Verdict.WRONG_ANSWER, "shape (4,)"),
     "too large": ("import torch\ndef answer(x):\n    return torch.ones(1).expand(1 "
-                  "<< 29)\n", Verdict.WRONG_ANSWER, "larger than 256 MiB"),
+                  "<< 29)\n", Verdict.WRONG_ANSWER, "larger than 64 MiB"),
     "chatty": ("print('x' * 3_000_000)\n" + RIGHT, Verdict.PASSED, ""),
     "chatty and wrong": ("print('a' * 3_000_000 + 'the "
                          "end')\n" + RIGHT.replace("2 *", "3 *"), Verdict.WRONG_ANSWER, "the end"),

@@ -105,13 +105,14 @@ def test_memory_is_that_of_all_processes_together(outcome_of, each, passes):
 
 
 def test_shared_memory_counts(outcome_of):
-    source = ("import mmap, time\ndef answer(x):\n    block = mmap.mmap(-1, 900 << 20)\n    for at in range(0, len(block), 4096): block[at] = 1\n"
-              "    time.sleep(1)\n    return 1\n")
+    source = ("import mmap, os, time\ndef answer(x):\n    file = open(f'/dev/shm/{os.getpid()}-{time.time_ns()}', 'w+b')\n"
+              "    os.unlink(file.name)\n    file.truncate(450 << 20)\n    block = mmap.mmap(file.fileno(), 0)\n"
+              "    for at in range(0, len(block), 4096): block[at] = 1\n    time.sleep(1)\n    return 1\n")
     assert outcome_of(source).verdict is Verdict.OUT_OF_MEMORY
 
 
 def test_address_space_is_not_capped(outcome_of):
-    source = "import mmap\ndef answer(x):\n    block = mmap.mmap(-1, 20 << 30)\n    block[5] = 1\n" + RIGHT.split("\n", 1)[1]
+    source = "import mmap\ndef answer(x):\n    block = mmap.mmap(-1, 20 << 30, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ)\n    block[5]\n" + RIGHT.split("\n", 1)[1]
     assert outcome_of(source).verdict is Verdict.PASSED
 
 

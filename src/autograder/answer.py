@@ -58,9 +58,9 @@ class Answer:
         if shape is not None and (data.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, data.shape))):
             self._refuse(wanted)
         if finite and data.dtype.kind in "fc" and not np.isfinite(data).all():
-            bad = tuple(int(i) for i in np.argwhere(~np.isfinite(data))[0])
-            raise WrongAnswer(f"{self.name} has {(~np.isfinite(data)).sum()} values that are NaN or infinite, the first "
-                              f"at {bad}.")
+            bad = ~np.isfinite(data)
+            first = tuple(int(i) for i in np.unravel_index(bad.argmax(), bad.shape))
+            raise WrongAnswer(f"{self.name} has {bad.sum()} values that are NaN or infinite, the first at {first}.")
         return data
 
     def raw(self, dtype: str, ndim: int) -> np.ndarray:

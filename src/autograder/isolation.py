@@ -7,6 +7,7 @@ import functools
 import json
 import os
 import shutil
+import site
 import subprocess
 import sys
 import tempfile
@@ -17,7 +18,7 @@ from .inside import walls
 
 INSIDE = Path(walls.__file__).parent
 TRIAL_SECONDS = 20
-TMPFS_BYTES = 1 << 30           # of each private folder; a check's own limits are lower
+TMPFS_BYTES = 600 << 20         # of each private folder: what a check may write and print
 LADDER = ("bubblewrap", "landlock", "limits")       # strongest first
 KEPT = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "SYSTEMDRIVE", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONHOME", "USERPROFILE", "APPDATA")
 
@@ -54,20 +55,26 @@ class Isolation:
         command = [sys.executable, str(INSIDE), json.dumps(config)]
         return [*_bubblewrap([str(INSIDE), *folders]), *command] if self.name == "bubblewrap" else command
 
+    def shows(self, secret: Path, readable: list[Path]) -> Path | None:
+        """The visible folder that a file or folder lies in, though `readable` and Python should be all that is visible; None if it is
+        out of sight. Without walls, nothing is."""
+        visible = [INSIDE, *readable, *walls.SYSTEM, *walls.python_folders()] if self.strong else ["/"]
+        return next((Path(folder) for folder in visible if secret.resolve().is_relative_to(Path(folder).resolve())), None)
+
     def environment(self, home: str) -> dict[str, str]:
         """The environment of that process: nothing of the judge's but what Python needs to start. No GPU: checks are small, and equal
         everywhere."""
         home = "/tmp" if self.name == "bubblewrap" else home
         environment = {name: os.environ[name] for name in KEPT if name in os.environ}
-        return {**environment, "HOME": home, "TMPDIR": home, "TEMP": home, "USER": "student", "LOGNAME": "student", "LANG": "C.UTF-8",
-                "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1", "CUDA_VISIBLE_DEVICES": "",
+        return {**environment, "HOME": home, "TMPDIR": home, "TEMP": home, "USER": "student", "LOGNAME": "student", "LANG": "C.UTF-8", "PYTHONUSERBASE": site.getuserbase(),
+                "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1", "CUDA_VISIBLE_DEVICES": "",
                 "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
 def _bubblewrap(readable):
     """The beginning of a command line that runs the rest in namespaces of its own, without capabilities, where nothing can be written but
-    a private /tmp and /dev/shm."""
-    command = ["bwrap", "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
+    a private /tmp and /dev/shm. It is the first process there: no other one can stop or kill it, and all end with it."""
+    command = ["bwrap", "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--as-pid-1", "--cap-drop", "ALL",
                "--uid", "1000", "--gid", "1000", "--hostname", "student", "--proc", "/proc", "--dev", "/dev",
                "--size", str(TMPFS_BYTES), "--tmpfs", walls.SHARED_MEMORY, "--size", str(TMPFS_BYTES), "--tmpfs", "/tmp"]
     bound = set()

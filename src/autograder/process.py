@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from .inside.execute import execute
 from .inside.main import CAN_FORK
 from .isolation import Isolation
 
-MESSAGE_LIMIT = 256 << 20       # bytes of one answer
+MESSAGE_LIMIT = 64 << 20        # bytes of one answer
 ORDER_LIMIT = 1 << 20           # bytes of how one ended
 OUTPUT_LIMIT = 20_000           # bytes of what a probe printed that are kept
 LIMITS = {                      # of every request; inside/fork.py says what they mean
@@ -80,7 +81,7 @@ class StudentProcess:
         command = self.isolation.command({"modules": self.modules, "fork": self.fork}, self.readable)
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, cwd=self._home.name,
                                          env=self.isolation.environment(self._home.name), start_new_session=True)
-        self._frames = queue.Queue()
+        self._frames = queue.Queue(maxsize=4)      # a flood stays in the pipe
         self._reader = threading.Thread(target=self._read, args=(self._process.stdout, self._frames), daemon=True)
         self._reader.start()
         try:
@@ -116,9 +117,12 @@ class StudentProcess:
             ProcessError: the process cannot be started.
         """
         request = {**request, "interactive": False}
+        started = time.monotonic()
         reply = self._try(request, seconds, memory)
-        # A process that was lost may have been spoiled by what ran before: this request deserves a fresh one.
-        return reply or self._try(request, seconds, memory) or Reply("died", code=-9)
+        if reply is None:       # the process was lost; what ran before may have spoiled it, so this request deserves a fresh one
+            left = max(1.0, seconds - (time.monotonic() - started))
+            reply = self._try(request, left, memory) or Reply("died", code=-9)
+        return reply
 
     def _try(self, request, seconds, memory):
         """The Reply, or None if the process was lost or disturbed."""
@@ -159,6 +163,9 @@ class StudentProcess:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        while self._reader.is_alive() and not self._frames.empty():     # it may wait for room
+            self._frames.get_nowait()
+            self._reader.join(timeout=0.1)
         self._reader.join(timeout=1)
         if not self._reader.is_alive():
             process.stdout.close()      # never while the thread reads from it: that would wait for it

@@ -69,7 +69,7 @@ def test_attention(student, rng):
         raise WrongAnswer("rope_cache is not in the layer's state_dict. Register it as a (persistent) buffer.")
     shapes = {name: (C, C) if name.endswith("weight") else (C,) for name in names}
     for name, shape in shapes.items():
-        parameters[name].named(f"the layer's {name}").array("float32", shape)
+        answer["parameters"][name].named(f"the layer's {name}").array("float32", shape)
     weights = draw_weights(rng, shapes, 0.3)
     answer = student.run(attend, x=x, config=config, weights=weights)
     y = answer["y"].named("the layer's output").array("float32", x.shape).astype(float)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from autograder import Submission
 from autograder.intake import Refused, take
+from autograder.report import harmless
 from files import UserError
 from jobs import WRITTEN_BY
 
@@ -54,7 +55,7 @@ def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submis
     taken = into / "handed-in"
     notices = _take(source, taken, code_limit if results else lambda name: code_limit(name) or result_limit(name))
     if not any((taken / name).is_file() for name in WRITTEN):
-        raise UserError(f"{source} has none of {', '.join(WRITTEN)}: it is no submission. Check --submission.")
+        raise UserError(harmless(f"{source} has none of {', '.join(WRITTEN)}: it is no submission. Check --submission."))
     if results is None:
         (into / RESULTS).mkdir()
         for path in list(taken.iterdir()):
@@ -78,7 +79,8 @@ def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submis
     for name in (*REPLACED, "__init__.py"):
         if (taken / name).is_file() and _text(taken / name) != _text(GIVEN / name):
             notices.append(f"{name} was changed. It is a given file, and graded as it was handed out.")
-    into.chmod(0o755)       # the submission may run as another user
+    for path in (into, *into.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)       # whatever the umask: the submission may run as another user
     return Submission((into,), package, "submission", OFFERED), notices
 
 
@@ -99,7 +101,7 @@ def _take(source, into, limit_of):
             return []
         return take(source, into, limit_of)
     except (Refused, OSError) as error:
-        raise UserError(f"{error} Nothing of {source} was graded.") from None
+        raise UserError(harmless(f"{error} Nothing of {source} was graded.")) from None
 
 
 def _lazy_init():

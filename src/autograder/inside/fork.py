@@ -12,6 +12,7 @@ from . import walls, watch, wire
 from .execute import execute
 from .output import flush, redirect, tail
 
+LOOK_SECONDS = 0.01         # between looks at what a fork uses; at files it is looked every twentieth time
 TOLERANCE = 1.05            # of the memory limit. The kernel refuses one process more than the limit; this is for all together.
 PRIVATE = ("/tmp", walls.SHARED_MEMORY)         # the writable folders in bubblewrap's namespace
 
@@ -32,7 +33,7 @@ class Server:
         self.spoiled = False        # something could not be cleaned away: this process should serve no other request
         self.linux = sys.platform.startswith("linux")
         self.filter = None if rung == "limits" else walls.build_filter()
-        self.user = walls.free_user() if rung == "landlock" else None
+        self.user, self.killer = walls.free_users(2) if rung == "landlock" else (None, None)
         if self.user is not None:
             os.chmod(tempfile.gettempdir(), 0o711)      # so that it reaches its scratch folder
         if self.linux:
@@ -98,7 +99,7 @@ class Server:
         os.environ["HOME"] = os.environ["TMPDIR"] = tempfile.tempdir = scratch
         if self.user is not None:
             walls.become(self.user)
-            walls.restrict_files(self.readable, [scratch, walls.SHARED_MEMORY])
+            walls.restrict_files(self.readable, [scratch])
         if self.linux:
             walls.prctl(walls.PR_SET_PDEATHSIG, signal.SIGKILL)
             walls.prctl(walls.PR_SET_DUMPABLE, 1)       # its own /proc/self, which subprocess reads
@@ -125,14 +126,19 @@ class Server:
 
     def _wait(self, pid, answer, output, scratch, deadline, limits):
         """Read what the fork writes until it ends, and end what is left of it."""
-        chunks, size, status, why, looks = [], 0, None, "answered", 0
+        chunks, size, status, why, looks, next_look = [], 0, None, "answered", 0, time.monotonic() + LOOK_SECONDS
         while True:
+            if time.monotonic() > next_look:
+                looks, next_look = looks + 1, time.monotonic() + LOOK_SECONDS
+                if broken := self._broken(limits, output, scratch if looks % 20 == 0 else None):
+                    why = broken
+                    break
             left = deadline - time.monotonic()
             if left <= 0:
                 why = "timeout"
                 break
             # A descendant may hold the pipe open after the fork has ended, so wait for both.
-            ready = select.select([answer, self.channel], [], [], min(left, 0.01 if status is None else 0))[0]
+            ready = select.select([answer, self.channel], [], [], min(left, LOOK_SECONDS if status is None else 0))[0]
             if self.channel in ready:
                 why = "judge gone"
                 break
@@ -147,11 +153,6 @@ class Server:
                     break
             elif status is not None:
                 break
-            else:
-                looks += 1
-                if broken := self._broken(limits, output, scratch if looks % 20 == 0 else None):
-                    why = broken
-                    break
             if status is None:
                 status = _reap(pid, os.WNOHANG)
         while why == "answered" and status is None:      # it has closed the pipe, and should be ending
@@ -193,7 +194,11 @@ class Server:
         if os.fstat(output).st_size > limits["output"] << 20:
             return "output"
         if scratch is not None:
-            size, files = watch.folder_usage(scratch, limits["disk_files"])
+            folders = PRIVATE if self.rung == "bubblewrap" else [scratch]
+            size, files = watch.folder_usage(folders, limits["disk_files"])
+            if self.rung != "bubblewrap":       # where the file system is as large as it may become
+                with walls.acting_as(self.user):
+                    size += watch.deleted_files(pids)
             if size > limits["disk"] << 20 or files > limits["disk_files"]:
                 return "disk"
         return None
@@ -207,8 +212,9 @@ class Server:
             pid = os.fork()
             if pid == 0:
                 with contextlib.suppress(OSError):
-                    os.setresuid(self.user, self.user, self.user)
-                    os.kill(-1, signal.SIGKILL)     # all that this user may signal: its own
+                    # It may signal that user's processes, and they may not signal it.
+                    os.setresuid(self.killer, self.user, self.killer)
+                    os.kill(-1, signal.SIGKILL)
                 os._exit(0)
             os.waitpid(pid, 0)
 
@@ -216,8 +222,8 @@ class Server:
         """Remove what the fork has written."""
         _remove(scratch)
         if self.rung == "bubblewrap":
-            for path in _entries(PRIVATE) - self.kept:
-                _remove(path)
+            left = _entries(PRIVATE) - self.kept
+            _remove(*(path for path in left if os.path.dirname(path) not in left))
             self.spoiled = self.spoiled or bool(_entries(PRIVATE) - self.kept)
         elif self.user is not None:
             with os.scandir(walls.SHARED_MEMORY) as entries:
@@ -264,14 +270,12 @@ def _entries(folders):
     return found
 
 
-def _remove(path):
-    """Remove a file or folder, however deep, and even if its owner may not write to it. (shutil.rmtree recurses, and gives up at a
+def _remove(*paths):
+    """Remove files and folders, however deep, and even if their owner may not write to them. (shutil.rmtree recurses, and gives up at a
     depth that a submission can reach.)"""
-    try:
-        os.rmdir(path)          # mostly it is an empty folder
-        return
-    except OSError:
-        pass
+    for path in paths:
+        with contextlib.suppress(OSError):
+            os.rmdir(path)          # mostly it is an empty folder
     for command in (["rm", "-rf"], ["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
-        if os.path.lexists(path):
-            subprocess.run([*command, "--", path], stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+        if left := [path for path in paths if os.path.lexists(path)]:
+            subprocess.run([*command, "--", *left], stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)

@@ -7,6 +7,7 @@ import tempfile
 
 from .fork import Server
 from .walls import python_folders
+from .watch import descendants
 
 LIMITS = {"seconds": 10, "memory": 1024, "disk": 16, "processes": 64, "files": 256}
 
@@ -27,6 +28,8 @@ def main(walls: str, readable: list[str], secret: str, judge: int) -> None:
             os.chown(scratch, server.user, server.user)
         sys.stdout.flush()
         pid = os.fork()
+        if pid and pid not in descendants():
+            raise OSError("what a submission's processes use cannot be seen: this kernel has no /proc/PID/task/TID/children")
         if pid == 0:
             try:
                 server.enter(LIMITS, scratch)
@@ -55,15 +58,16 @@ def attempt(secret: str, judge: int) -> list[str]:
         "reads files of the grader": lambda: open(secret).close(),
         "writes into folders of the grader": lambda: open(secret + ".new", "w").close(),
         "opens internet sockets": lambda: socket.socket(socket.AF_INET).close(),
-        "signals the grader": lambda: os.kill(judge, 0),
-        "reads the grader's environment": lambda: open(f"/proc/{judge}/environ", "rb").read(1),
         "becomes root": lambda: os.setuid(0) if os.getuid() != 0 else None,
     }
+    if os.getppid() != 1:       # in a process namespace of our own, the number is another process's
+        forbidden["signals the grader"] = lambda: os.kill(judge, 0)
+        forbidden["reads the grader's environment"] = lambda: open(f"/proc/{judge}/environ", "rb").read(1)
     wrong += [f"a submission {what}" for what, action in forbidden.items() if works(action)]
     file = os.path.join(os.environ["TMPDIR"], "file")
     if not works(lambda: open(file, "w").close() or os.remove(file)):
         wrong.append("it cannot write into its own scratch folder")
-    closed = [folder for folder in python_folders() if not works(lambda: os.listdir(folder))]
+    closed = [folder for folder in python_folders() if not works(lambda: os.close(os.open(folder, os.O_RDONLY)))]
     if closed:
         wrong.append(f"it cannot read {closed[0]}, where this Python is: a folder above is closed to other users (chmod o+x opens it)")
     return wrong

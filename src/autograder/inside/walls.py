@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import errno
 import os
+import site
 import socket
 import struct
 import sys
@@ -21,21 +22,24 @@ bpf perf_event_open userfaultfd io_uring_setup io_uring_enter io_uring_register 
 init_module finit_module delete_module kexec_load kexec_file_load reboot syslog vhangup personality modify_ldt iopl ioperm
 settimeofday clock_settime clock_adjtime adjtimex sethostname setdomainname
 memfd_create memfd_secret shmget shmat shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl
-mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify
+mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify vmsplice
+sched_setscheduler sched_setparam sched_setattr ioprio_set
 """.split()
 NEW_NAMESPACES = (0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000)     # CLONE_NEW*
+SHARED_ANONYMOUS = 0x21                     # mmap's MAP_SHARED and MAP_ANONYMOUS
 TERMINAL_INPUT = (0x5412, 0x541C)           # ioctls TIOCSTI, TIOCLINUX: they type into a terminal
 
 # Linux's <linux/landlock.h>; the system calls have the same numbers on all processors.
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
-MAKE_CHAR, MAKE_BLOCK = 1 << 6, 1 << 11
+MAKE_CHAR, MAKE_DIR, MAKE_BLOCK = 1 << 6, 1 << 7, 1 << 11
 FIRST_RIGHTS = (1 << 13) - 1                # of version 1; each later version knows one or a few more
 LATER_RIGHTS = ((2, 1 << 13), (3, TRUNCATE), (5, 1 << 15))
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | 1 << 15
 PR_SET_DUMPABLE, PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 1, 36, 38
 
-SYSTEM = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
+SYSTEM = (*(f"{top}/{name}" for top in ("/usr", "/usr/local") for name in ("bin", "sbin", "lib", "lib32", "lib64", "libexec", "share")),
+          "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
           "/etc/alternatives", "/etc/localtime", "/sys/devices/system/cpu", "/sys/devices/system/node")
 HARDWARE = ("/proc/cpuinfo", "/proc/meminfo")       # torch asks what the processor can do; a namespace has a /proc of its own
 DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
@@ -52,9 +56,12 @@ def prctl(option: int, value: int) -> None:
 
 
 def python_folders() -> list[str]:
-    """The folders that this Python imports from: its own, and that of its virtual environment."""
-    folders = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, os.path.dirname(os.path.realpath(sys.executable))}
-    return sorted({path for folder in folders for path in (folder, os.path.realpath(folder))})
+    """The folders that this Python imports from: its own, those of its virtual environment, and the user's. Not a whole prefix: the
+    grader itself may lie in one."""
+    prefixes = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
+    paths = {os.path.join(prefix, name) for prefix in prefixes for name in ("bin", "lib", "lib64", "share", "etc", "ssl", "pyvenv.cfg")}
+    paths |= {os.path.dirname(os.path.realpath(sys.executable)), *([site.getusersitepackages()] if site.ENABLE_USER_SITE else [])}
+    return sorted({path for given in paths for path in (given, os.path.realpath(given)) if os.path.exists(path)})
 
 
 def build_filter():
@@ -80,6 +87,11 @@ def build_filter():
     for flag in NEW_NAMESPACES:
         add(refuse, "clone", seccomp.Arg(0, seccomp.MASKED_EQ, flag, flag))
     add(refuse, "socket", seccomp.Arg(0, seccomp.NE, socket.AF_UNIX))       # multiprocessing needs these
+    for name in ("prlimit64", "migrate_pages", "move_pages"):           # of other processes than oneself
+        add(refuse, name, seccomp.Arg(0, seccomp.NE, 0))
+    add(refuse, "setpriority", seccomp.Arg(1, seccomp.NE, 0))
+    add(refuse, "prctl", seccomp.Arg(0, seccomp.EQ, PR_SET_DUMPABLE))       # so that what it uses stays visible
+    add(refuse, "mmap", seccomp.Arg(3, seccomp.MASKED_EQ, SHARED_ANONYMOUS, SHARED_ANONYMOUS))      # holds memory that nothing maps
     for request in TERMINAL_INPUT:
         add(refuse, "ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, request))
     return rules
@@ -96,8 +108,8 @@ def _syscall(number, *arguments):
 
 
 def restrict_files(read: list[str], write: list[str]) -> None:
-    """Let Landlock forbid this process all files and folders but those beneath `read` and `write`, from now on; and, where the kernel
-    is new enough, TCP, signals to other processes, and abstract sockets of others.
+    """Let Landlock forbid this process all files and folders but those beneath `read`, `write` and SHARED_MEMORY, from now on; and, where
+    the kernel is new enough, TCP, signals to other processes, and abstract sockets of others.
 
     Raises:
         WallError: the kernel has no Landlock.
@@ -112,6 +124,7 @@ def restrict_files(read: list[str], write: list[str]) -> None:
     reading = EXECUTE | READ_FILE | READ_DIR
     writing = rights & ~(EXECUTE | MAKE_CHAR | MAKE_BLOCK)
     allowed = [(path, reading) for path in read] + [(path, writing) for path in write]
+    allowed += [(SHARED_MEMORY, writing & ~MAKE_DIR)]       # flat, so that it is quickly counted and cleaned
     allowed += [(path, READ_FILE | WRITE_FILE) for path in DEVICES]
     for path, access in allowed:
         try:
@@ -131,8 +144,8 @@ def restrict_files(read: list[str], write: list[str]) -> None:
     os.close(ruleset)
 
 
-def free_user() -> int:
-    """A user id that no account and no process has.
+def free_users(count: int) -> list[int]:
+    """User ids that no account and no process has.
 
     Raises:
         WallError: there is none, or we are not root.
@@ -141,13 +154,16 @@ def free_user() -> int:
     if os.getuid() != 0:
         raise WallError("another user: only root can become one")
     taken = {os.stat(path).st_uid for path in Path("/proc").glob("[0-9]*") if path.exists()}
+    found = []
     for step in range(40_000):
-        user = 20_000 + (os.getpid() + step) % 40_000       # begins elsewhere for each server, so that two don't meet
+        user = 20_000 + (count * os.getpid() + step) % 40_000       # begins elsewhere for each server, so that two don't meet
         with contextlib.suppress(KeyError):
             pwd.getpwuid(user)
             continue
         if user not in taken:
-            return user
+            found.append(user)
+        if len(found) == count:
+            return found
     raise WallError("another user: no number is free")
 
 

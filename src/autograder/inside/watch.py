@@ -2,7 +2,10 @@
 import contextlib
 import os
 import signal
+import stat
 import time
+
+LONG_PATH = 3000        # characters; the system takes no more than 4095
 
 
 def descendants(root: int | None = None) -> list[int]:
@@ -24,10 +27,18 @@ def usage(pids: list[int]) -> tuple[int, int]:
     forks share is counted in each), and how many processes and threads they are."""
     memory = tasks = 0
     for pid in pids:
-        fields = _fields(f"/proc/{pid}/status", ("RssAnon", "RssShmem", "VmSwap", "Threads"))
+        fields = _memory_fields(f"/proc/{pid}")
+        if "RssAnon" not in fields:         # its first thread has ended, and others may live
+            with contextlib.suppress(OSError):
+                for task in os.listdir(f"/proc/{pid}/task"):
+                    fields = max(fields, _memory_fields(f"/proc/{pid}/task/{task}"), key=len)
         tasks += fields.pop("Threads", 0)
         memory += sum(fields.values()) << 10
     return memory, tasks
+
+
+def _memory_fields(folder):
+    return _fields(folder + "/status", ("RssAnon", "RssShmem", "VmSwap", "VmPTE", "Threads"))
 
 
 def exact_memory(pids: list[int]) -> int:
@@ -36,8 +47,22 @@ def exact_memory(pids: list[int]) -> int:
     memory = 0
     for pid in pids:
         fields = _fields(f"/proc/{pid}/smaps_rollup", ("Pss_Anon", "Pss_Shmem", "SwapPss"))
+        fields |= _fields(f"/proc/{pid}/status", ("VmPTE",))
         memory += sum(fields.values()) << 10 if "Pss_Anon" in fields else usage([pid])[0]
     return memory
+
+
+def deleted_files(pids: list[int]) -> int:
+    """Bytes of regular files without a name that processes hold open."""
+    sizes = {}
+    for pid in pids:
+        with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/fd") as descriptors:
+            for descriptor in descriptors:
+                with contextlib.suppress(OSError):
+                    status = descriptor.stat()
+                    if stat.S_ISREG(status.st_mode) and not status.st_nlink:
+                        sizes[status.st_dev, status.st_ino] = status.st_blocks * 512
+    return sum(sizes.values())
 
 
 def _fields(path, names):
@@ -51,9 +76,11 @@ def _fields(path, names):
     return fields
 
 
-def folder_usage(folder: str, most_files: int) -> tuple[int, int]:
-    """Bytes and number of the files in a folder; counting stops at `most_files`."""
-    size, files, waiting = 0, 0, [folder]
+def folder_usage(folders: list[str], most_files: int) -> tuple[int, int]:
+    """Bytes and number of the files in folders, but for what is mounted there. Counting stops at `most_files`; a path that is too long to
+    be looked into counts as so many."""
+    devices = {os.stat(folder).st_dev for folder in folders}
+    size, files, waiting = 0, 0, list(folders)
     while waiting and files <= most_files:
         with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
             for entry in entries:
@@ -61,8 +88,10 @@ def folder_usage(folder: str, most_files: int) -> tuple[int, int]:
                 if files > most_files:
                     break
                 with contextlib.suppress(OSError):
-                    size += entry.stat(follow_symlinks=False).st_blocks * 512
-                    if entry.is_dir(follow_symlinks=False):
+                    status = entry.stat(follow_symlinks=False)
+                    size += status.st_blocks * 512
+                    if stat.S_ISDIR(status.st_mode) and status.st_dev in devices:
+                        files += most_files if len(entry.path) > LONG_PATH else 0
                         waiting.append(entry.path)
     return size, files
 

@@ -15,7 +15,7 @@ DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"
           "complex64", "complex128")
 TEXT_LIMIT = 8 << 20        # bytes of JSON: reading it takes the judge a while
 MAX_DEPTH = 12
-MAX_DIMENSIONS = 16
+MAX_DIMENSIONS = 8
 
 
 class WireError(ValueError):
