@@ -11,7 +11,7 @@ import stat
 import struct
 import tempfile
 import zipfile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import SimpleNamespace
 
 import numpy as np
@@ -359,10 +359,12 @@ ZIPS = [
     pack({"model.py": b"x = 1\n" * 20, "helper.py": b"y"}),
     pack({"a/": b"", "a/model.py": b"x = 1\n", "__MACOSX/a/._model.py": b"1", "a/runs/b": b"2"}, compression=zipfile.ZIP_DEFLATED),
     forge(entry("model.py", b"x = 1\n" * 300), entry("Übung.txt", b"", 0), entry("helper.py", b"y", 0)),
+    forge(entry("a\\b\\model.py"), entry("a\\Icon\r", b"", 0), entry("a\\b\\c\\")),
     zip64(),
 ]
 GOOD_NAMES = st.sampled_from(["model.py", "helper.py", "a", "runs/b", "c/", "__MACOSX/._model.py", ".git/x"])
-BAD_NAMES = st.sampled_from(["../model.py", "/model.py", "C:\\model.py", "con", "model.py\x00", ".", "model.py/", "MODEL.py"])
+BAD_NAMES = st.sampled_from(["../model.py", "/model.py", "C:\\model.py", "con", "model.py\x00", ".", "model.py/", "MODEL.py",
+                             "./model.py", "submission\\model.py", "submission/helper.py", "a/model.py", "b/helper.py", "a:b", "Icon\r"])
 NUMBER = st.integers(0, 2**32 - 1)
 SHORT = st.integers(0, 2**16 - 1)
 LIES = {
@@ -381,6 +383,14 @@ def forged_zips(draw):
         lies = {key: draw(strategy) for key, strategy in LIES.items() if draw(mostly(st.just(False), st.just(True), 12))}
         entries.append(entry(name, draw(st.binary(max_size=30) | st.integers(0, 3000).map(bytes)), **lies))
     return forge(*entries)
+
+
+def reads(archive, name):
+    """What zipfile reads, or None."""
+    try:
+        return archive.read(name)
+    except Exception:
+        return None
 
 
 def hand_in(raw):
@@ -403,8 +413,8 @@ def hand_in(raw):
             for path in into.iterdir():
                 status = path.lstat()
                 assert stat.S_ISREG(status.st_mode) and status.st_nlink == 1
-                same = [name for name in archive.namelist() if name.split("/")[-1] == path.name]
-                assert path.read_bytes() in map(archive.read, same)
+                same = [name for name in archive.namelist() if PurePosixPath(name.replace("\\", "/")).name == path.name]
+                assert any(reads(archive, name) == path.read_bytes() for name in same)
                 sizes[path.name] = status.st_size
         assert sizes and all(size <= WANTED[name] for name, size in sizes.items()) and sum(sizes.values()) <= LIMITS.total
 

@@ -1,7 +1,8 @@
 """Taking in what was handed in, a folder or a zip file, without trusting anything in it.
 
 What is copied is a regular file with a harmless name and a size that was counted, not read from a header. Whoever works with the
-copies need not look again. Of a zip, nothing is unpacked but what is wanted, and that as a stream.
+copies need not look again. Of a zip, nothing is unpacked but what is wanted, and that as a stream. The rest is left out, whatever it
+is, unless it shows that the zip is an attack or damaged.
 """
 import contextlib
 import errno
@@ -17,19 +18,22 @@ import zipfile
 import zlib
 from dataclasses import dataclass
 from itertools import islice, pairwise
-from pathlib import Path
-from posixpath import commonpath, dirname
+from os.path import commonprefix
+from pathlib import Path, PurePosixPath
 from typing import Callable
 
 CHUNK = 1 << 20         # bytes that are in memory at once
+TABLE = 2 << 20         # but for a zip's table of contents
 OPEN_FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY", "O_CLOEXEC"))
 PASSED_OVER = {"__MACOSX", "__pycache__", ".git", ".DS_Store"}      # in zips: what systems and tools add unasked
+LEADS_OUT = re.compile(r"/|[a-z]:|(.*/)?\.\.(/|\Z)", re.IGNORECASE | re.ASCII | re.DOTALL)     # of the folder a zip is unpacked into
 # Control characters, those that turn the direction of writing, halves of characters; and what Windows takes for more than a name.
 BAD_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\\:]")
 DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\..*)?", re.IGNORECASE)
 UNREADABLE = 0x2041     # flags of a zip's entry: encrypted, in one way or another
 BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, NotImplementedError, RuntimeError, OverflowError)
 ZIP_AGAIN = "Make the zip anew, with your system's own program."
+RENAME = "Rename the file, or leave it out."
 
 
 class Refused(ValueError):
@@ -45,7 +49,7 @@ class Limits:
     """
     files: int = 64
     total: int = 1 << 30
-    entries: int = 200
+    entries: int = 10_000
     ratio: int = 100
     small: int = 16 << 20
 
@@ -55,7 +59,7 @@ def take(source: Path, into: Path, wanted: dict[str, int] | Callable[[str], int 
     """Copy the wanted files of a submission into a new folder: all of them, or nothing.
 
     Args:
-        source: a folder, of which only the files at its top are looked at, or a zip, whose files may all lie in one folder.
+        source: a folder, of which only the files at its top are looked at, or a zip, whose wanted files may lie in one folder.
         into: the folder to make; its parents are made where they are missing.
         wanted: the largest size in bytes of each file, by name. A function gives None for a file that is to be left out.
         limits: how much is taken in.
@@ -85,7 +89,7 @@ def take(source: Path, into: Path, wanted: dict[str, int] | Callable[[str], int 
             raise Refused(f"{name} is neither a folder nor a zip file. Give one of them.")
         if not files:
             there = f" It has {_few(left_out)}." if left_out else ""
-            raise Refused(f"{name} has none of the files that are asked for.{there} They should not lie in a folder inside it.")
+            raise Refused(f"{name} has none of the files that are asked for.{there} Put them right into it.")
         if len(files) > limits.files:
             raise Refused(f"{name} has more than {limits.files} of the files that are asked for. Hand in only what is needed.")
         into.parent.mkdir(parents=True, exist_ok=True)
@@ -144,32 +148,17 @@ def _open(path):
 
 # Names
 
-def _check_name(name):
-    """Raise Refused for a name that some system would take for something else."""
-    parts = name.removesuffix("/").split("/")
-    if bad := BAD_CHARACTER.search(name):
-        fault = f"has the character {ascii(bad[0])}"
-    elif ".." in parts:
-        fault = "leads out of its folder"
-    elif name.startswith("/"):
-        fault = "is absolute"
-    elif "" in parts or "." in parts:
-        fault = "has a part without a name"
-    elif len(name) > 1000 or any(len(part.encode()) > 255 for part in parts):
-        fault = "is too long"
-    elif any(DEVICE.fullmatch(part) for part in parts):
-        fault = "is that of a device on Windows"
-    else:
-        return
-    raise Refused(f"The name {name[:60]!r} {fault}. Rename the file, or leave it out.")
-
-
-def _check_twins(names):
-    """Raise Refused for two names that are the same on some system."""
+def _check_names(names):
+    """Raise Refused for a name of a file that some system would take for something else, and for two that are the same on some."""
     seen = {}
     for name in names:
-        plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-        key = tuple(part.rstrip(" .") for part in plain.removesuffix("/").split("/"))
+        if bad := BAD_CHARACTER.search(name):
+            raise Refused(f"The name {name[:60]!r} has the character {ascii(bad[0])}. {RENAME}")
+        if len(name.encode()) > 255:
+            raise Refused(f"The name {name[:60]!r} is too long. {RENAME}")
+        if DEVICE.fullmatch(name):
+            raise Refused(f"The name {name[:60]!r} is that of a device on Windows. {RENAME}")
+        key = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).rstrip(" .")
         if key in seen:
             raise Refused(f"{_shown(seen[key])} and {_shown(name)} are the same name on some systems. Hand in one of them.")
         seen[key] = name
@@ -191,9 +180,7 @@ def _in_folder(source, name, limit_of, limits):
     with _reading(name), os.scandir(source) as entries:
         wanted = ((entry.name, limit_of(entry.name)) for entry in entries)
         found = sorted(islice(((entry, limit) for entry, limit in wanted if limit is not None), limits.files + 1))
-    for entry, _ in found:
-        _check_name(entry)
-    _check_twins(entry for entry, _ in found)
+    _check_names(entry for entry, _ in found)
     return [(entry, limit, _file_chunks(source / entry)) for entry, limit in found]
 
 
@@ -208,53 +195,70 @@ def _file_chunks(path):
 # Zip files
 
 class _Sparing(io.BufferedReader):
-    """A file of which no more than a chunk is read at once: zipfile would read a table of contents of any size."""
+    """A file of which little is read at once: zipfile would read a table of contents of any size."""
 
     def read(self, size=-1):
-        if size is not None and size > CHUNK:
+        if size is not None and size > TABLE:
             raise Refused(f"The zip's table of contents is larger than any right one. {ZIP_AGAIN}")
         return super().read(size)
 
 
 def _in_zip(file, name, limit_of, limits):
-    """As _in_folder; and the names of what is not wanted."""
+    """As _in_folder; and the names of what is left out."""
     with _reading(name):
         archive = zipfile.ZipFile(file)
-        for info in archive.filelist:
-            _check_name(info.orig_filename)     # as it stands in the zip; `filename` ends at the first NUL
         _check_overlaps(archive)
-    entries = [info for info in archive.filelist if not PASSED_OVER.intersection(info.orig_filename.split("/"))]
+    entries = []
+    for info in archive.filelist:
+        path = info.orig_filename.replace("\\", "/")        # which old programs of Windows write
+        if LEADS_OUT.match(path):
+            raise Refused(f"The name {path[:60]!r} in {name} leads out of its folder. {ZIP_AGAIN}")
+        parts = PurePosixPath(path).parts
+        if not PASSED_OVER.intersection(parts):
+            entries.append((parts, path.endswith("/"), info))
     if len(entries) > limits.entries:
         raise Refused(f"{name} has more than {limits.entries} files and folders. Hand in only what is asked for.")
-    _check_twins(info.orig_filename for info in entries)
-    for info in entries:
-        kind = stat.S_IFMT(info.external_attr >> 16)
-        if kind not in (0, stat.S_IFREG, stat.S_IFDIR if info.orig_filename.endswith("/") else 0):
-            raise Refused(f"{_shown(info.orig_filename)} in {name} is a link or a device. Put the file itself there.")
-    contents = {info.orig_filename: info for info in entries if not info.orig_filename.endswith("/")}
-    top = commonpath(map(dirname, contents)) if contents else ""
+    files = [(parts, limit_of(parts[-1]), info) for parts, is_folder, info in entries if parts and not is_folder]
+    top = commonprefix([parts[:-1] for parts, _, _ in files])
+    home = _home([parts[:-1] for parts, limit, _ in files if limit is not None], top, name)
     found, left_out = [], {}
-    for path, info in contents.items():
-        entry, slash, _ = path.removeprefix(top + "/").partition("/")
-        limit = None if slash else limit_of(entry)
-        if limit is None:
-            left_out[entry + slash] = True
+    for parts, limit, info in files:
+        entry = parts[-1]
+        if limit is None or parts[:-1] != home:
+            fork = len(commonprefix([parts[:-1], home])) + 1
+            left_out["/".join(parts[len(top):fork]) + "/" * (fork < len(parts))] = True
+        elif stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG):
+            raise Refused(f"{_shown(entry)} in {name} is a link or a device. Put the file itself there.")
         elif info.flag_bits & UNREADABLE:
-            raise Refused(f"{entry} in {name} is encrypted. Make the zip without a password.")
+            raise Refused(f"{_shown(entry)} in {name} is encrypted. Make the zip without a password.")
         elif info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):      # others would unpack to any size at once
-            raise Refused(f"{entry} in {name} is compressed in an uncommon way. {ZIP_AGAIN}")
+            raise Refused(f"{_shown(entry)} in {name} is compressed in an uncommon way. {ZIP_AGAIN}")
         else:
             found.append((entry, limit, _entry_chunks(archive, info, f"{entry} in {name}")))
+    _check_names(entry for entry, _, _ in found)
     return found, list(left_out)
 
 
+def _home(folders, top, name):
+    """Of the folders with wanted files, that of the submission: the top, the only one called so, or the one that the others lie in."""
+    folders = sorted(set(folders), key=lambda parts: (len(parts), parts))
+    called = [folder for folder in folders if folder[-1:] == ("submission",)]
+    for home in (top, called[0] if len(called) == 1 else None, commonprefix(folders)):
+        if home in folders or not folders:
+            return home
+    one, other = (_shown("/".join(folder)) for folder in folders[:2])
+    raise Refused(f"{name} has files that are asked for in several folders, {one} and {other}. Make a zip of the right files alone.")
+
+
 def _check_overlaps(archive):
-    """Raise Refused where entries share bytes: so a small zip can have any number of large files."""
+    """Raise BadZipFile where entries share bytes: so a small zip can have any number of large files; and for a NUL in a name."""
     spans = []
     for info in archive.filelist:
         archive.fp.seek(info.header_offset + 26)
         name, extra = struct.unpack("<HH", archive.fp.read(4))
         spans.append((info.header_offset, info.header_offset + 30 + name + extra + info.compress_size))
+        if "\0" in info.orig_filename:      # at which `filename` ends
+            raise zipfile.BadZipFile
     spans.append((archive.start_dir, archive.start_dir))
     if any(end > start for (_, end), (start, _) in pairwise(sorted(spans))):
         raise zipfile.BadZipFile
