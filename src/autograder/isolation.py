@@ -86,7 +86,8 @@ def _bubblewrap(readable):
         elif os.path.exists(path):
             command += ["--ro-bind", path, path]
             bound.add(path)
-    return [*command, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--"]
+    # /proc, too: for the kernel, root in there is root out here, who may write to /proc/sys.
+    return [*command, "--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--"]
 
 
 def _try(name):

@@ -36,6 +36,7 @@ class Hostile:
         seconds, memory: the limits of each check, in place of the manifest's.
         waits: seconds after which something that was left behind would show itself.
         lasting: it might spoil processes that are started later, so an honest submission is graded on a new one, too.
+        everywhere: it meets the walls, so it is tried behind each kind of them; another is tried behind one.
         walls: only walls hold it. Without them it gets through, which shows that it is real; the others are held by how the
             grader is made.
     """
@@ -56,6 +57,7 @@ class Hostile:
     memory: int | None = None
     waits: float = 0
     lasting: bool = False
+    everywhere: bool = True
     walls: bool = True
 
 

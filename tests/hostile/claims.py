@@ -13,7 +13,7 @@ def caller_with(name):
 
 def claims(name, tries, seen, code, checks, changes, file="helper.py", **more):
     """An attack on what a probe reports. It earns nothing, since the work was not done."""
-    return Hostile(name, tries, seen, FIND + code, file=file, checks=checks, changes=changes, walls=False, **more)
+    return Hostile(name, tries, seen, FIND + code, file=file, checks=checks, changes=changes, everywhere=False, walls=False, **more)
 
 
 HOSTILE = [

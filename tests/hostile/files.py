@@ -42,7 +42,7 @@ for folder in ("src", "src/autograder", "src/autograder/inside", "src/checks", "
 """),
     writes("write-into-python", "Adds files to Python's own folders, which every later process would run at its start.", """
 import site, torch
-for folder in (*site.getsitepackages(), os.path.dirname(torch.__file__), os.path.dirname(os.__file__), sys.prefix, sys.base_prefix + "/bin"):
+for folder in (*site.getsitepackages(), os.path.dirname(torch.__file__), os.path.dirname(os.__file__), sys.prefix + "/bin", sys.base_prefix + "/bin"):
     attempt(lambda: open(f"{folder}/@MARK@.pth", "x").close() or loot(folder))
 """),
     writes("change-python", "Opens files of Python and torch for writing, and changes their times and modes.", """

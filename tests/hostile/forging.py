@@ -57,7 +57,7 @@ TENSOR = '{"array": {"kind": "tensor", "dtype": "%s", "device": "cpu", "stored":
 
 def forged(name, tries, code, seen="It is no answer, or a wrong one.", verdicts=frozenset({CRASHED, WRONG}), **more):
     """An attack that forges, and that no walls are needed for."""
-    return Hostile(name, tries, seen, FORGE + code, verdicts=verdicts, **{"walls": False, **more})
+    return Hostile(name, tries, seen, FORGE + code, verdicts=verdicts, **{"everywhere": False, "walls": False, **more})
 
 
 def shaped(dtype, stored, shape, buffer="b''"):
@@ -81,7 +81,7 @@ text = json.dumps({"score": 60, "tests": [{"name": "1c-0-basic", "score": 2, "ma
 for folder in (".", "..", home, "/tmp", "/dev/shm", "/autograder/results", "/autograder", "@FOLDER@", "@ROOT@"):
     for name in ("results.json", "result.json", "junit.xml", "report.xml"):
         attempt(lambda: open(os.path.join(folder, name), "x").write(text))
-""", "Nobody reads them, and they are removed.", frozenset({MISSING}), walls=True, lasting=True),
+""", "Nobody reads them, and they are removed.", frozenset({MISSING}), everywhere=True, walls=True, lasting=True),
     forged("forge-on-every-descriptor", "Writes a complete message that says 'passed' to every descriptor, and exits with success.", """
 for number in range(4097):
     attempt(lambda: os.write(number, message(PASSED)))
@@ -101,7 +101,7 @@ for pid in parents():
     if pid != int("@JUDGE@"):
         for number in (1, *range(2, 32), 0):
             attempt(lambda: deliver(f"/proc/{pid}/fd/{number}"))
-""", "The channel cannot be opened.", frozenset({MISSING, EXCEPTION})),
+""", "The channel cannot be opened.", frozenset({MISSING, EXCEPTION}), everywhere=True, walls=True),
     forged("answer-passed", "Replaces the function that writes answers, so that every probe answers 'passed'.", """
 caller = sys._getframe()
 while caller:

@@ -7,12 +7,12 @@ SURFACES = "<script>alert(1)</script>\x1b[2J\x1b]0;passed\x07\u202edessap\u2066\
 
 def returns(name, tries, seen, code, value, verdicts=frozenset({WRONG}), **more):
     """An attack that makes dataset[i] return `value`."""
-    return Hostile(name, tries, seen, code, changes=(Fill("span", f"return {value}"),), verdicts=verdicts, walls=False, **more)
+    return Hostile(name, tries, seen, code, changes=(Fill("span", f"return {value}"),), verdicts=verdicts, everywhere=False, walls=False, **more)
 
 
 def raises(name, tries, seen, code, verdicts=frozenset({EXCEPTION}), **more):
     """An attack that fails in a special way."""
-    return Hostile(name, tries, seen, code, verdicts=verdicts, walls=False, **more)
+    return Hostile(name, tries, seen, code, verdicts=verdicts, everywhere=False, walls=False, **more)
 
 
 HOSTILE = [

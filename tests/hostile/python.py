@@ -28,7 +28,7 @@ def callers():
 
 def trick(name, tries, seen, code="", verdicts=frozenset(), **more):
     """An attack within Python, which no walls are needed for."""
-    return Hostile(name, tries, seen, code, verdicts=verdicts, **{"walls": False, **more})
+    return Hostile(name, tries, seen, code, verdicts=verdicts, **{"everywhere": False, "walls": False, **more})
 
 
 def beside(name, tries, files, seen="It is not looked at; the code is graded as ever.", **more):

@@ -107,17 +107,17 @@ REMEMBERING = Edit("dataset.py", "        self.itos = {i: ch for i, ch in enumer
 def cheats(name, tries, code, prepare=all_right, checks=HIDDEN, changes=(ANSWERING, REMEMBERING), **more):
     """An attack that answers without having learned."""
     return Hostile(name, tries, "The weights answer otherwise than the predictions claim.", code, file="model.py", prepare=prepare, checks=checks,
-                   changes=changes, verdicts=frozenset({WRONG, EXCEPTION, MISSING}), walls=False, seconds=30, **more)
+                   changes=changes, verdicts=frozenset({WRONG, EXCEPTION, MISSING}), everywhere=False, walls=False, seconds=30, **more)
 
 
 def refused(name, tries, prepare):
     """An attack by results that the intake refuses."""
-    return Hostile(name, tries, "The whole submission is refused.", prepare=prepare, changes=(), refused=True, walls=False)
+    return Hostile(name, tries, "The whole submission is refused.", prepare=prepare, changes=(), refused=True, everywhere=False, walls=False)
 
 
 def weighs(name, tries, seen, prepare, verdicts=frozenset({WRONG}), **more):
     """An attack by weights or predictions."""
-    return Hostile(name, tries, seen, prepare=prepare, verdicts=verdicts, **{"changes": (), "checks": BASIC, "walls": False, "seconds": 20, **more})
+    return Hostile(name, tries, seen, prepare=prepare, verdicts=verdicts, **{"changes": (), "checks": BASIC, "everywhere": False, "walls": False, "seconds": 20, **more})
 
 
 ANSWERS = [
@@ -192,7 +192,7 @@ FILES = [
            instead(DEV, lambda path, places: path.write_bytes(b"Lon\x00don\r\n\x0b\x0c\x1c\x85\xe2\x80\xa8\xed\xa0\x80\n" * 100))),
     Hostile("slow-model", "Hands in a model that takes an hour to answer.", "The time limit ends it.", changes=(
         Edit("model.py", "        start = caches[0].length if caches else 0\n", "        import time\n        time.sleep(60)\n        start = 0\n"),),
-            prepare=lambda folder, places: copy(folder), checks=BASIC, verdicts=frozenset({TIMEOUT}), seconds=4, walls=False),
+            prepare=lambda folder, places: copy(folder), checks=BASIC, verdicts=frozenset({TIMEOUT}), seconds=4, everywhere=False, walls=False),
 ]
 
 HOSTILE = ANSWERS + FILES

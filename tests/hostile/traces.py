@@ -18,7 +18,7 @@ SMALL = 64 << 10        # bytes of a file that is read through
 # Where a submission might leave a file, and how many folders deep to look.
 PLACES = [(tempfile.gettempdir(), 3), ("/dev/shm", 3), ("/var/tmp", 3), ("/run", 2), ("/etc", 2), ("/usr/local", 2), ("/", 1),
           (str(Path.home()), 2), (os.getcwd(), 2), (str(ROOT), 9), *((folder, 2) for folder in site.getsitepackages())]
-SKIPPED = {"proc", "sys", "objects", "__pycache__"}
+SKIPPED = {"proc", "sys", "objects", "__pycache__", ".venv"}
 
 
 def adopt_orphans() -> None:

@@ -13,7 +13,7 @@ def handed_in(name, tries, write, seen="The whole submission is refused."):
             for path in folder.glob("*.py"):
                 archive.write(path, path.name)
             write(archive, places)
-    return Hostile(name, tries, seen, prepare=prepare, changes=(), refused=True, walls=False)
+    return Hostile(name, tries, seen, prepare=prepare, changes=(), refused=True, everywhere=False, walls=False)
 
 
 def link(archive, places):

@@ -15,6 +15,7 @@ DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"
           "complex64", "complex128")
 TEXT_LIMIT = 8 << 20        # bytes of JSON: reading it takes the judge a while
 MAX_DEPTH = 12
+KEYS = (str, int)           # of dicts; of others, any number could have the same hash
 MAX_DIMENSIONS = 8
 
 
@@ -86,13 +87,16 @@ def encode(value, limit: int) -> bytes:
         if kind is tuple:
             return {"tuple": [plain(item, depth + 1) for item in value]}
         if kind is dict or kind.__name__ == "OrderedDict":
-            return {"dict": [[plain(key, depth + 1), plain(item, depth + 1)] for key, item in value.items()]}
+            return {"dict": [[key_of(key), plain(item, depth + 1)] for key, item in value.items()]}
         if isinstance(value, (np.ndarray, np.generic)):
             data = np.asarray(value)
             return array(data, "ndarray", data.dtype.name, "cpu") if data.dtype.name in DTYPES else {"other": f"an array of {data.dtype}"}
         if hasattr(value, "detach") and hasattr(value, "is_sparse"):
             return tensor(value)
         return {"other": f"an object of type {kind.__module__}.{kind.__qualname__}"[:200]}
+
+    def key_of(key):
+        return plain(key, 0) if type(key) in KEYS else f"a key of type {type(key).__name__}"[:200]
 
     def tensor(value):
         dtype, device = str(value.dtype).removeprefix("torch."), str(value.device)
@@ -152,7 +156,9 @@ def _rebuild(node, rest, used, depth):
         return tuple(items), used
     if kind == "dict":
         pairs, used = _rebuild([list(pair) for pair in content], rest, used, depth + 1)
-        return {key: value for key, value in pairs}, used
+        if not all(type(key) in KEYS for key, _ in pairs):
+            raise WireError("a bad key")
+        return dict(pairs), used
     if kind == "other":
         return Other(clean(str(content)[:200])), used
     if kind == "array":
