@@ -91,6 +91,7 @@ def grade(manifest: Manifest, checks: list[Check], folders: list[Path], process,
         arguments = ["-c", str(SETTINGS), "--rootdir", str(root),
                      "--import-mode=importlib", "--noconftest", "--assert=plain", "--capture=no", "-p", "no:cacheprovider",
                      "-p", "no:terminal", "-p", "no:logging", "-p", "no:warnings", "-p", "no:debugging",
+                     "-p", "no:unraisableexception", "-p", "no:threadexception",        # which collect garbage five times at the end
                      "--continue-on-collection-errors", *(os.path.relpath(folder, root) for folder in folders)]
         with contextlib.suppress(ProcessError):     # which each check then reports
             process.start()

@@ -7,12 +7,12 @@ from hostile.attack import BLOCKED, DENIED, MISSING, Hostile
 
 def writes(name, tries, code, seen="Nothing can be written there.", verdicts=DENIED, **more):
     """An attack that writes files outside its scratch folder."""
-    return Hostile(name, tries, seen, code, verdicts=verdicts, **{"lasting": True, **more})
+    return Hostile(name, tries, seen, code, verdicts=verdicts, **more)
 
 
 def submitted(name, tries, prepare, seen="The whole submission is refused.", **more):
     """An attack by the submission's files themselves, before any of its code runs."""
-    return Hostile(name, tries, seen, prepare=prepare, **{"walls": False, "refused": True, "changes": (), **more})
+    return Hostile(name, tries, seen, prepare=prepare, **{"everywhere": False, "walls": False, "refused": True, "changes": (), **more})
 
 
 def instead(name, make):
@@ -44,14 +44,14 @@ for folder in ("src", "src/autograder", "src/autograder/inside", "src/checks", "
 import site, torch
 for folder in (*site.getsitepackages(), os.path.dirname(torch.__file__), os.path.dirname(os.__file__), sys.prefix + "/bin", sys.base_prefix + "/bin"):
     attempt(lambda: open(f"{folder}/@MARK@.pth", "x").close() or loot(folder))
-"""),
+""", lasting=True),
     writes("change-python", "Opens files of Python and torch for writing, and changes their times and modes.", """
 import json, torch
 for path in (json.__file__, torch.__file__, os.path.realpath(sys.executable), os.__file__):
     attempt(lambda: os.close(os.open(path, os.O_WRONLY | os.O_APPEND)) or loot(path),
             lambda: os.utime(path, ns=(os.stat(path).st_atime_ns, os.stat(path).st_mtime_ns)) or loot(path),
             lambda: os.chmod(path, os.stat(path).st_mode & 0o7777) or loot(path), lambda: os.setxattr(path, "user.note", b"") or loot(path))
-"""),
+""", lasting=True),
     writes("change-itself", "Changes its own files after they were taken in, for the checks that come later.", """
 here = os.path.dirname(__file__)
 attempt(lambda: open(__file__, "a").close() or loot("dataset.py"), lambda: open(here + "/@MARK@.py", "x").close() or loot("a new file"),
@@ -80,7 +80,7 @@ attempt(lambda: os.unlink("@OTHER@/canary.py") or loot("gone"))
 os.environ.update(LD_PRELOAD="/tmp/@MARK@.so", PYTHONPATH=os.getcwd(), PYTHONSTARTUP=os.getcwd() + "/sitecustomize.py", BASH_ENV="/tmp/@MARK@")
 for folder in (".", "/tmp", os.environ["HOME"]):
     attempt(lambda: open(folder + "/sitecustomize.py", "x").write("# @MARK@"))
-""", "They are its own environment and folder, which end with it.", frozenset({MISSING}), walls=True),
+""", "They are its own environment and folder, which end with it.", frozenset({MISSING}), walls=True, lasting=True),
 ]
 
 CLEANING = [

@@ -4,22 +4,25 @@ A kind that cannot run here is skipped; with REQUIRE_RUNGS in the environment it
 attacks that walls hold are tried without them, and must get through: that shows that they are real. Do this on a machine
 that may be harmed. HOSTILE_OUTCOMES names a file for `python -m hostile.table`.
 """
-import contextlib
 import json
 import os
 import sys
+from pathlib import Path
 
 import pytest
 from conftest import SOLUTION
 from hostile import traces
 from hostile.harness import contain
 from hostile.scene import Scene
-from proof import collect, grade_folder, start_process
+from proof import STAGED, collect, grade_folder
 
+from autograder import StudentProcess
 from autograder.isolation import Unavailable, choose
 
 ATTACKS = collect("hostile", "HOSTILE")
 RUNGS = ("bubblewrap", "landlock")
+STRONGEST = "strongest"
+CASES = [(rung, attack) for attack in ATTACKS for rung in (RUNGS if attack.everywhere else (STRONGEST,))]
 QUICK = ("1c-0-basic", "1h-2-basic")        # graded for an honest submission after each attack
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the walls are Linux's")
@@ -36,7 +39,10 @@ def scene():
 def isolation_of(rung):
     """A kind of walls; skips the test where it cannot be had."""
     try:
-        return choose(rung)
+        isolation = choose(None if rung == STRONGEST else rung)
+        if not isolation.strong:
+            raise Unavailable(isolation.reason)
+        return isolation
     except Unavailable as reason:
         if "REQUIRE_RUNGS" in os.environ:
             raise
@@ -45,15 +51,19 @@ def isolation_of(rung):
 
 @pytest.fixture(scope="module")
 def honest():
-    """A function that grades an honest submission after an attack, and must find it honest: (rung, new), on one process for all
-    tests or on a new one."""
+    """A function that grades an honest submission, which must not have suffered: (isolation, new), on one process for all tests, or on
+    a new one."""
+    os.chmod(STAGED.name, 0o755)
     processes = {}
 
-    def require_full_points(rung, new):
-        if rung not in processes:
-            processes[rung] = start_process(rung)
-        with start_process(rung) if new else contextlib.nullcontext(processes[rung]) as process:
-            report = grade_folder(process, SOLUTION, QUICK)
+    def require_full_points(isolation, new=False):
+        def start():
+            return StudentProcess(isolation, ("torch", "tqdm"), (Path(STAGED.name),))
+
+        process = start() if new else processes.setdefault(isolation.name, start())
+        report = grade_folder(process, SOLUTION, QUICK)
+        if new:
+            process.close()
         assert report.passed, f"an honest submission suffers: {[outcome.details for outcome in report.outcomes.values()]}"
 
     yield require_full_points
@@ -65,14 +75,13 @@ def test_there_are_enough():
     assert len(ATTACKS) >= 75 and len({attack.name for attack in ATTACKS}) == len(ATTACKS)
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=[attack.name for attack in ATTACKS])
-@pytest.mark.parametrize("rung", RUNGS)
+@pytest.mark.parametrize(("rung", "attack"), CASES, ids=[f"{rung}-{attack.name}" for rung, attack in CASES])
 def test_contained(rung, attack, scene, honest):
     isolation = isolation_of(rung)
-    honest(rung, new=False)         # its process lives already when the attack comes
+    honest(isolation)           # its process lives already when the attack comes
     result = contain(attack, isolation, scene)
-    note(rung, attack, result)
-    honest(rung, new=attack.lasting)
+    note(isolation.name, attack, result)
+    honest(isolation, new=attack.lasting)
     assert not result.problems, "\n".join([attack.tries, *result.problems])
 
 
