@@ -109,6 +109,8 @@ def run(args: argparse.Namespace, stream) -> int:
     if args.list:
         list_checks(manifest, checks, table)
         return 0
+    if args.json and not args.json.absolute().parent.is_dir():
+        raise UserError(f"{args.json.absolute().parent} is no folder. Check --json.")
     seed = choose_seed(args)
     folders = [SRC / "checks"]
     hidden = (args.hidden or ROOT / "instructor" / "checks").absolute()

@@ -30,6 +30,9 @@ class Context:
         for option, folder in (("--data", self.data), ("--gold", self.gold)):
             if folder is not None and not folder.is_dir():
                 raise UserError(f"{folder} is no folder. Check {option}.")
+        if self.data is not None:
+            for name in ("wiki.txt", "birth_dev.tsv"):
+                read_text(self.data / name)
 
     def data_of(self, preset: Preset) -> Path:
         """The folder of the corpus and the questions."""

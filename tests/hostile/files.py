@@ -38,8 +38,8 @@ def thousands(folder, places):
 WRITING = [
     writes("write-into-the-project", "Adds files to the grader, its checks, its tests and the hooks of its repository.", """
 for folder in ("src", "src/autograder", "src/autograder/inside", "src/checks", "instructor/checks", "tests", ".git/hooks", "data", "."):
-    attempt(lambda: open(f"@ROOT@/{folder}/@MARK@.py", "x").close() or loot(folder))
-"""),
+    attempt(lambda: open(f"@ROOT@/{folder}/@MARK@.py", "x").close())      # in a private /tmp, there may be folders of these names
+""", "Nothing is written there.", verdicts=DENIED),
     writes("write-into-python", "Adds files to Python's own folders, which every later process would run at its start.", """
 import site, torch
 for folder in (*site.getsitepackages(), os.path.dirname(torch.__file__), os.path.dirname(os.__file__), sys.prefix + "/bin", sys.base_prefix + "/bin"):
