@@ -139,9 +139,9 @@ attempt(lambda: os.kill(judge, 0) or loot("the judge can be signalled"),
 os.killpg(0, 9)
 """, frozenset({CRASHED})),
     leaves("kill-everything", "Kills every process that it may.", "It reaches only itself.", guarded(9),
-           frozenset({CRASHED, TIMEOUT}), walls=True, seconds=2, checks=("1c-0-basic",)),
+           frozenset({CRASHED, EXCEPTION, TIMEOUT}), walls=True, seconds=2, checks=("1c-0-basic",)),
     leaves("stop-everything", "Stops every process that it may.", "It reaches only itself; the time limit ends it.", guarded(19),
-           frozenset({CRASHED, TIMEOUT}), walls=True, seconds=2, checks=("1c-0-basic",)),
+           frozenset({CRASHED, EXCEPTION, TIMEOUT}), walls=True, seconds=2, checks=("1c-0-basic",)),
 ]
 
 STATE = [
