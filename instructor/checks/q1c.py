@@ -194,8 +194,10 @@ def vocabulary_and_batches(text, block_size, workers):
     dataset[0]              # what fails without workers should say so
     workers = workers if sys.platform.startswith("linux") else 0
     context = {"multiprocessing_context": "fork"} if workers else {}
-    loader = torch.utils.data.DataLoader(dataset, batch_size=4, num_workers=workers, **context)
-    batches = [[x, y] for x, y in loader]
+    # As arrays they come through a pipe; tensors would need a socket, which not every sandbox allows.
+    loader = torch.utils.data.DataLoader(dataset, batch_size=4, num_workers=workers, **context, collate_fn=lambda examples: [
+        [torch.as_tensor(part).numpy() for part in example] for example in examples])
+    x, y = zip(*(example for batch in loader for example in batch))
     refused = []
     for special in dataset.MASK_CHAR, dataset.PAD_CHAR:
         try:
@@ -204,7 +206,7 @@ def vocabulary_and_batches(text, block_size, workers):
             refused.append(special)
     return {"refused": refused, "stoi": dict(dataset.stoi), "itos": [dataset.itos[i] for i in range(len(dataset.itos))], "vocab_size": dataset.vocab_size,
             "block_size": dataset.block_size, "documents": list(dataset.data),
-            "x": torch.cat([x for x, _ in batches]), "y": torch.cat([y for _, y in batches])}
+            "x": torch.stack([torch.from_numpy(row) for row in x]), "y": torch.stack([torch.from_numpy(row) for row in y])}
 
 
 @check("1c-8-hidden")

@@ -32,7 +32,7 @@ class Server:
         self.channel = channel
         self.spoiled = False        # something could not be cleaned away: this process should serve no other request
         self.linux = sys.platform.startswith("linux")
-        self.filter = None if rung == "limits" else walls.build_filter()
+        self.filter = None if rung == "limits" else walls.build_filter(unix_sockets=rung == "bubblewrap")
         self.user, self.killer = walls.free_users(2) if rung == "landlock" else (None, None)
         if self.user is not None:
             os.chmod(tempfile.gettempdir(), 0o711)      # so that it reaches its scratch folder

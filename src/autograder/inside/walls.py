@@ -64,8 +64,11 @@ def python_folders() -> list[str]:
     return sorted({path for given in paths for path in (given, os.path.realpath(given)) if os.path.exists(path)})
 
 
-def build_filter():
+def build_filter(unix_sockets: bool):
     """The seccomp filter, as an object with load().
+
+    Args:
+        unix_sockets: whether the process may call sockets, where none but its own can be reached.
 
     Raises:
         WallError: libseccomp or pyseccomp is missing.
@@ -86,7 +89,11 @@ def build_filter():
     add(seccomp.ERRNO(errno.ENOSYS), "clone3")      # its flags lie in memory, where no filter sees them; libc then uses clone
     for flag in NEW_NAMESPACES:
         add(refuse, "clone", seccomp.Arg(0, seccomp.MASKED_EQ, flag, flag))
-    add(refuse, "socket", seccomp.Arg(0, seccomp.NE, socket.AF_UNIX))       # multiprocessing needs these
+    add(refuse, "socket", seccomp.Arg(0, seccomp.NE, socket.AF_UNIX))
+    if not unix_sockets:        # what remains are pairs of connected ones, and listening
+        add(refuse, "connect")
+        for name in ("socket", "socketpair"):       # a datagram carries its own address
+            add(refuse, name, seccomp.Arg(1, seccomp.MASKED_EQ, 0xF, socket.SOCK_DGRAM))
     for name in ("prlimit64", "migrate_pages", "move_pages"):           # of other processes than oneself
         add(refuse, name, seccomp.Arg(0, seccomp.NE, 0))
     add(refuse, "setpriority", seccomp.Arg(1, seccomp.NE, 0))
