@@ -9,7 +9,7 @@ def int80(number, *arguments):
     """A system call of 32-bit programs, which have other numbers."""
     code = b"\\x53\\x56\\x57" + b"".join(prefix + struct.pack("<I", value) for prefix, value in zip(
         (b"\\xb8", b"\\xbb", b"\\xb9", b"\\xba", b"\\xbe"), (number, *arguments, *[0] * 5))) + b"\\xcd\\x80\\x5f\\x5e\\x5b\\xc3"
-    page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    page = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
     page.write(code)
     address = ctypes.addressof(ctypes.c_char.from_buffer(page))
     return ctypes.CFUNCTYPE(ctypes.c_int)(address)()

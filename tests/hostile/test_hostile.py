@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import SOLUTION
+from conftest import ROOT, SOLUTION
 from hostile import traces
 from hostile.harness import contain
 from hostile.scene import Scene
@@ -86,6 +86,13 @@ def test_contained(rung, attack, scene, honest):
 
 
 @pytest.mark.skipif("HOSTILE_BARE" not in os.environ, reason="HOSTILE_BARE is not set: attacks run without walls only where they may")
+def test_the_table_lists_them():
+    """docs/security.md: made by `python -m hostile.table`."""
+    text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    assert [attack.name for attack in ATTACKS if f"| `{attack.name}` |" not in text] == []
+    assert "not contained" not in text
+
+
 @pytest.mark.parametrize("attack", ATTACKS, ids=[attack.name for attack in ATTACKS])
 def test_without_walls(attack, scene):
     """What walls hold gets through where there are none; what the grader's construction holds does not."""
