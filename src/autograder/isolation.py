@@ -77,8 +77,12 @@ def _bubblewrap(readable):
     command = ["bwrap", "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--as-pid-1", "--cap-drop", "ALL",
                "--uid", "1000", "--gid", "1000", "--hostname", "student", "--proc", "/proc", "--dev", "/dev",
                "--size", str(TMPFS_BYTES), "--tmpfs", walls.SHARED_MEMORY, "--size", str(TMPFS_BYTES), "--tmpfs", "/tmp"]
-    bound = set()
-    for path in (*walls.SYSTEM, *walls.python_folders(), *readable):
+    shown, bound = (*walls.SYSTEM, *walls.python_folders(), *readable), set()
+    # What is shown from deep within /tmp would lie in folders there that can be renamed. So the topmost gets a file system of its own.
+    tops = sorted({"/".join(path.split("/")[:3]) for path in shown if path.startswith("/tmp/")} - set(shown))
+    for top in tops:
+        command += ["--tmpfs", top]
+    for path in shown:
         if any(path == other or path.startswith(other + "/") for other in bound):
             continue
         if os.path.islink(path) and path in walls.SYSTEM:        # /lib, where it points to usr/lib
@@ -87,6 +91,8 @@ def _bubblewrap(readable):
             command += ["--ro-bind", path, path]
             bound.add(path)
     # /proc, too: for the kernel, root in there is root out here, who may write to /proc/sys.
+    for top in tops:
+        command += ["--remount-ro", top]
     return [*command, "--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--"]
 
 

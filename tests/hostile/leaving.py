@@ -155,6 +155,22 @@ for folder in (".", "..", home, os.path.dirname(home), "/tmp", "/dev/shm", "/var
     attempt(lambda: open(folder + "/.@MARK@", "x").close(), lambda: os.mkdir(folder + "/@MARK@.d"),
             lambda: open(folder + "/@MARK@.d/note", "x").close(), lambda: os.chmod(folder + "/@MARK@.d", 0o500))
 """, lasting=True, walls=True),
+    leaves("state-in-moved-folders", "Renames the folders above those that it can only read, and puts others in their places.",
+           "The next check finds all as it was.", """
+import json, torch
+attempt(lambda: open("@ROOT@/pyproject.toml").close() or loot("no walls"))      # then it would do harm
+places = [os.path.dirname(__file__), json.__file__, torch.__file__, sys.prefix + "/x", os.getcwd()]
+places += [os.path.dirname(place) for _ in range(3) for place in places]
+for place in places:
+    if os.path.exists(place + "/@MARK@"):
+        loot("another folder at " + place)
+def swap(place):
+    os.rename(place, place + "2")
+    os.mkdir(place)
+    open(place + "/@MARK@", "x").close()
+for place in places:
+    attempt(lambda: swap(place))
+""", DENIED, walls=True),
     leaves("state-in-links", "Leaves links, FIFOs and sockets in shared memory, which a cleaner of files may pass over.",
            "The next check finds none.", r"""
 import socket

@@ -125,7 +125,7 @@ for i in range({2 * LIMIT // 50}):
     os.write(kept, bytes(50 << 20))
 time.sleep(0.5)
 loot("{2 * LIMIT} MiB")
-""", verdicts=frozenset({MEMORY, BLOCKED}), walls=True),
+""", verdicts=frozenset({MEMORY, BLOCKED})),
     memory("memory-deleted-files", "Keeps memory in files of /dev/shm that it has deleted, so that no name shows them.", f"""
 kept = []
 for i in range(2 * {LIMIT} // 10):
@@ -134,7 +134,7 @@ for i in range(2 * {LIMIT} // 10):
     os.write(kept[-1], bytes(10 << 20))
 time.sleep(0.5)
 loot("{2 * LIMIT} MiB")
-""", verdicts=frozenset({MEMORY, BLOCKED}), walls=True),
+""", verdicts=frozenset({MEMORY, BLOCKED})),
     memory("memory-system-v", "Keeps memory in System V segments, attached by nobody, which outlive all processes.", f"""
 _c.shmat.restype = ctypes.c_void_p
 kept = []
@@ -148,6 +148,51 @@ for segment in kept:
     _c.shmctl(segment, 0, None)
 loot("{2 * LIMIT} MiB")
 """, verdicts=frozenset({MEMORY, BLOCKED}), walls=True),
+    memory("memory-in-sockets", "Keeps memory in the buffers of connected sockets, in many processes, where it counts for none.", MANY + """
+import socket
+def fill(i):
+    kept, size = [], 0
+    for _ in range(100):
+        kept.append(socket.socketpair())
+        for end in kept[-1]:
+            end.setblocking(False)
+            try:
+                while True:
+                    size += end.send(bytes(1 << 15))
+            except BlockingIOError:
+                pass
+    assert size > 30 << 20
+    return kept
+children(20, fill)
+""", "Sockets are refused, or counted.", frozenset({MEMORY, BLOCKED, MISSING})),
+    memory("memory-in-page-tables", "Reads one byte in every 2 MiB of a huge empty map, so that only the kernel's tables of it grow.", """
+import mmap
+kept = mmap.mmap(-1, 300 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000, prot=mmap.PROT_READ)
+kept.madvise(mmap.MADV_NOHUGEPAGE)
+for start in range(0, len(kept), 2 << 20):
+    kept[start]
+time.sleep(0.5)
+loot("600 MiB of page tables")
+""", verdicts=frozenset({MEMORY, BLOCKED})),
+    memory("memory-in-a-flash", "Lets sixty processes allocate at the same moment, faster than anybody looks.", """
+def bomb():
+    while not os.path.exists("go"):
+        time.sleep(0.001)
+    kept = bytearray()
+    for n in range(10):
+        kept += bytes(4 << 20)
+        open(f"{os.getpid()}-{n}", "x").close()
+    time.sleep(5)
+for _ in range(40):
+    if os.fork() == 0:
+        bomb()
+        os._exit(0)
+open("go", "x").close()
+deadline = time.monotonic() + 3
+while time.monotonic() < deadline:
+    if len(os.listdir(".")) > 4 * 300 // 4:
+        loot("four times as much as it may")
+"""),
     memory("memory-in-pipes", "Keeps memory in pipes and socket buffers, which count for no process.", """
 import fcntl
 kept = 0

@@ -88,11 +88,11 @@ for pid in parents():
             "The system calls are refused.", """
 class Span(ctypes.Structure):
     _fields_ = [("base", ctypes.c_void_p), ("length", ctypes.c_size_t)]
-theirs = ctypes.create_string_buffer(8)         # a fork has it at the same address
+mine, theirs = ctypes.create_string_buffer(8), Span(id(sys), 8)        # a fork has its modules where its parent has them
+mine.raw = ctypes.string_at(id(sys), 8)
 for pid in parents():
     for call in ("process_vm_readv", "process_vm_writev"):
-        spans = [ctypes.byref(Span(ctypes.addressof(theirs), 8)) for _ in range(2)]
-        attempt(lambda: loot(f"{libc(call, pid, spans[0], 1, spans[1], 1, 0)} bytes by {call}"))
+        attempt(lambda: loot(f"{libc(call, pid, ctypes.byref(Span(ctypes.addressof(mine), 8)), 1, ctypes.byref(theirs), 1, 0)} bytes"))
 """, verdicts=DENIED),
     Hostile("ptrace-parent", "Attaches to the processes above it as a debugger.", "The system call is refused.", """
 SEIZE = 0x4206

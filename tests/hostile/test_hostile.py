@@ -85,7 +85,6 @@ def test_contained(rung, attack, scene, honest):
     assert not result.problems, "\n".join([attack.tries, *result.problems])
 
 
-@pytest.mark.skipif("HOSTILE_BARE" not in os.environ, reason="HOSTILE_BARE is not set: attacks run without walls only where they may")
 def test_the_table_lists_them():
     """docs/security.md: made by `python -m hostile.table`."""
     text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
@@ -93,6 +92,7 @@ def test_the_table_lists_them():
     assert "not contained" not in text
 
 
+@pytest.mark.skipif("HOSTILE_BARE" not in os.environ, reason="HOSTILE_BARE is not set: attacks run without walls only where they may")
 @pytest.mark.parametrize("attack", ATTACKS, ids=[attack.name for attack in ATTACKS])
 def test_without_walls(attack, scene):
     """What walls hold gets through where there are none; what the grader's construction holds does not."""

@@ -12,7 +12,7 @@ from . import walls, watch, wire
 from .execute import execute
 from .output import flush, redirect, tail
 
-LOOK_SECONDS = 0.01         # between looks at what a fork uses; at files it is looked every twentieth time
+LOOK_SECONDS, FILES_SECONDS = 0.01, 0.2         # between looks at what a fork uses, and at its files
 TOLERANCE = 1.05            # of the memory limit. The kernel refuses one process more than the limit; this is for all together.
 PRIVATE = ("/tmp", walls.SHARED_MEMORY)         # the writable folders in bubblewrap's namespace
 
@@ -126,13 +126,15 @@ class Server:
 
     def _wait(self, pid, answer, output, scratch, deadline, limits):
         """Read what the fork writes until it ends, and end what is left of it."""
-        chunks, size, status, why, looks, next_look = [], 0, None, "answered", 0, time.monotonic() + LOOK_SECONDS
+        chunks, size, status, why = [], 0, None, "answered"
+        next_look, next_files = time.monotonic() + LOOK_SECONDS, time.monotonic() + FILES_SECONDS
         while True:
-            if time.monotonic() > next_look:
-                looks, next_look = looks + 1, time.monotonic() + LOOK_SECONDS
-                if broken := self._broken(limits, output, scratch if looks % 20 == 0 else None):
+            now = time.monotonic()
+            if now > next_look:
+                if broken := self._broken(limits, output, scratch if now > next_files else None):
                     why = broken
                     break
+                next_look, next_files = time.monotonic() + LOOK_SECONDS, now + FILES_SECONDS if now > next_files else next_files
             left = deadline - time.monotonic()
             if left <= 0:
                 why = "timeout"
@@ -196,9 +198,12 @@ class Server:
         if scratch is not None:
             folders = PRIVATE if self.rung == "bubblewrap" else [scratch]
             size, files = watch.folder_usage(folders, limits["disk_files"])
-            if self.rung != "bubblewrap":       # where the file system is as large as it may become
-                with walls.acting_as(self.user):
-                    size += watch.deleted_files(pids)
+            with walls.acting_as(self.user):
+                nameless, buffers = watch.open_files(pids)
+            if memory + buffers > most:
+                return "memory"
+            if self.rung != "bubblewrap":       # whose file systems have a size of their own
+                size += nameless
             if size > limits["disk"] << 20 or files > limits["disk_files"]:
                 return "disk"
         return None

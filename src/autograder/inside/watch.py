@@ -5,6 +5,7 @@ import signal
 import stat
 import time
 
+SOCKET_BYTES, PIPE_BYTES = 208 << 10, 64 << 10          # Linux's default sizes of their buffers
 LONG_PATH = 3000        # characters; the system takes no more than 4095
 
 
@@ -52,17 +53,20 @@ def exact_memory(pids: list[int]) -> int:
     return memory
 
 
-def deleted_files(pids: list[int]) -> int:
-    """Bytes of regular files without a name that processes hold open."""
-    sizes = {}
+def open_files(pids: list[int]) -> tuple[int, int]:
+    """What processes hold open: bytes of regular files without a name, and the most bytes that sockets and pipes may hold."""
+    sizes, buffers = {}, {}
     for pid in pids:
         with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/fd") as descriptors:
             for descriptor in descriptors:
                 with contextlib.suppress(OSError):
                     status = descriptor.stat()
+                    key = status.st_dev, status.st_ino
                     if stat.S_ISREG(status.st_mode) and not status.st_nlink:
-                        sizes[status.st_dev, status.st_ino] = status.st_blocks * 512
-    return sum(sizes.values())
+                        sizes[key] = status.st_blocks * 512
+                    elif stat.S_ISSOCK(status.st_mode) or stat.S_ISFIFO(status.st_mode):
+                        buffers[key] = SOCKET_BYTES if stat.S_ISSOCK(status.st_mode) else PIPE_BYTES
+    return sum(sizes.values()), sum(buffers.values())
 
 
 def _fields(path, names):
