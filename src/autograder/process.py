@@ -81,6 +81,8 @@ class StudentProcess:
         command = self.isolation.command({"modules": self.modules, "fork": self.fork}, self.readable)
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, cwd=self._home.name,
                                          env=self.isolation.environment(self._home.name), start_new_session=True)
+        with contextlib.suppress(OSError):      # if the machine runs out of memory, Linux is to end this one
+            Path(f"/proc/{self._process.pid}/oom_score_adj").write_text("1000")
         self._frames = queue.Queue(maxsize=4)      # a flood stays in the pipe
         self._reader = threading.Thread(target=self._read, args=(self._process.stdout, self._frames), daemon=True)
         self._reader.start()

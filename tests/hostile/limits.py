@@ -295,11 +295,11 @@ for name in ("NPROC", "NOFILE", "FSIZE", "CPU", "DATA"):
         attempt(lambda: resource.setrlimit(kind, (hard * 2, hard * 2)) or loot(f"{name} beyond {hard}"))
 attempt(lambda: loot(f"nice {os.nice(-20)}"), lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)) or loot("real time"))
 """, seen="Limits can only be lowered.", verdicts=frozenset({MISSING}), walls=True),
-    exceed("hide-from-the-oom-killer", "Tells the kernel to end any other process first when memory is short.", """
+    exceed("hide-from-the-oom-killer", "Tells the kernel not to end it first when memory is short.", """
 def adjust():
     with open("/proc/self/oom_score_adj", "w") as file:
-        file.write("-1000")
-    loot("it is the last to be ended")
+        file.write("0")
+    loot("it is no longer the first to be ended")
 attempt(adjust)
 """, seen="It cannot be lowered.", verdicts=frozenset({MISSING, BLOCKED}), walls=True),
 ]

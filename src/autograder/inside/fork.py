@@ -113,8 +113,6 @@ class Server:
             with open("/proc/self/status") as status:
                 used = next(int(line.split()[1]) << 10 for line in status if line.startswith("VmData"))
             _set_limit(resource.RLIMIT_DATA, used + (limits["memory"] << 20))
-            with open("/proc/self/oom_score_adj", "w") as file:     # if the machine itself runs out of memory: take this one
-                file.write("1000")
         _set_limit(resource.RLIMIT_CPU, 2 * int(limits["seconds"]) + 4)
         _set_limit(resource.RLIMIT_FSIZE, limits["disk"] << 20)
         _set_limit(resource.RLIMIT_NOFILE, limits["files"])
