@@ -196,8 +196,8 @@ def vocabulary_and_batches(text, block_size, workers):
     context = {"multiprocessing_context": "fork"} if workers else {}
     # As arrays they come through a pipe; tensors would need a socket, which not every sandbox allows.
     loader = torch.utils.data.DataLoader(dataset, batch_size=4, num_workers=workers, **context, collate_fn=lambda examples: [
-        [torch.as_tensor(part).numpy() for part in example] for example in examples])
-    x, y = zip(*(example for batch in loader for example in batch))
+        part.numpy() for part in torch.utils.data.default_collate(examples)])
+    batches = [[torch.from_numpy(x), torch.from_numpy(y)] for x, y in loader]
     refused = []
     for special in dataset.MASK_CHAR, dataset.PAD_CHAR:
         try:
@@ -206,7 +206,7 @@ def vocabulary_and_batches(text, block_size, workers):
             refused.append(special)
     return {"refused": refused, "stoi": dict(dataset.stoi), "itos": [dataset.itos[i] for i in range(len(dataset.itos))], "vocab_size": dataset.vocab_size,
             "block_size": dataset.block_size, "documents": list(dataset.data),
-            "x": torch.stack([torch.from_numpy(row) for row in x]), "y": torch.stack([torch.from_numpy(row) for row in y])}
+            "x": torch.cat([x for x, _ in batches]), "y": torch.cat([y for _, y in batches])}
 
 
 @check("1c-8-hidden")
