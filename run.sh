@@ -9,6 +9,11 @@ while [ -L "$SELF" ]; do        # where a link to this file points
 done
 ROOT=$(CDPATH= cd -- "$(dirname "$SELF")" && pwd)
 NEEDED="torch numpy tqdm matplotlib pytest xdist hypothesis nbclient ipykernel"        # as they are imported
+EXTRAS=
+if [ -d "$ROOT/instructor" ]; then      # the staff's copy
+    NEEDED="$NEEDED jinja2 yaml distributed copydetect"
+    EXTRAS="[instructor]"
+fi
 
 # Prints the first Python 3.11 or newer among the usual names; fails if there is none.
 find_python() {
@@ -39,7 +44,7 @@ make_environment() {
         echo "yours and: pip install -e '$ROOT'" >&2
         exit 2
     fi
-    if ! "$(venv_python)" -m pip install --quiet --disable-pip-version-check -e "$ROOT" >&2; then
+    if ! "$(venv_python)" -m pip install --quiet --disable-pip-version-check -e "$ROOT$EXTRAS" >&2; then
         echo "The packages could not be installed; pip says why above. ./run.sh will try again." >&2
         exit 2
     fi

@@ -9,7 +9,7 @@ BROKEN = {      # limits that an error number tells of
     errno.EAGAIN: "too many processes or threads at once.",
     errno.EMFILE: "too many open files.",
     errno.EFBIG: "a file, or all that is printed, grew too large.",
-    errno.ENOSPC: "too much was written to files.",
+    errno.ENOSPC: "the code wrote too much to files.",
     errno.EROFS: "the grader lets nothing be written there.",
 }
 

@@ -98,7 +98,7 @@ class Judge:
     def _record(self, check, excinfo):
         student = self.students.get(check.id)
         outcome = Outcome(check.id, Verdict.PASSED, check.points, seconds=time.perf_counter() - self.started,
-                          hints=student.hints if student else [])
+                          hints=student.hints if student else [], facts=student.facts if student else {})
         error = excinfo.value if excinfo else None
         if isinstance(error, KeyboardInterrupt):
             return

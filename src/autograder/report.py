@@ -131,7 +131,12 @@ def _points(value: float) -> str:
 
 
 def to_json(report: Report) -> str:
-    """The report as JSON.
+    """The report as JSON."""
+    return json.dumps(as_dict(report), indent=2, ensure_ascii=False) + "\n"
+
+
+def as_dict(report: Report) -> dict:
+    """The report as plain data.
 
     `message` is for the student; `details`, of hidden checks, for staff. verdict is null for a check that did not have to run here.
     """
@@ -142,8 +147,7 @@ def to_json(report: Report) -> str:
             checks.append({"id": check.id, "question": check.question, "title": check.title, "score": outcome.score,
                            "max_score": check.points, "verdict": outcome.verdict.value if outcome.verdict else None,
                            "message": harmless(outcome.message), "details": harmless(outcome.details),
-                           "hints": [harmless(hint) for hint in outcome.hints], "seconds": round(outcome.seconds, 4)})
-    content = {"score": report.score, "max_score": report.max_score, "max_score_here": report.max_score_here, "seed": report.seed,
-               "isolation": report.isolation[0], "isolation_reason": report.isolation[1], "notices": [harmless(n) for n in report.notices],
-               "seconds": round(report.seconds, 3), "checks": checks}
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+                           "hints": [harmless(hint) for hint in outcome.hints], "facts": outcome.facts, "seconds": round(outcome.seconds, 4)})
+    return {"score": report.score, "max_score": report.max_score, "max_score_here": report.max_score_here, "seed": report.seed,
+            "isolation": report.isolation[0], "isolation_reason": report.isolation[1], "notices": [harmless(n) for n in report.notices],
+            "seconds": round(report.seconds, 3), "checks": checks}

@@ -1,5 +1,6 @@
 """A submission as a check sees it: something that probes can be run on. What goes wrong there becomes a verdict."""
 import hashlib
+import math
 import signal
 import time
 from dataclasses import dataclass
@@ -50,6 +51,7 @@ class Student:
         self.seed = seed
         self.calls = 0
         self.hints: list[str] = []
+        self.facts: dict[str, float] = {}
         self.output = ""
         self.deadline = None
 
@@ -57,6 +59,11 @@ class Student:
         """A remark that costs nothing."""
         if sentence not in self.hints:
             self.hints.append(sentence)
+
+    def note(self, fact: str, value: float) -> None:
+        """Keep a number for the report, whatever the verdict will be; one that is not finite is none."""
+        if math.isfinite(value):
+            self.facts[fact] = float(value)
 
     def run(self, probe: Probe, **inputs) -> Answer:
         """Run a probe in the student's process.

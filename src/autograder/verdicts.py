@@ -53,7 +53,8 @@ class Outcome:
 
     verdict is None for a check that was not to be run here: a hidden one in a student's copy, or a written part.
     `message` is for the student (for a hidden check no more than its title), `details` for the instructor; for a basic check
-    they are the same. `hints` are remarks that cost nothing. `seconds` is wall time.
+    they are the same. `hints` are remarks that cost nothing, `facts` numbers that the check came to know (an accuracy). `seconds` is wall
+    time.
     """
     id: str
     verdict: Verdict | None = None
@@ -61,4 +62,5 @@ class Outcome:
     message: str = ""
     details: str = ""
     hints: list[str] = field(default_factory=list)
+    facts: dict[str, float] = field(default_factory=dict)
     seconds: float = 0.0

@@ -99,7 +99,10 @@ def judge_predictions(student, rng, context: Context, target: str, sample: int, 
         raise WrongAnswer(f"{predictions.name} has {len(claims)} lines; there are {counts} questions.")
     pairs = context.pairs(preset, job.split)
     right = {i for i, (claim, (_, place)) in enumerate(zip(claims, pairs)) if claim == place}
-    needed = context.accuracy[preset.name][job.writes.removesuffix(".predictions")] if threshold else 0
+    name = job.writes.removesuffix(".predictions")
+    needed = context.accuracy[preset.name][name] if threshold else 0
+    if len(right) < needed * len(pairs):        # a claim that earns nothing needs no proof
+        student.note(f"accuracy {name}", len(right) / len(pairs))
     _require_accuracy(len(right), len(pairs), needed, "")
     for other in JOBS.values():
         twin = context.artifacts / other.writes
@@ -121,6 +124,7 @@ def judge_predictions(student, rng, context: Context, target: str, sample: int, 
                           f"your code. The first is in line {i + 1} of "
                           f"{predictions.name}: {claims[i][:60]!r}; the weights answer {places[chosen.index(i)][:60]!r}. "
                           f"Run {job.target} again after any change.")
+    student.note(f"accuracy {name}", len(right & reproduced) / len(pairs))
     _require_accuracy(len(right & reproduced), len(pairs), needed, " and are what the weights answer")
     return Judged(job.variant, preset, weights, [pairs[i] for i in sorted(right & reproduced)])
 
