@@ -9,7 +9,6 @@ import os
 import shlex
 import signal
 import sys
-import tempfile
 from pathlib import Path
 
 SRC = Path(__file__).resolve().parent
@@ -19,7 +18,6 @@ if str(SRC) not in sys.path:
 
 from files import UserError, write_text     # noqa: E402
 
-MODULES = ("torch", "torch._dynamo", "tqdm")    # imported once, before any check; an optimizer's first step imports _dynamo
 LAST = SRC / ".last_grading"                    # the seed of the last run, for --replay
 
 HELP = """usage: python grader.py [ID ...] [options]
@@ -96,13 +94,11 @@ def require_packages() -> None:
 def run(args: argparse.Namespace, stream) -> int:
     """Grade, and write the report to `stream`; returns the exit code."""
     require_packages()
-    from autograder import SameProcess, StudentProcess, grade, read_manifest
-    from autograder.isolation import choose
+    from autograder import read_manifest
     from autograder.report import Table, harmless, to_json, write_failures, write_summary
-    from checks.context import Context
-    from checks.stage import RESULTS, stage
+    from checks.grading import MANIFEST, Setting, grade_submission
 
-    manifest = read_manifest(SRC / "checks" / "manifest.toml")
+    manifest = read_manifest(MANIFEST)
     checks = choose_checks(manifest, args)
     colour = hasattr(stream, "isatty") and stream.isatty() and "NO_COLOR" not in os.environ
     table = Table(stream, manifest, colour)
@@ -112,34 +108,19 @@ def run(args: argparse.Namespace, stream) -> int:
     if args.json and not args.json.absolute().parent.is_dir():
         raise UserError(f"{args.json.absolute().parent} is no folder. Check --json.")
     seed = choose_seed(args)
-    folders = [SRC / "checks"]
     hidden = (args.hidden or ROOT / "instructor" / "checks").absolute()
     if args.hidden and not list(hidden.glob("q*.py")):
         raise UserError(f"{hidden} has no files of checks, q*.py. Check --hidden.")
     if hidden.is_dir():
-        folders.append(hidden)
         sys.path.append(str(hidden.parents[1]))
+    gold = args.gold or (hidden.parent / "gold" if (hidden.parent / "gold").is_dir() else None)
+    setting = Setting(hidden if hidden.is_dir() else None, gold and gold.absolute(), args.artifacts, args.preset,
+                      args.data and args.data.absolute(), args.allow_weak_isolation, args.debug)
+    progress = Progress(table, manifest, checks)
     submission = (args.submission or SRC / "submission").absolute()
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        staged, notices = stage(submission, Path(folder), args.artifacts)
-        gold = args.gold or (hidden.parent / "gold" if (hidden.parent / "gold").is_dir() else None)
-        context = Context(Path(folder) / RESULTS, args.preset, args.data and args.data.absolute(), gold and gold.absolute(),
-                          manifest.settings["accuracy"])
-        isolation = choose()
-        if len(folders) > 1 and not (isolation.strong or args.allow_weak_isolation or args.debug):
-            raise UserError(f"Hidden checks are here, and nothing that works on this machine would keep the code away from them and from "
-                            f"your files:\n  " + isolation.reason.replace("; ", "\n  ") +
-                            "\nMend that, or trust the code and add --allow-weak-isolation.")
-        for secret in filter(None, (hidden, gold) if len(folders) > 1 and isolation.strong else ()):
-            if shown := isolation.shows(secret, [Path(folder)]):
-                raise UserError(f"{secret} lies in {shown}, which the code that is graded can read. Move this repository out of there.")
-        process = SameProcess() if args.debug else StudentProcess(isolation, MODULES, (Path(folder),))
-        progress = Progress(table, manifest, checks)
-        print(harmless(f"Grading {submission}"), file=stream)
-        with process:
-            report = grade(manifest, checks, folders, process, staged, seed, context, len(folders) > 1, progress.finished)
-        progress.rest(report)
-    report.notices = notices
+    print(harmless(f"Grading {submission}"), file=stream, flush=True)
+    report = grade_submission(submission, checks, setting, seed, manifest, progress.finished)
+    progress.rest(report)
     with contextlib.suppress(UserError):
         write_text(LAST, str(seed))
     if args.json:

@@ -14,8 +14,8 @@ for entry in (ROOT / "src", ROOT, ROOT / "tests"):
 from autograder import Report, StudentProcess, Verdict, draw_seed, grade, read_manifest     # noqa: E402
 from autograder.isolation import choose      # noqa: E402
 from checks.context import Context          # noqa: E402
+from checks.grading import MODULES       # noqa: E402
 from checks.stage import RESULTS, stage              # noqa: E402
-from grader import MODULES                  # noqa: E402
 from variants import REGIONS, Fill, make                   # noqa: E402
 
 CHECKS = ROOT / "src" / "checks"

@@ -28,15 +28,17 @@ class Judge:
         seed: of all that checks draw; each check's draws depend on it and on the check's id alone.
         context: whatever the checks of this course need besides; they get it as the fixture `context`.
         finished: called with each Outcome.
+        deadline: of all checks, by time.monotonic(), or None.
     """
 
-    def __init__(self, checks, process, submission, seed, context, finished):
+    def __init__(self, checks, process, submission, seed, context, finished, deadline=None):
         self.checks = checks
         self.process = process
         self.submission = submission
         self.seed = seed
         self.course = context
         self.finished = finished
+        self.deadline = deadline
         self.outcomes: dict[str, Outcome] = {}
         self.errors: list[str] = []         # check files that could not be read
         self.students: dict[str, Student] = {}
@@ -47,7 +49,7 @@ class Judge:
     def student(self, request):
         """The submission; see student.Student."""
         check = self.checks[_id(request.node)]
-        student = self.students[check.id] = Student(self.process, self.submission, check, self.seed)
+        student = self.students[check.id] = Student(self.process, self.submission, check, self.seed, self.deadline)
         return student
 
     @pytest.fixture

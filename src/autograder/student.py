@@ -42,9 +42,10 @@ class Student:
         submission: what to import.
         check: gives the limits; its time is that of all its probes together.
         seed: the judge's. The student's process gets another one, which gives nothing away about it.
+        last: when all checks must have ended, by time.monotonic(), or None.
     """
 
-    def __init__(self, process, submission: Submission, check: Check, seed: int):
+    def __init__(self, process, submission: Submission, check: Check, seed: int, last: float | None = None):
         self.process = process
         self.submission = submission
         self.check = check
@@ -53,6 +54,7 @@ class Student:
         self.hints: list[str] = []
         self.facts: dict[str, float] = {}
         self.output = ""
+        self.last = last
         self.deadline = None
 
     def hint(self, sentence: str) -> None:
@@ -75,9 +77,11 @@ class Student:
             Failed: with the verdict for whatever went wrong there.
         """
         self.calls += 1
+        if self.last is not None and time.monotonic() >= self.last:
+            raise self._too_late()
         self.process.start()        # before the clock runs: importing torch is not the student's time
         if self.deadline is None:
-            self.deadline = time.monotonic() + self.check.seconds
+            self.deadline = min(time.monotonic() + self.check.seconds, self.last or math.inf)
         left = self.deadline - time.monotonic()
         if left <= 0:
             raise self._timeout()
@@ -98,7 +102,12 @@ class Student:
             raise Failed(Verdict.CRASHED, f"Python ended before it could answer: {_reason(reply.code)}.")
         return self._read(reply.message)
 
+    def _too_late(self):
+        return Failed(Verdict.TIMEOUT, "The time for all checks together was over. Look at the slowest ones, and run this one by itself.")
+
     def _timeout(self):
+        if self.last is not None and time.monotonic() >= self.last:
+            return self._too_late()
         return Failed(Verdict.TIMEOUT, f"No answer within {self.check.seconds:g} seconds. Is there an endless loop, or much "
                                        f"more work than needed?")
 
