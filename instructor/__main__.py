@@ -1,5 +1,6 @@
 """The instructor's command line: `python -m instructor COMMAND`."""
 import argparse
+import importlib
 import sys
 from pathlib import Path
 
@@ -8,6 +9,8 @@ from files import UserError
 from .corpus.editions import EDITIONS, write_edition
 from .corpus.world import MODES, SIZES, make_world, statistics, write_world
 from .starter import find_drift, write_starter
+
+MODULES = (".release", ".gradescope.build", ".batch.command", ".batch.explain", ".report.written")        # with a command each
 
 
 def starter(args: argparse.Namespace) -> int:
@@ -71,12 +74,20 @@ def main() -> int:
     command = commands.add_parser("reference", help="keep the results of ./run.sh demo --out FOLDER beside the reference")
     command.add_argument("folder", type=Path)
     command.set_defaults(run=reference)
+    for module in MODULES:
+        importlib.import_module(module, __package__).add_parser(commands)
     args = parser.parse_args()
     try:
         return args.run(args)
-    except (OSError, ValueError, UserError) as error:
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        return 130
 
 
 if __name__ == "__main__":

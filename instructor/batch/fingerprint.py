@@ -1,0 +1,137 @@
+"""What a grade depends on, as hashes: so that a run grades again what has changed, and nothing else."""
+import ast
+import functools
+import hashlib
+import hmac
+import json
+import os
+import stat
+from dataclasses import asdict
+from pathlib import Path
+
+from autograder import Check, Manifest
+from autograder.intake import Limits
+from checks.grading import CHECKS, Setting
+from checks.stage import ANSWERS, GIVEN, code_limit, result_limit
+
+ROOT = Path(__file__).resolve().parents[2]
+SHIPPED = ("seconds", "memory", "partial", "artifacts")     # of a manifest's entry: title and points don't change how a check ends
+
+
+def digest_submission(source: Path) -> str:
+    """A hash of what was handed in: of a zip as it is, of a folder's files that grading looks at. Links are not followed, and of a file
+    that is larger than any that is taken, only the size counts: it will be refused.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    total = hashlib.sha256()
+    if source.is_dir():
+        names = sorted(entry.name for entry in os.scandir(source))
+        files = [(source / name, code_limit(name) or result_limit(name)) for name in names]
+    else:
+        files = [(source, Limits().total)]
+    for path, limit in files:
+        if limit is not None:
+            total.update(json.dumps([path.name, _digest_file(path, limit)]).encode())
+    return total.hexdigest()
+
+
+def _digest_file(path, limit):
+    status = os.lstat(path)
+    if not stat.S_ISREG(status.st_mode):
+        return f"no file {stat.S_IFMT(status.st_mode)}"
+    if status.st_size > limit:
+        return f"large {status.st_size}"
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def seed_for(seed: int, digest: str) -> int:
+    """The seed of one submission: nobody who doesn't know the class's can guess it, and it is the same in every run."""
+    return int.from_bytes(hmac.digest(str(seed).encode(), digest.encode(), "sha256")[:8], "little") >> 2
+
+
+class Fingerprints:
+    """Hashes of all that the checks of a manifest depend on besides the submission.
+
+    Args:
+        manifest: of the assignment.
+        setting: what submissions are graded with.
+
+    Attributes:
+        intake: of how a submission is taken in: a refused one is looked at again when this changes.
+    """
+
+    def __init__(self, manifest: Manifest, setting: Setting):
+        self.manifest = manifest
+        given = _digest_tree(GIVEN, "*.py") + _digest_tree(ANSWERS.parent, ANSWERS.name)
+        self.intake = _hash([_digest_modules(CHECKS / "grading.py"), given])
+        self._files = _files_of_checks([CHECKS] + ([setting.hidden] if setting.hidden else []))
+        # Results are judged with the data and the answers, too.
+        folders = [folder for folder in (setting.data or ROOT / "data", setting.gold) if folder]
+        self._results = _hash([setting.preset, manifest.settings, [_digest_tree(folder, "**/*.t*") for folder in folders]])
+
+    def of(self, check: Check) -> str:
+        """The hash for one check; "" if it has no file, which will be a grader error."""
+        if check.id not in self._files:
+            return ""
+        entry = {name: asdict(check)[name] for name in SHIPPED}
+        return _hash([self.intake, _digest_modules(self._files[check.id]), entry, self._results if check.artifacts else ""])
+
+
+def _hash(value):
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _digest_tree(folder, pattern):
+    return [[path.relative_to(folder).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest()]
+            for path in sorted(folder.glob(pattern)) if path.is_file()]
+
+
+def _files_of_checks(folders):
+    """The file of each check, by id."""
+    files = {}
+    for path in (path for folder in folders for path in sorted(folder.glob("q*.py"))):
+        for node in ast.walk(_parse(path)):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "check" and node.args and isinstance(node.args[0], ast.Constant):
+                files[node.args[0].value] = path
+    return files
+
+
+@functools.cache
+def _parse(path):
+    try:
+        return ast.parse(path.read_bytes())
+    except SyntaxError:         # a grader error, once it is graded with
+        return ast.Module([], [])
+
+
+@functools.cache
+def _digest_modules(path):
+    """A hash of a Python file and of all files of this project that it imports, directly or not."""
+    seen, waiting = {}, [path]
+    while waiting:
+        path = waiting.pop()
+        if path not in seen:
+            seen[path] = hashlib.sha256(path.read_bytes()).hexdigest()
+            waiting += _imports(path)
+    return _hash(sorted((os.path.relpath(path, ROOT), digest) for path, digest in seen.items()))
+
+
+def _imports(path):
+    found = []
+    for node in ast.walk(_parse(path)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [".".join(filter(None, [node.module, alias.name])) for alias in node.names] + [node.module or ""]
+        else:
+            continue
+        level = getattr(node, "level", 0)
+        bases = [path.parents[level - 1]] if level else [ROOT / "src", ROOT]
+        for base in bases:
+            for name in names:
+                target = base.joinpath(*name.split(".")) if name else base
+                found += [file for file in (target.with_suffix(".py"), target / "__init__.py") if file.is_file()]
+    return found

@@ -1,0 +1,167 @@
+"""Who is in the class: a CSV of ours, or one that Canvas, Gradescope or GitHub Classroom exports, and whose a submission is."""
+import codecs
+import csv
+import io
+import re
+import unicodedata
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.report import harmless
+from files import UserError
+
+from ..grades import Person
+from .find import Found
+
+# The headers that are understood, without case, blanks and punctuation, and what they are of a Person.
+HEADERS = {"id": "id", "identifier": "id", "name": "name", "fullname": "name", "student": "name", "email": "email", "emailaddress": "email",
+           "section": "section", "sections": "section", "canvasid": "canvas_id", "sisid": "sis_id", "sisuserid": "sis_id", "sid": "sis_id",
+           "sislogin": "sis_login", "sisloginid": "sis_login", "github": "github", "githubusername": "github",
+           "firstname": "first", "lastname": "last", "role": "role"}
+IDENTIFIES = ("id", "sis_login", "email", "sis_id", "canvas_id", "github")     # the first that a row has is the person's id
+LOOKED_UP = ("id", "email", "sis_login", "github", "canvas_id", "sis_id")       # for a text that may be any of them
+FIXED = ("canvas_id", "sis_id")         # two people of one name differ in these
+EXPECTED = ("id, name, email, section, canvas_id, sis_id, sis_login, github (id or one that identifies is enough), "
+            "or the columns of a gradebook of Canvas, or of a roster of Gradescope or GitHub Classroom")
+
+
+@dataclass(frozen=True)
+class Roster:
+    """The people of a class, in the order of the file. An empty one stands for no roster."""
+    people: tuple[Person, ...] = ()
+
+    def __post_init__(self):
+        index, names = defaultdict(set), defaultdict(set)
+        for person in self.people:
+            for kind in LOOKED_UP:
+                index[kind, getattr(person, kind).casefold()].add(person)
+            for key in _keys(person.name):
+                names[key].add(person)
+        object.__setattr__(self, "_index", index)
+        object.__setattr__(self, "_names", names)
+
+    def match(self, found: Found) -> tuple[Person, str]:
+        """Whose a submission is.
+
+        Returns:
+            Somebody of the roster, and ""; or, if none or more than one of them fits, a Person made of the submission's name, and a
+            remark that says so. That one has enrolled=False, but with an empty roster: then there is nobody to miss, and no remark.
+        """
+        remark = f"{found.person} is not in the roster."
+        for kind, value in found.identities:
+            people = self._look_up(kind, value, dict(found.identities))
+            if len(people) == 1:
+                return people.pop(), ""
+            if people:
+                ids = ", ".join(sorted(person.id for person in people))
+                remark = f"{value} may be each of {ids} in the roster. Put an id into the name of the submission."
+                break
+        return self._stranger(found), remark if self.people else ""
+
+    def _look_up(self, kind, value, identities):
+        if kind == "name":
+            same = self._names.get(_squeeze(value), set())
+            return {person for person in same if not any(
+                getattr(person, fixed) and fixed in identities and getattr(person, fixed) != identities[fixed] for fixed in FIXED)}
+        for one in LOOKED_UP if kind == "any" else (kind,):
+            if people := self._index.get((one, value.casefold())):
+                return set(people)
+        return self._look_up("name", value, identities) if kind == "any" else set()
+
+    def _stranger(self, found):
+        known = dict(reversed(found.identities))
+        person = found.person
+        while any(person.casefold() == other.id.casefold() for other in self.people):
+            person += " (not in the roster)"
+        return Person(person, known.get("name", found.person), known.get("email", ""), "", known.get("canvas_id", ""),
+                      known.get("sis_id", ""), "", known.get("github", ""), enrolled=not self.people)
+
+
+def _squeeze(name):
+    """A name without case, accents, blanks and punctuation. Marks of other scripts, which make other words, stay."""
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", name).casefold())
+    return "".join(ch for ch in plain if not "\u0300" <= ch <= "\u036f" and unicodedata.category(ch)[0] in "LMN")
+
+
+def _keys(name):
+    """What a name looks like squeezed, whichever of its words comes first."""
+    words = [word for word in map(_squeeze, re.split(r"[\s,]+", name)) if word][:8]
+    return {"".join(words[first:] + words[:first]) for first in range(len(words))}
+
+
+def read_roster(path: Path) -> Roster:
+    """Read a class roster: CSV with commas, semicolons or tabs, in UTF-8 or UTF-16.
+
+    Raises:
+        UserError: the file is missing or no such CSV, or somebody in it has no id, or that of somebody else; the message names the line.
+    """
+    where = harmless(str(path))
+    text = _read(path, where)
+    if match := re.match(r"sep=(.)\r?\n", text):        # how Excel is told
+        text = text[match.end():]
+    first_line = text.lstrip().split("\n", 1)[0]
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=first_line.count), strict=True)
+    people, lines, fields = [], {}, None
+    try:
+        for row in rows:
+            row = [" ".join(cell.split()) for cell in row]
+            if fields is None:
+                fields = _fields(row) if any(row) else None
+                if fields is not None and not set(fields) & set(IDENTIFIES):
+                    raise UserError(f"{where} is no roster: its first line has none of the columns that identify somebody. "
+                                    f"Expected {EXPECTED}.")
+            elif person := _person(row, fields, f"{where}, line {rows.line_num}"):
+                if other := lines.get(person.id.casefold()):
+                    raise UserError(f"{where}, line {rows.line_num}: {harmless(person.id)!r} stands in line {other}, too. "
+                                    "Everybody needs an id of their own.")
+                lines[person.id.casefold()] = rows.line_num
+                people.append(person)
+    except csv.Error as error:
+        raise UserError(f"{where}, line {rows.line_num}: this is no CSV: {error}. Export it again.") from None
+    if not people:
+        raise UserError(f"{where} has nobody in it. Expected a line of headers, {EXPECTED}, and a line for each person.")
+    return Roster(tuple(people))
+
+
+def _read(path, where):
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise UserError(f"{where} cannot be read: {error.strerror}. Check --roster.") from None
+    encoding = "utf-16" if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
+    try:
+        text = raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise UserError(f"{where}, line {line}: this is not UTF-8. Save the file as CSV in UTF-8.") from None
+    if "\0" in text:
+        raise UserError(f"{where} is no text. Save the file as CSV in UTF-8.")
+    return text
+
+
+def _fields(headers):
+    """What each column is of a Person; None for others. Canvas calls its own number ID, and we call ours id."""
+    keys = [re.sub(r"[\W_]", "", header.casefold()) for header in headers]
+    fields = [HEADERS.get(key) for key in keys]
+    if "student" in keys and "id" in keys:
+        fields[keys.index("id")] = "canvas_id"
+    return fields
+
+
+def _person(row, fields, where):
+    """The Person of a row; None for one that is blank, of a teacher, or that Canvas adds for its own purposes."""
+    cells = defaultdict(str)
+    for field, cell in zip(fields, row):
+        cells[field] = cells[field] or cell
+    name = cells["name"] or f"{cells['first']} {cells['last']}".strip()
+    if name.casefold().startswith("points possible") or name == "Student, Test" or cells["role"].casefold() not in ("", "student"):
+        return None
+    ids = [cells[field] for field in IDENTIFIES if cells[field]]
+    if "id" in fields and any(cells[field] for field in fields if field) and not cells["id"]:
+        raise UserError(f"{where}: {harmless(name) or 'somebody'} has no id. Everybody needs one.")
+    if not ids:
+        if name:
+            raise UserError(f"{where}: nothing identifies {harmless(name)}. Everybody needs an id, a login, an e-mail address or a number.")
+        return None
+    return Person(ids[0], name or ids[0], *(cells[field] for field in ("email", "section", "canvas_id", "sis_id", "sis_login", "github")))

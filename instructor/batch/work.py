@@ -1,0 +1,51 @@
+"""What a worker does, in whichever process or on whichever machine: grade one submission."""
+import errno
+import os
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder import read_manifest
+from autograder.report import as_dict
+from checks.grading import MANIFEST, Setting, grade_submission
+from checks.stage import NotTaken
+from files import DISK_IS_FULL, UserError
+
+
+@dataclass(frozen=True)
+class Task:
+    """One submission to grade. source is where it lies, checks are the ids of those to run."""
+    digest: str
+    source: str
+    checks: tuple[str, ...]
+    seed: int
+    setting: Setting
+
+
+def run(task: Task) -> dict:
+    """Grade a submission.
+
+    Returns:
+        {"report": as_dict(...)}, {"refused": why} for a submission that cannot be graded, {"error": text} for a fault of the grader, or
+        {"stop": why} where no other submission would fare better.
+    """
+    try:
+        manifest = read_manifest(MANIFEST)
+        report = grade_submission(Path(task.source), manifest.select(list(task.checks)), task.setting, task.seed, manifest)
+        return {"report": as_dict(report)}
+    except NotTaken as error:
+        return {"refused": str(error)}
+    except UserError as error:
+        return {"stop": str(error)}
+    except OSError as error:
+        if error.errno in {*DISK_IS_FULL, errno.EMFILE, errno.ENFILE, errno.EROFS}:
+            return {"stop": f"{os.strerror(error.errno)}, for temporary files on the machine that grades."}
+        return {"error": traceback.format_exc()}
+    except Exception:
+        return {"error": traceback.format_exc()}
+
+
+def result_of(future) -> dict:
+    """What `run` returned, or {"error": text} where the process or the network around it failed."""
+    error = future.exception()
+    return future.result() if error is None else {"error": f"{type(error).__name__}: {error}"}

@@ -1,0 +1,328 @@
+"""Grading a class: nothing is lost, nothing is graded twice, and one bad submission stops nobody else's."""
+import csv
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, SOLUTION, STARTER
+
+from checks.grading import MANIFEST, Setting
+from instructor.batch import load_class, load_sources
+from instructor.batch.fingerprint import Fingerprints, digest_submission, seed_for
+from instructor.batch.state import State
+from files import UserError
+
+QUICK = [sys.executable, str(ROOT / "tests" / "batch_work.py")]
+REAL = [sys.executable, "-m", "instructor"]
+
+
+def command(*arguments, program=QUICK, **environment):
+    """Run a command line to its end."""
+    return subprocess.run([*program, *map(str, arguments)], cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True,
+                          encoding="utf-8", timeout=300)
+
+
+def submissions(folder, count, **special):
+    """Folders of submissions that differ; `special` names files to put into some of them."""
+    for n in range(count):
+        one = folder / f"student{n:02}"
+        one.mkdir(parents=True)
+        (one / "model.py").write_text(f"# {n}\n")
+        for name, which in special.items():
+            if n in which:
+                (one / name.replace("_", "-")).touch()
+    return folder
+
+
+def verdicts(out):
+    """What was graded: {person: {check: (verdict, score)}}."""
+    return {entry.person.id: {check["id"]: (check["verdict"], check["score"]) for check in entry.checks} for entry in load_class(out).entries}
+
+
+def log_of(path):
+    """What the workers did: pairs of submission and number of checks."""
+    return [(line.split()[0], len(line.split()[1].split(","))) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """A folder of 24 submissions, and what grading them gives."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    submissions(folder / "class", 24)
+    done = command("grade", folder / "class", "--out", folder / "out", "--seed", 5, "--workers", 2)
+    assert done.returncode == 0, done.stderr
+    return folder / "class", verdicts(folder / "out")
+
+
+def test_a_run_that_is_killed_goes_on(undisturbed, tmp_path):
+    folder, expected = undisturbed
+    log, kills = tmp_path / "log", 0
+    for attempt in range(40):
+        process = subprocess.Popen([*QUICK, "grade", folder, "--out", tmp_path / "out", "--seed", "5", "--workers", "2"], cwd=ROOT,
+                                   env={**os.environ, "BATCH_WORK": str(log)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   start_new_session=True)
+        try:
+            process.wait(timeout=random.uniform(0.3, 3.5) if attempt < 8 else 120)
+            break
+        except subprocess.TimeoutExpired:
+            process.kill()          # the parent alone: its workers must notice
+            process.wait()
+            kills += 1
+    assert verdicts(tmp_path / "out") == expected
+    # Nothing that was kept was graded again: at most the two that were under way at each kill.
+    assert len(log_of(log)) <= 24 + 2 * kills
+    left = subprocess.run(["pgrep", "-f", str(tmp_path / "out")], capture_output=True, text=True)
+    assert not left.stdout.split()
+
+
+def test_a_worker_that_is_killed_is_replaced(undisturbed, tmp_path):
+    folder = submissions(tmp_path / "class", 24, kill_once=[3, 11])
+    done = command("grade", folder, "--out", tmp_path / "out", "--seed", 5, "--workers", 2)
+    assert done.returncode == 0, done.stderr
+    assert verdicts(tmp_path / "out") == undisturbed[1]
+
+
+def test_each_is_graded_once(undisturbed, tmp_path):
+    command("grade", undisturbed[0], "--out", tmp_path / "out", "--workers", 3, BATCH_WORK=str(tmp_path / "log"))
+    assert sorted(name for name, _ in log_of(tmp_path / "log")) == sorted(path.name for path in undisturbed[0].iterdir())
+
+
+def test_what_fails_stops_nobody_else(undisturbed, tmp_path):
+    """A submission that always kills its worker, one that the grader fails on, a refused one, and files that are no submissions."""
+    folder = submissions(tmp_path / "class", 24, kill=[4], error=[7], refuse=[9])
+    (folder / "page.zip").write_text("<html>Log in first</html>")
+    (folder / "notes.rar").write_bytes(b"Rar!")
+    done = command("grade", folder, "--out", tmp_path / "out", "--seed", 5, "--workers", 2)
+    assert done.returncode == 3
+    assert "'student04'" in done.stderr and "killed" in done.stderr and "'student07'" in done.stderr and "a fault of the grader" in done.stderr
+    assert "Traceback" not in done.stdout
+    got, expected = verdicts(tmp_path / "out"), undisturbed[1]
+    for person in expected.keys() - {"student04", "student07", "student09"}:
+        assert got[person] == expected[person]
+    assert {verdict for verdict, _ in got["student04"].values()} == {"grader error"}
+    klass = load_class(tmp_path / "out")
+    refused = {entry.source: entry.refused for entry in klass.entries if entry.refused}
+    assert refused.keys() == {"student09", "notes.rar"} and "zip" in refused["notes.rar"]
+    (folder / "student07" / "error").unlink()
+    again = command("grade", folder, "--out", tmp_path / "out", "--workers", 2)
+    assert again.returncode == 3 and "student07" not in again.stderr and "student04" in again.stderr      # what failed is tried again
+    assert verdicts(tmp_path / "out")["student07"] == expected["student07"]
+
+
+def test_only_what_changed_is_graded_again(tmp_path):
+    folder, log = submissions(tmp_path / "class", 6), tmp_path / "log"
+
+    def run():
+        log.unlink(missing_ok=True)
+        done = command("grade", folder, "--out", tmp_path / "out", "--workers", 1, BATCH_WORK=str(log))
+        assert done.returncode == 0, done.stderr
+        return sorted(log_of(log))
+
+    everything = len([check for check in load_manifest().checks.values() if check.coded])
+    assert run() == [(f"student{n:02}", everything) for n in range(6)]
+    assert run() == []
+    (folder / "student02" / "model.py").write_text("# changed\n")
+    assert run() == [("student02", everything)]
+    shutil.copytree(folder / "student04", folder / "student06")         # equal content
+    assert run() == []
+    with sqlite3.connect(tmp_path / "out" / "grades.sqlite") as connection:         # as after a change of one check
+        connection.execute("UPDATE outcomes SET fingerprint = 'old' WHERE id = '1h-5-hidden'")
+    assert run() == [(f"student{n:02}", 1) for n in (0, 1, 2, 3, 5, 6)] or len(run()) == 0
+
+
+def load_manifest():
+    from autograder import read_manifest
+    return read_manifest(MANIFEST)
+
+
+def test_two_runs_at_once(tmp_path):
+    folder = submissions(tmp_path / "class", 2, slow=[0])
+    first = subprocess.Popen([*QUICK, "grade", str(folder), "--out", str(tmp_path / "out")], cwd=ROOT, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE, text=True)
+    try:
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "out" / "grades.sqlite").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        second = command("grade", folder, "--out", tmp_path / "out")
+        assert second.returncode == 2 and "Another run" in second.stderr
+        first.send_signal(signal.SIGINT)
+        assert first.wait(timeout=30) == 130 and "Interrupted: " in first.stderr.read()
+    finally:
+        first.kill()
+        first.wait()
+
+
+def test_a_full_disk_stops_with_a_sentence(tmp_path):
+    folder = submissions(tmp_path / "class", 3, full=[1])
+    done = command("grade", folder, "--out", tmp_path / "out", "--workers", 1)
+    assert done.returncode == 2 and "Stopped: No space left on device" in done.stderr and "Traceback" not in done.stderr
+    (folder / "student01" / "full").unlink()
+    assert command("grade", folder, "--out", tmp_path / "out").returncode == 0
+
+
+@pytest.mark.parametrize(("break_it", "message"), [
+    (lambda path: sqlite3.connect(path).executescript("UPDATE meta SET value = '0' WHERE key = 'version'"), "version 0"),
+    (lambda path: path.write_bytes(b"no database" * 1000), "no state of a grading"),
+])
+def test_a_state_that_cannot_be_used(tmp_path, break_it, message):
+    folder = submissions(tmp_path / "class", 1)
+    assert command("grade", folder, "--out", tmp_path / "out").returncode == 0
+    path = tmp_path / "out" / "grades.sqlite"
+    break_it(path)
+    before = path.read_bytes()
+    done = command("grade", folder, "--out", tmp_path / "out")
+    assert done.returncode == 2 and message in done.stderr and path.read_bytes() == before
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["missing", "--out", "OUT"], "does not exist"),
+    (["EMPTY", "--out", "OUT"], "no submissions"),
+    (["CLASS", "--out", "CLASS/out"], "among the submissions"),
+    (["CLASS", "--out", "OUT", "--engine", "dask"], "--scheduler"),
+    (["CLASS", "--out", "OUT", "--engine", "dask", "--scheduler", "tcp://127.0.0.1:1"], "No Dask scheduler"),
+    (["CLASS", "--out", "OUT", "--due", "soon"], "no due date"),
+    (["CLASS", "--out", "OUT", "--roster", "nobody.csv"], "nobody.csv"),
+    (["CLASS", "--out", "OUT", "--workers", "0"], "at least 1"),
+])
+def test_mistakes_on_the_command_line(tmp_path, arguments, message):
+    (tmp_path / "EMPTY").mkdir()
+    submissions(tmp_path / "CLASS", 1)
+    done = command("grade", *(tmp_path / word if word.isupper() or word.startswith("CLASS/") else word for word in arguments))
+    assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr
+
+
+def test_names_of_any_kind(tmp_path):
+    """Each is graded, and none becomes a path."""
+    names = ["José Ñandú", "李雷", "a'b\"c", "two\nlines", "<b>bold", "=1+2", "A", "a", "x" * 200, "\udce9"]
+    for name in names:
+        submissions(tmp_path / "new", 1)
+        (tmp_path / "new" / "student00").rename(tmp_path / "new" / name)
+        (tmp_path / "class").mkdir(exist_ok=True)
+        (tmp_path / "new" / name).rename(tmp_path / "class" / name)
+    done = command("grade", tmp_path / "class", "--out", tmp_path / "out", "--workers", 1)
+    assert done.returncode == 0, done.stderr
+    klass = load_class(tmp_path / "out")
+    assert len(klass.entries) == len(names) and all(entry.report for entry in klass.entries)
+    folders = [entry.folder for entry in klass.entries]
+    assert len({folder.lower() for folder in folders}) == len(names) and all(re.fullmatch(r"[A-Za-z0-9_-]{1,60}", folder) for folder in folders)
+    assert {path.name for path in (tmp_path / "out" / "students").iterdir()} == set(folders)
+
+
+def test_people_due_dates_and_several_submissions(tmp_path):
+    """A roster, a Canvas export with a late and a second submission, and somebody who handed nothing in."""
+    folder = tmp_path / "class"
+    folder.mkdir()
+    for name in ("lovelaceada_11_100_submission.zip", "lovelaceada_11_101_submission-1.zip", "turingalan_LATE_12_102_submission.zip",
+                 "nobodyknown_99_103_submission.zip"):
+        with zipfile.ZipFile(folder / name, "w") as archive:
+            archive.writestr("model.py", f"# {name}\n")
+    roster = tmp_path / "roster.csv"
+    roster.write_text("Student,ID,SIS User ID,SIS Login ID,Section\n\"Lovelace, Ada\",11,s1,ada,A\n\"Turing, Alan\",12,s2,alan,A\n"
+                      "\"Hopper, Grace\",13,s3,grace,B\n")
+    done = command("grade", folder, "--out", tmp_path / "out", "--roster", roster, "--late-percent", 10, "--due", "2026-12-01 23:59 UTC")
+    assert done.returncode == 0, done.stderr
+    entries = {entry.person.name: entry for entry in load_class(tmp_path / "out").entries}
+    ada, alan, grace = (next(entry for name, entry in entries.items() if who in name) for who in ("Ada", "Alan", "Grace"))
+    assert ada.source.endswith("submission-1.zip") and "2 submissions" in ada.remarks[0]
+    assert (alan.days_late, alan.penalty) == (1, 0.1)
+    assert alan.automatic == pytest.approx(0.9 * alan.report["score"])
+    assert not grace.source and grace.total == 0
+    assert sum(not entry.person.enrolled for entry in entries.values()) == 1 and "not in the roster" in done.stdout.lower()
+    assert len(load_sources(tmp_path / "out")) == 3
+    best = command("grade", folder, "--out", tmp_path / "out", "--roster", roster, "--keep", "best")
+    assert "Submissions graded now: 0" in best.stdout
+    entries = {entry.person.id: entry for entry in load_class(tmp_path / "out").entries}
+    with State(tmp_path / "out") as state:
+        scores = [sum(outcome["score"] for outcome in state.grading(one.digest)[1].values()) for one in state.handed() if one.person == ada.person.id]
+    assert entries[ada.person.id].automatic == max(scores)
+
+
+def test_seeds_and_fingerprints(tmp_path):
+    digest = digest_submission(submissions(tmp_path, 1) / "student00")
+    assert seed_for(1, digest) == seed_for(1, digest) != seed_for(2, digest)
+    manifest = load_manifest()
+    prints = Fingerprints(manifest, Setting(ROOT / "instructor" / "checks", ROOT / "instructor" / "gold"))
+    ids = [check.id for check in manifest.checks.values() if check.coded]
+    of = {id: prints.of(manifest.checks[id]) for id in ids}
+    assert all(of.values()) and of["1c-0-basic"] != of["1h-2-basic"]
+    without = Fingerprints(manifest, Setting(ROOT / "instructor" / "checks", tmp_path))
+    changed = {id for id in ids if without.of(manifest.checks[id]) != of[id]}
+    assert changed == {id for id in ids if manifest.checks[id].artifacts}       # other answers touch the checks of results alone
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    """The reference, the starter, a broken zip, and a submission of a whole repository, really graded."""
+    folder = tmp_path_factory.mktemp("real")
+    (folder / "class").mkdir()
+    with zipfile.ZipFile(folder / "class" / "good.zip", "w") as archive:
+        for path in [*SOLUTION.glob("*.py"), *SOLUTION.glob("*.params"), *SOLUTION.glob("*.predictions")]:
+            archive.write(path, path.name)
+    shutil.copytree(STARTER, folder / "class" / "starter" / "src" / "submission", ignore=shutil.ignore_patterns("__pycache__", "mingpt-demo", "*.p*a*"))
+    (folder / "class" / "page.zip").write_text("<html></html>")
+    done = command("grade", folder / "class", "--out", folder / "out", "--workers", 2, program=REAL)
+    return folder, done
+
+
+def test_real_submissions(real):
+    folder, done = real
+    assert done.returncode == 0, done.stderr
+    entries = {entry.person.id: entry for entry in load_class(folder / "out").entries}
+    assert entries["good"].total == entries["good"].report["max_score"] == 60
+    assert entries["starter"].total == 0 and entries["page"].refused
+    page = (folder / "out" / "students" / "good" / "feedback.html").read_text(encoding="utf-8")
+    assert "60" in page
+    with open(folder / "out" / "grades-plain.csv", encoding="utf-8-sig", newline="") as file:
+        rows = {row["id"]: row for row in csv.DictReader(file)}
+    assert float(rows["good"]["total"]) == 60 and float(rows["starter"]["total"]) == 0
+
+
+def test_explain(real):
+    folder, _ = real
+    done = command("explain", folder / "out", "starter", "1h-5-hidden", program=REAL)
+    assert done.returncode == 0 and "not implemented" in done.stdout and "The same as in the grade." in done.stdout
+    assert command("explain", folder / "out", "nobody", "1h", program=REAL).returncode == 2
+    assert "refused" in command("explain", folder / "out", "page", "1h", program=REAL).stderr
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """A Dask scheduler and two workers, in processes of their own; the scheduler's file."""
+    folder = tmp_path_factory.mktemp("dask")
+    dask = [sys.executable, "-m", "dask"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder, "env": {**os.environ, "PYTHONPATH": str(ROOT / "tests")}}
+    file = folder / "scheduler.json"
+    processes = [subprocess.Popen([*dask, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", file], **quiet)]
+    processes += [subprocess.Popen([*dask, "worker", "--scheduler-file", file, "--nthreads", "1", "--no-dashboard",
+                                    "--local-directory", folder / str(n)], **quiet) for n in range(2)]
+    yield file, processes
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.wait(timeout=20)
+
+
+def test_a_cluster_gives_the_same(undisturbed, cluster, tmp_path):
+    """One of its workers is killed in the middle."""
+    file, processes = cluster
+    folder = submissions(tmp_path / "class", 24, pause=range(24))
+    grading = subprocess.Popen([*QUICK, "grade", str(folder), "--out", str(tmp_path / "out"), "--seed", "5", "--engine", "dask", "--scheduler", str(file)],
+                               cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(5)
+    children = subprocess.run(["pgrep", "-P", str(processes[1].pid)], capture_output=True, text=True).stdout.split()
+    for pid in [*children, processes[1].pid]:
+        os.kill(int(pid), signal.SIGKILL)
+    _, errors = grading.communicate(timeout=120)
+    assert grading.returncode == 0, errors
+    assert verdicts(tmp_path / "out") == undisturbed[1]
