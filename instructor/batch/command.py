@@ -44,6 +44,7 @@ def add_parser(commands) -> None:
     grading.add_argument("--preset", choices=("laptop", "gpu"), help="which preset the results are of (default: found out)")
     grading.add_argument("--data", type=Path, help="the corpus and the questions, of another cohort")
     grading.add_argument("--gold", type=Path, help="the answers of the test questions")
+    grading.add_argument("--seconds", type=float, default=300, metavar="N", help="of all checks of a submission together (default: 300)")
     grading.add_argument("--seed", type=seed, help="repeat the draws of a grading with that seed (default: a new one)")
     grading.add_argument("--allow-weak-isolation", action="store_true")
     parser.set_defaults(run=run)
@@ -97,7 +98,7 @@ def _options(args):
             "late_percent": args.late_percent, "late_cap": args.late_cap, "free_days": args.free_days, "keep": args.keep,
             "roster": bool(args.roster), "hidden": str(ROOT / "instructor" / "checks"),
             "gold": str((args.gold or ROOT / "instructor" / "gold").resolve()), "data": args.data and str(args.data.resolve()),
-            "preset": args.preset, "weak": args.allow_weak_isolation, "submissions": str(args.submissions.resolve())}
+            "preset": args.preset, "seconds": args.seconds, "weak": args.allow_weak_isolation, "submissions": str(args.submissions.resolve())}
 
 
 def _seed(state, wanted):

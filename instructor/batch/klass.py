@@ -45,7 +45,7 @@ def options_of(state: State) -> dict:
 def setting_of(options: dict) -> Setting:
     """The Setting that options stand for."""
     paths = {name: Path(options[name]) if options[name] else None for name in ("hidden", "gold", "data")}
-    return Setting(**paths, preset=options["preset"], weak=options["weak"])
+    return Setting(**paths, preset=options["preset"], weak=options["weak"], seconds=options["seconds"])
 
 
 def class_of(state: State) -> Class:

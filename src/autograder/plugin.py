@@ -8,6 +8,7 @@ import pytest
 
 from .process import ProcessError
 from .student import Student
+from .stuck import Stuck
 from .verdicts import Failed, Outcome, Verdict
 
 DETAILS_LIMIT = 20_000      # characters; a submission may have written them
@@ -42,6 +43,7 @@ class Judge:
         self.outcomes: dict[str, Outcome] = {}
         self.errors: list[str] = []         # check files that could not be read
         self.students: dict[str, Student] = {}
+        self.stuck = Stuck(process, submission)
 
     # Fixtures of verdicts
 
@@ -49,7 +51,7 @@ class Judge:
     def student(self, request):
         """The submission; see student.Student."""
         check = self.checks[_id(request.node)]
-        student = self.students[check.id] = Student(self.process, self.submission, check, self.seed, self.deadline)
+        student = self.students[check.id] = Student(self.process, self.submission, check, self.seed, self.deadline, self.stuck)
         return student
 
     @pytest.fixture

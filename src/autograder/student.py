@@ -12,6 +12,7 @@ from .inside import wire
 from .manifest import Check
 from .probe import Probe
 from .process import LIMITS
+from .stuck import Stuck
 from .verdicts import Failed, Verdict, WrongAnswer
 
 BROKEN = {      # sentences for limits that are the same for all checks
@@ -43,9 +44,10 @@ class Student:
         check: gives the limits; its time is that of all its probes together.
         seed: the judge's. The student's process gets another one, which gives nothing away about it.
         last: when all checks must have ended, by time.monotonic(), or None.
+        stuck: what is known about the submission's imports from other checks.
     """
 
-    def __init__(self, process, submission: Submission, check: Check, seed: int, last: float | None = None):
+    def __init__(self, process, submission: Submission, check: Check, seed: int, last: float | None = None, stuck: Stuck | None = None):
         self.process = process
         self.submission = submission
         self.check = check
@@ -55,6 +57,7 @@ class Student:
         self.facts: dict[str, float] = {}
         self.output = ""
         self.last = last
+        self.stuck = stuck or Stuck(process, submission)
         self.deadline = None
 
     def hint(self, sentence: str) -> None:
@@ -79,6 +82,8 @@ class Student:
         self.calls += 1
         if self.last is not None and time.monotonic() >= self.last:
             raise self._too_late()
+        if file := self.stuck.file(probe):
+            raise self._endless(file)
         self.process.start()        # before the clock runs: importing torch is not the student's time
         if self.deadline is None:
             self.deadline = min(time.monotonic() + self.check.seconds, self.last or math.inf)
@@ -91,7 +96,8 @@ class Student:
         reply = self.process.call(request, left, self.check.memory)
         self.output = reply.output
         if reply.ended == "timeout":
-            raise self._timeout()
+            self.stuck.look(probe, request, self.check)
+            raise self._endless(file) if (file := self.stuck.file(probe)) else self._timeout()
         if reply.ended == "too large":
             raise WrongAnswer("What the code returned is too large to be a right answer.")
         if reply.ended == "memory":
@@ -104,6 +110,9 @@ class Student:
 
     def _too_late(self):
         return Failed(Verdict.TIMEOUT, "The time for all checks together was over. Look at the slowest ones, and run this one by itself.")
+
+    def _endless(self, file):
+        return Failed(Verdict.TIMEOUT, f"Importing {file} does not end. Is there an endless loop, or long work, outside of its functions?")
 
     def _timeout(self):
         if self.last is not None and time.monotonic() >= self.last:

@@ -1,0 +1,51 @@
+"""Files of a submission whose import never ends. They are found out at the first timeout, so that later checks that need one of them
+fail at once, and a class is not held up for minutes by one endless loop."""
+import re
+
+from .manifest import Check
+from .probe import Probe, probe
+
+IMPORT_SECONDS = 10         # far more than the import of any sane file takes
+
+
+@probe
+def import_file(module):
+    """Import a file of the submission, and nothing else."""
+    import importlib
+    importlib.import_module(module)
+
+
+class Stuck:
+    """What is known about the imports of one submission.
+
+    Args:
+        process: runs probes.
+        submission: the student.Submission.
+    """
+
+    def __init__(self, process, submission):
+        self.process = process
+        self.submission = submission
+        self.ends: dict[str, bool] = {}
+
+    def file(self, probe: Probe) -> str | None:
+        """A file that the probe imports, and that is known to be stuck; None if there is none."""
+        return next((f"{module}.py" for module in self._needed(probe) if not self.ends.get(module, True)), None)
+
+    def look(self, probe: Probe, request: dict, check: Check) -> None:
+        """After a timeout of `probe`: find out which of the files that it imports are stuck.
+
+        Args:
+            request: the one that ended so; from it, folders and seed are taken.
+            check: gives the limits.
+        """
+        for module in self._needed(probe):
+            if module not in self.ends:
+                again = {**request, "source": import_file.source, "name": import_file.name, "inputs": {"module": f"{self.submission.package}.{module}"}}
+                self.ends[module] = self.process.call(again, min(IMPORT_SECONDS, check.seconds), check.memory).ended != "timeout"
+
+    def _needed(self, probe):
+        """The modules of the submission that the source of a probe imports."""
+        found = re.findall(rf"\b(?:from|import) {self.submission.package}(?:\.(\w+)| import ([\w, ]+))", probe.source)
+        names = [name.strip() for module, names in found for name in (module or names).split(",")]
+        return [name for name in names if (self.submission.root / f"{name}.py").is_file()]
