@@ -4,7 +4,6 @@ Grades the reference (all checks of code, basic and hidden) as grader.py does, a
 process, where the submission could read everything; in turn, so that both meet the same machine. Prints medians and ratios.
 """
 import argparse
-import importlib.util
 import io
 import statistics
 import subprocess
@@ -19,27 +18,13 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 import numpy as np      # noqa: E402
-from proof import CHECKS, HIDDEN, MANIFEST, grade_folder, start_process     # noqa: E402
+from proof import MANIFEST, grade_folder, start_process, verdicts     # noqa: E402
 
 from autograder import SameProcess, probe      # noqa: E402
 from autograder.student import Student  # noqa: E402
 from checks.stage import stage          # noqa: E402
 
 SOLUTION = ROOT / "instructor" / "solution"
-
-
-def verdicts() -> dict:
-    """The test functions of all check files, by the id of their check."""
-    found = {}
-    for folder in (CHECKS, HIDDEN):
-        for path in sorted(folder.glob("q*.py")):
-            spec = importlib.util.spec_from_file_location(f"benchmark_{folder.parent.name}_{path.stem}", path)
-            module = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
-            for function in vars(module).values():
-                for mark in getattr(function, "pytestmark", []):
-                    found[mark.args[0]] = function
-    return {id: found[id] for id, check in MANIFEST.checks.items() if check.coded and not check.artifacts}
 
 
 def as_unittest(submission, seed: int) -> unittest.TestSuite:

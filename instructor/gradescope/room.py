@@ -1,0 +1,26 @@
+"""How much memory a check may take in a container that has little."""
+from dataclasses import replace
+from pathlib import Path
+
+from autograder.manifest import Check
+
+RESERVED = 350              # MiB for the judge, the process that forks for each check, and what the kernel counts besides
+LEAST = 128                 # MiB that a check is left, whatever the container says
+CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")      # of versions 2 and 1
+
+
+def container_memory() -> int:
+    """MiB that this container may use: the least of what its cgroup and the machine say."""
+    sizes = []
+    for path in CGROUPS:
+        try:
+            sizes.append(int(Path(path).read_text()))       # "max" stands for no limit
+        except (OSError, ValueError):
+            continue
+    total = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemTotal:"))
+    return min([*sizes, int(total.split()[1]) << 10]) >> 20
+
+
+def within(check: Check, memory: int) -> Check:
+    """The check with no more memory than a container of `memory` MiB can give it."""
+    return replace(check, memory=min(check.memory, max(LEAST, memory - RESERVED)))

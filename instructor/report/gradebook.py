@@ -1,0 +1,98 @@
+"""The gradebooks: grades.csv, which Canvas imports, and grades-plain.csv, with all there is to know.
+
+Excel takes a CSV file without a byte order mark for its old code page and spoils names, so what people open begins with one. Canvas reads UTF-8
+without it.
+"""
+import csv
+import io
+import re
+from pathlib import Path
+from typing import Iterable
+
+from ..grades import Class, Entry, Person
+from .tally import by_question, unmarked
+from .text import line, write_if_new
+
+MARK = "\ufeff"
+CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+PLAIN = ("id", "name", "email", "section", "source", "submitted", "days late", "penalty")
+NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
+# What a spreadsheet takes for a formula, at the beginning of a cell, or after a separator that it may split a cell at.
+FORMULA = re.compile(r"(^|[;,])(?=[\s\u200c\u200d\"]*[=+\-@\uff1d\uff0b\uff0d\uff20])")
+
+
+def cell(value) -> str:
+    """What stands in a cell: one line of text that no spreadsheet takes for a formula. Numbers stay numbers.
+
+    An apostrophe goes before a text that begins with = + - @ (in fullwidth, too), a tab or a line end, blanks before it or not.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, (int, float)):
+        return f"{round(value, 4):.4f}".rstrip("0").rstrip(".")
+    text = line(value)
+    if NUMBER.fullmatch(text):
+        return text
+    text = FORMULA.sub(r"\1'", text)
+    return "'" + text if value.replace("\0", "")[:1] in ("\t", "\r", "\n") and not text.startswith("'") else text
+
+
+def table(rows: Iterable[Iterable]) -> str:
+    """Rows as CSV, every cell made safe."""
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows([cell(value) for value in row] for row in rows)
+    return stream.getvalue()
+
+
+def canvas(klass: Class) -> tuple[str, list[Person]]:
+    """The text of grades.csv, and the people who are left out: those that the roster doesn't know, or knows by nothing that Canvas does.
+
+    A person who handed in nothing, or whose submission was refused, has 0. Where the grader failed, the cell is empty: Canvas leaves such a
+    grade alone.
+    """
+    known = [entry for entry in klass.entries if _canvas_knows(entry.person)]
+    rows = [(entry.person.name, entry.person.canvas_id, entry.person.sis_id, entry.person.sis_login, entry.person.section,
+             None if entry.grader_errors else entry.total) for entry in known]
+    possible = f"    Points Possible,,,,,{cell(klass.regular_points)}\n"       # as Canvas writes it, blanks included
+    return table([(*CANVAS, klass.title)]) + possible + table(rows), [entry.person for entry in klass.entries if not _canvas_knows(entry.person)]
+
+
+def plain(klass: Class) -> str:
+    """The text of grades-plain.csv: a row for everybody. Points by question are before the penalty, `automatic` is after it."""
+    rows = [(*PLAIN, *klass.manifest.questions, "automatic", "written", "total", "max", "remarks")]
+    for entry in klass.entries:
+        person = entry.person
+        rows.append((person.id, person.name, person.email, person.section, entry.source, entry.submitted and entry.submitted.isoformat(),
+                     entry.days_late, entry.penalty, *by_question(klass, entry).values(), entry.automatic if entry.report else None,
+                     sum(entry.written.values()) if entry.written else None, entry.total, klass.regular_points, "; ".join(_remarks(klass, entry))))
+    return MARK + table(rows)
+
+
+def _remarks(klass: Class, entry: Entry):
+    if entry.grader_errors:
+        yield f"no grade: the grader failed in {', '.join(check['id'] for check in entry.grader_errors)}"
+    if entry.refused:
+        yield f"refused: {entry.refused}"
+    elif not entry.report:
+        yield "nothing was handed in"
+    if not entry.person.enrolled:
+        yield "not in the roster"
+    if entry.report and (left := unmarked(klass, entry)):
+        yield f"{len(left)} written parts are not marked yet"
+    yield from entry.remarks
+
+
+def _canvas_knows(person: Person):
+    return person.enrolled and any(map(line, (person.canvas_id, person.sis_id, person.sis_login)))
+
+
+def write_canvas(klass: Class, path: Path) -> list[Person]:
+    """Write grades.csv; returns the people who are left out, as `canvas` does."""
+    text, left_out = canvas(klass)
+    write_if_new(path, text)
+    return left_out
+
+
+def write_plain(klass: Class, path: Path) -> None:
+    """Write grades-plain.csv."""
+    write_if_new(path, plain(klass))

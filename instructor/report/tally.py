@@ -1,0 +1,17 @@
+"""The points of a person, question by question, before any penalty."""
+from ..grades import Class, Entry
+
+
+def by_question(klass: Class, entry: Entry) -> dict[str, float | None]:
+    """The points of every question of the manifest; None where nothing is graded yet."""
+    result = dict.fromkeys(klass.manifest.questions)
+    given = {check["id"]: check["score"] for check in entry.checks if check["verdict"] is not None} | entry.written
+    for check in klass.manifest.checks.values():
+        if check.id in given:
+            result[check.question] = round((result[check.question] or 0) + given[check.id], 4)
+    return result
+
+
+def unmarked(klass: Class, entry: Entry) -> list[str]:
+    """The ids of the written parts that have no points yet."""
+    return [check.id for check in klass.manifest.checks.values() if not check.coded and check.id not in entry.written]

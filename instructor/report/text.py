@@ -1,0 +1,45 @@
+"""Text that strangers wrote, made fit to be shown: in HTML, in Markdown, in a line."""
+import re
+from pathlib import Path
+
+from autograder.report import harmless
+from files import write_text
+
+# Control characters and those that turn the direction of writing; ZWJ and ZWNJ stay, which some scripts need.
+UNSEEN = r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
+
+
+def block(text: str) -> str:
+    """Text of several lines, with control characters made visible, that can be written as UTF-8."""
+    return harmless(text).encode("utf-8", "replace").decode("utf-8")
+
+
+def line(text: str) -> str:
+    """A name or a remark in one line, without control characters, that can be written as UTF-8."""
+    return " ".join(re.sub(UNSEEN, "", text).split()).encode("utf-8", "replace").decode("utf-8")
+
+
+def points(value: float | None) -> str:
+    """2, 2.5, 0.33; a dash for points that are not there."""
+    return "–" if value is None else f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def percent(fraction: float) -> str:
+    """A fraction in percent: 49%, 0.4%."""
+    return f"{100 * fraction:.1f}".removesuffix(".0") + "%"
+
+
+def markdown(text: str) -> str:
+    """Text in one line in which no Markdown is left to obey: markup, HTML, links."""
+    text = re.sub(r"([\\`*_{}\[\]<>#|~&!$])", r"\\\1", line(text))
+    return re.sub(r"(:)(?=//)|(?<=www)(\.)", lambda match: "\\" + match[0], text, flags=re.IGNORECASE)
+
+
+def write_if_new(path: Path, text: str) -> None:
+    """Write a text file, unless it holds that text already.
+
+    Raises:
+        UserError: as files.writing.
+    """
+    if not (path.is_file() and path.read_bytes() == text.encode("utf-8")):
+        write_text(path, text)
