@@ -46,7 +46,8 @@ def add_parser(commands) -> None:
     grading.add_argument("--gold", type=Path, help="the answers of the test questions")
     grading.add_argument("--seconds", type=float, default=300, metavar="N", help="of all checks of a submission together (default: 300)")
     grading.add_argument("--seed", type=seed, help="repeat the draws of a grading with that seed (default: a new one)")
-    grading.add_argument("--allow-weak-isolation", action="store_true")
+    grading.add_argument("--allow-weak-isolation", action="store_true", help="grade though nothing keeps the code apart (docs/security.md)")
+    grading.add_argument("--apart", action="store_true", help="a new process for each submission: half as fast, and nothing is shared")
     parser.set_defaults(run=run)
 
 
@@ -80,9 +81,10 @@ def run(args: argparse.Namespace) -> int:
         seed = _seed(state, args.seed)
         state.put(options=json.dumps(options))
         _keep_found(state, found, roster)
+        _add_written(class_of(state), args.out)         # a mistake there should not wait for hours of grading
         with _scratch(state) as scratch:
             setting.require_hidden([Path(scratch)])
-            counts = _grade(state, setting, seed, make_engine(args, scratch))
+            counts = _grade(state, setting, seed, make_engine(args, scratch), args.apart)
         klass = class_of(state)
         _add_written(klass, args.out)
         write_reports(klass, args.out)
@@ -96,7 +98,7 @@ def _options(args):
     from .late import parse_due
     return {"title": read_course(title=args.title).title, "due": parse_due(args.due).isoformat() if args.due else None, "grace": args.grace,
             "late_percent": args.late_percent, "late_cap": args.late_cap, "free_days": args.free_days, "keep": args.keep,
-            "roster": bool(args.roster), "hidden": str(ROOT / "instructor" / "checks"),
+            "hidden": str(ROOT / "instructor" / "checks"),
             "gold": str((args.gold or ROOT / "instructor" / "gold").resolve()), "data": args.data and str(args.data.resolve()),
             "preset": args.preset, "seconds": args.seconds, "weak": args.allow_weak_isolation, "submissions": str(args.submissions.resolve())}
 
@@ -152,7 +154,7 @@ def make_engine(args, scratch):
     return Cluster(args.scheduler) if args.engine == "dask" else Local(args.workers, scratch)
 
 
-def _grade(state, setting, seed, engine):
+def _grade(state, setting, seed, engine, apart):
     """Grade what is not graded yet; how many submissions were, and how many had been before."""
     from tqdm import tqdm
 
@@ -166,7 +168,7 @@ def _grade(state, setting, seed, engine):
     wanted = {check.id: fingerprints.of(check) for check in manifest.checks.values() if check.coded}
     source = {one.digest: os.fsdecode(one.source) for one in state.handed() if one.digest}      # equal ones are graded once
     missing = {digest: state.missing(digest, wanted, fingerprints.intake) for digest in source}
-    tasks = [Task(digest, source[digest], tuple(ids), seed_for(seed, digest), setting) for digest, ids in missing.items() if ids]
+    tasks = [Task(digest, source[digest], tuple(ids), seed_for(seed, digest), setting, apart) for digest, ids in missing.items() if ids]
     verdicts = Counter()
     done = 0
     with _one_thread_each(), tqdm(total=len(tasks), unit="submission", desc="Grading", disable=not tasks, dynamic_ncols=True) as bar:

@@ -58,10 +58,7 @@ def class_of(state: State) -> Class:
     entries = []
     for person, folder in zip(people, _folders([person.id for person in people])):
         candidates = [_entry(state, manifest, options, due, person, folder, one) for one in handed.get(person.id, [])]
-        entry = _chosen(candidates, options["keep"]) if candidates else Entry(person, folder)
-        if not person.enrolled and options["roster"]:
-            entry.remarks.append("Not in the roster.")
-        entries.append(entry)
+        entries.append(_chosen(candidates, options["keep"]) if candidates else Entry(person, folder))
     return Class(manifest, options["title"], entries, due)
 
 

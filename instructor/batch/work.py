@@ -1,5 +1,7 @@
 """What a worker does, in whichever process or on whichever machine: grade one submission."""
+import atexit
 import errno
+import functools
 import os
 import traceback
 from dataclasses import dataclass
@@ -7,19 +9,21 @@ from pathlib import Path
 
 from autograder import read_manifest
 from autograder.report import as_dict
-from checks.grading import MANIFEST, Setting, grade_submission
+from checks.grading import MANIFEST, Room, Setting, grade_submission
 from checks.stage import NotTaken
 from files import DISK_IS_FULL, UserError
 
 
 @dataclass(frozen=True)
 class Task:
-    """One submission to grade. source is where it lies, checks are the ids of those to run."""
+    """One submission to grade. source is where it lies, checks are the ids of those to run; apart says that it gets a process of its own,
+    and not one that has served others."""
     digest: str
     source: str
     checks: tuple[str, ...]
     seed: int
     setting: Setting
+    apart: bool = False
 
 
 def run(task: Task) -> dict:
@@ -31,7 +35,8 @@ def run(task: Task) -> dict:
     """
     try:
         manifest = read_manifest(MANIFEST)
-        report = grade_submission(Path(task.source), manifest.select(list(task.checks)), task.setting, task.seed, manifest)
+        report = grade_submission(Path(task.source), manifest.select(list(task.checks)), task.setting, task.seed, manifest,
+                                  room=None if task.apart else _room(task.setting))
         return {"report": as_dict(report)}
     except NotTaken as error:
         return {"refused": str(error)}
@@ -43,6 +48,14 @@ def run(task: Task) -> dict:
         return {"error": traceback.format_exc()}
     except Exception:
         return {"error": traceback.format_exc()}
+
+
+@functools.lru_cache(maxsize=1)
+def _room(setting):
+    """The room of this process."""
+    room = Room(setting)
+    atexit.register(room.close)
+    return room
 
 
 def result_of(future) -> dict:

@@ -101,6 +101,8 @@ def judge_predictions(student, rng, context: Context, target: str, sample: int, 
     right = {i for i, (claim, (_, place)) in enumerate(zip(claims, pairs)) if claim == place}
     name = job.writes.removesuffix(".predictions")
     needed = context.accuracy[preset.name][name] if threshold else 0
+    if needed:
+        student.note(f"needed {name}", needed)
     if len(right) < needed * len(pairs):        # a claim that earns nothing needs no proof
         student.note(f"accuracy {name}", len(right) / len(pairs))
     _require_accuracy(len(right), len(pairs), needed, "")

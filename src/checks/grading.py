@@ -1,10 +1,11 @@
 """Grading a submission of this assignment: take it in, put walls around it, run the checks. grader.py and all that the staff runs call this."""
+import contextlib
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
-from autograder import Check, Manifest, Outcome, Report, SameProcess, StudentProcess, grade, read_manifest
+from autograder import Check, Manifest, Outcome, Report, SameProcess, StudentProcess, Verdict, grade, read_manifest
 from autograder.isolation import choose
 from checks.context import Context
 from checks.stage import RESULTS, stage
@@ -13,6 +14,9 @@ from files import UserError
 CHECKS = Path(__file__).resolve().parent
 MANIFEST = CHECKS / "manifest.toml"
 MODULES = ("torch", "torch._dynamo", "tqdm")    # imported once, before any check; an optimizer's first step imports _dynamo
+
+SUSPICIOUS = {Verdict.TIMEOUT, Verdict.OUT_OF_MEMORY, Verdict.CRASHED, Verdict.BLOCKED, Verdict.GRADER_ERROR}
+RENEWED = 25            # submissions at most that one process serves
 
 
 @dataclass(frozen=True)
@@ -58,9 +62,46 @@ class Setting:
                 raise UserError(f"{secret} lies in {folder}, which the code that is graded can read. Move this repository out of there.")
 
 
+class Room:
+    """Where submissions are run: a student's process with torch imported, and the folder that it may read. A context manager.
+
+    It serves one submission after the other. Each probe runs in a fork of its own, of which nothing is left; all the same, after a
+    submission that met with a limit or a wall, the process is a new one.
+
+    Args:
+        setting: what is graded with.
+    """
+
+    def __init__(self, setting: Setting):
+        self.setting = setting
+        self.served = 0
+        self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        self.folder = Path(self._folder.name)
+        self.folder.chmod(0o755)        # the code may run as another user
+        self.setting.require_hidden([self.folder])
+        self.process = SameProcess() if setting.debug else StudentProcess(setting.isolation(), MODULES, (self.folder,))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    def close(self) -> None:
+        """End the process, and remove the folder."""
+        self.process.__exit__(None, None, None)
+        self._folder.cleanup()
+
+    def after(self, report: Report) -> None:
+        """End the process after a submission that nobody should be served behind; it starts anew when it is needed."""
+        self.served += 1
+        if self.served % RENEWED == 0 or any(outcome.verdict in SUSPICIOUS for outcome in report.outcomes.values()):
+            self.process.__exit__(None, None, None)
+
+
 def grade_submission(source: Path, checks: list[Check], setting: Setting, seed: int, manifest: Manifest | None = None,
-                     finished: Callable[[Outcome], None] = lambda outcome: None) -> Report:
-    """Grade what was handed in, in a student's process of its own.
+                     finished: Callable[[Outcome], None] = lambda outcome: None, room: Room | None = None) -> Report:
+    """Grade what was handed in.
 
     Args:
         source: a folder or a zip file.
@@ -68,18 +109,19 @@ def grade_submission(source: Path, checks: list[Check], setting: Setting, seed: 
         seed: of everything that the checks draw.
         manifest: the assignment's, where it has been read already.
         finished: called with each Outcome as it comes.
+        room: where to run it; by default one of its own.
 
     Raises:
-        UserError: the submission is refused, or the isolation is too weak; nothing was graded.
+        UserError: the submission is refused (then NotTaken), or the isolation is too weak; nothing was graded.
     """
     manifest = manifest or read_manifest(MANIFEST)
     folders = [CHECKS] + ([setting.hidden] if setting.hidden else [])
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        staged, notices = stage(source, Path(folder), setting.results)
-        context = Context(Path(folder) / RESULTS, setting.preset, setting.data, setting.gold, manifest.settings["accuracy"])
-        setting.require_hidden([Path(folder)])
-        process = SameProcess() if setting.debug else StudentProcess(setting.isolation(), MODULES, (Path(folder),))
-        with process:
-            report = grade(manifest, checks, folders, process, staged, seed, context, bool(setting.hidden), finished, setting.seconds)
+    with contextlib.ExitStack() as stack:
+        room = room or stack.enter_context(Room(setting))
+        staged = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=room.folder, ignore_cleanup_errors=True)))
+        submission, notices = stage(source, staged, setting.results)
+        context = Context(staged / RESULTS, setting.preset, setting.data, setting.gold, manifest.settings["accuracy"])
+        report = grade(manifest, checks, folders, room.process, submission, seed, context, bool(setting.hidden), finished, setting.seconds)
+        room.after(report)
     report.notices = notices
     return report

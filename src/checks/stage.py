@@ -37,6 +37,10 @@ def __getattr__(name):
 '''
 
 
+class NotTaken(UserError):
+    """What was handed in cannot be graded; the message says why, for whoever handed it in."""
+
+
 def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submission, list[str]]:
     """Take in what was handed in, and make it ready to be graded: the code as the package `submission` in the folder `into`, weights and
     predictions in its folder RESULTS.
@@ -50,12 +54,12 @@ def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submis
         The Submission, and notices: what is missing or was left out, and what was changed outside the student's places.
 
     Raises:
-        UserError: there is no submission, or something in it is bad; nothing was graded then.
+        NotTaken: there is no submission, or something in it is bad; nothing was graded then.
     """
     taken = into / "handed-in"
     notices = _take(source, taken, code_limit if results else lambda name: code_limit(name) or result_limit(name))
     if not any((taken / name).is_file() for name in WRITTEN):
-        raise UserError(harmless(f"{source} has none of {', '.join(WRITTEN)}: it is no submission. Check --submission."))
+        raise NotTaken(harmless(f"{_name(source)} has none of {', '.join(WRITTEN)}: it is no submission. Check --submission."))
     if results is None:
         (into / RESULTS).mkdir()
         for path in list(taken.iterdir()):
@@ -101,7 +105,12 @@ def _take(source, into, limit_of):
             return []
         return take(source, into, limit_of)
     except (Refused, OSError) as error:
-        raise UserError(harmless(f"{error} Nothing of {source} was graded.")) from None
+        raise NotTaken(harmless(f"{error} Nothing of {_name(source)} was graded.")) from None
+
+
+def _name(source):
+    """Its name alone: whoever handed it in need not know where it lies."""
+    return source.name or source
 
 
 def _lazy_init():
