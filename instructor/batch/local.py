@@ -1,4 +1,5 @@
 """Grading on this machine, several submissions at a time, in processes of their own."""
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -11,7 +12,7 @@ from itertools import islice
 
 from . import work
 
-ATTEMPTS = 3        # at one submission: a worker may die for what it does, or by chance, or because another one died
+ATTEMPTS = 2        # at a submission by itself, whose worker may die by chance, too
 
 
 class Local:
@@ -29,35 +30,47 @@ class Local:
         self.run = run
 
     def results(self, tasks: Iterable[work.Task]) -> Iterator[tuple[work.Task, dict]]:
-        """Run tasks, and give each with its result as it comes. A worker that dies is replaced, and what it did is done again."""
-        waiting = iter((task, 0) for task in tasks)
-        again = []
-        while again is not None:
-            lost = yield from self._with_one_pool(again, waiting)
-            again = None if lost is None else [(task, attempts) for task, attempts in lost if attempts < ATTEMPTS]
-            for task, attempts in lost or ():
-                if attempts >= ATTEMPTS:
-                    yield task, {"error": f"The process that graded it was killed, {ATTEMPTS} times."}
+        """Run tasks, and give each with its result as it comes. When a worker dies, what was under way is done again, one by one: so that
+        nobody pays for a neighbour."""
+        tasks = iter(tasks)
+        while (lost := (yield from self._together(tasks))) is not None:
+            for task in lost:
+                yield task, self._alone(task)
 
-    def _with_one_pool(self, again, waiting):
-        """Yield results until all is done, then return None; or until a worker dies, then return what was lost, with the attempts at it."""
-        pool = ProcessPoolExecutor(self.workers, multiprocessing.get_context("spawn"), _prepare, (self.scratch,))
+    def _together(self, tasks):
+        """Yield results until all is done, then return None; or until a worker dies, then return the tasks that were under way."""
         running = {}
-        try:
+        with self._pool(self.workers) as pool:
             while True:
-                while len(running) < self.workers and (ready := again.pop() if again else next(waiting, None)):
-                    try:
-                        running[pool.submit(self.run, ready[0])] = (ready[0], ready[1] + 1)
-                    except BrokenProcessPool:
-                        return [*running.values(), ready, *again]
+                try:
+                    for task in islice(tasks, self.workers - len(running)):
+                        running[task] = None
+                        running[task] = pool.submit(self.run, task)
+                except BrokenProcessPool:
+                    return list(running)
                 if not running:
                     return None
-                done = wait(running, return_when=FIRST_COMPLETED).done
-                lost = [future for future in done if isinstance(future.exception(), BrokenProcessPool)]
-                for future in done.difference(lost):
-                    yield running.pop(future)[0], work.result_of(future)
-                if lost:        # and with them all others that run
-                    return [*running.values(), *again]
+                done = wait(running.values(), return_when=FIRST_COMPLETED).done
+                for task in [task for task, future in running.items() if future in done]:
+                    if not isinstance(running[task].exception(), BrokenProcessPool):
+                        yield task, work.result_of(running.pop(task))
+                    else:
+                        return list(running)
+
+    def _alone(self, task):
+        """The result of a task that may kill its worker."""
+        for _ in range(ATTEMPTS):
+            with self._pool(1) as pool:
+                future = pool.submit(self.run, task)
+                if not isinstance(future.exception(), BrokenProcessPool):
+                    return work.result_of(future)
+        return {"error": f"The process that graded it was killed, {ATTEMPTS} times in a row."}
+
+    @contextlib.contextmanager
+    def _pool(self, workers):
+        pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _prepare, (self.scratch,))
+        try:
+            yield pool
         finally:
             for process in multiprocessing.active_children():       # nobody waits for what they do
                 process.terminate()
