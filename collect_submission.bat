@@ -1,4 +1,13 @@
 @echo off
 rem Puts the deliverables into submission.zip, without folders: collect_submission.bat [--allow-missing]
-py "%~dp0src\collect.py" %*
-if %errorlevel% equ 9009 python "%~dp0src\collect.py" %*
+setlocal
+set NEW_ENOUGH=-c "import sys; sys.exit(sys.version_info < (3, 11))"
+set PYTHON=python
+%PYTHON% %NEW_ENOUGH% >nul 2>nul || set PYTHON=py
+%PYTHON% %NEW_ENOUGH% >nul 2>nul || set PYTHON="%~dp0.venv\Scripts\python.exe"
+%PYTHON% %NEW_ENOUGH% >nul 2>nul || goto none
+%PYTHON% "%~dp0src\collect.py" %*
+exit /b %errorlevel%
+:none
+echo collect_submission.bat needs Python 3.11 or newer, and found none named python or py. 1>&2
+exit /b 2

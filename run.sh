@@ -59,6 +59,10 @@ if ! PYTHON=$(find_python); then
     echo "./run.sh needs Python 3.11 or newer, and found none named python, python3 or py." >&2
     exit 2
 fi
+if [ "${1:-help}" = test ] && [ ! -d "$ROOT/tests" ]; then
+    echo "The project's tests are not part of this copy. To have your code graded: python src/grader.py" >&2
+    exit 2
+fi
 [ "${1:-help}" != help ] || exec "$PYTHON" "$ROOT/src/run.py" --help
 for argument in "$@"; do
     case $argument in -h|--help) [ "$1" = test ] || exec "$PYTHON" "$ROOT/src/run.py" --help ;; esac

@@ -1,19 +1,44 @@
 """Collect the deliverables into submission.zip, flat: `./collect_submission.sh`. Needs nothing but Python."""
 import argparse
+import os
+import stat
 import sys
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from files import UserError, writing
 from jobs import JOBS, WRITTEN_BY
 
 ROOT = Path(__file__).resolve().parents[1]
-CODE = ("__init__.py", "attention.py", "dataset.py", "helper.py", "model.py", "trainer.py", "utils.py")
+WRITTEN = ("attention.py", "dataset.py", "helper.py", "model.py")       # what students fill in
+CODE = ("__init__.py", *WRITTEN, "trainer.py", "utils.py")
 DELIVERABLES = CODE + tuple(job.writes for job in JOBS.values())
+WIDTH = max(map(len, DELIVERABLES)) + 2
+
+
+def write_zip(path: Path, files: Iterable[tuple[str, bytes]], compression: int = zipfile.ZIP_DEFLATED) -> None:
+    """Write a zip that depends on nothing but its files: no clock, no umask, no system.
+
+    Args:
+        path: the zip.
+        files: names and contents, in the order in which they are written. Names that end with .sh can be run.
+        compression: zipfile.ZIP_STORED makes the same bytes whatever version of zlib is here.
+
+    Raises:
+        UserError: the zip cannot be written; nothing was changed.
+    """
+    with writing(path) as temporary, zipfile.ZipFile(temporary, "w", compression) as archive:
+        for name, content in files:
+            entry = zipfile.ZipInfo(name)       # dated 1980
+            entry.create_system = 3             # Unix, so that the rights below count
+            entry.external_attr = (stat.S_IFREG | (0o755 if name.endswith(".sh") else 0o644)) << 16
+            entry.compress_type = compression
+            archive.writestr(entry, content)
 
 
 def collect(submission: Path, out: Path, allow_missing: bool) -> None:
-    """Write the zip.
+    """Write the zip, and say what is left out and what looks outdated.
 
     Args:
         submission: the folder of the student's files.
@@ -21,37 +46,85 @@ def collect(submission: Path, out: Path, allow_missing: bool) -> None:
         allow_missing: leave out what is not there, instead of refusing.
 
     Raises:
-        UserError: a file is missing; the message says which command makes it.
+        UserError: a file is missing (the message says which command makes it), or is none that can be handed in. Nothing was written.
     """
-    missing = [name for name in DELIVERABLES if not (submission / name).is_file()]
-    lines = [f"  {name:<36} {'./run.sh ' + WRITTEN_BY[name].target if name in WRITTEN_BY else 'part of the starter'}"
-             for name in missing]
+    if not submission.is_dir():
+        raise UserError(f"{submission} is no folder. Check --submission.")
+    if out.is_dir():
+        raise UserError(f"{out} is a folder. --out names the zip to write, such as {out / 'submission.zip'}.")
+    files = {name: _read(submission / name) for name in DELIVERABLES}
+    missing = [name for name, content in files.items() if not content]
+    lines = [f"  {name:<{WIDTH}} {_remedy(name)}{' (it is empty)' if files[name] == b'' else ''}" for name in missing]
+    if len(missing) == len(DELIVERABLES):
+        raise UserError(f"There is nothing to hand in: {submission} has none of the deliverables. Check --submission.")
     if missing and not allow_missing:
-        raise UserError("\n".join(["Missing in " + str(submission) + ", and what makes it:", *lines,
+        raise UserError("\n".join([f"Missing in {submission}, and what makes it:", *lines,
                                    "Nothing was written. To hand in without them, add --allow-missing."]))
-    present = [name for name in DELIVERABLES if name not in missing]
-    if not present:
-        raise UserError(f"There is nothing to hand in: {submission} has none of the deliverables.")
-    with writing(out) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in present:
-            archive.write(submission / name, name)
+    present = [(name, content) for name, content in files.items() if content]
+    write_zip(out, present)
     if missing:
-        print("\n".join(["Left out:", *lines]))
-    print(f"Wrote {out}: {len(present)} files, {out.stat().st_size / 2**20:.1f} MiB")
+        print("\n".join(["Left out, and what makes it:", *lines]))
+    if old := outdated(submission):
+        print("\n".join(["Warning: these results were made before the last change of what they come from:",
+                         *(f"  {name:<{WIDTH}} {why}: {_remedy(name)}" for name, why in old.items()),
+                         "If your change makes no difference to them, all is well. If it does, run these again, in this order, "
+                         "and collect again."]))
+    size = out.stat().st_size
+    print(f"Wrote {out}: {len(present)} files, {f'{size / 2**20:.1f} MiB' if size >= 2**20 else f'{size / 2**10:.0f} KiB'}")
+
+
+def outdated(submission: Path) -> dict[str, str]:
+    """Results that are older than what they were made from, in the order of the jobs: name -> why.
+
+    Predictions come from weights and from the student's code, finetuned weights from pretrained ones. That weights are older than the code
+    is no sign of anything: one writes the code of 1h after the trainings of 1f.
+    """
+    times = {name: (submission / name).stat().st_mtime_ns for name in DELIVERABLES if (submission / name).is_file()}
+    result = {}
+    for job in JOBS.values():
+        if job.writes not in times:
+            continue
+        newer = [name for name in (job.reads, *(WRITTEN if job.kind == "evaluate" else ())) if times.get(name, 0) > times[job.writes]]
+        if newer:
+            result[job.writes] = f"older than {', '.join(newer)}"
+        elif job.reads in result:
+            result[job.writes] = f"made from {job.reads}"
+    return result
+
+
+def _read(path: Path) -> bytes | None:
+    """The content of a deliverable; None if it is not there."""
+    try:
+        mode = os.lstat(path).st_mode
+        if not stat.S_ISREG(mode):
+            kind = "a link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else "no ordinary file"
+            raise UserError(f"{path} is {kind}. Put the file itself there. Nothing was written.")
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}. Nothing was written.") from None
+
+
+def _remedy(name: str) -> str:
+    return f"./run.sh {WRITTEN_BY[name].target}" if name in WRITTEN_BY else "part of the starter"
 
 
 def main() -> int:
     """Parse the command line; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="collect_submission.sh", description=__doc__.split(":")[0] + ".")
-    parser.add_argument("--submission", type=Path, default=ROOT / "src" / "submission")
-    parser.add_argument("--out", type=Path, default=ROOT / "submission.zip")
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="replace")      # a Windows console may not know every letter
+    parser = argparse.ArgumentParser(prog="collect_submission.sh", allow_abbrev=False,
+                                     description="Put the deliverables into submission.zip, without folders.")
+    parser.add_argument("--submission", type=Path, default=ROOT / "src" / "submission", help="the folder of your files (src/submission)")
+    parser.add_argument("--out", type=Path, default=ROOT / "submission.zip", help="the zip to write (submission.zip)")
     parser.add_argument("--allow-missing", action="store_true", help="leave out what is missing")
     args = parser.parse_args()
     try:
         collect(args.submission, args.out, args.allow_missing)
     except UserError as error:
         print(error, file=sys.stderr)
-        return 2
+        return error.exit_code
     return 0
 
 

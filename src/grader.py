@@ -29,14 +29,14 @@ Options:
   --submission PATH  the code to grade, a folder or a zip file (default: src/submission)
   --artifacts DIR    where the results of ./run.sh are (default: the submission's folder)
   --no-artifacts     leave out the checks of results; only the code is graded
-  --hidden DIR       the hidden checks, for those who have them (default: instructor/checks)
+  --hidden DIR       the hidden checks, for those who have them (default: those of this copy, if it has any)
   --preset NAME      laptop or gpu: which preset the results are of (default: found out by their sizes)
   --data DIR         the corpus and the questions (default: the data that belongs to the preset)
   --gold DIR         the answers of the test questions, for those who have them
   --json FILE        write the result to a file, too
   --seed N           repeat the draws of the run with that seed (default: a new one)
   --replay ID        run one check again with the seed of the last run
-  --allow-weak-isolation   grade with hidden checks though nothing keeps the code apart (see docs/security.md)
+  --allow-weak-isolation   grade with hidden checks though nothing keeps the code apart
   --debug            run your code in the grader's own process: print shows at once, breakpoint() works
 """
 

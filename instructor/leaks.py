@@ -1,0 +1,227 @@
+"""Looking for what students must not get in what they do get: by name and by content, whatever way it came in."""
+import ast
+import contextlib
+import getpass
+import json
+import re
+import subprocess
+import zipfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from .corpus.editions import EDITIONS
+from .starter import END, SOLUTION, START
+
+ROOT = Path(__file__).resolve().parents[1]
+GOLD = ROOT / "instructor" / "gold"
+NAMES = {"instructor", "tests", "benchmarks", "gold", "git", "ci", "hidden", "solution"}    # words of a name: .git, q1c_hidden.py
+FILES = {"birth_test.tsv", ".last_grading", "__pycache__"}
+SUFFIXES = {".params", ".predictions", ".ckpt", ".pyc"}
+SUBSTANTIAL = 25        # characters of a line of code that says something; shorter ones are in every program
+BLOCK = 10              # words of answers in a row: no accident
+SHORT = 10_000          # smaller seeds are numbers like any other
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """What to look for.
+
+    Attributes:
+        lines: of solutions and hidden checks, with blanks made one -> whose.
+        functions: of hidden checks: the name -> its lines, those that basic checks share included.
+        answers: rows of questions and answers, as words.
+        blocks: BLOCK words of answers in a row.
+        seeds: of worlds.
+        places: folders of this machine; user: whose it is.
+        commits: hashes of this repository.
+    """
+    lines: dict[str, str]
+    functions: dict[str, frozenset[str]]
+    answers: frozenset[str]
+    blocks: frozenset[tuple[str, ...]]
+    seeds: tuple[int, ...]
+    places: tuple[str, ...]
+    user: str
+    commits: frozenset[str]
+
+
+def gather_secrets(seeds: Iterable[int] = (), gold: Iterable[Path] = ()) -> Secrets:
+    """The secrets of this repository, and of a cohort besides.
+
+    Args:
+        seeds: more seeds of worlds.
+        gold: more files of test answers.
+    """
+    # Lines that stand outside the markers, too, are in the starter. Lines that hidden checks share with basic ones tell nothing.
+    given = _plain(re.sub(f"{START}.*?{END}", "", _sources(SOLUTION), flags=re.DOTALL))
+    basic = _plain(_sources(ROOT / "src" / "checks"))
+    lines, functions = {}, {}
+    for path in sorted(SOLUTION.glob("*.py")):
+        for body in re.findall(f"{START}(.*?){END}", path.read_text(encoding="utf-8"), re.DOTALL):
+            lines |= {line: f"the solution in {path.name}" for line in _substantial(body) if line not in given}
+    for path in sorted((ROOT / "instructor" / "checks").glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        lines |= {line: f"the hidden checks in {path.name}" for line in _substantial(text) if line not in basic}
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.FunctionDef):
+                own = frozenset(_substantial(ast.get_source_segment(text, node)))
+                if len(own) >= 3:
+                    functions[f"{node.name} of the hidden checks in {path.name}"] = own
+    answers, blocks = set(), set()
+    for path in [*GOLD.rglob("birth_test.tsv"), *gold]:
+        rows = [row.split("\t") for row in path.read_text(encoding="utf-8").splitlines()]
+        answers |= {" ".join(_words("\t".join(row))) for row in rows}
+        blocks |= set(_runs([word for row in rows for word in _words(row[-1])]))
+    user = ""
+    with contextlib.suppress(OSError, KeyError, ImportError):       # somebody without a name
+        user = getpass.getuser()
+    places = tuple(str(folder) for folder in (ROOT, Path.home()) if len(folder.parts) > 1)
+    return Secrets(lines, functions, frozenset(answers), frozenset(blocks), (*(seed for seed, _ in EDITIONS.values()), *seeds),
+                   places, user, _commits())
+
+
+def find_leaks(files: dict[str, bytes], secrets: Secrets) -> list[str]:
+    """Look through files.
+
+    Args:
+        files: name in the release, with slashes -> content.
+        secrets: what to look for.
+
+    Returns:
+        A sentence for each leak, with the file and, where there are lines, the line; [] if all is well.
+    """
+    leaks = []
+    for name, content in sorted(files.items()):
+        leaks += [f"{name}: {problem}" for problem in _in_name(name)]
+        text = _text(name, content)
+        for look in (_code, _answers, _seeds, _machine, _history):
+            leaks += [f"{name}{problem}" for problem in look(name, text, secrets)]
+    return leaks
+
+
+def read_zip(path: Path) -> tuple[dict[str, bytes], list[str]]:
+    """The files of a zip, and a sentence for everything in it that is no file: comments, additions, names twice."""
+    with zipfile.ZipFile(path) as archive:
+        entries = archive.infolist()
+        problems = [f"{path.name} has a comment."] if archive.comment else []
+        problems += [f"{path.name}: {entry.filename} has a comment or an addition." for entry in entries if entry.comment or entry.extra]
+        files = {entry.filename: archive.read(entry) for entry in entries}
+    if len(files) < len(entries):
+        problems.append(f"{path.name} has a name twice.")
+    return files, problems
+
+
+# What is looked for. Each gives the ends of sentences.
+
+def _in_name(name: str) -> Iterable[str]:
+    for part in PurePosixPath(name).parts:
+        if NAMES & set(re.split(r"[\W_]+", part.lower())) or part in FILES or PurePosixPath(part).suffix in SUFFIXES:
+            yield f"'{part}' is the name of something that students don't get."
+
+
+def _code(name: str, text: str, secrets: Secrets) -> Iterable[str]:
+    plain = _plain(text)
+    for line, whose in secrets.lines.items():
+        if (at := plain.find(line)) >= 0:
+            yield f"{_line(plain, at)}: a line of {whose}: {line}"
+    for function, lines in secrets.functions.items():       # which finds it among basic checks, too, where each of its lines would do
+        if sum(line in plain for line in lines) >= 0.75 * len(lines):
+            yield f": {function}"
+
+
+def _answers(name: str, text: str, secrets: Secrets) -> Iterable[str]:
+    words = _words(text)
+    for number, word in enumerate(words):
+        if word == "born":      # Where was FIRST LAST born PLACE, whatever stands between the words; a place has one to five of them
+            rows = {" ".join(words[max(number - 4, 0):number + 1 + length]) for length in range(1, 6)}
+            yield from (f": the answer to a test question: {row}" for row in rows & secrets.answers)
+    if found := next((run for run in _runs(words) if run in secrets.blocks), None):
+        yield f": answers to test questions, in their order: {' '.join(found)}"
+
+
+def _seeds(name: str, text: str, secrets: Secrets) -> Iterable[str]:
+    for seed in secrets.seeds:
+        digits = "_?".join(str(abs(seed)))
+        if abs(seed) >= SHORT:
+            pattern = rf"(?<!\d){digits}(?!\d)"
+        elif not name.endswith((".py", ".ipynb")):      # programs set the seeds of other things to small numbers
+            pattern = rf"(?i)(seed|cohort)\W{{0,4}}{digits}(?!\d)"
+        else:
+            continue
+        yield from _matches(pattern, text, f"the seed of a world, {seed}")
+
+
+def _machine(name: str, text: str, secrets: Secrets) -> Iterable[str]:
+    for place in secrets.places:
+        for spelt in {place, place.replace("\\", "/"), place.replace("\\", "\\\\")}:
+            yield from _matches(rf"(?<![\w.~}}]){re.escape(spelt)}(?![\w.-])", text, f"a folder of this machine, {place}")
+    if secrets.user:
+        user = re.escape(secrets.user)
+        yield from _matches(rf"(?i:home|users)[/\\]+{user}\b|\b{user}@", text, f"the user of this machine, {secrets.user}")
+    yield from _matches(r"\binstructor[./\\]\w+|-m instructor\b", text, "a place under instructor/, which students don't have")
+
+
+def _history(name: str, text: str, secrets: Secrets) -> Iterable[str]:
+    for match in re.finditer(r"(?<![0-9a-zA-Z])[0-9a-f]{7,40}(?![0-9a-zA-Z])", text):
+        if any(commit.startswith(match[0]) for commit in secrets.commits):
+            yield f"{_line(text, match.start())}: a commit of this repository, {match[0]}"
+
+
+# Texts
+
+def _text(name: str, content: bytes) -> str:
+    """A file's text; of a notebook all its texts, outputs included, as they were before JSON."""
+    text = content.decode("utf-8", errors="replace")
+    if name.endswith(".ipynb"):
+        with contextlib.suppress(ValueError):
+            text = "\n".join(_strings(json.loads(text)))
+    return text
+
+
+def _strings(value) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, dict)):
+        if isinstance(value, dict):
+            yield from value
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _strings(part)
+
+
+def _plain(text: str) -> str:
+    """The text with every run of blanks made one, line by line."""
+    return "\n".join(" ".join(line.split()) for line in text.splitlines())
+
+
+def _substantial(code: str) -> list[str]:
+    return [line for line in _plain(code).split("\n") if len(line) >= SUBSTANTIAL and not line.startswith(("import ", "from "))]
+
+
+def _sources(folder: Path) -> str:
+    return "\n".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py")))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text)
+
+
+def _runs(words: list[str]) -> Iterable[tuple[str, ...]]:
+    return zip(*(words[start:] for start in range(BLOCK)))
+
+
+def _matches(pattern: str, text: str, what: str) -> Iterable[str]:
+    return (f"{_line(text, match.start())}: {what}" for match in re.finditer(pattern, text))
+
+
+def _line(text: str, at: int) -> str:
+    return f", line {text.count(chr(10), 0, at) + 1}"
+
+
+def _commits() -> frozenset[str]:
+    """The hashes of all commits here; none where there is no git."""
+    try:
+        process = subprocess.run(["git", "-C", str(ROOT), "rev-list", "--all"], capture_output=True, text=True)
+    except OSError:
+        return frozenset()
+    return frozenset(process.stdout.split())

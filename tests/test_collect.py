@@ -1,0 +1,145 @@
+"""Collecting what is handed in: all of it or a list of what is missing, the same bytes every time, and nothing outdated unsaid."""
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import pytest
+from conftest import ROOT, SOLUTION
+
+from autograder.intake import take
+from checks.stage import RESULTS, code_limit, result_limit, stage
+from collect import CODE, DELIVERABLES, WRITTEN
+from jobs import JOBS
+
+NOW = 1_800_000_000
+
+
+def collect(*args, **kwargs):
+    return subprocess.run([sys.executable, str(ROOT / "src" / "collect.py"), *map(str, args)], capture_output=True, text=True,
+                          encoding="utf-8", **kwargs)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """All deliverables: the code of the reference, results that are just bytes, each newer than what it was made from."""
+    folder = tmp_path / "submission"
+    folder.mkdir()
+    for age, name in enumerate(DELIVERABLES):
+        (folder / name).write_bytes((SOLUTION / name).read_bytes() if name in CODE else f"bytes of {name}".encode())
+        os.utime(folder / name, (NOW + age, NOW + age))
+    return folder
+
+
+def test_everything_is_put_into_a_flat_zip(folder, tmp_path):
+    (folder / "notes.txt").write_text("mine")
+    process = collect("--submission", folder, "--out", tmp_path / "s.zip")
+    assert process.returncode == 0 and not process.stderr
+    assert "Warning" not in process.stdout and f"{len(DELIVERABLES)} files" in process.stdout and process.stdout.endswith(" KiB\n")
+    with zipfile.ZipFile(tmp_path / "s.zip") as archive:
+        assert archive.namelist() == list(DELIVERABLES)
+        assert all(archive.read(name) == (folder / name).read_bytes() for name in DELIVERABLES)
+
+
+def test_the_zip_does_not_depend_on_when_and_where(folder, tmp_path):
+    assert collect("--submission", folder, "--out", tmp_path / "a.zip").returncode == 0
+    for name in DELIVERABLES:
+        os.utime(folder / name, (NOW - 10**8, NOW - 10**8))
+        (folder / name).chmod(0o600)
+    process = collect("--submission", folder, "--out", tmp_path / "b.zip", env={**os.environ, "TZ": "Asia/Tokyo"}, umask=0o077)
+    assert process.returncode == 0 and (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+
+
+def test_the_grader_takes_it_in(folder, tmp_path):
+    assert collect("--submission", folder, "--out", tmp_path / "s.zip").returncode == 0
+    notices = take(tmp_path / "s.zip", tmp_path / "taken", lambda name: code_limit(name) or result_limit(name))
+    assert notices == [] and sorted(path.name for path in (tmp_path / "taken").iterdir()) == sorted(DELIVERABLES)
+    (tmp_path / "staged").mkdir()
+    _, notices = stage(tmp_path / "s.zip", tmp_path / "staged")
+    assert notices == [] and {path.name for path in (tmp_path / "staged" / RESULTS).iterdir()} == set(DELIVERABLES) - set(CODE)
+
+
+def test_what_is_missing_is_listed_with_the_command_that_makes_it(folder, tmp_path):
+    for job in JOBS.values():
+        (folder / job.writes).unlink()
+    (folder / "rope.finetune.params").touch()
+    (folder / "utils.py").unlink()
+    process = collect("--submission", folder, "--out", tmp_path / "s.zip")
+    assert process.returncode == 2 and not (tmp_path / "s.zip").exists() and not process.stdout
+    lines = {line.split()[0]: line for line in process.stderr.splitlines() if line.startswith("  ")}
+    assert lines.keys() == {"utils.py", *(job.writes for job in JOBS.values())}
+    assert lines["rope.finetune.params"].endswith("./run.sh rope_finetune_with_pretrain (it is empty)")
+    assert all(lines[job.writes].removesuffix(" (it is empty)").endswith(f"./run.sh {job.target}") for job in JOBS.values())
+    assert "starter" in lines["utils.py"] and "--allow-missing" in process.stderr
+
+    process = collect("--submission", folder, "--out", tmp_path / "s.zip", "--allow-missing")
+    assert process.returncode == 0 and process.stdout.startswith("Left out")
+    assert all(line in process.stdout for line in lines.values())
+    with zipfile.ZipFile(tmp_path / "s.zip") as archive:
+        assert archive.namelist() == [name for name in CODE if name != "utils.py"]
+
+
+@pytest.mark.parametrize("newer, outdated", [
+    ("vanilla.finetune.params", {"vanilla.pretrain.dev.predictions": "older than vanilla.finetune.params",
+                                 "vanilla.pretrain.test.predictions": "older than vanilla.finetune.params"}),
+    ("rope.pretrain.params", {"rope.finetune.params": "older than rope.pretrain.params",
+                              "rope.pretrain.dev.predictions": "made from rope.finetune.params",
+                              "rope.pretrain.test.predictions": "made from rope.finetune.params"}),
+    *((name, {job.writes: f"older than {name}" for job in JOBS.values() if job.kind == "evaluate"}) for name in WRITTEN),
+    ("utils.py", {}),       # given: grading takes its own
+])
+def test_outdated_results_are_told_with_the_command_that_makes_them_anew(folder, tmp_path, newer, outdated):
+    os.utime(folder / newer, (NOW + 100, NOW + 100))
+    process = collect("--submission", folder, "--out", tmp_path / "s.zip")
+    assert process.returncode == 0 and (tmp_path / "s.zip").exists() and ("Warning" in process.stdout) == bool(outdated)
+    told = [line.split(None, 1) for line in process.stdout.splitlines() if line.startswith("  ")]
+    assert dict(told) == {job.writes: f"{outdated[job.writes]}: ./run.sh {job.target}" for job in JOBS.values() if job.writes in outdated}
+    assert [name for name, _ in told] == [job.writes for job in JOBS.values() if job.writes in outdated]
+
+
+@pytest.mark.parametrize("spoil, complaint", [
+    (lambda path: path.symlink_to("/etc/hostname"), "is a link"),
+    (lambda path: path.symlink_to("nowhere"), "is a link"),
+    (lambda path: path.mkdir(), "is a folder"),
+    (lambda path: os.mkfifo(path), "no ordinary file"),
+])
+def test_what_is_no_file_is_refused(folder, tmp_path, spoil, complaint):
+    (folder / "helper.py").unlink()
+    spoil(folder / "helper.py")
+    (tmp_path / "s.zip").write_bytes(b"the one before")
+    process = collect("--submission", folder, "--out", tmp_path / "s.zip", "--allow-missing", timeout=60)
+    assert process.returncode == 2 and complaint in process.stderr and "helper.py" in process.stderr
+    assert (tmp_path / "s.zip").read_bytes() == b"the one before"
+
+
+def test_mistakes_on_the_command_line_are_told(folder, tmp_path):
+    (tmp_path / "empty").mkdir()
+    for options, complaint in ((["--submission", tmp_path / "nowhere"], "is no folder"),
+                               (["--submission", tmp_path / "empty"], "nothing to hand in"),
+                               (["--submission", folder, "--out", tmp_path], "is a folder")):
+        process = collect(*options, "--allow-missing")
+        assert process.returncode == 2 and complaint in process.stderr and "Traceback" not in process.stderr
+
+
+def test_the_script_works_from_anywhere_and_without_other_programs(folder, tmp_path):
+    copy = tmp_path / "my copy"
+    (copy / "src").mkdir(parents=True)
+    for name in ("collect_submission.sh", "src/collect.py", "src/files.py", "src/jobs.py"):
+        shutil.copy(ROOT / name, copy / name)
+    shutil.copytree(folder, copy / "src" / "submission")
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("bash", "dirname"):        # no zip among them
+        (programs / name).symlink_to(shutil.which(name))
+    (programs / "python3").write_text(f'#!{shutil.which("bash")}\nexec "{sys.executable}" "$@"\n')
+    (programs / "python3").chmod(0o755)
+    process = subprocess.run([shutil.which("bash"), str(copy / "collect_submission.sh")], cwd=tmp_path, env={"PATH": str(programs)},
+                             capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
+    assert (copy / "submission.zip").is_file()
+
+
+def test_the_script_for_windows_has_its_line_ends():
+    raw = (ROOT / "collect_submission.bat").read_bytes()
+    assert raw.count(b"\n") == raw.count(b"\r\n") and b"src\\collect.py" in raw
