@@ -7,13 +7,11 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from deliverables import DELIVERABLES, WRITTEN
 from files import UserError, writing
 from jobs import JOBS, WRITTEN_BY
 
 ROOT = Path(__file__).resolve().parents[1]
-WRITTEN = ("attention.py", "dataset.py", "helper.py", "model.py")       # what students fill in
-CODE = ("__init__.py", *WRITTEN, "trainer.py", "utils.py")
-DELIVERABLES = CODE + tuple(job.writes for job in JOBS.values())
 WIDTH = max(map(len, DELIVERABLES)) + 2
 
 

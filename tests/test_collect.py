@@ -10,7 +10,7 @@ from conftest import ROOT, SOLUTION
 
 from autograder.intake import take
 from checks.stage import RESULTS, code_limit, result_limit, stage
-from collect import CODE, DELIVERABLES, WRITTEN
+from deliverables import CODE, DELIVERABLES, WRITTEN
 from jobs import JOBS
 
 NOW = 1_800_000_000
@@ -125,7 +125,7 @@ def test_mistakes_on_the_command_line_are_told(folder, tmp_path):
 def test_the_script_works_from_anywhere_and_without_other_programs(folder, tmp_path):
     copy = tmp_path / "my copy"
     (copy / "src").mkdir(parents=True)
-    for name in ("collect_submission.sh", "src/collect.py", "src/files.py", "src/jobs.py"):
+    for name in ("collect_submission.sh", "src/collect.py", "src/deliverables.py", "src/files.py", "src/jobs.py"):
         shutil.copy(ROOT / name, copy / name)
     shutil.copytree(folder, copy / "src" / "submission")
     programs = tmp_path / "programs"

@@ -47,8 +47,8 @@ def add_parser(commands) -> None:
     grading.add_argument("--seconds", type=float, default=300, metavar="N", help="of all checks of a submission together (default: 300)")
     grading.add_argument("--seed", type=seed, help="repeat the draws of a grading with that seed (default: a new one)")
     grading.add_argument("--allow-weak-isolation", action="store_true", help="grade though nothing keeps the code apart (docs/security.md)")
-    grading.add_argument("--share", action="store_true", help="let submissions share processes that have imported torch: faster, and one wall "
-                         "fewer between them (docs/security.md)")
+    grading.add_argument("--apart", action="store_true", help="run each submission in a process of its own, in which torch is imported anew: "
+                         "slower, and one wall more (docs/security.md)")
     parser.set_defaults(run=run)
 
 
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
         _add_written(class_of(state), args.out)         # a mistake there should not wait for hours of grading
         with _scratch(state) as scratch:
             setting.require_hidden([Path(scratch)])
-            counts = _grade(state, setting, seed, make_engine(args, scratch), args.share)
+            counts = _grade(state, setting, seed, make_engine(args, scratch), args.apart)
         klass = class_of(state)
         _add_written(klass, args.out)
         write_reports(klass, args.out)
@@ -155,7 +155,7 @@ def make_engine(args, scratch):
     return Cluster(args.scheduler) if args.engine == "dask" else Local(args.workers, scratch)
 
 
-def _grade(state, setting, seed, engine, share):
+def _grade(state, setting, seed, engine, apart):
     """Grade what is not graded yet; how many submissions were, and how many had been before."""
     from tqdm import tqdm
 
@@ -169,7 +169,7 @@ def _grade(state, setting, seed, engine, share):
     wanted = {check.id: fingerprints.of(check) for check in manifest.checks.values() if check.coded}
     source = {one.digest: os.fsdecode(one.source) for one in state.handed() if one.digest}      # equal ones are graded once
     missing = {digest: state.missing(digest, wanted, fingerprints.intake) for digest in source}
-    tasks = [Task(digest, source[digest], tuple(ids), seed_for(seed, digest), setting, share) for digest, ids in missing.items() if ids]
+    tasks = [Task(digest, source[digest], tuple(ids), seed_for(seed, digest), setting, apart) for digest, ids in missing.items() if ids]
     verdicts = Counter()
     done = 0
     with _one_thread_each(), tqdm(total=len(tasks), unit="submission", desc="Grading", disable=not tasks, dynamic_ncols=True) as bar:

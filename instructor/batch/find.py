@@ -13,7 +13,7 @@ from os.path import commonprefix
 from pathlib import Path
 
 from autograder.report import harmless
-from checks.stage import WRITTEN
+from deliverables import WRITTEN
 from files import UserError
 
 from .late import read_time

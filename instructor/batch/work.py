@@ -16,14 +16,14 @@ from files import DISK_IS_FULL, UserError
 
 @dataclass(frozen=True)
 class Task:
-    """One submission to grade. source is where it lies, checks are the ids of those to run; share says that it may be
-    run in a process that has served others."""
+    """One submission to grade. source is where it lies, checks are the ids of those to run; apart says that it gets a
+    process of its own, which has served no other."""
     digest: str
     source: str
     checks: tuple[str, ...]
     seed: int
     setting: Setting
-    share: bool = False
+    apart: bool = False
 
 
 def run(task: Task) -> dict:
@@ -36,7 +36,7 @@ def run(task: Task) -> dict:
     try:
         manifest = read_manifest(MANIFEST)
         report = grade_submission(Path(task.source), manifest.select(list(task.checks)), task.setting, task.seed, manifest,
-                                  room=_room(task.setting) if task.share else None)
+                                  room=None if task.apart else _room(task.setting))
         return {"report": as_dict(report)}
     except NotTaken as error:
         return {"refused": str(error)}

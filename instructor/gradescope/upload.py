@@ -6,7 +6,7 @@ from pathlib import Path
 
 from autograder import draw_seed
 from autograder.intake import PASSED_OVER
-from checks.stage import WRITTEN
+from deliverables import WRITTEN
 from files import UserError
 
 HOMES = ("", "src/submission", "submission")        # where the files may lie: the deliverables, a repository, its folder

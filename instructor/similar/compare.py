@@ -5,7 +5,8 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import chain, combinations, islice
 
-from checks.stage import GIVEN, WRITTEN
+from checks.stage import GIVEN
+from deliverables import WRITTEN
 
 from ..starter import SOLUTION
 from .own import Own, regions

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.intake import Refused, take
-from checks.stage import END, START, WRITTEN, code_limit, result_limit
+from checks.stage import END, START, code_limit, result_limit
+from deliverables import WRITTEN
 
 LONGEST = 60_000        # characters between markers; the reference has 4,000, and comparing takes time
 

@@ -7,13 +7,12 @@ from pathlib import Path
 from autograder import Submission
 from autograder.intake import Refused, take
 from autograder.report import harmless
+from deliverables import SUPPLIED, WRITTEN
 from files import UserError
 from jobs import WRITTEN_BY
 
 GIVEN = Path(__file__).parent / "given"                     # the starter as it was handed out
 ANSWERS = Path(__file__).parents[1] / "answers.py"          # decoding as ./run.sh does it, for the checks of results
-WRITTEN = ("attention.py", "dataset.py", "helper.py", "model.py")       # what students fill in
-REPLACED = ("trainer.py", "utils.py")                       # and what grading takes from us, as __init__.py
 START, END = "### START_CODE_HERE ###", "### END_CODE_HERE ###"
 OFFERED = "torch, numpy, tqdm and Python's standard library"
 RESULTS = "results"
@@ -70,17 +69,17 @@ def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submis
     package = into / "submission"
     package.mkdir()
     for path in sorted(taken.iterdir()):
-        if path.name not in (*REPLACED, "__init__.py"):
+        if path.name not in (*SUPPLIED, "__init__.py"):
             shutil.copyfile(path, package / path.name)
         if path.name in WRITTEN:
             notices += changes_outside(path)
-    for name in REPLACED:
+    for name in SUPPLIED:
         shutil.copyfile(GIVEN / name, package / name)
     (package / "__init__.py").write_text(_lazy_init(), encoding="utf-8")
     shutil.copyfile(ANSWERS, into / ANSWERS.name)
 
     notices += [f"{name} is missing: what needs it cannot be graded." for name in WRITTEN if not (taken / name).is_file()]
-    for name in (*REPLACED, "__init__.py"):
+    for name in (*SUPPLIED, "__init__.py"):
         if (taken / name).is_file() and _text(taken / name) != _text(GIVEN / name):
             notices.append(f"{name} was changed. It is a given file, and graded as it was handed out.")
     for path in (into, *into.rglob("*")):
@@ -116,7 +115,7 @@ def _name(source):
 def _lazy_init():
     """An __init__.py with the exports of the given one."""
     tree = ast.parse((GIVEN / "__init__.py").read_text(encoding="utf-8"))
-    files = [Path(name).stem for name in (*WRITTEN, *REPLACED)]
+    files = [Path(name).stem for name in (*WRITTEN, *SUPPLIED)]
     return LAZY_INIT.format(files=files, defined_in={alias.name: node.module for node in tree.body if isinstance(node, ast.ImportFrom)
                                         for alias in node.names})
 
