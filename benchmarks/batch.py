@@ -95,7 +95,7 @@ def measured(command: list, **options) -> tuple[float, float]:
     process = subprocess.Popen(list(map(str, command)), **options)
     while process.poll() is None:
         most = max(most, memory_of(process.pid))
-        time.sleep(0.25)
+        time.sleep(1)
     assert process.returncode in (0, 3), command
     return time.perf_counter() - started, most / 2**20
 
