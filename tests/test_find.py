@@ -276,7 +276,7 @@ def test_rosters_of_other_systems(tmp_path, text, ids, name, encoding):
 @pytest.mark.parametrize("text, part", [
     ("", "nobody in it"), ("id,name\n", "nobody in it"), ("colour,size\n1,2\n", "none of the columns that identify"),
     ("id,name\na,Ann\n,Bob\n", "line 3: Bob has no id"), ("id,name\na,Ann\nb,Bob\nA,Al\n", "line 4: 'A' stands in line 2"),
-    ("Name,Email\nAnn,\n", "line 2: nothing identifies Ann"), ('id,name\na,"Ann\n', "this is no CSV"), ("id\na\0\n", "is no text"),
+    ("Name,Email\nAnn,\n", "line 2: nothing identifies Ann"), ('id,name\na,"Ann\n', "this is no CSV"), ("id\na\0\n", "line 2: a NUL character"),
     ("name\nAnn\n", "none of the columns"),
 ])
 def test_a_bad_roster_is_refused_with_its_line(tmp_path, text, part):

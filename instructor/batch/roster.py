@@ -1,7 +1,4 @@
 """Who is in the class: a CSV of ours, or one that Canvas, Gradescope or GitHub Classroom exports, and whose a submission is."""
-import codecs
-import csv
-import io
 import re
 import unicodedata
 from collections import defaultdict
@@ -12,6 +9,7 @@ from autograder.report import harmless
 from files import UserError
 
 from ..grades import Person
+from ..sheet import read_sheet
 from .find import Found
 
 # The headers that are understood, without case, blanks and punctuation, and what they are of a Person.
@@ -97,47 +95,21 @@ def read_roster(path: Path) -> Roster:
         UserError: the file is missing or no such CSV, or somebody in it has no id, or that of somebody else; the message names the line.
     """
     where = harmless(str(path))
-    text = _read(path, where)
-    if match := re.match(r"sep=(.)\r?\n", text):        # how Excel is told
-        text = text[match.end():]
-    first_line = text.lstrip().split("\n", 1)[0]
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=first_line.count), strict=True)
     people, lines, fields = [], {}, None
-    try:
-        for row in rows:
-            row = [" ".join(cell.split()) for cell in row]
-            if fields is None:
-                fields = _fields(row) if any(row) else None
-                if fields is not None and not set(fields) & set(IDENTIFIES):
-                    raise UserError(f"{where} is no roster: its first line has none of the columns that identify somebody. "
-                                    f"Expected {EXPECTED}.")
-            elif person := _person(row, fields, f"{where}, line {rows.line_num}"):
-                if other := lines.get(person.id.casefold()):
-                    raise UserError(f"{where}, line {rows.line_num}: {harmless(person.id)!r} stands in line {other}, too. "
-                                    "Everybody needs an id of their own.")
-                lines[person.id.casefold()] = rows.line_num
-                people.append(person)
-    except csv.Error as error:
-        raise UserError(f"{where}, line {rows.line_num}: this is no CSV: {error}. Export it again.") from None
+    for line, row in read_sheet(path).rows:
+        row = [" ".join(cell.split()) for cell in row]
+        if fields is None:
+            fields = _fields(row)
+            if not set(fields) & set(IDENTIFIES):
+                raise UserError(f"{where} is no roster: its first line has none of the columns that identify somebody. Expected {EXPECTED}.")
+        elif person := _person(row, fields, f"{where}, line {line}"):
+            if other := lines.get(person.id.casefold()):
+                raise UserError(f"{where}, line {line}: {harmless(person.id)!r} stands in line {other}, too. Everybody needs an id of their own.")
+            lines[person.id.casefold()] = line
+            people.append(person)
     if not people:
         raise UserError(f"{where} has nobody in it. Expected a line of headers, {EXPECTED}, and a line for each person.")
     return Roster(tuple(people))
-
-
-def _read(path, where):
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise UserError(f"{where} cannot be read: {error.strerror}. Check --roster.") from None
-    encoding = "utf-16" if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
-    try:
-        text = raw.decode(encoding)
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise UserError(f"{where}, line {line}: this is not UTF-8. Save the file as CSV in UTF-8.") from None
-    if "\0" in text:
-        raise UserError(f"{where} is no text. Save the file as CSV in UTF-8.")
-    return text
 
 
 def _fields(headers):

@@ -8,6 +8,7 @@ from pathlib import Path
 from files import UserError
 
 from ..grades import Class
+from ..sheet import ADVICE, read_sheet
 from .gradebook import MARK, cell
 from .text import points as shown
 from .text import write_if_new
@@ -15,7 +16,6 @@ from .text import write_if_new
 NAME = "written.csv"
 COLUMNS = ("id", "name", "question", "rubric", "title", "max points", "points", "comment")
 NEEDED = ("id", "rubric", "points")
-ADVICE = "Save it as CSV UTF-8, with commas or semicolons. Nothing was changed."
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class Marks:
     """A file as it was read: the cells of its header, its rows with their line numbers, its delimiter, and where columns are."""
     header: list[str]
     rows: list[tuple[int, list[str]]]
@@ -52,7 +52,7 @@ def read(path: Path, klass: Class) -> list[Mark]:
     Raises:
         UserError: anything in it is wrong; the message names the line.
     """
-    sheet = _read_sheet(path)
+    sheet = _read_marks(path)
     people, rubrics = _people(klass), {check.id: check for check in klass.manifest.checks.values() if not check.coded}
     marks, lines = [], {}
     for number, row in sheet.rows:
@@ -96,7 +96,7 @@ def update(path: Path, klass: Class, marks: list[Mark] = ()) -> None:
     Raises:
         UserError: the file can't be read; it was left alone.
     """
-    sheet = _read_sheet(path) if path.exists() else Sheet(list(COLUMNS), [], ",", {name: i for i, name in enumerate(COLUMNS)})
+    sheet = _read_marks(path) if path.exists() else Marks(list(COLUMNS), [], ",", {name: i for i, name in enumerate(COLUMNS)})
     people, rows = _people(klass), [list(row) for _, row in sheet.rows]
     found = {(people.get(sheet.value(row, "id")), sheet.value(row, "rubric")): row for row in rows}
     for entry in klass.entries:
@@ -182,43 +182,13 @@ def _column(name):
     return " ".join(name.lower().replace("_", " ").split())
 
 
-def _read_sheet(path):
-    """Read the cells of a file, and find its delimiter and columns."""
-    text = _decode(path)
-    first = text.split("\n", 1)[0]
-    delimiter = max(",;\t", key=first.count)
-    try:
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-        rows = []
-        start = 1
-        for row in reader:
-            if any(value.strip() for value in row):
-                rows.append((start, row))
-            start = reader.line_num + 1
-    except csv.Error as error:
-        raise UserError(f"{path}, line {start}: {error}. {ADVICE}") from None
-    header = rows.pop(0)[1] if rows else []
+def _read_marks(path):
+    """The marks of a file, as cells with their lines; and its columns."""
+    sheet = read_sheet(path)
+    header = sheet.rows[0][1] if sheet.rows else []
     names = [_column(name) for name in header]
     for name in NEEDED:
         if names.count(name) != 1:
             fault = "two columns" if name in names else "no column"
             raise UserError(f"{path}, line 1: {fault} {name!r}. The columns are {', '.join(COLUMNS)}. {ADVICE}")
-    return Sheet(header, rows, delimiter, {name: i for i, name in enumerate(names)})
-
-
-def _decode(path):
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}.") from None
-    if raw.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
-        raise UserError(f"{path} is a spreadsheet, not a CSV file. {ADVICE}")
-    encoding = "utf-16" if raw.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
-    try:
-        text = raw.decode(encoding)
-    except UnicodeDecodeError as error:
-        number = raw.count(b"\n", 0, error.start) + 1
-        raise UserError(f"{path}, line {number}: this is not {encoding.removesuffix('-sig').upper()}. {ADVICE}") from None
-    if "\0" in text:
-        raise UserError(f"{path}, line {text.count(chr(10), 0, text.index(chr(0))) + 1}: a NUL character. {ADVICE}")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return Marks(header, sheet.rows[1:], sheet.delimiter, {name: i for i, name in enumerate(names)})
