@@ -231,7 +231,7 @@ def _summary(klass, counts, out):
           f"Submissions graded now: {counts['now']}, in earlier runs: {counts['before']}.")
     for entry in entries:
         if entry.refused:
-            print(f"  refused: {entry.source!r}: {entry.refused}")
+            print(f"  refused, {entry.person.id!r}: {entry.refused}")
         for remark in entry.remarks:
             print(f"  {entry.person.id!r}: {remark}")
     print(f"Pages: {out / 'class.html'}, {out / 'students'}; gradebooks: {out / 'grades.csv'} (for Canvas), {out / 'grades-plain.csv'}; "

@@ -138,7 +138,9 @@ def merge(args) -> int:
     given = [mark for mark in marks if mark.points is not None]
     parts = sum(not check.coded for check in klass.manifest.checks.values()) * len(klass.entries)
     done = sum(len(entry.written) for entry in klass.entries)
-    print(f"{source}: {len(given)} marks for {len({mark.id for mark in given})} people. Of {parts} written parts, {parts - done} are not marked yet.")
+    people = len({mark.id for mark in given})
+    print(f"{source}: {len(given)} mark{'s' * (len(given) != 1)} for {people} {'person' if people == 1 else 'people'}. "
+          f"Of {parts} written parts, {parts - done} are not marked yet.")
     print(f"Pages and gradebooks in {args.out} are made anew.")
     return 0
 
