@@ -4,7 +4,6 @@ import dataclasses
 import json
 import os
 import platform
-import time
 from pathlib import Path
 
 import torch

@@ -4,12 +4,9 @@ import contextlib
 import json
 import os
 import shutil
-import signal
 import sys
 import tempfile
 from collections import Counter
-from dataclasses import asdict
-from datetime import datetime
 from pathlib import Path
 
 from files import Interrupted, UserError

@@ -49,7 +49,7 @@ class Setting:
         """
         isolation = choose()
         if self.hidden and not (isolation.strong or self.weak or self.debug):
-            raise UserError(f"Hidden checks are here, and nothing that works on this machine would keep the code away from them and from "
+            raise UserError("Hidden checks are here, and nothing that works on this machine would keep the code away from them and from "
                             f"your files:\n  " + isolation.reason.replace("; ", "\n  ") +
                             "\nMend that, or trust the code and add --allow-weak-isolation.")
         return isolation

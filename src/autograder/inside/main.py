@@ -9,7 +9,6 @@ comes from this process, the judge takes as a claim of the student.
 import importlib
 import json
 import os
-import sys
 import tempfile
 import time
 
