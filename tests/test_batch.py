@@ -77,11 +77,18 @@ def test_a_run_that_is_killed_goes_on(undisturbed, tmp_path):
             process.kill()          # the parent alone: its workers must notice
             process.wait()
             kills += 1
+            deadline = time.monotonic() + 20
+            while (left := session(process.pid)) and time.monotonic() < deadline:
+                time.sleep(0.1)
+            assert not left
     assert verdicts(tmp_path / "out") == expected
     # Nothing that was kept was graded again: at most the two that were under way at each kill.
     assert len(log_of(log)) <= 24 + 2 * kills
-    left = subprocess.run(["pgrep", "-f", str(tmp_path / "out")], capture_output=True, text=True)
-    assert not left.stdout.split()
+
+
+def session(leader):
+    """The processes of a session that still live."""
+    return subprocess.run(["pgrep", "-r", "R,S,D", "-s", str(leader)], capture_output=True, text=True).stdout.split()
 
 
 def test_a_worker_that_is_killed_is_replaced(undisturbed, tmp_path):
@@ -138,6 +145,19 @@ def test_only_what_changed_is_graded_again(tmp_path):
         connection.execute("UPDATE outcomes SET fingerprint = 'old' WHERE id = '1h-5-hidden'")
     assert [checks for _, checks in run()] == [1] * 6       # one of the two that are equal
     assert run() == []
+
+
+def test_new_points_need_no_grading(undisturbed, monkeypatch, tmp_path):
+    command("grade", undisturbed[0], "--out", tmp_path / "out", "--seed", 5)
+    text = MANIFEST.read_text(encoding="utf-8")
+    for old, new in (('in code", points = 10', 'in code", points = 12'), ('formats, memory layouts, gradients, distances"\npoints = 1', 'distances"\npoints = 3')):
+        assert old in text
+        text = text.replace(old, new)
+    (tmp_path / "manifest.toml").write_text(text, encoding="utf-8")
+    monkeypatch.setattr("instructor.batch.klass.MANIFEST", tmp_path / "manifest.toml")
+    for person, checks in verdicts(tmp_path / "out").items():
+        before = undisturbed[1][person]
+        assert checks == {id: (verdict, score * (3 if id == "1h-5-hidden" else 1)) for id, (verdict, score) in before.items()}
 
 
 def test_two_runs_at_once(tmp_path):
