@@ -13,6 +13,8 @@ from checks.grading import MANIFEST, Room, Setting, grade_submission
 from checks.stage import NotTaken
 from files import DISK_IS_FULL, UserError
 
+from .fingerprint import digest_submission
+
 
 @dataclass(frozen=True)
 class Task:
@@ -37,6 +39,8 @@ def run(task: Task) -> dict:
         manifest = read_manifest(MANIFEST)
         report = grade_submission(Path(task.source), manifest.select(list(task.checks)), task.setting, task.seed, manifest,
                                   room=None if task.apart else _room(task.setting))
+        if digest_submission(Path(task.source)) != task.digest:
+            return {"error": "The submission was changed while it was graded. Run the command again."}
         return {"report": as_dict(report)}
     except NotTaken as error:
         return {"refused": str(error)}
