@@ -15,12 +15,14 @@ from .starter import END, SOLUTION, START
 
 ROOT = Path(__file__).resolve().parents[1]
 GOLD = ROOT / "instructor" / "gold"
-NAMES = {"instructor", "tests", "benchmarks", "gold", "git", "ci", "hidden", "solution"}    # words of a name: .git, q1c_hidden.py
+NAMES = {"instructor", "test", "benchmark", "gold", "git", "ci", "hidden", "solution", "answer"}    # words of a name: .git, q1cHidden.py
 FILES = {"birth_test.tsv", ".last_grading", "__pycache__"}
 SUFFIXES = {".params", ".predictions", ".ckpt", ".pyc"}
 SUBSTANTIAL = 25        # characters of a line of code that says something; shorter ones are in every program
 BLOCK = 10              # words of answers in a row: no accident
 SHORT = 10_000          # smaller seeds are numbers like any other
+ALLOWED = {"answer.py", "answers.py", "birth_test_inputs.tsv"}       # of the engine; decoding as ./run.sh does it; questions alone
+CORPUS = {"wiki.txt", "birth_places_train.tsv", "birth_dev.tsv"}        # where names and places belong
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,8 @@ class Secrets:
         lines: of solutions and hidden checks, with blanks made one -> whose.
         functions: of hidden checks: the name -> its lines, those that basic checks share included.
         answers: rows of questions and answers, as words.
-        blocks: BLOCK words of answers in a row.
+        blocks: BLOCK words of answers in a row, without case.
+        facts: the words of a name and its place, without case, by the last word of the name.
         seeds: of worlds.
         places: folders of this machine; user: whose it is.
         commits: hashes of this repository.
@@ -40,6 +43,7 @@ class Secrets:
     functions: dict[str, frozenset[str]]
     answers: frozenset[str]
     blocks: frozenset[tuple[str, ...]]
+    facts: dict[str, list[frozenset[str]]]
     seeds: tuple[int, ...]
     places: tuple[str, ...]
     user: str
@@ -68,16 +72,19 @@ def gather_secrets(seeds: Iterable[int] = (), gold: Iterable[Path] = ()) -> Secr
                 own = frozenset(_substantial(ast.get_source_segment(text, node)))
                 if len(own) >= 3:
                     functions[f"{node.name} of the hidden checks in {path.name}"] = own
-    answers, blocks = set(), set()
+    answers, blocks, facts = set(), set(), {}
     for path in [*GOLD.rglob("birth_test.tsv"), *gold]:
         rows = [row.split("\t") for row in path.read_text(encoding="utf-8").splitlines()]
         answers |= {" ".join(_words("\t".join(row))) for row in rows}
-        blocks |= set(_runs([word for row in rows for word in _words(row[-1])]))
+        blocks |= set(_runs([word.casefold() for row in rows for word in _words(row[-1])]))
+        for row in rows:
+            name = row[0].casefold().removeprefix("where was ").removesuffix(" born?")
+            facts.setdefault(_words(name)[-1], []).append(frozenset(_words(f"{name} {row[-1].casefold()}")))
     user = ""
     with contextlib.suppress(OSError, KeyError, ImportError):       # somebody without a name
         user = getpass.getuser()
     places = tuple(str(folder) for folder in (ROOT, Path.home()) if len(folder.parts) > 1)
-    return Secrets(lines, functions, frozenset(answers), frozenset(blocks), (*(seed for seed, _ in EDITIONS.values()), *seeds),
+    return Secrets(lines, functions, frozenset(answers), frozenset(blocks), facts, (*(seed for seed, _ in EDITIONS.values()), *seeds),
                    places, user, _commits())
 
 
@@ -116,7 +123,8 @@ def read_zip(path: Path) -> tuple[dict[str, bytes], list[str]]:
 
 def _in_name(name: str) -> Iterable[str]:
     for part in PurePosixPath(name).parts:
-        if NAMES & set(re.split(r"[\W_]+", part.lower())) or part in FILES or PurePosixPath(part).suffix in SUFFIXES:
+        words = {word.lower().removesuffix("s") for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", part)}
+        if words & NAMES and part not in ALLOWED or part in FILES or PurePosixPath(part).suffix in SUFFIXES:
             yield f"'{part}' is the name of something that students don't get."
 
 
@@ -136,8 +144,14 @@ def _answers(name: str, text: str, secrets: Secrets) -> Iterable[str]:
         if word == "born":      # Where was FIRST LAST born PLACE, whatever stands between the words; a place has one to five of them
             rows = {" ".join(words[max(number - 4, 0):number + 1 + length]) for length in range(1, 6)}
             yield from (f": the answer to a test question: {row}" for row in rows & secrets.answers)
-    if found := next((run for run in _runs(words) if run in secrets.blocks), None):
+    letters = [word.casefold() for word in words if not word.isdigit()]         # numbered ones, too
+    if found := next((run for run in _runs(letters) if run in secrets.blocks), None):
         yield f": answers to test questions, in their order: {' '.join(found)}"
+    if PurePosixPath(name).name not in CORPUS:
+        for number, line in enumerate(text.casefold().splitlines(), start=1):
+            there = set(_words(line))
+            if any(row <= there for word in there for row in secrets.facts.get(word, ())):
+                yield f", line {number}: the name and the birth place of somebody whom test questions ask about"
 
 
 def _seeds(name: str, text: str, secrets: Secrets) -> Iterable[str]:
@@ -159,7 +173,8 @@ def _machine(name: str, text: str, secrets: Secrets) -> Iterable[str]:
     if secrets.user:
         user = re.escape(secrets.user)
         yield from _matches(rf"(?i:home|users)[/\\]+{user}\b|\b{user}@", text, f"the user of this machine, {secrets.user}")
-    yield from _matches(r"\binstructor[./\\]\w+|-m instructor\b", text, "a place under instructor/, which students don't have")
+    yield from _matches(r"(?:/home|/Users|[A-Za-z]:(?:\\{1,2})Users)[/\\]+\w+", text, "a folder of somebody's")
+    yield from _matches(r"\binstructor[./\\]\w+|(?:-m|from|import) instructor\b", text, "a place under instructor/, which students don't have")
 
 
 def _history(name: str, text: str, secrets: Secrets) -> Iterable[str]:
@@ -172,7 +187,7 @@ def _history(name: str, text: str, secrets: Secrets) -> Iterable[str]:
 
 def _text(name: str, content: bytes) -> str:
     """A file's text; of a notebook all its texts, outputs included, as they were before JSON."""
-    text = content.decode("utf-8", errors="replace")
+    text = content.decode("utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8", errors="replace")
     if name.endswith(".ipynb"):
         with contextlib.suppress(ValueError):
             text = "\n".join(_strings(json.loads(text)))

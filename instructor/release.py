@@ -150,6 +150,9 @@ def released_files() -> list[str]:
     else:       # a copy without history
         names = [path.relative_to(ROOT).as_posix() for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
     kept = {name for name in names if name and PurePosixPath(name).suffix in FOLDERS[name.split("/")[0]] and "/." not in name}
+    here = {path.relative_to(ROOT).as_posix() for pattern in ("src/submission/*.py", "src/checks/*.py") for path in ROOT.glob(pattern)}
+    if forgotten := sorted(here - kept):
+        raise UserError(f"git does not know {', '.join(forgotten)}, and a release has only what it knows. Add them (git add), or remove them.")
     return sorted(kept | set(FILES) | set(HANDOUT if (ROOT / "handout").is_dir() else ()))
 
 

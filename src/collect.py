@@ -1,6 +1,8 @@
 """Collect the deliverables into submission.zip, flat: `./collect_submission.sh`. Needs nothing but Python."""
 import argparse
+import ast
 import os
+import re
 import stat
 import sys
 import zipfile
@@ -56,12 +58,15 @@ def collect(submission: Path, out: Path, allow_missing: bool) -> None:
     if len(missing) == len(DELIVERABLES):
         raise UserError(f"There is nothing to hand in: {submission} has none of the deliverables. Check --submission.")
     if missing and not allow_missing:
+        older = f" The {out.name} that is there is an older one: don't hand it in." if out.exists() else ""
         raise UserError("\n".join([f"Missing in {submission}, and what makes it:", *lines,
-                                   "Nothing was written. To hand in without them, add --allow-missing."]))
+                                   f"Nothing was written.{older} To hand in without them, add --allow-missing."]))
     present = [(name, content) for name, content in files.items() if content]
     write_zip(out, present)
     if missing:
         print("\n".join(["Left out, and what makes it:", *lines]))
+    if open_ := unfinished(submission):
+        print("\n".join(["Warning: this code cannot have full points yet:", *(f"  {line}" for line in open_)]))
     if old := outdated(submission):
         print("\n".join(["Warning: these results were made before the last change of what they come from:",
                          *(f"  {name:<{WIDTH}} {why}: {_remedy(name)}" for name, why in old.items()),
@@ -69,6 +74,20 @@ def collect(submission: Path, out: Path, allow_missing: bool) -> None:
                          "and collect again."]))
     size = out.stat().st_size
     print(f"Wrote {out}: {len(present)} files, {f'{size / 2**20:.1f} MiB' if size >= 2**20 else f'{size / 2**10:.0f} KiB'}")
+
+
+def unfinished(submission: Path) -> list[str]:
+    """A line for each place that is still to be filled in, and for each file that Python cannot read."""
+    lines = []
+    for name in WRITTEN:
+        text = (_read(submission / name) or b"").decode("utf-8", errors="replace")
+        try:
+            ast.parse(text)
+        except (SyntaxError, ValueError) as error:      # ValueError: a NUL
+            lines.append(f"{name}, line {getattr(error, 'lineno', None) or 1}: {getattr(error, 'msg', error)}")
+        lines += [f"{name}, line {number}: not filled in ({stub[1]})" for number, line in enumerate(text.splitlines(), start=1)
+                  if (stub := re.match(r'\s*raise NotImplementedError\("(\w+: \S+) \(in ', line))]
+    return lines
 
 
 def outdated(submission: Path) -> dict[str, str]:

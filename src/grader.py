@@ -86,8 +86,8 @@ def require_packages() -> None:
     missing = [name for name in ("torch", "numpy", "tqdm", "pytest") if importlib.util.find_spec(name) is None]
     if missing:
         venv = ROOT / ".venv"
-        advice = (f"Activate the environment of ./run.sh first: source {venv}/bin/activate" if venv.is_dir() else
-                  f"Activate your environment, or install them: pip install -e {ROOT}")
+        advice = (f"Activate the environment of ./run.sh first: source {shlex.quote(str(venv))}/bin/activate" if venv.is_dir() else
+                  f"Activate your environment, or install them: pip install -e {shlex.quote(str(ROOT))}")
         raise UserError(f"The Python that runs this, {sys.executable}, lacks {', '.join(missing)}. {advice}")
 
 

@@ -220,6 +220,21 @@ def test_a_check_file_that_cannot_be_read_costs_nobody_points(grade_code, tmp_pa
     assert "q8.py" in report.outcomes["9b-3-basic"].details
 
 
+def test_a_check_file_that_breaks_off_is_never_taken_for_a_whole_one(tmp_path, process):
+    """Python keeps what it has imported: a second grading in one process must not find the half of it."""
+    checks = tmp_path / "checks"
+    checks.mkdir()
+    text = (TOY / "checks" / "q9.py").read_text(encoding="utf-8")
+    (checks / "q9.py").write_text(text + "\nraise RuntimeError('at import')\n", encoding="utf-8")
+    (tmp_path / "toy.py").write_text(RIGHT, encoding="utf-8")
+    for _ in range(2):
+        report = grade(MANIFEST, MANIFEST.select(["9a-0-basic"]), [checks], process, Submission((tmp_path,), tmp_path, "toy"), 1, "the context")
+        assert report.outcomes["9a-0-basic"].verdict is Verdict.GRADER_ERROR and "at import" in report.outcomes["9a-0-basic"].details
+    (checks / "q9.py").write_text(text, encoding="utf-8")
+    report = grade(MANIFEST, MANIFEST.select(["9a-0-basic"]), [checks], process, Submission((tmp_path,), tmp_path, "toy"), 1, "the context")
+    assert report.outcomes["9a-0-basic"].verdict is Verdict.PASSED
+
+
 def test_a_seed_repeats_a_run(grade_code):
     source = "import random\ndef answer(x):\n    raise ValueError(f'{x} {random.random()}')\n"
     message = lambda seed: grade_code(source, "9a-0-basic", seed=seed).outcomes["9a-0-basic"].message      # noqa: E731

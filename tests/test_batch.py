@@ -1,6 +1,7 @@
 """Grading a class: nothing is lost, nothing is graded twice, and one bad submission stops nobody else's."""
 import csv
 import os
+import pickle
 import random
 import re
 import shutil
@@ -17,7 +18,7 @@ from conftest import ROOT, SOLUTION, STARTER
 
 from autograder import read_manifest
 from checks.grading import MANIFEST, Setting
-from instructor.batch import load_class, load_sources
+from instructor.batch import load_class, load_sources, work
 from instructor.batch.fingerprint import Fingerprints, digest_submission, seed_for
 from instructor.batch.state import State
 
@@ -209,6 +210,9 @@ def test_a_state_that_cannot_be_used(tmp_path, break_it, message):
     (["CLASS", "--out", "OUT", "--due", "soon"], "no due date"),
     (["CLASS", "--out", "OUT", "--roster", "nobody.csv"], "nobody.csv"),
     (["CLASS", "--out", "OUT", "--workers", "0"], "at least 1"),
+    (["CLASS", "--out", "OUT", "--late-percent", "-10"], "from 0 to 100"),
+    (["CLASS", "--out", "OUT", "--late-cap", "nan"], "from 0 to 100"),
+    (["CLASS", "--out", "OUT", "--gold", "nowhere"], "nowhere is no folder"),
 ])
 def test_mistakes_on_the_command_line(tmp_path, arguments, message):
     (tmp_path / "EMPTY").mkdir()
@@ -263,6 +267,36 @@ def test_people_due_dates_and_several_submissions(tmp_path):
     assert entries[ada.person.id].automatic == max(scores)
 
 
+def test_the_best_is_not_known_where_the_grader_failed(tmp_path):
+    folder = submissions(tmp_path / "class", 2, error=[0])
+    for number, one in enumerate(sorted(folder.iterdir())):
+        one.rename(folder / f"lovelaceada_11_{number}_x.zip")
+    done = command("grade", folder, "--out", tmp_path / "out", "--keep", "best")
+    entry, = load_class(tmp_path / "out").entries
+    assert done.returncode == 3 and entry.grader_errors
+
+
+def test_pages_of_people_who_have_left_are_removed(tmp_path):
+    folder, students = submissions(tmp_path / "class", 2), tmp_path / "out" / "students"
+    command("grade", folder, "--out", tmp_path / "out")
+    (students / "student01" / "mine.txt").touch()
+    for one in list(folder.iterdir()):
+        one.rename(folder / f"other{one.name}")
+    command("grade", folder, "--out", tmp_path / "out")
+    assert sorted(path.name for path in students.iterdir()) == ["otherstudent00", "otherstudent01", "student01"]
+    assert [path.name for path in (students / "student01").iterdir()] == ["mine.txt"]
+
+
+def test_a_page_by_somebody_in_the_roster_is_no_page_of_the_course(tmp_path):
+    folder = submissions(tmp_path / "class", 1)
+    for name in ("ben.html", "grades.html"):
+        (folder / name).write_text("<html></html>")
+    (tmp_path / "roster.csv").write_text("id\nstudent00\nben\n")
+    command("grade", folder, "--out", tmp_path / "out", "--roster", tmp_path / "roster.csv")
+    entries = {entry.person.id: entry for entry in load_class(tmp_path / "out").entries}
+    assert entries.keys() == {"student00", "ben"} and "zip" in entries["ben"].refused
+
+
 def test_seeds_and_fingerprints(tmp_path):
     digest = digest_submission(submissions(tmp_path, 1) / "student00")
     assert seed_for(1, digest) == seed_for(1, digest) != seed_for(2, digest)
@@ -303,6 +337,23 @@ def test_real_submissions(real):
     assert float(rows["good"]["total"]) == 60 and float(rows["starter"]["total"]) == 0
 
 
+def test_what_is_no_fault_of_a_submission_does_not_refuse_it(tmp_path):
+    """It is changed or away while it is graded, or there is no room for a copy of it."""
+    folder = submissions(tmp_path, 1) / "student00"
+    task = work.Task(digest_submission(folder), str(folder), ("1c-0-basic",), 1, Setting())
+    (folder / "model.py").write_text("# changed\n")
+    assert "changed or removed" in work.run(task)["error"]
+    folder.rename(tmp_path / "away")
+    assert "changed or removed" in work.run(task)["error"]
+    shutil.copytree(SOLUTION, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    task = work.Task(digest_submission(folder), str(folder), ("1c-0-basic",), 1, Setting())
+    limited = ("import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000));"
+               f"sys.path.insert(0, {str(ROOT)!r}); import instructor, pickle; from instructor.batch import work;"
+               f"print(work.run(pickle.loads({pickle.dumps(task)!r})))")
+    done = subprocess.run([sys.executable, "-c", limited], capture_output=True, text=True)
+    assert "'stop'" in done.stdout and "File too large" in done.stdout, done.stdout + done.stderr
+
+
 def test_explain(real):
     folder, _ = real
     done = command("explain", folder / "out", "starter", "1h-5-hidden", program=REAL)
@@ -316,11 +367,12 @@ def cluster(tmp_path_factory):
     """A Dask scheduler and two workers, in processes of their own; the scheduler's file."""
     folder = tmp_path_factory.mktemp("dask")
     dask = [sys.executable, "-m", "dask"]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder, "env": {**os.environ, "PYTHONPATH": str(ROOT / "tests")}}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
     file = folder / "scheduler.json"
     processes = [subprocess.Popen([*dask, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", file], **quiet)]
     processes += [subprocess.Popen([*dask, "worker", "--scheduler-file", file, "--nthreads", "1", "--no-dashboard",
-                                    "--local-directory", folder / str(n)], **quiet) for n in range(2)]
+                                    "--local-directory", folder / str(n)], **quiet,
+                                   env={**os.environ, "PYTHONPATH": str(ROOT / "tests")}) for n in range(2)]       # where batch_work is
     yield file, processes
     for process in processes:
         process.terminate()

@@ -143,3 +143,17 @@ def test_the_script_works_from_anywhere_and_without_other_programs(folder, tmp_p
 def test_the_script_for_windows_has_its_line_ends():
     raw = (ROOT / "collect_submission.bat").read_bytes()
     assert raw.count(b"\n") == raw.count(b"\r\n") and b"src\\collect.py" in raw
+
+
+def test_code_that_is_not_ready_is_warned_of(folder, tmp_path):
+    shutil.copy(ROOT / "src" / "submission" / "dataset.py", folder / "dataset.py")
+    (folder / "model.py").write_text("x = 1\ndef (\n")
+    said = collect("--submission", folder, "--out", tmp_path / "x.zip").stdout
+    assert "dataset.py, line" in said and "not filled in (1c: CharCorruptionDataset.__getitem__)" in said and "model.py, line 2" in said
+
+
+def test_an_older_zip_is_not_taken_for_the_new_one(folder, tmp_path):
+    assert collect("--submission", folder, "--out", tmp_path / "x.zip").returncode == 0
+    (folder / "model.py").unlink()
+    refused = collect("--submission", folder, "--out", tmp_path / "x.zip")
+    assert refused.returncode == 2 and "The x.zip that is there is an older one" in refused.stderr

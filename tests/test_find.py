@@ -77,7 +77,8 @@ def test_what_is_no_submission_is_passed_over(tmp_path):
     (tmp_path / "__MACOSX").mkdir()
     for name in (".DS_Store", "Thumbs.db", "grades.csv", "index.html", ".hidden.zip"):
         (tmp_path / name).write_text("x")
-    assert list(by_label(tmp_path)) == ["ann.zip"]
+    assert [label for label, one in by_label(tmp_path).items() if not one.paper] == ["ann.zip"]
+    assert [label for label, one in by_label(tmp_path).items() if one.paper] == ["grades.csv", "index.html"]    # unless they are somebody's
 
 
 def test_nobodys_hand_in_disappears(tmp_path):

@@ -1,4 +1,5 @@
 """Grading on a cluster, through Dask: however its scheduler and workers were started (by hand, on SLURM, on Kubernetes)."""
+import pickle
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -39,12 +40,20 @@ class Cluster:
             raise UserError(f"No Dask scheduler answers at {self.scheduler}: {error}. Look at the address, or start one: dask scheduler") from None
         with client:
             workers = _prepare(client, self.scheduler)
+
+            def unpack(packed):
+                """On a worker. The scheduler, which looks at what it passes on, need not know this repository."""
+                import pickle
+
+                from instructor.batch.cluster import run_alone
+                return run_alone(*pickle.loads(packed))
+
             tasks, task_of = iter(tasks), {}
 
             def submit(count):
                 """Send so many more tasks; their futures."""
                 for task in islice(tasks, count):
-                    future = client.submit(_run, self.run, task, pure=False)
+                    future = client.submit(unpack, pickle.dumps((self.run, task)), pure=False)
                     task_of[future.key] = task
                     yield future
 
@@ -54,7 +63,8 @@ class Cluster:
                 yield task_of.pop(future.key), work.result_of(future)
 
 
-def _run(run, task):
+def run_alone(run: Callable[[work.Task], dict], task: work.Task) -> dict:
+    """Run a task in this process, after those that other threads of it run."""
     with ONE:
         return run(task)
 

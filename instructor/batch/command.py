@@ -2,6 +2,7 @@
 import argparse
 import contextlib
 import json
+import math
 import os
 import shutil
 import sys
@@ -27,26 +28,37 @@ def add_parser(commands) -> None:
     parser.add_argument("--out", type=Path, required=True, help="the folder for grades and pages; not among the submissions")
     parser.add_argument("--roster", type=Path, help="a CSV file of the class: id, name, email, ...; or a gradebook exported from Canvas")
     parser.add_argument("--engine", choices=("local", "dask"), default="local")
-    parser.add_argument("--workers", type=int, default=os.cpu_count(), help="submissions at a time on this machine (default: one for each core)")
+    parser.add_argument("--workers", type=_number(1, kind=int), default=os.cpu_count(), help="submissions at a time on this machine (default: one for each core)")
     parser.add_argument("--scheduler", help="of --engine dask: tcp://HOST:PORT, or a scheduler file")
     late = parser.add_argument_group("late work")
     late.add_argument("--due", help="such as '2026-12-01 23:59' (in this machine's time zone) or with +01:00 behind it")
-    late.add_argument("--grace", type=float, default=0, metavar="MINUTES", help="after the due date that are not late")
-    late.add_argument("--late-percent", type=float, default=0, metavar="P", help="of the automatic points lost with each day begun")
-    late.add_argument("--late-cap", type=float, default=100, metavar="P", help="the most that is lost so")
-    late.add_argument("--free-days", type=int, default=0, metavar="N", help="days late that cost nothing")
+    late.add_argument("--grace", type=_number(0), default=0, metavar="MINUTES", help="after the due date that are not late")
+    late.add_argument("--late-percent", type=_number(0, 100), default=0, metavar="P", help="of the automatic points lost with each day begun")
+    late.add_argument("--late-cap", type=_number(0, 100), default=100, metavar="P", help="the most that is lost so")
+    late.add_argument("--free-days", type=_number(0, kind=int), default=0, metavar="N", help="days late that cost nothing")
     late.add_argument("--keep", choices=KEEP, default="latest", help="which of several submissions of a person counts")
     grading = parser.add_argument_group("grading")
     grading.add_argument("--title", help="of the assignment (default: that of course.toml)")
     grading.add_argument("--preset", choices=("laptop", "gpu"), help="which preset the results are of (default: found out)")
     grading.add_argument("--data", type=Path, help="the corpus and the questions, of another cohort")
     grading.add_argument("--gold", type=Path, help="the answers of the test questions")
-    grading.add_argument("--seconds", type=float, default=300, metavar="N", help="of all checks of a submission together (default: 300)")
+    grading.add_argument("--seconds", type=_number(1), default=300, metavar="N", help="of all checks of a submission together (default: 300)")
     grading.add_argument("--seed", type=seed, help="repeat the draws of a grading with that seed (default: a new one)")
     grading.add_argument("--allow-weak-isolation", action="store_true", help="grade though nothing keeps the code apart (docs/security.md)")
     grading.add_argument("--apart", action="store_true", help="run each submission in a process of its own, in which torch is imported anew: "
                          "slower, and one wall more (docs/security.md)")
     parser.set_defaults(run=run)
+
+
+def _number(least, most=math.inf, kind=float):
+    """A type of arguments: a finite number from `least` to `most`."""
+    def number(text):
+        value = kind(text)
+        if not (math.isfinite(value) and least <= value <= most):
+            raise argparse.ArgumentTypeError(f"{text} should be {f'from {least} to {most:g}' if math.isfinite(most) else f'at least {least}'}")
+        return value
+    number.__name__ = "number"
+    return number
 
 
 def run(args: argparse.Namespace) -> int:
@@ -58,6 +70,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         UserError: a mistake on the command line, another run with the same --out, a full disk. What was graded is kept.
     """
+    from checks.context import Context
     from instructor.report import write_reports
 
     from .find import find_submissions
@@ -66,13 +79,12 @@ def run(args: argparse.Namespace) -> int:
     from .state import State
     if args.engine == "dask" and not args.scheduler:
         raise UserError("--engine dask needs --scheduler: tcp://HOST:PORT, or a scheduler file.")
-    if args.workers < 1:
-        raise UserError("--workers should be at least 1.")
     if args.out.resolve().is_relative_to(args.submissions.resolve()):
         raise UserError("--out lies among the submissions. Choose a folder elsewhere.")
     options = _options(args)
     setting = setting_of(options)
     setting.isolation()
+    Context(args.submissions, setting.preset, setting.data, setting.gold, {})       # which looks at the folders
     roster = read_roster(args.roster) if args.roster else Roster()
     found = find_submissions(args.submissions)
     with State(args.out, make=True) as state:
@@ -94,7 +106,7 @@ def _options(args):
     from instructor.course import read_course
 
     from .late import parse_due
-    return {"title": read_course(title=args.title).title, "due": parse_due(args.due).isoformat() if args.due else None, "grace": args.grace,
+    return {"title": read_course(title=args.title).title, "due": parse_due(args.due).isoformat() if args.due is not None else None, "grace": args.grace,
             "late_percent": args.late_percent, "late_cap": args.late_cap, "free_days": args.free_days, "keep": args.keep,
             "hidden": str(ROOT / "instructor" / "checks"),
             "gold": str((args.gold or ROOT / "instructor" / "gold").resolve()), "data": args.data and str(args.data.resolve()),
@@ -119,6 +131,8 @@ def _keep_found(state, found, roster):
     people, handed = {person.id: person for person in roster.people}, []
     for one in found:
         person, remark = roster.match(one)
+        if one.paper and not (roster.people and person.enrolled):
+            continue
         people.setdefault(person.id, person)
         try:
             digest = "" if one.problem else digest_submission(one.source)
@@ -231,6 +245,9 @@ def _summary(klass, counts, out):
             print(f"  refused, {entry.person.id!r}: {entry.refused}")
         for remark in entry.remarks:
             print(f"  {entry.person.id!r}: {remark}")
+    unknown = sum(entry.source != "" and entry.submitted is None and not entry.days_late for entry in entries)
+    if unknown and klass.due:
+        print(f"{unknown} submissions don't tell when they were handed in, and count as in time.")
     print(f"Pages: {out / 'class.html'}, {out / 'students'}; gradebooks: {out / 'grades.csv'} (for Canvas), {out / 'grades-plain.csv'}; "
           f"to fill in: {out / 'written.csv'}")
     if left_out := gradebook.canvas(klass)[1]:
@@ -249,7 +266,7 @@ def _say_errors(entries, out):
         reasons = {}
         for check in entry.grader_errors:
             lines = check["details"].strip().splitlines() or ["no reason given"]
-            reasons.setdefault(lines[-1 if lines[0].startswith("Traceback") else 0][:200], []).append(check["id"])
+            reasons.setdefault(lines[-1 if lines[0].startswith(("Traceback", "This check did not run")) else 0][:200], []).append(check["id"])
         for reason, ids in reasons.items():
             print(f"  {entry.person.id!r}, {', '.join(ids[:3])}{f' and {len(ids) - 3} more' if len(ids) > 3 else ''}: {reason}", file=sys.stderr)
     if len(entries) > SHOWN:

@@ -49,6 +49,7 @@ class Found:
         submitted: when, in UTC; None if that is not known. The times of files are those of a download, and say nothing.
         late: whether the export marks it as late; None if it does not tell.
         problem: why it cannot be graded; "" if it may be.
+        paper: whether it may be the course's own (a page, a table, a text) and no submission, unless it has a student's name.
     """
     source: Path
     label: str
@@ -57,6 +58,7 @@ class Found:
     submitted: datetime | None = None
     late: bool | None = None
     problem: str = ""
+    paper: bool = False
 
 
 def find_submissions(folder: Path) -> list[Found]:
@@ -85,11 +87,11 @@ def find_submissions(folder: Path) -> list[Found]:
     elif 2 * sum(bool(_canvas_name(name)) for name in names) >= len(names) > 0:
         found = _canvas(root, names)
     else:
-        found = [_plain(root, name) for name in names if not _is_paper(root / name)]
-    if not found:
+        found = [_plain(root, name) for name in names]
+    if all(one.paper for one in found):
         raise UserError(harmless(f"{folder} has no submissions: {EXPECTED}."))
     shift = "" if root == folder else f"{root.name}/"
-    return [Found(one.source, shift + one.label, *_clean(one), one.submitted, one.late, one.problem) for one in found]
+    return [Found(one.source, shift + one.label, *_clean(one), one.submitted, one.late, one.problem, one.paper) for one in found]
 
 
 def _unwrap(folder):
@@ -176,8 +178,9 @@ def _inside(top):
 
 def _plain(root, name):
     source, problem = _locate(root / name)
-    person = name if (root / name).is_dir() else ENDING.sub("", name)
-    return Found(source, name, person, (("any", person),), problem=problem)
+    paper = _is_paper(root / name)
+    person = name if (root / name).is_dir() else Path(name).stem if paper else ENDING.sub("", name)
+    return Found(source, name, person, (("any", person),), problem=problem, paper=paper)
 
 
 def _repositories(root, names):
@@ -209,8 +212,7 @@ def _canvas(root, names):
     for name in names:
         match = _canvas_name(name)
         if not match:
-            if not _is_paper(root / name):
-                found.append(_plain(root, name))
+            found.append(_plain(root, name))
             continue
         parts = match.groupdict()
         again = AGAIN.search(parts["file"] or "")

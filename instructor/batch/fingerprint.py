@@ -68,6 +68,7 @@ class Fingerprints:
         given = _digest_tree(GIVEN, "*.py") + _digest_tree(ANSWERS.parent, ANSWERS.name)
         self.intake = _hash([_digest_modules(CHECKS / "grading.py"), given])
         self._files = _files_of_checks([CHECKS] + ([setting.hidden] if setting.hidden else []))
+        self._seconds = setting.seconds
         # Results are judged with the data and the answers, too.
         folders = [folder for folder in (setting.data or ROOT / "data", setting.gold) if folder]
         self._results = _hash([setting.preset, manifest.settings, [_digest_tree(folder, "**/*.t*") for folder in folders]])
@@ -77,7 +78,7 @@ class Fingerprints:
         if check.id not in self._files:
             return ""
         entry = {name: asdict(check)[name] for name in SHIPPED}
-        return _hash([self.intake, _digest_modules(self._files[check.id]), entry, self._results if check.artifacts else ""])
+        return _hash([self.intake, self._seconds, _digest_modules(self._files[check.id]), entry, self._results if check.artifacts else ""])
 
 
 def _hash(value):

@@ -102,11 +102,16 @@ def _chosen(candidates, keep):
     times, the one that was found last is the latest."""
     def worth(entry):
         time = entry.submitted.timestamp() if entry.submitted else 0.0
-        return entry.report is not None, entry.automatic if keep == "best" else 0, time, candidates.index(entry)
+        # One that the grader failed on may be the best: then there is no grade yet.
+        points = (bool(entry.grader_errors), entry.automatic) if keep == "best" else ()
+        return entry.report is not None, points, time, candidates.index(entry)
 
     chosen = max(candidates, key=worth)
-    if others := [entry.source for entry in candidates if entry is not chosen]:
-        chosen.remarks.append(f"{len(candidates)} submissions: {chosen.source} counts, the {keep}; not {', '.join(others)}.")
+    others = [entry for entry in candidates if entry is not chosen]
+    if others:
+        chosen.remarks.append(f"{len(candidates)} submissions: {chosen.source} counts, the {keep} that could be graded; not "
+                              f"{', '.join(entry.source for entry in others)}.")
+    chosen.remarks += [f"{entry.source} was refused: {entry.refused}" for entry in others if entry.refused]
     return chosen
 
 

@@ -39,11 +39,9 @@ def run(task: Task) -> dict:
         manifest = read_manifest(MANIFEST)
         report = grade_submission(Path(task.source), manifest.select(list(task.checks)), task.setting, task.seed, manifest,
                                   room=None if task.apart else _room(task.setting))
-        if digest_submission(Path(task.source)) != task.digest:
-            return {"error": "The submission was changed while it was graded. Run the command again."}
-        return {"report": as_dict(report)}
+        return _if_unchanged(task, {"report": as_dict(report)})
     except NotTaken as error:
-        return {"refused": str(error)}
+        return _if_unchanged(task, {"refused": str(error)})
     except UserError as error:
         return {"stop": str(error)}
     except OSError as error:
@@ -52,6 +50,15 @@ def run(task: Task) -> dict:
         return {"error": traceback.format_exc()}
     except Exception:
         return {"error": traceback.format_exc()}
+
+
+def _if_unchanged(task, result):
+    """The result, if the submission is still the one that was to be graded."""
+    try:
+        same = digest_submission(Path(task.source)) == task.digest
+    except OSError:
+        same = False
+    return result if same else {"error": "The submission was changed or removed while it was graded."}
 
 
 @functools.lru_cache(maxsize=1)

@@ -77,7 +77,9 @@ def _worlds(preset, data, gold):
     content = {}
     for name in (preset,) if preset else GRADED:
         place = Path(PRESETS[name].data)
-        questions, answers = data or ROOT / "data" / place, (gold or ROOT / "instructor" / "gold" / place) / GOLD
+        questions, answers = data or ROOT / "data" / place, (gold or ROOT / "instructor" / "gold") / place / GOLD
+        if gold and not answers.is_file():
+            answers = gold / GOLD       # the folder of this preset alone
         asked = [line for line in read_text(questions / "birth_test_inputs.tsv").split("\n") if line.strip()]
         answered = [line.partition("\t") for line in read_text(answers).split("\n") if line.strip()]
         if asked != [question for question, _, _ in answered] or not all(place.strip() for _, _, place in answered):

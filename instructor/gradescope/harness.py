@@ -53,7 +53,8 @@ def grade_upload(upload: Path, settings: dict, seed: int, manifest: Manifest) ->
         sys.stdout.flush()
         return as_dict(report)
 
-    return grade(source) if with_hidden else grade_as_nobody(source, SECRETS, grade)
+    # Without walls, the code runs with the rights of whoever grades: so that is nobody, from whom all is locked away that isn't needed.
+    return grade(source) if isolation.strong else grade_as_nobody(source, SECRETS[1:] if with_hidden else SECRETS, grade)
 
 
 def main() -> int:

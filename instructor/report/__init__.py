@@ -1,4 +1,5 @@
 """Pages and gradebooks of a class that was graded: for each person, for the staff, for the university's system."""
+import contextlib
 import dataclasses
 import json
 from pathlib import Path
@@ -7,6 +8,7 @@ from ..grades import Class, Entry
 from . import gradebook, written
 from .text import write_if_new
 
+PAGES = ("feedback.html", "feedback.md", "grading.json")
 __all__ = ["write_reports", "gradebook", "written"]
 
 
@@ -34,11 +36,22 @@ def write_reports(klass: Class, out: Path, changed: set[str] | None = None) -> l
             write_if_new(folder / "feedback.html", student.page(klass, entry))
             write_if_new(folder / "feedback.md", student.markdown(klass, entry))
             write_if_new(folder / "grading.json", _grading(entry))
+    _remove_others(out / "students", {entry.folder for entry in klass.entries})
     write_if_new(out / "class.html", class_page.page(klass))
     left_out = gradebook.write_canvas(klass, out / "grades.csv")
     gradebook.write_plain(klass, out / "grades-plain.csv")
     written.update(out / written.NAME, klass)
     return [person.id for person in left_out]
+
+
+def _remove_others(students: Path, folders: set[str]) -> None:
+    """Remove the pages of people who are no longer in the class: nobody should hand them out. Other files stay."""
+    for folder in students.iterdir() if students.is_dir() else ():
+        if folder.name not in folders and folder.is_dir() and not folder.is_symlink():
+            for name in PAGES:
+                (folder / name).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                folder.rmdir()
 
 
 def _grading(entry: Entry) -> str:

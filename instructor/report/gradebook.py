@@ -58,13 +58,14 @@ def canvas(klass: Class) -> tuple[str, list[Person]]:
 
 
 def plain(klass: Class) -> str:
-    """The text of grades-plain.csv: a row for everybody. Points by question are before the penalty, `automatic` is after it."""
+    """The text of grades-plain.csv: a row for everybody. Points by question are before the penalty, `automatic` is after it.
+    Where the grader failed, there is no total."""
     rows = [(*PLAIN, *klass.manifest.questions, "automatic", "written", "total", "max", "remarks")]
     for entry in klass.entries:
-        person = entry.person
+        person, final = entry.person, not entry.grader_errors
         rows.append((person.id, person.name, person.email, person.section, entry.source, entry.submitted and entry.submitted.isoformat(),
-                     entry.days_late, entry.penalty, *by_question(klass, entry).values(), entry.automatic if entry.report else None,
-                     sum(entry.written.values()) if entry.written else None, entry.total, klass.regular_points, "; ".join(_remarks(klass, entry))))
+                     entry.days_late, entry.penalty, *by_question(klass, entry).values(), entry.automatic if entry.report and final else None,
+                     sum(entry.written.values()) if entry.written else None, entry.total if final else None, klass.regular_points, "; ".join(_remarks(klass, entry))))
     return MARK + table(rows)
 
 

@@ -66,8 +66,8 @@ def read(path: Path, klass: Class) -> list[Mark]:
         if person not in people:
             if not (points or comment):
                 continue            # somebody who has left the class, unmarked
-            raise UserError(f"{where}: {person[:60]!r} is nobody in this class. Spreadsheets drop the zeros at the beginning of an id: "
-                            f"compare it with grades-plain.csv. Nothing was changed.")
+            raise UserError(f"{where}: {person[:60]!r} is nobody in this class. Somebody who has left? Then delete the line. Spreadsheets "
+                            f"drop the zeros at the beginning of an id, too: compare it with grades-plain.csv. No mark was taken over.")
         if rubric not in rubrics:
             raise UserError(f"{where}: {rubric[:60]!r} is no written part. There are {', '.join(rubrics)}. Nothing was changed.")
         if (people[person], rubric) in lines:

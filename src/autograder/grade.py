@@ -2,6 +2,7 @@
 import contextlib
 import os
 import secrets
+import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -98,7 +99,7 @@ def grade(manifest: Manifest, checks: list[Check], folders: list[Path], process,
                      "--continue-on-collection-errors", *(os.path.relpath(folder, root) for folder in folders)]
         with contextlib.suppress(ProcessError):     # which each check then reports
             process.start()
-        with _own_pytest(root):
+        with _own_pytest(root, {folder.resolve() for folder in folders}):
             code = pytest.main(arguments, plugins=[judge])
         if code == pytest.ExitCode.INTERRUPTED and not judge.errors:
             raise KeyboardInterrupt
@@ -107,11 +108,15 @@ def grade(manifest: Manifest, checks: list[Check], folders: list[Path], process,
 
 
 @contextlib.contextmanager
-def _own_pytest(root):
-    """No plugin and no option of the user's own pytest in the judge; the working directory is `root`."""
+def _own_pytest(root, folders):
+    """No plugin and no option of the user's own pytest in the judge, and the files of checks read anew; the working directory is `root`."""
     cwd = os.getcwd()
     before = {name: os.environ.pop(name, None) for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")}
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    for name, module in list(sys.modules.items()):      # a file of checks that broke off would be taken for a whole one
+        file = getattr(module, "__file__", None)
+        if file and Path(file).parent in folders and Path(file).match("q*.py"):
+            del sys.modules[name]
     try:
         os.chdir(root)
         yield

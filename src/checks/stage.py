@@ -1,6 +1,7 @@
 """Getting a submission ready to be graded: the student's files, with our own in place of those that were given."""
 import ast
 import difflib
+import re
 import shutil
 from pathlib import Path
 
@@ -58,7 +59,7 @@ def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submis
     taken = into / "handed-in"
     notices = _take(source, taken, code_limit if results else lambda name: code_limit(name) or result_limit(name))
     if not any((taken / name).is_file() for name in WRITTEN):
-        raise NotTaken(harmless(f"{_name(source)} has none of {', '.join(WRITTEN)}: it is no submission. Check --submission."))
+        raise NotTaken(harmless(f"It has none of {', '.join(WRITTEN)}: it is no submission."))
     if results is None:
         (into / RESULTS).mkdir()
         for path in list(taken.iterdir()):
@@ -103,13 +104,12 @@ def _take(source, into, limit_of):
             into.mkdir()        # what is missing is for the checks to say
             return []
         return take(source, into, limit_of)
-    except (Refused, OSError) as error:
-        raise NotTaken(harmless(f"{error} Nothing of {_name(source)} was graded.")) from None
-
-
-def _name(source):
-    """Its name alone: whoever handed it in need not know where it lies."""
-    return source.name or source
+    except Refused as error:
+        # Without its name, which whoever handed it in knows, and which need not be the only one of that content.
+        text = re.sub(rf"\A{re.escape(source.name)}\b", "It", str(error))
+        raise NotTaken(harmless(f"{text} Nothing of it was graded.")) from None
+    except OSError as error:
+        raise UserError(f"There is no place for a copy of the submission in {into.parent}: {error.strerror}.") from None
 
 
 def _lazy_init():
