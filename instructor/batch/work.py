@@ -3,12 +3,13 @@ import atexit
 import errno
 import functools
 import os
+import re
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
 from autograder import read_manifest
-from autograder.report import as_dict
+from autograder.report import as_dict, harmless
 from checks.grading import MANIFEST, Room, Setting, grade_submission
 from checks.stage import NotTaken
 from files import DISK_IS_FULL, UserError
@@ -41,7 +42,7 @@ def run(task: Task) -> dict:
                                   room=None if task.apart else _room(task.setting))
         return _if_unchanged(task, {"report": as_dict(report)})
     except NotTaken as error:
-        return _if_unchanged(task, {"refused": str(error)})
+        return _if_unchanged(task, {"refused": _without_name(str(error), Path(task.source).name)})
     except UserError as error:
         return {"stop": str(error)}
     except OSError as error:
@@ -50,6 +51,12 @@ def run(task: Task) -> dict:
         return {"error": traceback.format_exc()}
     except Exception:
         return {"error": traceback.format_exc()}
+
+
+def _without_name(text, name):
+    """A refusal without the name of what was handed in: equal ones are graded once, and the page of one person shall not name another."""
+    name = re.escape(harmless(name))
+    return re.sub(rf"\bNothing of {name} was", "Nothing of it was", re.sub(rf"\A{name}(?!\S)", "It", text)).replace(" Check --submission.", "")
 
 
 def _if_unchanged(task, result):

@@ -126,7 +126,7 @@ def run(args: argparse.Namespace) -> int:
     if args.seed is None:
         print("The seed was drawn: another build draws other inputs for the checks. --seed N repeats it.")
     if args.allow_weak_isolation:
-        print("Where no walls can be built, submissions could read the hidden checks and write their own grade: --allow-weak-isolation.")
+        print("Where no walls can be built, submissions could read the hidden checks, and disturb their own grading: --allow-weak-isolation.")
     return 0
 
 

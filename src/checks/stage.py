@@ -1,7 +1,6 @@
 """Getting a submission ready to be graded: the student's files, with our own in place of those that were given."""
 import ast
 import difflib
-import re
 import shutil
 from pathlib import Path
 
@@ -59,7 +58,7 @@ def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submis
     taken = into / "handed-in"
     notices = _take(source, taken, code_limit if results else lambda name: code_limit(name) or result_limit(name))
     if not any((taken / name).is_file() for name in WRITTEN):
-        raise NotTaken(harmless(f"It has none of {', '.join(WRITTEN)}: it is no submission."))
+        raise NotTaken(harmless(f"{source.name or source} has none of {', '.join(WRITTEN)}: it is no submission. Check --submission."))
     if results is None:
         (into / RESULTS).mkdir()
         for path in list(taken.iterdir()):
@@ -105,9 +104,7 @@ def _take(source, into, limit_of):
             return []
         return take(source, into, limit_of)
     except Refused as error:
-        # Without its name, which whoever handed it in knows, and which need not be the only one of that content.
-        text = re.sub(rf"\A{re.escape(source.name)}\b", "It", str(error))
-        raise NotTaken(harmless(f"{text} Nothing of it was graded.")) from None
+        raise NotTaken(harmless(f"{error} Nothing of {source.name or source} was graded.")) from None
     except OSError as error:
         raise UserError(f"There is no place for a copy of the submission in {into.parent}: {error.strerror}.") from None
 
