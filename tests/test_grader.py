@@ -221,7 +221,7 @@ def test_what_is_no_plain_file_is_refused_whole(submission, tmp_path):
 
 def test_hidden_checks_need_walls(submission, monkeypatch, tmp_path, capsys):
     import grader
-    monkeypatch.setattr("autograder.isolation.choose", lambda: Isolation("limits", "bubblewrap: bwrap is not installed; landlock: no root"))
+    monkeypatch.setattr("checks.grading.choose", lambda: Isolation("limits", "bubblewrap: bwrap is not installed; landlock: no root"))
     arguments = ["1h-2-basic", "--submission", str(submission), "--json", str(tmp_path / "r.json")]
     assert grader.main(arguments) == 2 and not (tmp_path / "r.json").exists()
     error = capsys.readouterr().err
