@@ -27,6 +27,8 @@ from hostile.scene import Scene         # noqa: E402
 from proof import collect, verdicts               # noqa: E402
 from variants import make               # noqa: E402
 
+from autograder.inside import watch     # noqa: E402
+
 OTTER = "otter-grader==7.0.0"
 RESULTS = [path for suffix in ("params", "predictions") for path in sorted((ROOT / "instructor" / "solution").glob(f"*.{suffix}"))]
 CELLS = "import sys\nsys.path.insert(0, {folder!r})\n"
@@ -86,9 +88,7 @@ def make_class(folder: Path, count: int) -> None:
 
 def memory_of(pid: int) -> int:
     """Bytes that a process and all its descendants use together; shared pages count once."""
-    sys.path.insert(0, str(ROOT / "src"))
-    from autograder.inside.watch import descendants, exact_memory
-    return exact_memory([pid, *descendants(pid)])
+    return watch.exact_memory([pid, *watch.descendants(pid)])
 
 
 def measured(command: list, **options) -> tuple[float, float]:

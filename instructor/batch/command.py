@@ -97,8 +97,8 @@ def run(args: argparse.Namespace) -> int:
             counts = _grade(state, setting, seed, make_engine(args, scratch), args.apart)
         klass = class_of(state)
         _add_written(klass, args.out)
-        write_reports(klass, args.out)
-    return _summary(klass, counts, args.out)
+        left_out = write_reports(klass, args.out)
+    return _summary(klass, counts, args.out, left_out)
 
 
 def _options(args):
@@ -110,7 +110,7 @@ def _options(args):
             "late_percent": args.late_percent, "late_cap": args.late_cap, "free_days": args.free_days, "keep": args.keep,
             "hidden": str(ROOT / "instructor" / "checks"),
             "gold": str((args.gold or ROOT / "instructor" / "gold").resolve()), "data": args.data and str(args.data.resolve()),
-            "preset": args.preset, "seconds": args.seconds, "weak": args.allow_weak_isolation, "submissions": str(args.submissions.resolve())}
+            "preset": args.preset, "seconds": args.seconds, "weak": args.allow_weak_isolation}
 
 
 def _seed(state, wanted):
@@ -232,9 +232,8 @@ def _add_written(klass, out):
         written.apply(klass, written.read(path, klass))
 
 
-def _summary(klass, counts, out):
+def _summary(klass, counts, out, left_out):
     """Say what there is now, and return the exit code."""
-    from instructor.report import gradebook
     entries = klass.entries
     graded = [entry for entry in entries if entry.report]
     print(f"{len(entries)} people: {len(graded)} graded, {sum(bool(entry.refused) for entry in entries)} refused, "
@@ -250,7 +249,7 @@ def _summary(klass, counts, out):
         print(f"{unknown} submissions don't tell when they were handed in, and count as in time.")
     print(f"Pages: {out / 'class.html'}, {out / 'students'}; gradebooks: {out / 'grades.csv'} (for Canvas), {out / 'grades-plain.csv'}; "
           f"to fill in: {out / 'written.csv'}")
-    if left_out := gradebook.canvas(klass)[1]:
+    if left_out:
         print(f"{len(left_out)} people are not in grades.csv: nothing is known that Canvas knows them by. A roster would tell (--roster).")
     return _say_errors([entry for entry in entries if entry.grader_errors], out)
 

@@ -64,7 +64,6 @@ class Fingerprints:
     """
 
     def __init__(self, manifest: Manifest, setting: Setting):
-        self.manifest = manifest
         given = _digest_tree(GIVEN, "*.py") + _digest_tree(ANSWERS.parent, ANSWERS.name)
         self.intake = _hash([_digest_modules(CHECKS / "grading.py"), given])
         self._files = _files_of_checks([CHECKS] + ([setting.hidden] if setting.hidden else []))
