@@ -207,8 +207,8 @@ def _failed(manifest, task, error):
     """The report of a grading that the grader failed in: each check is a grader error."""
     from autograder import Outcome, Report, Verdict
     from autograder.report import as_dict
-    message = "The grader failed here, not your code. Please tell the staff."
-    return as_dict(Report(manifest, {id: Outcome(id, Verdict.GRADER_ERROR, message=message, details=error) for id in task.checks}, task.seed, ("", "")))
+    from autograder.verdicts import GRADER_FAILED
+    return as_dict(Report(manifest, {id: Outcome(id, Verdict.GRADER_ERROR, message=GRADER_FAILED, details=error) for id in task.checks}, task.seed, ("", "")))
 
 
 @contextlib.contextmanager

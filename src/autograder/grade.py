@@ -14,7 +14,7 @@ from .manifest import Check, Manifest
 from .plugin import Judge
 from .process import ProcessError
 from .student import Submission
-from .verdicts import Outcome, Verdict
+from .verdicts import GRADER_FAILED, Outcome, Verdict
 
 SETTINGS = Path(__file__).with_name("verdicts.ini")
 
@@ -113,14 +113,14 @@ def _own_pytest(root, folders):
     cwd = os.getcwd()
     before = {name: os.environ.pop(name, None) for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")}
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    for name, module in list(sys.modules.items()):      # a file of checks that broke off would be taken for a whole one
-        file = getattr(module, "__file__", None)
-        if file and Path(file).parent in folders and Path(file).match("q*.py"):
-            del sys.modules[name]
     try:
         os.chdir(root)
         yield
     finally:
+        for name, module in list(sys.modules.items()):      # a file that broke off, or one called alike, would be taken for the next grading's
+            file = getattr(module, "__file__", None)
+            if file and Path(file).parent in folders and Path(file).match("q*.py"):
+                del sys.modules[name]
         os.chdir(cwd)
         del os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"]
         os.environ.update({name: value for name, value in before.items() if value is not None})
@@ -134,5 +134,5 @@ def _complete(checks, judge):
         if check.id in judge.checks and check.id not in judge.outcomes:
             details = "\n".join(["This check did not run.", *judge.errors])
             outcomes[check.id] = Outcome(check.id, Verdict.GRADER_ERROR, details=details,
-                                         message="The grader failed here, not your code. Please tell the staff.")
+                                         message=GRADER_FAILED)
     return outcomes

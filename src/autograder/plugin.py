@@ -9,7 +9,7 @@ import pytest
 from .process import ProcessError
 from .student import Student
 from .stuck import Stuck
-from .verdicts import Failed, Outcome, Verdict
+from .verdicts import GRADER_FAILED, Failed, Outcome, Verdict
 
 DETAILS_LIMIT = 20_000      # characters; a submission may have written them
 
@@ -135,7 +135,7 @@ def _for_student(check, outcome):
     if outcome.verdict is Verdict.PASSED:
         return ""
     if outcome.verdict is Verdict.GRADER_ERROR:
-        return "The grader failed here, not your code. Please tell the staff."
+        return GRADER_FAILED
     if check.kind != "hidden":
         return outcome.details
     # No text that the submission could have written: it would carry the check's inputs out.

@@ -2,6 +2,8 @@
 from dataclasses import dataclass, field
 from enum import Enum
 
+GRADER_FAILED = "The grader failed here, not your code. Please tell the staff."         # what a student reads of a grader error
+
 
 class Verdict(str, Enum):
     """How a check ended. A grader error is never the student's fault."""
