@@ -4,22 +4,27 @@ import contextlib
 import getpass
 import json
 import re
+import shutil
 import subprocess
 import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from files import UserError
+
 from .corpus.editions import EDITIONS
 from .starter import END, SOLUTION, START
 
 ROOT = Path(__file__).resolve().parents[1]
 GOLD = ROOT / "instructor" / "gold"
+WRITTEN_ANSWERS, HANDOUT = ROOT / "instructor" / "solutions", ROOT / "handout"
 NAMES = {"instructor", "test", "benchmark", "gold", "git", "ci", "hidden", "solution", "answer"}    # words of a name: .git, q1cHidden.py
 FILES = {"birth_test.tsv", ".last_grading", "__pycache__"}
 SUFFIXES = {".params", ".predictions", ".ckpt", ".pyc"}
 SUBSTANTIAL = 25        # characters of a line of code that says something; shorter ones are in every program
 BLOCK = 10              # words of answers in a row: no accident
+PHRASE = 8              # words of a worked answer in a row, which the handout's own text has not
 SHORT = 10_000          # smaller seeds are numbers like any other
 ALLOWED = {"answer.py", "answers.py", "birth_test_inputs.tsv"}       # of the engine; decoding as ./run.sh does it; questions alone
 CORPUS = {"wiki.txt", "birth_places_train.tsv", "birth_dev.tsv"}        # where names and places belong
@@ -31,6 +36,7 @@ class Secrets:
 
     Attributes:
         lines: of solutions and hidden checks, with blanks made one -> whose.
+        phrases: PHRASE words in a row from worked answers and rubrics, without case.
         functions: of hidden checks: the name -> its lines, those that basic checks share included.
         answers: rows of questions and answers, as words.
         blocks: BLOCK words of answers in a row, without case.
@@ -40,6 +46,7 @@ class Secrets:
         commits: hashes of this repository.
     """
     lines: dict[str, str]
+    phrases: frozenset[tuple[str, ...]]
     functions: dict[str, frozenset[str]]
     answers: frozenset[str]
     blocks: frozenset[tuple[str, ...]]
@@ -80,11 +87,12 @@ def gather_secrets(seeds: Iterable[int] = (), gold: Iterable[Path] = ()) -> Secr
         for row in rows:
             name = row[0].casefold().removeprefix("where was ").removesuffix(" born?")
             facts.setdefault(_words(name)[-1], []).append(frozenset(_words(f"{name} {row[-1].casefold()}")))
+    phrases = _phrases(WRITTEN_ANSWERS) - _phrases(HANDOUT)
     user = ""
     with contextlib.suppress(OSError, KeyError, ImportError):       # somebody without a name
         user = getpass.getuser()
     places = tuple(str(folder) for folder in (ROOT, Path.home()) if len(folder.parts) > 1)
-    return Secrets(lines, functions, frozenset(answers), frozenset(blocks), facts, (*(seed for seed, _ in EDITIONS.values()), *seeds),
+    return Secrets(lines, phrases, functions, frozenset(answers), frozenset(blocks), facts, (*(seed for seed, _ in EDITIONS.values()), *seeds),
                    places, user, _commits())
 
 
@@ -102,7 +110,7 @@ def find_leaks(files: dict[str, bytes], secrets: Secrets) -> list[str]:
     for name, content in sorted(files.items()):
         leaks += [f"{name}: {problem}" for problem in _in_name(name)]
         text = _text(name, content)
-        for look in (_code, _answers, _seeds, _machine, _history):
+        for look in (_code, _prose, _answers, _seeds, _machine, _history):
             leaks += [f"{name}{problem}" for problem in look(name, text, secrets)]
     return leaks
 
@@ -136,6 +144,12 @@ def _code(name: str, text: str, secrets: Secrets) -> Iterable[str]:
     for function, lines in secrets.functions.items():       # which finds it among basic checks, too, where each of its lines would do
         if sum(line in plain for line in lines) >= 0.75 * len(lines):
             yield f": {function}"
+
+
+def _prose(name: str, text: str, secrets: Secrets) -> Iterable[str]:
+    words = [word.casefold() for word in _words(re.sub(r"-\n(?=[a-z])", "", text))]        # words are broken at the ends of printed lines
+    if found := next((run for run in _runs(words, PHRASE) if run in secrets.phrases), None):
+        yield f": a worked answer or a rubric: {' '.join(found)}"
 
 
 def _answers(name: str, text: str, secrets: Secrets) -> Iterable[str]:
@@ -186,7 +200,15 @@ def _history(name: str, text: str, secrets: Secrets) -> Iterable[str]:
 # Texts
 
 def _text(name: str, content: bytes) -> str:
-    """A file's text; of a notebook all its texts, outputs included, as they were before JSON."""
+    """A file's text; of a notebook all its texts, outputs included, as they were before JSON; of a PDF what it shows.
+
+    Raises:
+        UserError: there is a PDF, and no program that reads it.
+    """
+    if name.endswith(".pdf"):
+        if not shutil.which("pdftotext"):
+            raise UserError(f"{name} cannot be looked through without pdftotext. Install poppler-utils.")
+        return subprocess.run(["pdftotext", "-", "-"], input=content, capture_output=True, check=True).stdout.decode("utf-8", errors="replace")
     text = content.decode("utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8", errors="replace")
     if name.endswith(".ipynb"):
         with contextlib.suppress(ValueError):
@@ -221,8 +243,15 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text)
 
 
-def _runs(words: list[str]) -> Iterable[tuple[str, ...]]:
-    return zip(*(words[start:] for start in range(BLOCK)))
+def _runs(words: list[str], length: int = BLOCK) -> Iterable[tuple[str, ...]]:
+    return zip(*(words[start:] for start in range(length)))
+
+
+def _phrases(folder: Path) -> set[tuple[str, ...]]:
+    """All PHRASE words in a row from the texts between formulas and commands in a folder's .tex files."""
+    texts = (path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.tex")))
+    pieces = (piece for text in texts for piece in re.split(r"\$[^$]*\$|\\\[.*?\\\]|\\[A-Za-z]+\*?|[{}&\\]", text, flags=re.DOTALL))
+    return {run for piece in pieces for run in _runs([word.casefold() for word in _words(piece)], PHRASE)}
 
 
 def _matches(pattern: str, text: str, what: str) -> Iterable[str]:

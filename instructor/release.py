@@ -23,7 +23,6 @@ FOLDERS = {
     "src": {".py", ".toml", ".ini", ".ipynb"},
     "data": {".txt", ".tsv", ".md"},
 }
-HANDOUT = ("handout/handout.pdf", "handout/submission.tex")     # once there is a folder handout/
 FILES = ("run.sh", "environment.yml", "collect_submission.sh", "collect_submission.bat")
 MADE = ("README.md", "pyproject.toml", "course.toml")       # of the files here that are called so
 NOT_HANDED_OUT = ("project.optional-dependencies", "tool.pytest")       # tables of pyproject.toml
@@ -44,6 +43,7 @@ def add_parser(commands) -> None:
     command.add_argument("--gold", type=Path, metavar="DIR", help="with --cohort: the folder to make for the answers to its test questions")
     command.add_argument("--new-environment", action="store_true",
                          help="let the copy's ./run.sh make its environment, too, which downloads packages")
+    command.add_argument("--no-handout", action="store_true", help="leave the handout out, which needs TeX Live and pandoc")
     command.add_argument("--quick", action="store_true", help="grade only the code of the reference, not its results "
                                                               "(which with --cohort saves their training, some 5 minutes)")
     command.add_argument("--no-proof", action="store_true", help="look for leaks, but try nothing out")
@@ -56,6 +56,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         UserError: the options or this copy of the project are wrong.
     """
+    from .handout import build_handout
     from .leaks import find_leaks, gather_secrets, read_zip
     from .proof import Failed, prove
     if args.no_proof and (args.quick or args.new_environment):
@@ -64,10 +65,11 @@ def run(args: argparse.Namespace) -> int:
     out, gold = _check_places(args.out, args.cohort, args.gold)
     if drift := find_drift():
         raise UserError("\n".join([*drift[:20], "The starter is not what the solution gives (above). Run: python -m instructor starter"]))
+    handout = {} if args.no_handout else build_handout(course)
     with tempfile.TemporaryDirectory(prefix=".release-", dir=out.parent) as scratch, \
          tempfile.TemporaryDirectory(prefix=".gold-", dir=(gold or out).parent) as secret:
         tree, archive, answers = Path(scratch) / "tree", Path(scratch) / "tree.zip", Path(secret) / "gold"
-        seeds = make_tree(tree, course, args.cohort, answers)
+        seeds = make_tree(tree, course, args.cohort, answers, handout)
         zip_tree(tree, archive)
         files, leaks = read_zip(archive)
         top, handed_out = f"{project_name()}/", read_tree(tree)
@@ -99,7 +101,8 @@ def project_name() -> str:
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["name"]
 
 
-def make_tree(tree: Path, course: Course, cohort: int | None = None, gold: Path | None = None) -> tuple[int, ...]:
+def make_tree(tree: Path, course: Course, cohort: int | None = None, gold: Path | None = None,
+              handout: dict[str, bytes] | None = None) -> tuple[int, ...]:
     """Write the files of a release.
 
     Args:
@@ -107,6 +110,7 @@ def make_tree(tree: Path, course: Course, cohort: int | None = None, gold: Path 
         course: what the README says.
         cohort: the seed of new worlds, instead of those in data/.
         gold: with a cohort, the folder to make for the test answers.
+        handout: the files of the folder handout/, name -> content; none of them without.
 
     Returns:
         The seeds that are a secret of this cohort; none without one.
@@ -124,9 +128,13 @@ def make_tree(tree: Path, course: Course, cohort: int | None = None, gold: Path 
             raise UserError(f"{name} belongs into a release and cannot be read: {error.strerror}. Restore it.") from None
         path.write_bytes(_line_ends(path, content))
     made = {"course.toml": course.as_toml(), "pyproject.toml": student_pyproject((ROOT / "pyproject.toml").read_text(encoding="utf-8")),
-            "README.md": student_readme((ROOT / "README.md").read_text(encoding="utf-8"), course, {*names, *MADE})}
+            "README.md": student_readme((ROOT / "README.md").read_text(encoding="utf-8"), course,
+                                        {*names, *MADE, *(f"handout/{name}" for name in handout or ())})}
     for name, text in made.items():
         (tree / name).write_text(text, encoding="utf-8", newline="\n")
+    for name, content in (handout or {}).items():
+        (tree / "handout").mkdir(exist_ok=True)
+        (tree / "handout" / name).write_bytes(_line_ends(Path(name), content))
     seeds = ()
     if cohort is not None:
         seeds = (cohort, *_write_cohort(cohort, tree / "data", gold))
@@ -153,7 +161,7 @@ def released_files() -> list[str]:
     here = {path.relative_to(ROOT).as_posix() for pattern in ("src/submission/*.py", "src/checks/*.py") for path in ROOT.glob(pattern)}
     if forgotten := sorted(here - kept):
         raise UserError(f"git does not know {', '.join(forgotten)}, and a release has only what it knows. Add them (git add), or remove them.")
-    return sorted(kept | set(FILES) | set(HANDOUT if (ROOT / "handout").is_dir() else ()))
+    return sorted(kept | set(FILES))
 
 
 def student_readme(readme: str, course: Course, released: set[str]) -> str:

@@ -1,6 +1,7 @@
-"""What the tests share: the reference solution as a package, a small world, and running the command line."""
+"""What the tests share: the reference solution as a package, a small world, running the command line, and the handout."""
 import os
 import random
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -51,3 +52,26 @@ def run_cli(*args, cwd=ROOT, **kwargs):
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
     return subprocess.run([sys.executable, str(ROOT / "src" / "run.py"), *map(str, args)], cwd=cwd, env=environment,
                           capture_output=True, text=True, encoding="utf-8", timeout=600, **kwargs)
+
+
+def require_tools(*names):
+    """Skip a test for lack of a program, or fail it where REQUIRE_TEX says that they are all there."""
+    if missing := [name for name in names if not shutil.which(name)]:
+        (pytest.fail if os.environ.get("REQUIRE_TEX") else pytest.skip)(f"not installed: {', '.join(missing)}")
+
+
+@pytest.fixture(scope="session")
+def handout(tmp_path_factory):
+    """The folder in which all editions of the handout were built, once for all workers."""
+    require_tools("make", "latexmk", "pandoc", "pdftotext")
+    import fcntl
+    top = tmp_path_factory.getbasetemp()
+    build = (top.parent if os.environ.get("PYTEST_XDIST_WORKER") else top) / "handout"
+    build.mkdir(exist_ok=True)
+    with open(build / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        targets = [str(build / name) for name in ("handout.pdf", "solutions.pdf", "submission.pdf", "handout.html")]
+        process = subprocess.run(["make", "-C", str(ROOT / "handout"), f"PYTHON={sys.executable}", f"BUILD={build}", *targets],
+                                 capture_output=True, text=True, errors="replace", env={**os.environ, "OMP_NUM_THREADS": "1"})
+    assert process.returncode == 0, (process.stdout + process.stderr)[-3000:]
+    return build

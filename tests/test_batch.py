@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -308,6 +309,9 @@ def test_seeds_and_fingerprints(tmp_path):
     without = Fingerprints(manifest, Setting(ROOT / "instructor" / "checks", tmp_path))
     changed = {id for id in ids if without.of(manifest.checks[id]) != of[id]}
     assert changed == {id for id in ids if manifest.checks[id].artifacts}       # other answers touch the checks of results alone
+    for name, touched in (("announced", set()), ("accuracy", changed)):         # so do thresholds, and what is announced none
+        other = Fingerprints(replace(manifest, settings=manifest.settings | {name: {}}), Setting(ROOT / "instructor" / "checks", ROOT / "instructor" / "gold"))
+        assert {id for id in ids if other.of(manifest.checks[id]) != of[id]} == touched
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,8 @@ from instructor.report import gradebook, write_reports, written
 FORMULAS = ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\tx", "\rx", "\n=1", "  =1", "\u00a0=1", "\u200b=1", "\u200d =1", "\ufeff=1",
             "＝1+1", "＋1+a", "－1a", "＠x", "'=1", "\"=1\"", "\0=1", "=cmd|' /C calc'!A0", "Ann;=1+1", "Ann,@x", "Ann; \t=HYPERLINK(\"http://evil\")"]
 PARTS = [check.id for check in MANIFEST.checks.values() if not check.coded]
+MOST = MANIFEST.checks["1g-0-written"].points
+REQUIRED = str(sum(question.points for question in MANIFEST.questions.values() if not question.extra_credit))
 
 
 def rows_of(text):
@@ -101,12 +103,12 @@ def test_numbers_and_names_stay_what_they_are():
 # Gradebooks
 
 def test_canvas_has_its_columns_and_points(klass):
-    klass.entries[2].penalty, klass.entries[2].written = .5, {"1g-0-written": 3.5}
+    klass.entries[2].penalty, klass.entries[2].written = .5, {"1g-0-written": 1.5}
     rows = rows_of(gradebook.canvas(klass)[0])
     assert rows[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", klass.title]
-    assert rows[1] == ["    Points Possible", "", "", "", "", "64"]
+    assert rows[1] == ["    Points Possible", "", "", "", "", REQUIRED]
     assert rows[4][:5] == ["שרה לוי", "5002", "100202", "s100202", "Section 3"]
-    assert float(rows[4][5]) == pytest.approx(.5 * sum(check["score"] for check in klass.entries[2].checks) + 3.5, abs=1e-4)
+    assert float(rows[4][5]) == pytest.approx(.5 * sum(check["score"] for check in klass.entries[2].checks) + 1.5, abs=1e-4)
     assert len(rows) == 2 + len(klass.entries)
 
 
@@ -142,14 +144,15 @@ def test_plain_gradebook_has_everything(klass):
     entry.report = full_report(random.Random(0))
     fail(entry.report, "1c-1-basic", "wrong answer", "x")
     entry.submitted, entry.days_late, entry.penalty = datetime(2026, 5, 14, 1, 2, tzinfo=timezone.utc), 2, .25
-    entry.written, entry.remarks = {"1g-0-written": 4, "3a-0-written": 1.5}, ["two submissions\nby one person"]
+    entry.written, entry.remarks = {"1g-0-written": 2, "1g-1-written": 1.5, "3a-1-written": 1}, ["two submissions\nby one person"]
     text = gradebook.plain(klass)
     assert text.startswith("\ufeff")        # or Excel spoils the names
     row = list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))[1]
-    assert row == {"id": "100201", "name": "محمد الفارسي", "email": "s100201@uni.example", "section": "Section 2", "source": entry.source,
-                   "submitted": "2026-05-14T01:02:00+00:00", "days late": "2", "penalty": "0.25", "1c": "17", "1d": "4", "1e": "6", "1f": "20",
-                   "1g": "4", "1h": "10", "3a": "1.5", "3b": "", "3c": "", "3d": "", "3e": "", "4a": "", "4b": "", "automatic": "42.75",
-                   "written": "5.5", "total": "48.25", "max": "64", "remarks": "6 written parts are not marked yet; two submissions by one person"}
+    assert row == dict.fromkeys(MANIFEST.questions, "") | {
+        "id": "100201", "name": "محمد الفارسي", "email": "s100201@uni.example", "section": "Section 2", "source": entry.source,
+        "submitted": "2026-05-14T01:02:00+00:00", "days late": "2", "penalty": "0.25", "1c": "17", "1d": "4", "1e": "6", "1f": "20", "1g": "3.5",
+        "1h": "10", "3a": "1", "automatic": "42.75", "written": "4.5", "total": "47.25", "max": REQUIRED,
+        "remarks": f"{len(PARTS) - 3} written parts are not marked yet; two submissions by one person"}
 
 
 # Written parts
@@ -160,19 +163,19 @@ HEAD = "id,rubric,points,comment\n"
 def test_the_sheet_has_a_row_for_everybody_and_every_part(klass, graded):
     rows = dicts(graded / "written.csv")
     assert [(row["id"], row["rubric"]) for row in rows] == [(entry.person.id, part) for entry in klass.entries for part in PARTS]
-    assert rows[0]["max points"] == "4" and rows[0]["points"] == rows[0]["comment"] == "" and rows[0]["question"] == "1g"
+    assert rows[0]["max points"] == str(MOST) and rows[0]["points"] == rows[0]["comment"] == "" and rows[0]["question"] == "1g"
 
 
 def test_what_is_filled_in_stays_when_people_come(klass, graded):
     path = graded / "written.csv"
-    fill(path, {("100200", "1g-0-written"): "3,5"}, "so-so; \"quoted\"", "utf-16", ";")
+    fill(path, {("100200", "1g-0-written"): "1,5"}, "so-so; \"quoted\"", "utf-16", ";")
     before = path.read_bytes()
     write_reports(klass, graded)
     assert path.read_bytes() == before
     more = replace(klass, entries=klass.entries[2:] + [Entry(Person("new", "=New"), "new")])
     write_reports(replace(more, entries=klass.entries + more.entries[-1:]), graded)
     rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline=""), delimiter=";"))
-    assert rows[0]["points"] == "3,5" and rows[0]["comment"] == "so-so; \"quoted\""
+    assert rows[0]["points"] == "1,5" and rows[0]["comment"] == "so-so; \"quoted\""
     assert len(rows) == 7 * len(PARTS) and rows[-1]["name"] == "'=New" and rows[-1]["id"] == "new"
 
 
@@ -196,26 +199,26 @@ def test_a_sheet_that_cannot_be_read_is_left_alone(klass, graded):
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 def test_merge_understands_what_spreadsheets_write(graded, capsys, encoding, delimiter):
-    fill(graded / "written.csv", {("100200", "1g-0-written"): "3,5", ("100201", "3c-0-written"): "0"}, "väl, gjort;", encoding, delimiter)
+    fill(graded / "written.csv", {("100200", "1g-0-written"): "1,5", ("100201", "3c-0-written"): "0"}, "väl, gjort;", encoding, delimiter)
     assert merge(graded) == 0
     said = capsys.readouterr().out
     assert "2 marks for 2 people" in said and f"Of {6 * len(PARTS)} written parts, {6 * len(PARTS) - 2} are not marked yet" in said
     plain = dicts(graded / "grades-plain.csv")
-    assert (plain[0]["1g"], plain[0]["written"], plain[1]["3c"], plain[2]["written"]) == ("3.5", "3.5", "0", "")
-    assert float(plain[0]["total"]) == float(plain[0]["automatic"]) + 3.5
+    assert (plain[0]["1g"], plain[0]["written"], plain[1]["3c"], plain[2]["written"]) == ("1.5", "1.5", "0", "")
+    assert float(plain[0]["total"]) == float(plain[0]["automatic"]) + 1.5
     page = (graded / "students" / "s100200" / "feedback.html").read_text(encoding="utf-8")
-    assert "väl, gjort;" in page and "7 of them are not marked yet" in page
+    assert "väl, gjort;" in page and f"{len(PARTS) - 1} of them are not marked yet" in page
 
 
 def test_merge_of_copies_keeps_what_others_gave(graded, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("copies")
     fill(graded / "written.csv", {("100200", "1g-0-written"): "1"}, "first")
     (elsewhere / "a.csv").write_text(HEAD + "100200,1g-0-written,2,again\n100203,4a-0-written,,\n", encoding="utf-8")
-    (elsewhere / "b.csv").write_text(HEAD + "100200,1g-0-written,,\n100203,4a-0-written,3,=1\n", encoding="utf-8")
+    (elsewhere / "b.csv").write_text(HEAD + "100200,1g-0-written,,\n100203,4a-0-written,1.5,=1\n", encoding="utf-8")
     assert merge(graded, "--written", elsewhere / "a.csv") == merge(graded, "--written", elsewhere / "b.csv") == 0
     assert merge(graded) == 0       # all is kept
     plain = dicts(graded / "grades-plain.csv")
-    assert (plain[0]["1g"], plain[3]["4a"]) == ("2", "3")
+    assert (plain[0]["1g"], plain[3]["4a"]) == ("2", "1.5")
     kept = {(row["id"], row["rubric"]): row for row in dicts(graded / "written.csv")}
     assert [kept[key]["comment"] for key in (("100200", "1g-0-written"), ("100203", "4a-0-written"))] == ["again", "'=1"]
     assert len(kept) == 6 * len(PARTS)
@@ -240,7 +243,7 @@ BAD = {
     "line 2: the points '1e1' are no number": HEAD + "100200,1g-0-written,1e1,\n",
     "line 2: the points '٣' are no number": HEAD + "100200,1g-0-written,٣,\n",
     "line 2: the points -1 are negative": HEAD + "100200,1g-0-written,-1,\n",
-    "line 2: 4.5 points, but there are at most 4": HEAD + "100200,1g-0-written,4.5,\n",
+    f"line 2: {MOST + .5} points, but there are at most {MOST}": HEAD + f"100200,1g-0-written,{MOST + .5},\n",
     "line 5: 1g-0-written of '100200' is already in line 2": HEAD + '100200,1g-0-written,1,"two\nlines"\n\n100200,1g-0-written,1,\n',
     "line 1: no column 'points'": "id,rubric,comment\n100200,1g-0-written,\n",
     "line 1: two columns 'points'": "id,rubric,points,Points\n100200,1g-0-written,1,2\n",

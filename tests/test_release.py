@@ -25,10 +25,10 @@ COURSE = Course("A title", "A course", "a day")
 
 
 def command(*arguments):
-    """Run the command in this process, as python -m instructor does."""
+    """Run the command in this process, as python -m instructor does. (test_handout.py looks at releases with a handout.)"""
     parser = argparse.ArgumentParser()
     release.add_parser(parser.add_subparsers())
-    args = parser.parse_args(["release", *map(str, arguments)])
+    args = parser.parse_args(["release", "--no-handout", *map(str, arguments)])
     return args.run(args)
 
 
@@ -83,7 +83,7 @@ def test_files_that_git_does_not_track_stay_here(tmp_path, monkeypatch):
 
 def test_the_readme_is_that_of_students(built):
     readme = (built[0] / "README.md").read_text(encoding="utf-8")
-    assert readme.startswith("# A title\n\nA course\n\n**Due: a day**\n\n1. **Environment.**")
+    assert readme.startswith("# A title\n\nA course\n\n**Due: a day**\n\nThe problem set is `handout/handout.pdf`")
     assert "./collect_submission.sh" in readme and "Instructors" not in readme and "python -m" not in readme
 
 
@@ -125,7 +125,7 @@ def test_the_same_bytes_every_time(built, tmp_path):
     code = ("import argparse, os, sys; os.umask(0o077); sys.path.insert(0, sys.argv[1]); from instructor import release;"
             "p = argparse.ArgumentParser(); release.add_parser(p.add_subparsers()); a = p.parse_args(sys.argv[2:]); sys.exit(a.run(a))")
     out = tmp_path / "other"
-    options = ["--no-proof", "--title", COURSE.title, "--course", COURSE.course, "--due", COURSE.due]
+    options = ["--no-handout", "--no-proof", "--title", COURSE.title, "--course", COURSE.course, "--due", COURSE.due]
     process = subprocess.run([sys.executable, "-c", code, str(ROOT), "release", str(out), *options], capture_output=True, text=True,
                              env={**os.environ, "TZ": "Asia/Tokyo", "LC_ALL": "C", "PYTHONHASHSEED": "7"})
     assert process.returncode == 0, process.stderr
@@ -206,6 +206,8 @@ PLANTS = {
     "the same as a comment": lambda: ("src/submission/helper.py", "# " + body_of("helper.py"), "the solution in helper.py"),
     "the same in a notebook": lambda: ("src/a.ipynb", notebook(body_of("dataset.py")), "the solution in dataset.py"),
     "a line of a hidden check": lambda: ("src/checks/q1h.py", max(hidden_function().splitlines(), key=len), "the hidden checks in q1h.py"),
+    "a worked answer": lambda: ("handout/handout.html", "<p>" + " ".join(max(leaks._phrases(leaks.WRITTEN_ANSWERS) - leaks._phrases(leaks.HANDOUT))),
+                                "a worked answer or a rubric"),
     "an answer": lambda: ("README.md", "see\n" + gold()[3], "answer to a test question"),
     "an answer written otherwise": lambda: ("src/a.py", json.dumps(dict(row.split("\t") for row in gold(".")[7:8])), "answer to a test question"),
     "answers alone": lambda: ("data/x.txt", "\n".join(row.split("\t")[1] for row in gold()[10:25]), "in their order"),
@@ -238,7 +240,7 @@ def test_a_leak_is_found(plant, built, secrets):
 
 def test_a_hidden_check_among_the_basic_ones_of_this_copy_is_found(secrets):
     """Where its lines are in src/checks, they count as shared; the function is recognised all the same."""
-    shared = leaks.Secrets({}, secrets.functions, *(type(value)() for value in list(vars(secrets).values())[2:]))
+    shared = leaks.Secrets({}, frozenset(), secrets.functions, *(type(value)() for value in list(vars(secrets).values())[3:]))
     text = (ROOT / "src" / "checks" / "q1h.py").read_text(encoding="utf-8")
     assert leaks.find_leaks({"src/checks/q1h.py": text.encode()}, shared) == []
     found = leaks.find_leaks({"src/checks/q1h.py": (text + hidden_function()).encode()}, shared)

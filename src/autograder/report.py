@@ -110,7 +110,8 @@ def write_summary(report: Report, table: Table) -> None:
     name, reason = report.isolation
     if reason and any(check.kind == "hidden" and report.outcomes[check.id].verdict for check in report.checks):
         print(f"  Isolation is {name}, for want of better: {harmless(reason)}", file=table.stream)
-    written = [f"{check.question} {_points(check.points)}" for check in report.checks if not check.coded]
+    parts = groupby((check for check in report.checks if not check.coded), key=lambda check: check.question)
+    written = [f"{question} {_points(sum(check.points for check in checks))}" for question, checks in parts]
     if written:
         print(f"  Marked by a person, points: {', '.join(written)}", file=table.stream)
     errors = sum(outcome.verdict is Verdict.GRADER_ERROR for outcome in report.outcomes.values())

@@ -1,0 +1,172 @@
+"""Write facts.tex: what the handout says that has its home elsewhere.
+
+Points, titles and thresholds come from the grading manifest, the course from course.toml, sizes from the presets and the data's
+README, and measured accuracies from the reference's results and docs/accuracy.md. Nothing of it is typed twice.
+
+    python facts.py OUT [--course course.toml]
+"""
+import argparse
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+
+from autograder.manifest import Manifest, read_manifest       # noqa: E402 (the two folders first)
+from deliverables import CODE, DELIVERABLES, WRITTEN       # noqa: E402
+from files import UserError, write_text        # noqa: E402
+from instructor.course import SETTINGS, read_course       # noqa: E402
+from jobs import JOBS       # noqa: E402
+from presets import GPU, LAPTOP     # noqa: E402
+
+MANIFEST = ROOT / "src" / "checks" / "manifest.toml"
+SOLUTION, GOLD = ROOT / "instructor" / "solution", ROOT / "instructor" / "gold"
+UNGRADED = ("1a", "1b", "2a", "2b", "2c")
+ROMAN = ("i", "ii", "iii", "iv", "v", "vi")
+MODELS = {"nopretrain": ("vanilla", False), "vanilla": ("vanilla", True), "rope": ("rope", True)}
+SEED_COLUMNS = ("nopretrain", "vanilla", "rope", "baseline")        # of the table in docs/accuracy.md
+
+
+def gather(settings: Path = SETTINGS) -> dict[str, str]:
+    """All facts: key -> text, without TeX's special characters escaped. settings is a course.toml."""
+    course = read_course(settings)
+    facts = {"title": course.title, "course": course.course, "due": course.due}
+    facts |= points(read_manifest(MANIFEST))
+    facts |= sizes() | measured()
+    kinds = {"written": WRITTEN, "supplied": set(CODE) - set(WRITTEN)} | {
+        name: {job.writes for job in JOBS.values() if (job.variant, job.pretrained) == model } for name, model in MODELS.items()}
+    facts |= {f"deliverables {kind}": ", ".join(name for name in DELIVERABLES if name in names) for kind, names in kinds.items()}
+    return facts
+
+
+def points(manifest: Manifest) -> dict[str, str]:
+    """What is graded, and for how much."""
+    announced = manifest.settings.get("announced", {})
+    titles = {id: question.title for id, question in manifest.questions.items()} | {
+        id: entry["title"] for id, entry in announced.items() if "title" in entry}
+    extra = {id for id, question in manifest.questions.items() if question.extra_credit}
+    coded, written = dict.fromkeys(titles, 0), dict.fromkeys(titles, 0)
+    for check in manifest.checks.values():
+        (coded if check.coded else written)[check.question] += check.points
+    for id, entry in announced.items():
+        coded[id] += entry["points"]
+
+    facts = {}
+    for id, title in titles.items():
+        number, letter = id[:-1], id[-1]
+        kinds = [kind for kind, worth in (("coded", coded[id]), ("written", written[id])) if worth]
+        worth = _points(coded[id] + written[id])
+        if len(kinds) == 2:
+            worth += f": {coded[id]:g} coded, {written[id]:g} written"
+        else:
+            worth += f", {kinds[0]}"
+        facts |= {f"question {id} title": title, f"question {id} letter": letter, f"question {id} name": f"{number}({letter})",
+                  f"question {id} worth": worth + (", extra credit" if id in extra else "")}
+        parts = [check for check in manifest.checks.values() if check.question == id and not check.coded]
+        for part, check in zip(ROMAN, parts):
+            name = f"{number}({letter}) {part}" if len(parts) > 1 else f"{number}({letter})"
+            facts |= {f"check {check.id} part": part if len(parts) > 1 else "Written", f"check {check.id} name": name,
+                      f"check {check.id} worth": _points(check.points)}
+    for number in sorted({id[:-1] for id in titles}):
+        mine = [id for id in titles if id[:-1] == number]
+        required, more = (sum(coded[id] + written[id] for id in mine if (id in extra) == wanted) for wanted in (False, True))
+        later = sum(announced[id]["points"] for id in mine if id in announced)
+        worth = [_points(required)] * bool(required) + [f"{_points(more)} of extra credit"] * bool(more)
+        facts |= {f"problem {number} worth": " and ".join(worth), f"problem {number} points": f"{required or more:g}",
+                  f"problem {number} extra": f"{more:g}" if required and more else "",
+                  f"problem {number} announced": f"The coded questions of this problem, {_points(later)}, are announced: their files and checks come "
+                                                 "with a later release, and only its written questions are graded with this one." if later else ""}
+    facts |= {f"question {id} {name}": text for id in UNGRADED
+              for name, text in (("letter", id[-1]), ("name", f"{id[:-1]}({id[-1]})"), ("worth", "not graded"))}
+    for size, floors in manifest.settings["accuracy"].items():
+        facts |= {f"floor {size} {name}": f"{100 * floor:g}%" for name, floor in floors.items()}
+    return facts
+
+
+def sizes() -> dict[str, str]:
+    """The presets and the two worlds of data/."""
+    facts = {}
+    for preset in (GPU, LAPTOP):
+        facts |= {f"{preset.name} {field}": str(getattr(preset, field)) for field in ("n_layer", "n_head", "n_embd", "block_size")}
+    stages = {"scratch": LAPTOP.finetune_from_scratch, "pretrained": LAPTOP.finetune_pretrained, "pretrain": LAPTOP.pretrain}
+    for name, stage in stages.items():
+        mantissa, exponent = f"{stage.learning_rate:e}".split("e")
+        facts |= {f"laptop {name} epochs": str(stage.max_epochs), f"laptop {name} batch": str(stage.batch_size),
+                  f"laptop {name} rate": f"{float(mantissa):g}e{int(exponent)}", f"laptop {name} decay": f"{stage.weight_decay:g}"}
+    for name, gpu, laptop in _rows((ROOT / "data" / "README.md").read_text(encoding="utf-8")):
+        facts |= {f"data gpu {name}": gpu, f"data laptop {name}": laptop}
+    return facts
+
+
+def measured() -> dict[str, str]:
+    """Accuracies with the preset laptop: of the reference that is kept, and over the seeds of docs/accuracy.md."""
+    facts = {}
+    for job in JOBS.values():
+        if job.split:
+            folder = GOLD / LAPTOP.data if job.split == "test" else ROOT / "data" / LAPTOP.data
+            gold = [row.split("\t")[1] for row in (folder / f"birth_{job.split}.tsv").read_text(encoding="utf-8").splitlines()]
+            said = (SOLUTION / job.writes).read_text(encoding="utf-8").splitlines()
+            right = sum(a == b for a, b in zip(gold, said, strict=True))
+            facts[f"reference {job.writes.removesuffix('.predictions')}"] = f"{100 * right / len(gold):.0f}%"
+    rows = seeds()
+    facts["seeds"] = str(len(rows))
+    for column, name in enumerate(SEED_COLUMNS):
+        dev = [values[column][0] for values in rows]
+        span = f"{min(dev):.0f}%" if min(dev) == max(dev) else f"{min(dev):.0f} to {max(dev):.0f}%"
+        facts |= {f"seeds {name} dev": span, f"seeds {name} dev mean": f"{sum(dev) / len(dev):.0f}%"}
+    return facts
+
+
+def seeds() -> list[list[tuple[float, float]]]:
+    """The table of docs/accuracy.md: a row for each seed, with (dev, test) in percent for each of SEED_COLUMNS (test is nan where there is none)."""
+    text = (ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8")
+    rows = []
+    for seed, *cells in _rows(text):
+        if seed.isdigit() and len(cells) == len(SEED_COLUMNS):
+            numbers = [[float(number) for number in re.findall(r"[\d.]+", cell)] for cell in cells]
+            rows.append([(pair + [float("nan")])[:2] for pair in numbers])
+    return rows
+
+
+def _rows(markdown: str) -> Iterable[list[str]]:
+    """The cells of all tables' rows, those of three columns and more."""
+    for line in markdown.splitlines():
+        if line.startswith("|") and not line.startswith("|---"):
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            if len(cells) >= 3 and cells[0]:
+                yield cells
+
+
+def _points(points: float) -> str:
+    return f"{points:g} point{'' if points == 1 else 's'}"
+
+
+def as_tex(facts: dict[str, str]) -> str:
+    """The file that main.tex reads."""
+    return "".join(f"\\setfact{{{key}}}{{{escape(value)}}}\n" for key, value in facts.items())
+
+
+def escape(text: str) -> str:
+    """The text with TeX's special characters made harmless."""
+    return re.sub(r"[%&_#$]", lambda match: "\\" + match[0], text)
+
+
+def main() -> None:
+    """Write the file, unless it is there and says the same."""
+    parser = argparse.ArgumentParser(description="Write the facts that the handout states.")
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--course", type=Path, default=SETTINGS)
+    args = parser.parse_args()
+    try:
+        text = as_tex(gather(args.course))
+    except UserError as error:
+        sys.exit(f"The handout's facts: {error}")
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    if not args.out.exists() or args.out.read_text(encoding="utf-8") != text:
+        write_text(args.out, text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+-- What has no LaTeX that pandoc knows: boxes, hints that open, figures, and blocks that scroll within themselves.
+
+local title
+local boxes = {["edition-note"] = "Note", ["edition-expect"] = "What you should see"}
+local blocks = {["edition-terminal"] = "Terminal", ["edition-python"] = "Python"}
+
+local function html(text)
+  return pandoc.RawBlock("html", text)
+end
+
+local function escape(text)
+  return (text:gsub("[&<>\"]", {["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ["\""] = "&quot;"}))
+end
+
+-- A block that can be scrolled with the keys, too.
+local function scrolling(label, content)
+  return pandoc.Div(content, pandoc.Attr("", {"scroll"}, {{"tabindex", "0"}, {"role", "group"}, {"aria-label", label}}))
+end
+
+local function hints(list)
+  local result = {}
+  for _, item in ipairs(list.content) do
+    local term, definitions = item[1], item[2]
+    table.insert(result, html('<details class="hint"><summary>' .. escape(pandoc.utils.stringify(term)) .. "</summary>"))
+    for _, definition in ipairs(definitions) do
+      for _, block in ipairs(definition) do table.insert(result, block) end
+    end
+    table.insert(result, html("</details>"))
+  end
+  return result
+end
+
+-- The paragraphs of \pic: name, number, words for who can't see it, caption.
+local function figure(div)
+  local name, number, words = table.unpack(div.content:map(pandoc.utils.stringify))
+  local caption = pandoc.Plain(div.content[4].content)
+  caption.content:insert(1, pandoc.Space())
+  caption.content:insert(1, pandoc.Strong("Figure " .. number .. "."))
+  return {
+    html('<figure id="fig-' .. name .. '">'),
+    scrolling("Figure " .. number, {html('<img src="figure:' .. name .. '" alt="' .. escape(words) .. '">')}),
+    html("<figcaption>"), caption, html("</figcaption></figure>"),
+  }
+end
+
+local function Div(div)
+  local class = div.classes[1]
+  if boxes[class] then
+    local label, kind = boxes[class], class:gsub("edition%-", "")
+    div.content:insert(1, pandoc.Div(pandoc.Plain(label), pandoc.Attr("", {"label"}, {{"aria-hidden", "true"}})))
+    return pandoc.Div(div.content, pandoc.Attr("", {"section", "box", kind}, {{"role", "note"}, {"aria-label", label}}))
+  elseif blocks[class] then
+    local attributes = {{"tabindex", "0"}, {"role", "group"}, {"aria-label", blocks[class]}}
+    return pandoc.CodeBlock(div.content[1].text, pandoc.Attr("", {(class:gsub("edition%-", ""))}, attributes))
+  elseif class == "edition-hints" then
+    return hints(div.content[1])
+  elseif class == "edition-pic" then
+    return figure(div)
+  elseif class == "edition-worth" then
+    div.classes = {"worth"}
+    return div
+  elseif class == "center" then
+    -- The title stands in the page's header.
+    return div.content:filter(function(block)
+      return pandoc.utils.stringify(block) ~= title
+    end)
+  end
+end
+
+local function Table(block)
+  local head, body = block.head.rows, block.bodies[1].body
+  -- pandoc takes one row for the head, at most: here are those above which cells are joined
+  local joined = #head == 0
+  while joined and body[1] do
+    joined = body[1].cells:find_if(function(cell) return cell.col_span > 1 end) ~= nil
+    if joined or #head > 0 then head:insert(body:remove(1)) end
+  end
+  for _, row in ipairs(body) do
+    for _, cell in ipairs(row.cells) do
+      if #pandoc.utils.stringify(cell.contents) > 30 then cell.classes:insert("prose") end
+    end
+  end
+  block.head.rows, block.bodies[1].body = head, body
+  return scrolling("Table", {block})
+end
+
+-- A formula that may be wider than a phone.
+local function Math(math)
+  local display = math.mathtype == "DisplayMath"
+  local wide = #math.text > (display and 60 or 40)
+  local attributes = wide and {{"tabindex", "0"}, {"role", "group"}, {"aria-label", "Formula"}} or {}
+  if display or wide then
+    return pandoc.Span(math, pandoc.Attr("", {display and "equation" or "wide"}, attributes))
+  end
+end
+
+-- No level is left out: a subsubsection of a problem is one below it, as a question is. h1 is the title.
+local levels = {}
+local function Header(header)
+  while #levels > 0 and levels[#levels] >= header.level do table.remove(levels) end
+  table.insert(levels, header.level)
+  header.level = #levels + 1
+  return header
+end
+
+-- pandoc sets dashes and quotes in \texttt, where LaTeX does not. What is short stays on its line: --preset.
+local function Code(code)
+  code.text = code.text:gsub("–", "--"):gsub("—", "---"):gsub("[‘’]", "'"):gsub("[“”]", '"')
+  if #code.text <= 24 then code.classes:insert("short") end
+  return code
+end
+
+-- Colors and sizes are those of style.css.
+local function Span(span)
+  if span.identifier == "" and not (span.classes:includes("equation") or span.classes:includes("wide")) then return span.content end
+end
+
+local function Meta(meta)
+  title = pandoc.utils.stringify(meta.title)
+end
+
+return {{Meta = Meta}, {Div = Div, Table = Table, Math = Math, Header = Header, Code = Code, Span = Span}}
