@@ -20,8 +20,8 @@ from .starter import find_drift
 ROOT = Path(__file__).resolve().parents[1]
 # What is handed out. Of folders, those files that git tracks and that end like this.
 FOLDERS = {
-    "src": {".py", ".toml", ".ini", ".ipynb"},
-    "data": {".txt", ".tsv", ".md"},
+    "src": {".py", ".toml", ".ini", ".ipynb", ".json"},
+    "data": {".txt", ".tsv", ".md", ".json"},
 }
 FILES = ("run.sh", "environment.yml", "collect_submission.sh", "collect_submission.bat")
 MADE = ("README.md", "pyproject.toml", "course.toml")       # of the files here that are called so

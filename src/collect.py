@@ -9,9 +9,9 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from deliverables import DELIVERABLES, WRITTEN
+from deliverables import DELIVERABLES, MADE_BY, WRITTEN
 from files import UserError, writing
-from jobs import JOBS, WRITTEN_BY
+from jobs import JOBS
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDTH = max(map(len, DELIVERABLES)) + 2
@@ -124,7 +124,7 @@ def _read(path: Path) -> bytes | None:
 
 
 def _remedy(name: str) -> str:
-    return f"./run.sh {WRITTEN_BY[name].target}" if name in WRITTEN_BY else "part of the starter"
+    return f"./run.sh {MADE_BY[name]}" if name in MADE_BY else "part of the starter"
 
 
 def main() -> int:

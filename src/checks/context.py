@@ -55,9 +55,33 @@ class Context:
             raise UserError(f"{path} should have a question, a tab and a place in every line.")
         return [(question, place) for question, place in rows]
 
+    def path(self, name: str) -> Path:
+        """A file of problem 5: in the folder of the data (or above it, where that is a preset's), or ours.
+
+        Raises:
+            UserError: it is not there.
+        """
+        folders = [self.data, self.data.parent] if self.data else [DATA]
+        return _first(folders, name, "--data")
+
+    def gold_path(self, name: str) -> Path:
+        """A file that problem 5 is graded with: in the folder of the test answers, or above it.
+
+        Raises:
+            UserError: it is not there.
+        """
+        return _first([self.gold, self.gold.parent] if self.gold else [], name, "--gold")
+
     def preset_of(self, lines: int, split: str) -> Preset | None:
         """The preset that predictions belong to: the one asked for, or the one whose questions are as many."""
         if self.preset is not None:
             return PRESETS[self.preset]
         names = [name for name in GRADED if len(self.pairs(PRESETS[name], split)) == lines]
         return PRESETS[names[0]] if names else None
+
+
+def _first(folders, name, option):
+    for folder in folders:
+        if (folder / name).is_file():
+            return folder / name
+    raise UserError(f"{name} is not in {folders[0] if folders else 'any folder given'}. Check {option}.")

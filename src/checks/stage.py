@@ -7,9 +7,8 @@ from pathlib import Path
 from autograder import Submission
 from autograder.intake import Refused, take
 from autograder.report import harmless
-from deliverables import SUPPLIED, WRITTEN
+from deliverables import ANSWERS, MADE_BY, SUPPLIED, WRITTEN
 from files import UserError
-from jobs import WRITTEN_BY
 
 GIVEN = Path(__file__).parent / "given"                     # the starter as it was handed out
 ANSWERS = Path(__file__).parents[1] / "answers.py"          # decoding as ./run.sh does it, for the checks of results
@@ -78,7 +77,7 @@ def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submis
     (package / "__init__.py").write_text(_lazy_init(), encoding="utf-8")
     shutil.copyfile(ANSWERS, into / ANSWERS.name)
 
-    notices += [f"{name} is missing: what needs it cannot be graded." for name in WRITTEN if not (taken / name).is_file()]
+    notices += [f"{name} is missing: what needs it cannot be graded." for name in (*WRITTEN, *ANSWERS) if not (taken / name).is_file()]
     for name in (*SUPPLIED, "__init__.py"):
         if (taken / name).is_file() and _text(taken / name) != _text(GIVEN / name):
             notices.append(f"{name} was changed. It is a given file, and graded as it was handed out.")
@@ -88,13 +87,13 @@ def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submis
 
 
 def code_limit(name: str) -> int | None:
-    """The most bytes that a file of code may have; None for other files."""
-    return 1 << 20 if name.endswith(".py") else None
+    """The most bytes that a file of code, or one of answers, may have; None for other files."""
+    return 1 << 20 if name.endswith(".py") else 1 << 16 if name in ANSWERS else None
 
 
 def result_limit(name: str) -> int | None:
     """The most bytes that one of the results of ./run.sh may have; None for other files."""
-    return SIZE_LIMIT[Path(name).suffix] if name in WRITTEN_BY else None
+    return SIZE_LIMIT[Path(name).suffix] if name in MADE_BY else None
 
 
 def _take(source, into, limit_of):
