@@ -31,7 +31,7 @@ def attention(Q: np.ndarray, K: np.ndarray, V: np.ndarray, mask: np.ndarray | No
     # Hints: np.swapaxes(K, -1, -2) transposes the last two axes alone. np.where(mask, scores, -np.inf) masks.
     #        math.sqrt gives a Python number, which leaves float32 as it is.
     ### START_CODE_HERE ###
-    dtype = np.float32 if np.result_type(Q, K, V) == np.float32 else np.float64
+    dtype = np.float32 if all(x.dtype == np.float32 for x in map(np.asarray, (Q, K, V))) else np.float64
     Q, K, V = (np.asarray(x, dtype=dtype) for x in (Q, K, V))
     scores = Q @ np.swapaxes(K, -1, -2) / math.sqrt(Q.shape[-1])            # (..., L_q, L_k)
     if mask is not None:

@@ -11,7 +11,7 @@ from deliverables import ANSWERS, MADE_BY, SUPPLIED, WRITTEN
 from files import UserError
 
 GIVEN = Path(__file__).parent / "given"                     # the starter as it was handed out
-ANSWERS = Path(__file__).parents[1] / "answers.py"          # decoding as ./run.sh does it, for the checks of results
+DECODER = Path(__file__).parents[1] / "answers.py"          # decoding as ./run.sh does it, for the checks of results
 START, END = "### START_CODE_HERE ###", "### END_CODE_HERE ###"
 OFFERED = "torch, numpy, tqdm and Python's standard library"
 RESULTS = "results"
@@ -75,7 +75,7 @@ def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submis
     for name in SUPPLIED:
         shutil.copyfile(GIVEN / name, package / name)
     (package / "__init__.py").write_text(_lazy_init(), encoding="utf-8")
-    shutil.copyfile(ANSWERS, into / ANSWERS.name)
+    shutil.copyfile(DECODER, into / DECODER.name)
 
     notices += [f"{name} is missing: what needs it cannot be graded." for name in (*WRITTEN, *ANSWERS) if not (taken / name).is_file()]
     for name in (*SUPPLIED, "__init__.py"):
