@@ -8,6 +8,7 @@ README, and measured accuracies from the reference's results and docs/accuracy.m
 import argparse
 import re
 import sys
+import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -149,8 +150,16 @@ def as_tex(facts: dict[str, str]) -> str:
 
 
 def escape(text: str) -> str:
-    """The text with TeX's special characters made harmless."""
-    return re.sub(r"[%&_#$]", lambda match: "\\" + match[0], text)
+    """The text with TeX's special characters made harmless.
+
+    Raises:
+        UserError: a letter of a script that the handout's fonts do not have.
+    """
+    for ch in text:
+        if ord(ch) > 126 and not unicodedata.name(ch, "").startswith("LATIN ") and ch not in "–—‘’“”… §":
+            raise UserError(f"{ch!r} in {text!r} cannot be typeset: the handout's fonts have Latin letters alone. Write it in them.")
+    names = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    return re.sub(r"[\\~^%&_#${}]", lambda match: names.get(match[0], "\\" + match[0]), text)
 
 
 def main() -> None:

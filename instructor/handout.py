@@ -11,7 +11,7 @@ from files import UserError
 from .course import Course
 
 FOLDER = Path(__file__).resolve().parents[1] / "handout"
-EDITIONS = ("handout.pdf", "handout.html")
+EDITIONS = ("handout.pdf", "handout.html", "submission.pdf")
 TOOLS = ("make", "latexmk", "pandoc", "pdftotext")      # the last for looking through what was built
 
 
@@ -22,7 +22,7 @@ def build_handout(course: Course) -> dict[str, bytes]:
         course: title, course and due date, which the front page states.
 
     Returns:
-        The files, name -> content: a PDF and an HTML page, and the sheet for typeset answers as it is.
+        The files, name -> content: the problem set as a PDF and as an HTML page, and the sheet for answers as a PDF and as LaTeX.
 
     Raises:
         UserError: a tool is missing, or the build fails; the message has the end of what it printed.

@@ -2,10 +2,12 @@
 import ast
 import contextlib
 import getpass
+import html
 import json
 import re
 import shutil
 import subprocess
+import tempfile
 import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,13 +20,13 @@ from .starter import END, SOLUTION, START
 
 ROOT = Path(__file__).resolve().parents[1]
 GOLD = ROOT / "instructor" / "gold"
-WRITTEN_ANSWERS, HANDOUT = ROOT / "instructor" / "solutions", ROOT / "handout"
+WRITTEN_ANSWERS = ROOT / "instructor" / "solutions"
 NAMES = {"instructor", "test", "benchmark", "gold", "git", "ci", "hidden", "solution", "answer"}    # words of a name: .git, q1cHidden.py
 FILES = {"birth_test.tsv", ".last_grading", "__pycache__"}
 SUFFIXES = {".params", ".predictions", ".ckpt", ".pyc"}
 SUBSTANTIAL = 25        # characters of a line of code that says something; shorter ones are in every program
 BLOCK = 10              # words of answers in a row: no accident
-PHRASE = 8              # words of a worked answer in a row, which the handout's own text has not
+PHRASE = 7              # words of a worked answer in a row: the handout itself has to be worded otherwise
 SHORT = 10_000          # smaller seeds are numbers like any other
 ALLOWED = {"answer.py", "answers.py", "birth_test_inputs.tsv"}       # of the engine; decoding as ./run.sh does it; questions alone
 CORPUS = {"wiki.txt", "birth_places_train.tsv", "birth_dev.tsv"}        # where names and places belong
@@ -87,7 +89,7 @@ def gather_secrets(seeds: Iterable[int] = (), gold: Iterable[Path] = ()) -> Secr
         for row in rows:
             name = row[0].casefold().removeprefix("where was ").removesuffix(" born?")
             facts.setdefault(_words(name)[-1], []).append(frozenset(_words(f"{name} {row[-1].casefold()}")))
-    phrases = _phrases(WRITTEN_ANSWERS) - _phrases(HANDOUT)
+    phrases = _phrases(WRITTEN_ANSWERS)
     user = ""
     with contextlib.suppress(OSError, KeyError, ImportError):       # somebody without a name
         user = getpass.getuser()
@@ -208,12 +210,23 @@ def _text(name: str, content: bytes) -> str:
     if name.endswith(".pdf"):
         if not shutil.which("pdftotext"):
             raise UserError(f"{name} cannot be looked through without pdftotext. Install poppler-utils.")
-        return subprocess.run(["pdftotext", "-", "-"], input=content, capture_output=True, check=True).stdout.decode("utf-8", errors="replace")
+        return "\n".join(_pdf_text(content))
     text = content.decode("utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8", errors="replace")
+    if name.endswith(".html"):      # as it is, and what a reader sees
+        text += html.unescape(re.sub(r"<[^>]*>", " ", text))
     if name.endswith(".ipynb"):
         with contextlib.suppress(ValueError):
             text = "\n".join(_strings(json.loads(text)))
     return text
+
+
+def _pdf_text(content: bytes) -> Iterable[str]:
+    """What a PDF shows, says of itself, and has attached."""
+    with tempfile.NamedTemporaryFile(suffix=".pdf") as file:
+        file.write(content)
+        file.flush()
+        for words in (["pdftotext", file.name, "-"], ["pdfinfo", file.name], ["pdfdetach", "-list", file.name]):
+            yield subprocess.run(words, capture_output=True, check=True).stdout.decode("utf-8", errors="replace")
 
 
 def _strings(value) -> Iterable[str]:

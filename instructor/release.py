@@ -179,7 +179,10 @@ def student_readme(readme: str, course: Course, released: set[str]) -> str:
         target = match[2].split("#")[0]
         return match[0] if "://" in target or target in released else match[1]
 
-    text = re.sub(r"!?\[([^\]]*)\]\(([^)\s]*)\)", link, section[1])
+    text = section[1]
+    if not any(name.startswith("handout/") for name in released):
+        text = re.sub(r"^The problem set is .*\n+|^\d\. \*\*Write\*\*.*\n", "", text, flags=re.MULTILINE)
+    text = re.sub(r"!?\[([^\]]*)\]\(([^)\s]*)\)", link, text)
     head = [f"# {course.title}", course.course, f"**Due: {course.due}**" if course.due else ""]
     return "\n\n".join([*filter(None, head), text.strip()]) + "\n"
 

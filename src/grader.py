@@ -63,6 +63,8 @@ def choose_checks(manifest, args):
     try:
         checks = manifest.select(names)
     except KeyError as error:
+        if error.args[0] in manifest.settings.get("announced", {}):
+            raise UserError(f"The checks of {error.args[0]} come with a later release; there is nothing to run yet.") from None
         raise UserError(f"There is no check or question '{error.args[0]}'. python grader.py --list shows them.") from None
     return [check for check in checks if not (args.no_artifacts and check.artifacts)]
 
@@ -132,7 +134,10 @@ def run(args: argparse.Namespace, stream) -> int:
 
 def command_again(args: argparse.Namespace, ids: list[str], seed: int) -> str:
     """The command that runs checks again with the same draws."""
-    words = ["python", "grader.py", *ids, "--seed", str(seed)]
+    here = Path(__file__)
+    with contextlib.suppress(ValueError):       # another drive of Windows
+        here = Path(os.path.relpath(here))
+    words = ["python", here.as_posix(), *ids, "--seed", str(seed)]
     for option in ("submission", "artifacts", "preset", "data", "gold", "hidden"):
         if getattr(args, option) is not None:
             words += [f"--{option}", str(getattr(args, option))]

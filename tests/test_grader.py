@@ -84,7 +84,7 @@ def test_a_failure_can_be_repeated(tmp_path, submission):
     message = checks["1h-3-basic"]["message"]
     process, again, checks = grade_to_json(tmp_path, "--replay", "1h-3-basic", *arguments)
     assert again["seed"] == first["seed"] and checks["1h-3-basic"]["message"] == message
-    assert f"python grader.py 1h-3-basic --seed {first['seed']} --submission {submission}" in process.stdout
+    assert f"grader.py 1h-3-basic --seed {first['seed']} --submission {submission}" in process.stdout
     _, other, checks = grade_to_json(tmp_path, "1h-3-basic", *arguments)
     assert other["seed"] != first["seed"] and checks["1h-3-basic"]["message"] != message
 

@@ -8,6 +8,7 @@ import urllib.request
 from collections import Counter
 
 import pytest
+import torch
 from conftest import ROOT, require_tools
 
 from autograder.manifest import read_manifest
@@ -18,6 +19,7 @@ from instructor.course import Course, read_course
 from instructor.handout import build_handout
 from instructor.release import make_tree, student_readme
 from jobs import JOBS
+from presets import GPU, LAPTOP
 
 HANDOUT, SOLUTIONS = ROOT / "handout", ROOT / "instructor" / "solutions"
 MANIFEST = read_manifest(ROOT / "src" / "checks" / "manifest.toml")
@@ -71,7 +73,7 @@ def test_every_written_part_has_its_text_answer_rubric_and_box():
     alone = {id for id, check in WRITTEN.items() if sum(other.question == check.question for other in WRITTEN.values()) == 1}
     assert set(WRITTEN) - alone <= set(parts) <= set(WRITTEN) and len(parts) == len(set(parts))
     asked = re.findall(r"\\solution\{(.*?)\}", STUDENTS)
-    assert Counter(asked) == Counter({check.question for check in WRITTEN.values()}) == Counter(path.stem for path in SOLUTIONS.glob("*.tex"))
+    assert Counter(asked) == Counter({check.question for check in WRITTEN.values()}) == Counter({path.stem for path in SOLUTIONS.glob("*.tex")} - {"marking"})
     for question in asked:
         text = (SOLUTIONS / f"{question}.tex").read_text(encoding="utf-8")
         rubrics = re.findall(r"\\begin\{rubric\}\{(.*?)\}(.*?)\\end\{rubric\}", text, re.DOTALL)
@@ -135,6 +137,39 @@ def test_make_says_the_same_in_both_dialects():
     assert all(process.returncode == 0 for process in shown) and all("facts.py" in process.stdout for process in shown), shown
 
 
+def test_the_numbers_of_problem_1_are_those_of_the_code(submission, tmp_path):
+    """Hyperparameters from the reference's own functions; steps and parameters worked out."""
+    text = SOURCES["problem1.tex"]
+    corpus = tmp_path / "corpus.tsv"
+    corpus.write_text("Where was Ada Byron born?\tLondon\n", encoding="utf-8")
+    documents = submission.CharCorruptionDataset("Ada Byron was born in London, wasn't she? Where else?\n" * 3, 80)
+    config = submission.GPTConfig(documents.vocab_size, 80, n_layer=1, n_head=2, n_embd=8)
+    model = submission.initialize_vanilla_model(config)
+    weights = tmp_path / "weights.params"
+    torch.save(model.state_dict(), weights)
+    configs = [submission.finetune(path, corpus, documents, 80, model)[0] for path in (None, str(weights))] + [submission.pretrain(documents, 80, model)[0]]
+    row = {name: [cell.strip() for cell in re.search(rf"\\code\{{{name}\}} & (.*?) \\\\\n", text)[1].split("&")]
+           for name in ("max_epochs", "batch_size", "lr_decay", "warmup_tokens", "final_tokens")}
+    for column, config in enumerate(configs):
+        for name, cells in row.items():
+            stated = cells[column].removeprefix(r"\code{").removesuffix("}")
+            assert eval(stated, {"N": len(documents), "block_size": 80}) == getattr(config, name), (name, column)
+
+    counts = {}
+    for preset in (LAPTOP, GPU):
+        people = submission.CharCorruptionDataset((ROOT / "data" / preset.data / "wiki.txt").read_text(encoding="utf-8"), preset.block_size)
+        for rope in (False, True):
+            config = submission.GPTConfig(people.vocab_size, preset.block_size, n_layer=preset.n_layer, n_head=preset.n_head, n_embd=preset.n_embd, rope=rope)
+            counts[preset.name, rope] = sum(parameter.numel() for parameter in submission.GPT(config).parameters())
+        stage = preset.pretrain if preset is LAPTOP else configs[2]
+        counts[preset.name] = stage.max_epochs * -(-len(people) // stage.batch_size)
+    for size in ("laptop", "gpu"):
+        assert f"{counts[size, False]:,}; {counts[size, True]:,}" in text and f"{counts[size]:,}" in text, counts
+    rows = len((ROOT / "data" / LAPTOP.data / "birth_places_train.tsv").read_text(encoding="utf-8").splitlines())
+    steps = [stage.max_epochs * -(-rows // stage.batch_size) for stage in (LAPTOP.finetune_from_scratch, LAPTOP.finetune_pretrained)]
+    assert f"Steps in all & {steps[0]} & {steps[1]} & {counts['laptop']:,}" in text
+
+
 # What it names
 
 def test_commands_are_there():
@@ -149,6 +184,9 @@ def test_commands_are_there():
         assert id in known or later.match(id), id
     for id in re.findall(r"\b\d[a-h]-\d+-(?:basic|hidden|written)\b", text):
         assert id in MANIFEST.checks, id
+    known = "\n".join((ROOT / name).read_text(encoding="utf-8") for name in ("src/run.py", "src/grader.py", "src/collect.py", "src/submission/dataset.py"))
+    for option in set(re.findall(r"(?<![\w-])--[a-z][\w-]+", re.sub(r"-{4,}", "", text))):
+        assert option in known, option
 
 
 def test_files_are_there():
@@ -166,9 +204,10 @@ def test_files_are_there():
 def test_the_readme_says_the_same():
     """Questions and jobs in the README's part for students are those of the manifest and the handout; points elsewhere are the manifest's."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    students = student_readme(readme, Course("T"), set())
+    students = student_readme(readme, Course("T"), {"handout/handout.pdf"})
     assert set(re.findall(r"^\s*\| (\d[a-h]) \|", students, re.MULTILINE)) <= set(MANIFEST.questions)
-    assert "handout/handout.pdf" in students and "handout/submission.tex" in students
+    assert "handout/handout.pdf" in students and "handout/submission.tex" in students and "make -C" not in students
+    assert "handout" not in student_readme(readme, Course("T"), set())
     for target in set(re.findall(r"\b(?:vanilla|rope)_\w+", students)):
         assert target in JOBS and target in SOURCES["problem1.tex"], target
     coded = f"{sum(check.points for check in MANIFEST.checks.values() if check.coded):g}"

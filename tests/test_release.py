@@ -83,7 +83,7 @@ def test_files_that_git_does_not_track_stay_here(tmp_path, monkeypatch):
 
 def test_the_readme_is_that_of_students(built):
     readme = (built[0] / "README.md").read_text(encoding="utf-8")
-    assert readme.startswith("# A title\n\nA course\n\n**Due: a day**\n\nThe problem set is `handout/handout.pdf`")
+    assert readme.startswith("# A title\n\nA course\n\n**Due: a day**\n\n1. **Environment.**")
     assert "./collect_submission.sh" in readme and "Instructors" not in readme and "python -m" not in readme
 
 
@@ -206,7 +206,7 @@ PLANTS = {
     "the same as a comment": lambda: ("src/submission/helper.py", "# " + body_of("helper.py"), "the solution in helper.py"),
     "the same in a notebook": lambda: ("src/a.ipynb", notebook(body_of("dataset.py")), "the solution in dataset.py"),
     "a line of a hidden check": lambda: ("src/checks/q1h.py", max(hidden_function().splitlines(), key=len), "the hidden checks in q1h.py"),
-    "a worked answer": lambda: ("handout/handout.html", "<p>" + " ".join(max(leaks._phrases(leaks.WRITTEN_ANSWERS) - leaks._phrases(leaks.HANDOUT))),
+    "a worked answer": lambda: ("handout/handout.html", "<p>" + " <em>".join(max(leaks._phrases(leaks.WRITTEN_ANSWERS))),
                                 "a worked answer or a rubric"),
     "an answer": lambda: ("README.md", "see\n" + gold()[3], "answer to a test question"),
     "an answer written otherwise": lambda: ("src/a.py", json.dumps(dict(row.split("\t") for row in gold(".")[7:8])), "answer to a test question"),

@@ -72,8 +72,6 @@ def require_table(answer: Answer, dim: int, positions: int, name: str | None = N
     require_close(name, table, pair(right), tolerance(positions), [
         ("cosines and sines have changed places: the last axis is (cos, sin).", pair(right)[..., ::-1]),
         ("the exponent lacks its factor 2: theta_i = 10000 ** (-2 i / dim).", lambda: pair(t * 10000.0 ** (-i / dim))),
-        ("the exponent has the wrong sign: theta_i = 10000 ** (-2 i "
-         "/ dim).", lambda: pair(_if_small(t * 10000.0 ** (2 * i / dim)))),
         ("the exponent is rounded down to a whole number: divide with /, not "
          "with //.", lambda: pair(t * 10000.0 ** (-2 * i // dim))),
         ("the cosines stand in both places.", lambda: np.stack((np.cos(right), np.cos(right)), axis=-1)),
@@ -88,6 +86,8 @@ def require_table(answer: Answer, dim: int, positions: int, name: str | None = N
         ("the angles are taken for degrees.", lambda: pair(np.radians(right))),
         ("positions and frequencies have changed places.", lambda: pair(i * 10000.0 ** (-2.0 * t / dim))),
         ("the position is not used.", lambda: pair(np.broadcast_to(angles(dim, 2)[1], right.shape))),
+        # Last, since it compares few values where the dimension is small.
+        ("the exponent has the wrong sign: theta_i = 10000 ** (-2 i / dim).", lambda: pair(_if_small(t * 10000.0 ** (2 * i / dim)))),
     ])
 
 

@@ -61,10 +61,10 @@ class CharCorruptionDataset(Dataset):
         x = y = None
         # [part c] Make one training example out of document idx.
         #
-        # 1. Truncate the document to a random length: a whole number from 4 to int(block_size * 3/4), every one of
-        #    them possible, and no longer than the document. (A document shorter than 4 stays as it is.)
+        # 1. Truncate the document to a random length: a whole number from 4 to int(block_size * 3/4), all equally
+        #    likely, and no longer than the document. (A document shorter than 4 stays as it is.)
         # 2. Split what is left into three parts, prefix, masked_content and suffix. The length of masked_content is
-        #    random, at least 1 and on average 1/4 of the truncated length; where it starts is random, too.
+        #    random, at least 1 and on average 1/4 of the truncated length, whatever that is; where it starts is random, too.
         # 3. Rearrange, with the single characters self.MASK_CHAR and self.PAD_CHAR, into
         #
         #        prefix MASK suffix MASK masked_content MASK PAD PAD ... PAD
@@ -76,7 +76,7 @@ class CharCorruptionDataset(Dataset):
         # the second ⁇, the model has to use what it remembers about Ada, or at least about English.
         #
         # Hints: random.randint(a, b) includes both ends. A length drawn evenly from 1 to twice the mean (less 1) has
-        #        that mean. Draw from Python's `random`, torch or numpy: all three are seeded for every epoch.
+        #        that mean, which need not be a whole number. Draw from Python's `random`, torch or numpy: all three are seeded for every epoch.
         ### START_CODE_HERE ###
         raise NotImplementedError("1c: CharCorruptionDataset.__getitem__ (in dataset.py, between the markers)")
         ### END_CODE_HERE ###
