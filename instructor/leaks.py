@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from files import UserError
 
-from .corpus.editions import EDITIONS
+from .corpus.editions import EDITIONS, EXERCISES
 from .starter import END, SOLUTION, START
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -94,7 +94,7 @@ def gather_secrets(seeds: Iterable[int] = (), gold: Iterable[Path] = ()) -> Secr
     with contextlib.suppress(OSError, KeyError, ImportError):       # somebody without a name
         user = getpass.getuser()
     places = tuple(str(folder) for folder in (ROOT, Path.home()) if len(folder.parts) > 1)
-    return Secrets(lines, phrases, functions, frozenset(answers), frozenset(blocks), facts, (*(seed for seed, _ in EDITIONS.values()), *seeds),
+    return Secrets(lines, phrases, functions, frozenset(answers), frozenset(blocks), facts, (*(seed for seed, _ in EDITIONS.values()), EXERCISES, *seeds),
                    places, user, _commits())
 
 

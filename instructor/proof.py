@@ -1,5 +1,6 @@
 """That a release works: its README's commands as a student types them, and the instructor's grader on the starter and on the reference."""
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -17,6 +18,7 @@ from checks.grading import MANIFEST, Setting, grade_submission
 from files import UserError
 from presets import PRESETS
 
+from .corpus.exercises import as_json, solve
 from .starter import END, SOLUTION, START
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -83,6 +85,8 @@ def prove(archive: Path, gold: Path | None, quick: bool = False, new_environment
         for path in sorted(SOLUTION.glob("*.py")):
             target = submission / path.name
             target.write_text(fill(target.read_text(encoding="utf-8"), path.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
+        hand = submission / "hand_attention.json"
+        hand.write_text(as_json(solve(json.loads(hand.read_text(encoding="utf-8")))), encoding="utf-8", newline="\n")
         if quick:
             with _step("the starter filled with the reference scores full, by the checks of code"):
                 _require_full(_grade(submission, tree, gold, results=False))
@@ -92,6 +96,8 @@ def prove(archive: Path, gold: Path | None, quick: bool = False, new_environment
             print(f"  The eleven jobs run with the new people, with the preset {PRESET.name}: five minutes where nothing else runs", flush=True)
             with _step("./run.sh all"):
                 student.type(Command(f"./run.sh all --preset {PRESET.name}", 0, ""), show=True)
+            with _step("./run.sh encoder_report"):
+                student.type(Command("./run.sh encoder_report", 0, ""), show=True)
             collecting = "./collect_submission.sh"
         else:
             for path in (*SOLUTION.glob("*.params"), *SOLUTION.glob("*.predictions")):      # kept beside the reference

@@ -174,7 +174,8 @@ def maps(found: dict) -> str:
         "from that of the column. A row adds up to 1. Words in italics are not in the vocabulary: the encoder sees UNK for "
         "each of them.</p>"
         "<p>A map shows how a head mixes values in one layer. It does not show what is done with the mixture afterwards, nor "
-        "that the answer depends on it. Before you read a meaning into a pattern, look at the last two sentences: their labels are random, so there is no reason for them that a map could show.</p>"]
+        "that the answer depends on it. Before you read a meaning into a pattern, look at the last two sentences: their "
+        "labels are random, so there is no reason for them that a map could show.</p>"]
     for number, item in enumerate(found["maps"], start=1):
         tokens = [token["text"] for token in item["tokens"]]
         names = GROUPS if item["corpus"] == "occupations" else [""] * 5
@@ -218,7 +219,8 @@ def heat(item: dict, layer: int, head: int) -> str:
     side = f"{360 - margin:.1f}"
     return (f'<svg class="map" viewBox="0 0 362 362" role="img" aria-label="{escape(alt)}"><rect x="{margin:.1f}" '
             f'y="{margin:.1f}" width="{side}" height="{side}"/>'
-            f'<g transform="translate({margin:.1f} {margin:.1f}) scale({cell:.3f})">{paths}</g><g style="font-size: {size:.1f}px">{"".join(labels)}</g></svg><figcaption>{name}</figcaption>')
+            f'<g transform="translate({margin:.1f} {margin:.1f}) scale({cell:.3f})">'
+            f'{paths}</g><g style="font-size: {size:.1f}px">{"".join(labels)}</g></svg><figcaption>{name}</figcaption>')
 
 
 def histograms(found: dict) -> str:

@@ -80,9 +80,8 @@ def grade_wrong(process: StudentProcess, wrong) -> Report:
 
 
 def grade_right(process: StudentProcess, right, run: int) -> Report:
-    """Grade a right submission for the run-th time. First by all checks, but by slow ones only where they run code that differs
-    from
-    the reference's; afterwards by the others that do."""
+    """Grade a right submission for the run-th time. First by all checks, but by slow ones only where they run code that differs from the
+    reference's; afterwards by the others that do."""
     questions = questions_of(right.changes)
     slow = any(check.seconds > SLOW for check in MANIFEST.select(questions) if check.coded and not check.artifacts)
     return grade_changes(process, right.changes, questions if run else [], slow=slow and run == 0)

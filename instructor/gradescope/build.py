@@ -13,11 +13,13 @@ from presets import PRESETS
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
-# Everything in the zip, as patterns: no reference, no corpus builder, no tests, and of src/submission nothing.
+# Everything in the zip, as patterns: no reference, no seeds of corpora, no tests, and of src/submission nothing.
 SOURCES = ("src/*.py", "src/autograder/**/*.py", "src/autograder/*.ini", "src/checks/**/*.py", "src/checks/*.toml",
-           "instructor/__init__.py", "instructor/checks/*.py", "instructor/gradescope/*.py")
+           "instructor/__init__.py", "instructor/checks/*.py", "instructor/gradescope/*.py",
+           *(f"instructor/corpus/{name}.py" for name in ("__init__", "exercises", "world", "cities", "phrasings")))     # fresh sentences for 5g
 DATA = ("wiki.txt", "birth_places_train.tsv", "birth_dev.tsv", "birth_test_inputs.tsv")
 GOLD = "birth_test.tsv"
+EXERCISES = ("hand_attention.json", "occupations/train.tsv"), ("occupations/test.tsv",)       # of problem 5: in the data, among the answers
 NEEDED = ("torch", "numpy", "tqdm", "pytest", "pyseccomp")
 VISIBILITIES = ("visible", "after_due_date", "after_published", "hidden")
 GRADED = ("laptop", "gpu")
@@ -89,6 +91,13 @@ def _worlds(preset, data, gold):
             read_text(questions / file)
             content[("data" / place / file).as_posix()] = (questions / file).read_bytes()
         content[("instructor/gold" / place / GOLD).as_posix()] = answers.read_bytes()
+    for names, folder, ours, option in ((EXERCISES[0], data, "data", "--data"), (EXERCISES[1], gold, "instructor/gold", "--gold")):
+        for name in names:
+            places = [path / name for path in ((folder, folder.absolute().parent) if folder else (ROOT / ours,))]
+            path = next((path for path in places if path.is_file()), None)
+            if path is None:
+                raise UserError(f"{name} is neither in {folder} nor above it. Check {option}. Nothing was written.")
+            content[f"{ours}/{name}"] = path.read_bytes()
     return content
 
 
