@@ -74,7 +74,7 @@ def classify(path, vocab_size, tokens, renumbered, order, batch):
     with own_work():
         from submission.encoder import Encoder, EncoderConfig
         try:
-            state = torch.load(path, map_location="cpu", weights_only=True)
+            state = torch.load(path, weights_only=True, map_location="cpu")
             if not isinstance(state, dict) or not all(isinstance(value, torch.Tensor) for value in state.values()):
                 return {"unreadable": "it is no state_dict, a dict of tensors"}
             odd = [name for name, value in state.items() if value.layout != torch.strided or value.nelement() > 10**7]

@@ -8,6 +8,7 @@ import tomllib
 import zipfile
 from pathlib import Path
 
+from checks.context import EXERCISES, GOLD_EXERCISES, Context
 from files import UserError, read_text, writing
 from presets import PRESETS
 
@@ -19,7 +20,6 @@ SOURCES = ("src/*.py", "src/autograder/**/*.py", "src/autograder/*.ini", "src/ch
            *(f"instructor/corpus/{name}.py" for name in ("__init__", "exercises", "world", "cities", "phrasings")))     # fresh sentences for 5g
 DATA = ("wiki.txt", "birth_places_train.tsv", "birth_dev.tsv", "birth_test_inputs.tsv")
 GOLD = "birth_test.tsv"
-EXERCISES = ("hand_attention.json", "occupations/train.tsv"), ("occupations/test.tsv",)       # of problem 5: in the data, among the answers
 NEEDED = ("torch", "numpy", "tqdm", "pytest", "pyseccomp")
 VISIBILITIES = ("visible", "after_due_date", "after_published", "hidden")
 GRADED = ("laptop", "gpu")
@@ -91,13 +91,12 @@ def _worlds(preset, data, gold):
             read_text(questions / file)
             content[("data" / place / file).as_posix()] = (questions / file).read_bytes()
         content[("instructor/gold" / place / GOLD).as_posix()] = answers.read_bytes()
-    for names, folder, ours, option in ((EXERCISES[0], data, "data", "--data"), (EXERCISES[1], gold, "instructor/gold", "--gold")):
-        for name in names:
-            places = [path / name for path in ((folder, folder.absolute().parent) if folder else (ROOT / ours,))]
-            path = next((path for path in places if path.is_file()), None)
-            if path is None:
-                raise UserError(f"{name} is neither in {folder} nor above it. Check {option}. Nothing was written.")
-            content[f"{ours}/{name}"] = path.read_bytes()
+    try:
+        context = Context(ROOT, preset, data, gold or ROOT / "instructor" / "gold", {})
+        content |= {f"data/{name}": context.path(name).read_bytes() for name in EXERCISES}
+        content |= {f"instructor/gold/{name}": context.gold_path(name).read_bytes() for name in GOLD_EXERCISES}
+    except UserError as error:
+        raise UserError(f"{error} Nothing was written.") from None
     return content
 
 

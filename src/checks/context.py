@@ -7,6 +7,8 @@ from presets import PRESETS, Preset
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 GRADED = ("laptop", "gpu")      # presets whose results can be graded
+EXERCISES = ("hand_attention.json", "occupations/train.tsv")        # the files of problem 5 that checks read: of the data,
+GOLD_EXERCISES = ("occupations/test.tsv",)                          # and of the answers
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,7 @@ class Context:
         Raises:
             UserError: it is not there.
         """
-        folders = [self.data, self.data.parent] if self.data else [DATA]
-        return _first(folders, name, "--data")
+        return _first([self.data, self.data.resolve().parent] if self.data else [DATA], name, "--data")
 
     def gold_path(self, name: str) -> Path:
         """A file that problem 5 is graded with: in the folder of the test answers, or above it.
@@ -70,7 +71,7 @@ class Context:
         Raises:
             UserError: it is not there.
         """
-        return _first([self.gold, self.gold.parent] if self.gold else [], name, "--gold")
+        return _first([self.gold, self.gold.resolve().parent] if self.gold else [], name, "--gold")
 
     def preset_of(self, lines: int, split: str) -> Preset | None:
         """The preset that predictions belong to: the one asked for, or the one whose questions are as many."""
@@ -84,4 +85,5 @@ def _first(folders, name, option):
     for folder in folders:
         if (folder / name).is_file():
             return folder / name
-    raise UserError(f"{name} is not in {folders[0] if folders else 'any folder given'}. Check {option}.")
+    raise UserError(f"{name} is neither in {folders[0]} nor above it. Check {option}." if folders else
+                    f"{name} is not here. Give its folder: {option} DIR.")

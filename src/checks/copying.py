@@ -134,8 +134,8 @@ def make_broken(config, fault):
         def forward(self, idx, return_weights=False):
             x = self.tokens(idx) + self.table[:idx.size(1)]
             hidden = {"mask": idx < 0, "inverted": idx != 0}.get(fault, idx == 0)
-            for layer in self.layers:
-                x = layer(x, hidden)
+            for part in self.layers:
+                x = part(x, hidden)
             logits = self.head(norm(x))
             return (logits, []) if return_weights else logits
     return Broken()

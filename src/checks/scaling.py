@@ -58,7 +58,8 @@ def gradient_norms(p: np.ndarray) -> np.ndarray:
 
 def of_weights(p: np.ndarray) -> dict[str, float]:
     """The three quantities that are worked out from weights, (n_query, n_key)."""
-    return {"entropy": float(entropies(p).mean()), "saturation": float((p.max(axis=1) > 0.9).mean()),
+    saturated = p.max(axis=1) > 0.9
+    return {"entropy": float(entropies(p).mean()), "saturation": float(saturated.mean()),
             "gradient_norm": float(np.median(gradient_norms(p)))}
 
 

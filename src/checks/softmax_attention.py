@@ -99,8 +99,8 @@ def mistaken(Q: np.ndarray, K: np.ndarray, V: np.ndarray, mask: np.ndarray | Non
 def _shifted(scores, top):
     """A softmax that subtracts `top`; rows of which nothing is left are 0."""
     weights = np.exp(np.minimum(scores - top, 700))
-    total = weights.sum(axis=-1, keepdims=True)
-    return weights / np.where(total == 0, 1, total)
+    rows = weights.sum(axis=-1, keepdims=True)
+    return weights / np.where(rows == 0, 1, rows)
 
 
 def _finite(array):
