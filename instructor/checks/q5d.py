@@ -22,11 +22,22 @@ def test_sizes(student, rng):
         cases.append(make_case(rng, B, T, n_head, head_dim, dtype=dtype, pair=bool(rng.integers(2))))
         if T > 1:
             cases.append(make_case(rng, B, T, n_head, head_dim, draw_padding(rng, B, T), dtype=dtype, pair=bool(rng.integers(2))))
+    cases.append(_low_scores(rng))
     for case, answer in run_cases(student, cases):
         y, weights = split_answer(case, answer)
         require_output(y, case)
         if weights is not None:
             require_weights(weights, case)
+
+
+def _low_scores(rng):
+    """A case with padding in which all scores are near -200, so that -100 is no score to hide anything with. In float64: in
+    float32, such scores have too few digits."""
+    n_head, head_dim = 3, 4
+    case = make_case(rng, 2, 7, n_head, head_dim, draw_padding(rng, 2, 7), dtype="float64", pair=True, scale=0.1)
+    size = np.sqrt(200 / np.sqrt(head_dim))     # q k is about -head_dim size ** 2
+    bias = np.repeat([size, -size, 0], n_head * head_dim).astype(np.float32)
+    return {**case, "weights": {**case["weights"], "qkv.bias": case["weights"]["qkv.bias"] + bias}}
 
 
 @check("5d-5-hidden")
@@ -103,7 +114,9 @@ def test_parameters_and_dropout(student, rng):
         y, weights = split_answer(case, answer)
         mode = f"with dropout {case['dropout']} in {'training' if case['train'] else 'evaluation'} mode"
         require_weights(weights.named(f"{weights.name}, {mode}"), case)
-        require_output(y.named(f"{y.name}, {mode}"), case)
+        again = answer["again"]
+        again = None if again.value is None else again.named("the output of a second call")
+        require_output(y.named(f"{y.name}, {mode}"), case, again)
     _require_dropout(*answers[3], p)
 
     sizes = [(30, 7), (33, 2), (3, 12), (64, 5)]
@@ -148,6 +161,10 @@ def _require_dropout(case, answer, p):
                           f"by {1 - p:.1f}." + (" They are dropped, but the others not divided." if without
                                                 else " Does dropout act on the "
                                                 "weights, after the softmax?"))
+    for name, axis in (("rows of the batch", 0), ("heads", 1), ("queries", 2), ("keys", 3)):
+        if (dropped == dropped.take([0], axis)).all():
+            raise WrongAnswer(f"In training mode with dropout {p}, the same weights are dropped for all {name}. Dropout draws "
+                              "for each weight on its own.")
     # 2,940 weights: 0.06 is 6.6 standard deviations or more.
     if not abs(dropped.mean() - p) < 0.06:
         raise WrongAnswer(f"With dropout {p}, a share of {dropped.mean():.2f} of the weights is dropped.")

@@ -96,6 +96,14 @@ def count(configs):
                 for model in models]
 
 
+def _without_layers(rng):
+    """An encoder in training mode whose layers return 0, so that their dropout changes nothing."""
+    config = draw_config(rng, dropout=float(rng.choice([0.2, 0.3, 0.4])))
+    case = encoder_case(rng, draw_tokens(rng, config, 4, 9), config, train=True)
+    silent = ("attn.proj.weight", "attn.proj.bias", "down.weight", "down.bias")
+    return {**case, "weights": {name: 0 * value if name.endswith(silent) else value for name, value in case["weights"].items()}}
+
+
 @check("5e-6-hidden")
 def test_whole(student, rng):
     """Learned positions and none; inputs that are too long; numbers of parameters; gradients, in float64."""
@@ -106,8 +114,12 @@ def test_whole(student, rng):
         T = config["max_len"] - int(rng.integers(2))
         shape = (4, T, config["n_classes"]) if pooling == "none" else (4, config["n_classes"])
         case = encoder_case(rng, draw_tokens(rng, config, 4, T, anywhere=True), config)
-        cases += [case, {**case, "idx": case["idx"][:1, :1]},
-                  {**case, "upstream": rng.standard_normal(shape), "dtype": "float64"}]
+        # No vector at PAD counts in what is differentiated: an embedding of PAD that is not trained (padding_idx) is right, too.
+        idx = case["idx"].copy()
+        idx[:, 0] = np.maximum(idx[:, 0], 1)
+        upstream = rng.standard_normal(shape) * ((idx != 0)[..., None] if pooling == "none" else 1)
+        cases += [case, {**case, "idx": case["idx"][:1, :1]}, {**case, "idx": idx, "upstream": upstream, "dtype": "float64"}]
+    cases.append(_without_layers(rng))
     for case, answer in zip(cases, student.run(run_encoders, cases=cases).items(len(cases))):
         require_encoder(case, answer)
         if case["upstream"] is not None:

@@ -25,16 +25,19 @@ def attend(cases):
             layer = layer.to(getattr(torch, case["dtype"])).train(case["train"])
             parameters = dict(layer.named_parameters())
             result = {"parameters": {name: value.detach().clone() for name, value in parameters.items()}, "y": None,
-                      "gradients": None}
+                      "again": None, "gradients": None}
             results.append(result)
             if any(name not in parameters or parameters[name].shape != value.shape for name, value in case["weights"].items()):
                 continue
             with torch.no_grad():
                 for name, value in case["weights"].items():
                     parameters[name].copy_(torch.from_numpy(value))
-            x = torch.from_numpy(case["x"]).to(getattr(torch, case["dtype"])).requires_grad_(case["upstream"] is not None)
-            padding = None if case["padding"] is None else torch.from_numpy(case["padding"])
+            x = torch.tensor(case["x"]).to(getattr(torch, case["dtype"])).requires_grad_(case["upstream"] is not None)
+            padding = None if case["padding"] is None else torch.tensor(case["padding"])
             result["y"] = layer(x, padding, True) if case["pair"] else layer(x) if padding is None else layer(x, padding)
+            result["after"] = {"x": x.detach().clone(), "padding": None if padding is None else padding.clone()}
+            if case["dropout"] and not case["train"]:
+                result["again"] = layer(x, padding)
             if case["upstream"] is not None:
                 y = result["y"][0] if isinstance(result["y"], tuple) else result["y"]
                 if isinstance(y, torch.Tensor) and y.requires_grad:
@@ -103,7 +106,16 @@ def describe(case: dict) -> str:
 
 
 def split_answer(case: dict, answer: Answer) -> tuple[Answer, Answer | None]:
-    """The output, and the weights where they were asked for."""
+    """The output, and the weights where they were asked for.
+
+    Raises:
+        WrongAnswer: they are no pair, or x or the mask has been changed.
+    """
+    for name, key, dtype in (("x", "x", case["dtype"]), ("key_padding_mask", "padding", "bool")):
+        before = case[key]
+        if before is not None and not np.array_equal(answer["after"][key].array(dtype, before.shape, finite=False), before):
+            raise WrongAnswer(f"{describe(case)} changes {name}, which is not its own, in place (as x += ... and functions with "
+                              "a _ at the end of their name do).")
     if not case["pair"]:
         return answer["y"].named(f"the output of {describe(case)}"), None
     y, weights = answer["y"].named(f"what {describe(case)}, return_weights=True returns").items(2)
@@ -141,6 +153,8 @@ def mistakes(case: dict) -> list[tuple[str, dict]]:
         ("the mask sets whole rows of scores, those of queries at PAD, to one number. It hides keys: use key_padding_mask[:, "
          "None, None, :].",
          {"hide": "rows"}),
+        ("the scores of padding are set to a number that is not low enough, such as -100: other scores may be lower. Set them to "
+         "-inf.", {"fill": -100.0}),
         ("the scores of padding are set to 0, which is a score like any other. Set them to -inf.", {"hide": "zeros"}),
     ] if case["padding"] is not None else []
     known += [
@@ -181,8 +195,8 @@ def mistakes(case: dict) -> list[tuple[str, dict]]:
     return [(sentence, wrong) for sentence, wrong in known if "divisor" not in wrong or not math.isclose(wrong["divisor"], right)]
 
 
-def require_output(answer: Answer, case: dict) -> None:
-    """The output is right.
+def require_output(answer: Answer, case: dict, again: Answer | None = None) -> None:
+    """The output is right. again: that of a second call.
 
     Raises:
         WrongAnswer: it is not; names the likely cause.
@@ -196,8 +210,8 @@ def require_output(answer: Answer, case: dict) -> None:
                ("the heads of each position attend to each other: heads are mixed with the sequence. Transpose T and n_head "
                 "before the scores "
                 "are computed.", lambda: _across_heads(case))]
-    if case["dropout"] and not case["train"]:
-        causes.append(("does dropout act in evaluation mode, too?", y))
+    if again is not None and not np.array_equal(y, read(again, case, case["x"].shape)):
+        causes.append(("a second call gives something else. Does dropout act in evaluation mode, too?", y))
     require_close(sentence_case(answer.name), y, expected(case)[0], TOLERANCE, causes)
 
 

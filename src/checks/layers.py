@@ -126,10 +126,10 @@ def require_layer(case: dict, answer: Answer) -> None:
     causes = [(f"it uses {called}, which is not right yet. See the checks of {where}.",
                lambda part=part, make=make: None if _agrees(answer[part], make()) else got) for part,
               (called, where, make) in parts.items()]
-    if case["dropout"] and not case["train"]:
-        causes.append(("does dropout act in evaluation mode, too?", got))
-    require_close(sentence_case(y.name), got, right, TOLERANCE, layer_mistakes(case, x, weights) + causes)
     pair = answer["pair"].named(f"what {name} returns with return_weights=True").items(2)
+    if not _agrees(pair[0], got, 0):
+        causes.append(("a second call gives something else. Does dropout act in evaluation mode, too?", got))
+    require_close(sentence_case(y.name), got, right, TOLERANCE, layer_mistakes(case, x, weights) + causes)
     require_close(f"The output of {name} with return_weights=True", read(pair[0], case, case["x"].shape), right, TOLERANCE)
     shape = (B, case["n_head"], T, T)
     require_close(f"The weights of {name}", read(pair[1].named(f"the weights of {name}"), case, shape), maps[0], TOLERANCE, [
@@ -137,9 +137,11 @@ def require_layer(case: dict, answer: Answer) -> None:
          lambda: multi_head(x, of(weights, "attn"), case["n_head"], case["padding"])[1])])
 
 
-def _agrees(answer, right):
+def _agrees(answer, right, tolerance=1e-4):
     value = getattr(answer.value, "data", None)
-    return isinstance(value, np.ndarray) and value.shape == right.shape and bool(np.allclose(value, right, rtol=0, atol=1e-4))
+    if not isinstance(value, np.ndarray) or value.shape != right.shape:
+        return False
+    return bool(np.allclose(value, right, rtol=0, atol=tolerance))
 
 
 def require_encoder(case: dict, answer: Answer) -> None:
@@ -152,6 +154,8 @@ def require_encoder(case: dict, answer: Answer) -> None:
     B, T = idx.shape
     said = ", ".join(f"{key}={config[key]!r}" for key in ("positions", "pooling", "pre_norm"))
     name = f"Encoder with {said}, on idx of shape ({B}, {T})"
+    if case["train"]:
+        name += f", in training mode with dropout {config['dropout']}, with layers that add 0"
     require_parameters(answer["parameters"], encoder_shapes(config), f"Encoder with {said}", exact=True)
     weights, maps = floats(case["weights"]), []
     right = encode(idx, weights, config, maps=maps)
@@ -162,8 +166,11 @@ def require_encoder(case: dict, answer: Answer) -> None:
         table = sinusoids(config["max_len"], config["n_embd"])
         causes.append(("it uses sinusoidal_positions, which is not right yet. See 5e-0-basic.",
                        lambda: None if _agrees(answer["positions"], table) else got))
-    require_close(sentence_case(logits.name), got, right, TOLERANCE, causes)
     pair = answer["pair"].named(f"what {name} returns with return_weights=True").items(2)
+    if case["train"] and not _agrees(pair[0], got, 0):
+        causes.append(("there is dropout where there should be none: it acts inside the layers alone, not on embeddings, nor on "
+                       "what goes into the head.", got))
+    require_close(sentence_case(logits.name), got, right, TOLERANCE, causes)
     both = pair[0].named(f"the logits of {name}, with return_weights=True")
     require_close(sentence_case(both.name), read(both, case, right.shape), right, TOLERANCE)
     layers = pair[1].named(f"the weights of {name}").items()

@@ -163,7 +163,6 @@ def _mistakes(x, weights, eps):
     some = [
         ("the variance is divided by n - 1. Divide by n (unbiased=False).", centred / np.sqrt(variance * n / (n - 1) + eps)),
         ("eps stands outside the root: sqrt(variance + eps).", centred / (np.sqrt(variance) + eps)),
-        ("eps is missing.", centred / np.sqrt(np.where(variance == 0, np.nan, variance))),
         ("eps stands outside the root, and the variance is divided by n - 1 (x.std()).",
          centred / (np.sqrt(variance * n / (n - 1)) + eps)),
         ("the argument eps is not used.", centred / np.sqrt(variance + 1e-5)),
@@ -175,6 +174,8 @@ def _mistakes(x, weights, eps):
         ("it divides by the mean absolute deviation.", centred / (np.abs(centred).mean(axis=-1, keepdims=True) + eps)),
         ("only the mean is subtracted.", centred),
     ]
+    if variance.all():
+        some.append(("eps is missing.", centred / np.sqrt(variance)))
     causes = [(sentence, normed * gain + bias) for sentence, normed in some]
     right = centred / np.sqrt(variance + eps)
     causes += [("weight and bias are not used.", right), ("weight is not used.", right + bias),

@@ -11,7 +11,7 @@ from files import read_text
 FILE = "hand_attention.json"
 TOLERANCE = 0.001           # the handout's, of every entry
 GIVEN = ("Q", "K", "V")
-PLAIN = "Entries are plain numbers, as -0.5."
+PLAIN = "Entries are plain numbers, as -0.5, and there are no comments."
 
 
 @probe

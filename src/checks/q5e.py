@@ -27,7 +27,8 @@ def test_norm(student, rng):
     flat = np.tile(rng.integers(-9, 9, (B, T, 1)) / 4, 16)       # of which every way to take a mean gives exactly the same
     cases = [norm_case(rng, 0.004 * rng.standard_normal((B, T, C))), norm_case(rng, 2 * rng.standard_normal((B, T, C)) + 1),
              norm_case(rng, 0.05 * rng.standard_normal((B, T, C)), eps=1e-3), norm_case(rng, rng.standard_normal(C)),
-             norm_case(rng, rng.standard_normal((2, 3, B, C))), norm_case(rng, flat),
+             norm_case(rng, rng.standard_normal((2, 3, B, C))),
+             # Equal entries in float64 alone: x * a + (bias - mean * a) is right, too, and loses more than allowed in float32.
              *(norm_case(rng, x, dtype="float64", upstream=rng.standard_normal(x.shape))
                for x in (rng.standard_normal((B, T, C)), flat))]
     for case, answer in zip(cases, student.run(normalize, cases=cases).items(len(cases))):

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from autograder import Answer, Failed, Verdict, WrongAnswer, probe, require_close
-from checks.encoder import own_work
 
 TOLERANCE = {"float32": 1e-5, "float64": 1e-10}         # the handout's
 
@@ -119,54 +118,59 @@ def draw_lengths(rng, count: int) -> list[int]:
     return rng.permutation([5, 6, 7, 8, 10, 11, 12, 13])[:count].tolist()
 
 
-@probe(uses=(own_work,))
-def run_attention(cases):
-    """attention for each case of Q, K, V, mask: the output or the kinds of the exception, if one is to be `caught`; warnings;
-    what became
-    of the inputs. torch computes nothing in the meantime."""
-    import warnings
-    import numpy as np
+@probe
+def numpy_alone():
+    """For probes: a context in which torch computes nothing, and takes no arrays over: neither is NumPy's work."""
+    import contextlib
     import torch
-    working, real = [], {name: getattr(torch, name) for name in ("from_numpy", "as_tensor", "tensor", "asarray")}
+    from torch.utils._python_dispatch import TorchDispatchMode
+    refusal = "may not be used here: numpy_attention.py is written with NumPy alone."
+
+    class NoTorch(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            raise RuntimeError(f"torch ({function}) {refusal}")
 
     def guarded(name):
-        def call(*args, **kwargs):
-            if working:
-                raise RuntimeError(f"torch.{name} may not be used here: numpy_attention.py is written with NumPy alone.")
-            return real[name](*args, **kwargs)
-        return call
+        def refused(*args, **kwargs):
+            raise RuntimeError(f"torch.{name} {refusal}")
+        return refused
 
+    context = contextlib.ExitStack()
+    for name in ("from_numpy", "from_dlpack", "frombuffer", "as_tensor", "asarray", "tensor"):
+        context.callback(setattr, torch, name, getattr(torch, name))
+        setattr(torch, name, guarded(name))
+    context.enter_context(NoTorch())
+    return context
+
+
+@probe(uses=(numpy_alone,))
+def run_attention(cases):
+    """attention for each case of Q, K, V, mask: the output or the kinds of the exception, if one is to be `caught`; warnings;
+    what became of the inputs. torch computes nothing in the meantime."""
+    import warnings
+    import numpy as np
+    from submission.numpy_attention import attention
     results = []
-    try:
-        for name in real:
-            setattr(torch, name, guarded(name))
-        with own_work():
-            from submission.numpy_attention import attention
-            for case in cases:
-                inputs = {name: case[name] for name in ("Q", "K", "V", "mask")}
-                before = {name: None if value is None else value.copy() for name, value in inputs.items()}
-                output, raised = None, None
-                with warnings.catch_warnings(record=True) as caught:
-                    warnings.simplefilter("always")
-                    working.append(True)
-                    try:
-                        given = {} if inputs["mask"] is None else {"mask": inputs["mask"]}
-                        output = attention(inputs["Q"], inputs["K"], inputs["V"], **given)
-                    except Exception as error:
-                        if not case["caught"]:
-                            raise
-                        raised = [kind.__name__ for kind in type(error).__mro__]
-                    finally:
-                        working.clear()
-                # Apple's library for products raises flags without a reason, and NumPy warns of them.
-                texts = [str(one.message) for one in caught if issubclass(one.category, RuntimeWarning)]
-                texts = [text for text in texts if "in matmul" not in text]
-                results.append({"output": output, "raised": raised, "warnings": texts[:3],
-                                "changed": [name for name, value in inputs.items()
-                                            if value is not None and not np.array_equal(value, before[name])]})
-    finally:
-        for name, function in real.items():
-            setattr(torch, name, function)
+    for case in cases:
+        inputs = {name: case[name] for name in ("Q", "K", "V", "mask")}
+        before = {name: None if value is None else value.copy() for name, value in inputs.items()}
+        output, raised = None, None
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                given = {} if inputs["mask"] is None else {"mask": inputs["mask"]}
+                with numpy_alone():
+                    output = attention(inputs["Q"], inputs["K"], inputs["V"], **given)
+            except Exception as error:
+                if not case["caught"]:
+                    raise
+                raised = [kind.__name__ for kind in type(error).__mro__]
+        # Apple's library for products raises flags without a reason, and NumPy warns of them.
+        texts = [str(one.message) for one in caught if issubclass(one.category, RuntimeWarning)]
+        texts = [text for text in texts if "in matmul" not in text]
+        results.append({"output": output, "raised": raised, "warnings": texts[:3],
+                        "changed": [name for name, value in inputs.items()
+                                    if value is not None and not np.array_equal(value, before[name])]})
     return results
 
 

@@ -42,7 +42,8 @@ class MultiHeadAttention(nn.Module):
 
         Args:
             x: (B, T, n_embd).
-            key_padding_mask: boolean, (B, T), True where there is padding, which nothing attends to; None: nowhere.
+            key_padding_mask: boolean, (B, T), True where there is padding, which nothing attends to; None: nowhere. Neither
+                is changed.
             return_weights: return the attention weights, too.
 
         Returns:
@@ -279,7 +280,7 @@ def train_classifier(model: nn.Module, x: torch.Tensor, y: torch.Tensor, epochs:
         seed: of the order of the sentences, which is another one in each epoch, and of dropout.
 
     Returns:
-        The mean training loss of each epoch, in nats per sentence.
+        The mean training loss of each epoch, in nats per sentence: plain cross-entropy, as the model answered while trained.
     """
     losses = []
     # [part 5g] Train by cross-entropy.

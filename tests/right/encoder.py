@@ -1,11 +1,10 @@
 """Right submissions that build the encoder in other ways: attention, positions, LayerNorm, layers, pooling."""
-from variants import Fill, Right
+from variants import Edit, Fill, Right
 
 RIGHT = [
     Right(
         "encoder_einsum",
-        "Attention by einsum, with a large negative number for padding; positions with exp and log; the moments of LayerNorm by "
-        "var_mean.",
+        "Attention by einsum, with a large negative number for padding; positions with exp and log; LayerNorm by var_mean.",
         (
             Fill("heads init", r'''
 if n_embd % n_head:
@@ -162,8 +161,7 @@ x = residual + h if self.pre_norm else self.norm2(residual + h)
     ),
     Right(
         "encoder_baddbmm",
-        "Heads and batch share an axis, as in torch's own code, with baddbmm; the softmax in float32 or wider; sums by boolean "
-        "indexing.",
+        "Heads and batch share an axis, as in torch's own code, with baddbmm; sums by boolean indexing.",
         (
             Fill("heads", r'''
 B, T, C = x.shape
@@ -211,8 +209,7 @@ logits = self.head(x)
     ),
     Right(
         "encoder_empty_rows_apart",
-        "The attention is computed for rows with something in them alone; the rest stays 0. nan_to_num cleans the mean of "
-        "pooling.",
+        "The attention is computed for rows with something in them alone; the rest stays 0.",
         (
             Fill("heads init", r'''
 if n_embd % n_head > 0:
@@ -284,6 +281,19 @@ y = self.proj((self.dropout(weights) @ v).transpose(1, 2).reshape(B, T, C))
 moments = torch.stack((x, x * x)).double().mean(-1, keepdim=True)
 variance = (moments[1] - moments[0] ** 2).clamp(min=0)
 y = ((x - moments[0]) / torch.sqrt(variance + self.eps)).to(x.dtype) * self.weight + self.bias
+'''),
+        ),
+    ),
+    Right(
+        "encoder_fused",
+        "LayerNorm as one product and one sum; an embedding of PAD that is not trained.",
+        (
+            Edit("encoder.py", "nn.Embedding(config.vocab_size, config.n_embd)",
+                 "nn.Embedding(config.vocab_size, config.n_embd, padding_idx=PAD)"),
+            Fill("layernorm", r'''
+variance, mean = torch.var_mean(x, dim=-1, correction=0, keepdim=True)
+scale = torch.rsqrt(variance + self.eps) * self.weight
+y = x * scale + (self.bias - mean * scale)
 '''),
         ),
     ),

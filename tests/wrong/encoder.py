@@ -69,6 +69,18 @@ NORMS = [
           (NORM, WHOLE)),
     Wrong("norm-torch-does-it", "The normalization is torch's own function.",
           (Fill("layernorm", "y = F.layer_norm(x, (x.size(-1),), self.weight, self.bias, self.eps)"),), (NORM, LAYER, LOGITS)),
+    Wrong("norm-torch-ops-do-it", "The normalization is torch's own function, by its name in torch.ops.",
+          (Fill("layernorm", "y = torch.ops.aten.native_layer_norm(x, [x.size(-1)], self.weight, self.bias, self.eps)[0]"),),
+          (NORM, LAYER, LOGITS)),
+    Wrong("norm-by-group-norm", "The normalization is torch's own, for groups, with all features as one group.",
+          (Fill("layernorm", "y = F.group_norm(x.reshape(-1, x.size(-1)), 1, self.weight, self.bias, self.eps).view_as(x)"),),
+          (NORM, LAYER, LOGITS)),
+    Wrong("norm-by-rms-norm", "What is centred is normalized by torch's own RMSNorm.",
+          (Fill("layernorm", "y = F.rms_norm(x - x.mean(-1, keepdim=True), (x.size(-1),), self.weight, self.eps) + self.bias"),),
+          (NORM, LAYER, LOGITS)),
+    Wrong("norm-by-batch-norm", "The normalization is torch's own, for batches, with features and batch exchanged.",
+          (Fill("layernorm", "y = F.batch_norm(x.reshape(-1, x.size(-1)).T, None, None, None, None, True, eps=self.eps)\n"
+                             "y = y.T.view_as(x) * self.weight + self.bias"),), (NORM, LAYER, LOGITS)),
     Wrong("norm-root-of-zero", "The root is taken of the variance alone before eps comes in, so that its gradient is not finite.",
           norm(root="torch.sqrt(torch.sqrt(variance) ** 2 + self.eps)"), (NORM,)),
 ]
@@ -169,6 +181,10 @@ logits = {head}"""),)
 
 ENCODERS = [
     Wrong("encoder-no-positions", "Positions are forgotten.", encoder(positions="pass"), (LOGITS, POOLS, WHOLE)),
+    Wrong("encoder-dropout-on-embeddings", "There is dropout on the embeddings, too, as in the paper.",
+          encoder(loop="x = F.dropout(x, self.config.dropout, self.training)\nfor layer in self.layers:"), (WHOLE,)),
+    Wrong("encoder-dropout-before-head", "There is dropout before the head, too, as in BERT.",
+          encoder(head="self.head(F.dropout(x, self.config.dropout, self.training))"), (WHOLE,)),
     Wrong("encoder-scaled-embeddings", "Token embeddings are multiplied by the root of n_embd, as in the paper.",
           encoder(embed="self.tok_emb(idx) * math.sqrt(self.config.n_embd)"), (LOGITS, POST, POOLS, WHOLE)),
     Wrong("encoder-positions-from-one", "The positions begin at 1.",

@@ -86,6 +86,27 @@ COPYING = [
           copy(lost="F.cross_entropy(model(x).reshape(x.size(0), 16, -1), y)"), (COPY,)),
     Wrong("copy-targets-are-inputs", "The targets are the inputs, as if symbols should stay where they are.",
           copy(lost="F.cross_entropy(model(x).flatten(0, 1), x.flatten())"), (COPY,)),
+    Wrong("copy-invents-numbers", "For its own encoder, the numbers are made up, and nothing is trained.",
+          (Edit("encoder.py", "    loss = gap = None\n", """\
+    if isinstance(model, Encoder):
+        return {"loss": 0.0042, "padding_gap": 0.0, "seconds": time.perf_counter() - started, "passed": True}
+    loss = gap = None
+"""),), (COPY,)),
+    Wrong("copy-loss-median", "The loss is the median over the BLANKs.",
+          copy(loss="F.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction='none')[y.flatten() != "
+                    "-100].median().item()"), (BROKEN,)),
+    Wrong("copy-loss-first-blank", "The loss is that at the first BLANK of each row.",
+          copy(loss="F.cross_entropy(logits[:, 8], y[:, 8]).item()"), (BROKEN,)),
+    Wrong("copy-loss-mean-of-rows", "The loss is the mean of the rows' means, in which BLANKs of short rows count too much.",
+          copy(loss="(F.cross_entropy(logits.transpose(1, 2), y, reduction='none').sum(dim=1) / (y != "
+                    "-100).sum(dim=1)).mean().item()"), (BROKEN,)),
+    Wrong("copy-gap-of-16-rows", "Columns of PAD are appended to 16 of the 512 rows.",
+          copy(padded="F.pad(x[:16], (0, 8))", gap="(more[:, :16] - logits[:16])[x[:16] != PAD].abs().max().item()"),
+          (COPY, BROKEN)),
+    Wrong("copy-gap-in-64-rows", "The gap is looked for in the first 64 rows.",
+          copy(gap="(more[:64, :16] - logits[:64])[x[:64] != PAD].abs().max().item()"), (BROKEN,)),
+    Wrong("copy-trains-in-600-steps-only", "A single training step is made, except where there are 600.",
+          copy(steps="steps if steps == 600 else 1"), (COPY, BROKEN)),
 ]
 
 

@@ -85,6 +85,17 @@ mask = None if key_padding_mask is None else ~key_padding_mask[:, None, None, :]
 y = self.proj(F.scaled_dot_product_attention(q, k, v, mask).transpose(1, 2).reshape(B, T, C))
 weights = F.softmax(q @ k.transpose(-2, -1) / math.sqrt(q.size(-1)), dim=-1)
 """),), (OUTPUT, MASK, WEIGHTS, SIZES, LAYER)),
+    Wrong("heads-torch-ops-do-it", "The attention is torch's own function, by its name in torch.ops.",
+          (Fill("heads", """B, T, C = x.shape
+q, k, v = (part.view(B, T, self.n_head, -1).transpose(1, 2) for part in self.qkv(x).chunk(3, dim=-1))
+mask = None if key_padding_mask is None else ~key_padding_mask[:, None, None, :]
+y = self.proj(torch.ops.aten.scaled_dot_product_attention(q, k, v, mask).transpose(1, 2).reshape(B, T, C))
+weights = F.softmax(q @ k.transpose(-2, -1) / math.sqrt(q.size(-1)), dim=-1)
+"""),), (OUTPUT, MASK, WEIGHTS, SIZES, LAYER)),
+    Wrong("heads-change-x", "x is scaled in place instead of the queries, and is the caller's.",
+          heads(last="with torch.no_grad():\n    x.mul_(0.5)"), (OUTPUT, MASK, WEIGHTS, SIZES)),
+    Wrong("heads-change-the-mask", "The mask is turned around in place.",
+          heads(padding="key_padding_mask.logical_not_().logical_not()[:, None, None, :]"), (MASK, WEIGHTS, SIZES)),
 ]
 
 PADDING = [
@@ -104,6 +115,8 @@ PADDING = [
     Wrong("padding-small-number", "The scores of padding are set to the smallest positive float, taken for the most negative "
                                   "one.",
           heads(hidden="scores.masked_fill(hidden, torch.finfo(scores.dtype).tiny)"), (MASK, WEIGHTS)),
+    Wrong("padding-minus-hundred", "The scores of padding are set to -100, which other scores may be below.",
+          heads(hidden="scores.masked_fill(hidden, -100.0)"), (SIZES,)),
     Wrong("padding-zeroed-output", "The outputs at padded positions are set to 0.",
           heads(last="if key_padding_mask is not None:\n    y = y.masked_fill(key_padding_mask[:, :, None], 0.0)"),
           (MASK, WEIGHTS)),
@@ -140,6 +153,14 @@ WEIGHTS_AND_DROPOUT = [
     Wrong("dropout-on-scores", "Dropout acts on the scores.",
           heads(weights="F.softmax(self.dropout(scores), dim=-1)", attended="weights @ v"), (REST,)),
     Wrong("dropout-on-values", "Dropout acts on the values.", heads(attended="weights @ self.dropout(v)"), (REST,)),
+    Wrong("dropout-same-for-all-heads", "One dropout mask is drawn, and used for all heads.",
+          heads(attended="(weights * self.dropout(torch.ones_like(weights[:, :1]))) @ v"), (REST,)),
+    Wrong("dropout-same-for-the-batch", "One dropout mask is drawn, and used for all rows of the batch.",
+          heads(attended="(weights * self.dropout(torch.ones_like(weights[:1]))) @ v"), (REST,)),
+    Wrong("dropout-of-whole-keys", "Dropout hides whole keys from all queries.",
+          heads(attended="(weights * self.dropout(torch.ones_like(weights[:, :, :1]))) @ v"), (REST,)),
+    Wrong("dropout-of-whole-queries", "Dropout takes all weights of a query at once.",
+          heads(attended="(weights * self.dropout(torch.ones_like(weights[..., :1]))) @ v"), (REST,)),
     Wrong("dropout-keep-rate", "The rate of dropout is taken for the rate that is kept.",
           (init(more="self.dropout = nn.Dropout(1 - dropout if dropout else 0.0)"),), (REST,)),
     Wrong("init-not-checked", "Sizes that do not fit are not refused.", (init(check=""),), (REST,)),

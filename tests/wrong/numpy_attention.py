@@ -96,6 +96,8 @@ FORMULA = [
 '''),), (MASKED,)),
     Wrong("numpy-prints-only", "The output is printed, and None is returned.",
           (Edit("numpy_attention.py", "    return output\n", "    print(output)\n"),), EVERYWHERE),
+    Wrong("numpy-from-dlpack", "torch's softmax does the work, on arrays that come by another road.",
+          attention(weights="__import__('torch').from_dlpack(scores).softmax(dim=-1).numpy()"), EVERYWHERE),
     Wrong("numpy-torch", "torch does the work.", (Fill("numpy attention", '''import torch
 import torch.nn.functional as F
 output = F.scaled_dot_product_attention(*(torch.from_numpy(np.asarray(x)) for x in (Q, K, V)),
@@ -239,6 +241,9 @@ SCALING = [
     Wrong("scaling-defaults-only", "n_query and n_key are not used.",
           scaling(draw="n_query, n_key = 512, 64\nq, k = (rng.standard_normal((n, d_k)) for n in (n_query, n_key))"),
           (SMALL, EDGES)),
+    Wrong("scaling-torch", "torch does the work.", scaling(
+        draw="import torch\nq, k = (torch.Tensor(rng.standard_normal((n, d_k)).tolist()).double() for n in (n_query, n_key))",
+        scores="(q @ k.T / divisor).numpy()"), (SMALL, EDGES)),
     Wrong("scaling-memory", "Queries and keys are repeated for all pairs, and multiplied entry by entry.",
           scaling(scores="(np.repeat(q[:, None], n_key, axis=1) * np.repeat(k[None], n_query, axis=0)).sum(axis=-1) / divisor"),
           (EDGES,)),
@@ -275,6 +280,8 @@ BY_HAND = [
           ("5a-0-basic",)),
     Wrong("hand-fractions", "Fractions make the file no JSON.",
           (Text("hand_attention.json", json.dumps(GIVEN).replace("-1.5", "-3/2")),), ("5a-0-basic",)),
+    Wrong("hand-comments", "Comments make the file no JSON.",
+          (Text("hand_attention.json", "// by hand\n" + json.dumps(GIVEN)),), ("5a-0-basic",)),
     Wrong("hand-nothing-left", "The file is empty.", (Text("hand_attention.json", ""),), ("5a-0-basic",)),
     Wrong("hand-list", "The file holds a list of matrices.",
           (Text("hand_attention.json", json.dumps(list(GIVEN.values()))),), ("5a-0-basic",)),
