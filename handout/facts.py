@@ -79,6 +79,8 @@ def points(manifest: Manifest) -> dict[str, str]:
                   f"problem {number} extra": f"{more:g}" if required and more else "",
                   f"problem {number} announced": f"The coded questions of this problem, {_points(later)}, are announced: their files and checks come "
                                                  "with a later release, and only its written questions are graded with this one." if later else ""}
+    later = {number: sum(entry["points"] for id, entry in announced.items() if id[:-1] == number) for number in sorted({id[:-1] for id in announced})}
+    facts["announced"] = " and ".join(f"{points:g} of problem {number}" for number, points in later.items())
     facts |= {f"question {id} {name}": text for id in UNGRADED
               for name, text in (("letter", id[-1]), ("name", f"{id[:-1]}({id[-1]})"), ("worth", "not graded"))}
     for size, floors in manifest.settings["accuracy"].items():
