@@ -37,7 +37,7 @@ def gather(settings: Path = SETTINGS) -> dict[str, str]:
     facts |= points(read_manifest(MANIFEST))
     facts |= sizes() | measured()
     kinds = {"written": (*WRITTEN, *ANSWERS), "encoder": ("encoder.params",), "supplied": set(CODE) - set(WRITTEN)} | {
-        name: {job.writes for job in JOBS.values() if (job.variant, job.pretrained) == model } for name, model in MODELS.items()}
+        name: {job.writes for job in JOBS.values() if (job.variant, job.pretrained) == model} for name, model in MODELS.items()}
     facts |= {f"deliverables {kind}": ", ".join(name for name in DELIVERABLES if name in names) for kind, names in kinds.items()}
     return facts
 
@@ -54,7 +54,7 @@ def points(manifest: Manifest) -> dict[str, str]:
     for id, entry in announced.items():
         coded[id] += entry["points"]
 
-    facts = {}
+    facts, to_come = {}, []
     for id, title in titles.items():
         number, letter = id[:-1], id[-1]
         kinds = [kind for kind, worth in (("coded", coded[id]), ("written", written[id])) if worth]
@@ -74,11 +74,13 @@ def points(manifest: Manifest) -> dict[str, str]:
         mine = [id for id in titles if id[:-1] == number]
         required, more = (sum(coded[id] + written[id] for id in mine if (id in extra) == wanted) for wanted in (False, True))
         later = sum(announced[id]["points"] for id in mine if id in announced)
+        to_come += [f"{later:g} of problem {number}"] * bool(later)
         worth = [_points(required)] * bool(required) + [f"{_points(more)} of extra credit"] * bool(more)
         facts |= {f"problem {number} worth": " and ".join(worth), f"problem {number} points": f"{required or more:g}",
                   f"problem {number} extra": f"{more:g}" if required and more else "",
                   f"problem {number} announced": f"The coded questions of this problem, {_points(later)}, are announced: their files and checks come "
                                                  "with a later release, and only its written questions are graded with this one." if later else ""}
+    facts["announced"] = " and ".join(to_come)
     facts |= {f"question {id} {name}": text for id in UNGRADED
               for name, text in (("letter", id[-1]), ("name", f"{id[:-1]}({id[-1]})"), ("worth", "not graded"))}
     for size, floors in manifest.settings["accuracy"].items():
@@ -114,20 +116,19 @@ def measured() -> dict[str, str]:
     rows = seeds()
     facts["seeds"] = str(len(rows))
     for column, name in enumerate(SEED_COLUMNS):
-        dev = [values[column][0] for values in rows]
+        dev = [values[column] for values in rows]
         span = f"{min(dev):.0f}%" if min(dev) == max(dev) else f"{min(dev):.0f} to {max(dev):.0f}%"
         facts |= {f"seeds {name} dev": span, f"seeds {name} dev mean": f"{sum(dev) / len(dev):.0f}%"}
     return facts
 
 
-def seeds() -> list[list[tuple[float, float]]]:
-    """The table of docs/accuracy.md: a row for each seed, with (dev, test) in percent for each of SEED_COLUMNS (test is nan where there is none)."""
+def seeds() -> list[list[float]]:
+    """The table of docs/accuracy.md: a row for each seed, with the dev accuracy in percent, which stands first, for each of SEED_COLUMNS."""
     text = (ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8")
     rows = []
     for seed, *cells in _rows(text):
         if seed.isdigit() and len(cells) == len(SEED_COLUMNS):
-            numbers = [[float(number) for number in re.findall(r"[\d.]+", cell)] for cell in cells]
-            rows.append([(pair + [float("nan")])[:2] for pair in numbers])
+            rows.append([float(re.search(r"[\d.]+", cell)[0]) for cell in cells])
     return rows
 
 

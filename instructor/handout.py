@@ -8,7 +8,7 @@ from pathlib import Path
 
 from files import UserError
 
-from .course import Course
+from .course import SETTINGS, Course
 
 FOLDER = Path(__file__).resolve().parents[1] / "handout"
 EDITIONS = ("handout.pdf", "handout.html", "submission.pdf")
@@ -34,9 +34,23 @@ def build_handout(course: Course) -> dict[str, bytes]:
         settings = Path(scratch) / "course.toml"
         settings.write_text(course.as_toml(), encoding="utf-8")
         build = Path(scratch) / "build"
-        command = ["make", "-C", str(FOLDER), f"PYTHON={sys.executable}", f"BUILD={build}", f"COURSE={settings}", *(str(build / name) for name in EDITIONS)]
-        process = subprocess.run(command, capture_output=True, text=True, errors="replace", env={**os.environ, "OMP_NUM_THREADS": "1"})
-        if process.returncode:
-            end = "\n".join((process.stdout + process.stderr).strip().splitlines()[-15:])
-            raise UserError(f"The handout could not be built (make -C handout all):\n{end}")
+        make(build, EDITIONS, settings)
         return {name: (build / name).read_bytes() for name in EDITIONS} | {"submission.tex": (FOLDER / "submission.tex").read_bytes()}
+
+
+def make(build: Path, names: tuple[str, ...], settings: Path = SETTINGS) -> None:
+    """Make files of the handout in a folder of their own.
+
+    Args:
+        build: the folder.
+        names: of the files, as handout/Makefile calls them.
+        settings: a course.toml.
+
+    Raises:
+        UserError: the build fails; the message has the end of what it printed.
+    """
+    command = ["make", "-C", str(FOLDER), f"PYTHON={sys.executable}", f"BUILD={build}", f"COURSE={settings}", *(str(build / name) for name in names)]
+    process = subprocess.run(command, capture_output=True, text=True, errors="replace", env={**os.environ, "OMP_NUM_THREADS": "1"})
+    if process.returncode:
+        end = "\n".join((process.stdout + process.stderr).strip().splitlines()[-15:])
+        raise UserError(f"The handout could not be built (make -C handout all):\n{end}")

@@ -21,15 +21,18 @@ def one_at_a_time(submission, model, question, dataset, steps):
 
 @pytest.mark.parametrize("rope", [False, True])
 def test_batched_equals_one_at_a_time(submission, tiny_model, corpus, seed, rope):
-    model = tiny_model(corpus.vocab_size, corpus.block_size, rope)
-    names = ["".join(random.choices("Adeovlc", k=random.randint(1, 9))) for _ in range(40)]
-    questions = [f"Where was {name} born?" for name in names]
     x = torch.randint(2, 9, (3, 20))
-    assert cache_works(model, x)
-    assert torch.equal(generate(model, x, 15, stop=-1, cached=True), generate(model, x, 15, stop=-1))
-    got = predict_places(model, questions, corpus, steps=15, batch_size=7)
-    assert got == [one_at_a_time(submission, model, question, corpus, 15) for question in questions]
-    assert len(set(got)) > 1
+    differ = False
+    for _ in range(4):      # one model in twenty or so says PAD or MASK whatever it is asked; four in a row don't
+        model = tiny_model(corpus.vocab_size, corpus.block_size, rope)
+        names = ["".join(random.choices("Adeovlc", k=random.randint(1, 9))) for _ in range(20)]
+        questions = [f"Where was {name} born?" for name in names]
+        assert cache_works(model, x)
+        assert torch.equal(generate(model, x, 15, stop=-1, cached=True), generate(model, x, 15, stop=-1))
+        got = predict_places(model, questions, corpus, steps=15, batch_size=7)
+        assert got == [one_at_a_time(submission, model, question, corpus, 15) for question in questions]
+        differ = differ or len(set(got)) > 1
+    assert differ
 
 
 def test_attention_that_cannot_use_a_cache_is_decoded_without(submission, tiny_model, corpus, seed, monkeypatch):

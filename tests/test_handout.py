@@ -1,6 +1,5 @@
 """The handout: it builds, says what the manifest says, names only what is there, and keeps the answers to itself."""
 import re
-import shutil
 import subprocess
 import sys
 import urllib.error
@@ -132,9 +131,8 @@ def test_a_release_has_the_handout(handout, tmp_path, monkeypatch):
 
 def test_make_says_the_same_in_both_dialects():
     """GNU make and BSD make would run the same commands."""
-    tools = [tool for tool in ("make", "bmake") if shutil.which(tool)]
-    if len(tools) < 2:
-        pytest.skip("needs make and bmake")
+    tools = ("make", "bmake")
+    require_tools(*tools)
     shown = [subprocess.run([tool, "-n", "-B", "all"] if tool == "make" else [tool, "-n", "all"], cwd=HANDOUT, capture_output=True, text=True) for tool in tools]
     assert all(process.returncode == 0 for process in shown) and all("facts.py" in process.stdout for process in shown), shown
 

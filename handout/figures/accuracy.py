@@ -21,7 +21,7 @@ DOTS = {"marker": "o", "linestyle": "", "markersize": 5, "markerfacecolor": "whi
 
 def dev(column: str) -> list[float]:
     """The dev accuracies of a column, one a seed, in percent."""
-    return [row[SEED_COLUMNS.index(column)][0] for row in seeds()]
+    return [row[SEED_COLUMNS.index(column)] for row in seeds()]
 
 
 def draw_row(axes, y, row, facts):
