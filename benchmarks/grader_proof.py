@@ -35,7 +35,7 @@ def points_lost(job: tuple[str, int]) -> dict[str, float]:
         _process = start_process()
     name, run = job
     entry = next(entry for entry in [*collect("wrong", "WRONG"), *collect("right", "RIGHT")] if entry.name == name)
-    return lost(grade_right(_process, entry, run) if isinstance(entry, Right) else grade_wrong(_process, entry))
+    return lost(grade_right(_process, entry, run) if isinstance(entry, Right) else grade_wrong(_process, entry, all_checks=True))
 
 
 def cell(text: str) -> str:

@@ -73,10 +73,11 @@ def grade_changes(process: StudentProcess, changes: tuple, names: list[str] = ()
         return grade_folder(process, make(changes, Path(folder) / "submission"), names, seed, slow=slow)
 
 
-def grade_wrong(process: StudentProcess, wrong) -> Report:
-    """Grade a wrong submission by the questions that it is aimed at; by their slow checks only if one of these must catch it."""
-    questions = sorted({MANIFEST.checks[id].question for id in wrong.caught_by})
-    return grade_changes(process, wrong.changes, questions, slow=any(MANIFEST.checks[id].seconds > SLOW for id in wrong.caught_by))
+def grade_wrong(process: StudentProcess, wrong, all_checks: bool = False) -> Report:
+    """Grade a wrong submission by the checks that must catch it; with all_checks by all of their questions, but by slow ones only if
+    one of these must catch it."""
+    names = sorted({MANIFEST.checks[id].question for id in wrong.caught_by}) if all_checks else list(wrong.caught_by)
+    return grade_changes(process, wrong.changes, names, slow=any(MANIFEST.checks[id].seconds > SLOW for id in wrong.caught_by))
 
 
 def grade_right(process: StudentProcess, right, run: int) -> Report:

@@ -35,7 +35,7 @@ def test_there_are_enough():
 @pytest.mark.parametrize("wrong", WRONG, ids=[wrong.name for wrong in WRONG])
 def test_wrong_submissions_lose_points(process, wrong):
     taken = lost(grade_wrong(process, wrong))
-    assert set(wrong.caught_by) <= taken.keys(), f"{wrong.why} Only {sorted(taken)} took points."
+    assert set(wrong.caught_by) == taken.keys(), f"{wrong.why} Only {sorted(taken)} took points."
 
 
 @pytest.mark.parametrize("right", RIGHT, ids=[right.name for right in RIGHT])

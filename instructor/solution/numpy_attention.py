@@ -64,8 +64,8 @@ def scaling_experiment(d_k: int, n_query: int = 512, n_key: int = 64, seed: int 
     # Hints: 0 ln 0 counts as 0: take the logarithm of np.where(p > 0, p, 1). The Jacobians of all queries are an array of shape
     #        (n_query, n_key, n_key), p[:, :, None] * np.eye(n_key) - p[:, :, None] * p[:, None, :].
     ### START_CODE_HERE ###
-    rng = np.random.default_rng(seed)
-    queries, keys = rng.standard_normal((n_query, d_k)), rng.standard_normal((n_key, d_k))
+    draw = np.random.default_rng(seed).standard_normal
+    queries, keys = draw((n_query, d_k)), draw((n_key, d_k))
     for name, divisor in (("unscaled", 1.0), ("scaled", math.sqrt(d_k))):
         scores = queries @ keys.T / divisor                                 # (n_query, n_key)
         p = np.exp(scores - scores.max(axis=1, keepdims=True))
