@@ -61,9 +61,9 @@ def write(wrong: list, right: list, losses: list[dict], clean: dict[str, int], r
         "points.**",
         "",
         "A submission is the reference with a small change (tests/wrong, tests/right). A wrong one is graded by the checks of the "
-        "questions that it is aimed at; bold checks are those that must catch it. A right one is graded by all checks, and after its "
-        "first run by those that run code which differs from the reference's. Checks that train models run once, and for changes that "
-        "they run alone.",
+        "questions that it is aimed at; bold checks are those that must catch it. A right one is graded by all checks of its problems, and "
+        "after its first run by those that run code which differs from the reference's. Checks that train models run once, and for changes "
+        "that they run alone.",
         "",
         "## How many each check catches",
         "",

@@ -80,12 +80,13 @@ def grade_wrong(process: StudentProcess, wrong, all_checks: bool = False) -> Rep
     return grade_changes(process, wrong.changes, names, slow=any(MANIFEST.checks[id].seconds > SLOW for id in wrong.caught_by))
 
 
-def grade_right(process: StudentProcess, right, run: int) -> Report:
-    """Grade a right submission for the run-th time. First by all checks, but by slow ones only where they run code that differs from the
-    reference's; afterwards by the others that do."""
+def grade_right(process: StudentProcess, right, run: int, names: list[str] = ()) -> Report:
+    """Grade a right submission for the run-th time by the questions of `names`; by default those whose checks run code that differs from
+    the reference's, and the first time all of their problems. Slow checks run once, if they run such code."""
     questions = questions_of(right.changes)
     slow = any(check.seconds > SLOW for check in MANIFEST.select(questions) if check.coded and not check.artifacts)
-    return grade_changes(process, right.changes, questions if run else [], slow=slow and run == 0)
+    names = names or (questions if run else sorted({question[0] for question in questions}))
+    return grade_changes(process, right.changes, names, slow=slow and run == 0)
 
 
 def questions_of(changes: tuple) -> list[str]:
