@@ -15,8 +15,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from proof import MANIFEST, collect, grade_changes, lost, questions_of, start_process     # noqa: E402
+from proof import MANIFEST, collect, grade_right, grade_wrong, lost, start_process        # noqa: E402
 from tqdm import tqdm                   # noqa: E402
+from variants import Right              # noqa: E402
 
 from files import write_text            # noqa: E402
 
@@ -27,19 +28,14 @@ _process = None      # each worker's student's process
 def points_lost(job: tuple[str, int]) -> dict[str, float]:
     """Grade a submission, by (name, number of the run); the points that it loses, by check. Runs in a worker.
 
-    A wrong one is graded by the checks of the questions that it is aimed at; a right one by all, and after its first run by those that
-    run code which differs from the reference's.
+    Which checks: see grade_wrong and grade_right.
     """
     global _process
     if _process is None:
         _process = start_process()
     name, run = job
     entry = next(entry for entry in [*collect("wrong", "WRONG"), *collect("right", "RIGHT")] if entry.name == name)
-    if caught_by := getattr(entry, "caught_by", ()):
-        questions = sorted({MANIFEST.checks[id].question for id in caught_by})
-    else:
-        questions = questions_of(entry.changes) if run else []
-    return lost(grade_changes(_process, entry.changes, questions))
+    return lost(grade_right(_process, entry, run) if isinstance(entry, Right) else grade_wrong(_process, entry, all_checks=True))
 
 
 def cell(text: str) -> str:
@@ -65,8 +61,9 @@ def write(wrong: list, right: list, losses: list[dict], clean: dict[str, int], r
         "points.**",
         "",
         "A submission is the reference with a small change (tests/wrong, tests/right). A wrong one is graded by the checks of the "
-        "questions that it is aimed at; bold checks are those that must catch it. A right one is graded by all checks, and after its "
-        "first run by those that run code which differs from the reference's.",
+        "questions that it is aimed at; bold checks are those that must catch it. A right one is graded by all checks of its problems, and "
+        "after its first run by those that run code which differs from the reference's. Checks that train models run once, and for changes "
+        "that they run alone.",
         "",
         "## How many each check catches",
         "",

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 from autograder.manifest import Manifest, read_manifest       # noqa: E402 (the two folders first)
-from deliverables import CODE, DELIVERABLES, WRITTEN       # noqa: E402
+from deliverables import ANSWERS, CODE, DELIVERABLES, WRITTEN       # noqa: E402
 from files import UserError, write_text        # noqa: E402
 from instructor.course import SETTINGS, read_course       # noqa: E402
 from jobs import JOBS       # noqa: E402
@@ -36,7 +36,7 @@ def gather(settings: Path = SETTINGS) -> dict[str, str]:
     facts = {"title": course.title, "course": course.course, "due": course.due}
     facts |= points(read_manifest(MANIFEST))
     facts |= sizes() | measured()
-    kinds = {"written": WRITTEN, "supplied": set(CODE) - set(WRITTEN)} | {
+    kinds = {"written": (*WRITTEN, *ANSWERS), "encoder": ("encoder.params",), "supplied": set(CODE) - set(WRITTEN)} | {
         name: {job.writes for job in JOBS.values() if (job.variant, job.pretrained) == model} for name, model in MODELS.items()}
     facts |= {f"deliverables {kind}": ", ".join(name for name in DELIVERABLES if name in names) for kind, names in kinds.items()}
     return facts

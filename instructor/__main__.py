@@ -6,7 +6,7 @@ from pathlib import Path
 
 from files import UserError
 
-from .corpus.editions import EDITIONS, write_edition
+from .corpus.editions import EDITIONS, write_data, write_edition
 from .corpus.world import MODES, SIZES, make_world, statistics, write_world
 from .starter import find_drift, write_starter
 
@@ -45,6 +45,8 @@ def data(args: argparse.Namespace) -> int:
     for size in EDITIONS:
         write_edition(size)
         print(f"Wrote the {size} world")
+    write_data()
+    print("Wrote the data of problem 5")
     return 0
 
 

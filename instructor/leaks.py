@@ -15,7 +15,8 @@ from pathlib import Path, PurePosixPath
 
 from files import UserError
 
-from .corpus.editions import EDITIONS
+from .corpus.editions import EDITIONS, EXERCISES
+from .corpus.exercises import ANSWERS as BY_HAND
 from .starter import END, SOLUTION, START
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,7 +38,7 @@ class Secrets:
     """What to look for.
 
     Attributes:
-        lines: of solutions and hidden checks, with blanks made one -> whose.
+        lines: of solutions and hidden checks, and sentences kept for grading, with blanks made one -> whose.
         phrases: PHRASE words in a row from worked answers and rubrics, without case.
         functions: of hidden checks: the name -> its lines, those that basic checks share included.
         answers: rows of questions and answers, as words.
@@ -81,9 +82,14 @@ def gather_secrets(seeds: Iterable[int] = (), gold: Iterable[Path] = ()) -> Secr
                 own = frozenset(_substantial(ast.get_source_segment(text, node)))
                 if len(own) >= 3:
                     functions[f"{node.name} of the hidden checks in {path.name}"] = own
+    solved = json.loads((SOLUTION / "hand_attention.json").read_text(encoding="utf-8"))
+    lines |= {json.dumps(row)[1:-1]: "the solution in hand_attention.json" for name in ("weights", "output") for row in solved[name]}
     answers, blocks, facts = set(), set(), {}
-    for path in [*GOLD.rglob("birth_test.tsv"), *gold]:
+    for path in [*GOLD.rglob("*.tsv"), *gold]:
         rows = [row.split("\t") for row in path.read_text(encoding="utf-8").splitlines()]
+        if path.name != "birth_test.tsv":
+            lines |= {sentence: "the sentences that are kept for grading" for sentence, _ in rows}
+            continue
         answers |= {" ".join(_words("\t".join(row))) for row in rows}
         blocks |= set(_runs([word.casefold() for row in rows for word in _words(row[-1])]))
         for row in rows:
@@ -94,7 +100,7 @@ def gather_secrets(seeds: Iterable[int] = (), gold: Iterable[Path] = ()) -> Secr
     with contextlib.suppress(OSError, KeyError, ImportError):       # somebody without a name
         user = getpass.getuser()
     places = tuple(str(folder) for folder in (ROOT, Path.home()) if len(folder.parts) > 1)
-    return Secrets(lines, phrases, functions, frozenset(answers), frozenset(blocks), facts, (*(seed for seed, _ in EDITIONS.values()), *seeds),
+    return Secrets(lines, phrases, functions, frozenset(answers), frozenset(blocks), facts, (*(seed for seed, _ in EDITIONS.values()), EXERCISES, *seeds),
                    places, user, _commits())
 
 
@@ -112,7 +118,7 @@ def find_leaks(files: dict[str, bytes], secrets: Secrets) -> list[str]:
     for name, content in sorted(files.items()):
         leaks += [f"{name}: {problem}" for problem in _in_name(name)]
         text = _text(name, content)
-        for look in (_code, _prose, _answers, _seeds, _machine, _history):
+        for look in (_code, _numbers, _prose, _answers, _seeds, _machine, _history):
             leaks += [f"{name}{problem}" for problem in look(name, text, secrets)]
     return leaks
 
@@ -146,6 +152,16 @@ def _code(name: str, text: str, secrets: Secrets) -> Iterable[str]:
     for function, lines in secrets.functions.items():       # which finds it among basic checks, too, where each of its lines would do
         if sum(line in plain for line in lines) >= 0.75 * len(lines):
             yield f": {function}"
+
+
+def _numbers(name: str, text: str, secrets: Secrets) -> Iterable[str]:
+    if PurePosixPath(name).name == "hand_attention.json":        # whatever the matrices
+        try:
+            filled = json.loads(text)
+        except ValueError:
+            filled = {}
+            yield ": no JSON can be read"
+        yield from (f": numbers in {key}, which is for students to fill in" for key in BY_HAND if re.search(r"\d", json.dumps(filled.get(key))))
 
 
 def _prose(name: str, text: str, secrets: Secrets) -> Iterable[str]:

@@ -1,5 +1,6 @@
 """That a release works: its README's commands as a student types them, and the instructor's grader on the starter and on the reference."""
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -9,6 +10,7 @@ import sys
 import tempfile
 import time
 import zipfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from checks.grading import MANIFEST, Setting, grade_submission
 from files import UserError
 from presets import PRESETS
 
+from .corpus.exercises import as_json, solve
 from .starter import END, SOLUTION, START
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -83,6 +86,8 @@ def prove(archive: Path, gold: Path | None, quick: bool = False, new_environment
         for path in sorted(SOLUTION.glob("*.py")):
             target = submission / path.name
             target.write_text(fill(target.read_text(encoding="utf-8"), path.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
+        hand = submission / "hand_attention.json"
+        hand.write_text(as_json(solve(json.loads(hand.read_text(encoding="utf-8")))), encoding="utf-8", newline="\n")
         if quick:
             with _step("the starter filled with the reference scores full, by the checks of code"):
                 _require_full(_grade(submission, tree, gold, results=False))
@@ -92,6 +97,8 @@ def prove(archive: Path, gold: Path | None, quick: bool = False, new_environment
             print(f"  The eleven jobs run with the new people, with the preset {PRESET.name}: five minutes where nothing else runs", flush=True)
             with _step("./run.sh all"):
                 student.type(Command(f"./run.sh all --preset {PRESET.name}", 0, ""), show=True)
+            with _step("./run.sh encoder_report"):
+                student.type(Command("./run.sh encoder_report", 0, ""), show=True)
             collecting = "./collect_submission.sh"
         else:
             for path in (*SOLUTION.glob("*.params"), *SOLUTION.glob("*.predictions")):      # kept beside the reference
@@ -177,10 +184,10 @@ def fill(starter: str, solution: str) -> str:
     return place.sub(lambda match, following=iter(bodies): next(following), starter)
 
 
-def _grade(submission: Path, tree: Path, gold: Path | None, results: bool = True) -> Report:
-    """Grade as the staff does, with the release's data."""
+def _grade(submission: Path, tree: Path, gold: Path | None, results: bool = True, names: Iterable[str] = ()) -> Report:
+    """Grade as the staff does, with the release's data; by all checks, or those of some questions."""
     manifest = read_manifest(MANIFEST)
-    checks = [check for check in manifest.select([]) if check.coded and (results or not check.artifacts)]
+    checks = [check for check in manifest.select([*names]) if check.coded and (results or not check.artifacts)]
     # The code is ours: it may be graded even where nothing keeps it apart.
     setting = Setting(hidden=HIDDEN, gold=gold or GOLD, preset=PRESET.name, data=tree / "data" / PRESET.data, weak=True)
     try:

@@ -20,8 +20,8 @@ from .starter import find_drift
 ROOT = Path(__file__).resolve().parents[1]
 # What is handed out. Of folders, those files that git tracks and that end like this.
 FOLDERS = {
-    "src": {".py", ".toml", ".ini", ".ipynb"},
-    "data": {".txt", ".tsv", ".md"},
+    "src": {".py", ".toml", ".ini", ".ipynb", ".json"},
+    "data": {".txt", ".tsv", ".md", ".json"},
 }
 FILES = ("run.sh", "environment.yml", "collect_submission.sh", "collect_submission.bat")
 MADE = ("README.md", "pyproject.toml", "course.toml")       # of the files here that are called so
@@ -199,8 +199,9 @@ def cohort_seed(cohort: int, size: str) -> int:
 
 
 def _write_cohort(cohort, data, gold):
-    """Draw a cohort's worlds; returns their seeds."""
+    """Draw a cohort's worlds and exercises; returns their seeds."""
     from .corpus.editions import EDITIONS
+    from .corpus.exercises import as_json, blank, make_matrices, write_exercises
     from .corpus.world import SIZES, make_world, statistics, write_world
     readme = (data / "README.md").read_text(encoding="utf-8")
     figures = {}
@@ -212,7 +213,12 @@ def _write_cohort(cohort, data, gold):
     for name, values in figures.items():
         readme = re.sub(rf"^\| {re.escape(name)} \|.*$", lambda _: f"| {name} | {' | '.join(values)} |", readme, flags=re.MULTILINE)
     (data / "README.md").write_text(readme, encoding="utf-8", newline="\n")
-    return [cohort_seed(cohort, size) for size in EDITIONS]
+    exercises = cohort_seed(cohort, "exercises")
+    write_exercises(exercises, data, gold)
+    text = as_json(blank(make_matrices(exercises)))
+    for room in ("submission", "checks/given"):
+        (data.parent / "src" / room / "hand_attention.json").write_text(text, encoding="utf-8", newline="\n")
+    return [*(cohort_seed(cohort, size) for size in EDITIONS), exercises]
 
 
 def _line_ends(path, content):

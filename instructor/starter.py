@@ -1,11 +1,15 @@
 """The starter: the reference solution less what stands between the markers, so that the two never drift apart."""
 import ast
 import difflib
+import json
 import os
 import re
 from pathlib import Path
 
+from deliverables import ANSWERS
 from files import write_text
+
+from .corpus.exercises import as_json, blank
 
 ROOT = Path(__file__).resolve().parents[1]
 SOLUTION = ROOT / "instructor" / "solution"
@@ -72,8 +76,9 @@ def _function_of_each_line(source):
 
 
 def starter_files() -> dict[str, str]:
-    """What the starter's Python files should contain: name -> text."""
-    return {path.name: strip_solution(path.read_text(encoding="utf-8"), path.name) for path in sorted(SOLUTION.glob("*.py"))}
+    """What the starter's files should contain, code and files for answers: name -> text."""
+    files = {path.name: strip_solution(path.read_text(encoding="utf-8"), path.name) for path in sorted(SOLUTION.glob("*.py"))}
+    return files | {name: as_json(blank(json.loads((SOLUTION / name).read_text(encoding="utf-8")))) for name in ANSWERS}
 
 
 def find_drift(*folders: Path) -> list[str]:
@@ -92,7 +97,7 @@ def find_drift(*folders: Path) -> list[str]:
 
 
 def write_starter(*folders: Path) -> None:
-    """Write the starter's Python files into `folders` (by default both places), and remove Python files there that it does not
+    """Write the starter's files into `folders` (by default both places), and remove Python files there that it does not
     have."""
     wanted = starter_files()
     for folder in folders or (STARTER, GIVEN):

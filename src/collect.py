@@ -1,6 +1,7 @@
 """Collect the deliverables into submission.zip, flat: `./collect_submission.sh`. Needs nothing but Python."""
 import argparse
 import ast
+import json
 import os
 import re
 import stat
@@ -9,9 +10,9 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from deliverables import DELIVERABLES, WRITTEN
+from deliverables import ANSWERING, ANSWERS, DELIVERABLES, MADE_BY, TRAINED, WRITTEN
 from files import UserError, writing
-from jobs import JOBS, WRITTEN_BY
+from jobs import JOBS
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDTH = max(map(len, DELIVERABLES)) + 2
@@ -66,7 +67,7 @@ def collect(submission: Path, out: Path, allow_missing: bool) -> None:
     if missing:
         print("\n".join(["Left out, and what makes it:", *lines]))
     if open_ := unfinished(submission):
-        print("\n".join(["Warning: this code cannot have full points yet:", *(f"  {line}" for line in open_)]))
+        print("\n".join(["Warning: this cannot have full points yet:", *(f"  {line}" for line in open_)]))
     if old := outdated(submission):
         print("\n".join(["Warning: these results were made before the last change of what they come from:",
                          *(f"  {name:<{WIDTH}} {why}: {_remedy(name)}" for name, why in old.items()),
@@ -77,7 +78,7 @@ def collect(submission: Path, out: Path, allow_missing: bool) -> None:
 
 
 def unfinished(submission: Path) -> list[str]:
-    """A line for each place that is still to be filled in, and for each file that Python cannot read."""
+    """A line for each place that is still to be filled in, and for each file that Python cannot read; of files of numbers, too."""
     lines = []
     for name in WRITTEN:
         text = (_read(submission / name) or b"").decode("utf-8", errors="replace")
@@ -87,25 +88,41 @@ def unfinished(submission: Path) -> list[str]:
             lines.append(f"{name}, line {getattr(error, 'lineno', None) or 1}: {getattr(error, 'msg', error)}")
         lines += [f"{name}, line {number}: not filled in ({stub[1]})" for number, line in enumerate(text.splitlines(), start=1)
                   if (stub := re.match(r'\s*raise NotImplementedError\("(\w+: \S+) \(in ', line))]
-    return lines
+    return lines + [line for name in ANSWERS if (content := _read(submission / name)) for line in _blanks(name, content)]
+
+
+def _blanks(name, content):
+    """A line for each entry of a JSON file that still has a null in it, or for the place where it is no JSON."""
+    try:
+        entries = json.loads(content)
+        open_ = [key for key, value in entries.items() if _has_null(value)] if isinstance(entries, dict) else []
+    except json.JSONDecodeError as error:
+        return [f"{name}, line {error.lineno}: {error.msg}"]
+    except (ValueError, RecursionError) as error:       # no UTF-8, a number of thousands of digits; nested without end
+        return [f"{name}: {error}"]
+    return [f"{name}: not filled in ({key})" for key in open_]
+
+
+def _has_null(value):
+    return value is None or isinstance(value, list) and any(map(_has_null, value))
 
 
 def outdated(submission: Path) -> dict[str, str]:
     """Results that are older than what they were made from, in the order of the jobs: name -> why.
 
     Predictions come from weights and from the student's code, finetuned weights from pretrained ones. That weights are older than the code
-    is no sign of anything: one writes the code of 1h after the trainings of 1f.
+    is no sign of anything: one writes the code of 1h after the trainings of 1f. Those of the encoder come from a file of their own.
     """
     times = {name: (submission / name).stat().st_mtime_ns for name in DELIVERABLES if (submission / name).is_file()}
+    sources = {job.writes: (job.reads, *(ANSWERING if job.kind == "evaluate" else ())) for job in JOBS.values()} | TRAINED
     result = {}
-    for job in JOBS.values():
-        if job.writes not in times:
+    for name, made_from in sources.items():
+        if name not in times:
             continue
-        newer = [name for name in (job.reads, *(WRITTEN if job.kind == "evaluate" else ())) if times.get(name, 0) > times[job.writes]]
-        if newer:
-            result[job.writes] = f"older than {', '.join(newer)}"
-        elif job.reads in result:
-            result[job.writes] = f"made from {job.reads}"
+        if newer := [source for source in made_from if times.get(source, 0) > times[name]]:
+            result[name] = f"older than {', '.join(newer)}"
+        elif old := [source for source in made_from if source in result]:
+            result[name] = f"made from {old[0]}"
     return result
 
 
@@ -124,7 +141,7 @@ def _read(path: Path) -> bytes | None:
 
 
 def _remedy(name: str) -> str:
-    return f"./run.sh {WRITTEN_BY[name].target}" if name in WRITTEN_BY else "part of the starter"
+    return f"./run.sh {MADE_BY[name]}" if name in MADE_BY else "part of the starter"
 
 
 def main() -> int:

@@ -1,7 +1,11 @@
 """What is handed in: the names of the files."""
 from jobs import JOBS
 
-WRITTEN = ("attention.py", "dataset.py", "helper.py", "model.py")       # what students fill in
-SUPPLIED = ("trainer.py", "utils.py")       # and what goes with it; grading takes these two, and __init__.py, from us
+WRITTEN = ("attention.py", "dataset.py", "helper.py", "model.py", "numpy_attention.py", "encoder.py")       # what students fill in
+ANSWERS = ("hand_attention.json",)          # where they enter numbers and choices
+SUPPLIED = ("trainer.py", "utils.py", "encoder_data.py")        # what goes with it; grading takes these, and __init__.py, from us
 CODE = ("__init__.py", *WRITTEN, *SUPPLIED)
-DELIVERABLES = CODE + tuple(job.writes for job in JOBS.values())
+ANSWERING = ("attention.py", "dataset.py", "helper.py", "model.py")         # those that answer questions: predictions come from them
+TRAINED = {"encoder.params": ("encoder.py",)}        # weights that come from one file alone
+MADE_BY = {job.writes: job.target for job in JOBS.values()} | {"encoder.params": "encoder_report"}      # results: the target that writes each
+DELIVERABLES = CODE + ANSWERS + tuple(MADE_BY)

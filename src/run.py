@@ -16,6 +16,8 @@ from presets import PRESETS
 
 ROOT = Path(__file__).resolve().parents[1]
 
+ENCODER_JOBS = ("encoder_scaling", "encoder_copy", "encoder_report")        # of problem 5: encoder_jobs.py
+
 HELP = """usage: ./run.sh TARGET [options]
 
 Jobs, in their order (the results go into src/submission/):
@@ -25,6 +27,11 @@ More targets:
   all      the eleven jobs, one after the other
   demo     the same in a fresh folder, then a table, a plot and summary.json; minutes on a CPU
 {test}  help     this text
+
+Problem 5 (no part of `all` and `demo`; one size, on a CPU; options: --submission, --out, --seed, and --data for the report):
+  encoder_scaling  the table and the plot of 5b: softmax with and without scale
+  encoder_copy     the sanity check of 5f: can your encoder learn to copy?
+  encoder_report   trains the encoders of 5g; writes encoder.params and encoder_report.html
 
 Options:
   --preset laptop|gpu    sizes of model and training (default: gpu where there is a CUDA GPU, else laptop)
@@ -72,7 +79,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 def check_target(target: str) -> None:
     """Raise UserError, with the nearest names, unless `target` is one that this file runs."""
-    known = [*JOBS, "all", "demo"]
+    known = [*JOBS, *ENCODER_JOBS, "all", "demo"]
     if target == "test":
         raise UserError("`test` comes first and takes pytest's options: ./run.sh test")
     if target not in known:
@@ -122,6 +129,10 @@ def run(args: argparse.Namespace) -> None:
     if args.target == "demo":
         from demo import run_demo
         run_demo(args)
+        return
+    if args.target in ENCODER_JOBS:
+        from encoder_jobs import run_encoder_job
+        run_encoder_job(args)
         return
     from execute import run_job
     options = choose_options(args)

@@ -60,7 +60,8 @@ def full_report(rng):
              "1f-6-basic": {"accuracy vanilla.pretrain.dev": round(min(1, max(.2, rng.gauss(.58, .11))), 2), "needed vanilla.pretrain.dev": .2},
              "1h-8-basic": {"accuracy rope.pretrain.dev": round(min(1, max(.2, rng.gauss(.74, .12))), 2), "needed rope.pretrain.dev": .2}}
     checks = [outcome(check, rng, facts.get(check.id)) for check in MANIFEST.checks.values() if check.coded]
-    return {"score": 60.0, "max_score": 60, "max_score_here": 60, "seed": rng.randrange(2 ** 62), "isolation": "bubblewrap", "isolation_reason": "",
+    most = sum(check["max_score"] for check in checks)
+    return {"score": float(most), "max_score": most, "max_score_here": most, "seed": rng.randrange(2 ** 62), "isolation": "bubblewrap", "isolation_reason": "",
             "notices": [], "seconds": round(rng.uniform(5, 9), 3), "checks": checks}
 
 

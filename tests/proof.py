@@ -22,6 +22,18 @@ from variants import REGIONS, Fill, make                   # noqa: E402
 CHECKS = ROOT / "src" / "checks"
 HIDDEN = ROOT / "instructor" / "checks"
 MANIFEST = read_manifest(CHECKS / "manifest.toml")
+SLOW = 60           # seconds: a check with a larger limit trains models, and is not repeated as often as the others
+
+# The questions whose checks run code of a file, and of a region where that says more.
+RUN_BY = {
+    "dataset.py": "1c 1d 1f", "utils.py": "1c 1d 1f 1h 5d 5e 5f 5g",
+    "helper.py": "1d 1f 1h", "attention.py": "1d 1f 1h", "model.py": "1d 1f 1h", "trainer.py": "1d 1f 1h",
+    "hand_attention.json": "5a",
+    "numpy_attention.py": "5b 5c",
+    "encoder.py": "5d 5e 5f 5g", "encoder_data.py": "5f 5g",
+    "numpy attention": "5c", "scaling": "5b",
+    "copy": "5f", "bag": "5g", "train classifier": "5g", "accuracy": "5g", "entropy": "5g",
+}
 
 
 def collect(package: str, name: str) -> list:
@@ -41,9 +53,12 @@ def start_process(rung: str | None = None) -> StudentProcess:
     return StudentProcess(choose(rung), MODULES, (Path(STAGED.name),))
 
 
-def grade_folder(process: StudentProcess, folder: Path, names: list[str] = (), seed: int | None = None, artifacts: bool = False) -> Report:
-    """Grade the submission in `folder` by basic and hidden checks; by default all those of code."""
-    checks = [check for check in MANIFEST.select(list(names)) if check.coded and (artifacts or not check.artifacts)]
+def grade_folder(process: StudentProcess, folder: Path, names: list[str] = (), seed: int | None = None, artifacts: bool = False,
+                 slow: bool = True) -> Report:
+    """Grade the submission in `folder` by basic and hidden checks; by default all those of code. slow: those with a limit over
+    SLOW, too."""
+    checks = [check for check in MANIFEST.select(list(names))
+              if check.coded and (artifacts or not check.artifacts) and (slow or check.seconds <= SLOW)]
     with tempfile.TemporaryDirectory(dir=STAGED.name) as staged:
         submission, notices = stage(folder, Path(staged))
         context = Context(Path(staged) / RESULTS, None, None, ROOT / "instructor" / "gold", MANIFEST.settings["accuracy"])
@@ -52,16 +67,36 @@ def grade_folder(process: StudentProcess, folder: Path, names: list[str] = (), s
     return report
 
 
-def grade_changes(process: StudentProcess, changes: tuple, names: list[str] = (), seed: int | None = None) -> Report:
+def grade_changes(process: StudentProcess, changes: tuple, names: list[str] = (), seed: int | None = None, slow: bool = True) -> Report:
     """Grade the reference with changes."""
     with tempfile.TemporaryDirectory() as folder:
-        return grade_folder(process, make(changes, Path(folder) / "submission"), names, seed)
+        return grade_folder(process, make(changes, Path(folder) / "submission"), names, seed, slow=slow)
+
+
+def grade_wrong(process: StudentProcess, wrong, all_checks: bool = False) -> Report:
+    """Grade a wrong submission by the checks that must catch it; with all_checks by all of their questions, but by slow ones only if
+    one of these must catch it."""
+    names = sorted({MANIFEST.checks[id].question for id in wrong.caught_by}) if all_checks else list(wrong.caught_by)
+    return grade_changes(process, wrong.changes, names, slow=any(MANIFEST.checks[id].seconds > SLOW for id in wrong.caught_by))
+
+
+def grade_right(process: StudentProcess, right, run: int, names: list[str] = ()) -> Report:
+    """Grade a right submission for the run-th time by the questions of `names`; by default those whose checks run code that differs from
+    the reference's, and the first time all of their problems. Slow checks run once, if they run such code."""
+    questions = questions_of(right.changes)
+    slow = any(check.seconds > SLOW for check in MANIFEST.select(questions) if check.coded and not check.artifacts)
+    names = names or (questions if run else sorted({question[0] for question in questions}))
+    return grade_changes(process, right.changes, names, slow=slow and run == 0)
 
 
 def questions_of(changes: tuple) -> list[str]:
     """The questions whose checks run code that the changes touch."""
-    files = {REGIONS[change.region][0] if isinstance(change, Fill) else change.file for change in changes}
-    return ["1c", "1d", "1f"] * (files & {"dataset.py", "utils.py"} != set()) + ["1d", "1f", "1h"] * (files - {"dataset.py"} != set())
+    def questions(change):
+        if not isinstance(change, Fill):
+            return RUN_BY[change.file]
+        return RUN_BY.get(change.region) or RUN_BY[REGIONS[change.region][0]]
+
+    return sorted({question for change in changes for question in questions(change).split()})
 
 
 def verdicts() -> dict:

@@ -19,6 +19,7 @@ from conftest import ROOT, SOLUTION, STARTER
 
 from autograder import read_manifest
 from checks.grading import MANIFEST, Setting
+from deliverables import DELIVERABLES
 from instructor.batch import load_class, load_sources, work
 from instructor.batch.fingerprint import Fingerprints, digest_submission, seed_for
 from instructor.batch.state import State
@@ -165,12 +166,11 @@ def test_new_points_need_no_grading(undisturbed, monkeypatch, tmp_path):
 def test_two_runs_at_once(tmp_path):
     folder = submissions(tmp_path / "class", 2, slow=[0])
     first = subprocess.Popen([*QUICK, "grade", str(folder), "--out", str(tmp_path / "out")], cwd=ROOT, stdout=subprocess.DEVNULL,
-                             stderr=subprocess.PIPE, text=True)
+                             stderr=subprocess.PIPE, text=True, env={**os.environ, "BATCH_WORK": str(tmp_path / "log")})
     try:
         deadline = time.monotonic() + 60
-        while not (tmp_path / "out" / "grades.sqlite").exists() and time.monotonic() < deadline:
+        while not (tmp_path / "log").exists() and time.monotonic() < deadline:      # until it has begun to grade
             time.sleep(0.05)
-        time.sleep(0.5)
         second = command("grade", folder, "--out", tmp_path / "out")
         assert second.returncode == 2 and "Another run" in second.stderr
         first.send_signal(signal.SIGINT)
@@ -298,7 +298,7 @@ def test_a_page_by_somebody_in_the_roster_is_no_page_of_the_course(tmp_path):
     assert entries.keys() == {"student00", "ben"} and "zip" in entries["ben"].refused
 
 
-def test_seeds_and_fingerprints(tmp_path):
+def test_seeds_and_fingerprints(tmp_path, monkeypatch):
     digest = digest_submission(submissions(tmp_path, 1) / "student00")
     assert seed_for(1, digest) == seed_for(1, digest) != seed_for(2, digest)
     manifest = read_manifest(MANIFEST)
@@ -309,6 +309,16 @@ def test_seeds_and_fingerprints(tmp_path):
     without = Fingerprints(manifest, Setting(ROOT / "instructor" / "checks", tmp_path))
     changed = {id for id in ids if without.of(manifest.checks[id]) != of[id]}
     assert changed == {id for id in ids if manifest.checks[id].artifacts}       # other answers touch the checks of results alone
+    shutil.copytree(ROOT / "data", tmp_path / "data")
+    monkeypatch.setattr("checks.context.DATA", tmp_path / "data")
+    setting = Setting(ROOT / "instructor" / "checks", ROOT / "instructor" / "gold")
+    assert {id: Fingerprints(manifest, setting).of(manifest.checks[id]) for id in ids} == of
+    for name, touched in (("hand_attention.json", {"5a-0-basic"}), ("occupations/train.tsv", {"5g-4-hidden"}), ("occupations/dev.tsv", set())):
+        with open(tmp_path / "data" / name, "a") as file:
+            file.write("\n")
+        other = Fingerprints(manifest, setting)
+        assert {id for id in ids if other.of(manifest.checks[id]) != of[id]} == touched     # the data of problem 5: those who read it
+        shutil.copy(ROOT / "data" / name, tmp_path / "data" / name)
     for name, touched in (("announced", set()), ("accuracy", changed)):         # so do thresholds, and what is announced none
         other = Fingerprints(replace(manifest, settings=manifest.settings | {name: {}}), Setting(ROOT / "instructor" / "checks", ROOT / "instructor" / "gold"))
         assert {id for id in ids if other.of(manifest.checks[id]) != of[id]} == touched
@@ -320,7 +330,7 @@ def real(tmp_path_factory):
     folder = tmp_path_factory.mktemp("real")
     (folder / "class").mkdir()
     with zipfile.ZipFile(folder / "class" / "good.zip", "w") as archive:
-        for path in [*SOLUTION.glob("*.py"), *SOLUTION.glob("*.params"), *SOLUTION.glob("*.predictions")]:
+        for path in [SOLUTION / name for name in DELIVERABLES if (SOLUTION / name).is_file()]:
             archive.write(path, path.name)
     shutil.copytree(STARTER, folder / "class" / "starter" / "src" / "submission", ignore=shutil.ignore_patterns("__pycache__", "mingpt-demo", "*.p*a*"))
     (folder / "class" / "page.zip").write_text("<html></html>")
@@ -331,14 +341,15 @@ def real(tmp_path_factory):
 def test_real_submissions(real):
     folder, done = real
     assert done.returncode == 0, done.stderr
+    most = sum(check.points for check in read_manifest(MANIFEST).checks.values() if check.coded)
     entries = {entry.person.id: entry for entry in load_class(folder / "out").entries}
-    assert entries["good"].total == entries["good"].report["max_score"] == 60
+    assert entries["good"].total == entries["good"].report["max_score"] == most
     assert entries["starter"].total == 0 and entries["page"].refused.startswith("It is no zip file") and "page" not in entries["page"].refused
     page = (folder / "out" / "students" / "good" / "feedback.html").read_text(encoding="utf-8")
-    assert "60" in page
+    assert f"{most:g}" in page
     with open(folder / "out" / "grades-plain.csv", encoding="utf-8-sig", newline="") as file:
         rows = {row["id"]: row for row in csv.DictReader(file)}
-    assert float(rows["good"]["total"]) == 60 and float(rows["starter"]["total"]) == 0
+    assert float(rows["good"]["total"]) == most and float(rows["starter"]["total"]) == 0
 
 
 def test_what_is_no_fault_of_a_submission_does_not_refuse_it(tmp_path):

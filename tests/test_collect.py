@@ -1,4 +1,5 @@
 """Collecting what is handed in: all of it or a list of what is missing, the same bytes every time, and nothing outdated unsaid."""
+import json
 import os
 import shutil
 import subprocess
@@ -6,11 +7,11 @@ import sys
 import zipfile
 
 import pytest
-from conftest import ROOT, SOLUTION
+from conftest import ROOT, SOLUTION, STARTER
 
 from autograder.intake import take
 from checks.stage import RESULTS, code_limit, result_limit, stage
-from deliverables import CODE, DELIVERABLES, WRITTEN
+from deliverables import ANSWERING, ANSWERS, CODE, DELIVERABLES, MADE_BY, WRITTEN
 from jobs import JOBS
 
 NOW = 1_800_000_000
@@ -27,7 +28,7 @@ def folder(tmp_path):
     folder = tmp_path / "submission"
     folder.mkdir()
     for age, name in enumerate(DELIVERABLES):
-        (folder / name).write_bytes((SOLUTION / name).read_bytes() if name in CODE else f"bytes of {name}".encode())
+        (folder / name).write_bytes((SOLUTION / name).read_bytes() if name in CODE + ANSWERS else f"bytes of {name}".encode())
         os.utime(folder / name, (NOW + age, NOW + age))
     return folder
 
@@ -57,21 +58,24 @@ def test_the_grader_takes_it_in(folder, tmp_path):
     assert notices == [] and sorted(path.name for path in (tmp_path / "taken").iterdir()) == sorted(DELIVERABLES)
     (tmp_path / "staged").mkdir()
     _, notices = stage(tmp_path / "s.zip", tmp_path / "staged")
-    assert notices == [] and {path.name for path in (tmp_path / "staged" / RESULTS).iterdir()} == set(DELIVERABLES) - set(CODE)
+    assert notices == [] and {path.name for path in (tmp_path / "staged" / RESULTS).iterdir()} == set(DELIVERABLES) - {*CODE, *ANSWERS} == MADE_BY.keys()
+    assert all((tmp_path / "staged" / "submission" / name).read_bytes() == (folder / name).read_bytes() for name in WRITTEN + ANSWERS)
 
 
 def test_what_is_missing_is_listed_with_the_command_that_makes_it(folder, tmp_path):
-    for job in JOBS.values():
-        (folder / job.writes).unlink()
+    for name in MADE_BY:
+        (folder / name).unlink()
     (folder / "rope.finetune.params").touch()
-    (folder / "utils.py").unlink()
+    for name in ("utils.py", *ANSWERS):
+        (folder / name).unlink()
     process = collect("--submission", folder, "--out", tmp_path / "s.zip")
     assert process.returncode == 2 and not (tmp_path / "s.zip").exists() and not process.stdout
     lines = {line.split()[0]: line for line in process.stderr.splitlines() if line.startswith("  ")}
-    assert lines.keys() == {"utils.py", *(job.writes for job in JOBS.values())}
+    assert lines.keys() == {"utils.py", *ANSWERS, *(job.writes for job in JOBS.values()), "encoder.params"}
+    assert lines["encoder.params"].endswith(" ./run.sh encoder_report")
     assert lines["rope.finetune.params"].endswith("./run.sh rope_finetune_with_pretrain (it is empty)")
     assert all(lines[job.writes].removesuffix(" (it is empty)").endswith(f"./run.sh {job.target}") for job in JOBS.values())
-    assert "starter" in lines["utils.py"] and "--allow-missing" in process.stderr
+    assert all("starter" in lines[name] for name in ("utils.py", *ANSWERS)) and "--allow-missing" in process.stderr
 
     process = collect("--submission", folder, "--out", tmp_path / "s.zip", "--allow-missing")
     assert process.returncode == 0 and process.stdout.startswith("Left out")
@@ -86,16 +90,18 @@ def test_what_is_missing_is_listed_with_the_command_that_makes_it(folder, tmp_pa
     ("rope.pretrain.params", {"rope.finetune.params": "older than rope.pretrain.params",
                               "rope.pretrain.dev.predictions": "made from rope.finetune.params",
                               "rope.pretrain.test.predictions": "made from rope.finetune.params"}),
-    *((name, {job.writes: f"older than {name}" for job in JOBS.values() if job.kind == "evaluate"}) for name in WRITTEN),
-    ("utils.py", {}),       # given: grading takes its own
+    *((name, {job.writes: f"older than {name}" for job in JOBS.values() if job.kind == "evaluate"}) for name in ANSWERING),
+    ("encoder.py", {"encoder.params": "older than encoder.py"}),
+    *((name, {}) for name in ("numpy_attention.py", *ANSWERS)),         # nothing comes from them
+    *((name, {}) for name in ("utils.py", "encoder_data.py")),          # given: grading takes its own
 ])
 def test_outdated_results_are_told_with_the_command_that_makes_them_anew(folder, tmp_path, newer, outdated):
     os.utime(folder / newer, (NOW + 100, NOW + 100))
     process = collect("--submission", folder, "--out", tmp_path / "s.zip")
     assert process.returncode == 0 and (tmp_path / "s.zip").exists() and ("Warning" in process.stdout) == bool(outdated)
     told = [line.split(None, 1) for line in process.stdout.splitlines() if line.startswith("  ")]
-    assert dict(told) == {job.writes: f"{outdated[job.writes]}: ./run.sh {job.target}" for job in JOBS.values() if job.writes in outdated}
-    assert [name for name, _ in told] == [job.writes for job in JOBS.values() if job.writes in outdated]
+    assert dict(told) == {name: f"{outdated[name]}: ./run.sh {target}" for name, target in MADE_BY.items() if name in outdated}
+    assert [name for name, _ in told] == [name for name in MADE_BY if name in outdated]
 
 
 @pytest.mark.parametrize("spoil, complaint", [
@@ -150,6 +156,32 @@ def test_code_that_is_not_ready_is_warned_of(folder, tmp_path):
     (folder / "model.py").write_text("x = 1\ndef (\n")
     said = collect("--submission", folder, "--out", tmp_path / "x.zip").stdout
     assert "dataset.py, line" in said and "not filled in (1c: CharCorruptionDataset.__getitem__)" in said and "model.py, line 2" in said
+
+
+@pytest.mark.parametrize("change, told", [
+    (lambda starter, solved: starter, ["scores", "scaled_scores", "weights", "output"]),
+    (lambda starter, solved: starter | {"scores": solved["scores"], "weights": [*solved["weights"][:1], [0.5, None, 0.5]]},
+     ["scaled_scores", "weights", "output"]),
+    (lambda starter, solved: solved | {"output": None}, ["output"]),
+    (lambda starter, solved: solved, []),
+    (lambda starter, solved: [None], []),       # that is for the grader to say
+])
+def test_numbers_that_are_not_filled_in_are_warned_of(folder, tmp_path, change, told):
+    starter, solved = (json.loads((place / "hand_attention.json").read_text()) for place in (STARTER, SOLUTION))
+    (folder / "hand_attention.json").write_text(json.dumps(change(starter, solved)))
+    process = collect("--submission", folder, "--out", tmp_path / "x.zip")
+    assert process.returncode == 0 and ("cannot have full points yet" in process.stdout) == bool(told)
+    assert [line.strip() for line in process.stdout.splitlines() if "hand_attention" in line] == [f"hand_attention.json: not filled in ({name})" for name in told]
+
+
+@pytest.mark.parametrize("content, told", [
+    (b'{\n "scores": [1,]\n}', "hand_attention.json, line 2: "), (b"\xff\xfe\x00", "hand_attention.json: "),
+    (b"[" * 200_000, "hand_attention.json: "), (b'{"scores": ' + b"9" * 10_000 + b"}", "hand_attention.json: "),
+], ids=["no JSON", "no UTF-8", "nested without end", "a number without end"])
+def test_numbers_that_cannot_be_read_are_warned_of(folder, tmp_path, content, told):
+    (folder / "hand_attention.json").write_bytes(content)
+    process = collect("--submission", folder, "--out", tmp_path / "x.zip")
+    assert process.returncode == 0 and not process.stderr and f"  {told}" in process.stdout
 
 
 def test_an_older_zip_is_not_taken_for_the_new_one(folder, tmp_path):

@@ -1,6 +1,7 @@
 """The upload autograder: its zip, and what it does in a container as Gradescope's."""
 import argparse
 import json
+import re
 import shutil
 import zipfile
 from pathlib import Path
@@ -13,13 +14,19 @@ from variants import Edit, Fill, make
 
 from autograder import Outcome, Report, Verdict, read_manifest
 from autograder.report import as_dict
+from checks.context import EXERCISES, GOLD_EXERCISES
 from checks.grading import MANIFEST
 from files import UserError
+from instructor.corpus.editions import EDITIONS
+from instructor.corpus.editions import EXERCISES as EXERCISE_SEED
+from instructor.corpus.exercises import write_exercises
 from instructor.gradescope import build
 from instructor.gradescope.results import graded
 from instructor.gradescope.room import within
 from instructor.gradescope.upload import choose_seed, find_submission
 
+CODED = [check for check in read_manifest(MANIFEST).checks.values() if check.coded]
+ALL = sum(check.points for check in CODED)
 SCHEMA = json.loads((ROOT / "instructor" / "gradescope" / "results.schema.json").read_text(encoding="utf-8"))
 NO_BUBBLEWRAP = tuple(path for path in ("/usr/bin/bwrap", "/usr/local/bin/bwrap") if Path(path).exists())
 
@@ -95,7 +102,11 @@ def test_the_zip_has_what_grading_needs_and_not_the_reference(archive):
     with zipfile.ZipFile(archive) as content:
         names = content.namelist()
         assert {"setup.sh", "run_autograder", "src/checks/manifest.toml", "instructor/checks/q1c.py", "instructor/gold/birth_test.tsv"} <= set(names)
-        assert not [name for name in names if name.startswith(("instructor/solution", "instructor/corpus", "src/submission", "tests", "."))]
+        assert {*(f"data/{name}" for name in EXERCISES), *(f"instructor/gold/{name}" for name in GOLD_EXERCISES), "src/checks/given/encoder_data.py",
+                "instructor/checks/q5g.py", "instructor/corpus/exercises.py"} <= set(names)
+        assert not [name for name in names if name.startswith(("instructor/solution", "instructor/corpus/editions", "src/submission", "tests", "."))]
+        seeds = "|".join(map(str, (EXERCISE_SEED, *(seed for seed, _ in EDITIONS.values())))).encode()
+        assert not [name for name in names if re.search(seeds, content.read(name))]
         pins = content.read("requirements.txt").decode().split()
         assert [pin for pin in pins if pin.startswith("torch==")] and not [pin for pin in pins if pin.startswith(("matplotlib", "nvidia"))]
         modes = {name: content.getinfo(name).external_attr >> 16 & 0o777 for name in ("setup.sh", "run_autograder", "settings.json")}
@@ -103,14 +114,42 @@ def test_the_zip_has_what_grading_needs_and_not_the_reference(archive):
     assert archive.stat().st_size < 5 << 20
 
 
-def test_a_cohort_of_ones_own_takes_the_place_of_ours(tmp_path):
-    shutil.copytree(DATA, tmp_path / "data")
-    gold = tmp_path / "gold"
-    gold.mkdir()
+@pytest.fixture
+def cohort(tmp_path):
+    """The folders of a cohort's data, that of its preset, and its answers, as `release --cohort` lays them out."""
+    data, gold = tmp_path / "data", tmp_path / "gold"
+    shutil.copytree(DATA, data / "laptop")
+    write_exercises(7, data, gold)
     questions = (DATA / "birth_test_inputs.tsv").read_text().split("\n")
-    (gold / "birth_test.tsv").write_text("\n".join(line + "\tAtlantis" for line in questions if line) + "\n")
-    with zipfile.ZipFile(built(tmp_path, "--preset", "laptop", "--data", tmp_path / "data", "--gold", gold)) as content:
+    (gold / "laptop").mkdir()
+    (gold / "laptop" / "birth_test.tsv").write_text("\n".join(line + "\tAtlantis" for line in questions if line) + "\n")
+    return data, data / "laptop", gold
+
+
+@pytest.mark.parametrize("where", ["above", "beside"])
+def test_a_cohort_of_ones_own_takes_the_place_of_ours(cohort, tmp_path, where):
+    """The data of problem 5 may lie in the preset's folder, too, and its answers above that."""
+    data, laptop, gold = cohort
+    if where == "beside":
+        for name in ("hand_attention.json", "occupations"):
+            (data / name).rename(laptop / name)
+    answers = gold if where == "above" else gold / "laptop"
+    with zipfile.ZipFile(built(tmp_path, "--preset", "laptop", "--data", laptop, "--gold", answers)) as content:
         assert b"Atlantis" in content.read("instructor/gold/laptop/birth_test.tsv") and "data/wiki.txt" not in content.namelist()
+        for name in EXERCISES:
+            mine = ((data if where == "above" else laptop) / name).read_bytes()
+            assert content.read(f"data/{name}") == mine != (ROOT / "data" / name).read_bytes()
+        for name in GOLD_EXERCISES:
+            assert content.read(f"instructor/gold/{name}") == (gold / name).read_bytes() != (ROOT / "instructor" / "gold" / name).read_bytes()
+
+
+@pytest.mark.parametrize("name, option", [(f"data/{EXERCISES[0]}", "--data"), (f"data/{EXERCISES[1]}", "--data"), (f"gold/{GOLD_EXERCISES[0]}", "--gold")])
+def test_a_cohort_that_lacks_files_of_problem_5_is_told(cohort, tmp_path, name, option):
+    (tmp_path / name).unlink()
+    args = options(tmp_path / "a.zip", "--preset", "laptop", "--data", cohort[1], "--gold", cohort[2])
+    with pytest.raises(UserError, match=f"neither in .*Check {option}. Nothing was written."):
+        args.run(args)
+    assert not (tmp_path / "a.zip").exists()
 
 
 @pytest.mark.parametrize("arguments, says", [
@@ -167,11 +206,11 @@ def test_a_right_submission_earns_all_points_in_a_small_container(archive):
     container = Container(archive, memory=768)
     results = container.grade(SOLUTION, '{"id": 1}')
     checks = checks_of(results)
-    assert results["score"] == sum(test["max_score"] for test in checks.values()) == 60, container.output
+    assert results["score"] == sum(test["max_score"] for test in checks.values()) == ALL, container.output
     assert {test["visibility"] for test in checks.values() if "hidden" in test["tags"]} == {"after_due_date"}
     assert {test["visibility"] for test in checks.values() if "basic" in test["tags"]} == {"visible"}
     assert [row["value"] > 0 for row in results["leaderboard"]] == [True, True, False]      # nobody knows places without pretraining
-    assert results["extra_data"]["isolation"] in ("bubblewrap", "landlock") and "60 of 60" in container.output
+    assert results["extra_data"]["isolation"] in ("bubblewrap", "landlock") and f"{ALL} of {ALL}" in container.output
     assert container.peak is None or container.peak < 700
 
 
@@ -242,8 +281,8 @@ def test_a_fault_of_the_autograder_is_not_the_students():
     report = Report(manifest, outcomes, 1, ("landlock", ""), ["A notice with \x1b[31m and \ud800."])
     settings = {"version": "1", "title": "", "leaderboard": True, "visibility": {"basic": "visible", "hidden": "hidden"}}
     results = graded(as_dict(report), manifest, settings)
-    assert checks_of(results)["1c-1-basic"]["status"] == "failed" and results["score"] == 57
-    assert "1 of 32 checks failed for a fault of the autograder, not of your code" in results["output"]
+    assert checks_of(results)["1c-1-basic"]["status"] == "failed" and results["score"] == ALL - manifest.checks["1c-1-basic"].points
+    assert f"1 of {len(CODED)} checks failed for a fault of the autograder, not of your code" in results["output"]
     assert "secret" not in json.dumps(results) and results["tests"][-1]["visibility"] == "hidden"
 
 

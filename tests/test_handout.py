@@ -11,6 +11,7 @@ import torch
 from conftest import ROOT, require_tools
 
 from autograder.manifest import read_manifest
+from deliverables import MADE_BY
 from files import UserError
 from handout import facts
 from instructor import leaks
@@ -19,6 +20,7 @@ from instructor.handout import build_handout
 from instructor.release import make_tree, student_readme
 from jobs import JOBS
 from presets import GPU, LAPTOP
+from run import ENCODER_JOBS
 
 HANDOUT, SOLUTIONS = ROOT / "handout", ROOT / "instructor" / "solutions"
 MANIFEST = read_manifest(ROOT / "src" / "checks" / "manifest.toml")
@@ -176,7 +178,7 @@ def test_commands_are_there():
     announced = "\n".join(SOURCES[f"problem{number}.tex"] for number in {id[0] for id in ANNOUNCED})
     text = STUDENTS.replace(r"\_", "_")
     for target in re.findall(r"\./run\.sh (\w+)", text):
-        assert target in {*JOBS, "all", "demo", "help", "TARGET"} or target in announced and target not in SOURCES["problem1.tex"], target
+        assert target in {*JOBS, *ENCODER_JOBS, "all", "demo", "help", "TARGET"} or target in announced and target not in SOURCES["problem1.tex"], target
     for id in re.findall(r"grader\.py (\w[\w-]*)", text):
         known = {*MANIFEST.checks, *MANIFEST.questions, *(question[:-1] for question in MANIFEST.questions), "ID"}
         assert id in known or later.match(id), id
@@ -189,7 +191,7 @@ def test_commands_are_there():
 
 def test_files_are_there():
     """Every path that the text names is in a release, or is made by a job, or belongs to an announced question."""
-    made = {job.writes for job in JOBS.values()} | {"submission.zip", ".venv", "all.log"}
+    made = {*MADE_BY, "submission.zip", ".venv", "all.log"}
     announced = "\n".join(SOURCES[f"problem{number}.tex"] for number in {id[0] for id in ANNOUNCED})
     given = "\n".join(text for name, text in SOURCES.items() if f"problem{name[7:8]}.tex" != name or name[7] not in {id[0] for id in ANNOUNCED})
     there = {path.name for folder in ("src", "data", "handout") for path in (ROOT / folder).rglob("*")} | {path.name for path in ROOT.iterdir()}

@@ -16,7 +16,8 @@ from conftest import ROOT, SOLUTION, STARTER
 from collect import write_zip
 from files import UserError
 from instructor import leaks, proof, release
-from instructor.corpus.editions import EDITIONS
+from instructor.corpus.editions import EDITIONS, EXERCISES
+from instructor.corpus.exercises import as_json, blank, solve
 from instructor.course import Course, read_course
 from instructor.starter import END, START
 
@@ -62,7 +63,8 @@ def test_it_has_what_students_need_and_nothing_else(built):
                                                       "collect_submission.sh", "collect_submission.bat"}
     assert {path.name for path in STARTER.glob("*.py")} == {Path(name).name for name in names if re.fullmatch(r"src/submission/[^/]+\.py", name)}
     assert {"data/wiki.txt", "data/laptop/birth_test_inputs.tsv", "src/checks/manifest.toml", "src/checks/given/model.py",
-            "src/submission/mingpt-demo/play_char.ipynb"} <= names
+            "src/submission/mingpt-demo/play_char.ipynb", "src/submission/hand_attention.json", "src/checks/given/hand_attention.json",
+            "data/hand_attention.json", "data/occupations/train.tsv", "data/occupations/dev.tsv"} <= names
     assert not [name for name in names if name.startswith(("instructor", "tests", "docs", ".")) or "gold" in name or "__pycache__" in name]
 
 
@@ -184,6 +186,14 @@ def gold(folder="laptop"):
     return (ROOT / "instructor" / "gold" / folder / "birth_test.tsv").read_text(encoding="utf-8").splitlines()
 
 
+def kept():
+    return (ROOT / "instructor" / "gold" / "occupations" / "test.tsv").read_text(encoding="utf-8").splitlines()
+
+
+def by_hand():
+    return json.loads((SOLUTION / "hand_attention.json").read_text(encoding="utf-8"))
+
+
 def commit():
     process = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True)
     if process.returncode:
@@ -215,6 +225,12 @@ PLANTS = {
                                                   "in their order"),
     "a table of names and places": lambda: ("data/x.csv", "{1},{0}".format(*re.fullmatch(r"Where was (.*) born\?\t(.*)", gold()[5]).groups()),
                                             "line 1: the name and the birth place"),
+    "sentences kept for grading": lambda: ("data/occupations/dev.tsv", kept()[7].partition("\t")[0] + "\t0", "sentences that are kept for grading"),
+    "a gold file of them": lambda: ("data/occupations/test.tsv", "", "test.tsv"),
+    "a solution by hand": lambda: ("handout/handout.html", "<td>" + json.dumps(by_hand()["weights"][1]), "the solution in hand_attention.json"),
+    "numbers filled in": lambda: ("src/submission/hand_attention.json", as_json(by_hand() | {"weights": [], "output": [[None]]}), "numbers in scores"),
+    "weights of the encoder": lambda: ("src/submission/encoder.params", "", "encoder.params"),
+    "the seed of the exercises": lambda: ("src/a.py", f"SEED = {EXERCISES}", "seed of a world"),
     "another folder's name": lambda: ("src/solutions/x.py", "", "solutions"),
     "a name in another style": lambda: ("src/checks/q1cHidden.py", "", "q1cHidden.py"),
     "somebody's folder": lambda: ("src/a.ipynb", notebook("C:\\Users\\prof\\x"), "a folder of somebody's"),
@@ -271,11 +287,11 @@ def test_what_a_zip_has_besides_files_is_found(tmp_path):
 
 def test_a_cohort_has_people_of_its_own_and_answers_away_from_students(cohort, built):
     tree, answers, seeds = cohort
-    assert sorted(path.relative_to(answers).as_posix() for path in answers.rglob("*.tsv")) == ["birth_test.tsv", "laptop/birth_test.tsv"]
+    assert sorted(path.relative_to(answers).as_posix() for path in answers.rglob("*.tsv")) == ["birth_test.tsv", "laptop/birth_test.tsv", "occupations/test.tsv"]
     mine, shipped = release.read_tree(tree), release.read_tree(built[0])
     assert mine.keys() == shipped.keys()
     changed = {name for name in mine if mine[name] != shipped[name]}
-    assert changed == {name for name in mine if name.startswith("data/")}
+    assert changed == {name for name in mine if name.startswith("data/")} | {f"src/{room}/hand_attention.json" for room in ("submission", "checks/given")}
     for folder in ("", "laptop/"):
         rows = (answers / folder / "birth_test.tsv").read_text(encoding="utf-8").splitlines()
         assert [row.split("\t")[0] for row in rows] == mine[f"data/{folder}birth_test_inputs.tsv"].decode().splitlines()
@@ -283,7 +299,28 @@ def test_a_cohort_has_people_of_its_own_and_answers_away_from_students(cohort, b
         assert all(re.search(rf"\b{row.split()[2]}\b", text) for row in rows)
     documents = str(len(mine["data/laptop/wiki.txt"].decode()))
     assert f"| {documents} |" in mine["data/README.md"].decode()
-    assert len(set(seeds)) == 3 and COHORT in seeds
+    assert len(set(seeds)) == 4 and COHORT in seeds
+
+
+def test_a_cohort_has_exercises_of_its_own(cohort, built, tmp_path):
+    """Other sentences; other matrices, blank in the starter; and the reference with these filled in has full points in 5a."""
+    tree, answers, _ = cohort
+    mine = {split: (folder / "occupations" / f"{split}.tsv").read_text(encoding="utf-8").splitlines()
+            for split, folder in (("train", tree / "data"), ("dev", tree / "data"), ("test", answers))}
+    shipped = {line for path in built[0].glob("data/occupations/*.tsv") for line in path.read_text(encoding="utf-8").splitlines()} | set(kept())
+    assert [len(lines) for lines in mine.values()] == [2000, 500, 500] and not shipped & set().union(*mine.values())
+    assert not set(mine["test"]) & {*mine["train"], *mine["dev"]}
+
+    matrices = json.loads((tree / "data" / "hand_attention.json").read_text(encoding="utf-8"))
+    for room in ("submission", "checks/given"):
+        assert (tree / "src" / room / "hand_attention.json").read_text(encoding="utf-8") == as_json(blank(matrices))
+    for path in SOLUTION.glob("*.py"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    for solution, score in ((solve(matrices), 4), (by_hand(), 0)):
+        (tmp_path / "hand_attention.json").write_text(as_json(solution), encoding="utf-8")
+        report = proof._grade(tmp_path, tree, answers, results=False, names=["5a"])
+        assert (report.score, report.max_score) == (score, 4)
+    assert "another Q" in report.outcomes["5a-0-basic"].hints[0]
 
 
 def test_the_answers_and_seeds_of_a_cohort_do_not_leak(cohort):
@@ -291,13 +328,14 @@ def test_the_answers_and_seeds_of_a_cohort_do_not_leak(cohort):
     secrets = leaks.gather_secrets(seeds, answers.rglob("*.tsv"))
     assert leaks.find_leaks(release.read_tree(tree), secrets) == []
     rows = (answers / "birth_test.tsv").read_text(encoding="utf-8").splitlines()
-    for text in (rows[0], "\n".join(row.split("\t")[1] for row in rows[-12:]), *map(str, seeds)):
+    sentence = (answers / "occupations" / "test.tsv").read_text(encoding="utf-8").splitlines()[9].partition("\t")[0]
+    for text in (rows[0], sentence, "\n".join(row.split("\t")[1] for row in rows[-12:]), *map(str, seeds)):
         assert leaks.find_leaks({"README.md": text.encode()}, secrets)
 
 
 def test_another_cohort_is_another_world():
-    seeds = {release.cohort_seed(cohort, size) for cohort in (0, 1, 2, -1, 10**30) for size in EDITIONS}
-    assert len(seeds) == 10
+    seeds = {release.cohort_seed(cohort, size) for cohort in (0, 1, 2, -1, 10**30) for size in [*EDITIONS, "exercises"]}
+    assert len(seeds) == 15
 
 
 # Mistakes

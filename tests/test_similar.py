@@ -120,6 +120,14 @@ def test_only_what_is_between_markers_is_read():
     assert regions(text.replace("\n", "\r\n")) == regions(text)
 
 
+def test_numbers_are_no_code(tmp_path):
+    """Right numbers are alike."""
+    for name in ("hand_attention.json", "numpy_attention.py"):
+        (tmp_path / name).write_bytes((SOLUTION / name).read_bytes())
+    text = read_own("x", tmp_path).text
+    assert text.startswith("# numpy_attention.py\n") and "scores" in text and "scaled_scores" not in text
+
+
 @pytest.mark.parametrize("write, part", [
     (lambda folder: None, "does not exist"),
     (lambda folder: folder.mkdir(), "none of the files"),

@@ -1,17 +1,23 @@
 """The starter is what the generator makes of the solution, and its stubs tell a student what to do."""
 import ast
+import json
 import re
+import shutil
 
 import pytest
 from conftest import SOLUTION, STARTER
 
-from instructor.starter import END, START, find_drift, strip_solution, write_starter
+from instructor.corpus.exercises import ANSWERS, SHAPES
+from instructor.starter import END, GIVEN, START, find_drift, strip_solution, write_starter
 
 PLACES = {
     "1c: CharCorruptionDataset.__getitem__", "1d: initialize_vanilla_model", "1h: initialize_rope_model", "1d: finetune",
     "1f: finetune",
     "1f: pretrain", "1d: train", "1h: precompute_rotary_emb", "1h: apply_rotary_emb", "1h: CausalSelfAttention",
     "1h: CausalSelfAttention.forward", "1h: GPT.forward",
+    "5b: scaling_experiment", "5c: attention", "5d: MultiHeadAttention", "5d: MultiHeadAttention.forward", "5e: sinusoidal_positions",
+    "5e: LayerNorm.forward", "5e: EncoderLayer.forward", "5e: Encoder.forward", "5f: copy_task", "5g: BagOfWords.forward",
+    "5g: train_classifier", "5g: accuracy", "5g: attention_entropy",
 }
 
 
@@ -34,6 +40,9 @@ def test_drift_is_found(tmp_path):
     assert find_drift(tmp_path) == [] and not (tmp_path / "extra.py").exists()
     (tmp_path / "helper.py").write_bytes((tmp_path / "helper.py").read_bytes().replace(b"\n", b"\r\n"))
     assert find_drift(tmp_path) != []
+    write_starter(tmp_path)
+    shutil.copy(SOLUTION / "hand_attention.json", tmp_path)
+    assert any(line.startswith("+") and "null" in line for line in find_drift(tmp_path))
 
 
 def test_every_place_is_a_stub_that_names_its_question():
@@ -48,6 +57,15 @@ def test_no_solution_is_left():
         given = marked.sub("", solution)
         for line in "\n".join(marked.findall(solution)).splitlines():
             assert line in given or line not in starter
+
+
+@pytest.mark.parametrize("folder", [STARTER, GIVEN])
+def test_numbers_are_for_students_to_fill_in(folder):
+    solved, starter = (json.loads((place / "hand_attention.json").read_text(encoding="utf-8")) for place in (SOLUTION, folder))
+    assert list(starter) == list(solved) == [*SHAPES, *ANSWERS]
+    assert all(starter[name] == solved[name] for name in SHAPES)
+    for name, (rows, columns) in ANSWERS.items():
+        assert starter[name] == [[None] * columns] * rows and [len(row) for row in solved[name]] == [columns] * rows
 
 
 @pytest.mark.parametrize("source", [

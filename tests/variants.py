@@ -4,7 +4,7 @@ from pathlib import Path
 
 from instructor.starter import END, SOLUTION, START
 
-from deliverables import CODE       # instructor has put src/ on the path
+from deliverables import ANSWERS, CODE       # instructor has put src/ on the path
 
 # Every place that a student fills in: the file, and the number of its pair of markers there.
 REGIONS = {
@@ -20,6 +20,19 @@ REGIONS = {
     "buffer": ("attention.py", 2),
     "attend": ("attention.py", 3),
     "input": ("model.py", 0),
+    "numpy attention": ("numpy_attention.py", 0),
+    "scaling": ("numpy_attention.py", 1),
+    "heads init": ("encoder.py", 0),
+    "heads": ("encoder.py", 1),
+    "positions": ("encoder.py", 2),
+    "layernorm": ("encoder.py", 3),
+    "layer": ("encoder.py", 4),
+    "encoder": ("encoder.py", 5),
+    "copy": ("encoder.py", 6),
+    "bag": ("encoder.py", 7),
+    "train classifier": ("encoder.py", 8),
+    "accuracy": ("encoder.py", 9),
+    "entropy": ("encoder.py", 10),
 }
 
 
@@ -56,6 +69,19 @@ class Fill:
 
 
 @dataclass(frozen=True)
+class Text:
+    """Write the whole of `file` anew, or remove it (None)."""
+    file: str
+    text: str | None
+
+    def apply(self, files: dict[str, str]) -> None:
+        """Make the replacement in {file name: text}."""
+        del files[self.file]
+        if self.text is not None:
+            files[self.file] = self.text
+
+
+@dataclass(frozen=True)
 class Wrong:
     """A wrong submission: the misconception in a sentence, and the checks that must each take points for it."""
     name: str
@@ -74,7 +100,7 @@ class Right:
 
 def make(changes: tuple, folder: Path) -> Path:
     """Write the reference with changes applied, in their order, into `folder`, which is made."""
-    files = {name: (SOLUTION / name).read_text(encoding="utf-8") for name in CODE}
+    files = {name: (SOLUTION / name).read_text(encoding="utf-8") for name in CODE + ANSWERS}
     for change in changes:
         change.apply(files)
     folder.mkdir(parents=True)

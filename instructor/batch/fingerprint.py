@@ -11,8 +11,10 @@ from pathlib import Path
 
 from autograder import Check, Manifest
 from autograder.intake import Limits
+from checks.context import EXERCISES, GOLD_EXERCISES, Context
 from checks.grading import CHECKS, Setting
-from checks.stage import ANSWERS, GIVEN, code_limit, result_limit
+from checks.stage import DECODER, GIVEN, code_limit, result_limit
+from files import UserError
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ("seconds", "memory", "partial", "artifacts")     # of a manifest's entry: title and points don't change how a check ends
@@ -64,20 +66,25 @@ class Fingerprints:
     """
 
     def __init__(self, manifest: Manifest, setting: Setting):
-        given = _digest_tree(GIVEN, "*.py") + _digest_tree(ANSWERS.parent, ANSWERS.name)
+        given = _digest_tree(GIVEN, "*.py") + _digest_tree(DECODER.parent, DECODER.name)
         self.intake = _hash([_digest_modules(CHECKS / "grading.py"), given])
         self._files = _files_of_checks([CHECKS] + ([setting.hidden] if setting.hidden else []))
         self._seconds = setting.seconds
         # Results are judged with the data and the answers, too.
         folders = [folder for folder in (setting.data or ROOT / "data", setting.gold) if folder]
         self._results = _hash([setting.preset, manifest.settings["accuracy"], [_digest_tree(folder, "**/*.t*") for folder in folders]])
+        context = Context(ROOT, setting.preset, setting.data, setting.gold, {})
+        self._exercises = {name: _digest_of(context.path, name) for name in EXERCISES} | \
+                          {name: _digest_of(context.gold_path, name) for name in GOLD_EXERCISES}
 
     def of(self, check: Check) -> str:
         """The hash for one check; "" if it has no file, which will be a grader error."""
         if check.id not in self._files:
             return ""
+        path, asks = self._files[check.id]
         entry = {name: asdict(check)[name] for name in SHIPPED}
-        return _hash([self.intake, self._seconds, _digest_modules(self._files[check.id]), entry, self._results if check.artifacts else ""])
+        read = {name: digest for name, digest in self._exercises.items() if asks and name in _texts(path)}
+        return _hash([self.intake, self._seconds, _digest_modules(path), entry, self._results if check.artifacts else "", read])
 
 
 def _hash(value):
@@ -89,13 +96,22 @@ def _digest_tree(folder, pattern):
             for path in sorted(folder.glob(pattern)) if path.is_file()]
 
 
+def _digest_of(find, name):
+    """The hash of a file that a Context finds; "" where there is none."""
+    try:
+        return hashlib.sha256(find(name).read_bytes()).hexdigest()
+    except UserError:
+        return ""
+
+
 def _files_of_checks(folders):
-    """The file of each check, by id."""
+    """The file of each check, and whether the check asks for the context, through which it may read more; by id."""
     files = {}
     for path in (path for folder in folders for path in sorted(folder.glob("q*.py"))):
-        for node in ast.walk(_parse(path)):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "check" and node.args and isinstance(node.args[0], ast.Constant):
-                files[node.args[0].value] = path
+        for function in ast.walk(_parse(path)):
+            for node in getattr(function, "decorator_list", ()):
+                if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "check" and node.args and isinstance(node.args[0], ast.Constant):
+                    files[node.args[0].value] = path, any(argument.arg == "context" for argument in function.args.args)
     return files
 
 
@@ -110,13 +126,26 @@ def _parse(path):
 @functools.cache
 def _digest_modules(path):
     """A hash of a Python file and of all files of this project that it imports, directly or not."""
-    seen, waiting = {}, [path]
+    return _hash(sorted((os.path.relpath(path, ROOT), hashlib.sha256(path.read_bytes()).hexdigest()) for path in _modules(path)))
+
+
+@functools.cache
+def _texts(path):
+    """The strings in a file of checks, and in those beside it that it imports: the names of files that they read are among them.
+    (context.py has the names of all.)"""
+    files = [file for file in _modules(path) if file.parent in (path.parent, CHECKS) and file.name != "context.py"]
+    return {node.value for file in files for node in ast.walk(_parse(file)) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+
+
+def _modules(path):
+    """A Python file, and all files of this project that it imports, directly or not."""
+    seen, waiting = set(), [path]
     while waiting:
         path = waiting.pop()
         if path not in seen:
-            seen[path] = hashlib.sha256(path.read_bytes()).hexdigest()
+            seen.add(path)
             waiting += _imports(path)
-    return _hash(sorted((os.path.relpath(path, ROOT), digest) for path, digest in seen.items()))
+    return seen
 
 
 def _imports(path):

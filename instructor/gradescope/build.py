@@ -8,14 +8,16 @@ import tomllib
 import zipfile
 from pathlib import Path
 
+from checks.context import EXERCISES, GOLD_EXERCISES, Context
 from files import UserError, read_text, writing
 from presets import PRESETS
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
-# Everything in the zip, as patterns: no reference, no corpus builder, no tests, and of src/submission nothing.
+# Everything in the zip, as patterns: no reference, no seeds of corpora, no tests, and of src/submission nothing.
 SOURCES = ("src/*.py", "src/autograder/**/*.py", "src/autograder/*.ini", "src/checks/**/*.py", "src/checks/*.toml",
-           "instructor/__init__.py", "instructor/checks/*.py", "instructor/gradescope/*.py")
+           "instructor/__init__.py", "instructor/checks/*.py", "instructor/gradescope/*.py",
+           *(f"instructor/corpus/{name}.py" for name in ("__init__", "exercises", "world", "cities", "phrasings")))     # fresh sentences for 5g
 DATA = ("wiki.txt", "birth_places_train.tsv", "birth_dev.tsv", "birth_test_inputs.tsv")
 GOLD = "birth_test.tsv"
 NEEDED = ("torch", "numpy", "tqdm", "pytest", "pyseccomp")
@@ -89,6 +91,12 @@ def _worlds(preset, data, gold):
             read_text(questions / file)
             content[("data" / place / file).as_posix()] = (questions / file).read_bytes()
         content[("instructor/gold" / place / GOLD).as_posix()] = answers.read_bytes()
+    try:
+        context = Context(ROOT, preset, data, gold or ROOT / "instructor" / "gold", {})
+        content |= {f"data/{name}": context.path(name).read_bytes() for name in EXERCISES}
+        content |= {f"instructor/gold/{name}": context.gold_path(name).read_bytes() for name in GOLD_EXERCISES}
+    except UserError as error:
+        raise UserError(f"{error} Nothing was written.") from None
     return content
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from autograder import NotImplementedYet, WrongAnswer, probe
 from checks.context import GRADED, Context
 from files import read_documents
+from deliverables import MADE_BY
 from jobs import JOBS, WRITTEN_BY
 from presets import PRESETS, Preset
 
@@ -40,7 +41,7 @@ def answer_questions(weights, variant, sizes, corpus, questions):
     return {"places": predict_places(model, questions, dataset), "learned": learned}
 
 
-def _require(folder: Path, name: str) -> Path:
+def require_result(folder: Path, name: str) -> Path:
     """The path of a result.
 
     Raises:
@@ -48,7 +49,7 @@ def _require(folder: Path, name: str) -> Path:
     """
     path = folder / name
     if not path.is_file():
-        raise NotImplementedYet(f"{name} is not there yet. ./run.sh {WRITTEN_BY[name].target} writes it.")
+        raise NotImplementedYet(f"{name} is not there yet. ./run.sh {MADE_BY[name]} writes it.")
     return path
 
 
@@ -90,7 +91,7 @@ def judge_predictions(student, rng, context: Context, target: str, sample: int, 
         WrongAnswer: it is malformed, too often wrong, or not what the weights answer.
     """
     job = JOBS[target]
-    predictions, weights = (_require(context.artifacts, name) for name in (job.writes, job.reads))
+    predictions, weights = (require_result(context.artifacts, name) for name in (job.writes, job.reads))
     claims = read_predictions(predictions)
     preset = context.preset_of(len(claims), job.split)
     expected = {name: len(context.pairs(PRESETS[name], job.split)) for name in GRADED if context.preset in (None, name)}

@@ -7,6 +7,8 @@ from presets import PRESETS, Preset
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 GRADED = ("laptop", "gpu")      # presets whose results can be graded
+EXERCISES = ("hand_attention.json", "occupations/train.tsv")        # the files of problem 5 that checks read: of the data,
+GOLD_EXERCISES = ("occupations/test.tsv",)                          # and of the answers
 
 
 @dataclass(frozen=True)
@@ -55,9 +57,33 @@ class Context:
             raise UserError(f"{path} should have a question, a tab and a place in every line.")
         return [(question, place) for question, place in rows]
 
+    def path(self, name: str) -> Path:
+        """A file of problem 5: in the folder of the data (or above it, where that is a preset's), or ours.
+
+        Raises:
+            UserError: it is not there.
+        """
+        return _first([self.data, self.data.resolve().parent] if self.data else [DATA], name, "--data")
+
+    def gold_path(self, name: str) -> Path:
+        """A file that problem 5 is graded with: in the folder of the test answers, or above it.
+
+        Raises:
+            UserError: it is not there.
+        """
+        return _first([self.gold, self.gold.resolve().parent] if self.gold else [], name, "--gold")
+
     def preset_of(self, lines: int, split: str) -> Preset | None:
         """The preset that predictions belong to: the one asked for, or the one whose questions are as many."""
         if self.preset is not None:
             return PRESETS[self.preset]
         names = [name for name in GRADED if len(self.pairs(PRESETS[name], split)) == lines]
         return PRESETS[names[0]] if names else None
+
+
+def _first(folders, name, option):
+    for folder in folders:
+        if (folder / name).is_file():
+            return folder / name
+    raise UserError(f"{name} is neither in {folders[0]} nor above it. Check {option}." if folders else
+                    f"{name} is not here. Give its folder: {option} DIR.")

@@ -7,12 +7,11 @@ from pathlib import Path
 from autograder import Submission
 from autograder.intake import Refused, take
 from autograder.report import harmless
-from deliverables import SUPPLIED, WRITTEN
+from deliverables import ANSWERS, MADE_BY, SUPPLIED, WRITTEN
 from files import UserError
-from jobs import WRITTEN_BY
 
 GIVEN = Path(__file__).parent / "given"                     # the starter as it was handed out
-ANSWERS = Path(__file__).parents[1] / "answers.py"          # decoding as ./run.sh does it, for the checks of results
+DECODER = Path(__file__).parents[1] / "answers.py"          # decoding as ./run.sh does it, for the checks of results
 START, END = "### START_CODE_HERE ###", "### END_CODE_HERE ###"
 OFFERED = "torch, numpy, tqdm and Python's standard library"
 RESULTS = "results"
@@ -76,9 +75,9 @@ def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submis
     for name in SUPPLIED:
         shutil.copyfile(GIVEN / name, package / name)
     (package / "__init__.py").write_text(_lazy_init(), encoding="utf-8")
-    shutil.copyfile(ANSWERS, into / ANSWERS.name)
+    shutil.copyfile(DECODER, into / DECODER.name)
 
-    notices += [f"{name} is missing: what needs it cannot be graded." for name in WRITTEN if not (taken / name).is_file()]
+    notices += [f"{name} is missing: what needs it cannot be graded." for name in (*WRITTEN, *ANSWERS) if not (taken / name).is_file()]
     for name in (*SUPPLIED, "__init__.py"):
         if (taken / name).is_file() and _text(taken / name) != _text(GIVEN / name):
             notices.append(f"{name} was changed. It is a given file, and graded as it was handed out.")
@@ -88,13 +87,13 @@ def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submis
 
 
 def code_limit(name: str) -> int | None:
-    """The most bytes that a file of code may have; None for other files."""
-    return 1 << 20 if name.endswith(".py") else None
+    """The most bytes that a file of code, or one of answers, may have; None for other files."""
+    return 1 << 20 if name.endswith(".py") else 1 << 16 if name in ANSWERS else None
 
 
 def result_limit(name: str) -> int | None:
     """The most bytes that one of the results of ./run.sh may have; None for other files."""
-    return SIZE_LIMIT[Path(name).suffix] if name in WRITTEN_BY else None
+    return SIZE_LIMIT[Path(name).suffix] if name in MADE_BY else None
 
 
 def _take(source, into, limit_of):

@@ -1,0 +1,178 @@
+"""Trying out copy_task on models of the judge's own. The checks of question 5f share it.
+
+Copiers copy without having learned it, and their losses and gaps are known beforehand. Others are encoders, broken on purpose.
+"""
+import math
+from dataclasses import dataclass
+
+from autograder import Answer, WrongAnswer
+from autograder.inside.wire import Array
+from checks.copiers import SLOWLY, measure_copiers
+
+LOSS, GAP = 0.01, 1e-4      # of the handout: below these, a model has passed
+ROWS = 512
+STEPS = 110, 150        # of copiers, which have nothing to learn: from the one to the other
+FEW_STEPS = 60, 70      # of broken encoders: more than a warm-up takes, and too few for any encoder to learn the task
+SHARE_OF_BLANKS = (0.25, 0.31)      # of the 16 places of a row: 4.5 on average
+OTHER_LOSS = 3.0                    # of a copier where it is not supposed to be looked at
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What copy_task returned."""
+    loss: float
+    gap: float
+    passed: bool
+
+
+def read_result(answer: Answer, seconds: float = math.inf) -> Measured:
+    """Read copy_task's dict.
+
+    Args:
+        seconds: that the call took.
+
+    Raises:
+        WrongAnswer: an entry is missing, of a wrong type, or contradicts another one.
+    """
+    answer = answer.named("what copy_task returns")
+    entries = answer.present().entries()
+    if missing := [name for name in ("loss", "padding_gap", "seconds", "passed") if name not in entries]:
+        raise WrongAnswer(f"The dict that copy_task returns lacks {', '.join(missing)}.")
+    loss, gap, took = (_float(entries[name], name) for name in ("loss", "padding_gap", "seconds"))
+    passed = entries["passed"].value
+    if isinstance(passed, Array) and passed.kind == "ndarray" and passed.dtype == "bool" and passed.data.size == 1:
+        passed = bool(passed.data)       # np.bool_, of a comparison of NumPy's floats
+    if not isinstance(passed, bool):
+        raise WrongAnswer(f'"passed" should be True or False; it is {entries["passed"].describe()}.')
+    if gap < 0:
+        raise WrongAnswer(f'"padding_gap" should be the largest absolute difference; it is {gap:.3g}.')
+    if passed != (loss < LOSS and gap < GAP):
+        raise WrongAnswer(f'"passed" should say whether the loss is under {LOSS} and the gap under {GAP:g}. It is {passed}, with '
+                          f'a loss of {loss:.3g} and a gap of {gap:.3g}.')
+    if not 0 < took <= 1.1 * seconds + 0.5:
+        raise WrongAnswer(f'"seconds" should be the time that everything took, {seconds:.1f} seconds here; it is {took:.3g}.')
+    return Measured(loss, gap, passed)
+
+
+def _float(answer, name):
+    if isinstance(answer.value, Array) and answer.value.kind == "tensor":
+        raise WrongAnswer(f'"{name}" should be a Python float; it is {answer.describe()}. Its .item() is one.')
+    return answer.named(f'"{name}"').number()
+
+
+@dataclass(frozen=True)
+class Copier:
+    """A model that copies without having learned it, as in make_copier. what: of it, for messages."""
+    what: str
+    loss: float = 0.001
+    training: float | None = None
+    unseen: float | None = None
+    gap: float = 0.0
+    where: str = ""
+    kind: str = ""
+
+    def inputs(self) -> dict:
+        """The arguments of make_copier."""
+        names = "loss", "training", "unseen", "gap", "where", "kind"
+        return {name: getattr(self, name) for name in names} | {"slowly": SLOWLY}
+
+    def expected(self, forward: int) -> tuple[float, float]:
+        """The mean loss over BLANKs after so many forward passes of the training, and how far it may be off, as a share."""
+        if self.kind == "slow":
+            return self.loss * SLOWLY ** forward, 0.02
+        if self.kind == "uneven":       # of 36 BLANKs, in rows of all lengths, 14 have a tenth; among 512 rows, give or take 2%
+            return self.loss * (14 * 0.1 + 22) / 36, 0.1
+        return self.loss, 0.02
+
+
+def judge_copiers(student, rng, copiers: list[Copier]) -> None:
+    """copy_task measures each rightly, and uses it as it should.
+
+    Raises:
+        WrongAnswer: it does not; names the likely cause.
+    """
+    seed, steps = int(rng.integers(1, 1000)), int(rng.integers(*STEPS))
+    cases = [copier.inputs() for copier in copiers]
+    answers = student.run(measure_copiers, cases=cases, steps=steps, seed=seed).items(len(cases))
+    draws = set()
+    for copier, answer in zip(copiers, answers):
+        log = answer["log"]
+        if log["made"].number() == 0:
+            raise WrongAnswer("copy_task did not call make_model. The model to test is make_model(config).")
+        measured = read_result(answer["result"], log["seconds"].number())
+        _require_use(copier, log, steps)
+        _require_loss(copier, measured, log)
+        _require_gap(copier, measured)
+        draws.add(log["draw"].number())
+    if len(draws) > 1:
+        raise WrongAnswer("With the same seed, copy_task makes models with different random weights. torch.manual_seed(seed) "
+                          "comes first.")
+
+
+def _require_use(copier, log, allowed):
+    fields = {"vocab_size": 16, "max_len": 24, "n_classes": 16, "pooling": "none", "n_embd": 32, "n_layer": 2}
+    wrong = [f"{name}={field.describe()}" for name, field in log["fields"].entries().items() if field.value != fields.get(name)]
+    if wrong:
+        raise WrongAnswer("The config that make_model gets should have vocab_size=16, max_len=24, n_classes=16, "
+                          f"pooling=\"none\", and otherwise the defaults. It has {', '.join(wrong)}.")
+    if (steps := log["steps"].number()) > allowed:
+        raise WrongAnswer(f"With steps={allowed}, copy_task makes {steps} steps of the optimizer.")
+    if copier.kind == "slow" and steps < allowed / 2:
+        raise WrongAnswer(f"With steps={allowed}, copy_task makes {steps} steps of the optimizer for {copier.what}. It should "
+                          "end early only where the loss is small already.")
+    rows, distinct = log["long"].number(), log["distinct"].number()
+    if rows > 200 and distinct < 0.25 * rows:
+        raise WrongAnswer(f"copy_task trains on the same rows again and again: only {distinct} of {rows} long ones are "
+                          "different. Draw a fresh batch for each step, from one generator that is seeded once.")
+
+
+def _require_loss(copier, measured, log):
+    """The losses of copiers are known to 2%, except where it matters which rows were seen."""
+    if copier.unseen is not None:
+        # Rows of up to 4 symbols may have been seen. Of all BLANKs, those of longer ones are 26 / 36, with a standard deviation
+        # of 0.01, and this asks for 0.6.
+        if measured.loss < 0.6 * copier.unseen:
+            raise WrongAnswer(f"For {copier.what}, the loss is {measured.loss:.3g}; it should be about "
+                              f"{copier.unseen:.1f}.\nLikely cause: it is measured on rows of the training; draw fresh ones.")
+        return
+    short, long = (rows.number() for rows in log["measured"].items(2))
+    expected, share = copier.expected(log["forward"].number())
+    if abs(measured.loss - expected) > share * expected + 1e-5:
+        ratio = measured.loss / expected
+        causes = [(short + long == 0 or _near(measured.loss, copier.training),
+                   "it is that of the training, or measured in training mode. model.eval() comes first, and then fresh rows."),
+                  (SHARE_OF_BLANKS[0] < ratio < SHARE_OF_BLANKS[1], "it is the mean over all places, also those whose target is "
+                                                                    "-100."),
+                  (copier.kind == "uneven" and ratio < 50,
+                   "it is a median, a mean of the rows' means, or not that of all BLANKs. Each BLANK counts the same."),
+                  (ratio > 50, "it is the sum over the BLANKs, not their mean.")]
+        cause = next((f"\nLikely cause: {sentence}" for applies, sentence in causes if applies), "")
+        raise WrongAnswer(f"For {copier.what}, the loss should be {expected:.4g}; it is {measured.loss:.4g}.{cause}")
+    if short + long == 0:
+        raise WrongAnswer("copy_task does not measure in evaluation mode. model.eval() comes before.")
+    if short < ROWS:
+        raise WrongAnswer(f"copy_task measures the loss on {short} rows of 16 places; it should draw {ROWS} fresh ones.")
+    if long < ROWS:
+        raise WrongAnswer(f"copy_task measures the padding gap on {long} rows of 24 places; it should append 8 columns of PAD to "
+                          f"the same {ROWS} rows.")
+    if log["gradients"].flag():
+        raise WrongAnswer("copy_task measures with gradients switched on. Measure within torch.no_grad().")
+
+
+def _near(got, known):
+    return known is not None and abs(got - known) < 0.05 * known
+
+
+def _require_gap(copier, measured):
+    expected = 0.0 if copier.where == "pads" else abs(copier.gap)
+    if abs(measured.gap - expected) <= 0.02 * expected + 2e-6:
+        return
+    causes = [(copier.where == "pads" and _near(measured.gap, abs(copier.gap)),
+               "places that are PAD count, too; compare only where x is not PAD."),
+              (measured.gap == 0 and copier.gap < 0, "the largest difference is looked for without .abs(), or not in all rows."),
+              (measured.gap == 0,
+               f"it is not measured, or not at {copier.where}. All places of all rows count where x is not PAD."),
+              (0 < measured.gap < 0.5 * expected, "it is a mean, or the difference of two losses. The largest difference of a "
+                                                  "logit is asked for.")]
+    cause = next((f"\nLikely cause: {sentence}" for applies, sentence in causes if applies), "")
+    raise WrongAnswer(f"For {copier.what}, the padding gap should be {expected:.3g}; it is {measured.gap:.3g}.{cause}")

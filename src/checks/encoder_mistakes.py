@@ -1,0 +1,143 @@
+"""Mistakes in a layer and in the whole encoder that are known by name, as (sentence, what they give), for require_close."""
+import math
+
+import numpy as np
+
+from checks.encoder import encode, layer, layer_norm, multi_head, of, pool, softmax
+
+ACTIVATIONS = {
+    "ReLU": lambda x: np.maximum(x, 0),
+    "the tanh approximation of GELU": lambda x: x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3))) / 2,
+    "missing": lambda x: x,
+    "tanh": np.tanh,
+    "SiLU": lambda x: x / (1 + np.exp(-x)),
+    "x * sigmoid(1.702 x)": lambda x: x / (1 + np.exp(-1.702 * x)),
+}
+IN_LAYERS = [
+    ("the residual connection around the attention is missing", {"residual": "2"}),
+    ("the residual connection around the feed-forward part is missing", {"residual": "1"}),
+    ("both residual connections are missing", {"residual": ""}),
+    ("norm1 stands in both places", {"norms": "11"}),
+    ("norm2 stands in both places", {"norms": "22"}),
+    ("norm1 and norm2 have changed places", {"norms": "21"}),
+    ("both norms are missing", {"norms": "--"}),
+    ("norm1 is missing", {"norms": "-2"}),
+    ("norm2 is missing", {"norms": "1-"}),
+    *((f"the activation is {name}; it should be the exact GELU, F.gelu(x)", {"act": act}) for name, act in ACTIVATIONS.items()),
+    ("the scores of the attention are not scaled", {"attention": {"divisor": 1.0}}),
+]
+
+
+def in_layers(pre_norm: bool) -> list[tuple[str, dict]]:
+    """Mistakes in a layer, as (sentence without a full stop, arguments of `layer`)."""
+    if not pre_norm:
+        return [*IN_LAYERS, ("it is pre-norm; it should be post-norm: norm(x + F(x))", {"pre_norm": True})]
+    return [*IN_LAYERS, ("it is post-norm; it should be pre-norm: x + F(norm(x))", {"pre_norm": False}),
+            ("the residual starts after the norm: add to the x that is not normalized", {"start": "norm"}),
+            ("norm2 is applied at the end, too, as if it were post-norm", {"also": "norm2"})]
+
+
+def layer_mistakes(case: dict, x: np.ndarray, weights: dict[str, np.ndarray]) -> list:
+    """Those in a layer; `case` has n_head, padding and pre_norm."""
+    pre = case["pre_norm"]
+
+    def make(weights=weights, x=x, **wrong):
+        return layer(x, weights, case["n_head"], case["padding"], **{"pre_norm": pre, **wrong})
+
+    def without(part):
+        return {**weights, f"{part}.weight": 0 * weights[f"{part}.weight"], f"{part}.bias": 0 * weights[f"{part}.bias"]}
+
+    mute, still = without("attn.proj"), without("down")
+    known = in_layers(pre)
+    if case["padding"] is not None:
+        known += [("the padding mask does not reach the attention", {"attention": {"hide": "nothing"}}),
+                  ("the padding mask is upside down", {"attention": {"hide": "other"}})]
+    causes = [(f"{sentence}.", lambda wrong=wrong: make(**wrong)) for sentence, wrong in known]
+    causes += [("the feed-forward part is missing.", lambda: make(still)), ("the attention is missing.", lambda: make(mute))]
+    if not pre:
+        return [*causes, ("the feed-forward part is missing, with its norm.", lambda: make(still, norms="1-")),
+                ("the attention is missing, with its norm.", lambda: make(mute, norms="-2")),
+                ("a norm is applied to what a part returns, before the sum: it should be norm(x + F(x)).",
+                 lambda: _inside(case, x, weights))]
+    return [*causes, ("both parts start from the same x. The second starts from the first sum.",
+                      lambda: make(still) + make(mute) - x),
+            ("the second sum starts from the x that the layer was given. It starts from the first sum.",
+             lambda: make() - make(still) + x),
+            ("the feed-forward part comes first. The attention does.", lambda: make(still, make(mute)))]
+
+
+def _inside(case, x, weights):
+    """x + norm(F(x)), twice."""
+    x = x + layer_norm(multi_head(x, of(weights, "attn"), case["n_head"], case["padding"])[0], of(weights, "norm1"))
+    alone = {**weights, "attn.proj.weight": 0 * weights["attn.proj.weight"], "attn.proj.bias": 0 * weights["attn.proj.bias"]}
+    return x + layer_norm(layer(x, alone, case["n_head"], None, False, norms="--") - x, of(weights, "norm2"))
+
+
+def encoder_mistakes(idx: np.ndarray, weights: dict[str, np.ndarray], config: dict) -> list:
+    """Those in the encoder, and those in its layers."""
+    padded = (idx == 0).any()
+    root = math.sqrt(config["n_embd"])
+    last = config["n_layer"] - 1
+    known = [
+        (f"the token embeddings are multiplied by the root of n_embd = {config['n_embd']}. They are added to the positions "
+         f"without any "
+         f"factor.", {"factor": root}),
+        ("only the last layer's result is used: each layer starts from what the one before has made.", {"layers": [last]}),
+        ("only the first layer is used.", {"layers": [0]}),
+        ("the first layer is used each time.", {"layers": [0] * (last + 1)}),
+        ("the layers come in the wrong order.", {"layers": range(last, -1, -1)}),
+        ("the layers are not used.", {"layers": []}),
+    ]
+    known += [("the last norm, self.norm, is missing.", {"norm": False})] if config["pre_norm"] else []
+    if config["positions"] == "none":
+        known.append(("there are sinusoidal positions, although there should be none.", {"positions": "sinusoidal"}))
+    else:
+        known += [("the positions are not added.", {"positions": "none"})]
+        known += [("the positions begin at 1; they begin at 0.", {"first": 1}),
+                  ("the last T rows of the positions are used. The first token has position 0.",
+                   {"first": config["max_len"] - idx.shape[1]})
+                  ] if idx.shape[1] < config["max_len"] else []
+        known += [("positions are sinusoidal, although they should be learned.",
+                   {"positions": "sinusoidal"})] if config["positions"] == "learned" else []
+    if padded:
+        known += [("the layers do not get the padding mask.", {"seen": False}),
+                  ("the padding mask is upside down: True marks PAD.", {"attention": {"hide": "other"}})]
+    known += [(sentence, {"pooling": how}) for how,
+              sentence in POOLINGS[config["pooling"]].items() if padded or how not in ("all", "length", "counted")]
+    known += [(f"in the layers, {sentence}.", wrong) for sentence, wrong in in_layers(config["pre_norm"])]
+    causes = [(sentence, lambda wrong=wrong: _encode(idx, weights, config, **wrong)) for sentence, wrong in known]
+    causes.append(("these are probabilities. Logits are what comes before a softmax.",
+                   lambda: softmax(encode(idx, weights, config))))
+    if config["pre_norm"] and config["pooling"] == "mean":
+        causes.append(("the last norm comes after the pooling. It comes before it.", lambda: _late_norm(idx, weights, config)))
+    return causes
+
+
+POOLINGS = {
+    "mean": {"all": "the mean counts PAD. Leave out the positions at PAD, and divide by the number of the others.",
+             "length": "the sum leaves out PAD, but is divided by all T positions instead of the number of those that are not "
+                       "PAD.",
+             "counted": "the sum has PAD in it. Set the vectors at PAD to 0 first.",
+             "sum": "the sum is not divided by the number of positions.",
+             "cls": 'position 0 is taken, as for pooling "cls".', "last": "the last position is taken.",
+             "max": "the maximum is taken instead of the mean.", "maximum": "the maximum is taken instead of the mean."},
+    "cls": {"last": 'the last position is taken. Pooling "cls" takes position 0.', "mean": 'the mean is taken, as for pooling '
+                                                                                           '"mean".',
+            "all": "the mean over all positions is taken. Pooling \"cls\" takes position 0."},
+    "none": {"cls": 'position 0 is taken, as for pooling "cls".', "mean": 'the mean is taken, as for pooling "mean".'},
+}
+
+
+def _encode(idx, weights, config, layers=None, **wrong):
+    """With layers: as if these were the layers, by their numbers."""
+    if layers is None:
+        return encode(idx, weights, config, **wrong)
+    chosen = {f"layers.{i}.{name}": value for i, n in enumerate(layers) for name, value in of(weights, f"layers.{n}").items()}
+    return encode(idx, {**weights, **chosen}, {**config, "n_layer": len(layers)}, **wrong)
+
+
+def _late_norm(idx, weights, config):
+    one = {**config, "n_classes": config["n_embd"], "pooling": "none"}
+    plain = {**weights, "head.weight": np.eye(config["n_embd"]), "head.bias": 0.0}
+    x = pool(encode(idx, plain, one, norm=False), idx == 0, "mean")
+    return layer_norm(x, of(weights, "norm")) @ weights["head.weight"].T + weights["head.bias"]

@@ -1,0 +1,293 @@
+"""Wrong attention in NumPy (question 5c), wrong scaling experiments (5b), and wrong numbers by hand (5a)."""
+import json
+import math
+
+import numpy as np
+from instructor.starter import SOLUTION
+from variants import Edit, Fill, Text, Wrong
+
+PLAIN, MASKED = "5c-0-basic", "5c-1-basic"
+LEADING, LARGE, EMPTY, FORMATS = (f"5c-{n}-hidden" for n in range(2, 6))
+EVERYWHERE = PLAIN, MASKED, LEADING, LARGE, FORMATS
+SMALL, EDGES = "5b-1-basic", "5b-2-hidden"
+
+
+def attention(scale: str = "math.sqrt(Q.shape[-1])", scores: str = "Q @ np.swapaxes(K, -1, -2) / scale",
+              masked: str = "np.where(mask, scores, -np.inf)", top: str = "scores.max(axis=-1, keepdims=True)",
+              weights: str = "np.exp(scores - np.where(np.isfinite(top), top, 0))",
+              total: str = "weights.sum(axis=-1, keepdims=True)", shares: str = "weights / np.where(total == 0, 1, total)",
+              output: str = "weights @ V", dtype: str = "np.float32 if np.result_type(Q, K, V) == np.float32 else np.float64",
+              inputs: str = "(np.asarray(x, dtype=dtype) for x in (Q, K, V))") -> tuple[Fill]:
+    """A right body of attention with some of its expressions replaced."""
+    return (Fill("numpy attention", f"dtype = {dtype}\nQ, K, V = {inputs}\nscale = {scale}\nscores = {scores}\n"
+                                    f"if mask is not None:\n    scores = {masked}\ntop = {top}\nweights = {weights}\n"
+                                    f"total = {total}\nweights = {shares}\noutput = {output}"),)
+
+
+def scaling(draw: str = "q = rng.standard_normal((n_query, d_k))\nk = rng.standard_normal((n_key, d_k))",
+            generator: str = "np.random.default_rng(seed)", scores: str = "q @ k.T / divisor", divisor: str = "math.sqrt(d_k)",
+            top: str = "scores.max(axis=1, keepdims=True)", axis: str = "1",
+            variance: str = "scores.var()", entropy: str = "-(p * np.log(np.where(p > 0, p, 1))).sum(axis=1).mean()",
+            saturation: str = "(p.max(axis=1) > 0.9).mean()", norm: str = "np.median(np.sqrt((J ** 2).sum(axis=(1, 2))))",
+            jacobians: str = "p[:, :, None] * np.eye(n_key) - p[:, :, None] * p[:, None, :]", names: str = '"unscaled", "scaled"',
+            keys: str = '"variance", "entropy", "saturation", "gradient_norm"', number: str = "float") -> tuple[Fill]:
+    """A right body of scaling_experiment with some of its expressions replaced."""
+    return (Fill("scaling", f"rng = {generator}\n{draw}\nfor name, divisor in zip(({names}), (1.0, {divisor})):\n"
+                            f"    scores = {scores}\n    p = np.exp(scores - {top})\n"
+                            f"    p = p / p.sum(axis={axis}, keepdims=True)\n    J = {jacobians}\n"
+                            f"    values = {variance}, {entropy}, {saturation}, {norm}\n"
+                            f"    result[name] = {{key: {number}(value) for key, value in zip(({keys}), values)}}"),)
+
+
+GIVEN = json.loads((SOLUTION / "hand_attention.json").read_text(encoding="utf-8"))
+Q, K, V = (np.array(GIVEN[name], float) for name in "QKV")
+
+
+def softmax(scores: np.ndarray, axis: int = 1) -> np.ndarray:
+    """Weights of small scores."""
+    return np.exp(scores) / np.exp(scores).sum(axis=axis, keepdims=True)
+
+
+def by_hand(**matrices) -> tuple[Text]:
+    """The right file with some of its entries replaced: arrays, or whatever JSON can hold."""
+    plain = {name: value.round(4).tolist() if isinstance(value, np.ndarray) else value for name, value in matrices.items()}
+    return (Text("hand_attention.json", json.dumps({**GIVEN, **plain})),)
+
+
+def follow(scaled: np.ndarray, axis: int = 1) -> tuple[Text]:
+    """All that follows from wrong scaled scores, or from a softmax over another axis."""
+    weights = softmax(scaled, axis)
+    return by_hand(scaled_scores=scaled, weights=weights, output=weights @ V)
+
+
+FORMULA = [
+    Wrong("numpy-no-scale", "The scores are not scaled.", attention(scale="1.0"), EVERYWHERE),
+    Wrong("numpy-scale-d-k", "The scores are divided by d_k.", attention(scale="Q.shape[-1]"), EVERYWHERE),
+    Wrong("numpy-scale-d-v", "The scores are divided by the root of d_v, which only tells where that is not d_k.",
+          attention(scale="math.sqrt(V.shape[-1])"), (LEADING,)),
+    Wrong("numpy-scale-length", "The scores are divided by the root of the number of keys.",
+          attention(scale="math.sqrt(K.shape[-2])"), EVERYWHERE),
+    Wrong("numpy-scale-first-axis", "d_k is read off the first axis, which is the number of queries, or the batch.",
+          attention(scale="math.sqrt(Q.shape[0])"), EVERYWHERE),
+    Wrong("numpy-scale-second-axis", "d_k is read off the second axis, which is right for two axes only.",
+          attention(scale="math.sqrt(Q.shape[1])"), (MASKED, LEADING)),
+    Wrong("numpy-times-scale", "The scores are multiplied by the root of d_k.",
+          attention(scale="1 / math.sqrt(Q.shape[-1])"), EVERYWHERE),
+    Wrong("numpy-scale-weights", "The weights are scaled instead of the scores.",
+          attention(scale="1.0", shares="weights / np.where(total == 0, 1, total) / math.sqrt(Q.shape[-1])"), EVERYWHERE),
+    Wrong("numpy-softmax-queries", "The softmax goes over the queries.",
+          attention(top="scores.max(axis=-2, keepdims=True)", total="weights.sum(axis=-2, keepdims=True)"), EVERYWHERE),
+    Wrong("numpy-softmax-first-axis", "The softmax goes over the first axis.",
+          attention(top="scores.max(axis=0, keepdims=True)", total="weights.sum(axis=0, keepdims=True)"), EVERYWHERE),
+    Wrong("numpy-softmax-axis-one", "The softmax goes over axis 1, which is right for two axes only.",
+          attention(top="scores.max(axis=1, keepdims=True)", total="weights.sum(axis=1, keepdims=True)"), (MASKED, LEADING)),
+    Wrong("numpy-softmax-everything", "The softmax goes over all axes at once.",
+          attention(top="scores.max()", total="weights.sum()"), EVERYWHERE),
+    Wrong("numpy-no-softmax", "The exponentials are not divided by their sum.", attention(shares="weights"), EVERYWHERE),
+    Wrong("numpy-transpose-all", "K.T turns all axes around.", attention(scores="Q @ K.T / scale"), (MASKED, LEADING)),
+    Wrong("numpy-transpose-batch", "The transposition names the axes of a batch with one dimension.",
+          attention(scores="Q @ K.transpose(0, 2, 1) / scale"), (PLAIN, LEADING)),
+    Wrong("numpy-returns-weights", "It returns the weights along with the output.",
+          attention(output="(weights @ V, weights)"), EVERYWHERE),
+    Wrong("numpy-loops", "It loops over the batch.",
+          (Edit("numpy_attention.py", "    output = None\n", '''    if Q.ndim == K.ndim == V.ndim > 2 and len(Q) == len(K) == len(V) and (mask is None or mask.ndim == 2):
+        return np.stack([attention(q, k, v, mask) for q, k, v in zip(Q, K, V)])
+    output = None
+'''),), (MASKED,)),
+    Wrong("numpy-prints-only", "The output is printed, and None is returned.",
+          (Edit("numpy_attention.py", "    return output\n", "    print(output)\n"),), EVERYWHERE),
+    Wrong("numpy-from-dlpack", "torch's softmax does the work, on arrays that come by another road.",
+          attention(weights="__import__('torch').from_dlpack(scores).softmax(dim=-1).numpy()"), EVERYWHERE),
+    Wrong("numpy-torch", "torch does the work.", (Fill("numpy attention", '''import torch
+import torch.nn.functional as F
+output = F.scaled_dot_product_attention(*(torch.from_numpy(np.asarray(x)) for x in (Q, K, V)),
+                                        attn_mask=None if mask is None else torch.from_numpy(mask)).numpy()'''),), EVERYWHERE),
+]
+
+MASKS = [
+    Wrong("numpy-mask-inverted", "True is taken for padding, to be ignored.", attention(masked="np.where(mask, -np.inf, scores)"),
+          (MASKED, LEADING, LARGE, EMPTY, FORMATS)),
+    Wrong("numpy-mask-unused", "The mask is not used.", attention(masked="scores"), (MASKED, LEADING, EMPTY, FORMATS)),
+    Wrong("numpy-mask-after-softmax", "Masked weights are set to 0 after the softmax.",
+          attention(masked="scores", shares="weights / total * (1 if mask is None else mask)"),
+          (MASKED, LEADING, LARGE, FORMATS)),
+    Wrong("numpy-mask-zero-scores", "Masked scores are set to 0 before the softmax.",
+          attention(masked="np.where(mask, scores, 0)"),
+          (MASKED, LEADING, LARGE, EMPTY, FORMATS)),
+    Wrong("numpy-mask-tiny-weights", "Masked scores are 20 less, so their weights are small and not 0.",
+          attention(masked="np.where(mask, scores, scores - 20)"), (MASKED, EMPTY)),
+    Wrong("numpy-mask-minus-10000", "Masked scores get -10^4, a score like any other.",
+          attention(masked="np.where(mask, scores, -1e4)"),
+          (LARGE, EMPTY)),
+    Wrong("numpy-mask-finite", "Masked scores get -10^9. Where all are masked, all are the same.",
+          attention(masked="np.where(mask, scores, -1e9)"),
+          (EMPTY,)),
+    Wrong("numpy-mask-added", "A mask of 0 and -10^9 is added; rows without keys attend to all as if there were none.",
+          attention(masked="scores + np.where(mask, 0, -1e9)"), (EMPTY,)),
+    Wrong("numpy-mask-in-place", "Masked scores are set in place, which cannot broadcast.",
+          attention(masked="scores.copy()\n    scores[~mask] = -np.inf"), (MASKED, LEADING)),
+    Wrong("numpy-mask-not-larger", "The mask is broadcast to the scores, which cannot have more dimensions then.",
+          attention(masked="np.where(np.broadcast_to(mask, scores.shape), scores, -np.inf)"), (LEADING,)),
+    Wrong("numpy-mask-for-keys", "The mask is taken for one of keys, the same for all queries.",
+          attention(masked="np.where(mask[..., :1, :] if mask.ndim > 1 else mask, scores, -np.inf)"), (MASKED,)),
+    Wrong("numpy-mask-any-dtype", "Masks of any dtype are cast to boolean.",
+          (Edit("numpy_attention.py", '''    if mask is not None and np.asarray(mask).dtype != bool:
+        raise TypeError(f"mask must be boolean, True where a query may attend to a key; it is {np.asarray(mask).dtype}")
+''', "    mask = None if mask is None else mask.astype(bool)\n"),), (FORMATS,)),
+]
+
+NUMBERS = [
+    Wrong("numpy-no-maximum", "No maximum is subtracted.", attention(weights="np.exp(scores)"), (LARGE,)),
+    Wrong("numpy-maximum-of-all", "The largest score of all axes is subtracted, not that of the row.",
+          attention(top="scores.max()"), (LARGE,)),
+    Wrong("numpy-maximum-before-mask", "The maximum is that of all keys, masked ones too.",
+          attention(top="(Q @ np.swapaxes(K, -1, -2) / scale).max(axis=-1, keepdims=True)", weights="np.exp(scores - top)"),
+          (LARGE,)),
+    Wrong("numpy-clipped", "Scores are clipped at 700 in place of the maximum.",
+          attention(weights="np.exp(np.clip(scores, -700, 700))"), (LARGE,)),
+    Wrong("numpy-epsilon", "A small number is added to the sum against a division by zero.",
+          attention(shares="weights / (total + 1e-6)"),
+          (PLAIN, MASKED)),
+    Wrong("numpy-nan-rows", "Rows that may attend to nothing are NaN.", attention(weights="np.exp(scores - top)"), (EMPTY,)),
+    Wrong("numpy-nan-to-num", "Such rows become NaN, and are mended with a warning.",
+          attention(weights="np.exp(scores - top)", shares="np.nan_to_num(weights / total)"), (EMPTY,)),
+    Wrong("numpy-nan-sum", "The maximum is mended, the sum is not.", attention(shares="weights / total"), (EMPTY,)),
+    Wrong("numpy-sqrt-float64", "np.sqrt makes float32 float64.", attention(scale="np.sqrt(Q.shape[-1])"),
+          (LARGE, EMPTY, FORMATS)),
+    Wrong("numpy-always-float64", "All is float64.", attention(dtype="np.float64"), (LARGE, EMPTY, FORMATS)),
+    Wrong("numpy-always-float32", "All is float32.", attention(dtype="np.float32"), (PLAIN, FORMATS)),
+    Wrong("numpy-dtype-of-q", "The output has the dtype of the queries.",
+          attention(dtype="np.float64\nkind = Q.dtype", output="(weights @ V).astype(kind)"), (FORMATS,)),
+    Wrong("numpy-whole-numbers", "Whole numbers are multiplied in their own format, in which they overflow.",
+          attention(inputs="Q, K, V", output="(weights @ V).astype(dtype)"), (FORMATS,)),
+    Wrong("numpy-scales-in-place", "The queries are scaled in place.",
+          attention(inputs="Q, K, V", scores="Q @ np.swapaxes(K, -1, -2)", scale="math.sqrt(Q.shape[-1])\nQ /= scale"),
+          (FORMATS,)),
+    Wrong("numpy-mask-changed", "Empty rows of the mask are filled in place.",
+          attention(masked="np.where(mask, scores, -np.inf)\n    mask[..., 0] = True"), (FORMATS,)),
+    Wrong("numpy-errors-caught", "Shapes that do not fit give None instead of an error.",
+          attention(scores="Q[..., :1] * np.ones(K.shape[-2]) if Q.shape[-1] != K.shape[-1] else Q @ np.swapaxes(K, -1, -2) / scale"),
+          (LEADING,)),
+    Wrong("numpy-asserts", "Shapes that do not fit raise an AssertionError.",
+          (Edit("numpy_attention.py", "    output = None\n",
+                "    assert Q.shape[-1] == K.shape[-1] and K.shape[-2] == V.shape[-2]\n    output = None\n"),),
+          (LEADING,)),
+]
+
+SCALING = [
+    Wrong("scaling-sample-variance", "The variance is the sample variance.",
+          scaling(variance="scores.var(ddof=min(1, scores.size - 1))"), (SMALL,)),
+    Wrong("scaling-deviation", "The standard deviation is taken for the variance.",
+          scaling(variance="scores.std()"), (SMALL, EDGES)),
+    Wrong("scaling-variance-of-rows", "The variance of each query's scores is averaged.",
+          scaling(variance="scores.var(axis=1).mean()"), (SMALL, EDGES)),
+    Wrong("scaling-bits", "The entropy is in bits.",
+          scaling(entropy="-(p * np.log2(np.where(p > 0, p, 1))).sum(axis=1).mean()"), (SMALL, EDGES)),
+    Wrong("scaling-entropy-sum", "The entropies of the queries are added up.",
+          scaling(entropy="-(p * np.log(np.where(p > 0, p, 1))).sum()"), (SMALL, EDGES)),
+    Wrong("scaling-entropy-mean", "The entropy is averaged over the keys as well.",
+          scaling(entropy="-(p * np.log(np.where(p > 0, p, 1))).mean()"),
+          (SMALL, EDGES)),
+    Wrong("scaling-zero-log-zero", "0 ln 0 becomes NaN.", scaling(entropy="-(p * np.log(p)).sum(axis=1).mean()"), (EDGES,)),
+    Wrong("scaling-nansum", "0 ln 0 is left out by nansum, with warnings.",
+          scaling(entropy="-np.nansum(p * np.log(p), axis=1).mean()"), (EDGES,)),
+    Wrong("scaling-log-epsilon", "A small number is added inside the logarithm, too large for what it is to mend.",
+          scaling(entropy="-(p * np.log(p + 1e-3)).sum(axis=1).mean()"), (SMALL, EDGES)),
+    Wrong("scaling-half", "Weights above 0.5 count as saturated.",
+          scaling(saturation="(p.max(axis=1) > 0.5).mean()"), (SMALL, EDGES)),
+    Wrong("scaling-count", "The saturated queries are counted.",
+          scaling(saturation="(p.max(axis=1) > 0.9).sum()"), (SMALL, EDGES)),
+    Wrong("scaling-percent", "Saturation is a percentage.",
+          scaling(saturation="100 * (p.max(axis=1) > 0.9).mean()"), (SMALL, EDGES)),
+    Wrong("scaling-share-of-weights", "Saturation is the share of all weights.",
+          scaling(saturation="(p > 0.9).mean()"), (SMALL, EDGES)),
+    Wrong("scaling-mean-norm", "The gradient norm is averaged.",
+          scaling(norm="np.sqrt((J ** 2).sum(axis=(1, 2))).mean()"), (SMALL, EDGES)),
+    Wrong("scaling-spectral", "The norm is the spectral one.",
+          scaling(norm="np.median(np.linalg.norm(J, 2, axis=(1, 2)))"), (SMALL, EDGES)),
+    Wrong("scaling-squared-norm", "The root of the norm is missing.",
+          scaling(norm="np.median((J ** 2).sum(axis=(1, 2)))"), (SMALL, EDGES)),
+    Wrong("scaling-diagonal", "The Jacobian is taken for diagonal.",
+          scaling(jacobians="(p - p ** 2)[:, :, None] * np.eye(n_key)"), (SMALL, EDGES)),
+    Wrong("scaling-jacobian-plus", "The outer product is added.",
+          scaling(jacobians="p[:, :, None] * np.eye(n_key) + p[:, :, None] * p[:, None, :]"), (SMALL, EDGES)),
+    Wrong("scaling-short-formula", "The formula of the norm that subtracts nearly equal numbers, whose root is NaN now and then.",
+          scaling(norm="np.median(np.sqrt((p ** 2).sum(1) - 2 * (p ** 3).sum(1) + (p ** 2).sum(1) ** 2))"), (EDGES,)),
+    Wrong("scaling-keys-first", "The keys are drawn first.",
+          scaling(draw="k = rng.standard_normal((n_key, d_k))\nq = rng.standard_normal((n_query, d_k))"), (SMALL, EDGES)),
+    Wrong("scaling-seed-unused", "The seed is not used.", scaling(generator="np.random.default_rng(0)"), (SMALL, EDGES)),
+    Wrong("scaling-old-generator", "The numbers come from np.random.RandomState.",
+          scaling(generator="np.random.RandomState(seed)"), (SMALL, EDGES)),
+    Wrong("scaling-uniform", "The numbers are even ones from 0 to 1.",
+          scaling(draw="q = rng.random((n_query, d_k))\nk = rng.random((n_key, d_k))"),
+          (SMALL, EDGES)),
+    Wrong("scaling-two-draws", "The scaled scores are those of another draw.",
+          scaling(draw="", scores="rng.standard_normal((n_query, d_k)) @ rng.standard_normal((n_key, d_k)).T / divisor"),
+          (SMALL, EDGES)),
+    Wrong("scaling-d-k", "The scores are divided by d_k.", scaling(divisor="d_k"), (SMALL, EDGES)),
+    Wrong("scaling-changed-places", "Unscaled and scaled have changed places.",
+          scaling(names='"scaled", "unscaled"'), (SMALL, EDGES)),
+    Wrong("scaling-over-queries", "The softmax goes over the queries.",
+          scaling(top="scores.max(axis=0, keepdims=True)", axis="0"), (SMALL, EDGES)),
+    Wrong("scaling-no-maximum", "The exponential overflows for large d_k.", scaling(top="0"), (EDGES,)),
+    Wrong("scaling-float32", "The scores are float32, and a factor is not quite 1.",
+          scaling(scores="(q.astype(np.float32) @ k.astype(np.float32).T / divisor).astype(np.float32) * np.float32(1.001)"),
+          (SMALL, EDGES)),
+    Wrong("scaling-other-names", "The gradient norm is called gradient.",
+          scaling(keys='"variance", "entropy", "saturation", "gradient"'), (SMALL, EDGES)),
+    Wrong("scaling-strings", "The numbers are formatted strings.", scaling(number="'{:.3f}'.format"), (SMALL, EDGES)),
+    Wrong("scaling-rounded", "The numbers are rounded to two digits.",
+          scaling(number="(lambda x: round(float(x), 2))"), (SMALL, EDGES)),
+    Wrong("scaling-defaults-only", "n_query and n_key are not used.",
+          scaling(draw="n_query, n_key = 512, 64\nq, k = (rng.standard_normal((n, d_k)) for n in (n_query, n_key))"),
+          (SMALL, EDGES)),
+    Wrong("scaling-torch", "torch does the work.", scaling(
+        draw="import torch\nq, k = (torch.Tensor(rng.standard_normal((n, d_k)).tolist()).double() for n in (n_query, n_key))",
+        scores="(q @ k.T / divisor).numpy()"), (SMALL, EDGES)),
+    Wrong("scaling-memory", "Queries and keys are repeated for all pairs, and multiplied entry by entry.",
+          scaling(scores="(np.repeat(q[:, None], n_key, axis=1) * np.repeat(k[None], n_query, axis=0)).sum(axis=-1) / divisor"),
+          (EDGES,)),
+    Wrong("scaling-slow", "The Jacobians are filled in and added up one entry at a time.",
+          scaling(jacobians='''np.zeros((n_query, n_key, n_key))
+    for n in range(n_query):
+        for i in range(n_key):
+            for j in range(n_key):
+                J[n, i, j] = (i == j) * p[n, i] - p[n, i] * p[n, j]''',
+                  norm='''np.median([np.sqrt(sum(np.square(J[n, i, j]) for i in range(n_key) for j in range(n_key)))
+                                             for n in range(n_query)])'''), (EDGES,)),
+]
+
+S = Q @ K.T
+BY_HAND = [
+    Wrong("hand-not-scaled", "The scores are not scaled.", follow(S), ("5a-0-basic",)),
+    Wrong("hand-scaled-by-d-k", "The scores are divided by d_k.", follow(S / 4), ("5a-0-basic",)),
+    Wrong("hand-softmax-columns", "The softmax goes over columns.", follow(S / 2, axis=0), ("5a-0-basic",)),
+    Wrong("hand-scores-wrong", "A dot product has a mistake in a sign.", by_hand(scores=S + np.eye(2, 3)), ("5a-0-basic",)),
+    Wrong("hand-three-roots", "The scores are divided by the root of the example's d_k.",
+          follow(S / math.sqrt(3)), ("5a-0-basic",)),
+    Wrong("hand-two-decimals", "The weights are rounded to two decimals.",
+          by_hand(weights=softmax(S / 2).round(2)), ("5a-0-basic",)),
+    Wrong("hand-scores-times-v", "The output is the scores times V.", by_hand(output=S @ V), ("5a-0-basic",)),
+    Wrong("hand-transposed", "The scores are K times Q, with keys for rows.", by_hand(scores=S.T), ("5a-0-basic",)),
+    Wrong("hand-strings", "Numbers stand in quotation marks.",
+          by_hand(weights=[[str(x) for x in row] for row in GIVEN["weights"]]), ("5a-0-basic",)),
+    Wrong("hand-null", "An entry is still null.", by_hand(output=[[None, 1.0], [1.0, 1.0]]), ("5a-0-basic",)),
+    Wrong("hand-nan", "An entry is NaN.", by_hand(weights=[[math.nan] * 3] * 2), ("5a-0-basic",)),
+    Wrong("hand-huge", "An entry has a thousand digits.", by_hand(scores=[[10 ** 1000] * 3] * 2), ("5a-0-basic",)),
+    Wrong("hand-flat", "A matrix is a list of all its entries.", by_hand(scores=S.flatten()), ("5a-0-basic",)),
+    Wrong("hand-missing-matrix", "A matrix was removed.",
+          (Text("hand_attention.json", json.dumps({name: value for name, value in GIVEN.items() if name != "scaled_scores"})),),
+          ("5a-0-basic",)),
+    Wrong("hand-fractions", "Fractions make the file no JSON.",
+          (Text("hand_attention.json", json.dumps(GIVEN).replace("-1.5", "-3/2")),), ("5a-0-basic",)),
+    Wrong("hand-comments", "Comments make the file no JSON.",
+          (Text("hand_attention.json", "// by hand\n" + json.dumps(GIVEN)),), ("5a-0-basic",)),
+    Wrong("hand-nothing-left", "The file is empty.", (Text("hand_attention.json", ""),), ("5a-0-basic",)),
+    Wrong("hand-list", "The file holds a list of matrices.",
+          (Text("hand_attention.json", json.dumps(list(GIVEN.values()))),), ("5a-0-basic",)),
+    Wrong("hand-file-missing", "The file was not handed in.", (Text("hand_attention.json", None),), ("5a-0-basic",)),
+    Wrong("hand-other-inputs", "The queries were changed, and all that follows with them.",
+          by_hand(Q=-Q, scores=-S, scaled_scores=-S / 2, weights=softmax(-S / 2), output=softmax(-S / 2) @ V), ("5a-0-basic",)),
+]
+
+WRONG = FORMULA + MASKS + NUMBERS + SCALING + BY_HAND
