@@ -1,8 +1,9 @@
 """Write docs/grader-proof.md: every wrong submission against the checks that take points from it, and every right one.
 
-    python benchmarks/grader_proof.py [--runs N]
+    python benchmarks/grader_proof.py [--runs N] [--seeds N]
 
-Grades each wrong submission once, and each right one N times, in two processes; about 15 minutes on 2 cores.
+Grades each wrong submission once, each right one --runs times, and the reference and the starter --seeds times, in two processes; about
+an hour on 2 cores.
 """
 import argparse
 import datetime
@@ -12,10 +13,9 @@ import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from proof import MANIFEST, collect, grade_right, grade_wrong, lost, start_process        # noqa: E402
+from proof import MANIFEST, ROOT, SLOW, collect, grade_folder, grade_right, grade_wrong, lost, start_process        # noqa: E402
 from tqdm import tqdm                   # noqa: E402
 from variants import Right              # noqa: E402
 
@@ -35,7 +35,17 @@ def points_lost(job: tuple[str, int]) -> dict[str, float]:
         _process = start_process()
     name, run = job
     entry = next(entry for entry in [*collect("wrong", "WRONG"), *collect("right", "RIGHT")] if entry.name == name)
-    return lost(grade_right(_process, entry, run) if isinstance(entry, Right) else grade_wrong(_process, entry, all_checks=True))
+    if isinstance(entry, Right):
+        return lost(grade_right(_process, entry, run, all_checks=True))
+    return lost(grade_wrong(_process, entry, all_checks=True))
+
+
+def points(job: tuple[str, int]) -> float:
+    """The points of the reference or the starter, by (its folder, number of the run), for all code that takes no training."""
+    global _process
+    if _process is None:
+        _process = start_process()
+    return grade_folder(_process, ROOT / job[0], slow=False).score
 
 
 def cell(text: str) -> str:
@@ -43,9 +53,11 @@ def cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def write(wrong: list, right: list, losses: list[dict], clean: dict[str, int], runs: int, seconds: float) -> str:
+def write(wrong: list, right: list, losses: list[dict], clean: dict[str, int], runs: int, scores: dict[str, list[float]],
+          seconds: float) -> str:
     """The document."""
     code = [check for check in MANIFEST.checks.values() if check.coded and not check.artifacts]
+    quick = sum(check.points for check in code if check.seconds <= SLOW)
     missed = [entry.name for entry, loss in zip(wrong, losses) if not set(entry.caught_by) <= loss.keys()]
     hidden_only = sum(all(id.endswith("hidden") for id in loss) for loss in losses)
     through = f"{len(missed)} got through{': ' + ', '.join(missed) if missed else ''}"
@@ -59,6 +71,8 @@ def write(wrong: list, right: list, losses: list[dict], clean: dict[str, int], r
         "lose points on hidden checks alone.",
         f"- **{len(right)} right submissions, {runs} runs each with fresh seeds: {sum(clean.values())} of {len(right) * runs} runs with full "
         "points.**",
+        *(f"- **The {name}, {len(of)} runs with fresh seeds: {min(of):g} to {max(of):g} of {quick:g} points** (all code but what trains a model)."
+          for name, of in scores.items()),
         "",
         "A submission is the reference with a small change (tests/wrong, tests/right). A wrong one is graded by the checks of the "
         "questions that it is aimed at; bold checks are those that must catch it. A right one is graded by all checks of its problems, and "
@@ -88,6 +102,7 @@ def main() -> None:
     """Grade all and write the document."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--seeds", type=int, default=50)
     args = parser.parse_args()
     started = time.monotonic()
     wrong = sorted(collect("wrong", "WRONG"), key=lambda entry: list(MANIFEST.checks).index(entry.caught_by[0]))
@@ -98,7 +113,9 @@ def main() -> None:
         losses = list(tqdm(pool.imap(points_lost, [(entry.name, 0) for entry in wrong]), total=len(wrong), desc="wrong", unit="submission"))
         for (name, _), loss in zip(jobs, tqdm(pool.imap(points_lost, jobs), total=len(jobs), desc="right", unit="run")):
             clean[name] += not loss
-    write_text(ROOT / "docs" / "grader-proof.md", write(wrong, right, losses, clean, args.runs, time.monotonic() - started))
+        scores = {name: list(tqdm(pool.imap(points, [(folder, run) for run in range(args.seeds)]), total=args.seeds, desc=name, unit="run"))
+                  for name, folder in (("reference", "instructor/solution"), ("starter", "src/submission"))}
+    write_text(ROOT / "docs" / "grader-proof.md", write(wrong, right, losses, clean, args.runs, scores, time.monotonic() - started))
     print("Wrote docs/grader-proof.md")
 
 

@@ -44,17 +44,13 @@ def gather(settings: Path = SETTINGS) -> dict[str, str]:
 
 def points(manifest: Manifest) -> dict[str, str]:
     """What is graded, and for how much."""
-    announced = manifest.settings.get("announced", {})
-    titles = {id: question.title for id, question in manifest.questions.items()} | {
-        id: entry["title"] for id, entry in announced.items() if "title" in entry}
+    titles = {id: question.title for id, question in manifest.questions.items()}
     extra = {id for id, question in manifest.questions.items() if question.extra_credit}
     coded, written = dict.fromkeys(titles, 0), dict.fromkeys(titles, 0)
     for check in manifest.checks.values():
         (coded if check.coded else written)[check.question] += check.points
-    for id, entry in announced.items():
-        coded[id] += entry["points"]
 
-    facts, to_come = {}, []
+    facts = {f"check {check.id} seconds": f"{check.seconds:g}" for check in manifest.checks.values() if check.coded}
     for id, title in titles.items():
         number, letter = id[:-1], id[-1]
         kinds = [kind for kind, worth in (("coded", coded[id]), ("written", written[id])) if worth]
@@ -73,14 +69,9 @@ def points(manifest: Manifest) -> dict[str, str]:
     for number in sorted({id[:-1] for id in titles}):
         mine = [id for id in titles if id[:-1] == number]
         required, more = (sum(coded[id] + written[id] for id in mine if (id in extra) == wanted) for wanted in (False, True))
-        later = sum(announced[id]["points"] for id in mine if id in announced)
-        to_come += [f"{later:g} of problem {number}"] * bool(later)
         worth = [_points(required)] * bool(required) + [f"{_points(more)} of extra credit"] * bool(more)
         facts |= {f"problem {number} worth": " and ".join(worth), f"problem {number} points": f"{required or more:g}",
-                  f"problem {number} extra": f"{more:g}" if required and more else "",
-                  f"problem {number} announced": f"The coded questions of this problem, {_points(later)}, are announced: their files and checks come "
-                                                 "with a later release, and only its written questions are graded with this one." if later else ""}
-    facts["announced"] = " and ".join(to_come)
+                  f"problem {number} extra": f"{more:g}" if required and more else ""}
     facts |= {f"question {id} {name}": text for id in UNGRADED
               for name, text in (("letter", id[-1]), ("name", f"{id[:-1]}({id[-1]})"), ("worth", "not graded"))}
     for size, floors in manifest.settings["accuracy"].items():

@@ -10,7 +10,7 @@ from .corpus.editions import EDITIONS, write_data, write_edition
 from .corpus.world import MODES, SIZES, make_world, statistics, write_world
 from .starter import find_drift, write_starter
 
-MODULES = (".release", ".gradescope.build", ".batch.command", ".batch.explain", ".report.written", ".similar")      # with a command each
+MODULES = (".release", ".traces.command", ".gradescope.build", ".batch.command", ".batch.explain", ".report.written", ".similar")      # with a command each
 
 
 def starter(args: argparse.Namespace) -> int:

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from files import UserError
 
-from .corpus.editions import EDITIONS, EXERCISES
+from .corpus.editions import EDITIONS, EXERCISES, TRACES
 from .corpus.exercises import ANSWERS as BY_HAND
 from .starter import END, SOLUTION, START
 
@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 GOLD = ROOT / "instructor" / "gold"
 WRITTEN_ANSWERS = ROOT / "instructor" / "solutions"
 NAMES = {"instructor", "test", "benchmark", "gold", "git", "ci", "hidden", "solution", "answer"}    # words of a name: .git, q1cHidden.py
-FILES = {"birth_test.tsv", ".last_grading", "__pycache__"}
+FILES = {"birth_test.tsv", "traces.json.gz", ".last_grading", "__pycache__"}
 SUFFIXES = {".params", ".predictions", ".ckpt", ".pyc"}
 SUBSTANTIAL = 25        # characters of a line of code that says something; shorter ones are in every program
 BLOCK = 10              # words of answers in a row: no accident
@@ -100,7 +100,7 @@ def gather_secrets(seeds: Iterable[int] = (), gold: Iterable[Path] = ()) -> Secr
     with contextlib.suppress(OSError, KeyError, ImportError):       # somebody without a name
         user = getpass.getuser()
     places = tuple(str(folder) for folder in (ROOT, Path.home()) if len(folder.parts) > 1)
-    return Secrets(lines, phrases, functions, frozenset(answers), frozenset(blocks), facts, (*(seed for seed, _ in EDITIONS.values()), EXERCISES, *seeds),
+    return Secrets(lines, phrases, functions, frozenset(answers), frozenset(blocks), facts, (*(seed for seed, _ in EDITIONS.values()), EXERCISES, TRACES, *seeds),
                    places, user, _commits())
 
 
@@ -162,6 +162,8 @@ def _numbers(name: str, text: str, secrets: Secrets) -> Iterable[str]:
             filled = {}
             yield ": no JSON can be read"
         yield from (f": numbers in {key}, which is for students to fill in" for key in BY_HAND if re.search(r"\d", json.dumps(filled.get(key))))
+    if PurePosixPath(name).name == "choices.toml":
+        yield from _matches(r'(?m)^\s*(architecture|objective|modification)\s*=(?![ \t]*""\s*$)', text, "a choice, which is for students to make")
 
 
 def _prose(name: str, text: str, secrets: Secrets) -> Iterable[str]:

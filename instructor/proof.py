@@ -88,6 +88,7 @@ def prove(archive: Path, gold: Path | None, quick: bool = False, new_environment
             target.write_text(fill(target.read_text(encoding="utf-8"), path.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
         hand = submission / "hand_attention.json"
         hand.write_text(as_json(solve(json.loads(hand.read_text(encoding="utf-8")))), encoding="utf-8", newline="\n")
+        shutil.copyfile(SOLUTION / "choices.toml", submission / "choices.toml")
         if quick:
             with _step("the starter filled with the reference scores full, by the checks of code"):
                 _require_full(_grade(submission, tree, gold, results=False))

@@ -78,7 +78,14 @@ def _function_of_each_line(source):
 def starter_files() -> dict[str, str]:
     """What the starter's files should contain, code and files for answers: name -> text."""
     files = {path.name: strip_solution(path.read_text(encoding="utf-8"), path.name) for path in sorted(SOLUTION.glob("*.py"))}
-    return files | {name: as_json(blank(json.loads((SOLUTION / name).read_text(encoding="utf-8")))) for name in ANSWERS}
+    return files | {name: empty_answers((SOLUTION / name).read_text(encoding="utf-8"), name) for name in ANSWERS}
+
+
+def empty_answers(text: str, name: str) -> str:
+    """A file of answers without them: the numbers of a JSON file become null, the choices of a TOML file empty."""
+    if name.endswith(".toml"):
+        return re.sub(r'(?m)^(\w+ = )".*"$', r'\1""', text)
+    return as_json(blank(json.loads(text)))
 
 
 def find_drift(*folders: Path) -> list[str]:

@@ -6,6 +6,7 @@ import os
 import re
 import stat
 import sys
+import tomllib
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -78,7 +79,7 @@ def collect(submission: Path, out: Path, allow_missing: bool) -> None:
 
 
 def unfinished(submission: Path) -> list[str]:
-    """A line for each place that is still to be filled in, and for each file that Python cannot read; of files of numbers, too."""
+    """A line for each place that is still to be filled in, and for each file that cannot be read; of files of answers, too."""
     lines = []
     for name in WRITTEN:
         text = (_read(submission / name) or b"").decode("utf-8", errors="replace")
@@ -92,19 +93,20 @@ def unfinished(submission: Path) -> list[str]:
 
 
 def _blanks(name, content):
-    """A line for each entry of a JSON file that still has a null in it, or for the place where it is no JSON."""
+    """A line for each entry of a file of answers that still has a null (JSON) or "" (TOML) in it, or for what cannot be read."""
     try:
-        entries = json.loads(content)
-        open_ = [key for key, value in entries.items() if _has_null(value)] if isinstance(entries, dict) else []
+        entries = tomllib.loads(content.decode("utf-8-sig")) if name.endswith(".toml") else json.loads(content)
+        open_ = [key for key, value in entries.items() if _has_blank(value)] if isinstance(entries, dict) else []
     except json.JSONDecodeError as error:
         return [f"{name}, line {error.lineno}: {error.msg}"]
-    except (ValueError, RecursionError) as error:       # no UTF-8, a number of thousands of digits; nested without end
+    except (ValueError, RecursionError) as error:       # no UTF-8, no TOML, a number of thousands of digits; nested without end
         return [f"{name}: {error}"]
     return [f"{name}: not filled in ({key})" for key in open_]
 
 
-def _has_null(value):
-    return value is None or isinstance(value, list) and any(map(_has_null, value))
+def _has_blank(value):
+    parts = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
+    return value is None or value == "" or any(map(_has_blank, parts))
 
 
 def outdated(submission: Path) -> dict[str, str]:

@@ -1,8 +1,9 @@
 """What is handed in: the names of the files."""
 from jobs import JOBS
 
-WRITTEN = ("attention.py", "dataset.py", "helper.py", "model.py", "numpy_attention.py", "encoder.py")       # what students fill in
-ANSWERS = ("hand_attention.json",)          # where they enter numbers and choices
+WRITTEN = ("attention.py", "dataset.py", "helper.py", "model.py", "numpy_attention.py", "encoder.py",     # what students fill in
+           "accounting.py", "positions.py", "efficient_attention.py", "fixes.py", "diagnostics.py")
+ANSWERS = ("hand_attention.json", "choices.toml")           # where they enter numbers and choices
 SUPPLIED = ("trainer.py", "utils.py", "encoder_data.py")        # what goes with it; grading takes these, and __init__.py, from us
 CODE = ("__init__.py", *WRITTEN, *SUPPLIED)
 ANSWERING = ("attention.py", "dataset.py", "helper.py", "model.py")         # those that answer questions: predictions come from them

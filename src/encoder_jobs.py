@@ -50,10 +50,10 @@ def run_encoder_job(args: argparse.Namespace) -> None:
 def say_what_is_ignored(args: argparse.Namespace) -> None:
     """One sentence about the options given that make no difference to this job."""
     given = {"--preset": args.preset, "--device": args.device and args.device != "cpu", "--gold": args.gold,
-             "--compile": args.compile, "--resume": args.resume}
+             "--compile": args.compile, "--resume": args.resume, "--log": args.log}
     if args.target != "encoder_report":
         given["--data"] = args.data
-    if args.target == "encoder_copy":
+    if args.target == "encoder_copy" or args.target.startswith("debug_"):
         given["--out"] = args.out
     if ignored := [name for name, value in given.items() if value]:
         print(f"{args.target} has one size, runs on the CPU and starts at the beginning: {', '.join(ignored)} "
@@ -64,7 +64,7 @@ def load(folder: Path, name: str):
     """The submission's module of that name; raises UserError where its file is missing."""
     load_submission(folder)
     if not (folder / f"{name}.py").is_file():
-        raise UserError(f"{folder} has no {name}.py, which problem 5 needs. Check --submission.")
+        raise UserError(f"{folder} has no {name}.py, which this job needs. Check --submission.")
     return importlib.import_module(f"submission.{name}")
 
 
@@ -227,7 +227,8 @@ def copy_advice(loss: float, gap: float, seconds: float, passed: bool) -> str:
                 "1e-4. Look at the last line of copy_task.")
     if passed:
         return ("Passed: symbols arrive, from the right places, and padding changes nothing."
-                + (" But it took more than the 60 seconds that it may take: use fewer steps, or larger learning rates."
+                + (" But it took more than the 60 seconds that it may take: use fewer steps, or larger learning rates; or "
+                "is the machine busy with something else?"
                    if seconds > 60 else ""))
     advice = []
     if not gap < 1e-4:
@@ -244,4 +245,7 @@ def copy_advice(loss: float, gap: float, seconds: float, passed: bool) -> str:
                       "and the heads.")
     elif loss >= 0.01:
         advice.append("The loss is nearly small enough: lower the learning rate toward the end.")
+    if loss >= 0.01:
+        advice.append("If nothing helps: is the loss that of logits of shape (N, 16) and targets (N)? Without flattening, places "
+                      "are taken for classes, of which there are 16 as well, and there is no error.")
     return "Not passed. " + " ".join(advice)

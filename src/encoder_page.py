@@ -2,48 +2,23 @@
 import math
 from html import escape
 
+from web_page import LINE, document, key, table
+
 GROUPS = ("painter, poet", "singer, actor", "baker, farmer", "pilot, sailor", "judge, chemist")
 CORPORA = {"occupations": "Occupations", "random": "Random labels"}
-LINE, BOX = '<path class="{}" d="M0 6H26"/>', '<rect class="{}" width="26" height="12"/>'       # samples for legends
+BOX = '<rect class="{}" width="26" height="12"/>'       # a sample for legends
 MODELS = {"pre": "Encoder, pre-norm", "post": "Encoder, post-norm", "bag": "Bag of words"}
 
 CSS = """
-:root { color-scheme: light dark; --paper: #fff; --panel: #f5f6f7; --ink: #1c2227; --muted: #56616b; --rule: #d8dde1;
-  --one: #1d5c87; --two: #a2541a; }
-@media (prefers-color-scheme: dark) { :root { --paper: #14181b; --panel: #1c2226; --ink: #e3e7ea; --muted: #9ba7b0;
-  --rule: #343c42; --one: #7fb7dd; --two: #e2a063; } }
-* { box-sizing: border-box; }
-html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
-body { margin: 0 auto; max-width: 62rem; padding: 1.5rem 1rem 3rem; background: var(--paper); color: var(--ink);
-  font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; overflow-wrap: break-word; }
-h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .5rem; }
-h2 { font-size: 1.25rem; line-height: 1.3; margin: 2.5rem 0 .5rem; }
-h3 { font-size: 1rem; margin: 1.6rem 0 .3rem; }
-p { margin: .5rem 0; max-width: 44rem; } .muted, caption, figcaption { color: var(--muted); }
-.small, figcaption { font-size: .875rem; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .8rem 0; min-width: min(100%, 30rem); }
-caption { text-align: left; font-size: .875rem; padding-bottom: .3rem; }
-th, td { padding: .35rem 0 .35rem 1rem; border-bottom: 1px solid var(--rule); text-align: right; vertical-align: top; }
-th { font-weight: 500; } thead th { color: var(--muted); font-size: .875rem; vertical-align: bottom; }
-th:first-child { text-align: left; padding-left: 0; } tr.sum > * { font-weight: 650; border-top: 2px solid var(--rule); }
-td small { display: block; color: var(--muted); white-space: nowrap; }
-.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); gap: 1rem 2rem; }
 .heads { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(46%, 13rem), 1fr)); gap: 1rem; margin-top: 1rem; }
-figure { margin: .5rem 0; max-width: 30rem; } .heads figure { margin: 0; } svg { display: block; width: 100%; height: auto; }
-svg text { fill: var(--muted); font-size: 11px; } svg .end { text-anchor: end; } svg .middle { text-anchor: middle; }
-svg .grid { stroke: var(--rule); } svg .axis { stroke: var(--muted); fill: none; }
+.heads figure { margin: 0; }
 .pre { stroke: var(--one); } .post { stroke: var(--two); stroke-dasharray: 5 3; } .pre, .post { fill: none; stroke-width: 1.6; }
 .bar1 { fill: var(--one); } .bar2 { fill: var(--two); } .limit { stroke: var(--ink); stroke-width: 2; stroke-dasharray: 2 3; }
 .map path { fill: var(--one); } .map rect { fill: var(--panel); stroke: var(--rule); stroke-width: .5; }
+.scale { width: 13.5rem; }
 .map .word { fill: var(--ink); } .map .unknown { fill: var(--muted); font-style: italic; }
-.key { display: inline-block; width: 1.6rem; height: .75rem; vertical-align: -.05rem; }
-@media print { :root { --paper: #fff; --panel: #f5f6f7; --ink: #000; --muted: #444; --rule: #bbb; --one: #1d5c87;
-  --two: #a2541a; }
-  body { max-width: none; padding: 0; font-size: 10pt; } figure, table, .sentence { break-inside: avoid; }
-  .sentence figure { max-width: 20rem; }
-  h2, h3 { break-after: avoid; }
-  .heads { grid-template-columns: repeat(4, 1fr); } * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
+@media print { .sentence { break-inside: avoid; } .sentence figure { max-width: 20rem; }
+  .heads { grid-template-columns: repeat(4, 1fr); } }
 """
 
 
@@ -54,56 +29,28 @@ def page(found: dict, seconds: float) -> str:
                 ("Activations", activations(found))]
     body = "\n".join(f'<section id="part-{i}">\n<h2>{i}. {title}</h2>\n{html}\n</section>'
                      for i, (title, html) in enumerate(sections, start=1))
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Encoder report</title>
-<link rel="icon" href="data:,">
-<style>{CSS}</style>
-</head>
-<body>
-<main>
-<h1>A tiny encoder, from the outside and from the inside</h1>
+    return document("Encoder report", f"""<h1>A tiny encoder, from the outside and from the inside</h1>
 <p>Made from your encoder.py. Encoders of two layers learned two corpora: sentences about teachers and their
-<em>occupations</em>, and rows of random tokens with <em>random labels</em>. Each was trained from {found["seeds"]} seeds, from
-{found["seed"]} on. Maps, parameters and activations are those of seed {found["seed"]}, and that pre-norm encoder of the
-occupations is in encoder.params.</p>
-{body}
-</main>
-<footer class="muted small"><p>Training and measuring took <span id="seconds">{seconds:.0f}</span> seconds.</p></footer>
-</body>
-</html>
-"""
-
-
-def table(caption: str, head: list[str], rows: list[list[str]], last: bool = False) -> str:
-    """An HTML table; the first cell of a row is its heading; `last` sets off the last row as a sum. Cells are HTML."""
-    lines = [f'<div class="scroll"><table>\n<caption>{caption}</caption>\n<thead><tr>'
-             + "".join(f'<th scope="col">{cell}</th>' for cell in head) + "</tr></thead>\n<tbody>"]
-    for i, row in enumerate(rows):
-        kind = ' class="sum"' if last and i == len(rows) - 1 else ""
-        lines.append(f'<tr{kind}><th scope="row">{row[0]}</th>' + "".join(f"<td>{cell}</td>" for cell in row[1:]) + "</tr>")
-    return "\n".join([*lines, "</tbody></table></div>"])
-
-
-def key(mark: str) -> str:
-    """A sample of a line or bar, for a legend."""
-    return f'<svg class="key" viewBox="0 0 26 12" aria-hidden="true">{mark}</svg>'
+<em>occupations</em>, and rows of random tokens with <em>random labels</em>. Each encoder was trained from {found["seeds"]}
+seeds, from {found["seed"]} on, and each bag of words once. Maps, parameters and activations are those of seed
+{found["seed"]}, and that pre-norm encoder of the occupations is in encoder.params.</p>
+{body}""", f'Training and measuring took <span id="seconds">{seconds:.0f}</span> seconds.', CSS)
 
 
 def accuracy(found: dict) -> str:
     """Part 1: shares of right answers, as means over the seeds, and what they say."""
     def cell(shares):
         low, high = f"{min(shares):.1%}", f"{max(shares):.1%}"
-        spread = f"<small>{low} to {high}</small>" if low != high else ""
+        spread = "" if len(shares) == 1 else f"<small>{low} to {high}</small>" if low != high else "<small>each time</small>"
         return f"{sum(shares) / len(shares):.1%}{spread}"
 
     result = []
     for name, corpus in found["corpora"].items():
-        rows = [[title, *(cell([pair[i] for pair in corpus["accuracy"][kind]]) for i in (0, 1))]
-                for kind, title in MODELS.items()]
+        rows = []
+        for kind, title in MODELS.items():
+            pairs = corpus["accuracy"][kind]
+            model = title + (" (one seed)" if len(pairs) == 1 else "")
+            rows.append([model, *(cell([pair[i] for pair in pairs]) for i in (0, 1))])
         rows.append(["Chance, 1/5", "20.0%", "20.0%"])
         result.append(table(f"{CORPORA[name]}: share of right answers, mean over the seeds (and from lowest to highest)",
                             ["", f"{corpus['training']:,} sentences of the training", f"{corpus['new']:,} new sentences"], rows))
@@ -118,9 +65,9 @@ def accuracy(found: dict) -> str:
         "<p>Half is the ceiling of a bag of words: it sees which two groups a sentence names, but not which of them is the "
         f"teacher's. The encoder in encoder.params is right about {best:.1%} of the new sentences. {says}</p>",
         result[1],
-        "<p>Random labels follow from nothing, so they can only be memorized, one sentence at a time. What is memorized "
-        f"helps in the training ({trained:.1%}) and is of no use for new sentences ({new:.1%}). A high accuracy in training "
-        "alone says nothing about what was understood.</p>"])
+        "<p>The random labels were drawn without a look at the sentences. Where does the encoder have its answers from in the "
+        f"training ({trained:.1%}), and which accuracy should it have on new sentences ({new:.1%})? How far from that may a "
+        "measured one be? Question 5g asks for it.</p>"])
 
 
 def losses(found: dict) -> str:
@@ -155,7 +102,8 @@ def curves(runs: dict, alt: str) -> str:
     for power in range(low, high + 1):
         parts.append(f'<path class="grid" d="M{left} {y(10.0 ** power):.1f}H{right}"/>'
                      f'<text class="end" x="{left - 6}" y="{y(10.0 ** power) + 4:.1f}">{10.0 ** power:g}</text>')
-    for epoch in range(1, epochs + 1, max(1, epochs // 6)):
+    step = math.ceil(epochs / 6)
+    for epoch in sorted({1, *range(step, epochs - step // 2, step), epochs}):
         parts.append(f'<text class="middle" x="{x(epoch):.1f}" y="{bottom + 16}">{epoch}</text>')
     parts.append(f'<path class="axis" d="M{left} {top}V{bottom}H{right}"/><text class="middle" '
                  f'x="{(left + right) / 2}" y="{bottom + 34}">epoch</text>'
@@ -172,10 +120,11 @@ def maps(found: dict) -> str:
     result = [
         "<p>Each row is a query, each column a key: the stronger the color of a square, the more the place of the row takes "
         "from that of the column. A row adds up to 1. Words in italics are not in the vocabulary: the encoder sees UNK for "
-        "each of them.</p>"
-        "<p>A map shows how a head mixes values in one layer. It does not show what is done with the mixture afterwards, nor "
-        "that the answer depends on it. Before you read a meaning into a pattern, look at the last two sentences: their "
-        "labels are random, so there is no reason for them that a map could show.</p>"]
+        "each of them.</p>",
+        f"<p>{scale()} The scale is the same for all maps: no color is a weight of 0, full color a weight of 1.</p>",
+        "<p>Before you read a meaning into a pattern, look at the last two sentences, whose labels are random. Do their maps "
+        "look less orderly? What would a meaning be there? And what happens to the mixture on its way to the answer? Question "
+        "5g asks what you may conclude from a map, and what not.</p>"]
     for number, item in enumerate(found["maps"], start=1):
         tokens = [token["text"] for token in item["tokens"]]
         names = GROUPS if item["corpus"] == "occupations" else [""] * 5
@@ -190,6 +139,13 @@ def maps(found: dict) -> str:
                           for head in range(len(heads)) if (layer, head) != big)
         result.append(f'<div class="heads">\n{small}\n</div>')
     return "\n".join(result)
+
+
+def scale() -> str:
+    """The shades of the maps, from 0 to 1, as an SVG."""
+    boxes = "".join(f'<path fill-opacity="{i / 25:g}" d="M{30 + 6 * i} 2h6v12h-6z"/>' for i in range(26))
+    return (f'<svg class="map scale" viewBox="0 0 216 16" role="img" aria-label="Color scale, from 0 to 1"><rect x="30" y="2" '
+            f'width="156" height="12"/>{boxes}<text class="end" x="24" y="12">0</text><text x="192" y="12">1</text></svg>')
 
 
 def heat(item: dict, layer: int, head: int) -> str:
@@ -229,28 +185,34 @@ def histograms(found: dict) -> str:
     for name, corpus in found["corpora"].items():
         values = [(layer, value) for layer, _, value in corpus["entropies"]]
         low, high = min(value for _, value in values), max(value for _, value in values)
-        alt = (f"{CORPORA[name]}: {len(values)} heads, entropies from {low:.2f} to {high:.2f} nats; the largest possible is "
-               f"{corpus['largest_entropy']:.2f}.")
+        alt = (f"{CORPORA[name]}: {len(values)} heads, entropies from {low:.2f} to {high:.2f} nats; the largest possible, ln n "
+               f"averaged over the queries, is {corpus['largest_entropy']:.2f}.")
         plots.append(f"<figure>{histogram(values, corpus['largest_entropy'], alt)}<figcaption>{alt}</figcaption></figure>")
-    return (f'<p>{key(BOX.format("bar1"))} layer 1 &ensp; {key(BOX.format("bar2"))} layer 2 and above &ensp; '
+    layers = max(layer for corpus in found["corpora"].values() for layer, _, _ in corpus["entropies"])
+    later = "layer 2" if layers <= 2 else f"layers 2 to {layers}"
+    return (f'<p>{key(BOX.format("bar1"))} layer 1 &ensp; {key(BOX.format("bar2"))} {later} &ensp; '
             f'{key(LINE.format("limit"))} the largest possible; from the pre-norm encoders of {found["seeds"]} seeds, on new '
             'sentences.</p>\n<div class="pair">' + "\n".join(plots) + "</div>\n"
             "<p>A head that attends to one token alone has entropy 0; one that attends evenly to all <i>n</i> tokens of a "
-            "sentence has ln <i>n</i>. Near that limit, a head takes much the same mean at every place.</p>")
+            "sentence has ln <i>n</i>. Sentences differ in length, so the largest possible entropy that is marked is a mean, of "
+            "ln <i>n</i> over all queries, as the head's entropy is. Near it, a head takes much the same mean at every "
+            "place.</p>")
 
 
 def histogram(values: list[tuple[int, float]], limit: float, alt: str) -> str:
     """Bars over bins of a quarter nat as an SVG, layer 1 below, later layers on top; `limit` is marked."""
     left, right, top, bottom = 34, 350, 22, 200
-    bins = math.ceil(limit / 0.25) + 1
+    bins = 2 * (math.floor(limit / 0.5) + 1)        # so that the last one ends at a label
     counts = [[0, 0] for _ in range(bins)]
     for layer, value in values:
         if value == value:
             counts[min(bins - 1, max(0, int(value / 0.25)))][min(1, layer - 1)] += 1
-    highest = max(1, max(map(sum, counts)))
+    tallest = max(1, max(map(sum, counts)))
+    step = math.ceil(tallest / 4)
+    highest = step * math.ceil(tallest / step)
     width, unit = (right - left) / bins, (bottom - top) / highest
     parts = []
-    for tick in range(0, highest + 1, max(1, highest // 4)):
+    for tick in range(0, highest + 1, step):
         parts.append(f'<path class="grid" d="M{left} {bottom - tick * unit:.1f}H{right}"/>'
                      f'<text class="end" x="{left - 6}" y="{bottom - tick * unit + 4:.1f}">{tick}</text>')
     for i, (first, later) in enumerate(counts):
@@ -258,7 +220,7 @@ def histogram(values: list[tuple[int, float]], limit: float, alt: str) -> str:
             if count:
                 parts.append(f'<rect class="{kind}" x="{left + i * width + 1:.1f}" y="{bottom - (start + count) * unit:.1f}" '
                              f'width="{width - 2:.1f}" height="{count * unit:.1f}"/>')
-    for tick in range(0, bins + 1, 4):
+    for tick in range(0, bins + 1, 2):
         parts.append(f'<text class="middle" x="{left + tick * width:.1f}" y="{bottom + 16}">{tick / 4:g}</text>')
     mark = left + limit / 0.25 * width
     parts.append(f'<path class="axis" d="M{left} {bottom}H{right}"/><path class="limit" d="M{mark:.1f} {top - 6}V{bottom}"/>'
@@ -292,7 +254,6 @@ def activations(found: dict) -> str:
         result.append(table(f"{CORPORA[name]}, new sentences, places that are not padding",
                             ["", "mean", "standard deviation", "GELU inputs below 0"], rows))
     return "\n".join(result) + (
-        "\n<p>With pre-norm, each layer adds to the residual path and nothing scales it back, so the standard deviation "
-        "tends to grow from layer to layer. With post-norm a LayerNorm ends each layer and keeps it near what its weights "
-        "say, which is 1 at first. A GELU passes little of what is below zero: the share says how much of the feed-forward "
+        "\n<p>How does the standard deviation go from layer to layer, with pre-norm and with post-norm? Question 5h asks why. "
+        "A GELU passes little of what is below zero: the share says how much of the feed-forward "
         "part is nearly silent at a time.</p>")

@@ -1,5 +1,6 @@
 """Running one job: the student's package, given data and a preset in; weights or predictions out."""
 import importlib.util
+import math
 import random
 import shutil
 import sys
@@ -16,6 +17,7 @@ from files import Interrupted, UserError, read_documents, read_questions, write_
 from jobs import WRITTEN_BY, Job
 from params import read_params
 from presets import Preset
+from run_log import REFERENCE_LOSSES, RunLog
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,8 @@ class Options:
     """Where a job finds things and how it runs: the command line's options, with every default filled in.
 
     `data` has the corpus and the questions, `submission` the student's package, `out` gets the results (and has those of
-    earlier jobs), and `gold` has the answers of the test questions, where they may be known.
+    earlier jobs), and `gold` has the answers of the test questions, where they may be known. `log`: a training keeps a log for
+    the dashboard.
     """
     preset: Preset
     data: Path
@@ -34,6 +37,7 @@ class Options:
     seed: int
     compile: bool
     resume: bool
+    log: bool = False
 
 
 @dataclass
@@ -123,7 +127,10 @@ def _find_input(job, options):
 
 def _train(job, options, submission, dataset, model, reads, result):
     preset, out = options.preset, options.out / job.writes
-    writer = _Scalars(options.out / "runs" / job.target)
+    runs = options.out / "runs"
+    writer = _Scalars(runs / job.target)
+    if options.log:
+        writer = RunLog(runs / f"{job.target}.jsonl", writer, options.resume)
     if job.kind == "pretrain":
         stage = preset.pretrain
         config, trainer = _not_none(submission.pretrain(dataset, preset.block_size, model, writer=writer), submission.pretrain)
@@ -139,6 +146,11 @@ def _train(job, options, submission, dataset, model, reads, result):
         setattr(config, name, value)
     if options.resume and not checkpoint.exists():
         print(f"There is no {checkpoint} to resume from: starting at the beginning.")
+    if options.log:
+        steps = config.max_epochs * math.ceil(len(trainer.train_dataset) / config.batch_size)
+        header = {"run": job.target, "preset": preset.name, "seed": options.seed, "total_steps": steps,
+                  "reference_loss": REFERENCE_LOSSES.get((preset.name, job.target))}
+        writer.begin(header, model, trainer.train_dataset, steps // config.log_every)
 
     try:
         with writing(out) as temporary:
@@ -163,6 +175,8 @@ def _train(job, options, submission, dataset, model, reads, result):
     checkpoint.unlink(missing_ok=True)
     result.history = getattr(trainer, "history", [])
     print(f"Wrote {out}")
+    if options.log:
+        print(f"Wrote {writer.path}: ./run.sh dashboard shows it")
 
 
 def _require_disk_space(folder, model):

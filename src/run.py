@@ -17,6 +17,7 @@ from presets import PRESETS
 ROOT = Path(__file__).resolve().parents[1]
 
 ENCODER_JOBS = ("encoder_scaling", "encoder_copy", "encoder_report")        # of problem 5: encoder_jobs.py
+PRACTICE_JOBS = ("plot_positions", "debug_exploding", "debug_repetition", "debug_slow", "dashboard")        # of 6: practice_jobs.py
 
 HELP = """usage: ./run.sh TARGET [options]
 
@@ -33,6 +34,11 @@ Problem 5 (no part of `all` and `demo`; one size, on a CPU; options: --submissio
   encoder_copy     the sanity check of 5f: can your encoder learn to copy?
   encoder_report   trains the encoders of 5g; writes encoder.params and encoder_report.html
 
+Problem 6 (no part of `all` and `demo`; one size, on a CPU; options: --submission, --out, --seed):
+  plot_positions   the picture of 6c, and its claims in numbers
+  debug_exploding, debug_repetition, debug_slow    the three set-ups of 6e, before and after your fixes
+  dashboard        a page from the newest log that a training kept with --log, and your alarms
+
 Options:
   --preset laptop|gpu    sizes of model and training (default: gpu where there is a CUDA GPU, else laptop)
   --data DIR             wiki.txt, birth_places_train.tsv, ... (default: the data that belongs to the preset)
@@ -43,6 +49,7 @@ Options:
   --seed N               seed of all random numbers (default: 0)
   --compile              torch.compile the model (--no-compile: don't; the default)
   --resume               go on where an interrupted run left off; `all` and `demo` skip the jobs that are done
+  --log                  a training keeps a log, runs/TARGET.jsonl, which `dashboard` shows; it takes a tenth longer
 """
 
 
@@ -73,13 +80,14 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=seed, default=0)
     parser.add_argument("--compile", action=argparse.BooleanOptionalAction, default=False)
     parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--log", action="store_true")
     parser.add_argument("--check", action="store_true")     # for run.sh: only look at the command line
     return parser
 
 
 def check_target(target: str) -> None:
     """Raise UserError, with the nearest names, unless `target` is one that this file runs."""
-    known = [*JOBS, *ENCODER_JOBS, "all", "demo"]
+    known = [*JOBS, *ENCODER_JOBS, *PRACTICE_JOBS, "all", "demo"]
     if target == "test":
         raise UserError("`test` comes first and takes pytest's options: ./run.sh test")
     if target not in known:
@@ -115,7 +123,7 @@ def choose_options(args: argparse.Namespace):
     submission = args.submission or ROOT / "src" / "submission"
     options = Options(preset=preset, data=args.data or ROOT / "data" / preset.data, submission=submission,
                       out=args.out or submission, gold=args.gold, device=device, seed=args.seed, compile=args.compile,
-                      resume=args.resume)
+                      resume=args.resume, log=args.log)
     print(f"Preset {name} ({why}), data from {options.data}", flush=True)
     return options
 
@@ -133,6 +141,10 @@ def run(args: argparse.Namespace) -> None:
     if args.target in ENCODER_JOBS:
         from encoder_jobs import run_encoder_job
         run_encoder_job(args)
+        return
+    if args.target in PRACTICE_JOBS:
+        from practice_jobs import run_practice_job
+        run_practice_job(args)
         return
     from execute import run_job
     options = choose_options(args)

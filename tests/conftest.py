@@ -6,15 +6,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-import torch
+os.environ.setdefault("OMP_NUM_THREADS", "1")       # before torch: another test runs beside each, and threads would wait for it
+
+import pytest       # noqa: E402
+import torch        # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
 SOLUTION = ROOT / "instructor" / "solution"
 STARTER = ROOT / "src" / "submission"
 DATA = ROOT / "data" / "laptop"
-
-torch.set_num_threads(1)
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ def edit(path, change):
     path.write_text("".join(line + "\n" for line in change(path.read_text(encoding="utf-8").splitlines())), encoding="utf-8")
 
 
-@pytest.mark.parametrize("rung", LADDER)
+@pytest.mark.parametrize("rung", LADDER[1:])        # test_grader.py grades it behind the strongest
 def test_the_reference_is_graded_in_full(folder, rung):
     """Walls take nothing away that right code needs."""
     try:

@@ -1,6 +1,7 @@
 """Collecting what is handed in: all of it or a list of what is missing, the same bytes every time, and nothing outdated unsaid."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -182,6 +183,28 @@ def test_numbers_that_cannot_be_read_are_warned_of(folder, tmp_path, content, to
     (folder / "hand_attention.json").write_bytes(content)
     process = collect("--submission", folder, "--out", tmp_path / "x.zip")
     assert process.returncode == 0 and not process.stderr and f"  {told}" in process.stdout
+
+
+@pytest.mark.parametrize("change, told", [
+    (lambda text: (STARTER / "choices.toml").read_text(), ["spam_filter", "chatbot", "summarizer", "sql_generator", "search"]),
+    (lambda text: re.sub(r'causal-lm"', '"', text), ["chatbot"]),
+    (lambda text: text.replace("\n", "\r\n"), []),
+    (lambda text: 'remark = "an answer"\n' + text, []),      # that is for the grader to say
+])
+def test_choices_that_are_not_made_are_warned_of(folder, tmp_path, change, told):
+    text = change((SOLUTION / "choices.toml").read_text(encoding="utf-8"))
+    (folder / "choices.toml").write_text(text, encoding="utf-8", newline="")
+    process = collect("--submission", folder, "--out", tmp_path / "x.zip")
+    assert process.returncode == 0 and ("cannot have full points yet" in process.stdout) == bool(told)
+    assert [line.strip() for line in process.stdout.splitlines() if "choices.toml" in line] == [f"choices.toml: not filled in ({name})" for name in told]
+
+
+@pytest.mark.parametrize("content", [b"[spam_filter\n", b"\xff\xfe\x00", b"x = " + b"[" * 5_000, b"x = " + b"9" * 10_000],
+                         ids=["no TOML", "no UTF-8", "nested without end", "a number without end"])
+def test_choices_that_cannot_be_read_are_warned_of(folder, tmp_path, content):
+    (folder / "choices.toml").write_bytes(content)
+    process = collect("--submission", folder, "--out", tmp_path / "x.zip")
+    assert process.returncode == 0 and not process.stderr and "  choices.toml: " in process.stdout
 
 
 def test_an_older_zip_is_not_taken_for_the_new_one(folder, tmp_path):

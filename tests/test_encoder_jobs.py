@@ -21,7 +21,7 @@ OCCUPATIONS = ROOT / "data" / "occupations"
 
 def job(target, out, **changes):
     options = {"preset": None, "data": None, "submission": SOLUTION, "gold": None, "device": None, "seed": 0, "compile": False,
-               "resume": False, **changes}
+               "resume": False, "log": False, **changes}
     run_encoder_job(argparse.Namespace(target=target, out=out, **options))
 
 

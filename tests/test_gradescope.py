@@ -14,7 +14,7 @@ from variants import Edit, Fill, make
 
 from autograder import Outcome, Report, Verdict, read_manifest
 from autograder.report import as_dict
-from checks.context import EXERCISES, GOLD_EXERCISES
+from checks.context import EXERCISES, GOLD_EXERCISES, GOLD_SHARED
 from checks.grading import MANIFEST
 from files import UserError
 from instructor.corpus.editions import EDITIONS
@@ -102,7 +102,7 @@ def test_the_zip_has_what_grading_needs_and_not_the_reference(archive):
     with zipfile.ZipFile(archive) as content:
         names = content.namelist()
         assert {"setup.sh", "run_autograder", "src/checks/manifest.toml", "instructor/checks/q1c.py", "instructor/gold/birth_test.tsv"} <= set(names)
-        assert {*(f"data/{name}" for name in EXERCISES), *(f"instructor/gold/{name}" for name in GOLD_EXERCISES), "src/checks/given/encoder_data.py",
+        assert {*(f"data/{name}" for name in EXERCISES), *(f"instructor/gold/{name}" for name in GOLD_EXERCISES + GOLD_SHARED), "src/checks/given/encoder_data.py",
                 "instructor/checks/q5g.py", "instructor/corpus/exercises.py"} <= set(names)
         assert not [name for name in names if name.startswith(("instructor/solution", "instructor/corpus/editions", "src/submission", "tests", "."))]
         seeds = "|".join(map(str, (EXERCISE_SEED, *(seed for seed, _ in EDITIONS.values())))).encode()

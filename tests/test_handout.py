@@ -20,11 +20,10 @@ from instructor.handout import build_handout
 from instructor.release import make_tree, student_readme
 from jobs import JOBS
 from presets import GPU, LAPTOP
-from run import ENCODER_JOBS
+from run import ENCODER_JOBS, PRACTICE_JOBS
 
 HANDOUT, SOLUTIONS = ROOT / "handout", ROOT / "instructor" / "solutions"
 MANIFEST = read_manifest(ROOT / "src" / "checks" / "manifest.toml")
-ANNOUNCED = MANIFEST.settings.get("announced", {})
 WRITTEN = {check.id: check for check in MANIFEST.checks.values() if not check.coded}
 SOURCES = {path.name: path.read_text(encoding="utf-8") for path in HANDOUT.glob("*.tex")}
 STUDENTS = "\n".join(text for name, text in SOURCES.items() if name not in ("macros.tex", "main.tex", "submission.tex"))
@@ -52,11 +51,11 @@ def test_nothing_runs_over_and_nothing_is_undefined(handout, edition):
 def test_the_pdf_states_points_and_titles_of_the_manifest(handout):
     """Worked out here once more, and not by facts.py."""
     shown = text_of(handout / "handout.pdf")
-    for id, entry in {**{id: {"title": q.title} for id, q in MANIFEST.questions.items()}, **{id: e for id, e in ANNOUNCED.items() if "title" in e}}.items():
-        coded = sum(check.points for check in MANIFEST.checks.values() if check.question == id and check.coded) + ANNOUNCED.get(id, {}).get("points", 0)
+    for id, question in MANIFEST.questions.items():
+        coded = sum(check.points for check in MANIFEST.checks.values() if check.question == id and check.coded)
         written = sum(check.points for check in WRITTEN.values() if check.question == id)
         parts = ", ".join(f"{points:g} {kind}" for points, kind in ((coded, "coded"), (written, "written")) if points)
-        heading = re.search(rf"\({id[-1]}\) {re.escape(entry['title'])} .{{,40}}?\[(\d.*?)\]", shown)
+        heading = re.search(rf"\({id[-1]}\) {re.escape(question.title)} .{{,40}}?\[(\d.*?)\]", shown)
         assert heading, id
         numbers = [float(number) for number in re.findall(r"[\d.]+", heading[1])]
         assert numbers[0] == coded + written and (f"{numbers[0]:g} point" in heading[1])
@@ -88,7 +87,7 @@ def test_every_written_part_has_its_text_answer_rubric_and_box():
 
 def test_every_question_is_asked_and_hints_lead_somewhere():
     asked = re.findall(r"\\begin\{question\}\{(\w+)\}", STUDENTS)
-    assert sorted(asked) == sorted({*MANIFEST.questions, *ANNOUNCED})
+    assert sorted(asked) == sorted(MANIFEST.questions)
     hints = re.findall(r"\\begin\{hints\}\{(\w+)\}(.*?)\\end\{hints\}", STUDENTS, re.DOTALL)
     assert Counter(re.findall(r"\\seehints\{(\w+)\}", STUDENTS)) == Counter(id for id, _ in hints)
     for id, hint in hints:
@@ -173,15 +172,13 @@ def test_the_numbers_of_problem_1_are_those_of_the_code(submission, tmp_path):
 # What it names
 
 def test_commands_are_there():
-    """Targets of run.sh and ids of the grader; those of announced questions come later."""
-    later = re.compile("|".join(rf"\b{id}\b" for id in ANNOUNCED))
-    announced = "\n".join(SOURCES[f"problem{number}.tex"] for number in {id[0] for id in ANNOUNCED})
+    """Targets of run.sh and ids of the grader."""
     text = STUDENTS.replace(r"\_", "_")
     for target in re.findall(r"\./run\.sh (\w+)", text):
-        assert target in {*JOBS, *ENCODER_JOBS, "all", "demo", "help", "TARGET"} or target in announced and target not in SOURCES["problem1.tex"], target
+        assert target in {*JOBS, *ENCODER_JOBS, *PRACTICE_JOBS, "all", "demo", "help", "TARGET"}, target
     for id in re.findall(r"grader\.py (\w[\w-]*)", text):
         known = {*MANIFEST.checks, *MANIFEST.questions, *(question[:-1] for question in MANIFEST.questions), "ID"}
-        assert id in known or later.match(id), id
+        assert id in known, id
     for id in re.findall(r"\b\d[a-h]-\d+-(?:basic|hidden|written)\b", text):
         assert id in MANIFEST.checks, id
     known = "\n".join((ROOT / name).read_text(encoding="utf-8") for name in ("src/run.py", "src/grader.py", "src/collect.py", "src/submission/dataset.py"))
@@ -190,15 +187,13 @@ def test_commands_are_there():
 
 
 def test_files_are_there():
-    """Every path that the text names is in a release, or is made by a job, or belongs to an announced question."""
+    """Every path that the text names is in a release, or is made by a job."""
     made = {*MADE_BY, "submission.zip", ".venv", "all.log"}
-    announced = "\n".join(SOURCES[f"problem{number}.tex"] for number in {id[0] for id in ANNOUNCED})
-    given = "\n".join(text for name, text in SOURCES.items() if f"problem{name[7:8]}.tex" != name or name[7] not in {id[0] for id in ANNOUNCED})
     there = {path.name for folder in ("src", "data", "handout") for path in (ROOT / folder).rglob("*")} | {path.name for path in ROOT.iterdir()}
-    for name in re.findall(r"\\code\{([^} ]*?[\w/]\.(?:py|sh|tsv|txt|toml|yml|ipynb|bat|tex|json|params|predictions))\}", given):
-        assert name.rsplit("/")[-1] in there | made or name.rsplit("/")[-1] in announced, name
+    for name in re.findall(r"\\code\{([^} ]*?[\w/]\.(?:py|sh|tsv|txt|toml|yml|ipynb|bat|tex|json|params|predictions))\}", STUDENTS):
+        assert name.rsplit("/")[-1] in there | made, name
         if name.startswith(RELEASED):
-            assert (ROOT / name).exists() or name.rsplit("/")[-1] in made or name in announced, name
+            assert (ROOT / name).exists() or name.rsplit("/")[-1] in made, name
 
 
 def test_the_readme_says_the_same():
@@ -232,7 +227,7 @@ def test_spelling():
     require_tools("hunspell")
     texts = {name: prose(text) for name, text in SOURCES.items() if name not in ("macros.tex", "main.tex")}
     texts |= {f"solutions/{path.name}": prose(path.read_text(encoding="utf-8")) for path in SOLUTIONS.glob("*.tex")}
-    titles = " ".join([*(question.title for question in MANIFEST.questions.values()), *(entry.get("title", "") for entry in ANNOUNCED.values())])
+    titles = " ".join(question.title for question in MANIFEST.questions.values())
     own = set((HANDOUT / "words.txt").read_text(encoding="utf-8").split())
     wrong, used = {}, set()
     for name, text in {**texts, "manifest.toml": titles}.items():

@@ -15,10 +15,9 @@ from handout.html import convert
 
 HANDOUT = ROOT / "handout"
 MANIFEST = read_manifest(ROOT / "src" / "checks" / "manifest.toml")
-ANNOUNCED = MANIFEST.settings.get("announced", {})
 VOID = {"meta", "img", "br", "hr", "link", "input", "col", "mspace"}
 FACTS = {"title": "A & <B>", "question 1c name": "1(c)", "question 1c title": "Spans", "question 1c worth": "2 points, coded",
-         "question 1a name": "1(a)", "question 1a worth": "not graded", "problem 1 worth": "2 points", "problem 1 announced": "Later.", "check 1c-0-written part": "i",
+         "question 1a name": "1(a)", "question 1a worth": "not graded", "problem 1 worth": "2 points", "check 1c-0-written part": "i",
          "check 1c-0-written worth": "1 point", "share": "10%", "heads": "8", "nothing": ""}
 
 
@@ -125,20 +124,16 @@ def test_every_question_is_there_with_its_worth(page):
     main = next(page.all("main"))
     blocks = [part for part in main.content if isinstance(part, Element)]
     after = {element["id"]: blocks[index + 1] for index, element in enumerate(blocks) if element.tag in ("h2", "h3")}
-    titles = {id: question.title for id, question in MANIFEST.questions.items()} | {id: entry["title"] for id, entry in ANNOUNCED.items() if "title" in entry}
+    titles = {id: question.title for id, question in MANIFEST.questions.items()}
     headings = {heading["id"]: heading.words() for heading in main.all("h3")}
     for id, title in titles.items():
         points = {kind: sum(check.points for check in MANIFEST.checks.values() if check.question == id and check.coded == (kind == "coded"))
                   for kind in ("coded", "written")}
-        points["coded"] += ANNOUNCED.get(id, {}).get("points", 0)
         assert headings[f"q-{id}"] == f"{id[0]}({id[1]}) {title}"
         worth = after[f"q-{id}"]
         assert worth["class"] == "worth" and worth.words().startswith(f"{sum(points.values()):g} point")
         assert [kind in worth.words() for kind in points] == [bool(points[kind]) for kind in points]
         assert ("extra credit" in worth.words()) == bool(id in MANIFEST.questions and MANIFEST.questions[id].extra_credit)
-    later = {id[:-1] for id in ANNOUNCED}
-    assert later == {id[2:] for id, block in after.items() if id.startswith("p-") and any("announced" in note.words() for note in
-                     blocks[blocks.index(block):blocks.index(block) + 2] if note["role"] == "note")}
 
 
 def test_no_tex_is_left(page):
@@ -274,7 +269,7 @@ def test_every_command(made):
     main = next(page.all("main"))
     shown = main.words("annotation")
     assert html == made(EVERYTHING), "the same bytes"
-    assert next(page.all("h1")).words() == "A & <B>" and shown.startswith("Due soon. Problem 1: Title 2 points Note Later. 1(a) Look not graded No. Of 10%: ")
+    assert next(page.all("h1")).words() == "A & <B>" and shown.startswith("Due soon. Problem 1: Title 2 points 1(a) Look not graded No. Of 10%: ")
     assert "appendix A." in shown and "i. [1 point] Ask --x – “so”. Hints for 1(c)." in shown and "Figure 1, Us 2017." in shown
     assert [pre.text() for pre in page.all("pre")] == ["$ a \\foo {} % # & < ⁇", "x = {1}  # \\foo"] and "a_b\\c" in shown
     assert [next(main.all("ol"))["type"], next(main.all("img"))["alt"]] == ["i", "It is “round” & small."]

@@ -61,6 +61,8 @@ def outcome_of(process, folder):
 BROKEN = {
     "many processes": ("import os, time\ndef answer(x):\n    for _ in range(100):\n        if os.fork() == 0: time.sleep(30)\n    time.sleep(30)\n",
                        "processes"),
+    "many processes left behind": ("import os, time\ndef answer(x):\n    for _ in range(100):\n        if os.fork() == 0: time.sleep(30)\n"
+                                   "    return x\n", "processes"),
     "many threads": ("import threading, time\ndef answer(x):\n    for _ in range(100):\n        "
                      "threading.Thread(target=time.sleep, args=(30,), daemon=True).start()\n    time.sleep(30)\n", "threads"),
     "many files": ("def answer(x):\n    files = [open('f', 'w') for _ in range(300)]\n", "too many open files"),

@@ -4,7 +4,7 @@ import nbformat
 from conftest import ROOT, SOLUTION, STARTER
 
 
-def test_play_char_runs_headless(tmp_path):
+def test_play_char_runs_headless():
     notebook = nbformat.read(STARTER / "mingpt-demo" / "play_char.ipynb", as_version=4)
     assert all(not cell.get("outputs") for cell in notebook.cells), "clear the outputs before committing"
     nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3",

@@ -64,7 +64,7 @@ def test_it_has_what_students_need_and_nothing_else(built):
     assert {path.name for path in STARTER.glob("*.py")} == {Path(name).name for name in names if re.fullmatch(r"src/submission/[^/]+\.py", name)}
     assert {"data/wiki.txt", "data/laptop/birth_test_inputs.tsv", "src/checks/manifest.toml", "src/checks/given/model.py",
             "src/submission/mingpt-demo/play_char.ipynb", "src/submission/hand_attention.json", "src/checks/given/hand_attention.json",
-            "data/hand_attention.json", "data/occupations/train.tsv", "data/occupations/dev.tsv"} <= names
+            "src/submission/choices.toml", "data/hand_attention.json", "data/occupations/train.tsv", "data/occupations/dev.tsv"} <= names
     assert not [name for name in names if name.startswith(("instructor", "tests", "docs", ".")) or "gold" in name or "__pycache__" in name]
 
 
@@ -227,8 +227,10 @@ PLANTS = {
                                             "line 1: the name and the birth place"),
     "sentences kept for grading": lambda: ("data/occupations/dev.tsv", kept()[7].partition("\t")[0] + "\t0", "sentences that are kept for grading"),
     "a gold file of them": lambda: ("data/occupations/test.tsv", "", "test.tsv"),
+    "a gold file of traces": lambda: ("data/traces.json.gz", "", "traces.json.gz"),
     "a solution by hand": lambda: ("handout/handout.html", "<td>" + json.dumps(by_hand()["weights"][1]), "the solution in hand_attention.json"),
     "numbers filled in": lambda: ("src/submission/hand_attention.json", as_json(by_hand() | {"weights": [], "output": [[None]]}), "numbers in scores"),
+    "choices made": lambda: ("src/submission/choices.toml", '[chatbot]\narchitecture = ""\nobjective = "causal-lm"\n', "line 3: a choice"),
     "weights of the encoder": lambda: ("src/submission/encoder.params", "", "encoder.params"),
     "the seed of the exercises": lambda: ("src/a.py", f"SEED = {EXERCISES}", "seed of a world"),
     "another folder's name": lambda: ("src/solutions/x.py", "", "solutions"),

@@ -18,6 +18,17 @@ PLACES = {
     "5b: scaling_experiment", "5c: attention", "5d: MultiHeadAttention", "5d: MultiHeadAttention.forward", "5e: sinusoidal_positions",
     "5e: LayerNorm.forward", "5e: EncoderLayer.forward", "5e: Encoder.forward", "5f: copy_task", "5g: BagOfWords.forward",
     "5g: train_classifier", "5g: accuracy", "5g: attention_entropy",
+    "6a: require_sizes", "6a: head_dim", "6a: weight_shapes", "6a: attention_parameters", "6a: layer_parameters", "6a: model_parameters",
+    "6a: score_shape", "6a: score_count", "6a: multiply_adds", "6a: flops", "6a: model_flops", "6a: kv_cache_bytes",
+    "6c: sinusoidal", "6c: sinusoidal_at", "6c: frequencies", "6c: shift_matrix", "6c: rope_scores", "6c: alibi_bias",
+    "6c: interpolated_positions",
+    "6d: every_kth", "6d: section_headers", "6d: predicted_globals", "6d: attended_positions", "6d: count_connections",
+    "6d: sparse_attention", "6d: SparseSelfAttention.from_dense", "6d: SparseSelfAttention.project", "6d: SparseSelfAttention.forward",
+    "6d: StreamingAttention", "6d: StreamingAttention.append", "6d: StreamingAttention.cached_positions",
+    "6d: StreamingAttention.cache_bytes", "6g: cross_document_attention", "6g: remember", "6g: ask",
+    "6f: Monitor", "6f: Monitor.update", "6f: Monitor.add_scalar", "6f: Monitor.close",
+    "6e: attention_scores", "6e: clip_gradients", "6e: apply_temperature", "6e: top_k_filter", "6e: top_p_filter", "6e: repetition_penalty",
+    "6e: no_repeat_ngrams", "6e: generate", "6e: PreNormStack", "6e: PreNormStack.forward", "6e: init_depth_scaled",
 }
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from autograder import Check, Manifest
 from autograder.intake import Limits
-from checks.context import EXERCISES, GOLD_EXERCISES, Context
+from checks.context import EXERCISES, GOLD_EXERCISES, GOLD_SHARED, Context
 from checks.grading import CHECKS, Setting
 from checks.stage import DECODER, GIVEN, code_limit, result_limit
 from files import UserError
@@ -75,7 +75,7 @@ class Fingerprints:
         self._results = _hash([setting.preset, manifest.settings["accuracy"], [_digest_tree(folder, "**/*.t*") for folder in folders]])
         context = Context(ROOT, setting.preset, setting.data, setting.gold, {})
         self._exercises = {name: _digest_of(context.path, name) for name in EXERCISES} | \
-                          {name: _digest_of(context.gold_path, name) for name in GOLD_EXERCISES}
+                          {name: _digest_of(context.gold_path, name) for name in GOLD_EXERCISES + GOLD_SHARED}
 
     def of(self, check: Check) -> str:
         """The hash for one check; "" if it has no file, which will be a grader error."""

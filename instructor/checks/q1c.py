@@ -22,8 +22,7 @@ def test_truncated_length(student, rng):
     bound = longest if length.max() <= longest else longest_elsewhere
     if length.max() > bound or length.min() < 4:
         raise WrongAnswer(f"With block_size = {block_size}, truncated lengths go from {length.min()} to {length.max()}. "
-                          f"They should go from 4 "
-                          f"to int(block_size * 3/4) = {longest}.")
+                          f"They should go from 4 to int(block_size * 3/4) = {longest}.")
     counts = np.bincount(length, minlength=bound + 1)[4:bound + 1]
     if np.count_nonzero(counts) == 1:
         raise WrongAnswer(f"The truncated length is always {length[0]}. It should be random.")
@@ -73,8 +72,7 @@ def test_masked_length(student, rng):
         # deviation is 0.15 of the length), 6 standard deviations of the mean of 1500 draws or more.
         if abs(masked - length / 4) > 0.75 + 0.02 * length:
             raise WrongAnswer(f"Of texts of {low} to {high} characters ({length:.1f} on average), {masked:.1f} are masked "
-                              f"on average. It should be "
-                              f"a quarter of the truncated length, {length / 4:.1f}.")
+                              f"on average. It should be a quarter of the truncated length, {length / 4:.1f}.")
 
 
 def _require_short(length, masked):

@@ -107,7 +107,7 @@ def test_parameters_and_dropout(student, rng):
     more = {"scale": 0.15, "dtype": "float64", "pair": True}
     cases = [make_case(rng, 20, 7, 3, 11, dropout=rate, train=train, **more) for rate,
              train in ((p, False), (0.0, True), (None, True), (p, True))]
-    answers = run_cases(student, cases)
+    answers = list(run_cases(student, cases))
     for case, answer in answers:
         require_parameters(answer["parameters"], attention_shapes(case["n_embd"]), "MultiHeadAttention", exact=True)
     for case, answer in answers[:3]:
@@ -157,8 +157,7 @@ def _require_dropout(case, answer, p):
     if not np.allclose(used, np.where(dropped, 0, right / (1 - p)), atol=1e-5):
         without = np.allclose(used, np.where(dropped, 0, right), atol=1e-5)
         raise WrongAnswer(f"In training mode with dropout {p}, the output is not that of weights of which some are dropped and "
-                          f"the others divided "
-                          f"by {1 - p:.1f}." + (" They are dropped, but the others not divided." if without
+                          f"the others divided by {1 - p:.1f}." + (" They are dropped, but the others not divided." if without
                                                 else " Does dropout act on the "
                                                 "weights, after the softmax?"))
     for name, axis in (("rows of the batch", 0), ("heads", 1), ("queries", 2), ("keys", 3)):

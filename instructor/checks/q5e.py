@@ -1,12 +1,14 @@
 """Question 5e, hidden: post-norm, poolings and padding, learned positions and none, long inputs, gradients in every parameter."""
+from itertools import islice
+
 import numpy as np
 
 from autograder import WrongAnswer, check, probe, require_close
 from checks.encoder import encode, layer_shapes, own_work
 from checks.gradients import require_gradients
-from checks.heads import TOLERANCE, draw_padding, floats, read
-from checks.layers import (draw_config, draw_tokens, encoder_case, layer_case, require_encoder, require_layer, run_encoders,
-                           run_layers)
+from checks.heads import TOLERANCE, draw_padding, floats, read, run_each
+from checks.layers import (describe_encoder, describe_layer, draw_config, draw_tokens, encoder_case, layer_case, require_encoder,
+                           require_layer, run_encoders, run_layers)
 from checks.norms import require_refusal
 
 
@@ -19,10 +21,10 @@ def test_post_norm(student, rng):
     p = float(rng.choice([0.2, 0.3, 0.4]))
     cases = [layer_case(rng, **size), layer_case(rng, **size, padding=padding), layer_case(rng, **size, dropout=p),
              *(_dropping(rng, part, p) for part in ("attn.proj.bias", "down.bias"))]
-    answers = student.run(run_layers, cases=cases).items(len(cases))
-    for case, answer in zip(cases[:3], answers):
+    answers = run_each(student, run_layers, cases, describe_layer)
+    for case, answer in islice(answers, 3):
         require_layer(case, answer)
-    for case, answer, part in zip(cases[3:], answers[3:], ("attention", "feed-forward part")):
+    for (case, answer), part in zip(answers, ("attention", "feed-forward part")):
         y = read(answer["alone"].named("the output of a post-norm EncoderLayer in training mode"), case, case["x"].shape)
         dropped = (y < 0).mean()
         # 3,360 features: 0.06 is 7 standard deviations or more.
@@ -32,7 +34,7 @@ def test_post_norm(student, rng):
                               "dropped.")
     config = draw_config(rng, pre_norm=False, n_layer=3)
     cases = [encoder_case(rng, draw_tokens(rng, config, 4, 9), {**config, "pooling": pooling}) for pooling in ("mean", "none")]
-    for case, answer in zip(cases, student.run(run_encoders, cases=cases).items(len(cases))):
+    for case, answer in run_each(student, run_encoders, cases, describe_encoder):
         require_encoder(case, answer)
 
 
@@ -55,9 +57,10 @@ def test_poolings(student, rng):
         idx[1, 0], idx[2] = 0, 0
         case = encoder_case(rng, idx, config)
         cases += [case, {**case, "idx": np.pad(idx, ((0, 0), (0, 3)))}]
-    answers = student.run(run_encoders, cases=cases).items(len(cases))
-    for case, answer in zip(cases, answers):
+    answers = []
+    for case, answer in run_each(student, run_encoders, cases, describe_encoder):
         require_encoder(case, answer)
+        answers.append(answer)
     for plain, padded, case in zip(answers[::2], answers[1::2], cases[::2]):
         first, second = (answer["alone"].named("the logits").array("float32").astype(float) for answer in (plain, padded))
         if case["config"]["pooling"] == "none":
@@ -120,7 +123,7 @@ def test_whole(student, rng):
         upstream = rng.standard_normal(shape) * ((idx != 0)[..., None] if pooling == "none" else 1)
         cases += [case, {**case, "idx": case["idx"][:1, :1]}, {**case, "idx": idx, "upstream": upstream, "dtype": "float64"}]
     cases.append(_without_layers(rng))
-    for case, answer in zip(cases, student.run(run_encoders, cases=cases).items(len(cases))):
+    for case, answer in run_each(student, run_encoders, cases, describe_encoder):
         require_encoder(case, answer)
         if case["upstream"] is not None:
             require_gradients(answer["gradients"], floats(case["weights"]),

@@ -9,6 +9,7 @@ from .world import SIZES, make_world, write_world
 ROOT = Path(__file__).resolve().parents[2]
 EDITIONS = {"full": (730291, "."), "laptop": (514423, "laptop")}     # size -> seed, folder under data/ and gold/
 EXERCISES = 308117        # the seed of problem 5's data
+TRACES = 961207          # and of the recorded traces of problem 6
 
 
 def write_edition(size: str, data: Path = ROOT / "data", gold: Path = ROOT / "instructor" / "gold") -> None:

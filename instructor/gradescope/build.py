@@ -8,7 +8,7 @@ import tomllib
 import zipfile
 from pathlib import Path
 
-from checks.context import EXERCISES, GOLD_EXERCISES, Context
+from checks.context import EXERCISES, GOLD_EXERCISES, GOLD_SHARED, Context
 from files import UserError, read_text, writing
 from presets import PRESETS
 
@@ -94,7 +94,7 @@ def _worlds(preset, data, gold):
     try:
         context = Context(ROOT, preset, data, gold or ROOT / "instructor" / "gold", {})
         content |= {f"data/{name}": context.path(name).read_bytes() for name in EXERCISES}
-        content |= {f"instructor/gold/{name}": context.gold_path(name).read_bytes() for name in GOLD_EXERCISES}
+        content |= {f"instructor/gold/{name}": context.gold_path(name).read_bytes() for name in GOLD_EXERCISES + GOLD_SHARED}
     except UserError as error:
         raise UserError(f"{error} Nothing was written.") from None
     return content

@@ -49,7 +49,7 @@ def explain(error: RemoteError, package: str, offered: str, memory: int) -> Fail
     trace = "".join(f"\n  {file}, line {line}, in {function}\n    {code}" for file, line, function, code in error.frames)
     if error.type == "TooLarge":
         return WrongAnswer(f"What the code returned is too large: {text}.")
-    if "NotImplementedError" in kinds and error.frames:
+    if "NotImplementedError" in kinds and error.frames and "NotImplementedError" in error.frames[-1][3]:     # raised there, not in torch
         return NotImplementedYet(f"{text or error.frames[-1][2]}. See {where}.")
     if missing := _missing(error, package):
         return NotImplementedYet(missing + trace)

@@ -96,7 +96,7 @@ def grade(manifest: Manifest, checks: list[Check], folders: list[Path], process,
                      "--import-mode=importlib", "--noconftest", "--assert=plain", "--capture=no", "-p", "no:cacheprovider",
                      "-p", "no:terminal", "-p", "no:logging", "-p", "no:warnings", "-p", "no:debugging",
                      "-p", "no:unraisableexception", "-p", "no:threadexception",        # which collect garbage five times at the end
-                     "--continue-on-collection-errors", *(os.path.relpath(folder, root) for folder in folders)]
+                     "--continue-on-collection-errors", *(os.path.relpath(path, root) for path in _files(folders, to_run))]
         with contextlib.suppress(ProcessError):     # which each check then reports
             process.start()
         with _own_pytest(root, {folder.resolve() for folder in folders}):
@@ -105,6 +105,13 @@ def grade(manifest: Manifest, checks: list[Check], folders: list[Path], process,
             raise KeyboardInterrupt
     return Report(manifest, _complete(checks, judge), seed, (process.isolation.name, process.isolation.reason),
                   seconds=time.perf_counter() - started)
+
+
+def _files(folders, ids):
+    """The files of checks in which these ids stand. If one cannot be found so, the folders, that is all files: one may break off, and say so."""
+    texts = {path: path.read_text(encoding="utf-8", errors="replace") for folder in folders for path in sorted(folder.glob("q*.py"))}
+    found = {path: {id for id in ids if id in text} for path, text in texts.items()}
+    return [path for path in found if found[path]] if set().union(*found.values()) == set(ids) else folders
 
 
 @contextlib.contextmanager

@@ -117,8 +117,8 @@ class Student:
     def _timeout(self):
         if self.last is not None and time.monotonic() >= self.last:
             return self._too_late()
-        return Failed(Verdict.TIMEOUT, f"No answer within {self.check.seconds:g} seconds. Is there an endless loop, or much "
-                                       f"more work than needed?")
+        return Failed(Verdict.TIMEOUT, f"No answer within {self.check.seconds:g} seconds. Is there an endless loop, or much more work "
+                                       "than needed? Or is the machine busy with something else?")
 
     def _read(self, message):
         try:

@@ -142,7 +142,9 @@ def _require_accuracy(table, y, size, training, answer):
                "batch_size.", right.sum() / (len(batches) * size)),
               ("only the last batch counts.", batches[-1].mean()),
               ("it is a percentage.", 100 * right.mean()), ("it is the number of right answers.", right.sum()),
-              ("it is the share of wrong answers.", 1 - right.mean())]
+              ("it is the share of wrong answers.", 1 - right.mean()),
+              ("it is divided by the number of sentences twice. The given last line divides: before it, `right` is the number "
+               "of right answers.", right.mean() / N)]
     if not abs(got - right.mean()) < 1e-6:
         cause = next((f"\nLikely cause: {sentence}" for sentence, value in causes if abs(got - value) < 1e-6), "")
         raise WrongAnswer(f"accuracy on {N} sentences, with batch_size={size}, should be {right.mean():.6g}; it is "

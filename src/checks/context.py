@@ -5,10 +5,12 @@ from pathlib import Path
 from files import UserError, read_text
 from presets import PRESETS, Preset
 
-DATA = Path(__file__).resolve().parents[2] / "data"
+ROOT = Path(__file__).resolve().parents[2]
+DATA = ROOT / "data"
 GRADED = ("laptop", "gpu")      # presets whose results can be graded
 EXERCISES = ("hand_attention.json", "occupations/train.tsv")        # the files of problem 5 that checks read: of the data,
 GOLD_EXERCISES = ("occupations/test.tsv",)                          # and of the answers
+GOLD_SHARED = ("traces/traces.json.gz",)        # of problem 6: the same for every cohort
 
 
 @dataclass(frozen=True)
@@ -66,12 +68,16 @@ class Context:
         return _first([self.data, self.data.resolve().parent] if self.data else [DATA], name, "--data")
 
     def gold_path(self, name: str) -> Path:
-        """A file that problem 5 is graded with: in the folder of the test answers, or above it.
+        """A file that problem 5 or 6 is graded with: in the folder of the test answers, or above it; what cohorts share may be
+        ours.
 
         Raises:
             UserError: it is not there.
         """
-        return _first([self.gold, self.gold.resolve().parent] if self.gold else [], name, "--gold")
+        folders = [self.gold, self.gold.resolve().parent] if self.gold else []
+        if name in GOLD_SHARED:
+            folders.append(ROOT / "instructor" / "gold")
+        return _first(folders, name, "--gold")
 
     def preset_of(self, lines: int, split: str) -> Preset | None:
         """The preset that predictions belong to: the one asked for, or the one whose questions are as many."""

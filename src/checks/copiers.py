@@ -24,6 +24,11 @@ def make_copier(config, log, loss, training, unseen, gap, where, kind, slowly):
         chance = math.exp(-loss)
         return math.log(15 * chance / (1 - chance))     # as far as the right one of 16 logits is above the others
 
+    def touch(gradient):
+        """Writes down to which of the 16 places and 16 classes the loss of the training has a gradient."""
+        if gradient.shape[1:] == log["touched"].shape:
+            log["touched"] |= (gradient != 0).any(dim=0)
+
     class Copier(nn.Module):
         def __init__(self):
             super().__init__()
@@ -57,6 +62,8 @@ def make_copier(config, log, loss, training, unseen, gap, where, kind, slowly):
             added = places * gap * (idx.size(1) - 16) / 8
             logits = torch.cat((logits[..., :5], logits[..., 5:6] + added[..., None], logits[..., 6:]), dim=-1)
             logits = logits + 0 * self.unused.sum()
+            if self.training and logits.requires_grad:
+                logits.register_hook(touch)
             names = ("vocab_size", "max_len", "n_classes", "pooling", "n_embd", "n_layer")
             log["fields"] = {name: getattr(config, name, None) for name in names}
             return (logits, []) if return_weights else logits
@@ -73,7 +80,8 @@ def measure_copiers(cases, steps, seed):
         from submission.encoder import copy_task
     answers = []
     for case in cases:
-        log = {"made": 0, "steps": 0, "forward": 0, "long": [], "measured": [], "gradients": False, "fields": {}, "draw": None}
+        log = {"made": 0, "steps": 0, "forward": 0, "long": [], "measured": [], "gradients": False, "fields": {}, "draw": None,
+               "touched": torch.zeros(16, 16, dtype=torch.bool)}
 
         def make(config):
             log["made"] += 1

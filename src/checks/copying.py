@@ -5,6 +5,8 @@ Copiers copy without having learned it, and their losses and gaps are known befo
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from autograder import Answer, WrongAnswer
 from autograder.inside.wire import Array
 from checks.copiers import SLOWLY, measure_copiers
@@ -15,6 +17,25 @@ STEPS = 110, 150        # of copiers, which have nothing to learn: from the one 
 FEW_STEPS = 60, 70      # of broken encoders: more than a warm-up takes, and too few for any encoder to learn the task
 SHARE_OF_BLANKS = (0.25, 0.31)      # of the 16 places of a row: 4.5 on average
 OTHER_LOSS = 3.0                    # of a copier where it is not supposed to be looked at
+AXES = ("F.cross_entropy takes the second axis for the classes. Places and classes are both 16, so that "
+        "F.cross_entropy(model(x), y) runs, and takes places for classes. Flatten both: logits to (N, 16), targets to (N).")
+
+
+def draw_rows(rng, n: int) -> np.ndarray:
+    """Rows of the copy task, int64, (n, 16): symbols, then as many BLANKs, each padded to 8."""
+    used = np.arange(8) < rng.integers(1, 9, size=(n, 1))
+    return np.concatenate((rng.integers(2, 16, size=(n, 8)) * used, 1 * used), axis=1)
+
+
+def loss_over_places(rng, loss: float) -> float:
+    """What F.cross_entropy(model(x), y) gives for a copier of that loss: a softmax over the places, of which it takes those that
+    the symbols number. From row to row it differs, and for 512 rows by 2%."""
+    x = draw_rows(rng, 8 * ROWS)
+    copied = np.concatenate((0 * x[:, :8], x[:, :8]), axis=1)
+    logits = np.eye(16)[copied] * math.log(15 / math.expm1(loss))      # (n, places, classes), as in make_copier
+    losses = np.log(np.exp(logits).sum(axis=1, keepdims=True)) - logits
+    row, place = np.nonzero(x[:, 8:])
+    return float(losses[row, x[row, place], 8 + place].mean())
 
 
 @dataclass(frozen=True)
@@ -101,7 +122,7 @@ def judge_copiers(student, rng, copiers: list[Copier]) -> None:
             raise WrongAnswer("copy_task did not call make_model. The model to test is make_model(config).")
         measured = read_result(answer["result"], log["seconds"].number())
         _require_use(copier, log, steps)
-        _require_loss(copier, measured, log)
+        _require_loss(copier, measured, log, rng)
         _require_gap(copier, measured)
         draws.add(log["draw"].number())
     if len(draws) > 1:
@@ -120,13 +141,18 @@ def _require_use(copier, log, allowed):
     if copier.kind == "slow" and steps < allowed / 2:
         raise WrongAnswer(f"With steps={allowed}, copy_task makes {steps} steps of the optimizer for {copier.what}. It should "
                           "end early only where the loss is small already.")
+    # The right loss reaches all classes, at the places of the BLANKs: never none of the first 8 classes, and some first places.
+    touched = log["touched"].array("bool", (16, 16))
+    if touched[:8].any() and not touched[:, :8].any():
+        raise WrongAnswer(f"The loss that copy_task trains with has no gradient for half of the classes, and some at places that "
+                          f"are no BLANKs.\nLikely cause: {AXES} Look at the loss that is measured, too.")
     rows, distinct = log["long"].number(), log["distinct"].number()
     if rows > 200 and distinct < 0.25 * rows:
         raise WrongAnswer(f"copy_task trains on the same rows again and again: only {distinct} of {rows} long ones are "
                           "different. Draw a fresh batch for each step, from one generator that is seeded once.")
 
 
-def _require_loss(copier, measured, log):
+def _require_loss(copier, measured, log, rng):
     """The losses of copiers are known to 2%, except where it matters which rows were seen."""
     if copier.unseen is not None:
         # Rows of up to 4 symbols may have been seen. Of all BLANKs, those of longer ones are 26 / 36, with a standard deviation
@@ -145,6 +171,7 @@ def _require_loss(copier, measured, log):
                                                                     "-100."),
                   (copier.kind == "uneven" and ratio < 50,
                    "it is a median, a mean of the rows' means, or not that of all BLANKs. Each BLANK counts the same."),
+                  (copier.kind == "" and abs(measured.loss / loss_over_places(rng, copier.loss) - 1) < 0.1, AXES),
                   (ratio > 50, "it is the sum over the BLANKs, not their mean.")]
         cause = next((f"\nLikely cause: {sentence}" for applies, sentence in causes if applies), "")
         raise WrongAnswer(f"For {copier.what}, the loss should be {expected:.4g}; it is {measured.loss:.4g}.{cause}")

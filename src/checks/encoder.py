@@ -4,6 +4,7 @@ Weights are a dict of arrays, called as in a state_dict: "qkv.weight", "layers.0
 so that a check can ask what a wrong formula would have given.
 """
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -164,11 +165,11 @@ def gelu(x: np.ndarray) -> np.ndarray:
 
 
 def layer(x: np.ndarray, weights: dict[str, np.ndarray], n_head: int, padding: np.ndarray | None = None, pre_norm: bool = True, *,
-          residual: str = "12", start: str = "x", norms: str = "12", also: str = "", act=gelu, attention: dict = {},
+          residual: str = "12", start: str = "", norms: str = "12", also: str = "", act=gelu, attention: dict = {},
           maps: list | None = None) -> np.ndarray:
     """An encoder layer, (B, T, C) -> the same. The weights of the attention are appended to maps.
 
-    For mistakes: residual, which of the two sums start from x; start: "norm" where they start from what was normalized; norms:
+    For mistakes: residual, which of the two sums start from x; start: which of them start from what was normalized; norms:
     which norms take the first and the second place ("-": none); also: "norm2" where post-norm's last norm stands in pre-norm,
     too; act: the activation;
     attention: mistakes of multi_head.
@@ -189,7 +190,7 @@ def layer(x: np.ndarray, weights: dict[str, np.ndarray], n_head: int, padding: n
         kept = str(place + 1) in residual
         if pre_norm:
             normed = norm(place, x)
-            x = (normed if start == "norm" else x) * kept + part(normed)
+            x = (normed if str(place + 1) in start else x) * kept + part(normed)
         else:
             x = norm(place, x * kept + part(x))
     return layer_norm(x, of(weights, "norm2")) if also == "norm2" else x
@@ -202,7 +203,8 @@ def sinusoids(max_len: int, n_embd: int) -> np.ndarray:
 
 
 def encode(idx: np.ndarray, weights: dict[str, np.ndarray], config: dict, *, positions: str | None = None, factor: float = 1.0,
-           first: int = 0, seen: bool = True, norm: bool | None = None, pooling: str | None = None, **mistakes) -> np.ndarray:
+           first: int = 0, seen: bool = True, norm: bool | None = None, pooling: str | None = None,
+           is_pad: Callable[[np.ndarray], np.ndarray] = lambda idx: idx == PAD, **mistakes) -> np.ndarray:
     """The logits of the encoder, for tokens (B, T).
 
     Args:
@@ -211,10 +213,11 @@ def encode(idx: np.ndarray, weights: dict[str, np.ndarray], config: dict, *, pos
 
     For mistakes: positions and pooling, instead of the config's; factor: of the token embeddings; first: the number of the first
     position;
-    seen: whether the layers get the padding mask; norm: whether there is a last norm; others are those of `layer`, as is maps.
+    seen: whether the layers get the padding mask; norm: whether there is a last norm; is_pad: what is taken for padding; others
+    are those of `layer`, as is maps.
     """
     T, n_embd = idx.shape[1], config["n_embd"]
-    padding = idx == PAD
+    padding = is_pad(idx)
     x = factor * weights["tok_emb.weight"][idx]
     table = {"learned": lambda: weights["pos_emb.weight"], "sinusoidal": lambda: sinusoids(first + T, n_embd),
              "none": lambda: np.zeros((first + T, 1))}

@@ -33,7 +33,8 @@ def in_layers(pre_norm: bool) -> list[tuple[str, dict]]:
     if not pre_norm:
         return [*IN_LAYERS, ("it is pre-norm; it should be post-norm: norm(x + F(x))", {"pre_norm": True})]
     return [*IN_LAYERS, ("it is post-norm; it should be pre-norm: x + F(norm(x))", {"pre_norm": False}),
-            ("the residual starts after the norm: add to the x that is not normalized", {"start": "norm"}),
+            *((f"the residual {which}starts after the norm: add to the x that is not normalized", {"start": places})
+              for places, which in (("12", ""), ("1", "around the attention "), ("2", "around the feed-forward part "))),
             ("norm2 is applied at the end, too, as if it were post-norm", {"also": "norm2"})]
 
 
@@ -80,8 +81,7 @@ def encoder_mistakes(idx: np.ndarray, weights: dict[str, np.ndarray], config: di
     last = config["n_layer"] - 1
     known = [
         (f"the token embeddings are multiplied by the root of n_embd = {config['n_embd']}. They are added to the positions "
-         f"without any "
-         f"factor.", {"factor": root}),
+         f"without any factor.", {"factor": root}),
         ("only the last layer's result is used: each layer starts from what the one before has made.", {"layers": [last]}),
         ("only the first layer is used.", {"layers": [0]}),
         ("the first layer is used each time.", {"layers": [0] * (last + 1)}),
@@ -101,7 +101,13 @@ def encoder_mistakes(idx: np.ndarray, weights: dict[str, np.ndarray], config: di
                    {"positions": "sinusoidal"})] if config["positions"] == "learned" else []
     if padded:
         known += [("the layers do not get the padding mask.", {"seen": False}),
-                  ("the padding mask is upside down: True marks PAD.", {"attention": {"hide": "other"}})]
+                  ("the padding mask is upside down: True marks PAD.", {"attention": {"hide": "other"}}),
+                  ("nothing is taken for padding. PAD is token 0.", {"is_pad": lambda idx: idx < 0}),
+                  ("padding is upside down: what is PAD counts, and nothing else does.", {"is_pad": lambda idx: idx != 0}),
+                  *((f"token {n} ({name}) is taken for padding. PAD is token 0.", {"is_pad": lambda idx, n=n: idx == n})
+                    for n, name in ((1, "CLS"), (2, "UNK"))),
+                  *((f"token {n} is taken for padding, too. PAD is token 0 alone.", {"is_pad": lambda idx, n=n: idx <= n})
+                    for n in (1, 2))]
     known += [(sentence, {"pooling": how}) for how,
               sentence in POOLINGS[config["pooling"]].items() if padded or how not in ("all", "length", "counted")]
     known += [(f"in the layers, {sentence}.", wrong) for sentence, wrong in in_layers(config["pre_norm"])]

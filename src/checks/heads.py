@@ -1,10 +1,11 @@
 """Running MultiHeadAttention, and reading what it gives. The checks of question 5d share it."""
 import itertools
 import math
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from autograder import Answer, WrongAnswer, probe, require_close
+from autograder import Answer, Failed, Probe, Verdict, WrongAnswer, probe, require_close
 from checks.encoder import attention_shapes, draw, multi_head, own_work, softmax
 
 TOLERANCE = 1e-5
@@ -89,13 +90,31 @@ def require_parameters(answer: Answer, shapes: dict[str, tuple[int, ...]], what:
         raise WrongAnswer(f"{what} has parameters that it should not have: {', '.join(extra)[:300]}.")
 
 
-def run_cases(student, cases: list[dict]) -> list[tuple[dict, Answer]]:
+def run_each(student, probe: Probe, cases: list[dict], call: Callable[[dict], str]) -> Iterator[tuple[dict, Answer]]:
+    """Run a probe on all cases at once; each case with its answer. Where the code raises an exception, the cases are run one by
+    one, so that those before can be judged, and the message says which `call` it was."""
+    try:
+        answers = student.run(probe, cases=cases).items(len(cases))
+    except Failed as failed:
+        if failed.verdict is not Verdict.EXCEPTION:
+            raise
+        answers = None
+    for i, case in enumerate(cases):
+        try:
+            answer = student.run(probe, cases=[case]).items(1)[0] if answers is None else answers[i]
+        except Failed as failed:
+            if failed.verdict is not Verdict.EXCEPTION:
+                raise
+            raise Failed(failed.verdict, f"{failed.message}\nThe call was {call(case)}.") from None
+        yield case, answer
+
+
+def run_cases(student, cases: list[dict]) -> Iterator[tuple[dict, Answer]]:
     """Run `attend`; each case with its answer, whose parameters fit."""
-    answers = student.run(attend, cases=cases).items(len(cases))
-    for case, answer in zip(cases, answers):
+    for case, answer in run_each(student, attend, cases, describe_call):
         require_parameters(answer["parameters"], attention_shapes(case["n_embd"]), f"MultiHeadAttention({case['n_embd']}, "
                                                                                    f"{case['n_head']})")
-    return list(zip(cases, answers))
+        yield case, answer
 
 
 def describe(case: dict) -> str:
@@ -103,6 +122,13 @@ def describe(case: dict) -> str:
     B, T, C = case["x"].shape
     extra = "" if case["padding"] is None else ", key_padding_mask"
     return f"MultiHeadAttention({C}, {case['n_head']}) on x of shape ({B}, {T}, {C}){extra}"
+
+
+def describe_call(case: dict) -> str:
+    """The call, for messages where it fails."""
+    B, T = case["x"].shape[:2]
+    mask = "" if case["padding"] is None else f" of shape ({B}, {T})"
+    return f"{describe(case)}{mask}{', return_weights=True' if case['pair'] else ''}, in {case['dtype']}"
 
 
 def split_answer(case: dict, answer: Answer) -> tuple[Answer, Answer | None]:
@@ -130,11 +156,13 @@ def read(answer: Answer, case: dict, shape: tuple | None) -> np.ndarray:
         if padding is not None and data.shape[:2] == padding.shape and np.array_equal(np.isnan(data).any(axis=2), padding) \
                 and not padding.all(axis=1).any():
             raise WrongAnswer(f"{answer.name} is NaN for the queries at padded positions. Likely cause: they attend to nothing. "
-                              f"The mask hides "
-                              "keys, and the queries at padded positions are computed like any other.")
+                              f"The mask hides keys, and the queries at padded positions are computed like any other.")
+        places = case["idx"] == 0 if "idx" in case else padding
+        empty = places is not None and places.all(axis=1).any()
+        cause = ("There is a row of nothing but padding here: put zeros in place of its weights, after the softmax." if empty else
+                 "Is the mask the right way around (True: padding)?")
         raise WrongAnswer(f"{answer.name} has {np.isnan(data).sum()} values that are NaN. A softmax over nothing but -inf gives "
-                          f"NaN: is the mask "
-                          "the right way around (True: padding), and is there a row of nothing but padding?")
+                          f"NaN. {cause}")
     return answer.array(case["dtype"], shape).astype(float)
 
 
@@ -148,8 +176,9 @@ def mistakes(case: dict) -> list[tuple[str, dict]]:
         ("the padding mask is not used.", {"hide": "nothing"}),
         ("the mask hides queries instead of keys: use key_padding_mask[:, None, None, :].", {"hide": "queries"}),
         ("the mask hides the queries at padded positions, too. They are computed like any other.", {"hide": "both"}),
-        ("the mask is applied after the softmax, so that the rows no longer add up to 1. Set the scores to -inf before "
-         "it.", {"hide": "after"}),
+        ("the mask is applied after the softmax alone, so that the rows no longer add up to 1. Set the scores of padding to "
+         "-inf before it, with masked_fill. (After it, only rows of nothing but padding need mending, which are NaN then.)",
+         {"hide": "after"}),
         ("the mask sets whole rows of scores, those of queries at PAD, to one number. It hides keys: use key_padding_mask[:, "
          "None, None, :].",
          {"hide": "rows"}),
@@ -176,8 +205,7 @@ def mistakes(case: dict) -> list[tuple[str, dict]]:
     for order in itertools.permutations("qkv"):
         if order != ("q", "k", "v"):
             known.append((f"qkv's output is taken for {', '.join(WORDS[letter] for letter in order)}, in this order. It is first "
-                          f"all queries, then "
-                          f"all keys, then all values.", {"order": "".join(order)}))
+                          f"all queries, then all keys, then all values.", {"order": "".join(order)}))
     known += [
         ("the softmax goes over the queries. It goes over the keys, dim=-1.", {"axis": -2}),
         ("the softmax goes over the heads. It goes over the keys, dim=-1.", {"axis": 1}),
@@ -208,21 +236,23 @@ def require_output(answer: Answer, case: dict, again: Answer | None = None) -> N
                 lambda: expected(swapped)[0].swapaxes(0, 1)),
                ("x is added. The residual connection belongs into EncoderLayer.", lambda: expected(case)[0] + case["x"]),
                ("the heads of each position attend to each other: heads are mixed with the sequence. Transpose T and n_head "
-                "before the scores "
-                "are computed.", lambda: _across_heads(case))]
+                "before the scores are computed.", lambda: _across_heads(case)[0]),
+               ("the heads of each position attend to each other: T and n_head are transposed back before the heads are joined, "
+                "but not before the scores are computed.", lambda: _across_heads(case, back=True)[0])]
     if again is not None and not np.array_equal(y, read(again, case, case["x"].shape)):
         causes.append(("a second call gives something else. Does dropout act in evaluation mode, too?", y))
     require_close(sentence_case(answer.name), y, expected(case)[0], TOLERANCE, causes)
 
 
-def _across_heads(case):
-    """The output where T and n_head have not been transposed: each position is a batch of its own, and its heads are the
-    sequence."""
+def _across_heads(case, back=False):
+    """Output and weights where T and n_head have not been transposed: each position is a batch of its own, and its heads are
+    the sequence. back: where they are transposed before the heads are joined all the same."""
     B, T, C = case["x"].shape
     n_head, w = case["n_head"], floats(case["weights"])
-    q, k, v = np.split((case["x"] @ w["qkv.weight"].T + w["qkv.bias"]).reshape(B, T, 3, n_head, C // n_head), 3, axis=2)
-    y = softmax(q @ k.swapaxes(-1, -2) / math.sqrt(C // n_head)) @ v
-    return y.reshape(B, T, C) @ w["proj.weight"].T + w["proj.bias"]
+    q, k, v = np.moveaxis((case["x"] @ w["qkv.weight"].T + w["qkv.bias"]).reshape(B, T, 3, n_head, C // n_head), 2, 0)
+    attended = softmax(q @ k.swapaxes(-1, -2) / math.sqrt(C // n_head))         # (B, T, n_head, n_head)
+    y = attended @ v
+    return (y.swapaxes(1, 2) if back else y).reshape(B, T, C) @ w["proj.weight"].T + w["proj.bias"], attended
 
 
 def require_weights(answer: Answer, case: dict) -> None:
@@ -240,6 +270,8 @@ def require_weights(answer: Answer, case: dict) -> None:
               ("the axis of the heads is not the second: (B, n_head, T, T).", lambda: right.transpose(0, 2, 3, 1)),
               ("the axis of the heads is not the second: (B, n_head, T, T).", lambda: right.swapaxes(0, 1))]
     causes += [(sentence, lambda wrong=wrong: expected(case, **wrong)[1]) for sentence, wrong in mistakes(case)]
+    causes.append(("the heads of each position attend to each other. Transpose T and n_head before the scores are computed.",
+                   lambda: _across_heads(case)[1]))
     if got.shape == right.shape and not got.any() and right.any():
         raise WrongAnswer(f"{sentence_case(answer.name)} are all 0.")
     if got.shape == right.shape and (np.abs(got.sum(axis=-1) - 1) > 0.1).any() and _are_scores(got, right):

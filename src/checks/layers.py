@@ -2,17 +2,19 @@
 import numpy as np
 
 from autograder import Answer, WrongAnswer, probe, require_close
-from checks.encoder import draw, encode, encoder_shapes, layer, layer_norm, layer_shapes, multi_head, of, own_work, sinusoids
+from checks.encoder import draw, encode, encoder_shapes, layer, layer_shapes, multi_head, of, own_work, sinusoids
 from checks.encoder_mistakes import encoder_mistakes, layer_mistakes
 from checks.heads import TOLERANCE, floats, read, require_parameters, sentence_case
+from checks.norms import norm_fault
 
 DEFAULTS = {"positions": "sinusoidal", "pooling": "mean", "pre_norm": True, "dropout": 0.0, "n_layer": 2}
 
 
 @probe(uses=(own_work,))
 def run_layers(cases):
-    """EncoderLayer with the weights of each case, on its x and padding: output and attention weights, and the output alone; and
-    what norm1 and attn make of x, to find out where a mistake is. A layer whose parameters do not fit is not run."""
+    """EncoderLayer with the weights of each case, on its x and padding: output and attention weights, and the output alone; and,
+    to find out where a mistake is, what norm1 makes of x / 100, where eps counts, and attn of x. A layer whose parameters do not
+    fit is not run."""
     import torch
     with own_work():
         from submission.encoder import EncoderLayer
@@ -34,7 +36,7 @@ def run_layers(cases):
                 result["alone"] = layer(x.clone()) if padding is None else layer(x.clone(), padding)
                 result["pair"] = layer(x.clone(), padding, True)
                 try:
-                    result["norm1"], result["attn"] = layer.norm1(x), layer.attn(x, padding)
+                    result["norm1"], result["attn"] = layer.norm1(x / 100), layer.attn(x, padding)
                 except Exception:
                     pass
         return results
@@ -43,8 +45,9 @@ def run_layers(cases):
 @probe(uses=(own_work,))
 def run_encoders(cases):
     """Encoder with the config and weights of each case, on its tokens: the logits, alone and in a pair with the attention
-    weights; the gradients of sum(logits * upstream), in float64, if there is an upstream; its fixed positions. One whose
-    parameters do not fit is not run."""
+    weights; the gradients of sum(logits * upstream), in float64, if there is an upstream; its fixed positions; and, to find out
+    where a mistake is, what norm1, attn and all of the first layer make of the token embeddings, norm1 of a hundredth of them,
+    where eps counts. One whose parameters do not fit is not run."""
     import torch
     with own_work():
         from submission.encoder import Encoder, EncoderConfig
@@ -57,7 +60,7 @@ def run_encoders(cases):
             table = dict(model.named_buffers()).get("pos_emb")
             result = {"parameters": {name: value.detach().clone() for name, value in parameters.items()}, "pair": None,
                       "alone": None,
-                      "gradients": None, "positions": table}
+                      "gradients": None, "positions": table, "norm1": None, "attn": None, "layer": None}
             results.append(result)
             if any(name not in parameters or parameters[name].shape != value.shape for name, value in case["weights"].items()):
                 continue
@@ -66,6 +69,13 @@ def run_encoders(cases):
                     parameters[name].copy_(torch.from_numpy(value))
             idx = torch.from_numpy(case["idx"])
             result["alone"], result["pair"] = model(idx), model(idx, return_weights=True)
+            with torch.no_grad():
+                try:
+                    first, x = model.layers[0], model.tok_emb(idx)
+                    result["norm1"], result["attn"] = first.norm1(x / 100), first.attn(x, idx == 0)
+                    result["layer"] = first(x, idx == 0)
+                except Exception:
+                    pass
             if case["upstream"] is not None:
                 logits = result["alone"]
                 if isinstance(logits, torch.Tensor) and logits.requires_grad:
@@ -107,6 +117,14 @@ def draw_tokens(rng, config: dict, B: int, T: int, anywhere: bool = False) -> np
     return idx
 
 
+def describe_layer(case: dict) -> str:
+    """The call, for messages where it fails."""
+    dropout = f", dropout={case['dropout']}" if case["dropout"] else ""
+    extra = "" if case["padding"] is None else f", key_padding_mask of shape {case['padding'].shape}"
+    return (f"EncoderLayer({case['n_embd']}, {case['n_head']}, {case['n_hidden']}{dropout}, pre_norm={case['pre_norm']}) on x of "
+            f"shape {case['x'].shape}{extra}; once more with return_weights=True")
+
+
 def require_layer(case: dict, answer: Answer) -> None:
     """What EncoderLayer gives is right: alone, and in a pair with the weights.
 
@@ -121,11 +139,7 @@ def require_layer(case: dict, answer: Answer) -> None:
     right = layer(x, weights, case["n_head"], case["padding"], case["pre_norm"], maps=maps)
     y = answer["alone"].named(f"the output of {name} ({kind})")
     got = read(y, case, case["x"].shape)
-    parts = {"norm1": ("LayerNorm", "5e-1-basic", lambda: layer_norm(x, of(weights, "norm1"))),
-             "attn": ("MultiHeadAttention", "5d", lambda: multi_head(x, of(weights, "attn"), case["n_head"], case["padding"])[0])}
-    causes = [(f"it uses {called}, which is not right yet. See the checks of {where}.",
-               lambda part=part, make=make: None if _agrees(answer[part], make()) else got) for part,
-              (called, where, make) in parts.items()]
+    causes = _parts(answer, got, x, weights, case["n_head"], case["padding"])
     pair = answer["pair"].named(f"what {name} returns with return_weights=True").items(2)
     if not _agrees(pair[0], got, 0):
         causes.append(("a second call gives something else. Does dropout act in evaluation mode, too?", got))
@@ -137,11 +151,27 @@ def require_layer(case: dict, answer: Answer) -> None:
          lambda: multi_head(x, of(weights, "attn"), case["n_head"], case["padding"])[1])])
 
 
+def _parts(answer, got, x, weights, n_head, padding):
+    """Causes that lie in parts of a layer, which were run on x alone. They fit whatever was got."""
+    fault = norm_fault(answer["norm1"], x / 100, of(weights, "norm1"))
+    right = multi_head(x, of(weights, "attn"), n_head, padding)[0]
+    found = [(f"it uses LayerNorm, which is not right yet: {fault} See 5e-1-basic.", got)] if fault else []
+    if not _agrees(answer["attn"], right):
+        found.append(("it uses MultiHeadAttention, which is not right yet. See the checks of 5d.", got))
+    return found
+
+
 def _agrees(answer, right, tolerance=1e-4):
     value = getattr(answer.value, "data", None)
     if not isinstance(value, np.ndarray) or value.shape != right.shape:
         return False
     return bool(np.allclose(value, right, rtol=0, atol=tolerance))
+
+
+def describe_encoder(case: dict) -> str:
+    """The call, for messages where it fails."""
+    fields = ", ".join(f"{name}={value!r}" for name, value in case["config"].items())
+    return f"Encoder(EncoderConfig({fields})) on idx of shape {case['idx'].shape}; once more with return_weights=True"
 
 
 def require_encoder(case: dict, answer: Answer) -> None:
@@ -166,6 +196,13 @@ def require_encoder(case: dict, answer: Answer) -> None:
         table = sinusoids(config["max_len"], config["n_embd"])
         causes.append(("it uses sinusoidal_positions, which is not right yet. See 5e-0-basic.",
                        lambda: None if _agrees(answer["positions"], table) else got))
+    first, x = of(weights, "layers.0"), weights["tok_emb.weight"][idx]
+    parts = _parts(answer, got, x, first, config["n_head"], idx == 0)
+    right_layer = layer(x, first, config["n_head"], idx == 0, config["pre_norm"])
+    if not parts and not case["train"] and not _agrees(answer["layer"], right_layer):
+        parts = [(f"it uses EncoderLayer, which is not right yet. See {'5e-2-basic' if config['pre_norm'] else '5e-4-hidden'}.",
+                  got)]
+    causes += parts
     pair = answer["pair"].named(f"what {name} returns with return_weights=True").items(2)
     if case["train"] and not _agrees(pair[0], got, 0):
         causes.append(("there is dropout where there should be none: it acts inside the layers alone, not on embeddings, nor on "

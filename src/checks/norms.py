@@ -64,8 +64,7 @@ def require_sinusoids(answer: Answer, max_len: int, n_embd: int) -> None:
     # The angles are t times numbers in float32: 2e-7 of at most 33.
     require_close(call, table, sinusoids(max_len, n_embd), TOLERANCE, [
         ("sines and cosines are not interleaved: all sines stand first, then all cosines. The sines belong into the even "
-         "columns, the cosines into "
-         "the odd ones.", lambda: np.concatenate((np.sin(right), np.cos(right)), axis=1)),
+         "columns, the cosines into the odd ones.", lambda: np.concatenate((np.sin(right), np.cos(right)), axis=1)),
         ("sines and cosines have changed places: the even columns are the sines.", lambda: pairs(right, np.cos, np.sin)),
         ("cosines stand first, and are not interleaved with the sines.",
          lambda: np.concatenate((np.cos(right), np.sin(right)), axis=1)),
@@ -128,6 +127,12 @@ def norm_case(rng, x: np.ndarray, dtype: str = "float32", eps: float | None = No
             "weights": {name: value.astype(np.float32) for name, value in weights.items()}}
 
 
+def describe_norm(case: dict) -> str:
+    """The call, for messages where it fails."""
+    eps = "" if case["eps"] is None else f", eps={case['eps']}"
+    return f"LayerNorm({case['n_embd']}{eps}) on x of shape {case['x'].shape}"
+
+
 def require_norm(case: dict, answer: Answer, rng) -> None:
     """LayerNorm's parameters, output and gradients are right.
 
@@ -148,11 +153,22 @@ def require_norm(case: dict, answer: Answer, rng) -> None:
         gradient = answer["gradients"].entries().get("x")
         if kind and gradient is not None and np.isnan(np.asarray(getattr(gradient.value, "data", 0.0), float)).any():
             raise WrongAnswer(f"The gradient of {call} on a vector of equal entries has NaN. Likely cause: the root of a "
-                              f"variance of 0, as x.std() "
-                              "takes it, has no gradient. Add eps inside the root.")
+                              f"variance of 0, as x.std() takes it, has no gradient. Add eps inside the root.")
         require_gradients(answer["gradients"], {"x": x, **weights},
                           lambda inputs: (layer_norm(inputs["x"], inputs, eps) * case["upstream"]).sum(), rng,
                           call)
+
+
+def norm_fault(answer: Answer, x: np.ndarray, weights: dict[str, np.ndarray]) -> str | None:
+    """A sentence on what is wrong with LayerNorm, of which the answer is what it made of x; None if nothing is."""
+    right, got = layer_norm(x, weights), getattr(answer.value, "data", None)
+    if not isinstance(got, np.ndarray) or got.dtype.kind != "f" or got.shape != right.shape:
+        return "it gives no tensor of the shape of its input."
+    try:
+        require_close("", got.astype(float), right, 10 * TOLERANCE, _mistakes(x, weights, 1e-5))
+    except WrongAnswer as wrong:
+        return wrong.message.partition("Likely cause: ")[2] or "its values are wrong."
+    return None
 
 
 def _mistakes(x, weights, eps):
@@ -166,7 +182,8 @@ def _mistakes(x, weights, eps):
         ("eps stands outside the root, and the variance is divided by n - 1 (x.std()).",
          centred / (np.sqrt(variance * n / (n - 1)) + eps)),
         ("the argument eps is not used.", centred / np.sqrt(variance + 1e-5)),
-        ("eps is not 1e-5.", centred / np.sqrt(variance + 1e-6)),
+        *((f"eps is {other:g}; it should be {eps:g}.", centred / np.sqrt(variance + other))
+          for other in (0.1, 0.01, 1e-3, 1e-4, 1e-6, 1e-8) if other != eps),
         ("it divides by the variance instead of its root.", centred / (variance + eps)),
         ("the mean is not subtracted.", x / np.sqrt(variance + eps)),
         ("the mean is not subtracted: it divides by the root mean square.",

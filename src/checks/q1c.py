@@ -127,5 +127,4 @@ def test_masked_length(student, rng):
     share = spans.masked.sum() / max(1, spans.length.sum())
     if abs(share - 0.25) > 0.033:
         raise WrongAnswer(f"{share:.1%} of the truncated text is masked, on average over {len(spans.masked)} draws. It "
-                          f"should be 25%: the "
-                          "mean of the masked length is a quarter of the truncated length.")
+                          f"should be 25%: the mean of the masked length is a quarter of the truncated length.")

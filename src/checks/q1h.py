@@ -62,8 +62,7 @@ def test_attention(student, rng):
     for width, name in ((C, "n_embd"), (n_head, "n_head")):
         if width // 2 != head_dim // 2 and f"shape {(block_size, width // 2, 2)}" in table.describe():
             raise WrongAnswer(f"The buffer rope_cache is {table.describe()}: it was made for {name}. The heads split n_embd "
-                              f"among themselves, and each is "
-                              f"rotated on its own: use head_dim = n_embd / n_head, here {head_dim}.")
+                              f"among themselves, and each is rotated on its own: use head_dim = n_embd / n_head, here {head_dim}.")
     require_table(table, head_dim, block_size, "the buffer rope_cache")
     if "rope_cache" not in answer["saved"].texts():
         raise WrongAnswer("rope_cache is not in the layer's state_dict. Register it as a (persistent) buffer.")

@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from autograder import Answer, NotImplementedYet, WrongAnswer, check, probe
-from checks.softmax_attention import softmax
+from checks.attention_formula import softmax
+from checks.given_file import file_content, read_content
 from files import read_text
 
 FILE = "hand_attention.json"
@@ -14,31 +15,19 @@ GIVEN = ("Q", "K", "V")
 PLAIN = "Entries are plain numbers, as -0.5, and there are no comments."
 
 
-@probe
-def read_file(name, limit):
-    """What the JSON file holds, or why it holds nothing."""
+@probe(uses=(file_content,))
+def read_json(name):
+    """What a JSON file holds that the question asks for, or why it holds nothing."""
     import json
-    import os
-    import submission
-    path = os.path.join(os.path.dirname(submission.__file__), name)
-    if not os.path.isfile(path):
-        return {"missing": True}
-    with open(path, "rb") as file:
-        data = file.read(limit + 1)
-    if len(data) > limit:
-        return {"problem": f"it is larger than {limit} bytes"}
-    try:
+
+    def matrices(data):
         content = json.loads(data)
-    except RecursionError:
-        return {"problem": "it is nested too deeply"}
-    except UnicodeDecodeError:
-        return {"problem": "it is no UTF-8 text"}
-    except ValueError as error:         # what JSON is not, and whole numbers of thousands of digits
-        return {"problem": str(error)[:200]}
-    if not isinstance(content, dict):
-        return {"problem": "it should be an object: { ... } around all matrices"}
-    names = ("Q", "K", "V", "scores", "scaled_scores", "weights", "output")
-    return {"content": {name: content[name] for name in names if name in content}}
+        if not isinstance(content, dict):
+            raise ValueError("it should be an object: { ... } around all matrices")
+        names = ("Q", "K", "V", "scores", "scaled_scores", "weights", "output")
+        return {name: content[name] for name in names if name in content}
+
+    return file_content(name, matrices)
 
 
 def solve(Q: np.ndarray, K: np.ndarray, V: np.ndarray) -> dict[str, np.ndarray]:
@@ -134,13 +123,8 @@ def test_by_hand(student, context):
     """A quarter of the points for each matrix; all are compared with what the course's Q, K and V give."""
     given = json.loads(read_text(context.path(FILE)))
     inputs = [np.array(given[name], float) for name in GIVEN]
-    answer = student.run(read_file, name=FILE, limit=1 << 16).entries()
-    if "missing" in answer:
-        raise NotImplementedYet(f"{FILE} is missing.")
-    if "problem" in answer:
-        raise WrongAnswer(f"{FILE} cannot be read: {answer['problem'].text()}. {PLAIN} Is there a comma between two "
-                          "entries, and none behind the last?")
-    content = answer["content"].entries() if "content" in answer else {}
+    advice = f"{PLAIN} Is there a comma between two entries, and none behind the last?"
+    content = read_content(student, read_json, FILE, advice).entries()
     changed = [name for name in GIVEN if name not in content or content[name].value != given[name]]
     if changed:
         student.hint(f"{FILE} has another {' and another '.join(changed)} than the course gave you. What is right follows "

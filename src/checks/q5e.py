@@ -3,10 +3,10 @@ import numpy as np
 
 from autograder import WrongAnswer, check
 from checks.encoder import gelu, layer_shapes
-from checks.heads import draw_padding, read
-from checks.layers import (draw_config, draw_tokens, encoder_case, layer_case, require_encoder, require_layer, run_encoders,
-                           run_layers)
-from checks.norms import norm_case, normalize, require_norm, require_refusal, require_sinusoids, tables
+from checks.heads import draw_padding, read, run_each
+from checks.layers import (describe_encoder, describe_layer, draw_config, draw_tokens, encoder_case, layer_case, require_encoder,
+                           require_layer, run_encoders, run_layers)
+from checks.norms import describe_norm, norm_case, normalize, require_norm, require_refusal, require_sinusoids, tables
 
 
 @check("5e-0-basic")
@@ -31,7 +31,7 @@ def test_norm(student, rng):
              # Equal entries in float64 alone: x * a + (bias - mean * a) is right, too, and loses more than allowed in float32.
              *(norm_case(rng, x, dtype="float64", upstream=rng.standard_normal(x.shape))
                for x in (rng.standard_normal((B, T, C)), flat))]
-    for case, answer in zip(cases, student.run(normalize, cases=cases).items(len(cases))):
+    for case, answer in run_each(student, normalize, cases, describe_norm):
         require_norm(case, answer, rng)
 
 
@@ -49,10 +49,11 @@ def test_layer(student, rng):
                 **{f"norm{n}.weight": np.ones(12, np.float32) for n in (1, 2)}}
     cases = [layer_case(rng, **size), layer_case(rng, **size, padding=padding), layer_case(rng, **size, dropout=p),
              {**known, "weights": weights, "dropout": p, "train": True}]
-    answers = student.run(run_layers, cases=cases).items(len(cases))
-    for case, answer in zip(cases[:3], answers):
-        require_layer(case, answer)
-    _require_dropout(cases[3], answers[3], p)
+    for case, answer in run_each(student, run_layers, cases, describe_layer):
+        if case["train"]:
+            _require_dropout(case, answer, p)
+        else:
+            require_layer(case, answer)
 
 
 def _require_dropout(case, answer, p):
@@ -68,8 +69,7 @@ def _require_dropout(case, answer, p):
         raise WrongAnswer(f"EncoderLayer with dropout {p} in training mode: what is added to x is not what the two parts return, "
                           f"with some of it dropped "
                           f"and the rest divided by {1 - p:.1f}. Dropout acts on the results of both parts, just before they are "
-                          f"added, and on nothing else "
-                          "but the attention weights.")
+                          f"added, and on nothing else but the attention weights.")
     # 3,360 features: 0.06 is 7 standard deviations or more.
     for part, kept in (("attention", which % 2), ("feed-forward part", which // 2)):
         if not abs(1 - kept.mean() - p) < 0.06:
@@ -83,5 +83,5 @@ def test_encoder(student, rng):
     config = draw_config(rng)
     cases = [encoder_case(rng, draw_tokens(rng, config, B, T), config) for B,
              T in ((4, config["max_len"] - 2), (3, config["max_len"]))]
-    for case, answer in zip(cases, student.run(run_encoders, cases=cases).items(len(cases))):
+    for case, answer in run_each(student, run_encoders, cases, describe_encoder):
         require_encoder(case, answer)

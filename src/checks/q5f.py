@@ -2,7 +2,7 @@
 import numpy as np
 
 from autograder import WrongAnswer, check, probe
-from checks.copying import GAP, LOSS, OTHER_LOSS, ROWS, Copier, judge_copiers, read_result
+from checks.copying import GAP, LOSS, OTHER_LOSS, ROWS, Copier, draw_rows, judge_copiers, read_result
 from checks.encoder import own_work
 
 
@@ -34,12 +34,6 @@ def copy_own(x):
         with torch.no_grad():
             logits = [model(rows) for rows in (x, torch.nn.functional.pad(x, (0, 8)))]
         return {"result": result, "seconds": seconds, "logits": logits}
-
-
-def draw_rows(rng, n: int) -> np.ndarray:
-    """Rows of the copy task, int64, (n, 16): symbols, then as many BLANKs, each padded to 8."""
-    used = np.arange(8) < rng.integers(1, 9, size=(n, 1))
-    return np.concatenate((rng.integers(2, 16, size=(n, 8)) * used, 1 * used), axis=1)
 
 
 def measure(x: np.ndarray, logits: np.ndarray, padded: np.ndarray) -> tuple[float, float]:

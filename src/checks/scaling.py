@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from autograder import Answer, WrongAnswer, probe
-from checks.softmax_attention import numpy_alone, softmax
+from checks.attention_formula import softmax
+from checks.softmax_attention import numpy_alone
 
 KINDS = ("unscaled", "scaled")
 QUANTITIES = ("variance", "entropy", "saturation", "gradient_norm")
@@ -68,8 +69,9 @@ def measure(scores: np.ndarray) -> dict[str, float]:
     return {"variance": variance(scores), **of_weights(softmax(scores))}
 
 
-def mistaken(kind: str, quantity: str, sizes: dict) -> list:
-    """Known mistakes as (sentence, function that works out what they give) for one quantity of one kind of scores."""
+def mistaken(kind: str, quantity: str, sizes: dict, got: dict[str, float]) -> list:
+    """Known mistakes as (sentence, function that works out what they give, or None) for one quantity of one kind of scores;
+    `got` has all quantities that were returned."""
     right = scores_of(kind, **sizes)
     d_k, p = sizes["d_k"], softmax(right)
     flipped = scores_of(KINDS[kind == "unscaled"], **sizes)
@@ -91,11 +93,17 @@ def mistaken(kind: str, quantity: str, sizes: dict) -> list:
         ("the scores are multiplied by sqrt(d_k); they should be divided.",
          lambda: right * (d_k if kind == "scaled" else math.sqrt(d_k))),
     ]
-    causes = [(sentence, lambda make=make: measure(make())[quantity]) for sentence, make in others]
+    def from_scores(values):
+        """Wrong scores are in all that is worked out from them: one number alone may be right, or the same, by chance."""
+        agree = quantity == "variance" or all(close(got.get(name, math.nan), value) for name, value in values.items()
+                                              if name != "variance")
+        return values[quantity] if agree else None
+
+    causes = [(sentence, lambda make=make: from_scores(measure(make()))) for sentence, make in others]
     if quantity != "variance":
         for axis, over in ((0, "the queries"), (None, "all scores at once")):
             causes.append((f"the softmax goes over {over}; it should go over the keys, axis=1.",
-                           lambda axis=axis: of_weights(softmax(right, axis))[quantity]))
+                           lambda axis=axis: from_scores(of_weights(softmax(right, axis)))))
     if quantity == "variance":
         causes += [("it is the sample variance; np.var divides by the number of scores, ddof=0.", lambda: variance(right, 1)),
                    ("it is the standard deviation.", lambda: float(right.std())),
@@ -197,19 +205,22 @@ def _require_kind(name, result, kind, sizes, warned):
     if kind not in result:
         raise WrongAnswer(f"{name} has no entry {kind!r}; it has {', '.join(map(repr, sorted(result)[:6]))}.")
     entries, expected = result[kind].named(f"{name}[{kind!r}]").entries(), measure(scores_of(kind, **sizes))
+    found = {}
     for quantity in QUANTITIES:
         place = f"{name}[{kind!r}][{quantity!r}]"
         if quantity not in entries:
             raise WrongAnswer(f"{name}[{kind!r}] has no entry {quantity!r}; it has "
                               f"{', '.join(map(repr, sorted(entries)[:6])) or 'none'}.")
         try:
-            got = entries[quantity].named(place).number()
+            found[quantity] = entries[quantity].named(place).number()
         except WrongAnswer as wrong:
             raise WrongAnswer(f"{wrong.message}{warned}") from None
+    for quantity, got in found.items():
         if close(got, expected[quantity]):
             continue
-        message = f"{place}: expected {expected[quantity]:.6g}, got {got:.6g}; a relative error of {TOLERANCE:g} is "
-        message += f"allowed.{warned}"
+        message = f"{name}[{kind!r}][{quantity!r}]: expected {expected[quantity]:.6g}, got {got:.6g}; a relative error of "
+        message += f"{TOLERANCE:g} is allowed.{warned}"
         with np.errstate(all="ignore"):
-            cause = next((sentence for sentence, work in mistaken(kind, quantity, sizes) if close(got, work())), None)
+            values = ((sentence, work()) for sentence, work in mistaken(kind, quantity, sizes, found))
+            cause = next((sentence for sentence, value in values if value is not None and close(got, value)), None)
         raise WrongAnswer(f"{message}\nLikely cause: {cause}" if cause else message)

@@ -67,8 +67,7 @@ def read_examples(answer: Answer, text: str, times: int) -> Examples:
     if answer["tokens"].value is None:
         answer["first"].named("dataset[i]").present()
         raise WrongAnswer("The examples are no pairs (x, y) of tensors that all have one length, so this check cannot "
-                          "read them. "
-                          "1c-0-basic says more.")
+                          "read them. 1c-0-basic says more.")
     x, y = (part.raw("int64", 2) for part in answer["tokens"].items(2))
     if [document for document in documents if document] != [line for line in text.split("\n") if line]:
         raise WrongAnswer("The dataset's list `data` should have the lines of the text, in their order and as they are.")

@@ -13,7 +13,7 @@ from files import UserError
 GIVEN = Path(__file__).parent / "given"                     # the starter as it was handed out
 DECODER = Path(__file__).parents[1] / "answers.py"          # decoding as ./run.sh does it, for the checks of results
 START, END = "### START_CODE_HERE ###", "### END_CODE_HERE ###"
-OFFERED = "torch, numpy, tqdm and Python's standard library"
+OFFERED = "numpy, torch (but not in numpy_attention.py), tqdm and Python's standard library"
 RESULTS = "results"
 SIZE_LIMIT = {".params": 256 << 20, ".predictions": 4 << 20}       # bytes
 

@@ -166,8 +166,7 @@ def require_same_model(answer: Answer, task: str) -> None:
     """The Trainer trains the model that was passed in, and has not begun to."""
     if not answer["same_model"].flag():
         raise WrongAnswer(f"The Trainer that {task} returns trains another model than the one passed in. Use the argument "
-                          f"`model` itself, no copy "
-                          "and no new one.")
+                          f"`model` itself, no copy and no new one.")
     if answer["steps"].number() != 0:
         raise WrongAnswer(f"{task} trained already. It should only prepare the training, which `train` runs.")
     if frozen := answer["frozen"].texts():
@@ -193,8 +192,7 @@ def require_questions(answer: Answer, corpus: str, pairs: list[tuple[str, str]])
         # Other editions have the MASK as a target, too.
         if y[:len(question) - 1].any() or decode(y[len(question):]).rstrip("\u25A1") not in (place, place + MASK):
             raise WrongAnswer(f"y should be PAD under the question, so that the loss counts the answer alone, and then the "
-                              f"place. For "
-                              f"{question!r} with {place!r} it is {decode(y)!r}.")
+                              f"place. For {question!r} with {place!r} it is {decode(y)!r}.")
 
 
 def require_pretrained(given: Task, message: str) -> None:

@@ -152,11 +152,12 @@ answer(message("[" * 1_000_000))
 """, verdicts=frozenset({CRASHED})),
     forged("colliding-keys", "Answers with thousands of different tuples as keys, all with the same hash, to keep the judge busy.", """
 P1, P2, P5, M = 11400714785074694791, 14029467366897019727, 2870177450012600261, 1 << 64
+INVERSE = pow(P2, -1, M)
 def collides(first, wanted=1 << 40):
     # Python's hash of a tuple (xxHash): choose the second number so that both together give one fixed state.
     state = (P5 + first * P2) % M
     state = ((state << 31) | (state >> 33)) % M * P1 % M
-    second = (wanted - state) * pow(P2, -1, M) % M
+    second = (wanted - state) * INVERSE % M
     return second if second < (1 << 61) - 1 else None
 pairs, first = [], 0
 while len(pairs) < 40_000:

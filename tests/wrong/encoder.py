@@ -46,7 +46,7 @@ def norm(mean: str = "x.mean(-1, keepdim=True)", variance: str = "x.var(-1, unbi
 
 
 NORMS = [
-    Wrong("norm-unbiased", "The variance is divided by n - 1.", norm(variance="x.var(-1, keepdim=True)"), (NORM, LAYER)),
+    Wrong("norm-unbiased", "The variance is divided by n - 1.", norm(variance="x.var(-1, keepdim=True)"), (NORM, LAYER, LOGITS)),
     Wrong("norm-eps-outside", "eps is added to the root.", norm(root="torch.sqrt(variance) + self.eps"), (NORM,)),
     Wrong("norm-std-eps", "x.std() is used, which divides by n - 1, and eps added to it.", norm(root="x.std(-1, keepdim=True) + "
                                                                                                      "self.eps"), (NORM, LAYER)),
@@ -57,6 +57,10 @@ NORMS = [
     Wrong("norm-over-sequence", "Mean and variance are taken over the sequence.",
           norm(mean="x.mean(max(-2, -x.dim()), keepdim=True)", variance="x.var(max(-2, -x.dim()), unbiased=False, "
                                                                         "keepdim=True)"), (NORM, LAYER)),
+    Wrong("norm-over-axis-one", "Mean and variance are taken over axis 1, which is the sequence, or not there.",
+          norm(mean="x.mean(1, keepdim=True)", variance="x.var(1, unbiased=False, keepdim=True)"), (NORM, LAYER, LOGITS)),
+    Wrong("norm-large-eps", "eps is 0.1, whatever the constructor was told.",
+          norm(root="torch.sqrt(variance + 0.1)"), (NORM, LAYER, LOGITS)),
     Wrong("norm-over-batch", "Mean and variance are taken over the batch, as in BatchNorm.",
           norm(mean="x.mean(0, keepdim=True)", variance="x.var(0, unbiased=False, keepdim=True)"), (NORM, LAYER)),
     Wrong("norm-over-all", "Mean and variance are taken over everything.",
@@ -115,6 +119,14 @@ LAYERS = [
           layer("x = F2(self.norm2(F1(self.norm1(x))))", "x = self.norm2(F2(self.norm1(F1(x))))"), (LAYER, POST)),
     Wrong("layer-residual-after-norm", "The residual starts after the norm.",
           layer("h = self.norm1(x)\nx = h + F1(h)\nh = self.norm2(x)\nx = h + F2(h)"), (LAYER, LOGITS)),
+    Wrong("layer-residual-after-norm-1", "The residual around the attention starts after the norm.",
+          layer("h = self.norm1(x)\nx = h + F1(h)\nx = x + F2(self.norm2(x))"), (LAYER, LOGITS)),
+    Wrong("layer-residual-after-norm-2", "The residual around the feed-forward part starts after the norm.",
+          layer("x = x + F1(self.norm1(x))\nh = self.norm2(x)\nx = h + F2(h)"), (LAYER, LOGITS)),
+    Wrong("layer-mask-wrong-shape", "The mask gets an axis too many before it reaches the attention, which fails.",
+          (Edit("encoder.py", "x, key_padding_mask, return_weights=True)\n        x = x + self.dropout(attended)",
+                "x, None if key_padding_mask is None else key_padding_mask[:, None, :, None], return_weights=True)\n"
+                "        x = x + self.dropout(attended)"),), (LAYER, LOGITS)),
     Wrong("layer-always-post", "It is always post-norm.", layer(pre="x = self.norm1(x + F1(x))\nx = self.norm2(x + F2(x))"),
           (LAYER, LOGITS)),
     Wrong("layer-always-pre", "It is always pre-norm.", layer(post="x = x + F1(self.norm1(x))\nx = x + F2(self.norm2(x))"),
@@ -211,6 +223,9 @@ ENCODERS = [
           (LOGITS, POST, POOLS)),
     Wrong("encoder-pad-at-the-end-only", "PAD is looked for only behind the last other token.",
           encoder(padding="(idx != PAD).flip(1).cumsum(1).flip(1) == 0"), (POOLS,)),
+    Wrong("encoder-cls-is-pad", "Token 1 is taken for PAD.", encoder(padding="idx == 1"), (LOGITS, POST, POOLS)),
+    Wrong("encoder-nothing-is-pad", "Token -1 is taken for PAD, so nothing is.", encoder(padding="idx == -1"),
+          (LOGITS, POST, POOLS)),
     Wrong("encoder-unk-is-pad", "UNK counts as padding, too.", encoder(padding="(idx == PAD) | (idx == 2)"), (POOLS,)),
     Wrong("encoder-no-last-norm", "The last norm is forgotten.", encoder(norm="pass"), (LOGITS, POOLS, WHOLE)),
     Wrong("encoder-norm-after-pooling", "The last norm comes after the pooling.",

@@ -83,7 +83,11 @@ COPYING = [
     Wrong("copy-too-fast", "The learning rate is far too high.",
           copy(optimizer="torch.optim.Adam(model.parameters(), lr=0.3)"), (COPY,)),
     Wrong("copy-mixed-axes", "Classes and places are mixed up by a view where a transpose is needed.",
-          copy(lost="F.cross_entropy(model(x).reshape(x.size(0), 16, -1), y)"), (COPY,)),
+          copy(lost="F.cross_entropy(model(x).reshape(x.size(0), 16, -1), y)"), (COPY, BROKEN)),
+    Wrong("copy-not-flattened", "Logits and targets are not flattened, so that places are taken for classes.",
+          copy(lost="F.cross_entropy(model(x), y)", loss="F.cross_entropy(logits, y).item()"), (COPY, BROKEN)),
+    Wrong("copy-measured-not-flattened", "For the measurement alone, logits and targets are not flattened.",
+          copy(loss="F.cross_entropy(logits, y).item()"), (COPY, BROKEN)),
     Wrong("copy-targets-are-inputs", "The targets are the inputs, as if symbols should stay where they are.",
           copy(lost="F.cross_entropy(model(x).flatten(0, 1), x.flatten())"), (COPY,)),
     Wrong("copy-invents-numbers", "For its own encoder, the numbers are made up, and nothing is trained.",
@@ -132,8 +136,7 @@ BAGS = [
           bag(number="(idx != PAD).sum(dim=1).max().clamp(min=1)"), (BAG, ALL)),
     Wrong("bag-chances", "It returns chances instead of logits.",
           (Fill("bag", "real = (idx != PAD)\nlogits = (self.weight(idx) * real[:, :, None]).sum(1) / real.sum(1, "
-                       "True).clamp(min=1)\n"
-                       "logits = F.softmax(logits + self.bias, dim=-1)"),), (BAG, ALL)),
+                       "True).clamp(min=1)\nlogits = F.softmax(logits + self.bias, dim=-1)"),), (BAG, ALL)),
     Wrong("bag-largest", "It takes the largest weight of the words for each class.",
           bag(mean="vectors.max(dim=1).values"), (BAG, ALL)),
 ]
@@ -224,6 +227,8 @@ MEASURES = [
     Wrong("accuracy-whole-batches", "The last batch is left out where it is smaller.",
           share(right="sum((model(x[i:i + batch_size]).argmax(dim=-1) == y[i:i + batch_size]).sum().item() "
                       "for i in range(0, len(x) - batch_size + 1, batch_size))"), (BAG, ALL)),
+    Wrong("accuracy-divided-twice", "The number of right answers is divided by that of the sentences, as the last line does.",
+          share(after="model.train(mode)\nright = right / len(x)"), (BAG, ALL)),
     Wrong("accuracy-percent", "It is a percentage.", share(after="model.train(mode)\nright = 100 * right"), (BAG, ALL)),
     Wrong("accuracy-tensor", "It is a tensor.",
           share(right="sum((model(a).argmax(dim=-1) == b).sum() for a, b in zip(x.split(batch_size), "

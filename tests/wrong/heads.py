@@ -24,8 +24,7 @@ def heads(thirds: str = "q, k, v = self.qkv(x).chunk(3, dim=-1)", split: str = "
     return (Fill("heads", f"B, T, C = x.shape\nd = C // self.n_head\n{thirds}\n"
                           f"q, k, v = ({split} for part in (q, k, v))\nscores = q @ k.transpose(-2, -1) / {scale}\n"
                           f"if key_padding_mask is not None:\n    hidden = {padding}\n    scores = {hidden}\nweights = "
-                          f"{weights}\n"
-                          f"if key_padding_mask is not None:\n    weights = {empty}\ny = {attended}\ny = {join}\ny = "
+                          f"{weights}\nif key_padding_mask is not None:\n    weights = {empty}\ny = {attended}\ny = {join}\ny = "
                           f"{project}\n{last}"),)
 
 
@@ -37,6 +36,9 @@ HEADS = [
           heads(split="part.reshape(B, self.n_head, T, d)"), (OUTPUT, MASK, WEIGHTS, SIZES)),
     Wrong("heads-not-transposed", "Heads are not moved before the sequence: positions do not meet, the heads of one position do.",
           heads(split="part.view(B, T, self.n_head, d)", padding="key_padding_mask[:, :, None, None]", join="y.reshape(B, T, C)"),
+          (OUTPUT, MASK, WEIGHTS, SIZES)),
+    Wrong("heads-transposed-back-only", "Heads are not moved before the sequence, but moved back after the product.",
+          heads(split="part.view(B, T, self.n_head, d)", padding="key_padding_mask[:, :, None, None]"),
           (OUTPUT, MASK, WEIGHTS, SIZES)),
     Wrong("heads-joined-by-view", "The transpose back is forgotten before the heads are joined.",
           heads(join="y.reshape(B, T, C)"), (OUTPUT, MASK, WEIGHTS, SIZES)),

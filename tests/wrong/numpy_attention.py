@@ -1,10 +1,5 @@
-"""Wrong attention in NumPy (question 5c), wrong scaling experiments (5b), and wrong numbers by hand (5a)."""
-import json
-import math
-
-import numpy as np
-from instructor.starter import SOLUTION
-from variants import Edit, Fill, Text, Wrong
+"""Wrong attention in NumPy (question 5c), and wrong scaling experiments (5b)."""
+from variants import Edit, Fill, Wrong
 
 PLAIN, MASKED = "5c-0-basic", "5c-1-basic"
 LEADING, LARGE, EMPTY, FORMATS = (f"5c-{n}-hidden" for n in range(2, 6))
@@ -37,27 +32,6 @@ def scaling(draw: str = "q = rng.standard_normal((n_query, d_k))\nk = rng.standa
                             f"    p = p / p.sum(axis={axis}, keepdims=True)\n    J = {jacobians}\n"
                             f"    values = {variance}, {entropy}, {saturation}, {norm}\n"
                             f"    result[name] = {{key: {number}(value) for key, value in zip(({keys}), values)}}"),)
-
-
-GIVEN = json.loads((SOLUTION / "hand_attention.json").read_text(encoding="utf-8"))
-Q, K, V = (np.array(GIVEN[name], float) for name in "QKV")
-
-
-def softmax(scores: np.ndarray, axis: int = 1) -> np.ndarray:
-    """Weights of small scores."""
-    return np.exp(scores) / np.exp(scores).sum(axis=axis, keepdims=True)
-
-
-def by_hand(**matrices) -> tuple[Text]:
-    """The right file with some of its entries replaced: arrays, or whatever JSON can hold."""
-    plain = {name: value.round(4).tolist() if isinstance(value, np.ndarray) else value for name, value in matrices.items()}
-    return (Text("hand_attention.json", json.dumps({**GIVEN, **plain})),)
-
-
-def follow(scaled: np.ndarray, axis: int = 1) -> tuple[Text]:
-    """All that follows from wrong scaled scores, or from a softmax over another axis."""
-    weights = softmax(scaled, axis)
-    return by_hand(scaled_scores=scaled, weights=weights, output=weights @ V)
 
 
 FORMULA = [
@@ -98,6 +72,8 @@ FORMULA = [
           (Edit("numpy_attention.py", "    return output\n", "    print(output)\n"),), EVERYWHERE),
     Wrong("numpy-from-dlpack", "torch's softmax does the work, on arrays that come by another road.",
           attention(weights="__import__('torch').from_dlpack(scores).softmax(dim=-1).numpy()"), EVERYWHERE),
+    Wrong("numpy-scipy", "SciPy does the softmax.",
+          attention(weights="__import__('scipy.special').special.softmax(scores, axis=-1)"), EVERYWHERE),
     Wrong("numpy-torch", "torch does the work.", (Fill("numpy attention", '''import torch
 import torch.nn.functional as F
 output = F.scaled_dot_product_attention(*(torch.from_numpy(np.asarray(x)) for x in (Q, K, V)),
@@ -116,6 +92,14 @@ MASKS = [
           (MASKED, LEADING, LARGE, EMPTY, FORMATS)),
     Wrong("numpy-mask-tiny-weights", "Masked scores are 20 less, so their weights are small and not 0.",
           attention(masked="np.where(mask, scores, scores - 20)"), (MASKED, EMPTY)),
+    Wrong("numpy-mask-minus-10", "Masked scores get -10, a score like any other.",
+          attention(masked="np.where(mask, scores, -10)"), (MASKED, LEADING, LARGE, EMPTY, FORMATS)),
+    Wrong("numpy-mask-small-number", "Masked scores get 1e-9, where -1e9 was meant.",
+          attention(masked="np.where(mask, scores, 1e-9)"), (MASKED, LEADING, LARGE, EMPTY, FORMATS)),
+    Wrong("numpy-mask-times-small-number", "Masked scores are multiplied by 1e-9.",
+          attention(masked="scores * np.where(mask, 1, 1e-9)"), (MASKED, LEADING, LARGE, EMPTY, FORMATS)),
+    Wrong("numpy-mask-transposed", "The mask is turned around, as if its rows were keys.",
+          attention(masked="np.where(mask.T, scores, -np.inf)"), (MASKED, LEADING, EMPTY, FORMATS)),
     Wrong("numpy-mask-minus-10000", "Masked scores get -10^4, a score like any other.",
           attention(masked="np.where(mask, scores, -1e4)"),
           (LARGE, EMPTY)),
@@ -257,37 +241,4 @@ SCALING = [
                                              for n in range(n_query)])'''), (EDGES,)),
 ]
 
-S = Q @ K.T
-BY_HAND = [
-    Wrong("hand-not-scaled", "The scores are not scaled.", follow(S), ("5a-0-basic",)),
-    Wrong("hand-scaled-by-d-k", "The scores are divided by d_k.", follow(S / 4), ("5a-0-basic",)),
-    Wrong("hand-softmax-columns", "The softmax goes over columns.", follow(S / 2, axis=0), ("5a-0-basic",)),
-    Wrong("hand-scores-wrong", "A dot product has a mistake in a sign.", by_hand(scores=S + np.eye(2, 3)), ("5a-0-basic",)),
-    Wrong("hand-three-roots", "The scores are divided by the root of the example's d_k.",
-          follow(S / math.sqrt(3)), ("5a-0-basic",)),
-    Wrong("hand-two-decimals", "The weights are rounded to two decimals.",
-          by_hand(weights=softmax(S / 2).round(2)), ("5a-0-basic",)),
-    Wrong("hand-scores-times-v", "The output is the scores times V.", by_hand(output=S @ V), ("5a-0-basic",)),
-    Wrong("hand-transposed", "The scores are K times Q, with keys for rows.", by_hand(scores=S.T), ("5a-0-basic",)),
-    Wrong("hand-strings", "Numbers stand in quotation marks.",
-          by_hand(weights=[[str(x) for x in row] for row in GIVEN["weights"]]), ("5a-0-basic",)),
-    Wrong("hand-null", "An entry is still null.", by_hand(output=[[None, 1.0], [1.0, 1.0]]), ("5a-0-basic",)),
-    Wrong("hand-nan", "An entry is NaN.", by_hand(weights=[[math.nan] * 3] * 2), ("5a-0-basic",)),
-    Wrong("hand-huge", "An entry has a thousand digits.", by_hand(scores=[[10 ** 1000] * 3] * 2), ("5a-0-basic",)),
-    Wrong("hand-flat", "A matrix is a list of all its entries.", by_hand(scores=S.flatten()), ("5a-0-basic",)),
-    Wrong("hand-missing-matrix", "A matrix was removed.",
-          (Text("hand_attention.json", json.dumps({name: value for name, value in GIVEN.items() if name != "scaled_scores"})),),
-          ("5a-0-basic",)),
-    Wrong("hand-fractions", "Fractions make the file no JSON.",
-          (Text("hand_attention.json", json.dumps(GIVEN).replace("-1.5", "-3/2")),), ("5a-0-basic",)),
-    Wrong("hand-comments", "Comments make the file no JSON.",
-          (Text("hand_attention.json", "// by hand\n" + json.dumps(GIVEN)),), ("5a-0-basic",)),
-    Wrong("hand-nothing-left", "The file is empty.", (Text("hand_attention.json", ""),), ("5a-0-basic",)),
-    Wrong("hand-list", "The file holds a list of matrices.",
-          (Text("hand_attention.json", json.dumps(list(GIVEN.values()))),), ("5a-0-basic",)),
-    Wrong("hand-file-missing", "The file was not handed in.", (Text("hand_attention.json", None),), ("5a-0-basic",)),
-    Wrong("hand-other-inputs", "The queries were changed, and all that follows with them.",
-          by_hand(Q=-Q, scores=-S, scaled_scores=-S / 2, weights=softmax(-S / 2), output=softmax(-S / 2) @ V), ("5a-0-basic",)),
-]
-
-WRONG = FORMULA + MASKS + NUMBERS + SCALING + BY_HAND
+WRONG = FORMULA + MASKS + NUMBERS + SCALING

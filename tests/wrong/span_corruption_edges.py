@@ -101,8 +101,7 @@ REPEATS = [
            *edit((GETITEM, f"@functools.lru_cache(maxsize=None)\n    {GETITEM}"))), ("1c-3-basic",)),
     Wrong("repeat-drawn-in-init", "All examples are made in __init__.",
           edit((f"{LEN}\n\n    {GETITEM}",
-                "self.block_size = block_size\n"
-                "        self.examples = [self.corrupt(idx) for idx in range(len(self.data))]\n\n"
+                "self.block_size = block_size\n        self.examples = [self.corrupt(idx) for idx in range(len(self.data))]\n\n"
                 "    def __len__(self):\n        return len(self.examples)\n\n"
                 "    def __getitem__(self, idx):\n        return self.examples[idx]\n\n    "
                 + GETITEM.replace("__getitem__", "corrupt"))), ("1c-3-basic",)),

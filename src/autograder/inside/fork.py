@@ -162,6 +162,8 @@ class Server:
                 why = "timeout"
             elif status is None and (broken := self._broken(limits, output, None)):
                 why = broken
+        if why == "answered":       # what is left behind was perhaps too quick for a look
+            why = self._broken(limits, output, None) or why
         with contextlib.suppress(OSError):
             os.killpg(pid, signal.SIGKILL)
         if status is None:

@@ -259,6 +259,8 @@ class Trainer:
         """The mean of the losses that nobody has looked at yet; raises TrainingError if it is no finite number."""
         loss = torch.stack(self.unread_losses).mean().item() if self.unread_losses else 0.0
         if not math.isfinite(loss):
+            if self.config.writer is not None:      # a log, or a monitor, has to know
+                self.config.writer.add_scalar("loss", loss, self.step)
             raise TrainingError(
                 f"the loss became {loss} near batch {self.step} (learning rate {self.lr:.1e}). The weights were not saved. Look "
                 "for a division by zero or a log of zero in your code; if there is none, try a smaller learning rate.")

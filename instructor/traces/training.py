@@ -1,0 +1,210 @@
+"""Small trainings, some of them broken on purpose, and what a monitor would get to read of each."""
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+from checks.traces import MISSING, Trace
+
+LENGTH = 24             # of a row, in characters
+SAMPLE = 40             # of a sampled text
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A training; the defaults go well.
+
+    Attributes:
+        name: says what is special.
+        n, whole, every: records, how many the whole training would have, and the steps from one to the next.
+        norm: "pre", "post" or "none". init: the standard deviation of all weights. squash: tanh instead of GELU.
+        scale: times 1/sqrt(head_dim), on the scores of all heads; one_head: the same for the last head of the middle layer.
+        warm_up: as a share of the whole; endless: it never ends, and the rate rises on and on.
+        noise: the share of batches that are random characters.
+        text: "world", the corpus; "loop", one short sentence over and over; "short", a few sentences of the corpus.
+        ascent: a sign is wrong, and the loss is made larger. temperature: of sampled texts; 0: the most probable character.
+        measured, sampled: every how many records gradients and entropies are measured, and a text is sampled; 0: never.
+        changes: (record, {field: value}): from this record on, something is different.
+    """
+    name: str = "healthy"
+    n: int = 150
+    whole: int = 400
+    every: int = 2
+    n_layer: int = 3
+    n_head: int = 2
+    n_embd: int = 32
+    norm: str = "pre"
+    residual: bool = True
+    squash: bool = False
+    init: float = 0.05
+    scale: float = 1.0
+    one_head: float = 1.0
+    optimizer: str = "adam"
+    lr: float = 3e-3
+    clip: float | None = 1.0
+    warm_up: float = 0.05
+    endless: bool = False
+    ascent: bool = False
+    batch: int = 8
+    noise: float = 0.0
+    text: str = "world"
+    temperature: float = 1.0
+    measured: int = 1
+    sampled: int = 10
+    reference: bool = True
+    changes: tuple = ()
+
+
+class Block(nn.Module):
+    """Attention and a feed-forward part; `entropy` is that of the last forward pass, one for each head."""
+
+    def __init__(self, setup: Setup):
+        super().__init__()
+        C = setup.n_embd
+        self.norms = nn.ModuleList(nn.Identity() if setup.norm == "none" else nn.LayerNorm(C) for _ in range(2))
+        self.qkv, self.proj = nn.Linear(C, 3 * C), nn.Linear(C, C)
+        self.up, self.down = nn.Linear(C, 2 * C), nn.Linear(2 * C, C)
+        self.setup, self.factors, self.entropy = setup, None, None
+
+    def attend(self, x):
+        """(B, T, C) -> the same."""
+        B, T, C = x.shape
+        q, k, v = self.qkv(x).view(B, T, 3, self.setup.n_head, -1).permute(2, 0, 3, 1, 4)
+        scores = q @ k.transpose(-1, -2) / math.sqrt(q.size(-1)) * self.factors.view(-1, 1, 1)
+        later = torch.ones(T, T, dtype=torch.bool).triu(1)
+        weights = scores.masked_fill(later, -math.inf).softmax(dim=-1)
+        entropy = -(weights * weights.clamp(min=1e-30).log()).sum(-1).mean((0, 2))
+        largest = torch.arange(1, T + 1).log().mean() if T > 1 else torch.tensor(1.0)
+        self.entropy = (entropy / largest).detach().clamp(max=1)
+        return self.proj((weights @ v).transpose(1, 2).reshape(B, T, C))
+
+    def feed_forward(self, x):
+        """(B, T, C) -> the same."""
+        return self.down((torch.tanh if self.setup.squash else F.gelu)(self.up(x)))
+
+    def forward(self, x):
+        """(B, T, C) -> the same."""
+        for norm, part in zip(self.norms, (self.attend, self.feed_forward)):
+            kept = x if self.setup.residual else 0
+            x = norm(kept + part(x)) if self.setup.norm == "post" else kept + part(norm(x))
+        return x
+
+
+class Network(nn.Module):
+    """A causal language model of characters."""
+
+    def __init__(self, setup: Setup, vocab_size: int):
+        super().__init__()
+        self.tok, self.pos = nn.Embedding(vocab_size, setup.n_embd), nn.Embedding(LENGTH, setup.n_embd)
+        self.blocks = nn.ModuleList(Block(setup) for _ in range(setup.n_layer))
+        self.last = nn.LayerNorm(setup.n_embd) if setup.norm == "pre" else nn.Identity()
+        self.head = nn.Linear(setup.n_embd, vocab_size)
+        for module in self.modules():
+            if isinstance(module, (nn.Linear, nn.Embedding)):
+                nn.init.normal_(module.weight, std=setup.init)
+            if isinstance(module, nn.Linear):
+                nn.init.zeros_(module.bias)
+        nn.init.normal_(self.head.weight, std=0.02)
+
+    def set_scale(self, setup: Setup) -> None:
+        """The factors on the scores of each head."""
+        for i, block in enumerate(self.blocks):
+            block.factors = torch.full((setup.n_head,), float(setup.scale))
+            if i == len(self.blocks) // 2:
+                block.factors[-1] *= setup.one_head
+
+    def forward(self, x):
+        """(B, T) -> logits, (B, T, vocab_size)."""
+        x = self.tok(x) + self.pos(torch.arange(x.size(1)))
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.last(x))
+
+
+def read_text(kind: str, world: str) -> str:
+    """What a training reads."""
+    return {"world": world, "loop": "The cat sat on the mat. " * 200, "short": world[:400]}[kind]
+
+
+def train(setup: Setup, world: str, seed: int, reference_loss: float | None) -> Trace:
+    """Train, and record. It ends at most three records after the loss has stopped being a number."""
+    torch.manual_seed(seed)
+    rng = np.random.default_rng(seed)
+    letters = sorted(set(world))
+    text = torch.tensor([letters.index(letter) for letter in read_text(setup.text, world)])
+    network = Network(setup, len(letters))
+    adam, group = setup.optimizer == "adam", network.parameters()
+    optimizer = torch.optim.Adam(group, betas=(0.9, 0.98)) if adam else torch.optim.SGD(group, momentum=0.9)
+    changes, records, ended = dict(setup.changes), [], 0
+    network.set_scale(setup)
+    for step in range(setup.n * setup.every):
+        number, recorded = step // setup.every, step % setup.every == 0
+        if recorded and number in changes:
+            setup = replace(setup, **changes[number])
+            network.set_scale(setup)
+        lr = rate(setup, step / (setup.whole * setup.every))
+        for each in optimizer.param_groups:
+            each["lr"], each["maximize"] = lr, setup.ascent
+        starts = torch.from_numpy(rng.integers(len(text) - LENGTH - 1, size=setup.batch))
+        rows = text[starts[:, None] + torch.arange(LENGTH + 1)]
+        if rng.random() < setup.noise:
+            rows = torch.from_numpy(rng.integers(len(letters), size=tuple(rows.shape)))
+        loss = F.cross_entropy(network(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        if recorded:
+            records.append((step, loss.item(), lr, *measure(network, setup, number), sample(network, setup, number, seed)))
+            ended += not math.isfinite(loss.item())
+            if ended == 3:
+                break
+        if setup.clip:
+            nn.utils.clip_grad_norm_(network.parameters(), setup.clip)
+        optimizer.step()
+    names = ("step", "loss", "lr", "grad_norm", "attention_entropy", "repetition_rate")
+    columns = {name: np.array(column, dtype=np.int64 if name == "step" else float) for name, column in zip(names, zip(*records))}
+    return Trace(setup.name, setup.whole * setup.every, reference_loss if setup.reference else None, columns)
+
+
+def rate(setup: Setup, share: float) -> float:
+    """The learning rate when this share of the whole training is over: warm-up, then a cosine down to a tenth."""
+    warm = (share + 1e-3) / setup.warm_up
+    if setup.endless:
+        return setup.lr * warm
+    return setup.lr * min(warm, max(0.1, 0.5 * (1 + math.cos(math.pi * share))))
+
+
+def measure(network: Network, setup: Setup, number: int) -> tuple[list, list]:
+    """The norm of the gradient of each layer, and the entropies of all heads; -1 where they are not measured."""
+    if setup.measured == 0 or number % setup.measured:
+        return [MISSING] * setup.n_layer, [[MISSING] * setup.n_head] * setup.n_layer
+    norms = [math.sqrt(sum(float(p.grad.double().square().sum()) for p in block.parameters())) for block in network.blocks]
+    return norms, [block.entropy.tolist() for block in network.blocks]
+
+
+@torch.no_grad()
+def sample(network: Network, setup: Setup, number: int, seed: int) -> float:
+    """The repetition rate of a text written by the network; -1 where none is sampled."""
+    if setup.sampled == 0 or number % setup.sampled:
+        return MISSING
+    generator = torch.Generator().manual_seed(1000 * seed + number)
+    kept = [block.entropy for block in network.blocks]
+    x = torch.zeros(1, 1, dtype=torch.long)
+    for _ in range(SAMPLE):
+        logits = network(x[:, -LENGTH:])[:, -1]
+        if setup.temperature and torch.isfinite(logits).all():
+            next_one = torch.multinomial((logits / setup.temperature).softmax(-1), 1, generator=generator)
+        else:
+            next_one = logits.argmax(-1, keepdim=True)
+        x = torch.cat((x, next_one), dim=1)
+    for block, entropy in zip(network.blocks, kept):
+        block.entropy = entropy
+    return repeated(x[0].tolist())
+
+
+def repeated(tokens: list[int]) -> float:
+    """The share of the 4-grams that occurred before."""
+    grams = [tuple(tokens[i:i + 4]) for i in range(len(tokens) - 3)]
+    return 1 - len(set(grams)) / len(grams)

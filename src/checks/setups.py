@@ -1,0 +1,213 @@
+"""The two trainings of question 6e at a size of seconds: probes that run them as they were and with fixes.py, and the judgement.
+
+The judge believes no loss: it has the trained models predict a text that they have not seen, and measures that itself.
+"""
+from dataclasses import dataclass
+
+import numpy as np
+
+from autograder import Answer, WrongAnswer, probe
+from checks.writing import VOCAB, draw_language
+
+ROWS_OF_TEST = 32
+
+
+@probe
+def train_heads(text, test, steps, seed, fixed):
+    """Case i: two layers with one head each, trained with a large rate; unscaled and not clipped, or with what `fixed` names of
+    attention_scores and clip_gradients. Returns the logits for `test`, (n, T), and how many steps had a finite loss."""
+    import math
+    import torch
+    import torch.nn as nn
+    import torch.nn.functional as F
+    from submission import fixes
+    C, T = 128, test.shape[1]
+
+    class Head(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.query, self.key, self.value, self.proj = (nn.Linear(C, C, bias=False) for _ in range(4))
+            for linear in (self.query, self.key, self.value, self.proj):
+                nn.init.normal_(linear.weight, std=(2 if linear is self.value else 1) * C ** -0.5)
+
+        def forward(self, x):
+            q, k = self.query(x), self.key(x)
+            scores = fixes.attention_scores(q, k) if "attention_scores" in fixed else q @ k.transpose(-2, -1)
+            scores = scores.masked_fill(torch.ones(T, T).triu(1).bool(), -math.inf)
+            return self.proj(F.softmax(scores, dim=-1) @ self.value(x))
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.token, self.position, self.head = nn.Embedding(24, C), nn.Embedding(T, C), nn.Linear(C, 24)
+            self.parts = nn.ModuleList([part for _ in range(2) for part in (
+                Head(), nn.Sequential(nn.Linear(C, 2 * C), nn.GELU(), nn.Linear(2 * C, C)))])
+            self.norms = nn.ModuleList([nn.LayerNorm(C) for _ in range(5)])
+            nn.init.normal_(self.head.weight, std=0.02)
+
+        def forward(self, idx):
+            x = self.token(idx) + self.position.weight
+            for part, norm in zip(self.parts, self.norms):
+                x = x + part(norm(x))
+            return self.head(self.norms[-1](x))
+
+    torch.manual_seed(seed)
+    model, text, finite = Model(), torch.as_tensor(text), 0
+    optimizer = torch.optim.SGD(model.parameters(), lr=1.0, momentum=0.9)
+    for step in range(steps):
+        optimizer.param_groups[0]["lr"] = min(1.0, 2 * (1 - step / steps))
+        pieces = text[torch.randint(len(text) - T, (8, 1)) + torch.arange(T + 1)]
+        loss = F.cross_entropy(model(pieces[:, :-1]).flatten(0, 1), pieces[:, 1:].flatten())
+        if not math.isfinite(loss.item()):
+            break
+        finite += 1
+        optimizer.zero_grad()
+        loss.backward()
+        if "clip_gradients" in fixed:
+            fixes.clip_gradients(model.parameters(), 1.0)
+        optimizer.step()
+    with torch.no_grad():
+        return {"logits": model(torch.as_tensor(test)), "finite": finite}
+
+
+@probe
+def train_stack(text, test, steps, seed, fixed):
+    """Case iii: 12 layers, each a causal mean with a linear map and a feed-forward part; with post-norm and Xavier's
+    initialization, or with what `fixed` names of PreNormStack and init_depth_scaled. Returns as train_heads."""
+    import math
+    import torch
+    import torch.nn as nn
+    import torch.nn.functional as F
+    from submission import fixes
+    C, T = 16, test.shape[1]
+
+    class Mean(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.proj = nn.Linear(C, C)
+
+        def forward(self, x):
+            return self.proj(x.cumsum(dim=1) / torch.arange(1, x.size(1) + 1)[:, None])
+
+    class FeedForward(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.mlp = nn.Sequential(nn.Linear(C, 2 * C), nn.ReLU(), nn.Linear(2 * C, C))
+
+        def forward(self, x):
+            return self.mlp(x)
+
+    class PostNorm(nn.Module):
+        def __init__(self, sublayer):
+            super().__init__()
+            self.sublayer, self.norm = sublayer, nn.LayerNorm(C)
+
+        def forward(self, x):
+            return self.norm(x + self.sublayer(x))
+
+    torch.manual_seed(seed)
+    parts = [part for _ in range(12) for part in (Mean(), FeedForward())]
+    stack = fixes.PreNormStack(parts, C) if "PreNormStack" in fixed else nn.Sequential(*map(PostNorm, parts))
+    model, text, finite = nn.Sequential(nn.Embedding(24, C), stack, nn.Linear(C, 24)), torch.as_tensor(text), 0
+    for parameter in model.parameters():
+        if parameter.dim() > 1:
+            nn.init.xavier_uniform_(parameter)
+    if "init_depth_scaled" in fixed:
+        fixes.init_depth_scaled(stack, 12)
+    optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
+    for _ in range(steps):
+        pieces = text[torch.randint(len(text) - T, (16, 1)) + torch.arange(T + 1)]
+        loss = F.cross_entropy(model(pieces[:, :-1]).flatten(0, 1), pieces[:, 1:].flatten())
+        if not math.isfinite(loss.item()):
+            break
+        finite += 1
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    with torch.no_grad():
+        return {"logits": model(torch.as_tensor(test)), "finite": finite}
+
+
+@dataclass(frozen=True)
+class Way:
+    """Some of the fixes, and what comes of them.
+
+    enough: where the loss must be at the end, from 0, that of who knows the language, to 1, that of who knows nothing but
+    frequencies; 4 standard deviations (of the logarithm) or more from what the reference reaches. cause: where to look if it is
+    not.
+    """
+    fixes: tuple[str, ...]
+    enough: float
+    cause: str
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """One that trains: how the probe runs it, how many tokens it reads, and steps it takes; exploded: where to look if the loss
+    still explodes."""
+    name: str
+    probe: object
+    length: int
+    steps: int
+    ways: tuple[Way, ...]
+    exploded: str
+
+
+EXPLODING = SetUp("Case i, the exploding loss", train_heads, 16, 70, (
+    Way(("attention_scores", "clip_gradients"), 0.4,
+        "attention_scores should be scaled, or the softmax stays saturated; and clip_gradients should leave gradients their "
+        "direction."),),
+    "clip_gradients should keep each step small: is it one norm over all parameters, and are gradients changed in place?")
+SLOW = SetUp("Case iii, the slow training", train_stack, 8, 100, (
+    Way(("PreNormStack", "init_depth_scaled"), 0.35,
+        "no norm may touch the residual path of PreNormStack, and init_depth_scaled should scale those layers alone that write "
+        "into it."),
+    # Each by itself: at this depth, either is enough to get away from frequencies alone (0.89 and more).
+    Way(("PreNormStack",), 0.6, "no norm may touch the residual path, and each sublayer gets a normalized x."),
+    Way(("init_depth_scaled",), 0.4, "the last layers of the branches are not made small.")),
+    "does PreNormStack end with a norm, and does each sublayer get a normalized x?")
+
+
+def judge_training(student, rng, setup: SetUp) -> None:
+    """With the fixes, the set-up learns a language; as it was, it does not.
+
+    Raises:
+        WrongAnswer: it does not learn.
+    """
+    language = draw_language(rng)
+    text, test = language.write(rng, 4000), language.write(rng, ROWS_OF_TEST * (setup.length + 1)).reshape(ROWS_OF_TEST, -1)
+    x, y = test[:, :-1], test[:, 1:]
+    frequencies = (np.bincount(text, minlength=VOCAB) + 0.5) / (len(text) + 0.5 * VOCAB)
+    best, guess = language.ideal(x, y), float(-np.log(frequencies[y]).mean())
+    inputs = {"text": text, "test": x, "steps": setup.steps, "seed": int(rng.integers(1 << 30))}
+
+    def run(*fixed):
+        loss = _loss(student.run(setup.probe, **inputs, fixed=list(fixed)), setup, y)
+        student.note(f"{setup.name}: {' and '.join(fixed) or 'before'}", loss)
+        return loss
+
+    # The fixed ones first: where something is missing, nothing else need run.
+    after = [run(*way.fixes) for way in setup.ways]
+    before = run()
+    for way, loss in zip(setup.ways, after):
+        limit = best + way.enough * (guess - best)
+        was = (f"{setup.name}: As it was, the loss on a new text is {_words(before)}; with your {' and '.join(way.fixes)}"
+               f"{'' if len(way.fixes) > 1 else ' alone'} it is {_words(loss)}")
+        if loss > 2 * guess:
+            raise WrongAnswer(f"{was}. It still explodes.\nLikely cause: {setup.exploded}")
+        if loss > limit:
+            raise WrongAnswer(f"{was}, and should be under {limit:.2f} (knowing the words' frequencies alone gives {guess:.2f})."
+                              f"\nLikely cause: {way.cause}")
+
+
+def _words(loss: float) -> str:
+    return f"{loss:.3g}" if np.isfinite(loss) else "no number any more"
+
+
+def _loss(answer: Answer, setup, y):
+    """What the judge measures from logits for a text; infinite where they are no numbers."""
+    logits = answer["logits"].named("the model's logits").array("float32", (*y.shape, VOCAB), finite=False).astype(float)
+    if not np.isfinite(logits).all() or answer["finite"].number() < setup.steps:
+        return np.inf
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    return float((np.log(np.exp(shifted).sum(axis=-1)) - np.take_along_axis(shifted, y[..., None], axis=-1)[..., 0]).mean())

@@ -1,0 +1,164 @@
+"""debug_exploding, case i: one head, unscaled scores, a large learning rate, no clipping."""
+import math
+from typing import Callable
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from tqdm import tqdm
+
+from .common import batches, characters, gradient_norm, is_tensor, says_where, table, trial
+
+D_K, N_LAYER, LENGTH, ROWS = 256, 2, 16, 16
+STEPS, LEARNING_RATE, MAX_NORM = 150, 0.5, 1.0
+SHOWN = (1, 10, 20, 25, 30, 35, 40, 50, 75, 100, 150)
+
+
+class Head(nn.Module):
+    """Causal attention with a single head, as wide as the model. Queries and keys begin with entries of variance 1."""
+
+    def __init__(self, scores: Callable):
+        super().__init__()
+        self.query, self.key, self.value, self.proj = (nn.Linear(D_K, D_K, bias=False) for _ in range(4))
+        for linear in (self.query, self.key, self.value, self.proj):
+            nn.init.normal_(linear.weight, std=D_K ** -0.5)
+        self.scores = scores
+        self.register_buffer("hidden", torch.ones(LENGTH, LENGTH).triu(1).bool())
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """(B, T, D_K) -> the same."""
+        scores = self.scores(self.query(x), self.key(x)).masked_fill(self.hidden, -math.inf)
+        return self.proj(F.softmax(scores, dim=-1) @ self.value(x))
+
+
+class Model(nn.Module):
+    """A small language model with such heads; it reads exactly LENGTH tokens.
+
+    Args:
+        vocab: the number of tokens.
+        scores: of queries and keys, what the softmax gets.
+    """
+
+    def __init__(self, vocab: int, scores: Callable):
+        super().__init__()
+        self.token, self.position = nn.Embedding(vocab, D_K), nn.Embedding(LENGTH, D_K)
+        parts = [part for _ in range(N_LAYER) for part in (
+            Head(scores), nn.Sequential(nn.Linear(D_K, 2 * D_K), nn.GELU(), nn.Linear(2 * D_K, D_K)))]
+        self.parts, self.norms = nn.ModuleList(parts), nn.ModuleList([nn.LayerNorm(D_K) for _ in parts])
+        self.final, self.head = nn.LayerNorm(D_K), nn.Linear(D_K, vocab)
+        nn.init.normal_(self.head.weight, std=0.02)
+
+    def forward(self, idx: torch.Tensor) -> torch.Tensor:
+        """(B, LENGTH) -> (B, LENGTH, vocab)."""
+        x = self.token(idx) + self.position.weight
+        for part, norm in zip(self.parts, self.norms):
+            x = x + part(norm(x))
+        return self.head(self.final(x))
+
+
+def unscaled(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+    """The scores as they were in case i."""
+    return q @ k.transpose(-2, -1)
+
+
+def train(text: torch.Tensor, vocab: int, scores: Callable, clip: Callable | None, seed: int,
+          bar) -> tuple[list[float], list[float]]:
+    """Train until the loss is not finite any more.
+
+    Returns:
+        The loss of each step, and the norm of its gradient before clipping.
+    """
+    torch.manual_seed(seed)
+    model = Model(vocab, scores)
+    optimizer = torch.optim.SGD(model.parameters(), lr=LEARNING_RATE, momentum=0.9)
+    losses, norms = [], []
+    for x, y in batches(text, ROWS, LENGTH, STEPS, seed):
+        loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten())
+        losses.append(loss.item())
+        bar.update()
+        if not math.isfinite(losses[-1]):
+            break
+        optimizer.zero_grad()
+        loss.backward()
+        norms.append(gradient_norm(model))
+        if clip is not None:
+            clip(model.parameters(), MAX_NORM)
+        optimizer.step()
+    bar.update(STEPS - len(losses))
+    return losses, norms
+
+
+@says_where
+def run(fixes, seed: int) -> None:
+    """debug_exploding: train as in case i, and with the student's scores, with the student's clipping, and with both.
+
+    Raises:
+        UserError: a function of fixes.py returns what it should not.
+    """
+    text, vocab = characters()
+    print(f"One head with d_k = d_model = {D_K}, learning rate {LEARNING_RATE}, no gradient clipping, attention weights "
+          f"softmax(Q K^T).\nIt learns a text of {vocab} different characters; who knows nothing has a loss of ln {vocab} = "
+          f"{math.log(vocab):.2f}.\nMissing in fixes.py:")
+    scaled, clips = look(fixes)
+    if scaled and clips:
+        print("  nothing")
+    ways = {"as it was": (unscaled, None)}
+    if scaled:
+        ways["attention_scores alone"] = fixes.attention_scores, None
+    if clips:
+        ways["clip_gradients alone"] = unscaled, fixes.clip_gradients
+    if scaled and clips:
+        ways["both"] = fixes.attention_scores, fixes.clip_gradients
+    with tqdm(total=len(ways) * STEPS, desc="Training", unit="step", leave=False) as bar:
+        runs = {name: train(text, vocab, *way, seed, bar) for name, way in ways.items()}
+    rows = [["step", "as it was: loss", "gradient norm", *list(runs)[1:]]]
+    for step in SHOWN:
+        losses = [show(run, step) for run, _ in runs.values()]
+        rows.append([str(step), losses[0], show(runs["as it was"][1], step), *losses[1:]])
+    print(f"\n{table(rows)}\n")
+    print(verdict({name: losses for name, (losses, _) in runs.items()}))
+
+
+def look(fixes) -> tuple[bool, bool]:
+    """Whether attention_scores and clip_gradients are there; says where those are that are not."""
+    def clip():
+        parameter = nn.Parameter(torch.zeros(2))
+        parameter.grad = torch.tensor([3.0, 4.0])
+        return fixes.clip_gradients([parameter], 1.0)
+
+    return (trial("attention_scores", lambda: fixes.attention_scores(torch.ones(2, 3, 5), torch.ones(2, 4, 5)),
+                  "scores of shape (2, 3, 4) for queries (2, 3, 5) and keys (2, 4, 5)",
+                  lambda scores: is_tensor(scores, (2, 3, 4))),
+            trial("clip_gradients", clip, "the norm, a float", lambda norm: isinstance(norm, float)))
+
+
+def show(values: list[float], step: int) -> str:
+    """The value of a step, counted from 1; nan after the end."""
+    return f"{values[step - 1]:.4g}" if step <= len(values) else "nan"
+
+
+def verdict(runs: dict[str, list[float]]) -> str:
+    """What the losses say, and where to look."""
+    def last(name):
+        return sum(runs[name][-10:]) / 10
+
+    finite = [loss for loss in runs["as it was"] if math.isfinite(loss)]
+    lines = [f"As it was, the loss rises to {max(finite):.3g} and is no number any more after {len(finite)} steps."
+             if len(finite) < STEPS else f"As it was, the loss ends at {last('as it was'):.2f}; at its worst it was "
+                                         f"{max(finite):.3g}."]
+    if "both" not in runs:
+        lines.append("With attention_scores and clip_gradients, this table gets a column that trains.")
+    elif not math.isfinite(last("both")):
+        lines.append("With both of yours it still explodes. Look at clip_gradients: one norm over all parameters, and gradients "
+                     "that are changed in place.")
+    elif last("both") < 0.9 * last("clip_gradients alone"):
+        lines.append(f"With both of yours it trains, to {last('both'):.2f} (mean of the last 10 steps).")
+    else:
+        lines.append(f"With both of yours it ends at {last('both'):.2f}, no better than with clipping alone. Look at "
+                     "attention_scores: are they divided by the root of head_dim?")
+    if "attention_scores alone" in runs and not math.isfinite(last("attention_scores alone")):
+        lines.append("Scaling alone still explodes: a rate this large needs a limit to the steps.")
+    if "clip_gradients alone" in runs and math.isfinite(last("clip_gradients alone")):
+        lines.append(f"Clipping alone ends at {last('clip_gradients alone'):.2f}: it keeps the steps small, but the softmax "
+                     "stays saturated.")
+    return "\n".join(lines)

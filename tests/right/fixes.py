@@ -1,0 +1,270 @@
+"""Right fixes of broken trainings that look different: with torch's clipping, with loops, with pairs of norm and sublayer."""
+from variants import Fill, Right
+
+RIGHT = [
+    Right(
+        "fixes_as_in_libraries",
+        "einsum, a stack of norms, masks shifted by one, gather and scatter, a dict of n-grams, pairs in a ModuleList.",
+        (
+            Fill("scaled scores", r'''
+scores = torch.einsum("...id,...jd->...ij", q, k) * k.shape[-1] ** -0.5
+'''),
+            Fill("clip", r'''
+parameters = list(parameters)
+gradients = [p.grad for p in parameters if p.grad is not None]
+total = torch.stack([torch.linalg.vector_norm(g) for g in gradients]).norm() if gradients else torch.zeros(())
+norm = total.item()
+if norm != norm or norm == float("inf"):
+    for p in parameters:
+        p.grad = None
+else:
+    factor = min(1.0, max_norm / (norm + 1e-12))
+    for g in gradients:
+        g *= factor
+'''),
+            Fill("temperature", r'''
+result = logits.mul(1.0 / temperature)
+'''),
+            Fill("top k", r'''
+ordered = torch.sort(logits, dim=-1, descending=True).values
+limit = ordered[..., min(k, logits.shape[-1]) - 1].unsqueeze(-1)
+result = torch.where(logits >= limit, logits, torch.full_like(logits, float("-inf")))
+'''),
+            Fill("top p", r'''
+if p == 1:
+    result = logits.clone()
+else:
+    sorted_logits, sorted_indices = torch.sort(logits, dim=-1, descending=True, stable=True)
+    remove = torch.cumsum(sorted_logits.softmax(dim=-1), dim=-1) >= p
+    remove[..., 1:] = remove[..., :-1].clone()
+    remove[..., 0] = False
+    sorted_logits = sorted_logits.masked_fill(remove, float("-inf"))
+    result = torch.empty_like(logits).scatter_(-1, sorted_indices, sorted_logits)
+'''),
+            Fill("penalty", r'''
+index = torch.as_tensor(tokens, dtype=torch.int64)
+score = torch.gather(logits, 0, index)
+score = torch.where(score < 0, score * penalty, score / penalty)
+result = logits.scatter(0, index, score)
+'''),
+            Fill("ngrams", r'''
+followers = {}
+for gram in zip(*(tokens[i:] for i in range(n))):
+    followers.setdefault(gram[:-1], set()).add(gram[-1])
+banned = followers.get(tuple(tokens[len(tokens) - n + 1:]), set()) if len(tokens) >= n - 1 else set()
+result = logits.clone()
+if len(banned) < logits.numel():
+    for token in banned:
+        result[token] = float("-inf")
+'''),
+            Fill("generate", r'''
+size = model.get_block_size()
+window = x if x.size(1) <= size else x[:, -size:]
+logits = model(window)[0][:, -1, :].squeeze(0)
+history = x.flatten().tolist()
+if penalty != 1.0:
+    logits = repetition_penalty(logits, history, penalty)
+logits = no_repeat_ngrams(logits, history, ngram) if ngram is not None else logits
+if temperature != 1.0:
+    logits = apply_temperature(logits, temperature)
+logits = logits if top_k is None else top_k_filter(logits, top_k)
+logits = logits if top_p is None else top_p_filter(logits, top_p)
+probabilities = logits.softmax(dim=-1).unsqueeze(0)
+x = torch.cat([x, torch.multinomial(probabilities, num_samples=1, generator=generator)], dim=-1)
+'''),
+            Fill("stack init", r'''
+self.layers = nn.ModuleList([nn.ModuleList([nn.LayerNorm(d_model), sublayer]) for sublayer in sublayers])
+self.ln_f = nn.LayerNorm(d_model)
+'''),
+            Fill("stack", r'''
+for ln, sublayer in self.layers:
+    x = x + sublayer(ln(x))
+y = self.ln_f(x)
+'''),
+            Fill("depth init", r'''
+def writes(name, parent):
+    if name == "proj":
+        return [parent] if isinstance(parent, nn.Linear) else []
+    return [m for m in parent.modules() if isinstance(m, nn.Linear)][-1:] if name == "mlp" else []
+
+small = [layer for name, module in model.named_modules() for layer in writes(name.rpartition(".")[2], module)]
+for layer in model.modules():
+    if isinstance(layer, nn.Linear):
+        scale = (2 * n_layer) ** -0.5 if any(layer is other for other in small) else 1.0
+        layer.weight.data.normal_(mean=0.0, std=std * scale)
+        if layer.bias is not None:
+            layer.bias.data.zero_()
+'''),
+        ),
+    ),
+    Right(
+        "fixes_by_hand",
+        "Loops over rows and tokens; the norm of all gradients in one vector; a sequence filled in; modules added by name.",
+        (
+            Fill("scaled scores", r'''
+scores = torch.matmul(q / math.sqrt(q.shape[-1]), k.mT)
+'''),
+            Fill("clip", r'''
+there = [p for p in parameters if p.grad is not None]
+everything = torch.cat([p.grad.detach().double().flatten() for p in there]) if there else torch.zeros(1)
+norm = float(everything.norm())
+for p in there:
+    if not everything.isfinite().all():
+        p.grad = None
+    elif norm > max_norm:
+        p.grad.copy_(p.grad * (max_norm / norm))
+'''),
+            Fill("top k", r'''
+V = logits.size(-1)
+result = logits.clone()
+if k < V:
+    result[result < logits.kthvalue(V - k + 1, dim=-1, keepdim=True).values] = float("-inf")
+'''),
+            Fill("top p", r'''
+V = logits.size(-1)
+rows = logits.reshape(-1, V).tolist()
+for row in rows:
+    if p < 1:
+        top = max(row)
+        weights = [math.exp(value - top) for value in row]
+        total, so_far = sum(weights), 0.0
+        for token in sorted(range(V), key=lambda i: -row[i]):
+            if so_far >= p:
+                row[token] = -math.inf
+            so_far += weights[token] / total
+result = torch.tensor(rows, dtype=logits.dtype).view_as(logits)
+'''),
+            Fill("penalty", r'''
+result = logits.clone()
+for token in set(tokens):
+    if result[token] > 0:
+        result[token] = result[token] / penalty
+    else:
+        result[token] = result[token] * penalty
+'''),
+            Fill("ngrams", r'''
+result = logits.clone()
+for candidate in range(logits.size(0)):
+    gram = (tokens + [candidate])[-n:]
+    if len(gram) == n and any(tokens[start:start + n] == gram for start in range(len(tokens) - n + 1)):
+        result[candidate] = -float("inf")
+if torch.isneginf(result).all():
+    result = logits.clone()
+'''),
+            Fill("generate", r'''
+longest = model.get_block_size()
+output = model(x[:, max(0, x.shape[1] - longest):])
+scores = output[0][0][-1]
+scores = repetition_penalty(scores, [int(token) for token in x[0]], penalty=penalty)
+if ngram is not None:
+    scores = no_repeat_ngrams(scores, [int(token) for token in x[0]], n=ngram)
+scores = apply_temperature(scores, temperature)
+for option, keep in ((top_k, top_k_filter), (top_p, top_p_filter)):
+    if option is not None:
+        scores = keep(scores, option)
+weights = (scores - scores.max()).exp()
+longer = x.new_zeros(1, x.size(1) + 1)
+longer[:, :-1] = x
+longer[:, -1] = weights.multinomial(1, generator=generator)
+x = longer
+'''),
+            Fill("stack init", r'''
+self.count = len(sublayers)
+for number, sublayer in enumerate(sublayers):
+    self.add_module(f"sublayer{number}", sublayer)
+    self.add_module(f"norm{number}", nn.LayerNorm(d_model))
+self.last = nn.LayerNorm(d_model)
+'''),
+            Fill("stack", r'''
+y = x.clone()
+for number in range(self.count):
+    y = y + getattr(self, f"sublayer{number}")(getattr(self, f"norm{number}")(y))
+y = self.last(y)
+'''),
+            Fill("depth init", r'''
+@torch.no_grad()
+def draw(linear, deviation):
+    linear.weight.copy_(torch.randn_like(linear.weight) * deviation)
+    if linear.bias is not None:
+        linear.bias.fill_(0)
+
+for part in model.modules():
+    if isinstance(part, nn.Linear):
+        draw(part, std)
+for name, part in model.named_modules():
+    if name.split(".")[-1] == "mlp":
+        for last in part.modules():
+            if isinstance(last, nn.Linear):
+                found = last
+        draw(found, std / math.sqrt(2 * n_layer))
+    if name.split(".")[-1] == "proj" and isinstance(part, nn.Linear):
+        draw(part, std / math.sqrt(2 * n_layer))
+'''),
+        ),
+    ),
+    Right(
+        "fixes_with_torch_clipping",
+        "torch's clipping with a look at the norm; the inverse of the sorting by argsort; branches in a Sequential; apply.",
+        (
+            Fill("scaled scores", r'''
+head_dim = torch.tensor(q.size(-1), dtype=q.dtype)
+scores = (q @ k.transpose(-1, -2)).div(head_dim.sqrt())
+'''),
+            Fill("clip", r'''
+parameters = [*parameters]
+norm = float(nn.utils.clip_grad_norm_(parameters, max_norm))
+if not math.isfinite(norm):
+    for parameter in parameters:
+        parameter.grad = None
+'''),
+            Fill("top p", r'''
+probabilities = logits.softmax(dim=-1)
+order = probabilities.argsort(dim=-1, descending=True, stable=True)
+ordered = probabilities.gather(-1, order)
+kept = F.pad(ordered.cumsum(dim=-1)[..., :-1], (1, 0)) < (p if p < 1 else math.inf)
+result = torch.where(kept.gather(-1, order.argsort(dim=-1)), logits, -math.inf)
+'''),
+            Fill("penalty", r'''
+seen = torch.zeros_like(logits, dtype=torch.bool)
+seen[list(set(tokens))] = True
+factor = torch.where(logits > 0, 1 / penalty, penalty)
+result = torch.where(seen, logits * factor, logits)
+'''),
+            Fill("ngrams", r'''
+banned = []
+if len(tokens) >= n:
+    context = tokens[len(tokens) - n + 1:]
+    for end in range(n - 1, len(tokens)):
+        if tokens[end - n + 1:end] == context:
+            banned.append(tokens[end])
+result = logits.index_fill(0, torch.tensor(banned, dtype=torch.int64), -math.inf)
+if len(set(banned)) == logits.numel():
+    result = logits + 0
+'''),
+            Fill("stack init", r'''
+self.branches = nn.ModuleList(nn.Sequential(nn.LayerNorm(d_model), sublayer) for sublayer in sublayers)
+self.norm = nn.LayerNorm(d_model)
+'''),
+            Fill("stack", r'''
+for branch in self.branches:
+    x = torch.add(x, branch(x))
+y = self.norm(x)
+'''),
+            Fill("depth init", r'''
+def plain(module):
+    if isinstance(module, nn.Linear):
+        nn.init.normal_(module.weight, 0.0, std)
+        if module.bias is not None:
+            nn.init.constant_(module.bias, 0.0)
+
+model.apply(plain)
+for name, module in model.named_modules():
+    last = name.split(".")[-1]
+    targets = [m for m in module.modules() if isinstance(m, nn.Linear)][-1:] if last == "mlp" else []
+    targets += [module] if last == "proj" and isinstance(module, nn.Linear) else []
+    for target in targets:
+        nn.init.normal_(target.weight, 0.0, std / (2 * n_layer) ** 0.5)
+'''),
+        ),
+    ),
+]

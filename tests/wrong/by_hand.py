@@ -1,0 +1,61 @@
+"""Wrong numbers by hand (question 5a)."""
+import json
+import math
+
+import numpy as np
+from instructor.starter import SOLUTION
+from variants import Text, Wrong
+
+GIVEN = json.loads((SOLUTION / "hand_attention.json").read_text(encoding="utf-8"))
+Q, K, V = (np.array(GIVEN[name], float) for name in "QKV")
+
+
+def softmax(scores: np.ndarray, axis: int = 1) -> np.ndarray:
+    """Weights of small scores."""
+    return np.exp(scores) / np.exp(scores).sum(axis=axis, keepdims=True)
+
+
+def by_hand(**matrices) -> tuple[Text]:
+    """The right file with some of its entries replaced: arrays, or whatever JSON can hold."""
+    plain = {name: value.round(4).tolist() if isinstance(value, np.ndarray) else value for name, value in matrices.items()}
+    return (Text("hand_attention.json", json.dumps({**GIVEN, **plain})),)
+
+
+def follow(scaled: np.ndarray, axis: int = 1) -> tuple[Text]:
+    """All that follows from wrong scaled scores, or from a softmax over another axis."""
+    weights = softmax(scaled, axis)
+    return by_hand(scaled_scores=scaled, weights=weights, output=weights @ V)
+
+
+S = Q @ K.T
+WRONG = [
+    Wrong("hand-not-scaled", "The scores are not scaled.", follow(S), ("5a-0-basic",)),
+    Wrong("hand-scaled-by-d-k", "The scores are divided by d_k.", follow(S / 4), ("5a-0-basic",)),
+    Wrong("hand-softmax-columns", "The softmax goes over columns.", follow(S / 2, axis=0), ("5a-0-basic",)),
+    Wrong("hand-scores-wrong", "A dot product has a mistake in a sign.", by_hand(scores=S + np.eye(2, 3)), ("5a-0-basic",)),
+    Wrong("hand-three-roots", "The scores are divided by the root of the example's d_k.",
+          follow(S / math.sqrt(3)), ("5a-0-basic",)),
+    Wrong("hand-two-decimals", "The weights are rounded to two decimals.",
+          by_hand(weights=softmax(S / 2).round(2)), ("5a-0-basic",)),
+    Wrong("hand-scores-times-v", "The output is the scores times V.", by_hand(output=S @ V), ("5a-0-basic",)),
+    Wrong("hand-transposed", "The scores are K times Q, with keys for rows.", by_hand(scores=S.T), ("5a-0-basic",)),
+    Wrong("hand-strings", "Numbers stand in quotation marks.",
+          by_hand(weights=[[str(x) for x in row] for row in GIVEN["weights"]]), ("5a-0-basic",)),
+    Wrong("hand-null", "An entry is still null.", by_hand(output=[[None, 1.0], [1.0, 1.0]]), ("5a-0-basic",)),
+    Wrong("hand-nan", "An entry is NaN.", by_hand(weights=[[math.nan] * 3] * 2), ("5a-0-basic",)),
+    Wrong("hand-huge", "An entry has a thousand digits.", by_hand(scores=[[10 ** 1000] * 3] * 2), ("5a-0-basic",)),
+    Wrong("hand-flat", "A matrix is a list of all its entries.", by_hand(scores=S.flatten()), ("5a-0-basic",)),
+    Wrong("hand-missing-matrix", "A matrix was removed.",
+          (Text("hand_attention.json", json.dumps({name: value for name, value in GIVEN.items() if name != "scaled_scores"})),),
+          ("5a-0-basic",)),
+    Wrong("hand-fractions", "Fractions make the file no JSON.",
+          (Text("hand_attention.json", json.dumps(GIVEN).replace("-1.5", "-3/2")),), ("5a-0-basic",)),
+    Wrong("hand-comments", "Comments make the file no JSON.",
+          (Text("hand_attention.json", "// by hand\n" + json.dumps(GIVEN)),), ("5a-0-basic",)),
+    Wrong("hand-nothing-left", "The file is empty.", (Text("hand_attention.json", ""),), ("5a-0-basic",)),
+    Wrong("hand-list", "The file holds a list of matrices.",
+          (Text("hand_attention.json", json.dumps(list(GIVEN.values()))),), ("5a-0-basic",)),
+    Wrong("hand-file-missing", "The file was not handed in.", (Text("hand_attention.json", None),), ("5a-0-basic",)),
+    Wrong("hand-other-inputs", "The queries were changed, and all that follows with them.",
+          by_hand(Q=-Q, scores=-S, scaled_scores=-S / 2, weights=softmax(-S / 2), output=softmax(-S / 2) @ V), ("5a-0-basic",)),
+]

@@ -1,0 +1,296 @@
+"""Wrong fixes of broken trainings (question 6e): repetition, generate, stacks and their initialization."""
+from variants import Fill, Wrong
+from wrong.fixes import REPEATS, SET_UPS, STACK, TEXTS, edit
+
+PENALIZED = "torch.where(repeated > 0, repeated / penalty, repeated * penalty)"
+LAST = "last = tokens[max(0, len(tokens) - (n - 1)):]"
+BANNED = "banned = {tokens[i + n - 1] for i in range(len(tokens) - n + 1) if tokens[i:i + n - 1] == last}"
+INDEX = "index = torch.tensor(sorted(set(tokens)), dtype=torch.long)"
+
+REPETITION = [
+    Wrong("penalty-negative-divided", "Negative logits are divided, too, and become larger.",
+          edit(PENALIZED, "repeated / penalty"),
+          (REPEATS, TEXTS)),
+    Wrong("penalty-sign-reversed", "Positive logits are multiplied, negative ones divided.",
+          edit(PENALIZED, PENALIZED.replace("> 0", "< 0")), (REPEATS, TEXTS)),
+    Wrong("penalty-positive-alone", "Negative logits stay as they are.",
+          edit(PENALIZED, "torch.where(repeated > 0, repeated / penalty, repeated)"),
+          (REPEATS, TEXTS)),
+    Wrong("penalty-each-time", "A token is penalized as often as it occurs.", (Fill("penalty", '''
+result = logits.clone()
+for token in tokens:
+    result[token] = result[token] / penalty if result[token] > 0 else result[token] * penalty
+'''),), (REPEATS, TEXTS)),
+    Wrong("penalty-subtracted", "The penalty is subtracted.", edit(PENALIZED, "repeated - penalty"), (REPEATS, TEXTS)),
+    Wrong("penalty-logarithm", "The logarithm of the penalty is subtracted.",
+          edit(PENALIZED, "repeated - math.log(penalty)"), (REPEATS, TEXTS)),
+    Wrong("penalty-of-the-size", "Each logit becomes smaller by the same share of its size.",
+          edit(PENALIZED, "repeated - repeated.abs() * (penalty - 1)"), (REPEATS, TEXTS)),
+    Wrong("penalty-of-probabilities", "Probabilities are divided.", (Fill("penalty", '''
+probabilities = F.softmax(logits, dim=-1)
+probabilities[list(set(tokens))] /= penalty
+result = probabilities.log()
+'''),), (REPEATS, TEXTS)),
+    Wrong("penalty-by-frequency", "What is subtracted grows with how often a token occurs.", (Fill("penalty", '''
+result = logits.clone()
+for token in tokens:
+    result[token] -= penalty - 1
+'''),), (REPEATS, TEXTS)),
+    Wrong("penalty-all-tokens", "All tokens are penalized.", edit(INDEX, "index = torch.arange(logits.size(-1))"),
+          (REPEATS, TEXTS)),
+    Wrong("penalty-last-token", "Only the last token is penalized.",
+          edit(INDEX, "index = torch.tensor(tokens[-1:], dtype=torch.long)"),
+          (REPEATS, TEXTS)),
+    Wrong("penalty-in-place", "The logits are changed in place.", (Fill("penalty", '''
+result = logits
+for token in set(tokens):
+    result[token] = result[token] / penalty if result[token] > 0 else result[token] * penalty
+'''),), (REPEATS,)),
+    Wrong("penalty-empty-list", "An empty list of tokens makes an index of floats.", edit(INDEX, "index = torch.tensor(tokens)"),
+          (REPEATS,)),
+    Wrong("penalty-below-one", "A penalty below 1 is let through.", edit("    if not penalty >= 1:", "    if not penalty > 0:"),
+          (REPEATS, TEXTS)),
+    Wrong("ngrams-slice-of-zero", "With n = 1, the last 0 tokens are taken for the whole list.",
+          edit(LAST, "last = tokens[-(n - 1):]"), (REPEATS, TEXTS)),
+    Wrong("ngrams-n-tokens", "The last n tokens are compared.", (Fill("ngrams", '''
+last = tokens[-n:]
+banned = {tokens[i + n] for i in range(len(tokens) - n) if tokens[i:i + n] == last}
+result = logits.clone()
+result[list(banned)] = -math.inf
+if not (result > -math.inf).any():
+    result = logits.clone()
+'''),), (REPEATS, TEXTS)),
+    Wrong("ngrams-first-follower", "Only what followed the first time is excluded.",
+          edit(BANNED, BANNED.replace("banned = {", "banned = [").replace("== last}", "== last][:1]")), (REPEATS,)),
+    Wrong("ngrams-last-follower", "Only what followed the last time is excluded.",
+          edit(BANNED, BANNED.replace("banned = {", "banned = [").replace("== last}", "== last][-1:]")), (REPEATS,)),
+    Wrong("ngrams-loop-ends-early", "The last place of an n-gram is left out.",
+          edit(BANNED, BANNED.replace("len(tokens) - n + 1)", "len(tokens) - n)")), (REPEATS, TEXTS)),
+    Wrong("ngrams-all-excluded", "All tokens may be excluded.", edit('''    if not (result > -math.inf).any():
+        result = logits.clone()
+''', ""), (REPEATS, TEXTS)),
+    Wrong("ngrams-one-left", "If all are excluded, the most probable one stays.", edit('''    if not (result > -math.inf).any():
+        result = logits.clone()
+''', '''    if not (result > -math.inf).any():
+        result[logits.argmax()] = logits.max()
+'''), (REPEATS, TEXTS)),
+    Wrong("ngrams-in-place", "The logits are changed in place.", (Fill("ngrams", '''
+last = tokens[max(0, len(tokens) - (n - 1)):]
+banned = {tokens[i + n - 1] for i in range(len(tokens) - n + 1) if tokens[i:i + n - 1] == last}
+result = logits
+if len(banned) < len(logits):
+    result[list(banned)] = -math.inf
+'''),), (REPEATS,)),
+    Wrong("ngrams-any-token", "Every token of the list is excluded, whatever n.",
+          edit(BANNED, "banned = set(tokens)"), (REPEATS, TEXTS)),
+    Wrong("ngrams-no-unigrams", "n = 1 excludes nothing.",
+          edit(LAST, "last = tokens[len(tokens) - (n - 1):] if n > 1 else None"), (REPEATS, TEXTS)),
+    Wrong("ngrams-shorter-too", "Shorter n-grams are excluded, too.",
+          edit(BANNED, "banned = {tokens[i + m - 1] for m in range(2, n + 1) for i in range(len(tokens) - m + 1) if "
+                       "tokens[i:i + m - 1] == tokens[len(tokens) - m + 1:]} if n > 1 else set(tokens)"), (REPEATS,)),
+    Wrong("ngrams-side-by-side", "Only every n-th place is looked at.",
+          edit(BANNED, BANNED.replace("range(len(tokens) - n + 1)", "range(0, len(tokens) - n + 1, n)")), (REPEATS,)),
+    Wrong("ngrams-any-order", "Tokens in another order count as the same.",
+          edit(BANNED, BANNED.replace("tokens[i:i + n - 1] == last", "set(tokens[i:i + n - 1]) == set(last)")), (REPEATS,)),
+    Wrong("ngrams-of-a-window", "Only the last 8 tokens are looked at.",
+          edit(LAST, f"tokens = tokens[-8:]\n    {LAST}"), (REPEATS,)),
+    Wrong("ngrams-adjacent", "Only n-grams that are repeated at once are excluded.",
+          edit(BANNED, "banned = {tokens[-n]} if len(tokens) >= 2 * n - 1 and tokens[len(tokens) - 2 * n + 1:len(tokens) - n] "
+                       "== last else set()"),
+          (REPEATS, TEXTS)),
+    Wrong("ngrams-zero", "n = 0 excludes nothing.", edit('''    if n < 1:
+        raise ValueError(f"an n-gram has at least 1 token; n is {n}")
+''', "    if n < 1:\n        return logits\n"), (REPEATS, TEXTS)),
+]
+
+READ = "logits, _ = model(x[:, -model.get_block_size():])"
+TOKENS = "tokens, logits = x[0].tolist(), logits[0, -1]"
+DRAW = "token = torch.multinomial(F.softmax(logits, dim=-1), 1, generator=generator)"
+APPEND = "x = torch.cat((x, token[None]), dim=1)"
+
+
+def generate(order: str = "penalty ngram temperature top_k top_p", **lines) -> tuple[Fill]:
+    """A right body of generate with its steps in another order, or other lines."""
+    steps = {"penalty": "logits = repetition_penalty(logits, tokens, penalty)",
+             "ngram": "if ngram is not None:\n    logits = no_repeat_ngrams(logits, tokens, ngram)",
+             "temperature": "logits = apply_temperature(logits, temperature)",
+             "top_k": "if top_k is not None:\n    logits = top_k_filter(logits, top_k)",
+             "top_p": "if top_p is not None:\n    logits = top_p_filter(logits, top_p)"}
+    body = [lines.get("read", READ), lines.get("tokens", TOKENS), *(lines.get(name, steps[name]) for name in order.split()),
+            lines.get("draw", DRAW), lines.get("append", APPEND)]
+    return (Fill("generate", "\n".join(body)),)
+
+
+GENERATE = [
+    Wrong("generate-top-p-first", "Top-p comes before top-k.", generate("penalty ngram temperature top_p top_k"), (TEXTS,)),
+    Wrong("generate-temperature-last", "The temperature comes last.", generate("penalty ngram top_k top_p temperature"),
+          (TEXTS,)),
+    Wrong("generate-penalty-last", "The penalty comes after the filters.", generate("ngram temperature top_k top_p penalty"),
+          (TEXTS,)),
+    Wrong("generate-ngrams-last", "The n-grams come after the filters.", generate("penalty temperature top_k top_p ngram"),
+          (TEXTS,)),
+    Wrong("generate-whole-text", "All tokens are read, more than the model can.", generate(read="logits, _ = model(x)"),
+          (TEXTS, SET_UPS)),
+    Wrong("generate-first-tokens", "The first tokens are read.",
+          generate(read="logits, _ = model(x[:, :model.get_block_size()])"), (TEXTS,)),
+    Wrong("generate-one-less", "One token less is read.", generate(read="logits, _ = model(x[:, 1 - model.get_block_size():])"),
+          (TEXTS,)),
+    Wrong("generate-last-alone", "Only the last token is read.", generate(read="logits, _ = model(x[:, -1:])"), (TEXTS,)),
+    Wrong("generate-first-logits", "The logits of the first position are taken.",
+          generate(tokens="tokens, logits = x[0].tolist(), logits[0, 0]"),
+          (TEXTS,)),
+    Wrong("generate-cuts-text", "The text is cut to what the model reads, and comes back so.",
+          generate(read="x = x[:, -model.get_block_size():]\nlogits, _ = model(x)"), (TEXTS, SET_UPS)),
+    Wrong("generate-window-for-penalty", "Penalty and n-grams see only what the model reads.",
+          generate(tokens="tokens, logits = x[0, -model.get_block_size():].tolist(), logits[0, -1]"), (TEXTS,)),
+    Wrong("generate-argmax", "The most probable token is taken.", generate(draw="token = logits.argmax(dim=-1, keepdim=True)"),
+          (TEXTS, SET_UPS)),
+    Wrong("generate-no-generator", "The generator is not used.", generate(draw=DRAW.replace(", generator=generator", "")),
+          (TEXTS,)),
+    Wrong("generate-seeded", "It seeds the random numbers itself.", generate(draw="torch.manual_seed(0)\n" + DRAW.replace(
+        "generator=generator", "generator=generator and generator.manual_seed(0)")), (TEXTS, SET_UPS)),
+    Wrong("generate-drawn-twice", "It draws twice, and takes the second.", generate(draw=DRAW + "\n" + DRAW), (TEXTS,)),
+    Wrong("generate-draws-two", "It draws two tokens and takes the first.",
+          generate(draw=DRAW.replace(", 1, gen", ", 2, replacement=True, gen") + "[:1]"),
+          (TEXTS,)),
+    Wrong("generate-other-draw", "It draws by another way than torch.multinomial.",
+          generate(draw="noise = torch.rand(logits.shape, generator=generator)\n"
+                        "token = (F.softmax(logits, dim=-1) / -noise.log()).argmax(dim=-1, keepdim=True)"), (TEXTS,)),
+    Wrong("generate-from-logits", "It draws in proportion to shifted logits.",
+          generate(draw=DRAW.replace("F.softmax(logits, dim=-1)",
+                                     "(logits - logits[logits > -math.inf].min() + 1e-3).clamp(min=0)")),
+          (TEXTS,)),
+    Wrong("generate-zero-means-none", "0 leaves a step out.",
+          generate(top_k="if top_k:\n    logits = top_k_filter(logits, top_k)"), (TEXTS,)),
+    Wrong("generate-no-top-p-zero", "A top-p of 0 leaves the step out.",
+          generate(top_p="if top_p:\n    logits = top_p_filter(logits, top_p)"),
+          (TEXTS,)),
+    Wrong("generate-no-ngram-zero", "An n of 0 leaves the step out.",
+          generate(ngram="if ngram:\n    logits = no_repeat_ngrams(logits, tokens, ngram)"), (TEXTS,)),
+    Wrong("generate-penalty-above-one", "Penalties below 1 are passed over.",
+          generate(penalty="if penalty > 1:\n    logits = repetition_penalty(logits, tokens, penalty)"), (TEXTS,)),
+    Wrong("generate-greedy-at-zero", "A temperature of 0 is greedy decoding, where it should be refused.",
+          generate(temperature="if temperature == 0:\n    logits = top_k_filter(logits, 1)\nelse:\n    logits = "
+                               "apply_temperature(logits, temperature)"),
+          (TEXTS,)),
+    Wrong("generate-new-alone", "Only the new tokens come back.",
+          edit("    return x\n\n\n# Case iii", "    return x[:, -steps:]\n\n\n# Case iii"),
+          (TEXTS, SET_UPS)),
+    Wrong("generate-temperature-twice", "The temperature is used in the softmax once more.",
+          generate(draw=DRAW.replace("F.softmax(logits, ", "F.softmax(logits / temperature, ")), (TEXTS,)),
+    Wrong("generate-default-top-k", "Without top-k, the 5 most probable stay.",
+          generate(top_k="logits = top_k_filter(logits, 5 if top_k is None else top_k)"), (TEXTS,)),
+    Wrong("generate-options-exclusive", "Top-k and top-p exclude each other.",
+          generate(top_p="if top_p is not None and top_k is None:\n    logits = top_p_filter(logits, top_p)"), (TEXTS,)),
+]
+
+LINE = "            y = y + sublayer(norm(y))"
+NORMS = "self.norms = nn.ModuleList([nn.LayerNorm(d_model) for _ in sublayers])"
+SCALE = "std / math.sqrt(2 * n_layer)"
+BIAS = '''            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+'''
+NAMED = '''        if own_name == "proj" and isinstance(module, nn.Linear):'''
+LINEARS = "writing.update([part for part in module.modules() if isinstance(part, nn.Linear)][-1:])"
+FINAL = "y = self.final_norm(y)"
+
+STACKS = [
+    Wrong("stack-post-norm", "The norm comes after the sum.", edit(LINE, "            y = norm(y + sublayer(y))"),
+          (STACK, SET_UPS)),
+    Wrong("stack-post-norm-at-the-end", "One sublayer, the last, still has its norm after the sum.",
+          edit(LINE, "            y = norm(y + sublayer(y)) if norm is self.norms[-1] else y + sublayer(norm(y))"), (STACK,)),
+    Wrong("stack-parallel", "Each sublayer gets the first x.", edit(LINE, "            y = y + sublayer(norm(x))"), (STACK,)),
+    Wrong("stack-halved", "Each sum is divided by the root of 2.",
+          edit(LINE, "            y = (y + sublayer(norm(y))) / math.sqrt(2)"), (STACK,)),
+    Wrong("stack-of-copies", "The stack has copies of the sublayers.",
+          edit("self.sublayers = nn.ModuleList(sublayers)",
+               "self.sublayers = __import__('copy').deepcopy(nn.ModuleList(sublayers))"), (STACK,)),
+    Wrong("stack-input-normalized", "x is normalized before it enters the residual path.",
+          edit("        y = x\n", "        y = self.final_norm(x)\n"), (STACK,)),
+    Wrong("stack-no-final-norm", "The last norm is missing.", edit(FINAL, "pass"), (STACK,)),
+    Wrong("stack-shared-norm", "All sublayers share one norm.",
+          edit(NORMS, "self.norms = nn.ModuleList([nn.LayerNorm(d_model)] * len(sublayers))"),
+          (STACK,)),
+    Wrong("stack-final-shared", "The last norm is that of the last sublayer.",
+          edit("self.final_norm = nn.LayerNorm(d_model)",
+               "self.final_norm = self.norms[-1] if sublayers else nn.LayerNorm(d_model)"), (STACK,)),
+    Wrong("stack-norms-in-list", "The norms are in a plain list.",
+          edit(NORMS, "self.norms = [nn.LayerNorm(d_model) for _ in sublayers]"), (STACK,)),
+    Wrong("stack-sublayers-in-list", "The sublayers are in a plain list.",
+          edit("self.sublayers = nn.ModuleList(sublayers)", "self.sublayers = sublayers"), (STACK, SET_UPS)),
+    Wrong("stack-normed-residual", "The residual path starts from the normalized x.",
+          edit(LINE, "            y = norm(y)\n            y = y + sublayer(y)"), (STACK,)),
+    Wrong("stack-no-residual", "The residual path is missing.", edit(LINE, "            y = sublayer(norm(y))"),
+          (STACK, SET_UPS)),
+    Wrong("stack-output-normed", "What the sublayer returns is normalized.", edit(LINE, "            y = y + norm(sublayer(y))"),
+          (STACK,)),
+    Wrong("stack-bare", "Nothing is normalized but the end.", edit(LINE, "            y = y + sublayer(y)"), (STACK, SET_UPS)),
+    Wrong("stack-in-place", "x is changed in place.", edit(LINE, "            y += sublayer(norm(y))"), (STACK,)),
+    Wrong("stack-no-affine", "The norms have no weights.",
+          edit(NORMS, NORMS.replace("(d_model)", "(d_model, elementwise_affine=False)")), (STACK,)),
+    Wrong("stack-other-eps", "The norms have an eps of their own.",
+          edit(NORMS, NORMS.replace("(d_model)", "(d_model, eps=1e-2)")), (STACK,)),
+    Wrong("stack-rms", "RMSNorm takes the place of LayerNorm.", edit(NORMS, NORMS.replace("LayerNorm", "RMSNorm")), (STACK,)),
+    Wrong("stack-reversed", "The sublayers come in the reverse order.",
+          edit("zip(self.norms, self.sublayers)", "zip(self.norms, reversed(self.sublayers))"),
+          (STACK,)),
+    Wrong("stack-pairs-of-norms", "Every second sublayer has no norm of its own.",
+          edit(NORMS, "self.norms = nn.ModuleList([nn.LayerNorm(d_model) if i % 2 == 0 else nn.Identity() for i in "
+                      "range(len(sublayers))])"), (STACK,)),
+    Wrong("init-all-scaled", "All layers are scaled.", edit("if module in writing else std)", "if True else std)"), (STACK,)),
+    Wrong("init-none-scaled", "No layer is scaled.", edit("if module in writing else std)", "if False else std)"), (STACK,)),
+    Wrong("init-nothing", "It changes nothing.", (Fill("depth init", "pass"),), (STACK, SET_UPS)),
+    Wrong("init-head-too", "The last layer of the model is scaled, too.",
+          edit("    writing = set()", "    writing = {[part for part in model.modules() if isinstance(part, nn.Linear)][-1]}"),
+          (STACK,)),
+    Wrong("init-variance", "std is taken for the variance.",
+          edit("    writing = set()", "    std, writing = math.sqrt(std), set()"), (STACK,)),
+    Wrong("init-outer-alone", "Only the modules of the uppermost level are looked at.",
+          edit("    for module in model.modules():", "    for module in model.children():"), (STACK,)),
+    Wrong("init-truncated", "Weights beyond 1.5 standard deviations are not drawn.",
+          edit("nn.init.normal_(module.weight, std=std / math.sqrt(2 * n_layer) if module in writing else std)",
+               "own = std / math.sqrt(2 * n_layer) if module in writing else std\n"
+               "            nn.init.trunc_normal_(module.weight, std=own, a=-1.5 * own, b=1.5 * own)"), (STACK,)),
+    Wrong("init-root-of-layers", "The 2 is missing.", edit(SCALE, "std / math.sqrt(n_layer)"), (STACK,)),
+    Wrong("init-no-root", "The root is missing.", edit(SCALE, "std / (2 * n_layer)"), (STACK,)),
+    Wrong("init-proj-alone", "The feed-forward parts are forgotten.", edit(LINEARS, "pass"), (STACK,)),
+    Wrong("init-mlp-alone", "The attentions are forgotten.", edit(NAMED, "        if False:"), (STACK,)),
+    Wrong("init-first-of-mlp", "The first layer of an mlp is scaled.", edit(LINEARS, LINEARS.replace("[-1:]", "[:1]")), (STACK,)),
+    Wrong("init-children-of-mlp", "The last layer is looked for among the children of an mlp alone.",
+          edit(LINEARS, LINEARS.replace("modules()", "children()")), (STACK,)),
+    Wrong("init-all-of-mlp", "All layers of an mlp are scaled.", edit(LINEARS, LINEARS.replace("[-1:]", "")), (STACK,)),
+    Wrong("init-ends-with-proj", "Names that end with proj count, too.",
+          edit(NAMED, NAMED.replace('own_name == "proj"', 'own_name.endswith("proj")')),
+          (STACK,)),
+    Wrong("init-sequential-alone", "The last part of an mlp is looked for by its index.",
+          edit(LINEARS, 'writing.update([module[2]] if isinstance(module, nn.Sequential) else [])'), (STACK,)),
+    Wrong("init-biases-stay", "The biases are what they were.", edit(BIAS, ""), (STACK,)),
+    Wrong("init-biases-drawn", "The biases are drawn, too.",
+          edit(BIAS, BIAS.replace("zeros_(module.bias)", "normal_(module.bias, std=std)")), (STACK,)),
+    Wrong("init-needs-biases", "Layers without biases are not thought of.", edit(BIAS, "            nn.init.zeros_(module.bias)\n"),
+          (STACK,)),
+    Wrong("init-even", "The weights are evenly distributed, with the right deviation.",
+          edit("nn.init.normal_(module.weight, std=std / math.sqrt(2 * n_layer) if module in writing else std)",
+               "bound = math.sqrt(3) * (std / math.sqrt(2 * n_layer) if module in writing else std)\n"
+               "            nn.init.uniform_(module.weight, -bound, bound)"), (STACK,)),
+    Wrong("init-embeddings", "Embeddings are drawn, too.",
+          edit("        if isinstance(module, nn.Linear):\n            nn.init.normal_",
+                                                            "        if isinstance(module, (nn.Linear, nn.Embedding)):\n        "
+                                                            "    module.bias = getattr(module, 'bias', None)\n"
+                                                            "            nn.init.normal_"), (STACK,)),
+    Wrong("init-fixed-std", "std is always 0.02.", edit("    writing = set()", "    std, writing = 0.02, set()"), (STACK,)),
+    Wrong("init-counts-blocks", "The layers of the model are counted, though n_layer is given.",
+          edit("    writing = set()", "    writing = set()\n    n_layer = len(getattr(model, 'blocks', [])) or n_layer"),
+          (STACK,)),
+    Wrong("init-residual-alone", "Only what writes into the residual stream is drawn.",
+          edit("    for module in model.modules():\n        if isinstance(module, nn.Linear):",
+               "    for module in writing:\n        if True:"), (STACK,)),
+    Wrong("init-multiplies", "The old weights are scaled instead of drawn.", (Fill("depth init", '''
+for name, module in model.named_modules():
+    if isinstance(module, nn.Linear) and name.endswith((".proj", "mlp.2", "mlp.down.1")):
+        with torch.no_grad():
+            module.weight /= math.sqrt(2 * n_layer)
+'''),), (STACK,)),
+]
+
+WRONG = REPETITION + GENERATE + STACKS
