@@ -22,7 +22,15 @@ from variants import Right              # noqa: E402
 from files import write_text            # noqa: E402
 
 
-_process = None      # each worker's student's process
+_process = None
+
+
+def process():
+    """This worker's student's process."""
+    global _process
+    if _process is None:
+        _process = start_process()
+    return _process
 
 
 def points_lost(job: tuple[str, int]) -> dict[str, float]:
@@ -30,22 +38,16 @@ def points_lost(job: tuple[str, int]) -> dict[str, float]:
 
     Which checks: see grade_wrong and grade_right.
     """
-    global _process
-    if _process is None:
-        _process = start_process()
     name, run = job
     entry = next(entry for entry in [*collect("wrong", "WRONG"), *collect("right", "RIGHT")] if entry.name == name)
     if isinstance(entry, Right):
-        return lost(grade_right(_process, entry, run, all_checks=True))
-    return lost(grade_wrong(_process, entry, all_checks=True))
+        return lost(grade_right(process(), entry, run, all_checks=True))
+    return lost(grade_wrong(process(), entry, all_checks=True))
 
 
 def points(job: tuple[str, int]) -> float:
     """The points of the reference or the starter, by (its folder, number of the run), for all code that takes no training."""
-    global _process
-    if _process is None:
-        _process = start_process()
-    return grade_folder(_process, ROOT / job[0], slow=False).score
+    return grade_folder(process(), ROOT / job[0], slow=False).score
 
 
 def cell(text: str) -> str:

@@ -2,6 +2,7 @@
 import math
 
 from autograder import WrongAnswer, check, probe
+from checks.calls import attempt
 from checks.patterns import Spec, count, draw_spec, edge_specs
 from checks.sparse import draw_case, given, require_gradients, require_output, run_cases
 from checks.sparse_layers import draw_layer, layer_of, require_layer, run_layers
@@ -94,7 +95,7 @@ def test_cache(student, rng):
         require_cache(answer, stream)
 
 
-@probe(uses=(given, layer_of))
+@probe(uses=(attempt, given, layer_of))
 def refusals(layer, rotating, both, x):
     """What is raised for each call that should be refused: [call, what it should be, kinds of the exception or None]; and the
     length and positions of the stream of which one was refused."""
@@ -132,14 +133,7 @@ def refusals(layer, rotating, both, x):
     said = []
     for wanted, group in (("ValueError", calls), ("IndexError", indices)):
         for call, function in group.items():
-            try:
-                function()
-                kinds = None
-            except NotImplementedError:
-                raise
-            except Exception as error:
-                kinds = [kind.__name__ for kind in type(error).__mro__]
-            said.append([call, wanted, kinds])
+            said.append([call, wanted, attempt(function, True)[1]])
     return {"said": said, "length": stream.length, "cached": stream.cached_positions()}
 
 

@@ -2,6 +2,7 @@
 import numpy as np
 
 from autograder import WrongAnswer, check, probe, require_close
+from checks.calls import attempt
 from checks.documents import draw_documents, draw_question, require_across_work, require_answer, require_memory, run_questions
 from checks.gradients import require_gradients as require_directions
 from checks.patterns import Spec
@@ -58,7 +59,7 @@ def test_gradients_and_order(student, rng):
     require_directions(answers[2][1]["gradients"], inputs, value, rng, "remember and ask")
 
 
-@probe(uses=(given, layer_of, measured))
+@probe(uses=(attempt, given, layer_of, measured))
 def memory_work(layer, rotating, documents, x):
     """What remember and ask do; and what is raised for lengths and windows that do not fit."""
     import torch
@@ -80,17 +81,7 @@ def memory_work(layer, rotating, documents, x):
     calls = {call: lambda rest=rest: student.cross_document_attention(q, q, q, *rest) for call, rest in calls.items()}
     calls["remember without documents"] = lambda: student.remember(module, [])
     calls["remember of a module that rotates"] = lambda: student.remember(layer_of(rotating)[0], documents)
-    said = []
-    for call, function in calls.items():
-        try:
-            function()
-            kinds = None
-        except NotImplementedError:
-            raise
-        except Exception as error:
-            kinds = [kind.__name__ for kind in type(error).__mro__]
-        said.append([call, kinds])
-    return {"work": results, "said": said}
+    return {"work": results, "said": [[call, attempt(function, True)[1]] for call, function in calls.items()]}
 
 
 @check("6g-4-hidden")

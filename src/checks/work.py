@@ -77,8 +77,7 @@ def measured(function, inputs, steps, memory):
     meter = Meter()
     aten = torch.ops.aten
     flops = FlopCounterMode(display=False, custom_mapping={
-        aten._scaled_dot_product_flash_attention_for_cpu: fused, aten.mm: product,
-        aten.addmm: added,
+        aten._scaled_dot_product_flash_attention_for_cpu: fused, aten.mm: product, aten.addmm: added,
         aten.mv: lambda a, *args, out_shape=None, **kwargs: 2 * a[0] * a[1],
         aten.dot: lambda a, *args, out_shape=None, **kwargs: 2 * a[0]})
     try:
@@ -161,11 +160,9 @@ def require_not_dense(student, rng, module: bool = False) -> None:
                               f"is dense attention with a mask; only the pairs that are connected should be worked out.")
         dense = 4 * 3 * n * n
         if counts["flops"] > 0.6 * dense or counts["elements"] > 6 * n * n:
-            raise WrongAnswer(f"{name} does {counts['flops'] / dense:.0%} of the products of dense attention, and "
-                              f"makes tensors of "
+            raise WrongAnswer(f"{name} does {counts['flops'] / dense:.0%} of the products of dense attention, and makes tensors of "
                               f"{counts['elements'] / n / n:.1f} numbers for each of all {n:,} x {n:,} pairs ({spec}, which "
-                              f"connects "
-                              f"{count(spec) / n / n:.1%} of them). Only the pairs that are connected should be worked out.")
+                              f"connects {count(spec) / n / n:.1%} of them). Only the pairs that are connected should be worked out.")
         if answer["stopped"].text():
             raise WrongAnswer(f"{name} takes more than 1 GB ({spec}).")
         require_seen(counts, count(spec), 3, f"{name} ({spec})")
