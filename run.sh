@@ -11,7 +11,7 @@ ROOT=$(CDPATH= cd -- "$(dirname "$SELF")" && pwd)
 NEEDED="torch numpy tqdm matplotlib pytest xdist hypothesis nbclient ipykernel"        # as they are imported
 EXTRAS=
 if [ -d "$ROOT/instructor" ]; then      # the staff's copy
-    NEEDED="$NEEDED jinja2 yaml distributed copydetect"
+    NEEDED="$NEEDED jinja2 yaml distributed copydetect mwxml mwparserfromhell orjson anyascii"
     EXTRAS="[instructor]"
 fi
 

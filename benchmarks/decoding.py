@@ -1,39 +1,65 @@
-"""Answering 500 questions with the full-size model, with and without a key-value cache: python benchmarks/decoding.py
+"""Answering 500 questions with the full-size model: python benchmarks/decoding.py [--device cpu|cuda]
 
-The weights are random, so that rows rarely end early: the worst case. Prints medians and the ratio of the two.
+As run.py does it, in batches; and the plain way, a question at a time and without a cache, on a part of them. The weights are random, so
+that rows rarely end early: the worst case. Medians are published in benchmarks/README.md.
 """
+import argparse
 import statistics
-import sys
 import time
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "src"))
+import torch
+from tables import ROOT, markdown, publish
 
-import answers  # noqa: E402
-from execute import load_submission, seed_everything  # noqa: E402
-from files import read_documents, read_questions  # noqa: E402
-from presets import GPU  # noqa: E402
+import answers
+from demo import machine
+from execute import load_submission, seed_everything
+from files import read_documents, read_questions
+from presets import GPU
+
+PLAIN = 20          # questions, spread over all lengths
+
+
+def plain_way(model, questions, dataset, device):
+    """One question at a time; each character reads all before it again."""
+    model.to(device).eval()
+    for question in questions:
+        prompt = torch.tensor([dataset.stoi[ch] for ch in question + dataset.MASK_CHAR], device=device)
+        answers.generate(model, [prompt], 32, dataset.stoi[dataset.MASK_CHAR])
+
+
+def seconds(function, *arguments) -> float:
+    """The time of a call."""
+    started = time.perf_counter()
+    function(*arguments)
+    return time.perf_counter() - started
 
 
 def main() -> None:
-    """Time both ways in turn, three times."""
+    """Time both ways in turn, and publish the medians."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--runs", type=int, default=3)
+    args = parser.parse_args()
     seed_everything(0)
     submission = load_submission(ROOT / "instructor" / "solution")
     dataset = submission.CharCorruptionDataset(read_documents(ROOT / "data" / "wiki.txt"), GPU.block_size)
     config = submission.GPTConfig(dataset.vocab_size, GPU.block_size, n_layer=GPU.n_layer, n_head=GPU.n_head, n_embd=GPU.n_embd)
-    model = submission.initialize_rope_model(config)
-    rows = read_questions(ROOT / "data" / "birth_dev.tsv", dataset.stoi, GPU.block_size, answers=True)
-    questions = [question for question, _ in rows]
-    check, seconds = answers.cache_works, {True: [], False: []}
-    for _ in range(3):
-        for cached in (True, False):
-            answers.cache_works = check if cached else lambda *_: False
-            started = time.perf_counter()
-            answers.predict_places(model, questions, dataset)
-            seconds[cached].append(time.perf_counter() - started)
-    with_cache, without = (statistics.median(seconds[cached]) for cached in (True, False))
-    print(f"{len(questions)} questions: {with_cache:.1f} s with a cache, {without:.1f} s without, ratio {without / with_cache:.1f}")
+    rows = []
+    for variant in ("vanilla", "rope"):
+        model = getattr(submission, f"initialize_{variant}_model")(config)
+        read = read_questions(ROOT / "data" / "birth_dev.tsv", dataset.stoi, GPU.block_size, answers=True)
+        questions = sorted((question for question, _ in read), key=len)
+        some = questions[::len(questions) // PLAIN][:PLAIN]
+        answers.predict_places(model, questions[:3], dataset, args.device)          # starts the device
+        times = {"ours": [], "plain": []}
+        for _ in range(args.runs):
+            times["ours"].append(seconds(answers.predict_places, model, questions, dataset, args.device))
+            times["plain"].append(seconds(plain_way, model, some, dataset, args.device))
+        ours, plain = (statistics.median(times[way]) for way in times)
+        people = len(questions) / ours, len(some) / plain
+        rows.append([variant, f"{ours:.1f} s", f"{people[0]:.0f}", f"{people[1]:.1f}", f"{people[0] / people[1]:.0f}"])
+    table = markdown(["model", f"{len(questions)} people", "people/s", "one at a time, without a cache: people/s", "ratio"], rows)
+    publish("decoding", args.device, f"On {machine()}, {torch.get_num_threads()} threads; medians of {args.runs}.\n\n{table}")
 
 
 if __name__ == "__main__":

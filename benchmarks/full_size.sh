@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# All eleven jobs at the size of the course, on a GPU: first on our corpus, then on every other folder of data given.
+# All that is to be measured on a GPU, written into benchmarks/README.md: all eleven jobs at the size of the course, on our corpus and on
+# every other folder of data given, then rates and growth.
 #   benchmarks/full_size.sh OUT [DATA ...]
+# Accuracy over seeds: benchmarks/sweep.py --presets gpu --seeds 1 2 3 --out OUT/sweep.
 # Expected: vanilla at least 20% and RoPE at least 30% on dev. An interrupted run goes on where it was.
 set -eu
 [ $# -ge 1 ] || { echo "usage: benchmarks/full_size.sh OUT [DATA ...]" >&2; exit 2; }
@@ -13,11 +15,19 @@ demo() {
     folder=$OUT/$1
     shift
     resume=
-    if [ -d "$folder" ]; then resume=--resume; fi
+    if [ -e "$folder/jobs.json" ]; then resume=--resume; fi
     "$ROOT/run.sh" demo --preset gpu --out "$folder" $resume "$@"
 }
 
+PYTHON=python3
+[ -x "$ROOT/.venv/bin/python" ] && PYTHON=$ROOT/.venv/bin/python
 demo ours
+folders=("$OUT/ours")
 for data in "$@"; do
     demo "$(basename "$data")" --data "$data"
+    folders+=("$OUT/$(basename "$data")")
+done
+"$PYTHON" "$ROOT/benchmarks/full_size_table.py" "${folders[@]}"
+for name in train_throughput decoding growth; do
+    "$PYTHON" "$ROOT/benchmarks/$name.py"
 done

@@ -1,16 +1,23 @@
 """The instructor's command line: `python -m instructor COMMAND`."""
-import argparse
-import importlib
 import sys
-from pathlib import Path
 
-from files import UserError
+try:
+    import argparse
+    import importlib
+    from pathlib import Path
 
-from .corpus.editions import EDITIONS, write_data, write_edition
-from .corpus.world import MODES, SIZES, make_world, statistics, write_world
-from .starter import find_drift, write_starter
+    from files import UserError
 
-MODULES = (".release", ".traces.command", ".gradescope.build", ".batch.command", ".batch.explain", ".report.written", ".similar")      # with a command each
+    from .corpus.editions import EDITIONS, write_data, write_edition
+    from .corpus.folder import refuse_gold_inside
+    from .corpus.world import MODES, SIZES, make_world, statistics, write_world
+    from .starter import find_drift, write_starter
+except KeyboardInterrupt:       # in the first second of a command
+    print("Interrupted.", file=sys.stderr)
+    sys.exit(130)
+
+MODULES = (".release", ".wikipedia.command", ".corpus.check", ".traces.command", ".gradescope.build", ".batch.command", ".batch.explain",
+           ".report.written", ".similar")      # with a command each
 
 
 def starter(args: argparse.Namespace) -> int:
@@ -30,9 +37,7 @@ def starter(args: argparse.Namespace) -> int:
 
 def world(args: argparse.Namespace) -> int:
     """Make a world of invented people."""
-    out, gold = args.out.resolve(), args.gold.resolve()
-    if gold == out or out in gold.parents:
-        raise ValueError("--gold must not lie in --out: students get that folder. Nothing was written.")
+    refuse_gold_inside(args.out, args.gold)
     people, documents = make_world(args.seed, SIZES[args.size], args.mode)
     write_world(people, documents, args.out, args.gold)
     print("\n".join(f"{name}: {value}" for name, value in statistics(people, documents).items()))
@@ -59,6 +64,21 @@ def reference(args: argparse.Namespace) -> int:
 
 def main() -> int:
     """Parse the command line and run a command; returns the exit code."""
+    try:
+        args = _parse()
+        return args.run(args)
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    except (OSError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        return 130
+
+
+def _parse():
     parser = argparse.ArgumentParser(prog="python -m instructor", description="What only instructors run.")
     commands = parser.add_subparsers(dest="command", required=True)
     command = commands.add_parser("starter", help="generate src/submission from the reference solution")
@@ -78,18 +98,7 @@ def main() -> int:
     command.set_defaults(run=reference)
     for module in MODULES:
         importlib.import_module(module, __package__).add_parser(commands)
-    args = parser.parse_args()
-    try:
-        return args.run(args)
-    except UserError as error:
-        print(error, file=sys.stderr)
-        return error.exit_code
-    except (OSError, ValueError) as error:
-        print(error, file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("Interrupted.", file=sys.stderr)
-        return 130
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

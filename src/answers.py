@@ -1,55 +1,65 @@
 """Answering `Where was NAME born?` with a trained model: greedy decoding in batches, with a key-value cache."""
 import torch
+from torch.nn.utils.rnn import pad_sequence
 
 
 class KVCache:
-    """The keys and values of the positions that one attention layer has already read.
+    """The keys and values of the positions that one attention layer has already read, up to `capacity` of them.
 
     With it, generating one more token costs one position of work instead of the whole prefix again.
     """
 
-    def __init__(self):
-        self.keys = self.values = None      # (B, n_head, length, head_dim) each
-
-    @property
-    def length(self) -> int:
-        """How many positions are stored."""
-        return 0 if self.keys is None else self.keys.size(-2)
+    def __init__(self, capacity: int):
+        self.capacity = capacity
+        self.length = 0                     # positions that are stored
+        self.keys = self.values = None      # (B, n_head, capacity, head_dim) each
 
     def append(self, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Store the new positions, (B, n_head, T, head_dim) each, and return all of them, oldest first."""
-        if self.keys is not None:
-            keys = torch.cat((self.keys, keys), dim=-2)
-            values = torch.cat((self.values, values), dim=-2)
-        self.keys, self.values = keys, values
-        return keys, values
+        if self.keys is None:
+            B, n_head, _, head_dim = keys.shape
+            self.keys, self.values = (new.new_empty(B, n_head, self.capacity, head_dim) for new in (keys, values))
+        start, self.length = self.length, self.length + keys.size(-2)
+        self.keys[:, :, start:self.length] = keys
+        self.values[:, :, start:self.length] = values
+        return self.keys[:, :, :self.length], self.values[:, :, :self.length]
 
 
 @torch.no_grad()
-def generate(model, x: torch.Tensor, steps: int, stop: int, cached: bool = False) -> torch.Tensor:
-    """Extend token sequences by the most likely token, one at a time.
+def generate(model, prompts: list[torch.Tensor], steps: int, stop: int, cached: bool = False) -> list[list[int]]:
+    """Extend prompts by the most likely token, one at a time.
+
+    All rows are read at the same position, whatever the lengths of their prompts: a row whose prompt isn't over reads its next token,
+    the others the one that was generated. So nothing needs padding before it, and few steps serve many rows.
 
     Args:
         model: a GPT in eval mode.
-        x: int64 prompts of equal length, (B, T).
+        prompts: int64, (T,) each, on the model's device; T may differ.
         steps: how many tokens to add at most; no more than fit into the model's block are added.
         stop: the token that ends a row. Generation ends when every row has one.
         cached: keep keys and values, so that a step reads one position instead of all; see cache_works.
 
     Returns:
-        int64, (B, T + n) with n <= steps. What follows a row's `stop` means nothing.
+        For each prompt at most `steps` tokens, to the first `stop`, which is left out.
     """
-    caches = [KVCache() for _ in model.blocks] if cached else None
-    stopped = torch.zeros(x.size(0), dtype=torch.bool, device=x.device)
-    unread = x
-    for _ in range(min(steps, model.get_block_size() - x.size(1))):
-        logits, _ = model(unread, caches=caches) if caches else model(x)
-        unread = logits[:, -1, :].argmax(dim=-1, keepdim=True)
-        x = torch.cat((x, unread), dim=1)
-        stopped |= unread[:, 0] == stop
-        if stopped.all():
+    lengths = torch.tensor([len(prompt) for prompt in prompts], device=prompts[0].device)
+    x = pad_sequence(prompts, batch_first=True)
+    room = min(x.size(1) + steps, model.get_block_size())
+    x = torch.nn.functional.pad(x, (0, room - x.size(1)))
+    caches = [KVCache(room) for _ in model.blocks] if cached else None
+    done = lengths < 0
+    read = 0
+    for position in range(min(map(len, prompts)), room):
+        logits, _ = model(x[:, read:position], caches=caches) if cached else model(x[:, :position])
+        read = position
+        token = logits[:, -1].argmax(dim=-1)
+        x[:, position] = token.where(position >= lengths, x[:, position])
+        done |= (position >= lengths) & (token == stop) | (position + 1 >= lengths + steps)
+        if done.all():
+            room = position + 1
             break
-    return x
+    rows = (row[len(prompt):min(len(prompt) + steps, room)] for row, prompt in zip(x.tolist(), prompts))
+    return [row[:row.index(stop)] if stop in row else row for row in rows]
 
 
 @torch.no_grad()
@@ -60,7 +70,7 @@ def cache_works(model, x: torch.Tensor) -> bool:
     """
     expected = model(x)[0][:, -1]
     try:
-        caches = [KVCache() for _ in model.blocks]
+        caches = [KVCache(x.size(1)) for _ in model.blocks]
         model(x[:, :-1], caches=caches)
         got = model(x[:, -1:], caches=caches)[0][:, -1]
     except Exception:       # whatever a student's code raises when it is given caches
@@ -69,7 +79,7 @@ def cache_works(model, x: torch.Tensor) -> bool:
 
 
 def predict_places(model, questions: list[str], dataset, device="cpu", steps: int = 32, batch_size: int = 256) -> list[str]:
-    """Answer questions. Questions of one length are answered together, so none needs padding.
+    """Answer questions.
 
     Args:
         model: a GPT.
@@ -84,23 +94,13 @@ def predict_places(model, questions: list[str], dataset, device="cpu", steps: in
         and the next one.
     """
     model.to(device).eval()
-    mask = dataset.stoi[dataset.MASK_CHAR]
-    by_length = {}
-    for number, question in enumerate(questions):
-        by_length.setdefault(len(question), []).append(number)
-    places = [""] * len(questions)
-    cached = bool(questions) and cache_works(model, _prompts(questions[:1], dataset, device))
-    for numbers in by_length.values():
-        for chunk in (numbers[i:i + batch_size] for i in range(0, len(numbers), batch_size)):
-            prompts = _prompts([questions[n] for n in chunk], dataset, device)
-            rows = generate(model, prompts, steps, mask, cached)[:, prompts.size(1):].tolist()
-            for number, row in zip(chunk, rows):
-                answer = row[:row.index(mask)] if mask in row else row
-                text = "".join(dataset.itos[token] for token in answer)
-                places[number] = text.replace(dataset.PAD_CHAR, "").replace("\n", " ").replace("\t", " ").strip()
+    prompts = [torch.tensor([dataset.stoi[ch] for ch in question + dataset.MASK_CHAR], device=device) for question in questions]
+    cached = bool(prompts) and cache_works(model, prompts[0][None])
+    by_length = sorted(range(len(prompts)), key=lambda number: len(prompts[number]))
+    places = [""] * len(prompts)
+    for chunk in (by_length[i:i + batch_size] for i in range(0, len(prompts), batch_size)):
+        rows = generate(model, [prompts[number] for number in chunk], steps, dataset.stoi[dataset.MASK_CHAR], cached)
+        for number, row in zip(chunk, rows):
+            text = "".join(dataset.itos[token] for token in row)
+            places[number] = text.replace(dataset.PAD_CHAR, "").replace("\n", " ").replace("\t", " ").strip()
     return places
-
-
-def _prompts(questions, dataset, device):
-    """Questions of one length as tokens, each with its MASK: (B, T) int64."""
-    return torch.tensor([[dataset.stoi[ch] for ch in question + dataset.MASK_CHAR] for question in questions], device=device)

@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from execute import Result, run_job
-from files import UserError, write_text, writing
+from files import Interrupted, UserError, write_text, writing
 from jobs import JOBS
 from run import ROOT, choose_options
 
@@ -42,7 +42,11 @@ def run_demo(args: argparse.Namespace) -> None:
         if job.target in done:
             continue
         print(f"\n[{number}/{len(JOBS)}] {job.target}", flush=True)
-        result = run_job(job, options)
+        try:
+            result = run_job(job, options)
+        except Interrupted:
+            write_text(log, json.dumps({"settings": settings, "jobs": done}))       # to be resumed, also in the first job
+            raise
         done[job.target] = {name: value for name, value in vars(result).items() if name != "job"}
         write_text(log, json.dumps({"settings": settings, "jobs": done}))
     results = [Result(job, **done[job.target]) for job in JOBS.values()]

@@ -4,6 +4,7 @@ import math
 import random
 import shutil
 import sys
+import tempfile
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ import torch
 from answers import predict_places
 from files import Interrupted, UserError, read_documents, read_questions, write_text, writing
 from jobs import WRITTEN_BY, Job
+from parallel import is_first, joined, workers
 from params import read_params
 from presets import Preset
 from run_log import REFERENCE_LOSSES, RunLog
@@ -38,6 +40,7 @@ class Options:
     compile: bool
     resume: bool
     log: bool = False
+    graphs: bool = True
 
 
 @dataclass
@@ -99,11 +102,13 @@ def run_job(job: Job, options: Options) -> Result:
     # Before a finetuning, the weights are only checked: loading them is the student's work.
     state = read_params(reads, model, job, WRITTEN_BY[job.reads].target) if reads is not None else None
 
-    if job.kind == "evaluate":
+    if job.kind != "evaluate":
+        with joined(options.device) as device, tempfile.TemporaryDirectory() as elsewhere:
+            out = options.out if is_first() else Path(elsewhere)
+            _train(job, options, device, out, submission, dataset, model, reads, result)
+    elif is_first():
         model.load_state_dict(state)
         _evaluate(job, options, submission, dataset, model, result)
-    else:
-        _train(job, options, submission, dataset, model, reads, result)
     result.seconds = time.monotonic() - started
     return result
 
@@ -125,11 +130,11 @@ def _find_input(job, options):
     return path
 
 
-def _train(job, options, submission, dataset, model, reads, result):
-    preset, out = options.preset, options.out / job.writes
-    runs = options.out / "runs"
+def _train(job, options, device, folder, submission, dataset, model, reads, result):
+    preset, out, runs = options.preset, folder / job.writes, folder / "runs"
+    log = options.log and is_first()
     writer = _Scalars(runs / job.target)
-    if options.log:
+    if log:
         writer = RunLog(runs / f"{job.target}.jsonl", writer, options.resume)
     if job.kind == "pretrain":
         stage = preset.pretrain
@@ -140,13 +145,14 @@ def _train(job, options, submission, dataset, model, reads, result):
             str(reads) if reads else None, str(options.data / "birth_places_train.tsv"), dataset, preset.block_size, model,
             writer=writer), submission.finetune)
     stage.apply(config, len(trainer.train_dataset), preset.block_size)
-    checkpoint = out.with_suffix(".ckpt")
-    for name, value in {"device": options.device, "seed": options.seed, "compile": options.compile,
-                        "resume": options.resume, "ckpt_path": str(checkpoint), "num_workers": preset.num_workers}.items():
+    checkpoint = (options.out / job.writes).with_suffix(".ckpt")
+    for name, value in {"device": device, "seed": options.seed, "compile": options.compile, "graphs": options.graphs,
+                        "resume": options.resume, "ckpt_path": str(checkpoint),
+                        "num_workers": workers(preset.num_workers)}.items():
         setattr(config, name, value)
     if options.resume and not checkpoint.exists():
         print(f"There is no {checkpoint} to resume from: starting at the beginning.")
-    if options.log:
+    if log:
         steps = config.max_epochs * math.ceil(len(trainer.train_dataset) / config.batch_size)
         header = {"run": job.target, "preset": preset.name, "seed": options.seed, "total_steps": steps,
                   "reference_loss": REFERENCE_LOSSES.get((preset.name, job.target))}
@@ -155,7 +161,7 @@ def _train(job, options, submission, dataset, model, reads, result):
     try:
         with writing(out) as temporary:
             _require_disk_space(out.parent, model)
-            if not options.resume:
+            if not options.resume and is_first():
                 checkpoint.unlink(missing_ok=True)      # of a run that is now begun again
             submission.train(model, str(temporary), trainer)
             if not temporary.exists():
@@ -175,7 +181,7 @@ def _train(job, options, submission, dataset, model, reads, result):
     checkpoint.unlink(missing_ok=True)
     result.history = getattr(trainer, "history", [])
     print(f"Wrote {out}")
-    if options.log:
+    if log:
         print(f"Wrote {writer.path}: ./run.sh dashboard shows it")
 
 

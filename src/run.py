@@ -5,6 +5,7 @@ yet with its name and exit code 3. In both cases no result is written.
 """
 import argparse
 import difflib
+import os
 import re
 import sys
 import traceback
@@ -48,6 +49,9 @@ Options:
   --device cpu|cuda|mps  where to compute (default: cuda where there is one, else cpu)
   --seed N               seed of all random numbers (default: 0)
   --compile              torch.compile the model (--no-compile: don't; the default)
+  --no-graphs            on a GPU: run each operation by itself, not recorded steps; slower, but what Python does in a model (print,
+                         counting, random) is done in each step, not in the first ones alone
+  --nproc N              train in N processes, a GPU or a share of the cores each, without recorded steps (default: 1)
   --resume               go on where an interrupted run left off; `all` and `demo` skip the jobs that are done
   --log                  a training keeps a log, runs/TARGET.jsonl, which `dashboard` shows; it takes a tenth longer
 """
@@ -68,6 +72,13 @@ def seed(text: str) -> int:
     return int(text)
 
 
+def processes(text: str) -> int:
+    """A number of processes."""
+    if not text.isdecimal() or not 1 <= int(text) <= 1024:
+        raise argparse.ArgumentTypeError(f"a number of processes is a whole number from 1 to 1024, not {text!r}")
+    return int(text)
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The parser of every option above; defaults that depend on the machine are None."""
     parser = Parser(add_help=False, allow_abbrev=False)
@@ -79,6 +90,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--device")
     parser.add_argument("--seed", type=seed, default=0)
     parser.add_argument("--compile", action=argparse.BooleanOptionalAction, default=False)
+    parser.add_argument("--graphs", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--nproc", type=processes, default=1)
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--log", action="store_true")
     parser.add_argument("--check", action="store_true")     # for run.sh: only look at the command line
@@ -123,8 +136,9 @@ def choose_options(args: argparse.Namespace):
     submission = args.submission or ROOT / "src" / "submission"
     options = Options(preset=preset, data=args.data or ROOT / "data" / preset.data, submission=submission,
                       out=args.out or submission, gold=args.gold, device=device, seed=args.seed, compile=args.compile,
-                      resume=args.resume, log=args.log)
-    print(f"Preset {name} ({why}), data from {options.data}", flush=True)
+                      resume=args.resume, log=args.log, graphs=args.graphs)
+    if "RANK" not in os.environ:
+        print(f"Preset {name} ({why}), data from {options.data}", flush=True)
     return options
 
 
@@ -134,6 +148,8 @@ def run(args: argparse.Namespace) -> None:
     if args.check:
         print("The command line is right.")
         return
+    if args.nproc > 1 and args.target != "all" and (args.target not in JOBS or JOBS[args.target].kind == "evaluate"):
+        raise UserError(f"--nproc is for trainings and `all`; {args.target} runs in one process. Leave it out.")
     if args.target == "demo":
         from demo import run_demo
         run_demo(args)
@@ -147,13 +163,28 @@ def run(args: argparse.Namespace) -> None:
         run_practice_job(args)
         return
     from execute import run_job
+    from parallel import launch
     options = choose_options(args)
     for job in JOBS.values() if args.target == "all" else [JOBS[args.target]]:
         if args.target == "all" and args.resume and is_done(job, options):
             print(f"\n{job.target} is done: {options.out / job.writes} is there")
             continue
+        if args.nproc > 1 and job.kind != "evaluate":
+            if code := launch(args.nproc, [job.target, *as_arguments(options)]):
+                sys.exit(code)          # the process has said why
+            continue
         print(f"\n{job.target}", flush=True)
         run_job(job, options)
+
+
+def as_arguments(options) -> list[str]:
+    """Options as arguments of the command line."""
+    arguments = ["--preset", options.preset.name, "--device", options.device, "--seed", str(options.seed)]
+    for name in ("data", "submission", "out", "gold"):
+        if (path := getattr(options, name)) is not None:
+            arguments += [f"--{name}", str(path)]
+    arguments += [f"--{name}" for name in ("compile", "resume", "log") if getattr(options, name)]
+    return arguments if options.graphs else [*arguments, "--no-graphs"]
 
 
 def is_done(job, options) -> bool:
@@ -183,6 +214,10 @@ def main() -> int:
         if args.help or args.target == "help":
             test = "  test     the project's tests\n" if (ROOT / "tests").is_dir() else ""       # students don't have them
             print(HELP.format(jobs="\n".join(f"  {target}" for target in JOBS), test=test))
+        elif int(os.environ.get("RANK", 0)) > 0:
+            from parallel import in_silence
+            with in_silence():
+                run(args)
         else:
             run(args)
     except UserError as error:

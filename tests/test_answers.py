@@ -28,11 +28,23 @@ def test_batched_equals_one_at_a_time(submission, tiny_model, corpus, seed, rope
         names = ["".join(random.choices("Adeovlc", k=random.randint(1, 9))) for _ in range(20)]
         questions = [f"Where was {name} born?" for name in names]
         assert cache_works(model, x)
-        assert torch.equal(generate(model, x, 15, stop=-1, cached=True), generate(model, x, 15, stop=-1))
+        assert generate(model, list(x), 15, stop=-1, cached=True) == generate(model, list(x), 15, stop=-1)
         got = predict_places(model, questions, corpus, steps=15, batch_size=7)
         assert got == [one_at_a_time(submission, model, question, corpus, 15) for question in questions]
         differ = differ or len(set(got)) > 1
     assert differ
+
+
+@pytest.mark.parametrize("rope", [False, True])
+@pytest.mark.parametrize("cached", [False, True])
+def test_prompts_of_all_lengths_together_as_one_by_one(submission, tiny_model, seed, rope, cached):
+    """Also prompts that fill the block or nearly do. A stop in a prompt ends nothing."""
+    model = tiny_model(5, 48, rope)
+    lengths = [*(random.randint(1, 40) for _ in range(7)), 46, 47, 48]
+    prompts = [torch.randint(5, (length,)) for length in random.sample(lengths, len(lengths))]
+    for prompt, got in zip(prompts, generate(model, prompts, 9, stop=1, cached=cached)):
+        right = submission.sample(model, prompt[None], min(9, 48 - len(prompt)))[0, len(prompt):].tolist()
+        assert got == (right[:right.index(1)] if 1 in right else right)
 
 
 def test_attention_that_cannot_use_a_cache_is_decoded_without(submission, tiny_model, corpus, seed, monkeypatch):
@@ -72,7 +84,7 @@ def test_answers_stay_on_their_lines(submission, corpus):
 
 def test_generation_stops_at_the_end_of_the_block(tiny_model):
     model = tiny_model(7, 12, True)
-    assert generate(model, torch.ones(2, 9, dtype=torch.long), 30, stop=-1).shape == (2, 12)
+    assert [len(row) for row in generate(model, [torch.ones(9, dtype=torch.long), torch.ones(4, dtype=torch.long)], 5, stop=-1)] == [3, 5]
 
 
 def test_evaluate_places(submission, tmp_path):

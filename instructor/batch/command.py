@@ -2,7 +2,6 @@
 import argparse
 import contextlib
 import json
-import math
 import os
 import shutil
 import sys
@@ -11,6 +10,8 @@ from collections import Counter
 from pathlib import Path
 
 from files import Interrupted, UserError
+
+from ..arguments import number
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRATCH = "grading-"        # how folders of temporary files begin
@@ -28,37 +29,26 @@ def add_parser(commands) -> None:
     parser.add_argument("--out", type=Path, required=True, help="the folder for grades and pages; not among the submissions")
     parser.add_argument("--roster", type=Path, help="a CSV file of the class: id, name, email, ...; or a gradebook exported from Canvas")
     parser.add_argument("--engine", choices=("local", "dask"), default="local")
-    parser.add_argument("--workers", type=_number(1, kind=int), default=os.cpu_count(), help="submissions at a time on this machine (default: one for each core)")
+    parser.add_argument("--workers", type=number(1, kind=int), default=os.cpu_count(), help="submissions at a time on this machine (default: one for each core)")
     parser.add_argument("--scheduler", help="of --engine dask: tcp://HOST:PORT, or a scheduler file")
     late = parser.add_argument_group("late work")
     late.add_argument("--due", help="such as '2026-12-01 23:59' (in this machine's time zone) or with +01:00 behind it")
-    late.add_argument("--grace", type=_number(0), default=0, metavar="MINUTES", help="after the due date that are not late")
-    late.add_argument("--late-percent", type=_number(0, 100), default=0, metavar="P", help="of the automatic points lost with each day begun")
-    late.add_argument("--late-cap", type=_number(0, 100), default=100, metavar="P", help="the most that is lost so")
-    late.add_argument("--free-days", type=_number(0, kind=int), default=0, metavar="N", help="days late that cost nothing")
+    late.add_argument("--grace", type=number(0), default=0, metavar="MINUTES", help="after the due date that are not late")
+    late.add_argument("--late-percent", type=number(0, 100), default=0, metavar="P", help="of the automatic points lost with each day begun")
+    late.add_argument("--late-cap", type=number(0, 100), default=100, metavar="P", help="the most that is lost so")
+    late.add_argument("--free-days", type=number(0, kind=int), default=0, metavar="N", help="days late that cost nothing")
     late.add_argument("--keep", choices=KEEP, default="latest", help="which of several submissions of a person counts")
     grading = parser.add_argument_group("grading")
     grading.add_argument("--title", help="of the assignment (default: that of course.toml)")
     grading.add_argument("--preset", choices=("laptop", "gpu"), help="which preset the results are of (default: found out)")
     grading.add_argument("--data", type=Path, help="the corpus and the questions, of another cohort")
     grading.add_argument("--gold", type=Path, help="the answers of the test questions")
-    grading.add_argument("--seconds", type=_number(1), default=300, metavar="N", help="of all checks of a submission together (default: 300)")
+    grading.add_argument("--seconds", type=number(1), default=300, metavar="N", help="of all checks of a submission together (default: 300)")
     grading.add_argument("--seed", type=seed, help="repeat the draws of a grading with that seed (default: a new one)")
     grading.add_argument("--allow-weak-isolation", action="store_true", help="grade though nothing keeps the code apart (docs/security.md)")
     grading.add_argument("--apart", action="store_true", help="run each submission in a process of its own, in which torch is imported anew: "
                          "slower, and one wall more (docs/security.md)")
     parser.set_defaults(run=run)
-
-
-def _number(least, most=math.inf, kind=float):
-    """A type of arguments: a finite number from `least` to `most`."""
-    def number(text):
-        value = kind(text)
-        if not (math.isfinite(value) and least <= value <= most):
-            raise argparse.ArgumentTypeError(f"{text} should be {f'from {least} to {most:g}' if math.isfinite(most) else f'at least {least}'}")
-        return value
-    number.__name__ = "number"
-    return number
 
 
 def run(args: argparse.Namespace) -> int:

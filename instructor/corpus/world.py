@@ -5,13 +5,13 @@ paraphrases in which the attributes change places, each with the full name, make
 Physics of Language Models, part 3.1). The mode `varied` does that, and `single` shows the failure.
 """
 import random
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 from files import write_text
 
 from .cities import CITIES
+from .folder import figures
 from .phrasings import JOBS, LONG, LONG_SINGLE, SHORT, SHORT_SINGLE
 
 ONSETS = "b c d f g h j k l m n p r s t v w y z br dr gr kr tr pl st sh th kh zh".split()
@@ -156,16 +156,4 @@ def question(person: Person) -> str:
 
 def statistics(people: dict[str, list[Person]], documents: list[str]) -> dict[str, object]:
     """The figures that data/README.md states about a world."""
-    lengths = [len(document) for document in documents]
-    everyone = [person for group in people.values() for person in group]
-    common, dev_count = Counter(person.place for person in people["dev"]).most_common(1)[0]
-    return {
-        "people": len(everyone),
-        "train / dev / test": " / ".join(str(len(people[split])) for split in ("train", "dev", "test")),
-        "documents": len(documents),
-        "characters": sum(lengths) + len(lengths),
-        "mean and longest document": f"{sum(lengths) / len(lengths):.0f} and {max(lengths)} characters",
-        "symbols, with MASK and PAD": len(set("\n".join(documents))) + 2,
-        "places": len({person.place for person in everyone}),
-        "most common place in dev": f"{common}, {dev_count / len(people['dev']):.1%}",
-    }
+    return figures(documents, {split: [(question(person), person.place) for person in group] for split, group in people.items()})

@@ -213,9 +213,9 @@ def test_stream(student, rng):
     """One at a time, a few at a time, all at once; with more declared than become global."""
     T = int(rng.integers(60, 90))
     streams = []
-    for window, strides, cuts in ((4, (11,), [1] * T), (3, (7, 19), None), (6, (), [T]), (2, (9, 4), None)):
+    for B, window, strides, cuts in ((2, 4, (11,), [1] * T), (1, 3, (7, 19), None), (1, 6, (), [T]), (2, 2, (9, 4), None)):
         spec = Spec(T, window, strides, True)
-        streams.append(Stream.draw(rng, draw_layer(rng, spec, int(rng.integers(1, 3)), 2, 3), cuts, max_global=4))
+        streams.append(Stream.draw(rng, draw_layer(rng, spec, B, 2, 3), cuts, max_global=4))
     long = Spec(300, 12, (37,), True)
     streams.append(Stream.draw(rng, draw_layer(rng, long, 1, 2, 3), [1, 150, 149], max_global=5))
     for stream, answer in run_streams(student, streams):

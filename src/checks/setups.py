@@ -154,7 +154,7 @@ class SetUp:
 
 
 EXPLODING = SetUp("Case i, the exploding loss", train_heads, 16, 70, (
-    Way(("attention_scores", "clip_gradients"), 0.4,
+    Way(("attention_scores", "clip_gradients"), 0.33,
         "attention_scores should be scaled, or the softmax stays saturated; and clip_gradients should leave gradients their "
         "direction."),),
     "clip_gradients should keep each step small: is it one norm over all parameters, and are gradients changed in place?")

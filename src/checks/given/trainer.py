@@ -2,22 +2,26 @@
 
 The loop never waits for the GPU within a step, draws whole epochs of examples ahead in worker processes, and cuts
 every batch to its longest row. An interrupted run resumes from its checkpoint; on a CPU the result is the same to the
-bit as if it had not been interrupted.
+bit as if it had not been interrupted. Several processes share the rows of each batch, if torchrun started them.
 """
 import contextlib
 import math
 import os
-import random
+import shutil
 import sys
 import time
+import warnings
 import zlib
 from pathlib import Path
 
-import numpy as np
 import torch
-from torch.utils.data import DataLoader, Dataset
+from torch import distributed
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader
 from tqdm import tqdm
 
+from .epochs import Epochs, own_random_numbers
+from .recorded import RecordedSteps
 from .utils import set_fields
 
 
@@ -44,6 +48,7 @@ class TrainerConfig:
     seed = 0                        # of the order of examples, of what is drawn from them, and of dropout
     precision = "auto"              # "bf16", "fp32"; auto: bf16 on GPUs that are fast at it
     compile = False                 # torch.compile the model
+    graphs = True                   # record steps as CUDA graphs, on a GPU
     resume = False                  # go on from ckpt_path if it is there
     ckpt_seconds = 30               # a checkpoint at the end of an epoch, at most this often
     log_every = 20                  # batches between two looks at the loss
@@ -68,58 +73,6 @@ def learning_rate_at(tokens: int, tokens_per_batch: int, config: TrainerConfig) 
     return config.learning_rate * max(0.1, 0.5 * (1 + math.cos(math.pi * progress)))
 
 
-@contextlib.contextmanager
-def own_random_numbers(seed: int):
-    """Seed Python's, NumPy's and torch's random numbers on the CPU within a block, and leave them as they were after it."""
-    before = random.getstate(), np.random.get_state(), torch.get_rng_state()
-    random.seed(seed)
-    np.random.seed(seed % 2**32)
-    torch.default_generator.manual_seed(seed)       # torch.manual_seed would disturb dropout on the GPUs
-    try:
-        yield
-    finally:
-        random.setstate(before[0])
-        np.random.set_state(before[1])
-        torch.set_rng_state(before[2])
-
-
-class Epochs(Dataset):
-    """Item e of this dataset is the whole of epoch e, drawn from the seed and e alone, whichever process draws it.
-
-    Rows of similar length are batched together: random truncation leaves more than half of a fixed-length batch empty.
-    """
-
-    WINDOW = 16     # so many batches are sorted by length among themselves
-
-    def __init__(self, dataset: Dataset, batch_size: int, seed: int):
-        self.dataset = dataset
-        self.batch_size = batch_size
-        self.seed = seed
-
-    def __len__(self) -> int:
-        return 2**31    # there is always another epoch
-
-    def __getitem__(self, epoch: int) -> tuple[torch.Tensor, torch.Tensor, list[tuple[int, int]]]:
-        """Draw an epoch; all random number generators are left as they were.
-
-        Returns:
-            x and y, int32, (rows of the dataset, T), in the order of training, and the batches to cut them into:
-            (rows, longest row) each.
-        """
-        with own_random_numbers(hash((self.seed, epoch)) % 2**63):
-            rows = [self.dataset[i] for i in torch.randperm(len(self.dataset)).tolist()]
-            x, y = (torch.stack(column) for column in zip(*rows))
-            # The columns at the end where both x and y are padding can go: nothing before them sees them.
-            used = ((x != 0) | (y != 0)).int()
-            length = x.size(1) - used.flip(1).argmax(1)
-            batches = []
-            for window in torch.arange(len(rows)).split(self.WINDOW * self.batch_size):
-                batches += window[length[window].argsort(stable=True)].split(self.batch_size)
-            batches = [batches[i] for i in torch.randperm(len(batches)).tolist()]
-        order = torch.cat(batches)
-        return x[order].int(), y[order].int(), [(len(batch), int(length[batch].max())) for batch in batches]
-
-
 class Trainer:
     """Trains a model on a dataset.
 
@@ -131,6 +84,10 @@ class Trainer:
 
     `history` lists what was logged in training, {step, epoch, tokens, lr, loss} with the mean loss of the batches since
     the entry before (nats per target), and test_loss at the end of an epoch.
+
+    On an NVIDIA GPU, steps are recorded and replayed (recorded.py): what Python does in the model's forward beside calling
+    torch, such as counting, printing or drawing from `random`, then happens in the first steps alone. config.graphs = False
+    switches that off.
     """
 
     RESUMED = ("epoch", "step", "tokens", "tokens_read", "lr", "history", "unread_losses")
@@ -141,6 +98,7 @@ class Trainer:
         self.test_dataset = test_dataset
         self.config = config
         self.history = []
+        self.rank, self.world, self.graphs = 0, 1, False
         self.epoch = self.step = self.tokens = self.tokens_read = 0
 
     def train(self) -> None:
@@ -152,6 +110,9 @@ class Trainer:
         """
         config = self.config
         self.device = torch.device(config.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        if distributed.is_available() and distributed.is_initialized():
+            self.rank, self.world = distributed.get_rank(), distributed.get_world_size()
+        self.graphs = config.graphs and self.device.type == "cuda" and self.world == 1
         self.model.to(self.device).train()
         self.optimizer = self._make_optimizer()
         if config.compile:
@@ -166,12 +127,21 @@ class Trainer:
         if config.resume and config.ckpt_path and Path(config.ckpt_path).exists():
             self._load_checkpoint()
 
+        if self.world > 1:
+            self._require_same_step()
+            self.replicas = DistributedDataParallel(self.model, forward_sync_buffers=False, static_graph=True)
+        else:
+            self.replicas = self.model
+        self.one_step = RecordedSteps(self._one_step) if self.graphs else self._one_step
+
         batches_per_epoch = math.ceil(len(self.train_dataset) / config.batch_size)
         saved_at = time.monotonic()
-        with tqdm(total=config.max_epochs * batches_per_epoch, initial=self.step, unit="batch", dynamic_ncols=True,
-                  mininterval=0.5, disable=not config.progress) as self.bar:
+        with self._stream(), tqdm(total=config.max_epochs * batches_per_epoch, initial=self.step, unit="batch",
+                                  dynamic_ncols=True, mininterval=0.5, disable=not config.progress or self.rank > 0) as self.bar:
             self.looked = (time.monotonic(), self.tokens_read)
             for x, y, batches in self._draw_epochs():
+                # Dropout differs between processes, and is the same if this epoch is the first after an interruption.
+                torch.manual_seed(hash((config.seed, self.epoch, self.rank)) % 2**63)
                 x, y = (tokens.to(self.device, non_blocking=True).long() for tokens in (x, y))
                 first = 0
                 for rows, length in batches:
@@ -180,7 +150,7 @@ class Trainer:
                 self.epoch += 1
                 if self.test_dataset is not None:
                     self._log(test_loss=self.test_loss())
-                if config.ckpt_path and time.monotonic() - saved_at >= config.ckpt_seconds:
+                if config.ckpt_path and self.rank == 0 and time.monotonic() - saved_at >= config.ckpt_seconds:
                     self._mean_of_losses()              # stop here rather than save weights that are no numbers
                     self._save_checkpoint()
                     saved_at = time.monotonic()
@@ -201,12 +171,46 @@ class Trainer:
     def _draw_epochs(self):
         """The epochs that are left, drawn ahead by worker processes where this system can fork them."""
         config = self.config
-        can_fork = sys.platform.startswith("linux")
-        workers = {"num_workers": config.num_workers, "multiprocessing_context": "fork", "prefetch_factor": 1}
-        # A generator of its own: a DataLoader draws a number when it starts, which would shift dropout in a resumed run.
-        return DataLoader(Epochs(self.train_dataset, config.batch_size, config.seed), batch_size=None,
+        number = self._room_for_workers() if sys.platform.startswith("linux") else 0
+        workers = {"num_workers": number, "multiprocessing_context": "fork", "prefetch_factor": 1}
+        multiple = 16 if self.device.type == "cuda" else 1      # a GPU takes hardly longer for a few columns more
+        return DataLoader(Epochs(self.train_dataset, config.batch_size, config.seed, multiple), batch_size=None,
                           sampler=range(self.epoch, config.max_epochs), pin_memory=self.device.type == "cuda",
-                          generator=torch.Generator(), **(workers if config.num_workers and can_fork else {}))
+                          **(workers if number else {}))
+
+    def _room_for_workers(self) -> int:
+        """How many workers there can be: epochs that are drawn ahead lie in /dev/shm, which is small in many a container."""
+        shared = Path("/dev/shm")
+        if not self.config.num_workers or not shared.is_dir():
+            return 0
+        epoch = len(self.train_dataset) * self.row_tokens * 2 * 4           # bytes of x and y, at most
+        room = shutil.disk_usage(shared).free // (3 * epoch)                # one waits, one is made, one is read
+        if room < self.config.num_workers and self.rank == 0:
+            print(f"{shared} has room for {room} processes that draw examples, not {self.config.num_workers}.")
+        return min(self.config.num_workers, room)
+
+    def _require_same_step(self) -> None:
+        """All processes begin at the same step; one that cannot see the others' checkpoint would wait for them forever."""
+        least, most = (torch.tensor(self.step, device=self.device) for _ in range(2))
+        distributed.all_reduce(least, distributed.ReduceOp.MIN)
+        distributed.all_reduce(most, distributed.ReduceOp.MAX)
+        if least != most:
+            raise TrainingError(f"{self.config.ckpt_path} is not the same for all processes: some would begin at step {least}, "
+                                f"others at {most}. Give a folder that all machines see.")
+
+    @contextlib.contextmanager
+    def _stream(self):
+        """A stream of its own on a GPU: CUDA graphs cannot be recorded on the one that everything shares."""
+        if not self.graphs:
+            yield
+            return
+        stream, shared = torch.cuda.Stream(self.device), torch.cuda.current_stream(self.device)
+        stream.wait_stream(shared)
+        try:
+            with torch.cuda.stream(stream):
+                yield
+        finally:
+            shared.wait_stream(stream)
 
     def _make_optimizer(self) -> torch.optim.Optimizer:
         """AdamW. Only the weights of linear layers decay: gains, biases and embeddings have no reason to be small."""
@@ -214,7 +218,11 @@ class Trainer:
         groups = [{"params": [p for p in self.model.parameters() if p in decayed], "weight_decay": self.config.weight_decay},
                   {"params": [p for p in self.model.parameters() if p not in decayed], "weight_decay": 0.0}]
         fused = self.device.type in ("cpu", "cuda")
-        return torch.optim.AdamW(groups, lr=self.config.learning_rate, betas=self.config.betas, fused=fused)
+        # What a CUDA graph reads must lie on the GPU, in a place that stays: the learning rate, too. (AdamW warns that this is of
+        # no use before anything is recorded.)
+        warnings.filterwarnings("ignore", message="This instance was constructed with capturable")
+        rate = torch.tensor(self.config.learning_rate, device=self.device) if self.graphs else self.config.learning_rate
+        return torch.optim.AdamW(groups, lr=rate, betas=self.config.betas, fused=fused, capturable=self.graphs)
 
     def _choose_precision(self, x: torch.Tensor, y: torch.Tensor) -> str:
         """bf16 pays on GPUs that have units for it (Ampere, 2020, and later), if the model can compute in it."""
@@ -235,25 +243,41 @@ class Trainer:
         return torch.autocast(self.device.type, torch.bfloat16) if bf16 else contextlib.nullcontext()
 
     def _train_on(self, x: torch.Tensor, y: torch.Tensor) -> None:
-        """One step. Nothing here waits for a GPU: the loss stays there until it is looked at."""
+        """A batch. Nothing here waits for a GPU: the loss stays there until it is looked at."""
         config = self.config
         self.tokens += x.size(0) * self.row_tokens
         self.lr = learning_rate_at(self.tokens, config.batch_size * self.row_tokens, config)
         for group in self.optimizer.param_groups:
-            group["lr"] = self.lr
-        with self._autocast():
-            _, loss = self.model(x, y)
-        loss = loss.mean()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), config.grad_norm_clip)
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
+            if self.graphs:
+                group["lr"].fill_(self.lr)
+            else:
+                group["lr"] = self.lr
+        self.unread_losses.append(self.one_step(x, y))
         self.step += 1
         self.tokens_read += x.numel()
-        self.unread_losses.append(loss.detach())
         self.bar.update()
         if len(self.unread_losses) >= config.log_every:
             self._look_at_losses()
+
+    def _one_step(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """Forward, backward and update; returns the loss of the whole batch."""
+        share = 1.0
+        if self.world > 1 and len(x) >= self.world:     # fewer rows: all processes train on all of them
+            # Gradients are averaged over the processes: a loss counts as much as this process has of the targets.
+            own = y[self.rank::self.world]
+            share = (own != 0).sum() * self.world / (y != 0).sum()
+            x, y = x[self.rank::self.world], own
+        self.optimizer.zero_grad(set_to_none=True)
+        with self._autocast():
+            _, loss = self.replicas(x, y)
+        loss = loss.mean() * share
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.grad_norm_clip)
+        self.optimizer.step()
+        loss = loss.detach()
+        if self.world > 1:
+            distributed.all_reduce(loss)
+        return loss / self.world
 
     def _mean_of_losses(self) -> float:
         """The mean of the losses that nobody has looked at yet; raises TrainingError if it is no finite number."""
@@ -301,10 +325,9 @@ class Trainer:
         path = Path(self.config.ckpt_path)
         temporary = path.with_name(path.name + ".tmp")
         state = {name: getattr(self, name) for name in self.RESUMED}
-        cuda = torch.cuda.get_rng_state(self.device) if self.device.type == "cuda" else None
         try:
             torch.save({"identity": self.identity, "model": self.model.state_dict(), "state": state,
-                        "optimizer": self.optimizer.state_dict(), "random": torch.get_rng_state(), "random_cuda": cuda}, temporary)
+                        "optimizer": self.optimizer.state_dict()}, temporary)
             os.replace(temporary, path)
         except (OSError, RuntimeError) as error:        # a full disk; there may be room again when the training ends
             temporary.unlink(missing_ok=True)
@@ -322,10 +345,10 @@ class Trainer:
             if found.get(name) != value:
                 raise TrainingError(f"the checkpoint {path} is of another training: its {name} differs. {anew}")
         self.model.load_state_dict(checkpoint["model"])
+        settings = [{name: value for name, value in group.items() if name != "params"} for group in self.optimizer.param_groups]
         self.optimizer.load_state_dict(checkpoint["optimizer"])
+        for group, own in zip(self.optimizer.param_groups, settings):
+            group.update(own)           # where the learning rate lies is this run's own
         for name in self.RESUMED:
             setattr(self, name, checkpoint["state"][name])
         self.unread_losses = [loss.to(self.device) for loss in self.unread_losses]
-        torch.set_rng_state(checkpoint["random"])
-        if self.device.type == "cuda" and checkpoint["random_cuda"] is not None:
-            torch.cuda.set_rng_state(checkpoint["random_cuda"], self.device)
