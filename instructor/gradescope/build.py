@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 # Everything in the zip, as patterns: no reference, no seeds of corpora, no tests, and of src/submission nothing.
 SOURCES = ("src/*.py", "src/autograder/**/*.py", "src/autograder/*.ini", "src/checks/**/*.py", "src/checks/*.toml",
            "instructor/__init__.py", "instructor/checks/*.py", "instructor/gradescope/*.py",
-           *(f"instructor/corpus/{name}.py" for name in ("__init__", "exercises", "world", "cities", "phrasings")))     # fresh sentences for 5g
+           *(f"instructor/corpus/{name}.py" for name in ("__init__", "exercises", "world", "folder", "cities", "phrasings")))     # fresh sentences for 5g
 DATA = ("wiki.txt", "birth_places_train.tsv", "birth_dev.tsv", "birth_test_inputs.tsv")
 GOLD = "birth_test.tsv"
 NEEDED = ("torch", "numpy", "tqdm", "pytest", "pyseccomp")
