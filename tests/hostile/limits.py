@@ -174,7 +174,7 @@ for start in range(0, len(kept), 2 << 20):
 time.sleep(0.5)
 loot("600 MiB of page tables")
 """, verdicts=frozenset({MEMORY, BLOCKED})),
-    memory("memory-in-a-flash", "Lets sixty processes allocate at the same moment, faster than anybody looks.", """
+    memory("memory-in-a-flash", "Lets forty processes allocate at the same moment, faster than anybody looks.", """
 def bomb():
     while not os.path.exists("go"):
         time.sleep(0.001)

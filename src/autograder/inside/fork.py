@@ -168,7 +168,7 @@ class Server:
             os.killpg(pid, signal.SIGKILL)
         if status is None:
             status = _reap(pid, 0)
-        if not watch.end_all(self._kill_others):
+        if not watch.end_all(lambda: self._signal_others(signal.SIGKILL)):
             self.spoiled = True
         if why == "answered" and status != 0:
             why = "died"
@@ -188,38 +188,46 @@ class Server:
         memory, tasks = watch.usage(pids)
         if tasks > limits["processes"]:
             return "processes"
-        if memory > most:
-            with walls.acting_as(self.user):
-                memory = watch.exact_memory([os.getpid(), *pids])
-            if memory > most:
-                return "memory"
         if os.fstat(output).st_size > limits["output"] << 20:
             return "output"
-        if scratch is not None:
-            folders = PRIVATE if self.rung == "bubblewrap" else [scratch]
-            size, files = watch.folder_usage(folders, limits["disk_files"])
-            with walls.acting_as(self.user):
-                nameless, buffers = watch.open_files(pids)
-            if memory + buffers > most:
-                return "memory"
-            if self.rung != "bubblewrap":       # whose file systems have a size of their own
-                size += nameless
-            if size > limits["disk"] << 20 or files > limits["disk_files"]:
-                return "disk"
-        return None
+        if memory <= most:
+            return self._broken_by_files(limits, scratch, pids, most - memory)
+        # The bound may be far too high, and measuring takes milliseconds a process, in which many could take gigabytes: they wait.
+        self._signal_others(signal.SIGSTOP)
+        pids = watch.descendants()
+        with walls.acting_as(self.user):
+            memory = watch.exact_memory([os.getpid(), *pids])
+        broken = "memory" if memory > most else self._broken_by_files(limits, scratch, pids, most - memory)
+        if broken is None:      # else they are killed as they are
+            self._signal_others(signal.SIGCONT)
+        return broken
 
-    def _kill_others(self):
-        """SIGKILL for all processes of the fork at once, where that is possible without hitting others."""
+    def _broken_by_files(self, limits, scratch, pids, most_buffers):
+        """As _broken, of files, and of sockets and pipes, which may hold `most_buffers` bytes."""
+        if scratch is None:
+            return None
+        folders = PRIVATE if self.rung == "bubblewrap" else [scratch]
+        size, files = watch.folder_usage(folders, limits["disk_files"])
+        with walls.acting_as(self.user):
+            nameless, buffers = watch.open_files(pids)
+        if buffers > most_buffers:
+            return "memory"
+        if self.rung != "bubblewrap":       # whose file systems have a size of their own
+            size += nameless
+        return "disk" if size > limits["disk"] << 20 or files > limits["disk_files"] else None
+
+    def _signal_others(self, number):
+        """A signal for all processes of the fork at once, where that is possible without hitting others."""
         if self.rung == "bubblewrap":
             with contextlib.suppress(OSError):
-                os.kill(-1, signal.SIGKILL)         # in this namespace: all but its first process and ourselves
+                os.kill(-1, number)         # in this namespace: all but its first process and ourselves
         elif self.user is not None:
             pid = os.fork()
             if pid == 0:
                 with contextlib.suppress(OSError):
                     # It may signal that user's processes, and they may not signal it.
                     os.setresuid(self.killer, self.user, self.killer)
-                    os.kill(-1, signal.SIGKILL)
+                    os.kill(-1, number)
                 os._exit(0)
             os.waitpid(pid, 0)
 
