@@ -18,7 +18,7 @@ SIZES = {"laptop": "laptop", "smoke": "laptop", "gpu": "full"}         # of the 
 
 def run_demo(preset: str, seed: int, args: argparse.Namespace) -> dict:
     """The summary of a demo with this seed, in a world made with it."""
-    world, gold, demo = (args.out / f"{name}-{preset}-{seed}" for name in ("world", "gold", "demo"))
+    world, gold, demo = (args.out / f"{name}-{args.mode}-{preset}-{seed}" for name in ("world", "gold", "demo"))
     if not (demo / "summary.json").exists():
         subprocess.run([sys.executable, "-m", "instructor", "world", "--seed", str(seed), "--size", SIZES[preset], "--mode", args.mode,
                         "--out", str(world.resolve()), "--gold", str(gold.resolve())], cwd=ROOT, check=True)

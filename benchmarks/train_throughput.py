@@ -50,7 +50,7 @@ def plain_rate(preset, variant: str, device: str, epochs: int, seed: int) -> tup
     learning_rate_at = sys.modules[type(trainer).__module__].learning_rate_at
     model.to(device).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=config.learning_rate, betas=config.betas)
-    loader = DataLoader(dataset, batch_size=config.batch_size, shuffle=True, num_workers=4, pin_memory=device != "cpu")
+    loader = DataLoader(dataset, batch_size=config.batch_size, shuffle=True, num_workers=4, multiprocessing_context="fork", pin_memory=device != "cpu")
     tokens = 0
     for epoch in range(1 + epochs):
         if epoch == 1:

@@ -24,9 +24,8 @@ def run_demo(args: argparse.Namespace) -> None:
     Raises:
         UserError: the folder given with --out is in use, or as the jobs do.
     """
-    args.preset = args.preset or "laptop"
     args.submission = args.submission or (SOLUTION if SOLUTION.is_dir() else None)
-    options = choose_options(args)
+    options = choose_options(args, own="laptop")
     out = choose_folder(args.out, args.resume)
     options = dataclasses.replace(options, out=out)
     gold = GOLD / options.preset.data

@@ -178,7 +178,8 @@ def _train(job, options, device, folder, submission, dataset, model, reads, resu
         raise
     finally:
         writer.close()
-    checkpoint.unlink(missing_ok=True)
+    if is_first():      # the weights are there
+        checkpoint.unlink(missing_ok=True)
     result.history = getattr(trainer, "history", [])
     print(f"Wrote {out}")
     if log:

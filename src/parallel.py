@@ -12,9 +12,6 @@ import time
 import warnings
 from pathlib import Path
 
-import torch
-from torch import distributed
-
 from files import Interrupted, UserError
 
 
@@ -31,12 +28,17 @@ def workers(most: int) -> int:
 
 def world_size() -> int:
     """How many processes train together; torchrun tells each of them. 1 for one that was started by itself."""
-    return int(os.environ.get("WORLD_SIZE", 1))
+    return int(_torchrun("WORLD_SIZE", "1"))
 
 
 def is_first() -> bool:
     """Whether this process is the one that writes and speaks."""
-    return int(os.environ.get("RANK", 0)) == 0
+    return int(_torchrun("RANK", "0")) == 0
+
+
+def _torchrun(name, alone):
+    """What torchrun says; clusters set variables of the same names for other purposes."""
+    return os.environ[name] if "TORCHELASTIC_RUN_ID" in os.environ else alone
 
 
 def launch(nproc: int, arguments: list[str]) -> int:
@@ -77,6 +79,8 @@ def joined(device: str):
     if world_size() == 1:
         yield device
         return
+    import torch
+    from torch import distributed
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     if device == "cuda":
         there = torch.cuda.device_count()
@@ -86,8 +90,8 @@ def joined(device: str):
         torch.cuda.set_device(device)
     elif device != "cpu":
         raise UserError(f"Several processes train on cpu or on cuda (a GPU each), not on {device}. Leave out --device or --nproc.")
-    distributed.init_process_group("nccl" if device.startswith("cuda") else "gloo")
     try:
+        distributed.init_process_group("nccl" if device.startswith("cuda") else "gloo")
         yield device
         distributed.barrier()       # what the first one wrote is there when the others go on
     except RuntimeError as error:
@@ -96,7 +100,8 @@ def joined(device: str):
         time.sleep(10)              # who started the processes is about to end this one, too, and knows more
         raise UserError("Another of the processes is gone. The same command with --resume goes on.") from None
     finally:
-        distributed.destroy_process_group()
+        if distributed.is_initialized():
+            distributed.destroy_process_group()
 
 
 def _end_with(parent: int) -> None:

@@ -5,7 +5,6 @@ yet with its name and exit code 3. In both cases no result is written.
 """
 import argparse
 import difflib
-import os
 import re
 import sys
 import traceback
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from files import UserError
 from jobs import JOBS
+from parallel import in_silence, is_first, launch, world_size
 from presets import PRESETS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -41,7 +41,7 @@ Problem 6 (no part of `all` and `demo`; one size, on a CPU; options: --submissio
   dashboard        a page from the newest log that a training kept with --log, and your alarms
 
 Options:
-  --preset laptop|gpu    sizes of model and training (default: gpu where there is a CUDA GPU, else laptop)
+  --preset laptop|gpu    sizes of model and training (default: gpu where there is a CUDA GPU, else laptop; demo: laptop)
   --data DIR             wiki.txt, birth_places_train.tsv, ... (default: the data that belongs to the preset)
   --submission DIR       the code to run (default: src/submission)
   --out DIR              where results go and are looked for (default: the submission's folder)
@@ -126,18 +126,18 @@ def choose_device(wanted: str | None) -> str:
     return wanted
 
 
-def choose_options(args: argparse.Namespace):
-    """Fill in the defaults, and say which preset was chosen and why; returns execute.Options."""
+def choose_options(args: argparse.Namespace, own: str | None = None):
+    """Fill in the defaults, and say which preset was chosen and why; returns execute.Options. `own` is a target's own default preset."""
     from execute import Options
     device = choose_device(args.device)
-    name = args.preset or ("gpu" if device.startswith("cuda") else "laptop")
-    why = "as asked" if args.preset else f"since the device is {device}; --preset chooses"
+    name = args.preset or own or ("gpu" if device.startswith("cuda") else "laptop")
+    why = "as asked" if args.preset else f"{f'that of {args.target}' if own else f'since the device is {device}'}; --preset chooses"
     preset = PRESETS[name]
     submission = args.submission or ROOT / "src" / "submission"
     options = Options(preset=preset, data=args.data or ROOT / "data" / preset.data, submission=submission,
                       out=args.out or submission, gold=args.gold, device=device, seed=args.seed, compile=args.compile,
                       resume=args.resume, log=args.log, graphs=args.graphs)
-    if "RANK" not in os.environ:
+    if world_size() == 1:
         print(f"Preset {name} ({why}), data from {options.data}", flush=True)
     return options
 
@@ -148,8 +148,11 @@ def run(args: argparse.Namespace) -> None:
     if args.check:
         print("The command line is right.")
         return
-    if args.nproc > 1 and args.target != "all" and (args.target not in JOBS or JOBS[args.target].kind == "evaluate"):
+    trains = args.target in JOBS and JOBS[args.target].kind != "evaluate"
+    if args.nproc > 1 and not trains and args.target != "all":
         raise UserError(f"--nproc is for trainings and `all`; {args.target} runs in one process. Leave it out.")
+    if world_size() > 1 and not trains:
+        raise UserError(f"torchrun is for one training at a time; {args.target} is started by itself: ./run.sh {args.target}")
     if args.target == "demo":
         from demo import run_demo
         run_demo(args)
@@ -163,7 +166,6 @@ def run(args: argparse.Namespace) -> None:
         run_practice_job(args)
         return
     from execute import run_job
-    from parallel import launch
     options = choose_options(args)
     for job in JOBS.values() if args.target == "all" else [JOBS[args.target]]:
         if args.target == "all" and args.resume and is_done(job, options):
@@ -214,8 +216,7 @@ def main() -> int:
         if args.help or args.target == "help":
             test = "  test     the project's tests\n" if (ROOT / "tests").is_dir() else ""       # students don't have them
             print(HELP.format(jobs="\n".join(f"  {target}" for target in JOBS), test=test))
-        elif int(os.environ.get("RANK", 0)) > 0:
-            from parallel import in_silence
+        elif not is_first():
             with in_silence():
                 run(args)
         else:

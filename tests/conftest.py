@@ -2,6 +2,7 @@
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")       # before torch: another test
 
 import pytest       # noqa: E402
 import torch        # noqa: E402
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:      # started in a shell's background: what tests start would be deaf to Ctrl-C, too
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[1]
 SOLUTION = ROOT / "instructor" / "solution"

@@ -120,3 +120,19 @@ def workers(out):
 def test_what_does_not_train_takes_one_process(arguments, message):
     result = run_cli(*arguments)
     assert result.returncode == 2 and message in result.stderr and "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("target", ["all", "demo", "encoder_report"])
+def test_torchrun_is_for_single_trainings(target, monkeypatch):
+    """Else each process would choose a folder of its own, or all would write the same files."""
+    for name, value in {"TORCHELASTIC_RUN_ID": "1", "WORLD_SIZE": "2", "RANK": "0"}.items():
+        monkeypatch.setenv(name, value)
+    result = run_cli(target)
+    assert result.returncode == 2 and "one training at a time" in result.stderr and "Traceback" not in result.stderr
+
+
+def test_a_cluster_that_is_not_torchrun_is_no_reason_to_wait_for_others(tmp_path, monkeypatch):
+    for name, value in {"WORLD_SIZE": "4", "RANK": "1"}.items():
+        monkeypatch.setenv(name, value)
+    result = run_cli("vanilla_finetune_without_pretrain", "--preset", "smoke", "--submission", SOLUTION, "--out", tmp_path)
+    assert result.returncode == 0 and "Wrote" in result.stdout and (tmp_path / "vanilla.model.params").exists()

@@ -102,27 +102,29 @@ class Trainer:
         self.epoch = self.step = self.tokens = self.tokens_read = 0
 
     def train(self) -> None:
-        """Train for config.max_epochs epochs. The model stays on the device that it was trained on.
+        """Train for config.max_epochs epochs, from the first one whatever was trained before. The model stays on the device that it was trained on.
 
         Raises:
             TrainingError: the loss became infinite or not a number, or the checkpoint to resume from is damaged or of
                 another training.
         """
         config = self.config
+        self.history = []
+        self.epoch = self.step = self.tokens = self.tokens_read = 0
         self.device = torch.device(config.device or ("cuda" if torch.cuda.is_available() else "cpu"))
         if distributed.is_available() and distributed.is_initialized():
             self.rank, self.world = distributed.get_rank(), distributed.get_world_size()
         self.graphs = config.graphs and self.device.type == "cuda" and self.world == 1
         self.model.to(self.device).train()
         self.optimizer = self._make_optimizer()
-        if config.compile:
-            torch._dynamo.config.suppress_errors = True     # without a compiler, or where it fails, train uncompiled
-            self.model.compile()                        # in place: the state_dict keeps its names
         with own_random_numbers(config.seed):
             x, y = self.train_dataset[0]                # also: a dataset that cannot work fails here, at once
         self.row_tokens = len(x)
         self.unread_losses = []
         self.precision = self._choose_precision(x[None], y[None])
+        if config.compile:
+            torch._dynamo.config.suppress_errors = True     # without a compiler, or where it fails, train uncompiled
+            self.model.compile()                        # in place: the state_dict keeps its names
         self.identity = self._identify()
         if config.resume and config.ckpt_path and Path(config.ckpt_path).exists():
             self._load_checkpoint()
@@ -183,8 +185,10 @@ class Trainer:
         shared = Path("/dev/shm")
         if not self.config.num_workers or not shared.is_dir():
             return 0
-        epoch = len(self.train_dataset) * self.row_tokens * 2 * 4           # bytes of x and y, at most
-        room = shutil.disk_usage(shared).free // (3 * epoch)                # one waits, one is made, one is read
+        token = 2 if getattr(self.train_dataset, "vocab_size", 2**31) < 2**15 else 4        # bytes (Epochs)
+        epoch = len(self.train_dataset) * self.row_tokens * 2 * token       # x and y
+        # Of each worker one waits, one is made, one is read. The other processes of this machine want as much.
+        room = shutil.disk_usage(shared).free // (3 * epoch) // int(os.environ.get("LOCAL_WORLD_SIZE", 1))
         if room < self.config.num_workers and self.rank == 0:
             print(f"{shared} has room for {room} processes that draw examples, not {self.config.num_workers}.")
         return min(self.config.num_workers, room)
@@ -230,11 +234,14 @@ class Trainer:
             return self.config.precision
         if self.device.type != "cuda" or torch.cuda.get_device_capability(self.device) < (8, 0):
             return "fp32"
+        x, y = x.to(self.device), y.to(self.device)
         try:
             with torch.autocast("cuda", torch.bfloat16), torch.no_grad():
-                self.model(x.to(self.device), y.to(self.device))
+                self.model(x, y)
             return "bf16"
         except RuntimeError as error:
+            with torch.no_grad():
+                self.model(x, y)            # a mistake that has nothing to do with bfloat16 is raised here
             print(f"Training in float32, since the model fails in bfloat16: {str(error).splitlines()[0]}")
             return "fp32"
 
