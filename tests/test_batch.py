@@ -12,7 +12,6 @@ import sys
 import time
 import zipfile
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from conftest import ROOT, SOLUTION, STARTER

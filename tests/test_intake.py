@@ -8,7 +8,6 @@ import struct
 import unicodedata
 import zipfile
 import zlib
-from pathlib import Path
 
 import pytest
 
