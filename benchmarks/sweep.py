@@ -12,7 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from tables import ROOT, markdown
+
 SIZES = {"laptop": "laptop", "smoke": "laptop", "gpu": "full"}         # of the world that belongs to a preset
 
 
@@ -29,14 +30,12 @@ def run_demo(preset: str, seed: int, args: argparse.Namespace) -> dict:
 
 def show(preset: str, summaries: dict[int, dict]) -> None:
     """Print the table of a preset."""
-    print(f"\nPreset {preset}\n\n| seed | no pretraining | vanilla, pretrained | RoPE, pretrained | same place always | seconds |")
-    print("|---|---|---|---|---|---|")
-    for seed, summary in summaries.items():
-        cells = [f"{m['dev']:.1%} / {m['test']:.1%}" for m in summary["models"]]
-        print(f"| {seed} | {' | '.join(cells)} | {summary['baseline_dev']:.1%} | {summary['total_seconds']:.0f} |")
+    rows = [[seed, *(f"{m['dev']:.1%} / {m['test']:.1%}" for m in summary["models"]), f"{summary['baseline_dev']:.1%}",
+             f"{summary['total_seconds']:.0f}"] for seed, summary in summaries.items()]
     models = list(zip(*([model["dev"] for model in summary["models"]] for summary in summaries.values())))
-    cells = [f"{min(dev):.1%} to {max(dev):.1%}, mean {statistics.mean(dev):.1%}" for dev in models]
-    print(f"| dev | {' | '.join(cells)} | | |")
+    rows.append(["dev", *(f"{min(dev):.1%} to {max(dev):.1%}, mean {statistics.mean(dev):.1%}" for dev in models), "", ""])
+    head = ["seed", "no pretraining", "vanilla, pretrained", "RoPE, pretrained", "same place always", "seconds"]
+    print(f"\nPreset {preset}\n\n{markdown(head, rows)}")
     one = next(iter(summaries.values()))
     print(f"\nDev / test accuracy over {one['dev_people']} dev people; {one['machine']}.")
 

@@ -37,6 +37,9 @@ def run_demo(args: argparse.Namespace) -> None:
                 "submission": str(options.submission.resolve()), "compile": options.compile}
     log = out / "jobs.json"
     done = read_log(log, settings) if log.exists() else {}
+
+    def keep_log():
+        write_text(log, json.dumps({"settings": settings, "jobs": done}))
     for number, job in enumerate(JOBS.values(), start=1):
         if job.target in done:
             continue
@@ -44,10 +47,10 @@ def run_demo(args: argparse.Namespace) -> None:
         try:
             result = run_job(job, options)
         except Interrupted:
-            write_text(log, json.dumps({"settings": settings, "jobs": done}))       # to be resumed, also in the first job
+            keep_log()          # to be resumed, also in the first job
             raise
         done[job.target] = {name: value for name, value in vars(result).items() if name != "job"}
-        write_text(log, json.dumps({"settings": settings, "jobs": done}))
+        keep_log()
     results = [Result(job, **done[job.target]) for job in JOBS.values()]
 
     summary = summarise(results)

@@ -22,7 +22,7 @@ def cores() -> int:
 
 def workers(most: int) -> int:
     """How many of `most` processes that draw examples have a core each, beside the one that trains; at least 1, if any are wanted."""
-    share = cores() // int(os.environ.get("LOCAL_WORLD_SIZE", 1))
+    share = cores() // int(_torchrun("LOCAL_WORLD_SIZE", "1"))
     return min(most, max(1, share - 1))
 
 

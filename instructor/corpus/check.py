@@ -9,11 +9,10 @@ from pathlib import Path
 
 from files import UserError, read_questions, read_text
 
-from .folder import LONGEST_PLACE, SPLITS, Corpus, documents_about, longest_truncation, place_positions, read_folder
+from .folder import LONGEST_PLACE, QUESTION, SPLITS, Corpus, documents_about, longest_truncation, name_in, place_positions, read_folder
 from .leaks import is_known, other_files, told_by
 
 CHECKS = ("formats", "overlap", "leakage", "baseline", "alphabet", "length", "place")
-QUESTION = re.compile(r"Where was (.*\S) born\?")
 ASKED = re.compile(r"Where was [^?]*\S born\?")
 OVERLAP = 0.01          # of a split's people may be in another one: two people of one name, as the public corpus has them
 BASELINE = 0.10         # for always the same answer, before accuracies say little
@@ -98,14 +97,9 @@ def _with_answers(corpus, data, gold, block_size):
     return Corpus(corpus.documents, corpus.splits | {"test": rows})
 
 
-def _name(question):
-    match = QUESTION.fullmatch(question)
-    return match[1].strip() if match else question
-
-
 def _who(question):
     """A name as it is compared: of one spelling, whatever the blanks and capitals."""
-    return " ".join(_name(question).split()).casefold()
+    return " ".join(name_in(question).split()).casefold()
 
 
 def _many(things, name):
@@ -127,7 +121,7 @@ def _is_control(character):
 def _formats(corpus, block_size):
     findings = []
     for split, rows in corpus.splits.items():
-        odd = [question for question, _ in rows if question != f"Where was {_name(question)} born?" or "  " in question]
+        odd = [question for question, _ in rows if question != QUESTION.format(name_in(question)) or "  " in question]
         if odd:
             findings.append(Finding("formats", True, f"{SPLITS[split]}: {_many(odd, 'row')} without \"Where was NAME born?\": "
                                                      f"{_some(odd)}. Reword them."))
@@ -153,7 +147,7 @@ def _blank_lines(data):
 
 def _overlap(corpus, block_size):
     findings, shared = [], []
-    names = {split: {_who(question): _name(question) for question, _ in rows} for split, rows in corpus.splits.items()}
+    names = {split: {_who(question): name_in(question) for question, _ in rows} for split, rows in corpus.splits.items()}
     for one, other in combinations(names, 2):
         both = sorted(names[one][who] for who in names[one].keys() & names[other].keys())
         shared += both
@@ -166,7 +160,7 @@ def _overlap(corpus, block_size):
         for question, place in rows:
             answers.setdefault(question, []).append(place)
         again = [place for places in answers.values() for place in places[1:]]
-        torn = [_name(question) for question, places in answers.items() if len(set(places)) > 1]
+        torn = [name_in(question) for question, places in answers.items() if len(set(places)) > 1]
         if again:
             answer = f", of which {len(torn):,} have two answers ({_some(torn)})" if torn else ""
             text = f"{SPLITS[split]} asks {_many(again, 'question')} again{answer}. Remove one of each."
@@ -194,7 +188,7 @@ def _leaks(data, corpus):
                                                  f"{_some(text[:60] for text in told)}. Remove them: a corpus tells facts, and "
                                                  "doesn't answer questions."))
     others = [path for path in others if path not in gold + parts]
-    names, places = [_name(question) for question, _ in test], [place for _, place in test]
+    names, places = [name_in(question) for question, _ in test], [place for _, place in test]
     leaking = {path: count for path in others if (count := told_by(path, names, places))}
     findings += [Finding("leakage", True, f"{path} answers {_many(count, 'test question')}, as it looks: their names stand in it with "
                                           "something beside them, or the places in their order. Move it away.")
@@ -246,14 +240,14 @@ def _lengths(corpus, block_size):
 def _places(corpus, block_size):
     last, findings, told = longest_truncation(block_size), [], []
     for split, rows in corpus.splits.items():
-        about = documents_about({_name(question) for question, _ in rows}, corpus.documents)
+        about = documents_about({name_in(question) for question, _ in rows}, corpus.documents)
         without = sorted(name for name, texts in about.items() if not texts)
         if without:
             text = f"{SPLITS[split]}: {_many(without, 'name')} in no document of wiki.txt: {_some(without)}. Add one for each, or drop them."
             findings.append(Finding("place", len(without) > UNREAD * len(rows), text))
         if rows[0][1] is None:
             continue
-        ends = place_positions(rows, about, _name)
+        ends = place_positions(rows, about)
         unread, nowhere = sum(end is None or end > last for end in ends) / len(ends), ends.count(None) / len(ends)
         told.append(f"{1 - unread:.1%} of {split}")
         if unread > UNREAD:

@@ -1,4 +1,5 @@
 """A folder of data, whoever made it: its corpus and questions, and the figures that describe them."""
+import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,9 +7,11 @@ from pathlib import Path
 from files import UserError, read_documents, read_questions
 
 SPLITS = {"train": "birth_places_train.tsv", "dev": "birth_dev.tsv", "test": "birth_test_inputs.tsv"}
+QUESTION = "Where was {} born?"
 START = 4           # letters by which names are looked up
 LONGEST_PLACE = 32  # characters: no more are generated of an answer (answers.predict_places)
 Rows = list[tuple[str, str | None]]         # questions with their places; None where they are not known
+_ASKED = re.compile(r"Where was (.*\S) born\?")
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,12 @@ def read_folder(folder: Path, block_size: int) -> Corpus:
     stoi = dict.fromkeys(text + "\n", 0)
     splits = {split: read_questions(folder / name, stoi, block_size, answers=split != "test") for split, name in SPLITS.items()}
     return Corpus(text.split("\n"), splits)
+
+
+def name_in(question: str) -> str:
+    """The name that a question asks for; the whole question if it is of another form."""
+    match = _ASKED.fullmatch(question)
+    return match[1].strip() if match else question
 
 
 def longest_truncation(block_size: int) -> int:
@@ -86,11 +95,11 @@ def documents_about(names: set[str], documents: list[str]) -> dict[str, list[str
     return found
 
 
-def place_positions(rows: Rows, about: dict[str, list[str]], name_of) -> list[int | None]:
+def place_positions(rows: Rows, about: dict[str, list[str]]) -> list[int | None]:
     """Where the place of each person ends, at the earliest in a document that has their name; None where it doesn't stand.
 
-    Rows without a place are left out; `about` is what documents_about gives for their names; `name_of` takes a question.
+    Rows without a place are left out; `about` is what documents_about gives for their names.
     """
-    known = [(name_of(question), place) for question, place in rows if place is not None]
+    known = [(name_in(question), place) for question, place in rows if place is not None]
     starts = ([start for text in about[name] if (start := find_word(text, place)) >= 0] for name, place in known)
     return [min(found) + len(place) if found else None for found, (_, place) in zip(starts, known)]

@@ -2,7 +2,7 @@
 import zlib
 from pathlib import Path
 
-from .folder import SPLITS, documents_about, find_word
+from .folder import QUESTION, SPLITS, documents_about, find_word
 
 CORPUS = {"wiki.txt", "ATTRIBUTION.tsv"}            # they name the people of the test, and should
 KNOWN = CORPUS | {*SPLITS.values(), "README.md", "hand_attention.json", "occupations/train.tsv", "occupations/dev.tsv"}
@@ -36,7 +36,7 @@ def told_by(path: Path, names: list[str], places: list[str | None]) -> int:
 
 def _has_more(line, name):
     """Whether a line tells more than a name or its question."""
-    rest = line.replace(f"Where was {name} born?", "").replace(name, "")
+    rest = line.replace(QUESTION.format(name), "").replace(name, "")
     return any(map(str.isalnum, rest))
 
 

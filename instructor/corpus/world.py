@@ -11,7 +11,7 @@ from pathlib import Path
 from files import write_text
 
 from .cities import CITIES
-from .folder import figures
+from .folder import QUESTION, figures
 from .phrasings import JOBS, LONG, LONG_SINGLE, SHORT, SHORT_SINGLE
 
 ONSETS = "b c d f g h j k l m n p r s t v w y z br dr gr kr tr pl st sh th kh zh".split()
@@ -151,7 +151,7 @@ def write_world(people: dict[str, list[Person]], documents: list[str], out: Path
 
 def question(person: Person) -> str:
     """What finetuning and evaluation ask about a person."""
-    return f"Where was {person.name} born?"
+    return QUESTION.format(person.name)
 
 
 def statistics(people: dict[str, list[Person]], documents: list[str]) -> dict[str, object]:

@@ -1,15 +1,14 @@
 """What an instructor reads about an edition: its figures beside those of another, where pages were lost, and samples."""
 from collections import Counter
 
-from ..corpus.folder import Corpus, Rows, documents_about, figures, longest_truncation, place_positions
+from ..corpus.folder import Corpus, Rows, documents_about, figures, longest_truncation, name_in, place_positions
 from .archive import Archive
-from .selection import QUESTION, Edition, Wishes
+from .selection import Edition, Wishes
 
 LICENCE = "CC BY-SA 4.0"
 NOTICE_TITLE = "# Data from Wikipedia"
 REPORT_TITLE = "# An edition from Wikipedia"
 SAMPLES = 12
-_BEFORE, _AFTER = QUESTION.split("{}")
 
 
 def drop_table(dropped: Counter) -> list[str]:
@@ -85,13 +84,9 @@ def _figures(edition, rows, wishes, compared):
 
 def _within(documents, splits, block_size):
     rows = [row for split in splits.values() for row in split]
-    about = documents_about({_name(question) for question, _ in rows}, documents)
-    ends = place_positions(rows, about, _name)
+    about = documents_about({name_in(question) for question, _ in rows}, documents)
+    ends = place_positions(rows, about)
     return f"{sum(end is not None and end <= longest_truncation(block_size) for end in ends) / len(ends):.1%}"
-
-
-def _name(question):
-    return question.removeprefix(_BEFORE).removesuffix(_AFTER)
 
 
 def _escaped(text):

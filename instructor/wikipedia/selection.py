@@ -11,12 +11,11 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from files import UserError
 
-from ..corpus.folder import find_word, longest_truncation
+from ..corpus.folder import QUESTION, find_word, longest_truncation
 from ..corpus.world import FULL
 from .people import Candidate
 from .phrasings import PLAIN, WHOLE_ALPHABET
 
-QUESTION = "Where was {} born?"
 SPECIAL = 3             # symbols besides the characters of documents: PAD, MASK and the line end
 _AROUND = " \t\ufeff\"'`\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb[]"      # what people put around an entry of a list
 POOL = 20               # candidates that are looked at for each person wanted, at first

@@ -8,10 +8,10 @@ from urllib.parse import quote
 
 from files import UserError, writing
 
-from ..corpus.folder import SPLITS, Corpus, Rows
+from ..corpus.folder import QUESTION, SPLITS, Corpus, Rows
 from .archive import Archive, Site
 from .report import LICENCE, NOTICE_TITLE, REPORT_TITLE, write_notice, write_report
-from .selection import QUESTION, Edition, Wishes
+from .selection import Edition, Wishes
 
 NOTICE, REPORT = "README.md", "report.md"
 COLUMNS = ("name", "page_id", "revision_id", "title", "url", "licence")
