@@ -22,7 +22,7 @@ from proof import MANIFEST, grade_folder, start_process, verdicts     # noqa: E4
 
 from autograder import SameProcess, probe      # noqa: E402
 from autograder.student import Student  # noqa: E402
-from checks.stage import stage          # noqa: E402
+from checks.support.staging import stage          # noqa: E402
 
 SOLUTION = ROOT / "instructor" / "solution"
 

@@ -16,7 +16,7 @@ except KeyboardInterrupt:       # in the first second of a command
     print("Interrupted.", file=sys.stderr)
     sys.exit(130)
 
-MODULES = (".release", ".wikipedia.command", ".corpus.check", ".traces.command", ".gradescope.build", ".batch.command", ".batch.explain",
+MODULES = (".release", ".cases", ".wikipedia.command", ".corpus.check", ".traces.command", ".gradescope.build", ".batch.command", ".batch.explain",
            ".report.written", ".similar")      # with a command each
 
 

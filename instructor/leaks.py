@@ -13,11 +13,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from checks.support.cases import RELEASED
 from files import UserError
 
 from .corpus.editions import EDITIONS, EXERCISES, TRACES
 from .corpus.exercises import ANSWERS as BY_HAND
-from .starter import END, SOLUTION, START
+from .starter import END, SOLUTION, START, starter_tree
 
 ROOT = Path(__file__).resolve().parents[1]
 GOLD = ROOT / "instructor" / "gold"
@@ -68,19 +69,20 @@ def gather_secrets(seeds: Iterable[int] = (), gold: Iterable[Path] = ()) -> Secr
         gold: more files of test answers.
     """
     # Lines that stand outside the markers, too, are in the starter. Lines that hidden checks share with basic ones tell nothing.
-    given = _plain(re.sub(f"{START}.*?{END}", "", _sources(SOLUTION), flags=re.DOTALL))
-    basic = _plain(_sources(ROOT / "src" / "checks"))
+    given = _plain("\n".join([re.sub(f"{START}.*?{END}", "", _sources(SOLUTION), flags=re.DOTALL), *starter_tree().values()]))
+    basic = _plain("\n".join([_sources(ROOT / "src"),       # the sentences on known mistakes are in the cases
+                               *(path.read_text(encoding="utf-8") for path in sorted(RELEASED.glob("*.json")))]))
     lines, functions = {}, {}
     for path in sorted(SOLUTION.glob("*.py")):
         for body in re.findall(f"{START}(.*?){END}", path.read_text(encoding="utf-8"), re.DOTALL):
             lines |= {line: f"the solution in {path.name}" for line in _substantial(body) if line not in given}
-    for path in sorted((ROOT / "instructor" / "checks").glob("*.py")):
+    for path in sorted((ROOT / "instructor" / "checks").rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         lines |= {line: f"the hidden checks in {path.name}" for line in _substantial(text) if line not in basic}
         for node in ast.parse(text).body:
             if isinstance(node, ast.FunctionDef):
                 own = frozenset(_substantial(ast.get_source_segment(text, node)))
-                if len(own) >= 3:
+                if len(own) >= 3 and not all(line in given for line in own):
                     functions[f"{node.name} of the hidden checks in {path.name}"] = own
     solved = json.loads((SOLUTION / "hand_attention.json").read_text(encoding="utf-8"))
     lines |= {json.dumps(row)[1:-1]: "the solution in hand_attention.json" for name in ("weights", "output") for row in solved[name]}
@@ -267,7 +269,7 @@ def _substantial(code: str) -> list[str]:
 
 
 def _sources(folder: Path) -> str:
-    return "\n".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py")))
+    return "\n".join(path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.py")))
 
 
 def _words(text: str) -> list[str]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder import Report, Verdict, draw_seed, read_manifest
-from checks.grading import MANIFEST, Setting, grade_submission
+from checks.support.session import MANIFEST, Setting, grade_submission
 from files import UserError
 from presets import PRESETS
 
@@ -89,6 +89,9 @@ def prove(archive: Path, gold: Path | None, quick: bool = False, new_environment
         hand = submission / "hand_attention.json"
         hand.write_text(as_json(solve(json.loads(hand.read_text(encoding="utf-8")))), encoding="utf-8", newline="\n")
         shutil.copyfile(SOLUTION / "choices.toml", submission / "choices.toml")
+        grader = "python src/grader.py --no-artifacts"
+        with _step(f"the starter filled with the reference passes {grader}"):
+            student.type(Command(grader, 0, "  all  "))
         if quick:
             with _step("the starter filled with the reference scores full, by the checks of code"):
                 _require_full(_grade(submission, tree, gold, results=False))

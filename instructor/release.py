@@ -15,18 +15,18 @@ from pathlib import Path, PurePosixPath
 from files import UserError
 
 from .course import Course, read_course
-from .starter import find_drift
+from .starter import find_drift, starter_tree
 
 ROOT = Path(__file__).resolve().parents[1]
 # What is handed out. Of folders, those files that git tracks and that end like this.
 FOLDERS = {
-    "src": {".py", ".toml", ".ini", ".ipynb", ".json"},
+    "src": {".py", ".toml", ".ini", ".ipynb", ".json", ".npz"},
     "data": {".txt", ".tsv", ".md", ".json"},
 }
 FILES = ("run.sh", "environment.yml", "collect_submission.sh", "collect_submission.bat")
 MADE = ("README.md", "pyproject.toml", "course.toml")       # of the files here that are called so
 NOT_HANDED_OUT = ("project.optional-dependencies", "tool.pytest")       # tables of pyproject.toml
-BINARY = {".pdf"}
+BINARY = {".pdf", ".npz"}
 
 
 def add_parser(commands) -> None:
@@ -56,8 +56,10 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         UserError: the options or this copy of the project are wrong.
     """
+    from .cases import find_differences
     from .handout import build_handout
     from .leaks import find_leaks, gather_secrets, read_zip
+    from .pasting import find_answering, find_repeated
     from .proof import Failed, prove
     if args.no_proof and (args.quick or args.new_environment):
         raise UserError("--quick and --new-environment say how to try the release out, and --no-proof not to. Choose.")
@@ -76,6 +78,11 @@ def run(args: argparse.Namespace) -> int:
         if {name.removeprefix(top): content for name, content in files.items()} != handed_out:
             leaks.append("The zip does not have what the folder has.")
         leaks += find_leaks(handed_out, gather_secrets(seeds, sorted(answers.rglob("*.tsv"))))
+        leaks += [f"The cases: {difference}. Run: python -m instructor cases" for difference in find_differences()]
+        leaks += find_repeated(tree / "src")
+        if not args.no_proof:
+            print("Calling every released function with the inputs of solved cases (minutes)", flush=True)
+            leaks += find_answering(tree / "src")
         if leaks:
             print("\n".join([*leaks, "", f"The release leaks at the {len(leaks)} places above. Nothing was written."]), file=sys.stderr)
             return 1
@@ -127,9 +134,11 @@ def make_tree(tree: Path, course: Course, cohort: int | None = None, gold: Path 
         except OSError as error:
             raise UserError(f"{name} belongs into a release and cannot be read: {error.strerror}. Restore it.") from None
         path.write_bytes(_line_ends(path, content))
-    made = {"course.toml": course.as_toml(), "pyproject.toml": student_pyproject((ROOT / "pyproject.toml").read_text(encoding="utf-8")),
+    made = {f"src/checks/given/{name}": text for name, text in starter_tree().items()}
+    made |= {"course.toml": course.as_toml(), "pyproject.toml": student_pyproject((ROOT / "pyproject.toml").read_text(encoding="utf-8")),
             "README.md": student_readme((ROOT / "README.md").read_text(encoding="utf-8"), course,
                                         {*names, *MADE, *(f"handout/{name}" for name in handout or ())})}
+    (tree / "src" / "checks" / "given").mkdir()
     for name, text in made.items():
         (tree / name).write_text(text, encoding="utf-8", newline="\n")
     for name, content in (handout or {}).items():
@@ -158,7 +167,7 @@ def released_files() -> list[str]:
     else:       # a copy without history
         names = [path.relative_to(ROOT).as_posix() for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
     kept = {name for name in names if name and PurePosixPath(name).suffix in FOLDERS[name.split("/")[0]] and "/." not in name}
-    here = {path.relative_to(ROOT).as_posix() for pattern in ("src/submission/*.py", "src/checks/*.py") for path in ROOT.glob(pattern)}
+    here = {path.relative_to(ROOT).as_posix() for pattern in ("src/submission/*.py", "src/checks/**/*.py") for path in ROOT.glob(pattern)}
     if forgotten := sorted(here - kept):
         raise UserError(f"git does not know {', '.join(forgotten)}, and a release has only what it knows. Add them (git add), or remove them.")
     return sorted(kept | set(FILES))

@@ -1,12 +1,17 @@
-"""The starter: the reference solution less what stands between the markers, so that the two never drift apart."""
+"""The starter: the reference solution less what stands between the markers, so that the two never drift apart.
+
+The files that students are given whole (`deliverables.SUPPLIED`, `__init__.py`) have one home, src/submission.
+"""
 import ast
 import difflib
 import json
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
-from deliverables import ANSWERS
+from checks.support.staging import END, START
+from deliverables import ANSWERS, GIVEN
 from files import write_text
 
 from .corpus.exercises import as_json, blank
@@ -14,8 +19,33 @@ from .corpus.exercises import as_json, blank
 ROOT = Path(__file__).resolve().parents[1]
 SOLUTION = ROOT / "instructor" / "solution"
 STARTER = ROOT / "src" / "submission"              # the student's room
-GIVEN = ROOT / "src" / "checks" / "given"           # the same once more, unspoiled, for grading to compare with and take from
-START, END = "### START_CODE_HERE ###", "### END_CODE_HERE ###"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A pair of markers: its file, its number there, the question that it belongs to, and the function around it."""
+
+    file: str
+    number: int
+    question: str
+    function: str
+
+
+def places() -> list[Place]:
+    """Every place that students fill in, as the solution's comments `[part ...]` tell."""
+    found = []
+    for path in sorted(SOLUTION.glob("*.py")):
+        text = strip_solution(path.read_text(encoding="utf-8"), path.name)
+        stubs = re.findall(rf"{START}\n\s*raise NotImplementedError\(\"(\w+): (\S+) \(in", text)
+        found += [Place(path.name, number, *stub) for number, stub in enumerate(stubs)]
+    return found
+
+
+def bodies(folder: Path) -> list[tuple[Place, str]]:
+    """What stands between the markers of each place, in the files of `folder`."""
+    place = re.compile(rf"(?<={re.escape(START)}\n).*?(?=^[ \t]*{re.escape(END)})", re.DOTALL | re.MULTILINE)
+    texts = {name: place.findall((folder / name).read_text(encoding="utf-8")) for name in {place.file for place in places()}}
+    return [(place, texts[place.file][place.number]) for place in places()]
 
 
 def strip_solution(source: str, filename: str) -> str:
@@ -76,7 +106,7 @@ def _function_of_each_line(source):
 
 
 def starter_files() -> dict[str, str]:
-    """What the starter's files should contain, code and files for answers: name -> text."""
+    """What the generated files should contain, code and files for answers: name -> text."""
     files = {path.name: strip_solution(path.read_text(encoding="utf-8"), path.name) for path in sorted(SOLUTION.glob("*.py"))}
     return files | {name: empty_answers((SOLUTION / name).read_text(encoding="utf-8"), name) for name in ANSWERS}
 
@@ -88,13 +118,18 @@ def empty_answers(text: str, name: str) -> str:
     return as_json(blank(json.loads(text)))
 
 
+def starter_tree() -> dict[str, str]:
+    """The whole starter, given files included: name -> text. A release keeps a copy of it for grading."""
+    return {name: (STARTER / name).read_text(encoding="utf-8") for name in GIVEN} | starter_files()
+
+
 def find_drift(*folders: Path) -> list[str]:
-    """Differences between the starter in `folders` (by default both places) and what the generator makes, as lines of a
+    """Differences between the starter in `folders` (by default src/submission) and what the generator makes, as lines of a
     diff; empty if there are none."""
     wanted = starter_files()
     lines = []
-    for folder in folders or (STARTER, GIVEN):
-        for name in sorted(wanted.keys() | {path.name for path in folder.glob("*.py")}):
+    for folder in folders or (STARTER,):
+        for name in sorted(wanted.keys() | {path.name for path in folder.glob("*.py") if path.name not in GIVEN}):
             path = folder / name
             there = path.read_bytes().decode("utf-8") if path.exists() else ""
             diff = difflib.unified_diff(there.splitlines(True), wanted.get(name, "").splitlines(True),
@@ -104,12 +139,12 @@ def find_drift(*folders: Path) -> list[str]:
 
 
 def write_starter(*folders: Path) -> None:
-    """Write the starter's files into `folders` (by default both places), and remove Python files there that it does not
+    """Write the starter's files into `folders` (by default src/submission), and remove Python files there that it does not
     have."""
     wanted = starter_files()
-    for folder in folders or (STARTER, GIVEN):
+    for folder in folders or (STARTER,):
         for path in folder.glob("*.py"):
-            if path.name not in wanted:
+            if path.name not in wanted and path.name not in GIVEN:
                 path.unlink()
         for name, text in wanted.items():
             write_text(folder / name, text)

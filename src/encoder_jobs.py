@@ -1,7 +1,7 @@
 """The three jobs of problem 5: encoder_scaling, encoder_copy and encoder_report. They call the student's numpy_attention.py
 and encoder.py, have one size whatever the preset, and run on the CPU."""
 import argparse
-import importlib
+import importlib.util
 import io
 import math
 import statistics
@@ -63,7 +63,7 @@ def say_what_is_ignored(args: argparse.Namespace) -> None:
 def load(folder: Path, name: str):
     """The submission's module of that name; raises UserError where its file is missing."""
     load_submission(folder)
-    if not (folder / f"{name}.py").is_file():
+    if importlib.util.find_spec(f"submission.{name}") is None:
         raise UserError(f"{folder} has no {name}.py, which this job needs. Check --submission.")
     return importlib.import_module(f"submission.{name}")
 

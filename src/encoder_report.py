@@ -173,8 +173,8 @@ def entropies(encoder, pad: int, model, x: torch.Tensor) -> list[tuple[int, int,
 
 def largest_entropy(x: torch.Tensor, pad: int) -> float:
     """The entropy of even weights over what is not padding, averaged over the queries that are not padding, in nats."""
-    counts = (x != pad).sum(dim=1).double()
-    return float((counts * counts.clamp(min=1).log()).sum() / counts.sum())
+    lengths = [length for length in (x != pad).sum(dim=1).tolist() if length]
+    return sum(length * math.log(length) for length in lengths) / sum(lengths)
 
 
 def active_and_passive(sentences: list[list[str]]) -> list[int]:

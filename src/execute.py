@@ -1,4 +1,5 @@
 """Running one job: the student's package, given data and a preset in; weights or predictions out."""
+import importlib.abc
 import importlib.util
 import math
 import random
@@ -14,12 +15,15 @@ import numpy as np
 import torch
 
 from answers import predict_places
+from deliverables import SUPPLIED, WRITTEN
 from files import Interrupted, UserError, read_documents, read_questions, write_text, writing
 from jobs import WRITTEN_BY, Job
 from parallel import is_first, joined, workers
 from params import read_params
 from presets import Preset
 from run_log import REFERENCE_LOSSES, RunLog
+
+STARTER = Path(__file__).resolve().parent / "submission"
 
 
 @dataclass(frozen=True)
@@ -56,18 +60,34 @@ class Result:
     baseline: int = 0
 
 
+class _GivenFiles(importlib.abc.MetaPathFinder):
+    """The last that is asked for a module of a submission: finds ours, where it is one that students are given."""
+
+    def find_spec(self, fullname, path, target=None):
+        """See importlib."""
+        package, _, name = fullname.partition(".")
+        if package == "submission" and f"{name}.py" in SUPPLIED and (STARTER / f"{name}.py").is_file():
+            return importlib.util.spec_from_file_location(fullname, STARTER / f"{name}.py")
+        return None
+
+
 def load_submission(folder: Path):
     """Import the package in `folder` as `submission`.
+
+    Given files that it lacks, __init__.py among them, are taken from src/submission.
 
     Raises:
         UserError: there is no package there.
     """
     folder = folder.resolve()
-    if not (folder / "__init__.py").is_file():
-        raise UserError(f"{folder} is no submission: it has no __init__.py. Check --submission.")
+    if not any((folder / name).is_file() for name in ("__init__.py", *WRITTEN)):
+        raise UserError(f"{folder} is no submission: it has neither __init__.py nor {WRITTEN[0]}. Check --submission.")
+    if not any(isinstance(finder, _GivenFiles) for finder in sys.meta_path):
+        sys.meta_path.append(_GivenFiles())
+    init = folder if (folder / "__init__.py").is_file() else STARTER
     for name in [name for name in sys.modules if name.split(".")[0] == "submission"]:
         del sys.modules[name]
-    spec = importlib.util.spec_from_file_location("submission", folder / "__init__.py",
+    spec = importlib.util.spec_from_file_location("submission", init / "__init__.py",
                                                   submodule_search_locations=[str(folder)])
     package = sys.modules["submission"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(package)

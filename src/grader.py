@@ -96,7 +96,7 @@ def run(args: argparse.Namespace, stream) -> int:
     require_packages()
     from autograder import read_manifest
     from autograder.report import Table, harmless, to_json, write_failures, write_summary
-    from checks.grading import MANIFEST, Setting, grade_submission
+    from checks.support.session import MANIFEST, Setting, grade_submission
 
     manifest = read_manifest(MANIFEST)
     checks = choose_checks(manifest, args)
@@ -109,7 +109,7 @@ def run(args: argparse.Namespace, stream) -> int:
         raise UserError(f"{args.json.absolute().parent} is no folder. Check --json.")
     seed = choose_seed(args)
     hidden = (args.hidden or ROOT / "instructor" / "checks").absolute()
-    if args.hidden and not list(hidden.glob("q*.py")):
+    if args.hidden and not list(hidden.rglob("q*.py")):
         raise UserError(f"{hidden} has no files of checks, q*.py. Check --hidden.")
     if hidden.is_dir():
         sys.path.append(str(hidden.parents[1]))

@@ -7,6 +7,9 @@ import reprlib
 from pathlib import Path
 
 import torch
+import torch.nn.functional as F
+from torch.distributions import Categorical
+from torch.nn.utils import get_total_norm
 
 from files import UserError, read_text, writing
 
@@ -148,7 +151,7 @@ class Probe:
             _, loss = self.model.forward(x, y)
         parameters = [list(block.parameters()) for block in blocks]
         gradients = iter(torch.autograd.grad(loss, sum(parameters, []), allow_unused=True)) if blocks else iter(())
-        norms = [math.sqrt(sum(float(g.double().square().sum()) for _, g in zip(layer, gradients) if g is not None))
+        norms = [float(get_total_norm([g.double() for _, g in zip(layer, gradients) if g is not None]))
                  for layer in parameters]
         return norms, entropies
 
@@ -162,10 +165,11 @@ def entropy(weights: torch.Tensor, used: torch.Tensor) -> torch.Tensor:
     Returns:
         (n_head,), from 0 to 1.
     """
-    entropies = -(weights * weights.clamp(min=1e-30).log()).sum(dim=-1)                     # (B, n_head, T)
     largest = torch.arange(1, weights.size(-1) + 1, device=weights.device).log()            # (T,): a query sees no later key
-    total = (entropies * used[:, None, :]).sum(dim=(0, 2))
-    return (total / (largest * used).sum().clamp(min=1e-9)).clamp(0, 1)
+    # What is missing to the largest entropy is the divergence from even weights.
+    missing = F.kl_div(-largest[:, None].expand_as(weights), weights, reduction="none").sum(dim=-1)
+    missing = missing.transpose(1, 2)[used].sum(dim=0)                                      # (n_head,)
+    return (1 - missing / largest.expand_as(used)[used].sum().clamp(min=1e-9)).clamp(0, 1)
 
 
 @torch.no_grad()
@@ -176,10 +180,9 @@ def sample(model: torch.nn.Module, x: torch.Tensor) -> list[int]:
     while x.size(1) < model.get_block_size():
         logits = model.forward(x.to(device))[0][0, -1].float().cpu()
         logits[0] = -math.inf
-        weights = torch.softmax(logits, dim=-1)
-        if not torch.isfinite(weights).all():
+        if not torch.isfinite(logits[1:]).all():
             break
-        x = torch.cat((x, torch.multinomial(weights, 1)[None]), dim=1)
+        x = torch.cat((x, Categorical(logits=logits).sample()[None, None]), dim=1)
     return x[0].tolist()
 
 

@@ -21,7 +21,7 @@ def run(task):
     """Outcomes that depend on the submission's content, seed and check; files called "kill", "error", "refuse" and "slow" do as they say."""
     from autograder import Outcome, Report, Verdict, read_manifest
     from autograder.report import as_dict
-    from checks.grading import MANIFEST
+    from checks.support.session import MANIFEST
     names = {path.name for path in Path(task.source).iterdir()} if Path(task.source).is_dir() else set()
     if "log" in os.environ.get("BATCH_WORK", ""):
         with open(os.environ["BATCH_WORK"], "a") as log:        # one short write: whole, whoever else writes

@@ -23,9 +23,9 @@ OTHERS = ["李小龍", "محمد الفارسي", "שרה לוי", "Ελένη �
 
 # What goes wrong, how often, and which checks it costs, with what is said.
 MISTAKES = (
-    (0.16, ("1c-3-basic", "1c-5-hidden"), "wrong answer", "In all {n} examples the masked content has {k} characters. Its length should be random."),
+    (0.16, ("1c-3-basic",), "wrong answer", "In all {n} examples the masked content has {k} characters. Its length should be random."),
     (0.12, ("1c-4-hidden",), "wrong answer", "A truncated length of {k} never came in {n} examples. Every length from 4 to 24 should."),
-    (0.10, ("1c-7-hidden",), "exception", "ValueError: empty range for randrange() (4, {k}, -1)\nIn dataset.py, line 96, in __getitem__"),
+    (0.10, ("1c-11-basic", "1c-6-hidden"), "exception", "ValueError: empty range for randrange() (4, {k}, -1)\nIn dataset.py, line 96, in __getitem__"),
     (0.10, ("1c-2-basic",), "wrong answer", "x and y differ at position {k}: y is x moved on by one, so y[{k}] should be x[{n}]."),
     (0.09, ("1d-1-basic", "1f-0-basic"), "wrong answer", "final_tokens is {n}000; it should be 650 times the corpus times the block: {n}500."),
     (0.13, ("1h-3-basic", "1h-5-hidden", "1h-7-hidden"), "wrong answer",
@@ -121,7 +121,7 @@ def make_class(people=200, seed=1):
             entry.written = {check.id: check.points * rng.choice([.5, 1, 1]) for check in MANIFEST.checks.values() if not check.coded}
             entry.comments = {"3b-0-written": "A softmax never gives exactly one half: say how large the query has to be."}
     if people >= 20:
-        fail(entries[15].report, "1c-8-hidden", "grader error", "ProcessError: the student's process could not be started: Cannot allocate memory")
+        fail(entries[15].report, "1c-7-hidden", "grader error", "ProcessError: the student's process could not be started: Cannot allocate memory")
         entries[12].remarks = ["An earlier submission of the same person was not counted: s100212_first.zip."]
     return Class(MANIFEST, "Assignment 5: self-attention, Transformers, pretraining", entries, DUE)
 

@@ -1,8 +1,10 @@
 """Grading many submissions: what test_proof.py, benchmarks/grader.py and the table in docs/grader-proof.md rest on."""
+import functools
 import importlib
 import importlib.util
 import os
 import pkgutil
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -14,31 +16,23 @@ for entry in (ROOT / "src", ROOT, ROOT / "tests"):
 
 from autograder import Report, StudentProcess, Verdict, draw_seed, grade, read_manifest     # noqa: E402
 from autograder.isolation import choose      # noqa: E402
-from checks.context import Context          # noqa: E402
-from checks.grading import MODULES       # noqa: E402
-from checks.stage import RESULTS, stage              # noqa: E402
-from variants import REGIONS, Fill, make                   # noqa: E402
+from checks.support.context import Context          # noqa: E402
+from checks.support.session import MODULES       # noqa: E402
+from checks.support.staging import RESULTS, stage              # noqa: E402
+from instructor.checks.makers import Fresh            # noqa: E402
+from instructor.starter import SOLUTION, STARTER      # noqa: E402
+from variants import PLACES, Fill, make                    # noqa: E402
 
 CHECKS = ROOT / "src" / "checks"
 HIDDEN = ROOT / "instructor" / "checks"
 MANIFEST = read_manifest(CHECKS / "manifest.toml")
+FRESH = Fresh()
+ASKED_IN = {"hand_attention.json": "5a", "choices.toml": "6b"}       # questions without a place in code
 SLOW = 60           # seconds: a check with a larger limit trains models, and is not repeated as often as the others
 
-# The questions whose checks run code of a file, and of a region where that says more.
-RUN_BY = {
-    "dataset.py": "1c 1d 1f", "utils.py": "1c 1d 1f 1h 5d 5e 5f 5g",
-    "helper.py": "1d 1f 1h", "attention.py": "1d 1f 1h 6c 6d", "model.py": "1d 1f 1h", "trainer.py": "1d 1f 1h",
-    "hand_attention.json": "5a",
-    "numpy_attention.py": "5b 5c",
-    "encoder.py": "5d 5e 5f 5g", "encoder_data.py": "5f 5g",
-    "accounting.py": "6a", "choices.toml": "6b", "positions.py": "6c", "fixes.py": "6e", "diagnostics.py": "6f",
-    "numpy attention": "5c", "scaling": "5b",
-    "copy": "5f", "bag": "5g", "train classifier": "5g", "accuracy": "5g", "entropy": "5g",
-    "efficient_attention.py": "6d 6g",
-    **dict.fromkeys(("every kth", "headers", "predicted", "attended", "connections", "from dense", "sparse project", "sparse forward",
-                     "stream", "append", "cached", "cache bytes"), "6d"),
-    **dict.fromkeys(("across", "remember", "ask"), "6g"),
-}
+# What a wrong submission of each kind loses, as a share of its question's coded points: at least, and at most.
+SHARES = {"misconception": (0.25, 1.0), "slip": (0.0, 1.0), "edge": (0.0, 0.10)}
+EDGE_OF_1C = 1.0            # a point: what the published course leaves open costs no more there
 
 
 def collect(package: str, name: str) -> list:
@@ -47,6 +41,14 @@ def collect(package: str, name: str) -> list:
     for module in pkgutil.iter_modules([str(ROOT / "tests" / package)]):
         entries += getattr(importlib.import_module(f"{package}.{module.name}"), name, [])
     return entries
+
+
+def exceptions() -> dict[str, str]:
+    """Wrong submissions that may lose more or less than their kind should, or that no basic check can see: name -> reason."""
+    found = {}
+    for module in pkgutil.iter_modules([str(ROOT / "tests" / "wrong")]):
+        found |= getattr(importlib.import_module(f"wrong.{module.name}"), "EXCEPTIONS", {})
+    return found
 
 
 STAGED = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)        # where submissions are staged: visible in every process
@@ -66,7 +68,7 @@ def grade_folder(process: StudentProcess, folder: Path, names: list[str] = (), s
               if check.coded and (artifacts or not check.artifacts) and (slow or check.seconds <= SLOW)]
     with tempfile.TemporaryDirectory(dir=STAGED.name) as staged:
         submission, notices = stage(folder, Path(staged))
-        context = Context(Path(staged) / RESULTS, None, None, ROOT / "instructor" / "gold", MANIFEST.settings["accuracy"])
+        context = Context(Path(staged) / RESULTS, None, None, ROOT / "instructor" / "gold", MANIFEST.settings["accuracy"], FRESH)
         report = grade(MANIFEST, checks, [CHECKS, HIDDEN], process, submission, draw_seed() if seed is None else seed, context, hidden=True)
     report.notices = notices
     return report
@@ -86,9 +88,9 @@ def grade_wrong(process: StudentProcess, wrong, all_checks: bool = False) -> Rep
 
 
 def grade_right(process: StudentProcess, right, run: int, all_checks: bool = False) -> Report:
-    """Grade a right submission for the run-th time by the questions whose checks run code that differs from the reference's; with all_checks,
-    the first time by all of their problems. Slow checks run once, if they run such code."""
-    names = questions_of(right.changes)
+    """Grade a right submission for the run-th time: the first time by the questions whose checks run code that differs from the
+    reference's (with all_checks by all of their problems, slow checks included), then by those that ask for this code."""
+    names = touched_by(right.changes) if run else questions_of(right.changes)
     slow = any(check.seconds > SLOW for check in MANIFEST.select(names) if check.coded and not check.artifacts)
     if all_checks and not run:
         names = sorted({question[0] for question in names})
@@ -97,19 +99,72 @@ def grade_right(process: StudentProcess, right, run: int, all_checks: bool = Fal
 
 def questions_of(changes: tuple) -> list[str]:
     """The questions whose checks run code that the changes touch."""
-    def questions(change):
-        if not isinstance(change, Fill):
-            return RUN_BY[change.file]
-        return RUN_BY.get(change.region) or RUN_BY[REGIONS[change.region][0]]
+    return sorted(MANIFEST.built_on(touched_by(changes)))
 
-    return sorted({question for change in changes for question in questions(change).split()})
+
+def touched_by(changes: tuple) -> list[str]:
+    """The questions that ask for code that the changes touch."""
+    touched = set()
+    for change in changes:
+        if isinstance(change, Fill):
+            touched.add(PLACES[change.place].question)
+        else:
+            touched.update(_questions_of_file(change.file))
+    return sorted(touched)
+
+
+@functools.cache
+def _questions_of_file(name):
+    """Those with a place in the file, or in one that imports it; those of a file of answers are its checks'."""
+    if name in ASKED_IN:
+        return {ASKED_IN[name]}
+    files, grown = {name}, True
+    while grown:
+        names = "|".join(Path(file).stem for file in files)
+        more = {path.name for folder in (SOLUTION, STARTER) for path in folder.glob("*.py") if path.name != "__init__.py" and
+                re.search(rf"^from \.({names}) import", path.read_text(encoding="utf-8"), re.MULTILINE)}
+        grown, files = not more <= files, files | more
+    return {place.question for place in PLACES.values() if place.file in files}
+
+
+def question_of(wrong) -> str:
+    """The question that a wrong submission is aimed at: that of most of the checks that must catch it, the first of equals."""
+    questions = [MANIFEST.checks[id].question for id in wrong.caught_by]
+    return max(dict.fromkeys(questions), key=questions.count)
+
+
+def share_lost(wrong, taken: dict[str, float]) -> float:
+    """The share of its question's coded points that a wrong submission lost, for what `lost` returned."""
+    question = question_of(wrong)
+    coded = sum(check.points for check in MANIFEST.checks.values() if check.question == question and check.coded)
+    return sum(points for id, points in taken.items() if MANIFEST.checks[id].question == question) / coded
+
+
+def faults(wrong, taken: dict[str, float]) -> list[str]:
+    """What is not as it should be with a wrong submission that lost these points: what missed it, saw it, or took too much."""
+    found = [f"missed by {', '.join(missed)}"] if (missed := [id for id in wrong.caught_by if id not in taken]) else []
+    if wrong.name not in exceptions():
+        if taken and not any(id.endswith("basic") for id in taken):
+            found.append("seen by no basic check")
+        found += filter(None, [out_of_proportion(wrong, taken)])
+    return found
+
+
+def out_of_proportion(wrong, taken: dict[str, float]) -> str:
+    """Why the points that a wrong submission lost are out of proportion to its kind; "" if they aren't."""
+    share, (least, most) = share_lost(wrong, taken), SHARES[wrong.kind]
+    if least - 1e-9 <= share <= most + 1e-9:
+        if wrong.kind == "edge" and question_of(wrong) == "1c" and share * 20 > EDGE_OF_1C:
+            return f"an edge of 1c that loses {share * 20:g} points, more than {EDGE_OF_1C:g}"
+        return ""
+    return f"a {wrong.kind} that loses {share:.0%} of {question_of(wrong)}, not {least:.0%} to {most:.0%}"
 
 
 def verdicts() -> dict:
     """The test functions of all check files, by the id of their check."""
     found = {}
     for folder in (CHECKS, HIDDEN):
-        for path in sorted(folder.glob("q*.py")):
+        for path in sorted(folder.rglob("q*.py")):
             spec = importlib.util.spec_from_file_location(f"proof_{folder.parent.name}_{path.stem}", path)
             module = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(module)

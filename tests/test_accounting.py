@@ -11,8 +11,9 @@ from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
 from autograder import Answer, WrongAnswer
-from checks import counting
-from checks.accounting import Call
+from checks.problem6.q6a.accounting import Call
+from instructor.checks.problem6.q6a import counting
+from instructor.checks.problem6.q6a.cases import count_case
 from presets import LAPTOP
 
 
@@ -128,13 +129,26 @@ def test_the_checks_know_the_same(accounting, seed):
     (13_631_488 // 2, "keys or values"), (13_631_488 * 2, "float16 has 2 bytes; 4 are counted"), (math.nan, "divide with //"),
 ])
 def test_a_cache_in_another_unit_is_named(value, says):
-    call = Call("kv_cache_bytes", (13, 64, 4, 4096))
-    assert counting.kv_cache_bytes(*call.sizes)[0] == 13_631_488
+    call = Call(count_case("kv_cache_bytes", 13, 64, 4, 4096))
+    assert call.case.right == 13_631_488
     with pytest.raises(WrongAnswer, match=re.escape(says)):
         call.judge(Answer({"returned": value, "raised": None}, "the reply"))
 
 
+@pytest.mark.parametrize("case, returned, says", [
+    (count_case("score_count", 4, 100), 80_000, "expected 40,000, got 80,000. That is 2 times as much."),
+    (count_case("score_count", 4, 100), 10_000, "Likely cause: it is the count of one head."),
+    (count_case("score_shape", 4, 7), (7, 7), "expected (4, 7, 7), got (7, 7).\nLikely cause: the heads are missing."),
+    (count_case("flops", 8, 2, 16, 5), {**count_case("flops", 8, 2, 16, 5).right, "softmax": 75}, "['softmax']: expected 150, got 75."
+     "\nLikely cause: it is the softmax of one head."),
+    (count_case("flops", 8, 2, 16, 5), {"softmax": 150}, "has no entry 'projections'; it has 'softmax'."),
+])
+def test_a_wrong_count_says_what_was_expected_and_why(case, returned, says):
+    with pytest.raises(WrongAnswer, match=re.escape(says)):
+        Call(case).judge(Answer({"returned": returned, "raised": None}, "the reply"))
+
+
 def test_a_count_that_overflowed_is_named():
-    call = Call("score_count", (3, 10 ** 10))
+    call = Call(count_case("score_count", 3, 10 ** 10))
     with np.errstate(all="ignore"), pytest.raises(WrongAnswer, match="integers overflow"):
-        call.judge(Answer({"returned": int(np.prod(call.sizes[:1] + call.sizes[1:] * 2)), "raised": None}, "the reply"))
+        call.judge(Answer({"returned": int(np.prod((3, 10 ** 10, 10 ** 10))), "raised": None}, "the reply"))

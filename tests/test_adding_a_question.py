@@ -18,11 +18,13 @@ def copy(tmp_path_factory):
     for name in ("src", "instructor", "data"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.params", "*.predictions"))
     for path, block in BLOCKS:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
         with open(folder / path, "a", encoding="utf-8") as file:
             file.write(block)
     names = folder / "src" / "deliverables.py"
     names.write_text(names.read_text(encoding="utf-8").replace('WRITTEN = (', 'WRITTEN = ("sums.py", '), encoding="utf-8")
     assert run(folder, "-m", "instructor", "starter").returncode == 0
+    assert run(folder, "-m", "instructor", "cases").returncode == 0
     return folder
 
 
@@ -32,8 +34,8 @@ def run(folder, *arguments):
 
 
 def test_it_is_short():
-    assert len(BLOCKS) == 3
-    assert sum(bool(line.strip()) for _, block in BLOCKS for line in block.splitlines()) < 40
+    assert len(BLOCKS) == 4
+    assert sum(bool(line.strip()) for _, block in BLOCKS for line in block.splitlines()) <= 43
 
 
 def test_the_starter_has_no_points(copy):
@@ -52,6 +54,17 @@ def test_a_wrong_one_has_none(copy):
     (solution / "sums.py").write_text((solution / "sums.py").read_text().replace("return a + b\n", "return a - b\n"))
     done = run(copy, "src/grader.py", "2a", "--submission", "wrong")
     assert done.returncode == 1 and "it should give" in done.stdout and "0 of 2" in done.stdout
+    assert "Likely cause: it is the difference." in done.stdout
+
+
+def test_students_have_cases(copy, tmp_path):
+    """A copy without the staff's code compares with those that were kept."""
+    for name in ("src", "data"):
+        shutil.copytree(copy / name, tmp_path / name)
+    assert "not implemented" in run(tmp_path, "src/grader.py", "2a").stdout
+    shutil.copy(copy / "instructor" / "solution" / "sums.py", tmp_path / "src" / "submission")
+    done = run(tmp_path, "src/grader.py", "2a")
+    assert done.returncode == 0 and "2 of 2" in done.stdout, done.stdout + done.stderr
 
 
 def test_it_is_handed_in(copy):

@@ -9,7 +9,7 @@ from proof import MANIFEST, grade_folder, start_process
 
 from autograder import Verdict
 from autograder.isolation import LADDER, Unavailable, choose
-from checks.context import DATA
+from checks.support.context import DATA
 
 DEV = "1h-8-basic"
 CODED = sum(check.points for check in MANIFEST.checks.values() if check.coded)

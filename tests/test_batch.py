@@ -17,7 +17,7 @@ import pytest
 from conftest import ROOT, SOLUTION, STARTER
 
 from autograder import read_manifest
-from checks.grading import MANIFEST, Setting
+from checks.support.session import MANIFEST, Setting
 from deliverables import DELIVERABLES
 from instructor.batch import load_class, load_sources, work
 from instructor.batch.fingerprint import Fingerprints, digest_submission, seed_for
@@ -152,14 +152,14 @@ def test_only_what_changed_is_graded_again(tmp_path):
 def test_new_points_need_no_grading(undisturbed, monkeypatch, tmp_path):
     command("grade", undisturbed[0], "--out", tmp_path / "out", "--seed", 5)
     text = MANIFEST.read_text(encoding="utf-8")
-    for old, new in (('in code", points = 10', 'in code", points = 12'), ('formats, memory layouts, gradients, distances"\npoints = 1', 'distances"\npoints = 3')):
+    for old, new in (('in code", points = 10', 'in code", points = 12'), ('formats, memory layouts, gradients, distances"\npoints = 0.5', 'distances"\npoints = 2.5')):
         assert old in text
         text = text.replace(old, new)
     (tmp_path / "manifest.toml").write_text(text, encoding="utf-8")
     monkeypatch.setattr("instructor.batch.klass.MANIFEST", tmp_path / "manifest.toml")
     for person, checks in verdicts(tmp_path / "out").items():
         before = undisturbed[1][person]
-        assert checks == {id: (verdict, score * (3 if id == "1h-5-hidden" else 1)) for id, (verdict, score) in before.items()}
+        assert checks == {id: (verdict, score * (5 if id == "1h-5-hidden" else 1)) for id, (verdict, score) in before.items()}
 
 
 def test_two_runs_at_once(tmp_path):
@@ -309,10 +309,10 @@ def test_seeds_and_fingerprints(tmp_path, monkeypatch):
     changed = {id for id in ids if without.of(manifest.checks[id]) != of[id]}
     assert changed == {id for id in ids if manifest.checks[id].artifacts}       # other answers touch the checks of results alone
     shutil.copytree(ROOT / "data", tmp_path / "data")
-    monkeypatch.setattr("checks.context.DATA", tmp_path / "data")
+    monkeypatch.setattr("checks.support.context.DATA", tmp_path / "data")
     setting = Setting(ROOT / "instructor" / "checks", ROOT / "instructor" / "gold")
     assert {id: Fingerprints(manifest, setting).of(manifest.checks[id]) for id in ids} == of
-    for name, touched in (("hand_attention.json", {"5a-0-basic"}), ("occupations/train.tsv", {"5g-4-hidden"}), ("occupations/dev.tsv", set())):
+    for name, touched in (("hand_attention.json", {"5a-0-basic", "5a-1-hidden"}), ("occupations/train.tsv", {"5g-4-hidden"}), ("occupations/dev.tsv", set())):
         with open(tmp_path / "data" / name, "a") as file:
             file.write("\n")
         other = Fingerprints(manifest, setting)

@@ -11,9 +11,10 @@ import pytest
 from conftest import ROOT, SOLUTION, STARTER
 
 from autograder.intake import take
-from checks.stage import RESULTS, code_limit, result_limit, stage
+from checks.support.staging import RESULTS, code_limit, result_limit, stage
 from deliverables import ANSWERING, ANSWERS, CODE, DELIVERABLES, MADE_BY, WRITTEN
 from jobs import JOBS
+from variants import make
 
 NOW = 1_800_000_000
 
@@ -26,10 +27,10 @@ def collect(*args, **kwargs):
 @pytest.fixture
 def folder(tmp_path):
     """All deliverables: the code of the reference, results that are just bytes, each newer than what it was made from."""
-    folder = tmp_path / "submission"
-    folder.mkdir()
+    folder = make((), tmp_path / "submission")
     for age, name in enumerate(DELIVERABLES):
-        (folder / name).write_bytes((SOLUTION / name).read_bytes() if name in CODE + ANSWERS else f"bytes of {name}".encode())
+        if name not in CODE + ANSWERS:
+            (folder / name).write_bytes(f"bytes of {name}".encode())
         os.utime(folder / name, (NOW + age, NOW + age))
     return folder
 

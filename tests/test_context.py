@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from checks.context import DATA, EXERCISES, GOLD_EXERCISES, GRADED, Context
+from checks.support.context import DATA, EXERCISES, GOLD_EXERCISES, GRADED, Context
 from files import UserError
 
 

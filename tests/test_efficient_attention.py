@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from checks.documents import documents_mask
-from checks.patterns import Spec, connected, count, draw_spec, mistakes
-from checks.sparse import draw_case
-from checks.work import measured
+from checks.problem6.q6d.rows import describe, masks, thin
+from checks.problem6.q6d.sparse import drawn
+from checks.problem6.q6d.work import measured
 from conftest import ROOT
+from instructor.checks.problem6.q6d.attention import sparse_case
+from instructor.checks.problem6.q6d.patterns import (
+    Spec, connected, count, draw_spec, mistakes, packed)
+from instructor.checks.problem6.q6g.documents import documents_mask
 
 
 @pytest.fixture
@@ -101,15 +104,34 @@ def test_mistakes_are_none_of_the_right_patterns(seed):
         assert all(not np.array_equal(mask, right) for _, mask in mistakes(spec))
 
 
-def test_gradients_of_the_checks_are_those_of_torch(seed):
+def test_cases_are_what_torch_gives(seed):
     rng = np.random.default_rng(seed)
-    case = draw_case(rng, draw_spec(rng, False), 2, 3, 4, "float64")
-    case.upstream = rng.standard_normal(case.q.shape)
-    inputs = [torch.from_numpy(x).requires_grad_() for x in (case.q, case.k, case.v)]
-    output = F.scaled_dot_product_attention(*inputs, attn_mask=torch.from_numpy(case.mask))
-    assert np.allclose(output.detach(), case.expected(), atol=1e-12)
-    for got, expected in zip(case.gradients(), torch.autograd.grad((output * torch.from_numpy(case.upstream)).sum(), inputs)):
-        assert np.allclose(got, expected, atol=1e-12)
+    spec = draw_spec(rng, False)
+    case = sparse_case(rng, spec, 2, 3, 4, dtype="float64", with_gradients=True)
+    *arrays, upstream = drawn.function(case.inputs)
+    inputs = [torch.from_numpy(x).requires_grad_() for x in arrays]
+    output = F.scaled_dot_product_attention(*inputs, attn_mask=torch.from_numpy(connected(spec)))
+    assert np.allclose(thin(output.detach().numpy()), case.right["y"], atol=1e-12)
+    gradients = torch.autograd.grad((output * torch.from_numpy(upstream)).sum(), inputs)
+    for name, expected in zip("qkv", gradients):
+        assert np.allclose(case.right[name], thin(expected.numpy()), atol=1e-12)
+
+
+def test_a_case_keeps_a_number_of_each_row():
+    x = np.arange(2 * 3 * 40 * 5).reshape(2, 3, 40, 5)
+    places = [np.argwhere(x == number)[0] for number in thin(x)]
+    assert [i for _, _, i, _ in places] == list(range(40))
+    assert all(len({place[axis] for place in places}) == x.shape[axis] for axis in range(4))
+    assert (thin(x[:, :, [3, 17]], np.array([3, 17])) == thin(x)[[3, 17]]).all()
+    mask = np.random.default_rng(0).random((7, 9)) < 0.5
+    assert (masks(packed(mask), (7, 9)) == mask).all()
+
+
+def test_a_call_is_printed_as_it_was_made():
+    """An iterator is no list: the printed call fails where the one made has failed."""
+    spec = Spec(9, 1, (3,), True, (4, 2), "iterator")
+    assert "global positions iter([4, 2]), causal" in describe(spec.data)
+    assert "global positions [4, 2], causal" in describe({**spec.data, "kind": "list"})
 
 
 def test_work_is_counted():

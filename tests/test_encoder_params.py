@@ -77,8 +77,8 @@ def test_wrong_weights(folder, outcome, edit, message):
 
 def test_an_encoder_that_recognizes_tokens(folder, outcome):
     """Answers that come from the code: a verb in the passive, and the groups of the occupations by their tokens."""
-    from checks.context import DATA
-    from checks.sentences import read_sentences, vocabulary
+    from checks.support.context import DATA
+    from instructor.checks.problem5.q5g.sentences import read_sentences, vocabulary
     from instructor.corpus.exercises import GROUPS
     vocab = vocabulary(read_sentences(DATA / "occupations" / "train.tsv")[0])
     groups = {vocab[job]: group for group, jobs in enumerate(GROUPS) for job in jobs}

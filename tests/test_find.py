@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from checks.stage import stage
+from checks.support.staging import stage
 from conftest import SOLUTION
 from files import UserError
 from instructor.batch.find import find_submissions

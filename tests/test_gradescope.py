@@ -14,8 +14,8 @@ from variants import Edit, Fill, make
 
 from autograder import Outcome, Report, Verdict, read_manifest
 from autograder.report import as_dict
-from checks.context import EXERCISES, GOLD_EXERCISES, GOLD_SHARED
-from checks.grading import MANIFEST
+from checks.support.context import EXERCISES, GOLD_EXERCISES, GOLD_SHARED
+from checks.support.session import MANIFEST
 from files import UserError
 from instructor.corpus.editions import EDITIONS
 from instructor.corpus.editions import EXERCISES as EXERCISE_SEED
@@ -98,13 +98,13 @@ def test_the_same_seed_gives_the_same_zip_and_none_another(tmp_path):
     assert len(set(secrets)) == 3
 
 
-def test_the_zip_has_what_grading_needs_and_not_the_reference(archive):
+def test_the_zip_has_what_grading_needs(archive):
     with zipfile.ZipFile(archive) as content:
         names = content.namelist()
-        assert {"setup.sh", "run_autograder", "src/checks/manifest.toml", "instructor/checks/q1c.py", "instructor/gold/birth_test.tsv"} <= set(names)
+        assert {"setup.sh", "run_autograder", "src/checks/manifest.toml", "instructor/checks/problem1/q1h/q1h.py", "instructor/gold/birth_test.tsv"} <= set(names)
         assert {*(f"data/{name}" for name in EXERCISES), *(f"instructor/gold/{name}" for name in GOLD_EXERCISES + GOLD_SHARED), "src/checks/given/encoder_data.py",
-                "instructor/checks/q5g.py", "instructor/corpus/exercises.py"} <= set(names)
-        assert not [name for name in names if name.startswith(("instructor/solution", "instructor/corpus/editions", "src/submission", "tests", "."))]
+                "instructor/checks/problem5/q5g/q5g.py", "instructor/checks/makers.py", "instructor/solution/encoder.py", "instructor/corpus/exercises.py"} <= set(names)
+        assert not [name for name in names if name.startswith(("instructor/corpus/editions", "src/submission", "tests", "."))]
         seeds = "|".join(map(str, (EXERCISE_SEED, *(seed for seed, _ in EDITIONS.values())))).encode()
         assert not [name for name in names if re.search(seeds, content.read(name))]
         pins = content.read("requirements.txt").decode().split()
@@ -112,6 +112,12 @@ def test_the_zip_has_what_grading_needs_and_not_the_reference(archive):
         modes = {name: content.getinfo(name).external_attr >> 16 & 0o777 for name in ("setup.sh", "run_autograder", "settings.json")}
         assert modes == {"setup.sh": 0o755, "run_autograder": 0o755, "settings.json": 0o644}
     assert archive.stat().st_size < 5 << 20
+
+
+def test_the_reference_stays_where_submissions_could_read_it(tmp_path):
+    """Where hidden checks run without walls, it is not in the zip."""
+    with zipfile.ZipFile(built(tmp_path, "--allow-weak-isolation")) as content:
+        assert not [name for name in content.namelist() if name.startswith("instructor/solution")]
 
 
 @pytest.fixture
@@ -210,14 +216,14 @@ def test_a_right_submission_earns_all_points_in_a_small_container(archive):
     assert {test["visibility"] for test in checks.values() if "hidden" in test["tags"]} == {"after_due_date"}
     assert {test["visibility"] for test in checks.values() if "basic" in test["tags"]} == {"visible"}
     assert [row["value"] > 0 for row in results["leaderboard"]] == [True, True, False]      # nobody knows places without pretraining
-    assert results["extra_data"]["isolation"] in ("bubblewrap", "landlock") and f"{ALL} of {ALL}" in container.output
+    assert results["extra_data"]["isolation"] in ("bubblewrap", "landlock") and f"{ALL:g} of {ALL:g}" in container.output
     assert container.peak is None or container.peak < 700
 
 
 def test_a_wrong_one_is_told_why_by_landlock_without_bubblewrap(archive, tmp_path):
     require_container()
     changes = (Edit("dataset.py", "x, y = ids[:-1], ids[1:]", "x, y = ids[:-1], ids[:-1]"),
-               Fill("rotate", 'raise NotImplementedError("1h: rotate")'),
+               Fill("apply_rotary_emb", 'raise NotImplementedError("1h: rotate")'),
                Edit("dataset.py", "int(self.block_size * 3 / 4)", "int(self.block_size / 2)"))
     folder = make(changes, tmp_path / "mine" / "src" / "submission")
     shutil.copy(SOLUTION / "rope.finetune.params", folder)
@@ -231,7 +237,7 @@ def test_a_wrong_one_is_told_why_by_landlock_without_bubblewrap(archive, tmp_pat
     assert checks["1c-2-basic"]["score"] == 0 and "moved on" in checks["1c-2-basic"]["output"]
     assert checks["1h-3-basic"]["tags"] == ["1h", "basic", "not implemented"] and checks["1d-3-basic"]["status"] == "passed"
     hidden = checks["1c-4-hidden"]
-    assert hidden["output"] == "Hidden check: truncated lengths: all of their range, evenly." and hidden["status"] == "failed"
+    assert hidden["output"] == "Hidden check: truncated lengths: all of their range, evenly; masked lengths and starts: random." and hidden["status"] == "failed"
     assert "For staff:" in container.output and all(row["value"] == 0 for row in results["leaderboard"])
 
 
@@ -246,7 +252,7 @@ def test_an_empty_upload_is_refused_with_advice(archive, tmp_path):
 def test_a_hostile_one_gets_nothing_and_the_results_are_written_in_time(hasty, tmp_path, forbidden, isolation):
     """Where there are no walls, the hidden checks don't run, and are locked away."""
     require_container()
-    changes = (Fill("span", "print('x' * 10**6)\nreturn bytearray(3 << 30)"), Fill("pretrain", "while True:\n    pass"),
+    changes = (Fill("CharCorruptionDataset.__getitem__", "print('x' * 10**6)\nreturn bytearray(3 << 30)"), Fill("pretrain", "while True:\n    pass"),
                Fill("train", "import time\nfor _ in range(100):\n    if not __import__('os').fork():\n        time.sleep(600)"))
     folder = make(changes, tmp_path / "hostile")
     for name in ("attention.py", "dataset.py"):

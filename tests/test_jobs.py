@@ -279,7 +279,7 @@ def test_ctrl_c_keeps_a_checkpoint_and_resume_gives_the_same_weights(finished, t
     """A real SIGINT in the middle of a pretraining; the result is that of a run that was never interrupted."""
     shutil.copytree(SOLUTION, tmp_path / "mine")
     trainer = tmp_path / "mine" / "trainer.py"
-    text = trainer.read_text(encoding="utf-8").replace("ckpt_seconds = 30", "ckpt_seconds = 0")
+    text = (STARTER / "trainer.py").read_text(encoding="utf-8").replace("ckpt_seconds = 30", "ckpt_seconds = 0")
     trainer.write_text(text.replace("                self.epoch += 1\n", """                self.epoch += 1
                 if self.epoch == 3 and not config.resume:
                     os.kill(os.getpid(), __import__("signal").SIGINT)

@@ -35,13 +35,14 @@ def test_the_reference_is_right_in_all_claims(tmp_path, capsys):
 
 @pytest.mark.parametrize("changes, lines", [
     ({"sinusoidal": lambda f: lambda n, d: f(n, d).astype(np.float32).astype(float)}, ["sinusoidal", "stay in float64"]),
+    ({"sinusoidal": lambda f: lambda n, d: -f(n, d)}, ["sinusoidal", "is measured with the matrix of sinusoidal"]),
     ({"shift_matrix": lambda f: lambda k, d: f(k, d).T}, ["shift_matrix, k = 1 ", "a row stands on the left"]),
     ({"shift_matrix": lambda f: lambda k, d: f(min(k, 99), d)}, ["shift_matrix, k = 100", "a row stands on the left"]),
     ({"rope_scores": lambda f: lambda q, k, m, n: f(q, k, m, [0] * len(m))},
      ["rope_scores, spread", "both in the same direction"]),
     ({"rope_scores": lambda f: lambda q, k, m, n: torch.zeros(len(m))}, ["rope_scores, error", "not scaled"]),
     ({"rope_scores": lambda f: lambda q, k, m, n: f(q, k, n, m)}, ["rope_scores, error", "both in the same direction"]),
-], ids=["float32", "transposed", "far shifts", "key not rotated", "zeros", "exchanged"])
+], ids=["float32", "another table", "transposed", "far shifts", "key not rotated", "zeros", "exchanged"])
 def test_errors_that_are_too_large_get_advice(reference, tmp_path, capsys, changes, lines):
     for name, change in changes.items():
         setattr(reference, name, change(getattr(reference, name)))
@@ -81,8 +82,32 @@ def test_a_table_of_rope_in_float32_is_right(submission, monkeypatch, seed):
 
     assert torch.allclose(table(8, 3), attention.precompute_rotary_emb(8, 3))
     monkeypatch.setattr(positions, "precompute_rotary_emb", table)
-    errors = positions_plot.rope_errors(positions, seed)
-    assert 1e-6 < np.ptp(errors) < 1e-4 and np.abs(errors).max() < 1e-4
+    assert 1e-6 < positions_plot.rope_spread(positions, seed) < 1e-4 and positions_plot.rope_error(positions, seed) < 1e-4
+
+
+@pytest.mark.parametrize("change", [
+    lambda table: table[:, np.arange(512) ^ 1],                             # cosines first
+    lambda table: table[:, np.r_[0:512:2, 1:512:2]],                        # all sines first
+    lambda table: np.concatenate((table[1:], table[:1])),                   # positions from 1
+    lambda table: table * 0.5,
+    lambda table: table + 1e-10,
+    lambda table: np.where(np.arange(len(table))[:, None] == 900, table[899:900], table),
+    lambda table: table[:, np.arange(512) // 4 * 4 + np.arange(512) % 2],   # each frequency twice
+], ids=["cosines first", "halves", "from one", "scaled", "a little off", "one row", "frequencies twice"])
+def test_a_wrong_table_is_told_from_the_right_one(reference, change):
+    table = reference.sinusoidal(1000, 512)
+    assert positions_plot.encoding_error(table) < 1e-12 and positions_plot.encoding_error(change(table)) > 5e-11
+
+
+@pytest.mark.parametrize("frequencies", [
+    lambda i: np.exp(i * (-9.21034 * 2 / 512)), lambda i: np.geomspace(1, 1e-4, 256), lambda i: 10000.0 ** (-i / 512),
+    lambda i: 1000.0 ** (-2 * i / 512), lambda i: 10000.0 ** (-2 * (i + 1) / 512),
+    lambda i: (10000.0 ** (-2 * i / 512)).astype(np.float32).astype(float),
+], ids=["few digits", "last is 1/10000", "half", "another base", "from one", "float32"])
+def test_wrong_frequencies_are_too_large_an_error(frequencies):
+    angles = np.outer(np.arange(1000), frequencies(np.arange(256)))
+    table = np.stack((np.sin(angles), np.cos(angles)), axis=-1).reshape(1000, 512)
+    assert positions_plot.encoding_error(table) > 1e-6
 
 
 def test_the_starter_is_told_what_is_missing(tmp_path):
@@ -93,7 +118,7 @@ def test_the_starter_is_told_what_is_missing(tmp_path):
 
 @pytest.mark.parametrize("name, value, says", [
     ("sinusoidal", None, "None"), ("sinusoidal", np.zeros((3, 2)), r"shape \(3, 2\)"),
-    ("sinusoidal", np.full((1000, 512), np.nan), "NaN"), ("sinusoidal", np.zeros((1000, 512), np.float32), "float32"),
+    ("sinusoidal", np.full((2000, 512), np.nan), "NaN"), ("sinusoidal", np.zeros((2000, 512), np.float32), "float32"),
     ("sinusoidal", torch.zeros(1000, 512), "tensor"),
     ("shift_matrix", np.eye(2), r"shape \(2, 2\)"), ("shift_matrix", 1.0, "1.0"),
     ("rope_scores", None, "None"), ("rope_scores", torch.zeros(3), r"shape \(3,\)"),

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, SOLUTION, STARTER
 
+from checks.support.cases import RELEASED
 from collect import write_zip
 from files import UserError
 from instructor import leaks, proof, release
@@ -148,7 +149,13 @@ def test_line_ends_do_not_depend_on_this_system():
     for raw in (b"a\nb\n", b"a\r\nb\r\n"):
         assert release._line_ends(Path("x.py"), raw) == b"a\nb\n"
         assert release._line_ends(Path("x.bat"), raw) == b"a\r\nb\r\n"
-    assert release._line_ends(Path("x.pdf"), b"a\r\nb") == b"a\r\nb"
+    for name in ("x.pdf", "x.npz"):
+        assert release._line_ends(Path(name), b"a\r\nb") == b"a\r\nb"
+
+
+def test_the_cases_are_those_of_the_repository(built):
+    for path in RELEASED.iterdir():
+        assert (built[0] / "src" / "checks" / "cases" / path.name).read_bytes() == path.read_bytes(), path.name
 
 
 def test_all_is_given_its_name_or_nothing(tmp_path):
@@ -178,7 +185,7 @@ def body_of(name):
 
 def hidden_function():
     """A function of the hidden checks, and the lines of it that are not there in basic ones left out."""
-    text = (ROOT / "instructor" / "checks" / "q1h.py").read_text(encoding="utf-8")
+    text = (ROOT / "instructor" / "checks" / "problem1" / "q1h" / "q1h.py").read_text(encoding="utf-8")
     return max(re.findall(r"^def .*?(?=^\S|\Z)", text, re.DOTALL | re.MULTILINE), key=len)
 
 
@@ -215,7 +222,7 @@ PLANTS = {
     "a line of the solution": lambda: ("src/presets.py", "x = 1\n\n    " + body_of("attention.py"), "line 3: a line of the solution in attention.py"),
     "the same as a comment": lambda: ("src/submission/helper.py", "# " + body_of("helper.py"), "the solution in helper.py"),
     "the same in a notebook": lambda: ("src/a.ipynb", notebook(body_of("dataset.py")), "the solution in dataset.py"),
-    "a line of a hidden check": lambda: ("src/checks/q1h.py", max(hidden_function().splitlines(), key=len), "the hidden checks in q1h.py"),
+    "a line of a hidden check": lambda: ("src/checks/problem1/q1h/q1h.py", max(hidden_function().splitlines(), key=len), "the hidden checks in q1h.py"),
     "a worked answer": lambda: ("handout/handout.html", "<p>" + " <em>".join(max(leaks._phrases(leaks.WRITTEN_ANSWERS))),
                                 "a worked answer or a rubric"),
     "an answer": lambda: ("README.md", "see\n" + gold()[3], "answer to a test question"),
@@ -259,9 +266,9 @@ def test_a_leak_is_found(plant, built, secrets):
 def test_a_hidden_check_among_the_basic_ones_of_this_copy_is_found(secrets):
     """Where its lines are in src/checks, they count as shared; the function is recognised all the same."""
     shared = leaks.Secrets({}, frozenset(), secrets.functions, *(type(value)() for value in list(vars(secrets).values())[3:]))
-    text = (ROOT / "src" / "checks" / "q1h.py").read_text(encoding="utf-8")
-    assert leaks.find_leaks({"src/checks/q1h.py": text.encode()}, shared) == []
-    found = leaks.find_leaks({"src/checks/q1h.py": (text + hidden_function()).encode()}, shared)
+    text = (ROOT / "src" / "checks" / "problem1" / "q1h" / "q1h.py").read_text(encoding="utf-8")
+    assert leaks.find_leaks({"src/checks/problem1/q1h/q1h.py": text.encode()}, shared) == []
+    found = leaks.find_leaks({"src/checks/problem1/q1h/q1h.py": (text + hidden_function()).encode()}, shared)
     assert len(found) == 1 and "of the hidden checks in q1h.py" in found[0]
 
 
@@ -393,6 +400,7 @@ def test_a_failed_proof_leaves_nothing(tmp_path, monkeypatch, capsys):
         return seeds
 
     monkeypatch.setattr(release, "make_tree", broken)
+    monkeypatch.setattr("instructor.pasting.find_answering", lambda src: [])      # test_pasting.py tries that
     assert command(tmp_path / "x", "--cohort", COHORT, "--gold", tmp_path / "g") == 1
     captured = capsys.readouterr()
     assert "failed" in captured.out and "./run.sh help" in captured.out
@@ -440,9 +448,10 @@ def test_a_reference_that_loses_points_fails_the_proof(built, tmp_path):
 
 
 def test_a_release_proves_itself(tmp_path, capsys):
-    """With all of it: the README's commands, the starter, the reference collected and graded."""
+    """With all of it: no released function answers a question; the README's commands, the starter, the reference collected and
+    graded."""
     assert command(tmp_path / "x", "--due", "Friday") == 0
     printed = capsys.readouterr().out
-    assert "failed" not in printed and len(re.findall(r"^  ok ", printed, re.MULTILINE)) == len(proof.COMMANDS) + 3
+    assert "failed" not in printed and len(re.findall(r"^  ok ", printed, re.MULTILINE)) == len(proof.COMMANDS) + 4
     assert "**Due: Friday**" in (tmp_path / "x" / "README.md").read_text() and sorted(path.name for path in tmp_path.iterdir()) == ["x", "x.zip"]
     assert not list((tmp_path / "x").rglob("__pycache__"))

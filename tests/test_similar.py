@@ -7,17 +7,17 @@ from html import unescape
 
 import pytest
 
-from checks.stage import GIVEN
-from conftest import SOLUTION
+from checks.support.staging import GIVEN
+from conftest import ROOT, SOLUTION
 from files import UserError
 from instructor import batch, similar
 from instructor.similar.command import THRESHOLD, equal_results
-from instructor.similar.compare import compare
+from instructor.similar.compare import compare, compare_with_released, released_code
 from instructor.similar.own import Own, read_own, regions
 from instructor.similar.pages import write_pages
 from right.solutions import RIGHT as MANY
 from right.whole import RIGHT as WHOLE
-from variants import make
+from variants import Fill, make
 
 NAMES = {"truncated": "abschnitt", "masked_string": "kette", "position": "stelle", "number_of_epochs": "runden", "cos_rows": "zeilen_c",
          "sin_rows": "zeilen_s", "start": "anfang", "suffix": "rest", "prefix": "davor", "masked_content": "loch"}
@@ -235,3 +235,19 @@ def test_a_page_that_cannot_be_written_loses_nothing(command, monkeypatch):
     with pytest.raises(UserError, match="could not be written: No space left"):
         command()
     assert (folder / "index.html").read_bytes() == before
+
+
+def test_code_of_the_assignment_is_found(tmp_path, handed_in):
+    """Somebody who pastes a part of the grader between the markers; nobody of those who wrote their own."""
+    files = released_code()
+    assert {"src/autograder/compare.py", "src/execute.py"} <= {file.person for file in files}
+    assert not any(file.person.startswith(("src/submission/", "src/checks/given/")) for file in files)
+    source = (ROOT / "src" / "autograder" / "compare.py").read_text(encoding="utf-8").split("def require_close")[1]
+    pasted = re.sub(r"\berror\b", "mistake", source.split('"""')[2])
+    folder = make((Fill("pretrain", pasted),), tmp_path / "pasted")
+    everybody = [read_own(name, source) for name, source in {**handed_in, "pasted": folder}.items()]
+    pairs = compare_with_released(everybody, files)
+    assert [(pair.first, pair.second) for pair in pairs] == [("pasted", "src/autograder/compare.py")]
+    page = write_pages(tmp_path, everybody, [], {}, [], 0.6, files, pairs)
+    assert "src/autograder/compare.py" in page.read_text(encoding="utf-8")
+    assert "<mark>" in (page.parent / "released-001.html").read_text(encoding="utf-8")

@@ -8,32 +8,10 @@ import pytest
 from conftest import SOLUTION, STARTER
 
 from instructor.corpus.exercises import ANSWERS, SHAPES
-from instructor.starter import END, GIVEN, START, find_drift, strip_solution, write_starter
-
-PLACES = {
-    "1c: CharCorruptionDataset.__getitem__", "1d: initialize_vanilla_model", "1h: initialize_rope_model", "1d: finetune",
-    "1f: finetune",
-    "1f: pretrain", "1d: train", "1h: precompute_rotary_emb", "1h: apply_rotary_emb", "1h: CausalSelfAttention",
-    "1h: CausalSelfAttention.forward", "1h: GPT.forward",
-    "5b: scaling_experiment", "5c: attention", "5d: MultiHeadAttention", "5d: MultiHeadAttention.forward", "5e: sinusoidal_positions",
-    "5e: LayerNorm.forward", "5e: EncoderLayer.forward", "5e: Encoder.forward", "5f: copy_task", "5g: BagOfWords.forward",
-    "5g: train_classifier", "5g: accuracy", "5g: attention_entropy",
-    "6a: require_sizes", "6a: head_dim", "6a: weight_shapes", "6a: attention_parameters", "6a: layer_parameters", "6a: model_parameters",
-    "6a: score_shape", "6a: score_count", "6a: multiply_adds", "6a: flops", "6a: model_flops", "6a: kv_cache_bytes",
-    "6c: sinusoidal", "6c: sinusoidal_at", "6c: frequencies", "6c: shift_matrix", "6c: rope_scores", "6c: alibi_bias",
-    "6c: interpolated_positions",
-    "6d: every_kth", "6d: section_headers", "6d: predicted_globals", "6d: attended_positions", "6d: count_connections",
-    "6d: sparse_attention", "6d: SparseSelfAttention.from_dense", "6d: SparseSelfAttention.project", "6d: SparseSelfAttention.forward",
-    "6d: StreamingAttention", "6d: StreamingAttention.append", "6d: StreamingAttention.cached_positions",
-    "6d: StreamingAttention.cache_bytes", "6g: cross_document_attention", "6g: remember", "6g: ask",
-    "6f: Monitor", "6f: Monitor.update", "6f: Monitor.add_scalar", "6f: Monitor.close",
-    "6e: attention_scores", "6e: clip_gradients", "6e: apply_temperature", "6e: top_k_filter", "6e: top_p_filter", "6e: repetition_penalty",
-    "6e: no_repeat_ngrams", "6e: generate", "6e: PreNormStack", "6e: PreNormStack.forward", "6e: init_depth_scaled",
-}
-
+from instructor.starter import END, START, find_drift, places, strip_solution, write_starter
 
 def stubs():
-    text = "\n".join(path.read_text(encoding="utf-8") for path in STARTER.glob("*.py"))
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(STARTER.glob("*.py")))
     return re.findall(r'raise NotImplementedError\("(.*?) \(in', text)
 
 
@@ -57,7 +35,8 @@ def test_drift_is_found(tmp_path):
 
 
 def test_every_place_is_a_stub_that_names_its_question():
-    assert set(stubs()) == PLACES and len(stubs()) == len(PLACES)
+    assert stubs() == [f"{place.question}: {place.function}" for place in places()]
+    assert len(set(stubs())) == len(stubs()) >= 70 and {place.question for place in places()} >= {"1c", "1h", "5g", "6a", "6g"}
 
 
 def test_no_solution_is_left():
@@ -70,9 +49,8 @@ def test_no_solution_is_left():
             assert line in given or line not in starter
 
 
-@pytest.mark.parametrize("folder", [STARTER, GIVEN])
-def test_numbers_are_for_students_to_fill_in(folder):
-    solved, starter = (json.loads((place / "hand_attention.json").read_text(encoding="utf-8")) for place in (SOLUTION, folder))
+def test_numbers_are_for_students_to_fill_in():
+    solved, starter = (json.loads((place / "hand_attention.json").read_text(encoding="utf-8")) for place in (SOLUTION, STARTER))
     assert list(starter) == list(solved) == [*SHAPES, *ANSWERS]
     assert all(starter[name] == solved[name] for name in SHAPES)
     for name, (rows, columns) in ANSWERS.items():

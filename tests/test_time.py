@@ -7,8 +7,8 @@ from proof import CHECKS, HIDDEN, MANIFEST, STAGED, start_process
 from variants import make
 
 from autograder import Verdict, grade
-from checks.grading import Setting, grade_submission
-from checks.stage import stage
+from checks.support.session import Setting, grade_submission
+from checks.support.staging import stage
 
 
 def test_an_endless_import_is_waited_for_once(tmp_path):

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from conftest import ROOT, SOLUTION
 
-from checks.context import GOLD_SHARED, Context
-from checks.monitor import TOLERANCE, Raised
-from checks.traces import MISSING, NAMES, Trace, barely_converge, come_near, draw_healthy, thin_out
+from checks.support.context import GOLD_SHARED, Context
+from checks.problem6.q6f.monitor import TOLERANCE, Raised
+from checks.problem6.q6f.traces import MISSING, NAMES, Trace, barely_converge, come_near, draw_healthy, thin_out
 from execute import load_submission
-from instructor.checks.onsets import find_onsets, loss_ends
-from instructor.checks.recorded import FILE, Tally, pack, read_traces, rounded
+from instructor.checks.problem6.q6f.onsets import find_onsets, loss_ends
+from instructor.checks.problem6.q6f.recorded import FILE, Tally, pack, read_traces, rounded
 from instructor.traces.command import is_clear, make_traces
 from instructor.traces.drawn import draw_traces
 from instructor.traces.training import Setup, repeated, train

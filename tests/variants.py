@@ -2,88 +2,14 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from instructor.starter import END, SOLUTION, START
+from instructor.starter import END, SOLUTION, START, STARTER, places
 
-from deliverables import ANSWERS, CODE       # instructor has put src/ on the path
+from deliverables import ANSWERS, CODE, GIVEN       # instructor has put src/ on the path
 
-# Every place that a student fills in: the file, and the number of its pair of markers there.
-REGIONS = {
-    "span": ("dataset.py", 0),
-    "vanilla model": ("helper.py", 0),
-    "rope model": ("helper.py", 1),
-    "load": ("helper.py", 2),
-    "finetune": ("helper.py", 3),
-    "pretrain": ("helper.py", 4),
-    "train": ("helper.py", 5),
-    "cache": ("attention.py", 0),
-    "rotate": ("attention.py", 1),
-    "buffer": ("attention.py", 2),
-    "attend": ("attention.py", 3),
-    "input": ("model.py", 0),
-    "numpy attention": ("numpy_attention.py", 0),
-    "scaling": ("numpy_attention.py", 1),
-    "heads init": ("encoder.py", 0),
-    "heads": ("encoder.py", 1),
-    "positions": ("encoder.py", 2),
-    "layernorm": ("encoder.py", 3),
-    "layer": ("encoder.py", 4),
-    "encoder": ("encoder.py", 5),
-    "copy": ("encoder.py", 6),
-    "bag": ("encoder.py", 7),
-    "train classifier": ("encoder.py", 8),
-    "accuracy": ("encoder.py", 9),
-    "entropy": ("encoder.py", 10),
-    "sizes": ("accounting.py", 0),
-    "head width": ("accounting.py", 1),
-    "weight shapes": ("accounting.py", 2),
-    "attention parameters": ("accounting.py", 3),
-    "layer parameters": ("accounting.py", 4),
-    "model parameters": ("accounting.py", 5),
-    "score shape": ("accounting.py", 6),
-    "score count": ("accounting.py", 7),
-    "operations": ("accounting.py", 8),
-    "flops": ("accounting.py", 9),
-    "model flops": ("accounting.py", 10),
-    "kv cache": ("accounting.py", 11),
-    "sinusoidal": ("positions.py", 0),
-    "sinusoidal at": ("positions.py", 1),
-    "frequencies": ("positions.py", 2),
-    "shift": ("positions.py", 3),
-    "rope scores": ("positions.py", 4),
-    "alibi": ("positions.py", 5),
-    "interpolation": ("positions.py", 6),
-    "monitor init": ("diagnostics.py", 0),
-    "monitor update": ("diagnostics.py", 1),
-    "monitor scalar": ("diagnostics.py", 2),
-    "monitor close": ("diagnostics.py", 3),
-    "every kth": ("efficient_attention.py", 0),
-    "headers": ("efficient_attention.py", 1),
-    "predicted": ("efficient_attention.py", 2),
-    "attended": ("efficient_attention.py", 3),
-    "connections": ("efficient_attention.py", 4),
-    "sparse": ("efficient_attention.py", 5),
-    "from dense": ("efficient_attention.py", 6),
-    "sparse project": ("efficient_attention.py", 7),
-    "sparse forward": ("efficient_attention.py", 8),
-    "stream": ("efficient_attention.py", 9),
-    "append": ("efficient_attention.py", 10),
-    "cached": ("efficient_attention.py", 11),
-    "cache bytes": ("efficient_attention.py", 12),
-    "across": ("efficient_attention.py", 13),
-    "remember": ("efficient_attention.py", 14),
-    "ask": ("efficient_attention.py", 15),
-    "scaled scores": ("fixes.py", 0),
-    "clip": ("fixes.py", 1),
-    "temperature": ("fixes.py", 2),
-    "top k": ("fixes.py", 3),
-    "top p": ("fixes.py", 4),
-    "penalty": ("fixes.py", 5),
-    "ngrams": ("fixes.py", 6),
-    "generate": ("fixes.py", 7),
-    "stack init": ("fixes.py", 8),
-    "stack": ("fixes.py", 9),
-    "depth init": ("fixes.py", 10),
-}
+# Every place that a student fills in, by the name of its function; with its question, where a function has several.
+PLACES = {place.function: place for place in places()}
+PLACES |= {f"{place.function} {place.question}": place for place in places()}
+KINDS = ("misconception", "slip", "edge")
 
 
 @dataclass(frozen=True)
@@ -103,13 +29,13 @@ class Edit:
 
 @dataclass(frozen=True)
 class Fill:
-    """Write `code` between the markers of a region. The code is indented as a whole to where the markers stand."""
-    region: str
+    """Write `code` between the markers of a place (a key of PLACES). The code is indented as a whole to where they stand."""
+    place: str
     code: str
 
     def apply(self, files: dict[str, str]) -> None:
         """Make the replacement in {file name: text}."""
-        file, number = REGIONS[self.region]
+        file, number = PLACES[self.place].file, PLACES[self.place].number
         lines = files[file].split("\n")
         start = [i for i, line in enumerate(lines) if line.strip() == START][number]
         end = [i for i, line in enumerate(lines) if line.strip() == END][number]
@@ -133,11 +59,16 @@ class Text:
 
 @dataclass(frozen=True)
 class Wrong:
-    """A wrong submission: the misconception in a sentence, and the checks that must each take points for it."""
+    """A wrong submission: what is wrong in a sentence, and the checks that must each take points for it.
+
+    kind: "misconception", an idea that is wrong; "slip", right ideas with a mistake in the code; "edge", a case that was not
+    thought of, or that the published course leaves open. Points are in proportion: see `proof.SHARES`.
+    """
     name: str
     why: str
     changes: tuple
     caught_by: tuple[str, ...]
+    kind: str = "misconception"
 
 
 @dataclass(frozen=True)
@@ -150,7 +81,7 @@ class Right:
 
 def make(changes: tuple, folder: Path) -> Path:
     """Write the reference with changes applied, in their order, into `folder`, which is made."""
-    files = {name: (SOLUTION / name).read_text(encoding="utf-8") for name in CODE + ANSWERS}
+    files = {name: ((STARTER if name in GIVEN else SOLUTION) / name).read_text(encoding="utf-8") for name in CODE + ANSWERS}
     for change in changes:
         change.apply(files)
     folder.mkdir(parents=True)

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         UserError: a mistake on the command line, another run with the same --out, a full disk. What was graded is kept.
     """
-    from checks.context import Context
+    from checks.support.context import Context
     from instructor.report import write_reports
 
     from .find import find_submissions
@@ -161,7 +161,7 @@ def _grade(state, setting, seed, engine, apart):
     from tqdm import tqdm
 
     from autograder import read_manifest
-    from checks.grading import MANIFEST
+    from checks.support.session import MANIFEST
 
     from .fingerprint import Fingerprints, seed_for
     from .work import Task

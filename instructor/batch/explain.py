@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
         UserError: no such student or check, or nothing that was graded.
     """
     from autograder.report import Table, harmless, write_failures
-    from checks.grading import grade_submission
+    from checks.support.session import grade_submission
 
     from .fingerprint import digest_submission, seed_for
     from .klass import class_of, options_of, setting_of

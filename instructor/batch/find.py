@@ -41,7 +41,7 @@ class Found:
     """A submission as it lies in the folder.
 
     Attributes:
-        source: the zip, or the folder that holds the student's files, as checks.stage.stage takes it.
+        source: the zip, or the folder that holds the student's files, as checks.support.staging.stage takes it.
         label: its path in the folder of submissions, for messages. It may contain anything.
         person: what its name says of whose it is.
         identities: (kind, value) pairs, strongest first, to be looked up in a roster. A kind is a field of grades.Person, or "any":

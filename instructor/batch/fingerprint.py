@@ -11,9 +11,10 @@ from pathlib import Path
 
 from autograder import Check, Manifest
 from autograder.intake import Limits
-from checks.context import EXERCISES, GOLD_EXERCISES, GOLD_SHARED, Context
-from checks.grading import CHECKS, Setting
-from checks.stage import DECODER, GIVEN, code_limit, result_limit
+from checks.support.cases import RELEASED
+from checks.support.context import EXERCISES, GOLD_EXERCISES, GOLD_SHARED, Context
+from checks.support.session import CHECKS, Setting
+from checks.support.staging import DECODER, GIVEN, code_limit, result_limit
 from files import UserError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,8 +68,11 @@ class Fingerprints:
 
     def __init__(self, manifest: Manifest, setting: Setting):
         given = _digest_tree(GIVEN, "*.py") + _digest_tree(DECODER.parent, DECODER.name)
-        self.intake = _hash([_digest_modules(CHECKS / "grading.py"), given])
+        self.intake = _hash([_digest_modules(CHECKS / "support" / "session.py"), given])
+        self._manifest = manifest
         self._files = _files_of_checks([CHECKS] + ([setting.hidden] if setting.hidden else []))
+        self._makers = _files_of_makers(setting.staff or setting.hidden)
+        self._reference = _digest_tree(setting.reference, "*.py") if setting.reference else []
         self._seconds = setting.seconds
         # Results are judged with the data and the answers, too.
         folders = [folder for folder in (setting.data or ROOT / "data", setting.gold) if folder]
@@ -81,10 +85,25 @@ class Fingerprints:
         """The hash for one check; "" if it has no file, which will be a grader error."""
         if check.id not in self._files:
             return ""
+        # With what a question builds on, its checks may be graded again, with the reference's code for that.
+        bases = self._manifest.bases(check.question) if self._reference and not check.artifacts else []
+        others = [other for other in self._manifest.checks.values() if other.question in bases and other.coded and not other.artifacts]
+        return _hash([self._own(check), [self._own(other) for other in others], self._reference if bases else []])
+
+    def _kept(self, check):
+        """The cases that students have, where the makers are not here."""
+        return "" if self._makers else _digest_tree(RELEASED, f"{check.question}.*")
+
+    def _own(self, check):
+        """What the check itself depends on."""
+        if check.id not in self._files:
+            return ""
         path, asks = self._files[check.id]
+        maker = self._makers.get(check.id)
         entry = {name: asdict(check)[name] for name in SHIPPED}
-        read = {name: digest for name, digest in self._exercises.items() if asks and name in _texts(path)}
-        return _hash([self.intake, self._seconds, _digest_modules(path), entry, self._results if check.artifacts else "", read])
+        texts = (_texts(path) if asks else set()) | (_texts(maker) if maker else set())
+        read = {name: digest for name, digest in self._exercises.items() if name in texts}
+        return _hash([self.intake, self._seconds, _digest_modules(path), _digest_modules(maker) if maker else self._kept(check), entry, self._results if check.artifacts else "", read])
 
 
 def _hash(value):
@@ -107,12 +126,23 @@ def _digest_of(find, name):
 def _files_of_checks(folders):
     """The file of each check, and whether the check asks for the context, through which it may read more; by id."""
     files = {}
-    for path in (path for folder in folders for path in sorted(folder.glob("q*.py"))):
+    for path in (path for folder in folders for path in sorted(folder.rglob("q*.py"))):
         for function in ast.walk(_parse(path)):
             for node in getattr(function, "decorator_list", ()):
                 if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "check" and node.args and isinstance(node.args[0], ast.Constant):
                     files[node.args[0].value] = path, any(argument.arg == "context" for argument in function.args.args)
     return files
+
+
+def _files_of_makers(folder):
+    """The file of the maker of each check's cases, by the check's id."""
+    found = {}
+    for path in sorted(folder.rglob("cases.py")) if folder else ():
+        for function in ast.walk(_parse(path)):
+            for node in getattr(function, "decorator_list", ()):
+                if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "makes" and isinstance(node.args[0], ast.Constant):
+                    found[node.args[0].value] = path
+    return found
 
 
 @functools.cache
@@ -131,9 +161,9 @@ def _digest_modules(path):
 
 @functools.cache
 def _texts(path):
-    """The strings in a file of checks, and in those beside it that it imports: the names of files that they read are among them.
+    """The strings in a file of checks, and in the others that it imports: the names of files that they read are among them.
     (context.py has the names of all.)"""
-    files = [file for file in _modules(path) if file.parent in (path.parent, CHECKS) and file.name != "context.py"]
+    files = [file for file in _modules(path) if "checks" in file.parts and file.name != "context.py"]
     return {node.value for file in files for node in ast.walk(_parse(file)) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from autograder import read_manifest
-from checks.grading import MANIFEST, Setting
+from checks.support.session import MANIFEST, Setting
 from instructor.grades import Class, Entry
 
 from . import late

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from autograder import read_manifest
 from autograder.report import as_dict, harmless
-from checks.grading import MANIFEST, Room, Setting, grade_submission
-from checks.stage import NotTaken
+from checks.support.session import MANIFEST, Room, Setting, grade_submission
+from checks.support.staging import NotTaken
 from files import DISK_IS_FULL, UserError
 
 from .fingerprint import digest_submission

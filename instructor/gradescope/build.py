@@ -8,15 +8,17 @@ import tomllib
 import zipfile
 from pathlib import Path
 
-from checks.context import EXERCISES, GOLD_EXERCISES, GOLD_SHARED, Context
+from checks.support.context import EXERCISES, GOLD_EXERCISES, GOLD_SHARED, Context
 from files import UserError, read_text, writing
 from presets import PRESETS
 
+from ..starter import starter_tree
+
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
-# Everything in the zip, as patterns: no reference, no seeds of corpora, no tests, and of src/submission nothing.
+# Everything in the zip, as patterns: no seeds of corpora, no tests, and of src/submission nothing.
 SOURCES = ("src/*.py", "src/autograder/**/*.py", "src/autograder/*.ini", "src/checks/**/*.py", "src/checks/*.toml",
-           "instructor/__init__.py", "instructor/checks/*.py", "instructor/gradescope/*.py",
+           "instructor/__init__.py", "instructor/solution/*.py", "instructor/checks/**/*.py", "instructor/gradescope/*.py",
            *(f"instructor/corpus/{name}.py" for name in ("__init__", "exercises", "world", "folder", "cities", "phrasings")))     # fresh sentences for 5g
 DATA = ("wiki.txt", "birth_places_train.tsv", "birth_dev.tsv", "birth_test_inputs.tsv")
 GOLD = "birth_test.tsv"
@@ -44,7 +46,7 @@ def build(out: Path, args: argparse.Namespace) -> dict:
     from .results import GRADER_FAILED, ungraded
     if out.suffix != ".zip" or out.is_dir():
         raise UserError(f"{out} should be the name of a zip file, such as autograder.zip. Nothing was written.")
-    content = {name: (HERE / name).read_bytes() for name in EXECUTABLE} | _sources() | _worlds(args.preset, args.data, args.gold)
+    content = {name: (HERE / name).read_bytes() for name in EXECUTABLE} | _sources(args.allow_weak_isolation) | _worlds(args.preset, args.data, args.gold)
     content["requirements.txt"] = "".join(f"{pin}\n" for pin in _pins()).encode()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     settings = {"title": args.title, "version": f"{project['version']}+{_digest(content)}", "preset": args.preset, "seconds": args.seconds,
@@ -63,10 +65,12 @@ def build(out: Path, args: argparse.Namespace) -> dict:
     return settings
 
 
-def _sources():
-    """The program's files by their names in the zip."""
+def _sources(weak):
+    """The program's files by their names in the zip; without the reference, where submissions could read it (weak)."""
     paths = {path for pattern in SOURCES for path in ROOT.glob(pattern) if "__pycache__" not in path.parts}
-    return {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in paths if path != Path(__file__).resolve()}
+    paths = {path for path in paths if not (weak and path.parent.name == "solution")}
+    given = {f"src/checks/given/{name}": text.encode() for name, text in starter_tree().items()}
+    return given | {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in paths if path != Path(__file__).resolve()}
 
 
 def _worlds(preset, data, gold):

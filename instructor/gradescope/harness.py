@@ -11,7 +11,7 @@ from pathlib import Path
 from autograder.isolation import choose
 from autograder.manifest import Manifest, read_manifest
 from autograder.report import Table, as_dict, write_failures, write_summary
-from checks.grading import MANIFEST, Setting, grade_submission
+from checks.support.session import MANIFEST, Setting, grade_submission
 from files import UserError, write_text
 
 from .results import GRADER_FAILED, graded, ungraded
@@ -38,7 +38,8 @@ def grade_upload(upload: Path, settings: dict, seed: int, manifest: Manifest) ->
     source = find_submission(upload)
     with_hidden = isolation.strong or settings["allow_weak_isolation"]
     hidden, gold = (INSTRUCTOR / "checks", INSTRUCTOR / "gold") if with_hidden else (None, None)
-    setting = Setting(hidden, gold, preset=settings["preset"], weak=settings["allow_weak_isolation"], seconds=settings["seconds"])
+    setting = Setting(hidden, gold, preset=settings["preset"], weak=settings["allow_weak_isolation"], seconds=settings["seconds"], staff=INSTRUCTOR / "checks")
+    setting.cases       # read while they can be: a weak container locks them away
     try:
         setting.require_hidden([])
     except UserError as error:

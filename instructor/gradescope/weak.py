@@ -9,7 +9,7 @@ from typing import Callable
 from autograder.inside import walls
 from autograder.intake import Refused, take
 from autograder.report import harmless
-from checks.stage import code_limit, result_limit
+from checks.support.staging import code_limit, result_limit
 from files import UserError
 
 

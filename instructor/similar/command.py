@@ -15,7 +15,7 @@ THRESHOLD = 0.6
 def add_parser(commands) -> None:
     """Add the command to the parser of `python -m instructor`."""
     parser = commands.add_parser("similar", help="find submissions that look alike", description="Find submissions whose code between the "
-                                 "markers looks alike, and equal weights and predictions. Writes OUT/similar/index.html.")
+                                 "markers looks alike or is that of src/, and equal weights and predictions. Writes OUT/similar/index.html.")
     parser.add_argument("out", type=Path, help="the --out of a grading")
     parser.add_argument("--threshold", type=_fraction, default=THRESHOLD, metavar="T",
                         help=f"the least similarity of a pair that is listed, from 0 to 1 (default: {THRESHOLD})")
@@ -34,17 +34,20 @@ def run(args: argparse.Namespace) -> int:
     """
     from instructor import batch
 
-    from .compare import compare
+    from .compare import compare, compare_with_released, released_code
     from .pages import write_pages
     everybody = _read(batch.load_sources(args.out), args.workers)
     pairs, left_out = compare(everybody, args.threshold, args.workers)
+    files = released_code()
+    pasted = compare_with_released(everybody, files)
     not_compared = {own.person: own.problem for own in everybody if own.problem} | left_out
     equal = equal_results(everybody)
     try:
-        page = write_pages(args.out, everybody, pairs, not_compared, equal, args.threshold)
+        page = write_pages(args.out, everybody, pairs, not_compared, equal, args.threshold, files, pasted)
     except OSError as error:
         raise UserError(f"{args.out / 'similar'} could not be written: {error.strerror}. Make room, or look at its rights.") from None
     print(f"Compared {len(everybody) - len(not_compared)} submissions; {len(not_compared)} could not be compared, and the page says why.")
+    print(f"Submissions that have code of the assignment's own src/ in them: {len({pair.first for pair in pasted})}.")
     print(f"Pairs with a similarity of {args.threshold:g} or more: {len(pairs)}. Groups with equal weights or predictions: {len(equal)}.")
     print(f"Read {page}")
     return 0

@@ -5,14 +5,16 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import chain, combinations, islice
 
-from checks.stage import GIVEN
+from checks.support.staging import GIVEN
 from deliverables import WRITTEN
 
+from ..pasting import ROOT, released
 from ..starter import SOLUTION
 from .own import Own, regions
 
 NOISE = 25          # characters, of which a name is one: shorter agreements are chance
 LEAST = 200         # such characters of their own that somebody needs: with fewer, right answers to a small task look alike
+PASTED = 150        # such characters of their own that somebody has in common with a file that was handed out with the assignment
 BATCH = 4000        # pairs that a worker gets at once
 
 
@@ -66,6 +68,33 @@ def compare(everybody: list[Own], threshold: float, workers: int) -> tuple[list[
     return sorted(chain(*found), key=lambda pair: (-pair.similarity, -min(pair.shares), pair.first, pair.second)), left_out
 
 
+def released_code() -> list[Own]:
+    """The code that students get and are not to paste: an Own for each file under src/, but for their own package."""
+    return [Own(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")) for path in released(ROOT / "src")]
+
+
+def compare_with_released(everybody: list[Own], files: list[Own]) -> list[Pair]:
+    """Compare everybody with the released files.
+
+    Args:
+        everybody: what each wrote; those with a problem are passed over.
+        files: of released_code.
+
+    Returns:
+        Pairs of a person and a file that share PASTED characters or more, the longest agreement first.
+    """
+    from copydetect import compare_files
+    known, found = _boilerplate(), []
+    prints = [(file.person, _fingerprint(file.text, known)) for file in files]
+    for own in everybody:
+        mine = None if own.problem else _fingerprint(own.text, known)
+        for name, theirs in prints if mine else ():
+            overlap, shares, slices = compare_files(mine, theirs)
+            if overlap >= PASTED:
+                found.append((overlap, _pair(own.person, name, shares, slices)))
+    return [pair for _, pair in sorted(found, key=lambda both: (-both[0], both[1].first, both[1].second))]
+
+
 def _start(*known):
     """In a worker, once: what each of its batches needs."""
     global _KNOWN
@@ -83,9 +112,13 @@ def _similar(prints, threshold, batch):
     for first, second in batch:
         _, shares, slices = compare_files(prints[first], prints[second])
         if max(shares) >= threshold:
-            spans = tuple(tuple(sorted((int(start), int(end)) for start, end in zip(*slice_))) for slice_ in slices)
-            found.append(Pair(first, second, tuple(min(1.0, float(share)) for share in shares), spans))
+            found.append(_pair(first, second, shares, slices))
     return found
+
+
+def _pair(first, second, shares, slices):
+    spans = tuple(tuple(sorted((int(start), int(end)) for start, end in zip(*slice_))) for slice_ in slices)
+    return Pair(first, second, tuple(min(1.0, float(share)) for share in shares), spans)
 
 
 def _boilerplate() -> set[int]:

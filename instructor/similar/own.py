@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.intake import Refused, take
-from checks.stage import END, START, code_limit, result_limit
+from checks.support.staging import END, START, code_limit, result_limit
 from deliverables import WRITTEN
 
 LONGEST = 60_000        # characters between markers; the reference has 8,500, and comparing takes time

@@ -18,13 +18,14 @@ PAGES = HTML.overlay(loader=ChoiceLoader([FileSystemLoader(Path(__file__).parent
 
 
 def write_pages(out: Path, everybody: list[Own], pairs: list[Pair], not_compared: dict[str, str],
-                equal: list[tuple[list[str], list[str]]], threshold: float) -> Path:
+                equal: list[tuple[list[str], list[str]]], threshold: float, files: list[Own] = (), pasted: list[Pair] = ()) -> Path:
     """Write OUT/similar: index.html, similar.csv and a page for each pair, in place of what was there.
 
     Args:
         everybody, pairs, not_compared: of the comparison.
         equal: (files, people) with equal results.
         threshold: that the pairs reach.
+        files, pasted: the released files, and pairs of a person and one of them.
 
     Returns:
         The path of index.html.
@@ -32,18 +33,19 @@ def write_pages(out: Path, everybody: list[Own], pairs: list[Pair], not_compared
     Raises:
         OSError: it cannot be written.
     """
-    texts = {own.person: own.text for own in everybody}
+    texts = {own.person: own.text for own in [*everybody, *files]}
     shown = [(pair, f"pair-{number:03d}.html") for number, pair in enumerate(pairs[:MOST_PAGES], start=1)]
+    released = [(pair, f"released-{number:03d}.html") for number, pair in enumerate(pasted[:MOST_PAGES], start=1)]
     with tempfile.TemporaryDirectory(dir=out, prefix=".similar-", ignore_cleanup_errors=True) as scratch:
         fresh = Path(scratch) / FOLDER
         fresh.mkdir()
         fresh.chmod(0o755)
-        for pair, name in shown:
+        for pair, name in shown + released:
             sides = [(person, share, _pieces(texts[person], spans)) for person, share, spans in
                      zip((pair.first, pair.second), pair.shares, pair.spans)]
             _write(fresh / name, PAGES.get_template("pair.html.j2").render(sides=sides, similarity=pair.similarity))
         page = PAGES.get_template("index.html.j2").render(
-            shown=shown, more=len(pairs) - len(shown), equal=equal, threshold=threshold, compared=len(everybody) - len(not_compared),
+            shown=shown, released=released, more=len(pairs) - len(shown), equal=equal, threshold=threshold, compared=len(everybody) - len(not_compared),
             not_compared=[(why, sorted(person for person in not_compared if not_compared[person] == why))
                           for why in sorted(set(not_compared.values()))], made=datetime.now().strftime("%Y-%m-%d %H:%M"))
         _write(fresh / "index.html", page)

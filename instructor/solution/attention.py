@@ -45,9 +45,8 @@ def apply_rotary_emb(x: torch.Tensor, rope_cache: torch.Tensor) -> torch.Tensor:
             Row t belongs to position t of x; rows from T on are not needed.
 
     Returns:
-        The rotated x, same shape and dtype:
-            out[..., 2i]   = x[..., 2i] * cos - x[..., 2i+1] * sin
-            out[..., 2i+1] = x[..., 2i] * sin + x[..., 2i+1] * cos
+        The rotated x, same shape and dtype. As vectors of the plane, pairs turn counterclockwise: (1, 0) becomes
+        (cos, sin), and (0, 1) becomes (-sin, cos).
     """
     rotated_x = None
     # [part h] Rotate x. A sequence is often shorter than the table, so cut rope_cache to its first T rows.

@@ -73,7 +73,7 @@ class Monitor:
         #                          below 1.5 times again
         #     repetition           the repetition rate is above 0.5 in the third sample in a row
         #     slow_convergence     a quarter of total_steps is over, and the median loss of the last 5 records has covered less
-        #                          than a tenth of the way from the first loss to reference_loss
+        #                          than a tenth of the way from the first finite loss to reference_loss
         #     dead_attention       a tenth of total_steps is over, and a head's entropy has been above 0.99 in 20 records in a row
         #     saturated_attention  a head's entropy has been below 0.01 in 20 records in a row
         #     vanishing_gradients  a tenth of total_steps is over, and the first layer's gradient has been less than 0.001 of the

@@ -11,7 +11,8 @@ def attention(Q: np.ndarray, K: np.ndarray, V: np.ndarray, mask: np.ndarray | No
         Q: queries, (..., L_q, d_k).
         K: keys, (..., L_k, d_k).
         V: values, (..., L_k, d_v). Leading dimensions broadcast against each other.
-        mask: boolean, broadcast to (..., L_q, L_k). True: this query may attend to this key. None: all may.
+        mask: boolean, (..., L_q, L_k), whose leading dimensions, if any, broadcast against those of Q, K and V, also if it
+            has more of them. True: this query may attend to this key. None: all may.
 
     Returns:
         (..., L_q, d_v), float32 if all three are float32, else float64. A query that may attend to nothing gets zeros.

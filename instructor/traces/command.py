@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
-from checks.traces import NAMES, Trace
+from checks.problem6.q6f.traces import NAMES, Trace
 from files import writing
 
-from ..checks.onsets import Rules, find_onsets
-from ..checks.recorded import FILE, pack, rounded
+from ..checks.problem6.q6f.onsets import Rules, find_onsets
+from ..checks.problem6.q6f.recorded import FILE, pack, rounded
 from ..corpus.editions import TRACES
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from checks.traces import MISSING, Trace, draw_healthy, measure_rarely, thin_out
+from checks.problem6.q6f.traces import MISSING, Trace, draw_healthy, measure_rarely, thin_out
 
 
 def draw_traces(rng: np.random.Generator, count: int) -> Iterator[Trace]:

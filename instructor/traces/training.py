@@ -7,7 +7,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from checks.traces import MISSING, Trace
+from checks.problem6.q6f.traces import MISSING, Trace
 
 LENGTH = 24             # of a row, in characters
 SAMPLE = 40             # of a sampled text

@@ -5,6 +5,8 @@ import numpy as np
 
 from .verdicts import WrongAnswer
 
+RECOGNISED = 1e-6       # tolerance for causes, where less is allowed: they may have been kept as float32
+
 
 def matches(got: np.ndarray, expected: np.ndarray, tolerance: float) -> bool:
     """Whether shapes are equal and no element is further off than tolerance * max(1, largest absolute value expected).
@@ -44,7 +46,7 @@ def require_close(name: str, got: np.ndarray, expected: np.ndarray, tolerance: f
         got, expected = _numbers(got), _numbers(expected)
         allowed = tolerance * _scale(expected)
         error = np.abs(got - expected)
-        error = np.where(np.isfinite(error), error, np.inf)
+        error = np.where(np.isnan(expected), 0, np.where(np.isfinite(error), error, np.inf))
         first = tuple(int(i) for i in np.argwhere(error > allowed)[0])
         worst = tuple(int(i) for i in np.unravel_index(error.argmax(), error.shape))
         message = (f"{name}: off by up to {error.max():.3g} (at index {worst}), where {allowed:.1g} is allowed. The first "
@@ -52,7 +54,7 @@ def require_close(name: str, got: np.ndarray, expected: np.ndarray, tolerance: f
                    f"at index {first}: expected {_value(expected[first])}, got {_value(got[first])}.")
     for sentence, candidate in causes:
         candidate = candidate() if callable(candidate) else candidate
-        if candidate is not None and matches(got, candidate, tolerance):
+        if candidate is not None and matches(got, candidate, max(tolerance, RECOGNISED)):
             raise WrongAnswer(f"{message}\nLikely cause: {sentence}")
     raise WrongAnswer(message)
 

@@ -73,7 +73,7 @@ def grade(manifest: Manifest, checks: list[Check], folders: list[Path], process,
     Args:
         manifest: the whole manifest.
         checks: which of its checks to report on.
-        folders: where the files of checks are (q*.py).
+        folders: where the files of checks are (q*.py), however deep.
         process: a StudentProcess or SameProcess, already usable; it is left running.
         submission: what to grade.
         seed: of everything that the checks draw.
@@ -109,7 +109,7 @@ def grade(manifest: Manifest, checks: list[Check], folders: list[Path], process,
 
 def _files(folders, ids):
     """The files of checks in which these ids stand. If one cannot be found so, the folders, that is all files: one may break off, and say so."""
-    texts = {path: path.read_text(encoding="utf-8", errors="replace") for folder in folders for path in sorted(folder.glob("q*.py"))}
+    texts = {path: path.read_text(encoding="utf-8", errors="replace") for folder in folders for path in sorted(folder.rglob("q*.py"))}
     found = {path: {id for id in ids if id in text} for path, text in texts.items()}
     return [path for path in found if found[path]] if set().union(*found.values()) == set(ids) else folders
 
@@ -126,7 +126,7 @@ def _own_pytest(root, folders):
     finally:
         for name, module in list(sys.modules.items()):      # a file that broke off, or one called alike, would be taken for the next grading's
             file = getattr(module, "__file__", None)
-            if file and Path(file).parent in folders and Path(file).match("q*.py"):
+            if file and folders & {*Path(file).parents} and Path(file).match("q*.py"):
                 del sys.modules[name]
         os.chdir(cwd)
         del os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"]

@@ -13,11 +13,12 @@ class ManifestError(ValueError):
 
 @dataclass(frozen=True)
 class Question:
-    """A question: its points are the sum of those of its checks."""
+    """A question: its points are the sum of those of its checks; builds_on names the questions whose code its own runs."""
     id: str
     title: str
     points: float
     extra_credit: bool
+    builds_on: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,22 @@ class Manifest:
     checks: dict[str, Check]
     settings: dict
 
+    def bases(self, question: str) -> list[str]:
+        """The questions that one builds on, directly or not, in the manifest's order."""
+        found = set(self.questions[question].builds_on)
+        for id in reversed(self.questions):     # what one builds on stands before it
+            if id in found:
+                found.update(self.questions[id].builds_on)
+        return [id for id in self.questions if id in found]
+
+    def built_on(self, questions: set[str]) -> set[str]:
+        """These questions, and all that build on one of them, directly or not."""
+        found = set(questions)
+        for id, question in self.questions.items():     # what one builds on stands before it
+            if found & {*question.builds_on}:
+                found.add(id)
+        return found
+
     def select(self, names: list[str]) -> list[Check]:
         """The checks that `names` stand for: ids (1c-0-basic), questions (1c) or problems (1); none stands for all.
 
@@ -78,9 +95,11 @@ def read_manifest(path: Path) -> Manifest:
         raise ManifestError(f"{path}: {error}") from None
     questions = {}
     for id, entry in content.get("questions", {}).items():
-        entry = {"extra_credit": False, **entry}
-        _require_fields(f"question {id}", entry, {"title", "points", "extra_credit"})
-        questions[id] = Question(id, **entry)
+        entry = {"extra_credit": False, "builds_on": (), **entry}
+        _require_fields(f"question {id}", entry, {"title", "points", "extra_credit", "builds_on"})
+        if unknown := [other for other in entry["builds_on"] if other not in questions]:
+            raise ManifestError(f"question {id}: builds on {unknown[0]}, which is no question before it")
+        questions[id] = Question(id, **entry | {"builds_on": tuple(entry["builds_on"])})
 
     checks = {}
     for entry in content.get("check", []):

@@ -60,6 +60,11 @@ class Judge:
         return np.random.default_rng([self.seed, zlib.crc32(_id(request.node).encode())])
 
     @pytest.fixture
+    def cases(self, request, rng):
+        """Calls with their answers, drawn for this check by `cases.draw(id, rng)` of what the grader of this course passed."""
+        return self.course.cases.draw(_id(request.node), rng)
+
+    @pytest.fixture
     def context(self):
         """What the grader of this course passed to grade()."""
         return self.course

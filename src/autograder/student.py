@@ -89,7 +89,7 @@ class Student:
             self.deadline = min(time.monotonic() + self.check.seconds, self.last or math.inf)
         left = self.deadline - time.monotonic()
         if left <= 0:
-            raise self._timeout()
+            raise self._timeout(probe, inputs)
         digest = hashlib.sha256(f"{self.seed} {self.check.id} {self.calls}".encode()).digest()
         request = {"source": probe.source, "name": probe.name, "inputs": inputs, "root": str(self.submission.root),
                    "path": [str(folder) for folder in self.submission.path], "seed": int.from_bytes(digest[:8], "little") >> 1}
@@ -97,7 +97,7 @@ class Student:
         self.output = reply.output
         if reply.ended == "timeout":
             self.stuck.look(probe, request, self.check)
-            raise self._endless(file) if (file := self.stuck.file(probe)) else self._timeout()
+            raise self._endless(file) if (file := self.stuck.file(probe)) else self._timeout(probe, inputs)
         if reply.ended == "too large":
             raise WrongAnswer("What the code returned is too large to be a right answer.")
         if reply.ended == "memory":
@@ -114,11 +114,13 @@ class Student:
     def _endless(self, file):
         return Failed(Verdict.TIMEOUT, f"Importing {file} does not end. Is there an endless loop, or long work, outside of its functions?")
 
-    def _timeout(self):
+    def _timeout(self, probe, inputs):
         if self.last is not None and time.monotonic() >= self.last:
             return self._too_late()
-        return Failed(Verdict.TIMEOUT, f"No answer within {self.check.seconds:g} seconds. Is there an endless loop, or much more work "
-                                       "than needed? Or is the machine busy with something else?")
+        calls = "for all its calls together" if self.calls > 1 else "for all of it"
+        return Failed(Verdict.TIMEOUT, f"No answer within {self.check.seconds:g} seconds, the limit of {self.check.id} {calls}.\n"
+                                       f"What ran then: {_what(probe, inputs)}\n"
+                                       "Is there an endless loop, or much more work than needed? Or is the machine busy with something else?")
 
     def _read(self, message):
         try:
@@ -129,6 +131,24 @@ class Student:
         except Exception:       # whatever a forged message makes its reader raise
             raise Failed(Verdict.CRASHED, "The code disturbed the way in which answers are sent.") from None
         raise explain(error, self.submission.package, self.submission.offered, self.check.memory)
+
+
+def _what(probe, inputs):
+    """A probe in words: the first sentence that it says of itself, and its inputs."""
+    says = (probe.function.__doc__ or probe.name).strip().split("\n\n")[0]
+    return f"{' '.join(says.split()).rstrip('.')}. Its inputs: {_shown(inputs)[:400]}."
+
+
+def _shown(value):
+    """Inputs in short: arrays by their shape, lists by their first item."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} = {_shown(item)}" for key, item in value.items() if item is not None)
+    if isinstance(value, (list, tuple)) and len(str(value)) > 60:
+        more = f" and {len(value) - 1} more" if len(value) > 1 else ""
+        return f"[({_shown(value[0])}){more}]"
+    if hasattr(value, "shape"):
+        return f"{value.dtype} of shape {tuple(value.shape)}"
+    return repr(value)[:60]
 
 
 def _reason(code):

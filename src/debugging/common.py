@@ -4,7 +4,7 @@ import math
 import re
 import traceback
 from pathlib import Path
-from typing import Callable, Iterator
+from typing import Callable, Iterable, Iterator
 
 import torch
 import torch.nn as nn
@@ -28,6 +28,27 @@ def batches(text: torch.Tensor, rows: int, length: int, steps: int, seed: int) -
         start = torch.randint(len(text) - length, (rows, 1), generator=generator)
         pieces = text[start + torch.arange(length + 1)]
         yield pieces[:, :-1], pieces[:, 1:]
+
+
+def descend(model: Callable, optimizer: torch.optim.Optimizer,
+            pairs: Iterable[tuple[torch.Tensor, torch.Tensor]],
+            after_backward: Callable | None = None) -> Iterator[float]:
+    """Train on pairs of x and y, and give the loss of each before its step, so that whoever asks for
+    no more ends the training.
+
+    Args:
+        model: gives logits, (B, T, V), for x, (B, T).
+        after_backward: called when there are gradients.
+    """
+    objective = nn.CrossEntropyLoss()
+    for x, y in pairs:
+        loss = objective(model(x).mT, y)
+        yield loss.item()
+        optimizer.zero_grad()
+        loss.backward()
+        if after_backward is not None:
+            after_backward()
+        optimizer.step()
 
 
 def says_where(run: Callable) -> Callable:
@@ -96,9 +117,3 @@ def table(rows: list[list[str]]) -> str:
     """Aligned columns; the first row has the names."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in rows)
-
-
-def gradient_norm(module: nn.Module) -> float:
-    """That of all gradients together."""
-    gradients = [parameter.grad.double() for parameter in module.parameters() if parameter.grad is not None]
-    return math.sqrt(sum(gradient.square().sum().item() for gradient in gradients))

@@ -4,10 +4,10 @@ from typing import Callable
 
 import torch
 import torch.nn as nn
-import torch.nn.functional as F
+from torch.nn.utils import get_total_norm
 from tqdm import tqdm
 
-from .common import batches, characters, gradient_norm, is_tensor, says_where, table, trial
+from .common import batches, characters, descend, is_tensor, says_where, table, trial
 
 D_K, N_LAYER, LENGTH, ROWS = 256, 2, 16, 16
 STEPS, LEARNING_RATE, MAX_NORM = 150, 0.5, 1.0
@@ -15,45 +15,52 @@ SHOWN = (1, 10, 20, 25, 30, 35, 40, 50, 75, 100, 150)
 
 
 class Head(nn.Module):
-    """Causal attention with a single head, as wide as the model. Queries and keys begin with entries of variance 1."""
+    """Causal attention with a single head, as wide as the model, in the place of that of torch's
+    layer.
 
-    def __init__(self, scores: Callable):
-        super().__init__()
-        self.query, self.key, self.value, self.proj = (nn.Linear(D_K, D_K, bias=False) for _ in range(4))
-        for linear in (self.query, self.key, self.value, self.proj):
-            nn.init.normal_(linear.weight, std=D_K ** -0.5)
-        self.scores = scores
-        self.register_buffer("hidden", torch.ones(LENGTH, LENGTH).triu(1).bool())
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """(B, T, D_K) -> the same."""
-        scores = self.scores(self.query(x), self.key(x)).masked_fill(self.hidden, -math.inf)
-        return self.proj(F.softmax(scores, dim=-1) @ self.value(x))
-
-
-class Model(nn.Module):
-    """A small language model with such heads; it reads exactly LENGTH tokens.
+    Queries and keys begin with entries of variance 1.
 
     Args:
-        vocab: the number of tokens.
         scores: of queries and keys, what the softmax gets.
     """
 
-    def __init__(self, vocab: int, scores: Callable):
+    def __init__(self, scores: Callable):
+        super().__init__()
+        self.query, self.key, self.value, self.proj = (
+            nn.Linear(D_K, D_K, bias=False) for _ in range(4))
+        for linear in (self.query, self.key, self.value, self.proj):
+            nn.init.normal_(linear.weight, std=D_K ** -0.5)
+        self.scores = scores
+        self.register_buffer("later", torch.full((LENGTH, LENGTH), -math.inf).triu(1))
+
+    def forward(self, x: torch.Tensor, *same, **options) -> tuple[torch.Tensor, None]:
+        """(B, T, D_K) -> the same, and no weights. Queries, keys and values come from the same x; no
+        option is used."""
+        weights = torch.softmax(self.scores(self.query(x), self.key(x)) + self.later, dim=-1)
+        return self.proj(weights @ self.value(x)), None
+
+
+class Characters(nn.Module):
+    """The embeddings of characters and of positions, of which there are exactly LENGTH."""
+
+    def __init__(self, vocab: int):
         super().__init__()
         self.token, self.position = nn.Embedding(vocab, D_K), nn.Embedding(LENGTH, D_K)
-        parts = [part for _ in range(N_LAYER) for part in (
-            Head(scores), nn.Sequential(nn.Linear(D_K, 2 * D_K), nn.GELU(), nn.Linear(2 * D_K, D_K)))]
-        self.parts, self.norms = nn.ModuleList(parts), nn.ModuleList([nn.LayerNorm(D_K) for _ in parts])
-        self.final, self.head = nn.LayerNorm(D_K), nn.Linear(D_K, vocab)
-        nn.init.normal_(self.head.weight, std=0.02)
 
     def forward(self, idx: torch.Tensor) -> torch.Tensor:
-        """(B, LENGTH) -> (B, LENGTH, vocab)."""
-        x = self.token(idx) + self.position.weight
-        for part, norm in zip(self.parts, self.norms):
-            x = x + part(norm(x))
-        return self.head(self.final(x))
+        """(B, LENGTH) -> (B, LENGTH, D_K)."""
+        return self.token(idx) + self.position.weight
+
+
+def make_model(vocab: int, scores: Callable) -> nn.Module:
+    """A small language model with such heads: (B, LENGTH) -> (B, LENGTH, vocab)."""
+    layers = [nn.TransformerEncoderLayer(D_K, 1, 2 * D_K, 0.0, "gelu", batch_first=True,
+                                         norm_first=True) for _ in range(N_LAYER)]
+    for layer in layers:
+        layer.self_attn = Head(scores)
+    model = nn.Sequential(Characters(vocab), *layers, nn.LayerNorm(D_K), nn.Linear(D_K, vocab))
+    nn.init.normal_(model[-1].weight, std=0.02)
+    return model
 
 
 def unscaled(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
@@ -69,21 +76,21 @@ def train(text: torch.Tensor, vocab: int, scores: Callable, clip: Callable | Non
         The loss of each step, and the norm of its gradient before clipping.
     """
     torch.manual_seed(seed)
-    model = Model(vocab, scores)
-    optimizer = torch.optim.SGD(model.parameters(), lr=LEARNING_RATE, momentum=0.9)
+    model = make_model(vocab, scores)
     losses, norms = [], []
-    for x, y in batches(text, ROWS, LENGTH, STEPS, seed):
-        loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten())
-        losses.append(loss.item())
-        bar.update()
-        if not math.isfinite(losses[-1]):
-            break
-        optimizer.zero_grad()
-        loss.backward()
-        norms.append(gradient_norm(model))
+
+    def look_and_clip():
+        gradients = [p.grad.double() for p in model.parameters() if p.grad is not None]
+        norms.append(get_total_norm(gradients).item())
         if clip is not None:
             clip(model.parameters(), MAX_NORM)
-        optimizer.step()
+
+    optimizer = torch.optim.SGD(model.parameters(), lr=LEARNING_RATE, momentum=0.9)
+    for loss in descend(model, optimizer, batches(text, ROWS, LENGTH, STEPS, seed), look_and_clip):
+        losses.append(loss)
+        bar.update()
+        if not math.isfinite(loss):
+            break
     bar.update(STEPS - len(losses))
     return losses, norms
 

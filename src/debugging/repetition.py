@@ -4,12 +4,13 @@ import math
 import random
 import textwrap
 
+import numpy as np
 import torch
 from tqdm import tqdm
 
 from files import UserError
 
-from .common import batches, mean_at, describe, is_tensor, says_where, table, trial
+from .common import batches, descend, describe, is_tensor, mean_at, says_where, table, trial
 
 BLOCK, ROWS, STEPS, LEARNING_RATE = 32, 16, 300, 3e-3
 SENTENCES, PROMPT, NEW, N = 3000, "the", 70, 4
@@ -50,29 +51,16 @@ def train(model_file, vocab: int, text: torch.Tensor, seed: int) -> tuple[torch.
     model = model_file.GPT(model_file.GPTConfig(vocab, BLOCK, n_layer=2, n_head=4, n_embd=64, embd_pdrop=0.0, resid_pdrop=0.0,
                                                 attn_pdrop=0.0))
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
-    losses = []
-    for x, y in tqdm(batches(text, ROWS, BLOCK, STEPS, seed), total=STEPS, desc="Training", unit="step", leave=False):
-        _, loss = model(x, y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
+    pairs = tqdm(batches(text, ROWS, BLOCK, STEPS, seed), total=STEPS, desc="Training",
+                 unit="step", leave=False)
+    losses = list(descend(lambda x: model(x)[0], optimizer, pairs))
     return model.eval(), mean_at(losses, STEPS)
-
-
-@torch.no_grad()
-def greedy(model: torch.nn.Module, x: torch.Tensor, steps: int) -> torch.Tensor:
-    """Extend x, (1, T), by the most probable token, so many times: temperature 0."""
-    for _ in range(steps):
-        logits, _ = model(x[:, -BLOCK:])
-        x = torch.cat((x, logits[:, -1].argmax(dim=-1, keepdim=True)), dim=1)
-    return x
 
 
 def repetition_rate(words: list, n: int = N) -> float:
     """The share of n-grams that occurred before in the same text."""
-    grams = [tuple(words[i:i + n]) for i in range(len(words) - n + 1)]
-    return 1 - len(set(grams)) / len(grams)
+    grams = np.lib.stride_tricks.sliding_window_view(np.array(words), n)
+    return 1 - len(np.unique(grams, axis=0)) / len(grams)
 
 
 @says_where
@@ -90,10 +78,12 @@ def run(fixes, seed: int) -> None:
     if all(look(fixes)):
         print("  nothing")
     text = torch.tensor([numbers[word] for word in corpus])
-    model, loss = train(importlib.import_module(f"{fixes.__package__}.model"), len(vocabulary), text, seed)
+    model_file, utils = (importlib.import_module(f"{fixes.__package__}.{name}")
+                         for name in ("model", "utils"))
+    model, loss = train(model_file, len(vocabulary), text, seed)
     x = torch.tensor([[numbers[PROMPT]]])
     texts = {f"{NEW + 1} words of the corpus": corpus[:NEW + 1],
-             "greedy, as it was": [vocabulary[number] for number in greedy(model, x, NEW)[0]]}
+             "greedy, as it was": [vocabulary[number] for number in utils.sample(model, x, NEW)[0]]}
     for name, options in WAYS.items():
         try:
             y = fixes.generate(model, x, NEW, generator=torch.Generator().manual_seed(seed), **options)

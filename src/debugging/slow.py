@@ -1,34 +1,21 @@
 """debug_slow, case iii: 24 layers of post-norm with Xavier initialization."""
+import importlib
 import math
 from collections import Counter
 
 import torch
 import torch.nn as nn
-import torch.nn.functional as F
 from tqdm import tqdm
 
-from .common import batches, characters, mean_at, is_tensor, says_where, table, trial
+from .common import batches, characters, descend, is_tensor, mean_at, says_where, table, trial
 
 N_LAYER, D_MODEL, N_HEAD, LENGTH, ROWS = 24, 32, 4, 16, 8
 STEPS, LEARNING_RATE = 200, 2e-3
 SHOWN = (10, 25, 50, 75, 100, 150, 200)
 
 
-class Attention(nn.Module):
-    """Causal attention with N_HEAD heads."""
-
-    def __init__(self):
-        super().__init__()
-        self.qkv, self.proj = nn.Linear(D_MODEL, 3 * D_MODEL), nn.Linear(D_MODEL, D_MODEL)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """(B, T, D_MODEL) -> the same."""
-        q, k, v = self.qkv(x).unflatten(-1, (3, N_HEAD, -1)).permute(2, 0, 3, 1, 4)         # (B, N_HEAD, T, head_dim) each
-        return self.proj(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2))
-
-
 class FeedForward(nn.Module):
-    """The other half of a layer."""
+    """The half of a layer that comes after the attention."""
 
     def __init__(self):
         super().__init__()
@@ -61,14 +48,15 @@ class Model(nn.Module):
 
     Args:
         vocab: the number of tokens.
+        attention: makes the other half of a layer, a module from (B, T, D_MODEL) to the same.
         stack: makes the stack of a list of sublayers and their width.
         init: called with the stack and the number of layers after Xavier's initialization; None: leave it so.
     """
 
-    def __init__(self, vocab: int, stack, init):
+    def __init__(self, vocab: int, attention, stack, init):
         super().__init__()
         self.token, self.position = nn.Embedding(vocab, D_MODEL), nn.Embedding(LENGTH, D_MODEL)
-        self.stack = stack([part for _ in range(N_LAYER) for part in (Attention(), FeedForward())], D_MODEL)
+        self.stack = stack([part for _ in range(N_LAYER) for part in (attention(), FeedForward())], D_MODEL)
         self.head = nn.Linear(D_MODEL, vocab)
         for parameter in self.parameters():
             if parameter.dim() > 1:
@@ -81,20 +69,25 @@ class Model(nn.Module):
         return self.head(self.stack(self.token(idx) + self.position.weight[:idx.size(1)]))
 
 
-def train(text: torch.Tensor, vocab: int, stack, init, seed: int, bar) -> list[float]:
+def train(text: torch.Tensor, vocab: int, attention, stack, init, seed: int, bar) -> list[float]:
     """The loss of each step."""
     torch.manual_seed(seed)
-    model = Model(vocab, stack, init)
+    model = Model(vocab, attention, stack, init)
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
     losses = []
-    for x, y in batches(text, ROWS, LENGTH, STEPS, seed):
-        loss = F.cross_entropy(model(x).flatten(0, 1), y.flatten())
-        losses.append(loss.item())
+    for loss in descend(model, optimizer, batches(text, ROWS, LENGTH, STEPS, seed)):
+        losses.append(loss)
         bar.update()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
     return losses
+
+
+def causal_attention(package: str):
+    """What makes the attention of the submission, without rotations: N_HEAD heads, causal."""
+    model, attention = (importlib.import_module(f"{package}.{name}")
+                        for name in ("model", "attention"))
+    config = model.GPTConfig(1, LENGTH, n_layer=N_LAYER, n_head=N_HEAD, n_embd=D_MODEL,
+                             embd_pdrop=0.0, resid_pdrop=0.0, attn_pdrop=0.0)
+    return lambda: attention.CausalSelfAttention(config)
 
 
 @says_where
@@ -119,8 +112,9 @@ def run(fixes, seed: int) -> None:
         ways["PreNormStack alone"] = fixes.PreNormStack, None
     elif init:
         ways["init_depth_scaled alone"] = post_norm_stack, fixes.init_depth_scaled
+    attention = causal_attention(fixes.__package__)
     with tqdm(total=len(ways) * STEPS, desc="Training", unit="step", leave=False) as bar:
-        runs = {name: train(text, vocab, *way, seed, bar) for name, way in ways.items()}
+        runs = {name: train(text, vocab, attention, *way, seed, bar) for name, way in ways.items()}
     rows = [["step", *runs]] + [[str(step), *(f"{mean_at(run, step):.2f}" for run in runs.values())] for step in SHOWN]
     print(f"\n{table(rows)}\n(means of 10 steps)\n")
     print(verdict({name: mean_at(run, STEPS) for name, run in runs.items()}, guessing))

@@ -5,7 +5,7 @@ from typing import Callable
 from variants import Fill
 
 # Questions 1c and 1d (train) without a solution: whoever earns points for them has cheated.
-STUB = (Fill("span", 'raise NotImplementedError("1c: __getitem__")'),)
+STUB = (Fill("CharCorruptionDataset.__getitem__", 'raise NotImplementedError("1c: __getitem__")'),)
 
 BLOCKED, CRASHED, EXCEPTION, MEMORY, MISSING, PASSED, TIMEOUT, WRONG = (
     "blocked by the sandbox", "crashed", "exception", "out of memory", "not implemented", "passed", "timeout", "wrong answer")

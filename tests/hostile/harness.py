@@ -14,15 +14,15 @@ from pathlib import Path
 from hostile import traces
 from hostile.attack import PRELUDE, Hostile
 from hostile.scene import Scene
-from proof import CHECKS, HIDDEN, MANIFEST, MODULES, ROOT
+from proof import CHECKS, FRESH, HIDDEN, MANIFEST, MODULES, ROOT
 from variants import make
 
 from autograder import Report, StudentProcess, Verdict, draw_seed, grade
 from autograder.intake import Refused
 from autograder.isolation import Isolation
 from autograder.report import Table, to_json, write_failures, write_summary
-from checks.context import Context
-from checks.stage import RESULTS, stage
+from checks.support.context import Context
+from checks.support.staging import RESULTS, stage
 from files import UserError
 
 ZIP = "submission.zip"      # which an attack may put beside its files: then it is what is handed in
@@ -134,7 +134,7 @@ def _limited(attack):
 def _grade(attack, isolation, staged, ready, notices, result) -> str:
     """Grade it, note problems in `result`, and return all that a person or the judge got to read."""
     manifest, checks = _limited(attack)
-    context = Context(staged / RESULTS, None, None, ROOT / "instructor" / "gold", manifest.settings["accuracy"])
+    context = Context(staged / RESULTS, None, None, ROOT / "instructor" / "gold", manifest.settings["accuracy"], FRESH)
     # An optimizer's first step imports torch._dynamo; without it, a process starts in half the time.
     modules = MODULES if "1d-3-basic" in attack.checks else ("torch", "tqdm")
     left = []

@@ -7,7 +7,7 @@ SURFACES = "<script>alert(1)</script>\x1b[2J\x1b]0;passed\x07\u202edessap\u2066\
 
 def returns(name, tries, seen, code, value, verdicts=frozenset({WRONG}), **more):
     """An attack that makes dataset[i] return `value`."""
-    return Hostile(name, tries, seen, code, changes=(Fill("span", f"return {value}"),), verdicts=verdicts, everywhere=False, walls=False, **more)
+    return Hostile(name, tries, seen, code, changes=(Fill("CharCorruptionDataset.__getitem__", f"return {value}"),), verdicts=verdicts, everywhere=False, walls=False, **more)
 
 
 def raises(name, tries, seen, code, verdicts=frozenset({EXCEPTION}), **more):
@@ -123,7 +123,7 @@ raise Circle("circle")
 """, frozenset()),
     raises("syntax-error-of-others", "Fails with a SyntaxError that names the grader's files and lines that do not exist.",
            "It is an exception, and nothing of the file is shown.", """
-raise SyntaxError("bad", ("@ROOT@/instructor/checks/q1c.py", 3, 1, "LINE"))
+raise SyntaxError("bad", ("@ROOT@/instructor/checks/problem1/q1c.py", 3, 1, "LINE"))
 """, frozenset({EXCEPTION})),
     raises("interrupt", "Fails with KeyboardInterrupt, which would stop the grading of a whole class.", "It is an exception.", """
 raise KeyboardInterrupt

@@ -70,7 +70,7 @@ for thing in gc.get_objects():
     trick("grader-modules", "Imports the grader, pytest's state and the checks, to call or to change them.",
           "Neither is there to be imported.", """
 import importlib
-for name in ("autograder", "checks", "instructor", "instructor.checks.q1c", "hostile", "proof", "grader"):
+for name in ("autograder", "checks", "instructor", "instructor.checks.problem1.q1c", "hostile", "proof", "grader"):
     attempt(lambda: loot(importlib.import_module(name)))
 for name in list(sys.modules):
     if name.split(".")[0] in ("autograder", "checks", "instructor", "pytest", "_pytest"):

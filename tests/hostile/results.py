@@ -150,7 +150,7 @@ answers.predict_places.__code__ = predict.__code__
 """, changes=(REMEMBERING,)),
     cheats("predictions-of-another", "Hands in another student's predictions, without the weights.", "", weights(untrained), changes=()),
     cheats("weights-of-another", "Hands in another student's weights and predictions, with rotations of its own that are wrong.", "",
-           lambda folder, places: copy(folder), changes=(Fill("rotate", "rotated_x = x.flip(-1)"),)),
+           lambda folder, places: copy(folder), changes=(Fill("apply_rotary_emb", "rotated_x = x.flip(-1)"),)),
 ]
 
 FILES = [

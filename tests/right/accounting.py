@@ -3,7 +3,7 @@ from variants import Edit, Fill, Right
 
 RIGHT = [
     Right("accounting_inline", "Every function checks for itself, and writes its sums in another order.", (
-        Fill("sizes", '''
+        Fill("require_sizes", '''
 for size in sizes.values():
     if isinstance(size, bool) or not isinstance(size, int) or size <= 0:
         raise ValueError(f"{sizes} are no sizes")
@@ -11,13 +11,13 @@ width, heads = sizes.get("d_model"), sizes.get("n_head")
 if width is not None and heads is not None and width // heads * heads != width:
     raise ValueError("heads of different widths")
 '''),
-        Fill("head width", '''
+        Fill("head_dim", '''
 if type(d_model) is not int or type(n_head) is not int or min(d_model, n_head) < 1 or d_model % n_head != 0:
     raise ValueError("d_model must be a multiple of n_head, both at least 1")
 width, rest = divmod(d_model, n_head)
 return width
 '''),
-        Fill("weight shapes", '''
+        Fill("weight_shapes", '''
 narrow = (d_model, head_dim(d_model, n_head))
 shapes = {}
 for name in ("query", "key", "value"):
@@ -26,7 +26,7 @@ for name in ("query", "key", "value"):
 shapes["output"] = (n_head * narrow[1], d_model)
 return shapes
 '''),
-        Fill("layer parameters", '''
+        Fill("layer_parameters", '''
 if type(d_ff) is not int or d_ff < 1:
     raise ValueError("d_ff")
 head_dim(d_model, n_head)
@@ -34,7 +34,7 @@ linear = lambda fan_in, fan_out: fan_in * fan_out + (fan_out if bias else 0)    
 norms = 4 * d_model if bias else 2 * d_model
 return 4 * linear(d_model, d_model) + linear(d_model, d_ff) + linear(d_ff, d_model) + norms
 '''),
-        Fill("operations", '''
+        Fill("multiply_adds", '''
 w = head_dim(d_model, n_head)
 require_sizes(d_ff=d_ff, seq_len=seq_len)
 product = lambda m, k, n: m * k * n       # noqa: E731
@@ -44,7 +44,7 @@ three = n_head * product(seq_len, seq_len, w)
 four = product(seq_len, d_model, d_ff) + product(seq_len, d_ff, d_model)
 return dict(total=one + two + three + four, projections=one, scores=two, weighted_sum=three, feed_forward=four)
 '''),
-        Fill("kv cache", '''
+        Fill("kv_cache_bytes", '''
 sizes = [n_layer, d_model, n_head, seq_len, batch] + ([n_kv_head] if n_kv_head is not None else [])
 if any(type(size) is not int for size in sizes) or min(sizes) < 1:
     raise ValueError(f"sizes must be positive integers: {sizes}")
@@ -71,12 +71,12 @@ class Shape(NamedTuple):
 
 
 BYTES = {'''),
-        Fill("weight shapes", '''
+        Fill("weight_shapes", '''
 require_sizes(d_model=d_model, n_head=n_head)
 shapes = {f"{name}_head": Shape(d_model, d_model // n_head) for name in ("query", "key", "value")}
 return shapes | dict.fromkeys(("query", "key", "value", "output"), Shape(d_model, d_model))
 '''),
-        Fill("score count", "return math.prod(score_shape(n_head, seq_len))"),
+        Fill("score_count", "return math.prod(score_shape(n_head, seq_len))"),
         Fill("flops", '''
 products = multiply_adds(d_model, n_head, d_ff, seq_len)
 del products["total"]
@@ -84,12 +84,12 @@ result = {name: count + count for name, count in products.items()}
 result["softmax"] = sum(math.prod(score_shape(n_head, seq_len)) for operation in ("exponential", "sum", "division"))
 return {"total": sum(result.values()), **result}
 '''),
-        Fill("model flops", '''
+        Fill("model_flops", '''
 require_sizes(n_layer=n_layer, vocab_size=vocab_size)
 layer = flops(d_model, n_head, d_ff, seq_len)
 return n_layer * sum(count for name, count in layer.items() if name != "total") + math.prod((2, seq_len, d_model, vocab_size))
 '''),
-        Fill("model parameters", '''
+        Fill("model_parameters", '''
 require_sizes(n_layer=n_layer, d_model=d_model, n_head=n_head, d_ff=d_ff, vocab_size=vocab_size, block_size=block_size)
 matrix = vocab_size * d_model
 total = matrix if tied else 2 * matrix

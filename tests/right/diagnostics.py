@@ -1,14 +1,14 @@
 """Right monitors (question 6f) that look different from the reference."""
 from variants import Fill, Right
 
-WRITER = (Fill("monitor scalar", """
+WRITER = (Fill("Monitor.add_scalar", """
 if getattr(self, "values", None) and self.values["step"] != step:
     self.update(self.values)
     self.values = None
 if not getattr(self, "values", None):
     self.values = dict(step=step)
 self.values[name] = value
-"""), Fill("monitor close", """
+"""), Fill("Monitor.close", """
 left, self.values = getattr(self, "values", None), None
 if left:
     self.update(left)
@@ -16,7 +16,7 @@ if left:
 
 RIGHT = [
     Right("monitor_keeps_everything", "It keeps all values in lists, and looks at their ends with NumPy.",
-          (Fill("monitor init", "self.kept, self.medians = {}, []"), Fill("monitor update", """
+          (Fill("Monitor", "self.kept, self.medians = {}, []"), Fill("Monitor.update", """
 import numpy as np
 fresh = [name for name in record if record[name] is not None]
 for name in fresh:
@@ -52,8 +52,8 @@ for name in faults:
 self.alarms.extend(raised)
 """), *WRITER)),
     Right("monitor_tolerates_gaps", "Of the last 20 records, 18 have to fulfill a rule, and of 12 medians, 10.",
-          (Fill("monitor init", "self.windows, self.recent, self.low, self.start, self.values = {}, [], None, None, None"),
-           Fill("monitor update", """
+          (Fill("Monitor", "self.windows, self.recent, self.low, self.start, self.values = {}, [], None, None, None"),
+           Fill("Monitor.update", """
 def often(key, holds, of, least):
     window = self.windows.setdefault(key, deque(maxlen=of))
     window.append(bool(holds))
@@ -94,8 +94,8 @@ if gradients is not None and often("gradients", gradients[0] < gradients[-1] / 1
     raise_alarm("vanishing_gradients")
 """), *WRITER)),
     Right("monitor_generates_alarms", "Faults come from a generator; rows are of 18 to 22, medians of 7, and torch's.",
-          (Fill("monitor init", "self.rows, self.losses, self.lowest, self.values = {}, [], float('inf'), {}"),
-           Fill("monitor update", """
+          (Fill("Monitor", "self.rows, self.losses, self.lowest, self.values = {}, [], float('inf'), {}"),
+           Fill("Monitor.update", """
 share, known = record["step"] / self.total_steps, [alarm.name for alarm in self.alarms]
 
 def row(key, holds):

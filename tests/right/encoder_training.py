@@ -6,7 +6,7 @@ RIGHT = [
         "loaders_and_adamw",
         "It trains by AdamW from a DataLoader, copies with a one-cycle learning rate, and measures in four parts.",
         (
-            Fill("copy", r'''
+            Fill("copy_task", r'''
 optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3, weight_decay=0.0)
 schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=5e-3, total_steps=steps, pct_start=0.15)
 model.train()
@@ -30,10 +30,10 @@ with torch.inference_mode():
         gap = max(gap, (short - long).abs().amax(dim=-1).masked_fill(x == PAD, 0.0).max().item())
 loss = total / count
 '''),
-            Fill("bag", r'''
+            Fill("BagOfWords.forward", r'''
 logits = F.embedding_bag(idx, self.weight.weight, mode="mean", padding_idx=PAD) + self.bias
 '''),
-            Fill("train classifier", r'''
+            Fill("train_classifier", r'''
 torch.manual_seed(seed)
 from torch.utils.data import DataLoader, TensorDataset
 dice = torch.Generator().manual_seed(seed)
@@ -62,7 +62,7 @@ with torch.inference_mode():
 model.train(was)
 right = float((torch.cat(answers) == y).sum())
 '''),
-            Fill("entropy", r'''
+            Fill("attention_entropy", r'''
 logs = torch.where(weights > 0, weights, torch.ones_like(weights)).log()
 rows = -(weights * logs).sum(dim=-1)                # (B, n_head, T)
 counts = (~key_padding_mask).float()
@@ -74,13 +74,13 @@ entropy = torch.einsum("bht,bt->h", rows, counts) / counts.sum()
         "descent_with_momentum",
         "It trains by gradient descent with momentum, and the negative log-likelihood of a log-softmax.",
         (
-            Fill("bag", r'''
+            Fill("BagOfWords.forward", r'''
 real = (idx != PAD).float()
 hot = F.one_hot(idx, self.weight.num_embeddings).float() * real.unsqueeze(-1)
 share = hot.sum(1) / real.sum(1, keepdim=True).clamp_min(1.0)
 logits = share @ self.weight.weight + self.bias
 '''),
-            Fill("train classifier", r'''
+            Fill("train_classifier", r'''
 torch.manual_seed(seed)
 optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate, momentum=0.9)
 N = len(x)
@@ -109,7 +109,7 @@ for inputs, truth in zip(torch.split(x, batch_size), torch.split(y, batch_size))
 if training:
     model.train()
 '''),
-            Fill("entropy", r'''
+            Fill("attention_entropy", r'''
 heads = []
 for h in range(weights.size(1)):
     rows = torch.special.entr(weights[:, h]).sum(dim=-1)
@@ -122,7 +122,7 @@ entropy = torch.stack(heads)
         "early_end_and_random_generators",
         "The copy task ends as soon as a running mean of its loss is small; training draws orders with NumPy and Python.",
         (
-            Fill("copy", r'''
+            Fill("copy_task", r'''
 adam = torch.optim.NAdam(model.parameters(), lr=2e-3, betas=(0.9, 0.98))
 decay = torch.optim.lr_scheduler.CosineAnnealingLR(adam, steps)
 running = None
@@ -150,14 +150,14 @@ def measure(x, y):
 
 loss, gap = measure(*copy_batch(512, generator))
 '''),
-            Fill("bag", r'''
+            Fill("BagOfWords.forward", r'''
 rows = []
 for row in idx:
     tokens = row[row != PAD]
     rows.append(self.weight(tokens).mean(dim=0) + self.bias if len(tokens) else self.bias)
 logits = torch.stack(rows)
 '''),
-            Fill("train classifier", r'''
+            Fill("train_classifier", r'''
 import random
 import numpy as np
 torch.manual_seed(seed)
@@ -178,7 +178,7 @@ for _ in range(epochs):
     losses.append(float(np.mean(seen)))
 model.eval()
 '''),
-            Fill("entropy", r'''
+            Fill("attention_entropy", r'''
 safe = weights.clamp(min=1e-12)
 rows = -(safe * safe.log()).sum(dim=-1).masked_fill(key_padding_mask[:, None, :], 0.0)
 entropy = rows.sum(dim=(0, 2)) / (~key_padding_mask).sum()
@@ -189,7 +189,7 @@ entropy = rows.sum(dim=(0, 2)) / (~key_padding_mask).sum()
         "watching_while_training",
         "It looks at a few rows in evaluation mode every 50 steps, and goes back to training; the rate falls in three steps.",
         (
-            Fill("copy", r'''
+            Fill("copy_task", r'''
 groups = [{"params": [p for p in model.parameters() if p.dim() > 1]}, {"params": [p for p in model.parameters() if p.dim() <= 1]}]
 optimizer = torch.optim.Adam(groups, lr=3e-3, betas=(0.9, 0.99))
 watched = copy_batch(32, generator)
@@ -218,7 +218,7 @@ with torch.no_grad():
     other = model(extended)[:, :16]
     gap = ((out - other).abs() * (x != PAD)[:, :, None]).max().item()
 '''),
-            Fill("train classifier", r'''
+            Fill("train_classifier", r'''
 torch.manual_seed(seed)
 optimizer = torch.optim.Adagrad(model.parameters(), lr=learning_rate)
 for epoch in range(epochs):

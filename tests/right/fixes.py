@@ -6,10 +6,10 @@ RIGHT = [
         "fixes_as_in_libraries",
         "einsum, a stack of norms, masks shifted by one, gather and scatter, a dict of n-grams, pairs in a ModuleList.",
         (
-            Fill("scaled scores", r'''
+            Fill("attention_scores", r'''
 scores = torch.einsum("...id,...jd->...ij", q, k) * k.shape[-1] ** -0.5
 '''),
-            Fill("clip", r'''
+            Fill("clip_gradients", r'''
 parameters = list(parameters)
 gradients = [p.grad for p in parameters if p.grad is not None]
 total = torch.stack([torch.linalg.vector_norm(g) for g in gradients]).norm() if gradients else torch.zeros(())
@@ -22,15 +22,15 @@ else:
     for g in gradients:
         g *= factor
 '''),
-            Fill("temperature", r'''
+            Fill("apply_temperature", r'''
 result = logits.mul(1.0 / temperature)
 '''),
-            Fill("top k", r'''
+            Fill("top_k_filter", r'''
 ordered = torch.sort(logits, dim=-1, descending=True).values
 limit = ordered[..., min(k, logits.shape[-1]) - 1].unsqueeze(-1)
 result = torch.where(logits >= limit, logits, torch.full_like(logits, float("-inf")))
 '''),
-            Fill("top p", r'''
+            Fill("top_p_filter", r'''
 if p == 1:
     result = logits.clone()
 else:
@@ -41,13 +41,13 @@ else:
     sorted_logits = sorted_logits.masked_fill(remove, float("-inf"))
     result = torch.empty_like(logits).scatter_(-1, sorted_indices, sorted_logits)
 '''),
-            Fill("penalty", r'''
+            Fill("repetition_penalty", r'''
 index = torch.as_tensor(tokens, dtype=torch.int64)
 score = torch.gather(logits, 0, index)
 score = torch.where(score < 0, score * penalty, score / penalty)
 result = logits.scatter(0, index, score)
 '''),
-            Fill("ngrams", r'''
+            Fill("no_repeat_ngrams", r'''
 followers = {}
 for gram in zip(*(tokens[i:] for i in range(n))):
     followers.setdefault(gram[:-1], set()).add(gram[-1])
@@ -72,16 +72,16 @@ logits = logits if top_p is None else top_p_filter(logits, top_p)
 probabilities = logits.softmax(dim=-1).unsqueeze(0)
 x = torch.cat([x, torch.multinomial(probabilities, num_samples=1, generator=generator)], dim=-1)
 '''),
-            Fill("stack init", r'''
+            Fill("PreNormStack", r'''
 self.layers = nn.ModuleList([nn.ModuleList([nn.LayerNorm(d_model), sublayer]) for sublayer in sublayers])
 self.ln_f = nn.LayerNorm(d_model)
 '''),
-            Fill("stack", r'''
+            Fill("PreNormStack.forward", r'''
 for ln, sublayer in self.layers:
     x = x + sublayer(ln(x))
 y = self.ln_f(x)
 '''),
-            Fill("depth init", r'''
+            Fill("init_depth_scaled", r'''
 def writes(name, parent):
     if name == "proj":
         return [parent] if isinstance(parent, nn.Linear) else []
@@ -101,10 +101,10 @@ for layer in model.modules():
         "fixes_by_hand",
         "Loops over rows and tokens; the norm of all gradients in one vector; a sequence filled in; modules added by name.",
         (
-            Fill("scaled scores", r'''
+            Fill("attention_scores", r'''
 scores = torch.matmul(q / math.sqrt(q.shape[-1]), k.mT)
 '''),
-            Fill("clip", r'''
+            Fill("clip_gradients", r'''
 there = [p for p in parameters if p.grad is not None]
 everything = torch.cat([p.grad.detach().double().flatten() for p in there]) if there else torch.zeros(1)
 norm = float(everything.norm())
@@ -114,13 +114,13 @@ for p in there:
     elif norm > max_norm:
         p.grad.copy_(p.grad * (max_norm / norm))
 '''),
-            Fill("top k", r'''
+            Fill("top_k_filter", r'''
 V = logits.size(-1)
 result = logits.clone()
 if k < V:
     result[result < logits.kthvalue(V - k + 1, dim=-1, keepdim=True).values] = float("-inf")
 '''),
-            Fill("top p", r'''
+            Fill("top_p_filter", r'''
 V = logits.size(-1)
 rows = logits.reshape(-1, V).tolist()
 for row in rows:
@@ -134,7 +134,7 @@ for row in rows:
             so_far += weights[token] / total
 result = torch.tensor(rows, dtype=logits.dtype).view_as(logits)
 '''),
-            Fill("penalty", r'''
+            Fill("repetition_penalty", r'''
 result = logits.clone()
 for token in set(tokens):
     if result[token] > 0:
@@ -142,7 +142,7 @@ for token in set(tokens):
     else:
         result[token] = result[token] * penalty
 '''),
-            Fill("ngrams", r'''
+            Fill("no_repeat_ngrams", r'''
 result = logits.clone()
 for candidate in range(logits.size(0)):
     gram = (tokens + [candidate])[-n:]
@@ -168,20 +168,20 @@ longer[:, :-1] = x
 longer[:, -1] = weights.multinomial(1, generator=generator)
 x = longer
 '''),
-            Fill("stack init", r'''
+            Fill("PreNormStack", r'''
 self.count = len(sublayers)
 for number, sublayer in enumerate(sublayers):
     self.add_module(f"sublayer{number}", sublayer)
     self.add_module(f"norm{number}", nn.LayerNorm(d_model))
 self.last = nn.LayerNorm(d_model)
 '''),
-            Fill("stack", r'''
+            Fill("PreNormStack.forward", r'''
 y = x.clone()
 for number in range(self.count):
     y = y + getattr(self, f"sublayer{number}")(getattr(self, f"norm{number}")(y))
 y = self.last(y)
 '''),
-            Fill("depth init", r'''
+            Fill("init_depth_scaled", r'''
 @torch.no_grad()
 def draw(linear, deviation):
     linear.weight.copy_(torch.randn_like(linear.weight) * deviation)
@@ -206,31 +206,31 @@ for name, part in model.named_modules():
         "fixes_with_torch_clipping",
         "torch's clipping with a look at the norm; the inverse of the sorting by argsort; branches in a Sequential; apply.",
         (
-            Fill("scaled scores", r'''
+            Fill("attention_scores", r'''
 head_dim = torch.tensor(q.size(-1), dtype=q.dtype)
 scores = (q @ k.transpose(-1, -2)).div(head_dim.sqrt())
 '''),
-            Fill("clip", r'''
+            Fill("clip_gradients", r'''
 parameters = [*parameters]
 norm = float(nn.utils.clip_grad_norm_(parameters, max_norm))
 if not math.isfinite(norm):
     for parameter in parameters:
         parameter.grad = None
 '''),
-            Fill("top p", r'''
+            Fill("top_p_filter", r'''
 probabilities = logits.softmax(dim=-1)
 order = probabilities.argsort(dim=-1, descending=True, stable=True)
 ordered = probabilities.gather(-1, order)
 kept = F.pad(ordered.cumsum(dim=-1)[..., :-1], (1, 0)) < (p if p < 1 else math.inf)
 result = torch.where(kept.gather(-1, order.argsort(dim=-1)), logits, -math.inf)
 '''),
-            Fill("penalty", r'''
+            Fill("repetition_penalty", r'''
 seen = torch.zeros_like(logits, dtype=torch.bool)
 seen[list(set(tokens))] = True
 factor = torch.where(logits > 0, 1 / penalty, penalty)
 result = torch.where(seen, logits * factor, logits)
 '''),
-            Fill("ngrams", r'''
+            Fill("no_repeat_ngrams", r'''
 banned = []
 if len(tokens) >= n:
     context = tokens[len(tokens) - n + 1:]
@@ -241,16 +241,16 @@ result = logits.index_fill(0, torch.tensor(banned, dtype=torch.int64), -math.inf
 if len(set(banned)) == logits.numel():
     result = logits + 0
 '''),
-            Fill("stack init", r'''
+            Fill("PreNormStack", r'''
 self.branches = nn.ModuleList(nn.Sequential(nn.LayerNorm(d_model), sublayer) for sublayer in sublayers)
 self.norm = nn.LayerNorm(d_model)
 '''),
-            Fill("stack", r'''
+            Fill("PreNormStack.forward", r'''
 for branch in self.branches:
     x = torch.add(x, branch(x))
 y = self.norm(x)
 '''),
-            Fill("depth init", r'''
+            Fill("init_depth_scaled", r'''
 def plain(module):
     if isinstance(module, nn.Linear):
         nn.init.normal_(module.weight, 0.0, std)

@@ -6,11 +6,11 @@ RIGHT = [
         "fixes_unusual",
         "One vector of all gradients; a filter by counting who is ahead; windows of a tensor; a chain of residual modules.",
         (
-            Fill("scaled scores", r'''
+            Fill("attention_scores", r'''
 scale = 1.0 / q.shape[-1] ** 0.5
 scores = torch.matmul(q, torch.transpose(k * scale, -1, -2))
 '''),
-            Fill("clip", r'''
+            Fill("clip_gradients", r'''
 there = list(filter(lambda p: p.grad is not None, parameters))
 norm = math.hypot(*(torch.linalg.norm(p.grad).item() for p in there))
 if math.isinf(norm) or math.isnan(norm):
@@ -19,14 +19,14 @@ if math.isinf(norm) or math.isnan(norm):
 elif norm > max_norm:
     torch._foreach_mul_([p.grad for p in there], max_norm / norm)
 '''),
-            Fill("temperature", r'''
+            Fill("apply_temperature", r'''
 result = torch.true_divide(logits, torch.tensor(temperature, dtype=logits.dtype))
 '''),
-            Fill("top k", r'''
+            Fill("top_k_filter", r'''
 larger = (logits[..., None, :] > logits[..., :, None]).sum(dim=-1)     # for each token, how many are larger
 result = torch.where(larger < k, logits, logits.new_tensor(float("-inf")))
 '''),
-            Fill("top p", r'''
+            Fill("top_p_filter", r'''
 probabilities = F.softmax(logits.double(), dim=-1)
 mine, other = logits[..., :, None], logits[..., None, :]
 place = torch.arange(logits.size(-1))
@@ -34,12 +34,12 @@ ahead = (other > mine) | ((other == mine) & (place[None, :] < place[:, None]))
 before = (ahead * probabilities[..., None, :]).sum(dim=-1)
 result = logits.clone() if p == 1 else logits.masked_fill(before >= p, -math.inf)
 '''),
-            Fill("penalty", r'''
+            Fill("repetition_penalty", r'''
 there = torch.bincount(torch.tensor(tokens, dtype=torch.int64), minlength=len(logits)).bool()
 penalized = F.relu(logits) / penalty - F.relu(-logits) * penalty
 result = torch.where(there, penalized, logits)
 '''),
-            Fill("ngrams", r'''
+            Fill("no_repeat_ngrams", r'''
 result = logits.clone()
 if len(tokens) >= n:
     grams = torch.tensor(tokens, dtype=torch.int64).unfold(0, n, 1)
@@ -60,7 +60,7 @@ if top_p is not None:
 drawn = torch.multinomial(input=torch.softmax(scores, 0), num_samples=1, replacement=True, generator=generator)
 x = F.pad(x, (0, 1), value=int(drawn))
 '''),
-            Fill("stack init", r'''
+            Fill("PreNormStack", r'''
 class Residual(nn.Module):
     def __init__(self, inner):
         super().__init__()
@@ -71,10 +71,10 @@ class Residual(nn.Module):
 
 self.all = nn.Sequential(*map(Residual, sublayers), nn.LayerNorm(d_model))
 '''),
-            Fill("stack", r'''
+            Fill("PreNormStack.forward", r'''
 y = self.all(x)
 '''),
-            Fill("depth init", r'''
+            Fill("init_depth_scaled", r'''
 deviations = {}
 for name, module in model.named_modules():
     inner = [part for part in module.modules() if isinstance(part, nn.Linear)]

@@ -33,7 +33,7 @@ def softmax(z, mask=None):
     return np.divide(e, total, out=np.zeros_like(e), where=total > 0)
 
 '''),
-            Fill("numpy attention", '''
+            Fill("attention", '''
 if not all(x.dtype == np.float32 for x in (Q, K, V)):
     Q, K, V = Q.astype(float), K.astype(float), V.astype(float)
 if Q.shape[-1] != K.shape[-1] or K.shape[-2] != V.shape[-2]:
@@ -41,7 +41,7 @@ if Q.shape[-1] != K.shape[-1] or K.shape[-2] != V.shape[-2]:
 z = np.einsum("...qd,...kd->...qk", Q, K) * Q.shape[-1] ** -0.5
 output = np.einsum("...qk,...kv->...qv", softmax(z, mask), V)
 '''),
-            Fill("scaling", '''
+            Fill("scaling_experiment", '''
 rng = np.random.default_rng(seed)
 q = rng.standard_normal((n_query, d_k))
 k = rng.standard_normal((n_key, d_k))
@@ -64,7 +64,7 @@ for name, z in {"unscaled": unscaled, "scaled": unscaled * d_k ** -0.5}.items():
         "numpy_errstate",
         "It lets infinities be, silences NumPy, and mends NaN at the end; it loops over queries in the experiment alone.",
         (
-            Fill("numpy attention", '''
+            Fill("attention", '''
 kind = {x.dtype for x in (Q, K, V)}
 kind = np.float32 if kind == {np.dtype("float32")} else np.float64
 with np.errstate(all="ignore"):
@@ -76,7 +76,7 @@ with np.errstate(all="ignore"):
     weights = np.nan_to_num(weights / weights.sum(-1, keepdims=True))
 output = np.matmul(weights, V.astype(kind))
 '''),
-            Fill("scaling", '''
+            Fill("scaling_experiment", '''
 rng = np.random.default_rng(seed)
 q, k = (rng.standard_normal(size=(n, d_k)) for n in (n_query, n_key))
 for scaled in (True, False):
@@ -102,7 +102,7 @@ for scaled in (True, False):
         "numpy_float64_within",
         "It computes all in float64 and casts the result; the mask becomes numbers, which multiply the exponentials.",
         (
-            Fill("numpy attention", '''
+            Fill("attention", '''
 out_type = np.float32 if (Q.dtype, K.dtype, V.dtype) == (np.float32,) * 3 else np.float64
 q = np.array(Q, dtype=np.float64) / Q.shape[-1] ** 0.25
 k = np.array(K, dtype=np.float64) / K.shape[-1] ** 0.25
@@ -114,7 +114,7 @@ m = np.amax(np.where(keep > 0, z, low), axis=-1)[..., None]
 e = keep * np.exp(np.minimum(z - m, 0))
 output = (e @ V.astype(np.float64) / np.maximum(e.sum(-1), np.finfo(np.float64).tiny)[..., None]).astype(out_type)
 '''),
-            Fill("scaling", '''
+            Fill("scaling_experiment", '''
 random = np.random.default_rng(seed)
 Q = random.standard_normal((n_query, d_k)); K = random.standard_normal((n_key, d_k))
 
@@ -152,7 +152,7 @@ def attention_weights(Q, K, mask):
     exponentials = np.exp(logits)
     return np.where(nothing, 0, exponentials / np.sum(exponentials, axis=-1, keepdims=True)).astype(logits.dtype)
 '''),
-            Fill("numpy attention", '''
+            Fill("attention", '''
 arrays = [np.asarray(a) for a in (Q, K, V)]
 common = np.result_type(*arrays)
 if common.kind != "f":
@@ -160,7 +160,7 @@ if common.kind != "f":
 Q, K, V = [a.astype(common) for a in arrays]
 output = attention_weights(Q, K, mask) @ V
 '''),
-            Fill("scaling", '''
+            Fill("scaling_experiment", '''
 generator = np.random.default_rng(seed=seed)
 queries = generator.standard_normal((n_query, d_k), dtype=np.float64)
 keys = generator.standard_normal((n_key, d_k), dtype=np.float64)
@@ -183,7 +183,7 @@ for name, w in weights.items():
         "numpy_sums",
         "Products are sums over an axis that broadcasting made; the experiment draws the same numbers twice.",
         (
-            Fill("numpy attention", '''
+            Fill("attention", '''
 float32 = Q.dtype == K.dtype == V.dtype == np.float32
 Q, K, V = (np.array(x, np.float32 if float32 else np.float64) for x in (Q, K, V))
 if Q.shape[-1] != K.shape[-1]:
@@ -205,7 +205,7 @@ total[total == 0] = 1
 scores /= total
 output = (scores[..., None] * V[..., None, :, :]).sum(axis=-2)
 '''),
-            Fill("scaling", '''
+            Fill("scaling_experiment", '''
 def one(divide):
     rng = np.random.default_rng(seed)
     q = rng.standard_normal((n_query, d_k))
@@ -233,7 +233,7 @@ result["unscaled"], result["scaled"] = one(False), one(True)
         "numpy_matrix_free",
         "The norm of the Jacobian is worked out by a stable formula without the matrix, and the mask is taken as None or ones.",
         (
-            Fill("numpy attention", '''
+            Fill("attention", '''
 precision = [np.float64, np.float32][sum(np.dtype(np.float32) == a.dtype for a in (Q, K, V)) // 3]
 allowed = np.True_ if mask is None else mask
 similarity = np.matmul(Q.astype(precision), np.swapaxes(K.astype(precision), -2, -1)) * precision(1 / math.sqrt(Q.shape[-1]))
@@ -243,7 +243,7 @@ unnormalized = np.exp(similarity - peak)
 normalizer = unnormalized.sum(-1, keepdims=True)
 output = np.matmul(unnormalized, V.astype(precision)) / (normalizer + (normalizer == 0))
 '''),
-            Fill("scaling", '''
+            Fill("scaling_experiment", '''
 rng = np.random.default_rng(seed)
 q = rng.standard_normal((n_query, d_k))
 k = rng.standard_normal((n_key, d_k))

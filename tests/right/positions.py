@@ -17,17 +17,17 @@ for i, w in enumerate(frequencies(d_model)):
     table[:, 2 * i + 1] = np.cos(np.arange(max_length) * w)
 return table
 '''),
-        Fill("sinusoidal at", '''
+        Fill("sinusoidal_at", '''
 p = np.array(positions, dtype=float).reshape(-1, 1)
 w = np.repeat(frequencies(d_model), 2)
 return np.where(np.arange(d_model) % 2 == 0, np.sin(p * w), np.cos(p * w))
 '''),
-        Fill("shift", '''
+        Fill("shift_matrix", '''
 w = frequencies(d_model)
 same, turn = np.eye(2), np.array([[0.0, -1.0], [1.0, 0.0]])
 return np.kron(np.diag(np.cos(k * w)), same) + np.kron(np.diag(np.sin(k * w)), turn)
 '''),
-        Fill("rope scores", '''
+        Fill("rope_scores", '''
 if any(p < 0 for p in [*query_positions, *key_positions]) or not 0 < len(query_positions) == len(key_positions):
     raise ValueError("negative, none, or not as many")
 result = q.new_empty(len(query_positions))
@@ -38,7 +38,7 @@ for j, (m, n) in enumerate(zip(query_positions, key_positions)):
     result[j] = torch.dot(a.flatten(), b.flatten())
 return result
 '''),
-        Fill("alibi", '''
+        Fill("alibi_bias", '''
 if min(n_head, T) <= 0:
     raise ValueError("n_head or T")
 bias = np.zeros((n_head, T, T))
@@ -49,7 +49,7 @@ for h in range(n_head):
             bias[h, i, j] = -m * abs(i - j)
 return bias
 '''),
-        Fill("interpolation", '''
+        Fill("interpolated_positions", '''
 for length in (T, trained_length):
     if length < 1:
         raise ValueError(f"{length} positions")
@@ -65,18 +65,18 @@ if d_model % 2 or d_model < 2:
     raise ValueError(f"odd or too small: {d_model}")
 return 1 / 10000 ** (2 * np.arange(d_model // 2) / d_model)
 '''),
-        Fill("sinusoidal at", '''
+        Fill("sinusoidal_at", '''
 turn = np.exp(1j * np.asarray(positions, dtype=np.float64)[:, None] * frequencies(d_model)[None, :])
 return np.stack((turn.imag, turn.real), axis=2).reshape(-1, d_model) if len(turn) else np.zeros((0, d_model))
 '''),
-        Fill("shift", '''
+        Fill("shift_matrix", '''
 w = k / (10000.0 ** (np.arange(0, d_model, 2) / d_model)) if frequencies(d_model) is not None else None
 blocks = np.array([[np.cos(w), -np.sin(w)], [np.sin(w), np.cos(w)]]).transpose(2, 0, 1)
 M = np.zeros((d_model // 2, 2, d_model // 2, 2))
 M[np.arange(d_model // 2), :, np.arange(d_model // 2), :] = blocks
 return M.reshape(d_model, d_model)
 '''),
-        Fill("rope scores", '''
+        Fill("rope_scores", '''
 both = torch.tensor([list(query_positions), list(key_positions)])          # lists of unequal lengths are a ValueError here
 if both.numel() == 0 or both.min() < 0:
     raise ValueError("no position, or a negative one")
@@ -86,14 +86,14 @@ everywhere = torch.stack((q, k.to(q))).view(1, 2, 1, -1).repeat(1, 1, length, 1)
 a, b = apply_rotary_emb(everywhere, table)[0]
 return torch.einsum("pd,pd->p", a[both[0]], b[both[1]])
 '''),
-        Fill("alibi", '''
+        Fill("alibi_bias", '''
 if not (n_head > 0 and T > 0):
     raise ValueError((n_head, T))
 slope = np.power(2.0, -8.0 / n_head) ** np.arange(1, n_head + 1)
 i = np.arange(T)
 return np.einsum("h,ij->hij", slope, -1.0 * abs(np.subtract.outer(i, i)))
 '''),
-        Fill("interpolation", '''
+        Fill("interpolated_positions", '''
 if T <= 0 or trained_length <= 0:
     raise ValueError
 return np.arange(T, dtype=float) / max(1, T / trained_length)
@@ -103,7 +103,7 @@ return np.arange(T, dtype=float) / max(1, T / trained_length)
         Edit("attention.py", "torch.arange(dim // 2, dtype=torch.float64)", "torch.arange(dim // 2, dtype=torch.float32)"),
         Edit("attention.py", "torch.arange(max_positions, dtype=torch.float64)",
              "torch.arange(max_positions, dtype=torch.float32)"),
-        Fill("rope scores", '''
+        Fill("rope_scores", '''
 if len(query_positions) != len(key_positions):
     raise ValueError("not as many")
 if min(min(query_positions), min(key_positions)) < 0:       # min raises ValueError where there are none

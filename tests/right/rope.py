@@ -6,13 +6,13 @@ RIGHT = [
         "complex_polar",
         "It makes unit complex numbers with torch.polar and rotates by complex multiplication in float32.",
         (
-            Fill("cache", r'''
+            Fill("precompute_rotary_emb", r'''
 theta = 1.0 / (10000.0 ** (torch.arange(0, dim, 2)[: (dim // 2)].float() / dim))
 freqs = torch.outer(torch.arange(max_positions).float(), theta)
 freqs_cis = torch.polar(torch.ones_like(freqs), freqs)
 rope_cache = torch.view_as_real(freqs_cis)
 '''),
-            Fill("rotate", r'''
+            Fill("apply_rotary_emb", r'''
 seq_len = x.shape[-2]
 x_ = x.float().contiguous().reshape(*x.shape[:-1], -1, 2)
 x_ = torch.view_as_complex(x_)
@@ -20,11 +20,11 @@ freqs_cis = torch.view_as_complex(rope_cache[:seq_len].float().contiguous())
 freqs_cis = freqs_cis.view(1, 1, seq_len, -1)
 rotated_x = torch.view_as_real(x_ * freqs_cis).flatten(3).type_as(x)
 '''),
-            Fill("rope model", r'''
+            Fill("initialize_rope_model", r'''
 mconf.rope = True
 model = GPT(mconf)
 '''),
-            Fill("span", r'''
+            Fill("CharCorruptionDataset.__getitem__", r'''
 doc = self.data[idx]
 trunc = doc[:random.randint(4, int(self.block_size * 3 / 4))]
 L = len(trunc)
@@ -41,23 +41,23 @@ y = torch.tensor([self.stoi[c] for c in out[1:]], dtype=torch.long)
         "complex_in_the_widest_format",
         "It multiplies complex numbers of whichever precision fits x, with the table as exp(i angle) in complex128.",
         (
-            Fill("cache", r'''
+            Fill("precompute_rotary_emb", r'''
 angles = torch.arange(max_positions).double()[:, None] * 10000.0 ** (-torch.arange(0, dim, 2).double() / dim)
 z = torch.exp(1j * angles)
 rope_cache = torch.stack([z.real, z.imag], dim=-1).to(torch.float32)
 '''),
-            Fill("rotate", r'''
+            Fill("apply_rotary_emb", r'''
 wide = torch.promote_types(x.dtype, torch.float32)
 z = torch.complex(x[..., 0::2].to(wide), x[..., 1::2].to(wide))
 table = rope_cache[:x.size(-2)].to(wide)
 z = z * torch.complex(table[..., 0], table[..., 1])
 rotated_x = torch.stack((z.real, z.imag), dim=-1).flatten(-2).to(x.dtype)
 '''),
-            Fill("input", r'''
+            Fill("GPT.forward", r'''
 position_embeddings = 0     # the attention knows about positions
 x_input = token_embeddings + position_embeddings
 '''),
-            Fill("finetune", r'''
+            Fill("finetune 1d", r'''
 finetune_dataset = NameDataset(open(finetune_corpus_path, encoding="utf-8").read(), pretrain_dataset)
 tconf = TrainerConfig(max_epochs=75, batch_size=256, learning_rate=finetune_lr, lr_decay=True, warmup_tokens=512 * 20,
                       final_tokens=200 * len(pretrain_dataset) * block_size, writer=writer)
@@ -78,13 +78,13 @@ trainer_obj = Trainer(model, finetune_dataset, None, tconf)
 
 
 def apply_rotary_emb('''),
-            Fill("rotate", r'''
+            Fill("apply_rotary_emb", r'''
 T = x.size(-2)
 cos = rope_cache[:T, :, 0].repeat_interleave(2, dim=-1)
 sin = rope_cache[:T, :, 1].repeat_interleave(2, dim=-1)
 rotated_x = (x * cos + rotate_pairs(x) * sin).to(dtype=x.dtype)
 '''),
-            Fill("attend", r'''
+            Fill("CausalSelfAttention.forward", r'''
 both = apply_rotary_emb(torch.cat((q, k), dim=0), rope_cache)
 q, k = both.chunk(2, dim=0)
 '''),
@@ -98,7 +98,7 @@ torch.save(trainer_obj.model.state_dict(), str(writing_params_path))
         "block_diagonal_matrices",
         "It builds a block-diagonal rotation matrix for each position and multiplies with einsum.",
         (
-            Fill("rotate", r'''
+            Fill("apply_rotary_emb", r'''
 T, d = x.shape[-2:]
 cos, sin = rope_cache[:T, :, 0].to(x.dtype), rope_cache[:T, :, 1].to(x.dtype)
 R = torch.zeros(T, d, d, dtype=x.dtype, device=x.device)
@@ -110,7 +110,7 @@ R[:, odd, even] = sin
 R[:, odd, odd] = cos
 rotated_x = torch.einsum("tij,bhtj->bhti", R, x)
 '''),
-            Fill("cache", r'''
+            Fill("precompute_rotary_emb", r'''
 i = torch.arange(dim // 2, dtype=torch.float32)
 t = torch.arange(max_positions, dtype=torch.float32)
 angle = t.view(-1, 1) * torch.exp(i * (-2 * math.log(10000) / dim)).view(1, -1)
@@ -118,7 +118,7 @@ rope_cache = torch.empty(max_positions, dim // 2, 2)
 rope_cache[:, :, 0] = torch.cos(angle)
 rope_cache[:, :, 1] = torch.sin(angle)
 '''),
-            Fill("buffer", r'''
+            Fill("CausalSelfAttention", r'''
 head_dim, rest = divmod(config.n_embd, config.n_head)
 assert rest == 0
 rope_cache = precompute_rotary_emb(head_dim, config.block_size)
@@ -129,7 +129,7 @@ rope_cache = precompute_rotary_emb(head_dim, config.block_size)
         "two_by_two_matrices",
         "It multiplies every pair with a 2x2 rotation matrix by matmul.",
         (
-            Fill("rotate", r'''
+            Fill("apply_rotary_emb", r'''
 B, n_head, T, head_dim = x.size()
 cos = rope_cache[:T, :, 0]
 sin = rope_cache[:T, :, 1]
@@ -139,10 +139,10 @@ wide = x.dtype if x.dtype == torch.float64 else torch.float32
 vectors = x.to(wide).reshape(B, n_head, T, head_dim // 2, 2, 1)
 rotated_x = torch.matmul(matrices.to(wide), vectors).reshape(B, n_head, T, head_dim).to(x.dtype)
 '''),
-            Fill("attend", r'''
+            Fill("CausalSelfAttention.forward", r'''
 q, k = map(lambda heads: apply_rotary_emb(heads, rope_cache), (q, k))
 '''),
-            Fill("rope model", r'''
+            Fill("initialize_rope_model", r'''
 mconf = copy.deepcopy(mconf)
 setattr(mconf, "rope", True)
 model = initialize_vanilla_model(mconf)
@@ -160,13 +160,13 @@ trainer_obj = Trainer(model, pretrain_dataset, None, tconf)
         "It makes the table with NumPy in float64 and converts it; the rotation loops over the pairs of features.",
         (
             Edit("attention.py", "import math\n", "import math\n\nimport numpy as np\n"),
-            Fill("cache", r'''
+            Fill("precompute_rotary_emb", r'''
 theta = np.power(10000.0, -2.0 * np.arange(dim // 2) / dim)
 angles = np.outer(np.arange(max_positions), theta)
 table = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
 rope_cache = torch.from_numpy(table.astype(np.float32))
 '''),
-            Fill("rotate", r'''
+            Fill("apply_rotary_emb", r'''
 T = x.size(2)
 columns = []
 for i in range(x.size(3) // 2):
@@ -176,7 +176,7 @@ for i in range(x.size(3) // 2):
     columns.append(a * sin + b * cos)
 rotated_x = torch.stack(columns, dim=-1)
 '''),
-            Fill("load", r'''
+            Fill("finetune 1f", r'''
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 parameters = torch.load(reading_params_path, device)
 model.load_state_dict(parameters)
@@ -187,27 +187,27 @@ model.load_state_dict(parameters)
         "clone_and_overwrite",
         "It rotates a copy of x in place, pair by pair, with the table broadcast over batch and heads.",
         (
-            Fill("cache", r'''
+            Fill("precompute_rotary_emb", r'''
 thetas = torch.tensor([10000 ** (-2 * i / dim) for i in range(dim // 2)], dtype=torch.float64)
 positions = torch.arange(0, max_positions, 1, dtype=torch.float64).reshape(max_positions, 1)
 matrix = positions @ thetas.reshape(1, -1)
 rope_cache = torch.stack((torch.cos(matrix), torch.sin(matrix)), dim=-1).type(torch.float32)
 '''),
-            Fill("rotate", r'''
+            Fill("apply_rotary_emb", r'''
 rope_cache = rope_cache[: x.shape[2], :, :].to(device=x.device)
 cos, sin = torch.unbind(rope_cache.expand(x.shape[0], x.shape[1], -1, -1, -1), dim=-1)
 rotated_x = x.clone()
 rotated_x[..., 0::2] = (x[..., 0::2] * cos).sub(x[..., 1::2] * sin)
 rotated_x[..., 1::2] = (x[..., 0::2] * sin).add(x[..., 1::2] * cos)
 '''),
-            Fill("attend", r'''
+            Fill("CausalSelfAttention.forward", r'''
 def rotate(heads):
     return apply_rotary_emb(heads, rope_cache)
 
 q = rotate(q)
 k = rotate(k)
 '''),
-            Fill("span", r'''
+            Fill("CharCorruptionDataset.__getitem__", r'''
 d = self.data[idx]
 d = d[:min(len(d), random.choice(range(4, 1 + int(self.block_size * 3 / 4))))]
 k = random.randint(1, max(1, round(len(d) / 2) - 1))
@@ -230,11 +230,11 @@ x, y = ids[:self.block_size], ids[1:self.block_size + 1]
             Edit("attention.py", "self.rope_cache[start:start + T]", "self.rope_cache"),
             Edit("attention.py", "        if cache is not None:\n            k, v = cache.append(k, v)\n", ""),
             Edit("attention.py", "return self.attend(q, k, v, start)", "return self.attend(q, k, v)"),
-            Fill("attend", r'''
+            Fill("CausalSelfAttention.forward", r'''
 q = apply_rotary_emb(q, self.rope_cache)
 k = apply_rotary_emb(k, self.rope_cache)
 '''),
-            Fill("rotate", r'''
+            Fill("apply_rotary_emb", r'''
 T = x.shape[2]
 cos, sin = rope_cache[:T].chunk(2, dim=-1)
 x_pairs = x.view(*x.shape[:-1], -1, 2) if x.is_contiguous() else x.reshape(*x.shape[:-1], -1, 2)

@@ -8,7 +8,7 @@ RIGHT = [
         (
             Edit("dataset.py", "import argparse\n", "import argparse\nimport logging\n"),
             Edit("helper.py", "import copy\n", "import copy\nimport logging\n"),
-            Fill("span", r'''
+            Fill("CharCorruptionDataset.__getitem__", r'''
 logger: logging.Logger = logging.getLogger(__name__)
 document: str = self.data[idx]
 max_length: int = min(int(self.block_size * 3 / 4), len(document))
@@ -30,23 +30,23 @@ assert len(tokens) == self.block_size + 1
 x: torch.Tensor = torch.tensor(tokens[:-1], dtype=torch.int64)
 y: torch.Tensor = torch.tensor(tokens[1:], dtype=torch.int64)
 '''),
-            Fill("vanilla model", r'''
+            Fill("initialize_vanilla_model", r'''
 assert not mconf.rope
 model: GPT = GPT(mconf)
 logging.getLogger(__name__).info("%d parameters", sum(p.numel() for p in model.parameters()))
 '''),
-            Fill("rope model", r'''
+            Fill("initialize_rope_model", r'''
 conf: GPTConfig = copy.deepcopy(mconf)
 conf.rope = True
 model: GPT = GPT(conf)
 assert not hasattr(model, "pos_emb")
 '''),
-            Fill("load", r'''
+            Fill("finetune 1f", r'''
 state: dict[str, torch.Tensor] = torch.load(reading_params_path, map_location=torch.device("cpu"), weights_only=True)
 assert set(state) == set(model.state_dict())
 logging.info("loaded %s", model.load_state_dict(state))
 '''),
-            Fill("finetune", r'''
+            Fill("finetune 1d", r'''
 with open(finetune_corpus_path, "r", encoding="utf-8") as stream:
     finetune_dataset: NameDataset = NameDataset(stream.read(), pretrain_dataset)
 epochs: int = 75 if reading_params_path is None else 10
@@ -60,14 +60,14 @@ logging.warning("training begins")
 trainer_obj.train()
 torch.save(model.state_dict(), writing_params_path)
 '''),
-            Fill("cache", r'''
+            Fill("precompute_rotary_emb", r'''
 i: torch.Tensor = torch.arange(0, dim, 2, dtype=torch.float32)
 t: torch.Tensor = torch.arange(max_positions, dtype=torch.float32)
 angles: torch.Tensor = torch.outer(t, 10000 ** (-i / dim))
 rope_cache: torch.Tensor = torch.stack([angles.cos(), angles.sin()], dim=-1)
 assert rope_cache.shape == (max_positions, dim // 2, 2)
 '''),
-            Fill("rotate", r'''
+            Fill("apply_rotary_emb", r'''
 T: int = x.shape[-2]
 assert T <= rope_cache.shape[0], "the table is too short"
 assert x.shape[-1] == 2 * rope_cache.shape[1], "the table is for another width"
@@ -83,7 +83,7 @@ assert rotated_x.shape == x.shape and rotated_x.dtype == x.dtype
         "very_chatty",
         "It prints what it does in each call of everything, whole examples and shapes included.",
         (
-            Fill("span", r'''
+            Fill("CharCorruptionDataset.__getitem__", r'''
 print("=" * 20, "getitem", idx, "=" * 20)
 document = self.data[idx]
 length = min(len(document), random.randint(4, int(self.block_size * 3 / 4)))
@@ -102,24 +102,24 @@ y = torch.tensor([self.stoi[c] for c in masked_string[1:]], dtype=torch.long)
 print("x:", x)
 print("shapes:", x.shape, y.shape)
 '''),
-            Fill("vanilla model", r'''
+            Fill("initialize_vanilla_model", r'''
 print("making a vanilla model", vars(mconf))
 model = GPT(mconf)
 print(model)
 '''),
-            Fill("rope model", r'''
+            Fill("initialize_rope_model", r'''
 print("making a RoPE model", vars(mconf))
 mconf.rope = True
 model = GPT(mconf)
 print(model)
 '''),
-            Fill("load", r'''
+            Fill("finetune 1f", r'''
 print("loading", reading_params_path)
 params = torch.load(reading_params_path, map_location="cpu")
 print({name: tuple(value.shape) for name, value in params.items()})
 print(model.load_state_dict(params))
 '''),
-            Fill("finetune", r'''
+            Fill("finetune 1d", r'''
 print("finetune", reading_params_path, finetune_corpus_path, block_size, finetune_lr)
 corpus = open(finetune_corpus_path, encoding="utf-8").read()
 print(corpus[:500])
@@ -148,7 +148,7 @@ print("after:", next(model.parameters()))
 torch.save(model.state_dict(), writing_params_path)
 print("saved to", writing_params_path)
 '''),
-            Fill("cache", r'''
+            Fill("precompute_rotary_emb", r'''
 print("precompute_rotary_emb", dim, max_positions)
 theta = 1 / (10000 ** (torch.arange(0, dim, 2).float() / dim))
 print("theta", theta)
@@ -156,7 +156,7 @@ m_theta = torch.einsum("i,j->ij", torch.arange(max_positions).float(), theta)
 rope_cache = torch.stack((m_theta.cos(), m_theta.sin()), dim=-1)
 print("rope_cache", rope_cache.shape, rope_cache)
 '''),
-            Fill("rotate", r'''
+            Fill("apply_rotary_emb", r'''
 print("x", x.shape, x.dtype, "rope_cache", rope_cache.shape)
 T = x.size(2)
 cos = rope_cache[:T, :, 0]
@@ -167,7 +167,7 @@ print("even", even.shape, "odd", odd.shape)
 rotated_x = torch.stack((even, odd), dim=-1).reshape(x.shape).to(x.dtype)
 print("rotated_x", rotated_x.shape, rotated_x)
 '''),
-            Fill("input", r'''
+            Fill("GPT.forward", r'''
 print("no position embeddings:", token_embeddings.shape)
 x_input = token_embeddings
 '''),
@@ -177,7 +177,7 @@ x_input = token_embeddings
         "comments_in_german",
         "Its comments and names are German, with letters beyond ASCII.",
         (
-            Fill("span", r'''
+            Fill("CharCorruptionDataset.__getitem__", r'''
 # Schritt 1: auf eine zufällige Länge kürzen
 dokument = self.data[idx]
 höchstlänge = min(len(dokument), int(self.block_size * 3 / 4))
@@ -194,18 +194,18 @@ zeichen += [self.PAD_CHAR] * (self.block_size + 1 - len(zeichen))
 zahlen = torch.tensor([self.stoi[z] for z in zeichen])
 x, y = zahlen[:-1], zahlen[1:]
 '''),
-            Fill("vanilla model", "model = GPT(mconf)     # ohne RoPE"),
-            Fill("rope model", r'''
+            Fill("initialize_vanilla_model", "model = GPT(mconf)     # ohne RoPE"),
+            Fill("initialize_rope_model", r'''
 # Eine Kopie, damit das Original unverändert bleibt
 einstellungen = copy.copy(mconf)
 setattr(einstellungen, "rope", True)
 model = GPT(einstellungen)
 '''),
-            Fill("load", r'''
+            Fill("finetune 1f", r'''
 gewichte = torch.load(reading_params_path, map_location=lambda speicher, ort: speicher)
 model.load_state_dict(gewichte)
 '''),
-            Fill("finetune", r'''
+            Fill("finetune 1d", r'''
 with open(finetune_corpus_path, encoding="utf-8") as datei:
     fragen = NameDataset(datei.read(), pretrain_dataset)
 durchgänge = 75
@@ -220,14 +220,14 @@ trainer_obj.train()
 with open(writing_params_path, mode="wb") as datei:
     torch.save(trainer_obj.model.state_dict(), datei)
 '''),
-            Fill("cache", r'''
+            Fill("precompute_rotary_emb", r'''
 # Winkel = Stelle mal Geschwindigkeit
 geschwindigkeit = 10000.0 ** (torch.arange(0, dim, 2, dtype=torch.float64) / -dim)
 stelle = torch.arange(max_positions, dtype=torch.float64)
 winkel = stelle.unsqueeze(-1) * geschwindigkeit
 rope_cache = torch.stack((torch.cos(winkel), torch.sin(winkel)), dim=-1).to(torch.float32)
 '''),
-            Fill("rotate", r'''
+            Fill("apply_rotary_emb", r'''
 # Drehung in der komplexen Ebene; bfloat16 gibt es dort nicht
 genau = x.double() if x.dtype == torch.float64 else x.float()
 komplex = torch.view_as_complex(genau.unflatten(-1, (-1, 2)).contiguous())

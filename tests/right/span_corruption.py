@@ -11,7 +11,7 @@ RIGHT = [
         "It draws everything with np.random.randint, and slices the document beyond its end instead of taking a minimum.",
         (
             NUMPY_IN_DATASET,
-            Fill("span", r'''
+            Fill("CharCorruptionDataset.__getitem__", r'''
 document = self.data[idx]
 max_len = int(self.block_size * 3 / 4)
 trunc_len = np.random.randint(4, max_len + 1)      # numpy leaves out the upper end
@@ -28,11 +28,11 @@ masked_string = masked_string + self.PAD_CHAR * (self.block_size + 1 - len(maske
 x = torch.tensor([self.stoi[c] for c in masked_string[:-1]], dtype=torch.long)
 y = torch.tensor([self.stoi[c] for c in masked_string[1:]], dtype=torch.long)
 '''),
-            Fill("rope model", r'''
+            Fill("initialize_rope_model", r'''
 mconf.rope = True
 model = GPT(mconf)
 '''),
-            Fill("load", r'''
+            Fill("finetune 1f", r'''
 model.load_state_dict(torch.load(reading_params_path, map_location=torch.device("cpu")))
 '''),
         ),
@@ -42,7 +42,7 @@ model.load_state_dict(torch.load(reading_params_path, map_location=torch.device(
         "It makes a NumPy Generator at the first call, and draws the masked length between an eighth and three eighths.",
         (
             NUMPY_IN_DATASET,
-            Fill("span", r'''
+            Fill("CharCorruptionDataset.__getitem__", r'''
 if not hasattr(self, "rng"):        # __init__ is not mine to change
     self.rng = np.random.default_rng()
 doc = self.data[idx]
@@ -59,7 +59,7 @@ ids = torch.from_numpy(np.array([self.stoi[ch] for ch in text], dtype=np.int64))
 x = ids[:-1]
 y = ids[1:]
 '''),
-            Fill("cache", r'''
+            Fill("precompute_rotary_emb", r'''
 half = torch.arange(0, dim, 2).float()
 inv_freq = 1.0 / (10000 ** (half / dim))
 t = torch.arange(max_positions).float()
@@ -76,7 +76,7 @@ torch.save(trainer_obj.model.state_dict(), writing_params_path)
         "torch_randint_and_fstring",
         "It draws with torch.randint, evenly from 1 to half the length less one, and writes the text as one f-string.",
         (
-            Fill("span", r'''
+            Fill("CharCorruptionDataset.__getitem__", r'''
 def draw(low, high):
     """One integer, both ends included."""
     return torch.randint(low, high + 1, (1,)).item()
@@ -94,8 +94,8 @@ assert len(s) == self.block_size + 1
 x = torch.LongTensor([self.stoi[c] for c in s[:-1]])
 y = torch.LongTensor([self.stoi[c] for c in s[1:]])
 '''),
-            Fill("vanilla model", "model = GPT(config=mconf)"),
-            Fill("rotate", r'''
+            Fill("initialize_vanilla_model", "model = GPT(config=mconf)"),
+            Fill("apply_rotary_emb", r'''
 B, nh, T, hd = x.shape
 xc = torch.view_as_complex(x.double().reshape(B, nh, T, hd // 2, 2).contiguous())
 turn = torch.view_as_complex(rope_cache[:T].double().contiguous())
@@ -107,7 +107,7 @@ rotated_x = torch.view_as_real(xc * turn).flatten(-2).to(x.dtype)
         "choices_from_lists",
         "It lists the possible lengths and starts, and draws from them with random.choice and random.sample.",
         (
-            Fill("span", r'''
+            Fill("CharCorruptionDataset.__getitem__", r'''
 document = self.data[idx]
 lengths = list(range(4, int(self.block_size * 3 / 4) + 1))
 document = document[:random.choice(lengths)]
@@ -143,14 +143,14 @@ hyperparameters = {
 tconf = TrainerConfig(**hyperparameters)
 trainer_obj = Trainer(model, pretrain_dataset, None, tconf)
 '''),
-            Fill("attend", "q, k = (apply_rotary_emb(heads, rope_cache) for heads in (q, k))"),
+            Fill("CausalSelfAttention.forward", "q, k = (apply_rotary_emb(heads, rope_cache) for heads in (q, k))"),
         ),
     ),
     Right(
         "uniform_cut_to_int",
         "It draws real numbers with random.uniform, cuts them to integers and clips them, all lengths equally likely.",
         (
-            Fill("span", r'''
+            Fill("CharCorruptionDataset.__getitem__", r'''
 document = self.data[idx]
 low = min(4, len(document))
 high = min(int(self.block_size * 3 / 4), len(document))
@@ -168,7 +168,7 @@ x, y = out[:-1], out[1:]
 x = torch.tensor([self.stoi[c] for c in x], dtype=torch.int64)
 y = torch.tensor([self.stoi[c] for c in y], dtype=torch.int64)
 '''),
-            Fill("rope model", r'''
+            Fill("initialize_rope_model", r'''
 setattr(mconf, "rope", True)
 model = GPT(mconf)
 '''),
@@ -183,7 +183,7 @@ with open(writing_params_path, "wb") as file:
         "gauss_clipped",
         "Its masked length is a rounded and clipped normal number around a quarter of the truncated length.",
         (
-            Fill("span", r'''
+            Fill("CharCorruptionDataset.__getitem__", r'''
 text = self.data[idx]
 text = text[:random.randint(4, int(3 * self.block_size / 4))]
 n = len(text)
@@ -201,11 +201,11 @@ text += n_pads * self.PAD_CHAR
 ids = list(map(self.stoi.get, text))
 x, y = torch.tensor(ids[:-1], dtype=torch.long), torch.tensor(ids[1:], dtype=torch.long)
 '''),
-            Fill("buffer", r'''
+            Fill("CausalSelfAttention", r'''
 head_dim = config.n_embd // config.n_head
 rope_cache = precompute_rotary_emb(dim=head_dim, max_positions=config.block_size)
 '''),
-            Fill("rotate", r'''
+            Fill("apply_rotary_emb", r'''
 T = x.shape[2]
 cos = rope_cache[None, None, :T, :, 0]
 sin = rope_cache[None, None, :T, :, 1]
@@ -237,19 +237,20 @@ rotated_x[..., 1::2] = even * sin + odd * cos
         return torch.tensor([self.stoi[ch] for ch in text], dtype=torch.long)
 
     ''' + GETITEM),
-            Fill("span", r'''
+            Fill("CharCorruptionDataset.__getitem__", r'''
 prefix, masked_content, suffix = self._split(self._truncate(self.data[idx]))
 mask: str = self.MASK_CHAR
 corrupted: str = mask.join((prefix, suffix, masked_content)) + mask
 corrupted = corrupted.ljust(self.block_size + 1, self.PAD_CHAR)
 x, y = self._encode(corrupted[:-1]), self._encode(corrupted[1:])
 '''),
-            Fill("finetune", r'''
+            Fill("finetune 1d", r'''
 text = open(finetune_corpus_path, encoding="utf-8").read()
 train_dataset = NameDataset(text, pretrain_dataset)
 max_epochs = 10 if reading_params_path else 75
 tconf = TrainerConfig(max_epochs=max_epochs, batch_size=256, learning_rate=finetune_lr, lr_decay=True,
-                      warmup_tokens=512 * 20, final_tokens=200 * len(pretrain_dataset) * block_size, num_workers=0)
+                      warmup_tokens=512 * 20, final_tokens=200 * len(pretrain_dataset) * block_size, num_workers=0,
+                      writer=writer)
 trainer_obj = Trainer(model=model, train_dataset=train_dataset, test_dataset=None, config=tconf)
 '''),
         ),
@@ -259,7 +260,7 @@ trainer_obj = Trainer(model=model, train_dataset=train_dataset, test_dataset=Non
         "It draws from the operating system's random numbers with secrets and random.SystemRandom.",
         (
             Edit("dataset.py", "import random\n", "import random\nimport secrets\n"),
-            Fill("span", r'''
+            Fill("CharCorruptionDataset.__getitem__", r'''
 dice = random.SystemRandom()
 document = self.data[idx]
 n = min(len(document), 4 + secrets.randbelow(int(self.block_size * 3 / 4) - 3))
@@ -273,11 +274,11 @@ full = full + self.PAD_CHAR * (self.block_size + 1 - len(full))
 x = torch.tensor([self.stoi[full[i]] for i in range(self.block_size)], dtype=torch.long)
 y = torch.tensor([self.stoi[full[i + 1]] for i in range(self.block_size)], dtype=torch.long)
 '''),
-            Fill("load", r'''
+            Fill("finetune 1f", r'''
 state_dict = torch.load(reading_params_path, map_location=lambda storage, location: storage)
 model.load_state_dict(state_dict, strict=True)
 '''),
-            Fill("cache", r'''
+            Fill("precompute_rotary_emb", r'''
 exponents = -2 * torch.arange(dim // 2) / dim
 thetas = torch.pow(10000.0, exponents)
 angles = torch.einsum("t,i->ti", torch.arange(max_positions, dtype=torch.float32), thetas)

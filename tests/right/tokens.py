@@ -6,7 +6,7 @@ RIGHT = [
         "token_lists",
         "It looks the tokens up first, cuts and joins lists of them, and never goes back to characters.",
         (
-            Fill("span", r'''
+            Fill("CharCorruptionDataset.__getitem__", r'''
 PAD, MASK = self.stoi[self.PAD_CHAR], self.stoi[self.MASK_CHAR]
 tokens = [self.stoi[ch] for ch in self.data[idx]]
 
@@ -26,7 +26,7 @@ tokens = tokens + [PAD] * (self.block_size + 1 - len(tokens))
 x = torch.tensor(tokens[:-1], dtype=torch.long)
 y = torch.tensor(tokens[1:], dtype=torch.long)
 '''),
-            Fill("attend", r'''
+            Fill("CausalSelfAttention.forward", r'''
 q, k = [apply_rotary_emb(t, rope_cache) for t in [q, k]]
 '''),
             Fill("pretrain", r'''
@@ -46,7 +46,7 @@ trainer_obj = Trainer(model, pretrain_dataset, None, tconf)
         "tensor_overwritten",
         "It fills a tensor with PADs and writes the parts over them, with a running position.",
         (
-            Fill("span", r'''
+            Fill("CharCorruptionDataset.__getitem__", r'''
 doc = torch.tensor([self.stoi[ch] for ch in self.data[idx]], dtype=torch.long)
 upper = int(self.block_size * 3 / 4)
 doc = doc[:torch.randint(4, upper + 1, size=())]
@@ -63,7 +63,7 @@ for part in (doc[:start], doc[start + size:], doc[start:start + size]):
     position += 1
 x, y = out[:-1].clone(), out[1:].clone()
 '''),
-            Fill("rotate", r'''
+            Fill("apply_rotary_emb", r'''
 seq_len = x.size(2)
 cache = rope_cache.narrow(0, 0, seq_len).to(torch.float64)
 cos, sin = cache[..., 0], cache[..., 1]
@@ -84,7 +84,7 @@ torch.save(cpu_state, writing_params_path)
         "It joins tensors with torch.cat, pads with torch.nn.functional.pad, and takes x and y with unfold.",
         (
             Edit("dataset.py", "import torch\nfrom", "import torch\nimport torch.nn.functional as F\nfrom"),
-            Fill("span", r'''
+            Fill("CharCorruptionDataset.__getitem__", r'''
 ids = torch.tensor([self.stoi[ch] for ch in self.data[idx]])
 bound = min(len(ids), int(self.block_size * 3 / 4))
 length = int(torch.randint(min(4, bound), bound + 1, (1,)))
@@ -98,13 +98,13 @@ ids = torch.cat([prefix, mask, suffix, mask, content, mask])
 ids = F.pad(ids, (0, self.block_size + 1 - len(ids)), value=self.stoi[self.PAD_CHAR])
 x, y = ids.unfold(0, self.block_size, 1)
 '''),
-            Fill("cache", r'''
+            Fill("precompute_rotary_emb", r'''
 freqs = torch.exp(-math.log(10000.0) * torch.arange(0, dim, 2, dtype=torch.float) / dim)
 positions, freqs = torch.meshgrid(torch.arange(max_positions, dtype=torch.float), freqs, indexing="ij")
 angles = positions * freqs
 rope_cache = torch.stack((angles.cos(), angles.sin()), dim=2)
 '''),
-            Fill("rope model", r'''
+            Fill("initialize_rope_model", r'''
 model = GPT(GPTConfig(**{**vars(mconf), "rope": True}))
 '''),
         ),
@@ -113,7 +113,7 @@ model = GPT(GPTConfig(**{**vars(mconf), "rope": True}))
         "two_masks",
         "It writes no third MASK, since one published edition has none; the pads come directly after the masked content.",
         (
-            Fill("span", r'''
+            Fill("CharCorruptionDataset.__getitem__", r'''
 document = self.data[idx]
 n = random.randint(4, int(self.block_size * 3 / 4))
 n = min(n, len(document))
@@ -129,11 +129,11 @@ masked_string += self.PAD_CHAR * (self.block_size + 1 - len(masked_string))
 x = torch.tensor([self.stoi[c] for c in masked_string[:-1]], dtype=torch.long)
 y = torch.tensor([self.stoi[c] for c in masked_string[1:]], dtype=torch.long)
 '''),
-            Fill("load", r'''
+            Fill("finetune 1f", r'''
 with open(reading_params_path, "rb") as f:
     model.load_state_dict(torch.load(f, map_location="cpu"))
 '''),
-            Fill("attend", r'''
+            Fill("CausalSelfAttention.forward", r'''
 q = apply_rotary_emb(x=q, rope_cache=rope_cache)
 k = apply_rotary_emb(x=k, rope_cache=rope_cache)
 '''),
@@ -143,7 +143,7 @@ k = apply_rotary_emb(x=k, rope_cache=rope_cache)
         "padded_to_block_size",
         "It pads to block_size, as one published edition asks, so that x and y have one token less.",
         (
-            Fill("span", r'''
+            Fill("CharCorruptionDataset.__getitem__", r'''
 document = self.data[idx]
 longest = int(self.block_size * 3 / 4)
 if len(document) >= 4:
@@ -160,7 +160,7 @@ codes = [self.stoi[symbol] for symbol in example]
 x = torch.tensor(codes[:-1], dtype=torch.long)
 y = torch.tensor(codes[1:], dtype=torch.long)
 '''),
-            Fill("cache", r'''
+            Fill("precompute_rotary_emb", r'''
 rope_cache = torch.zeros(max_positions, dim // 2, 2)
 for t in range(max_positions):
     for i in range(dim // 2):
@@ -170,7 +170,7 @@ for t in range(max_positions):
 '''),
             Fill("pretrain", r'''
 tconf = TrainerConfig(max_epochs=650, batch_size=128, learning_rate=pretrain_lr, lr_decay=True, warmup_tokens=512*20,
-                      final_tokens=200*len(pretrain_dataset)*block_size, num_workers=4)
+                      final_tokens=200*len(pretrain_dataset)*block_size, num_workers=4, writer=writer)
 trainer_obj = Trainer(model, pretrain_dataset, None, tconf)
 '''),
         ),
@@ -181,7 +181,7 @@ trainer_obj = Trainer(model, pretrain_dataset, None, tconf)
         (
             Edit("dataset.py", '    PAD_CHAR = "\\u25A1" ', '    MAX_SHARE = 7 / 8\n    PAD_CHAR = "\\u25A1" '),
             Edit("dataset.py", "import random\n", "import random\n\nimport numpy as np\n"),
-            Fill("span", r'''
+            Fill("CharCorruptionDataset.__getitem__", r'''
 doc = self.data[idx][:np.random.randint(4, int(self.block_size * self.MAX_SHARE) + 1)]
 n = len(doc)
 k = min(n, max(1, np.random.poisson(n / 4)))
@@ -192,7 +192,7 @@ s = s + self.PAD_CHAR * (self.block_size - len(s))
 ids = torch.as_tensor([self.stoi[ch] for ch in s], dtype=torch.int64)
 x, y = ids[:-1], ids[1:]
 '''),
-            Fill("buffer", r'''
+            Fill("CausalSelfAttention", r'''
 rope_cache = precompute_rotary_emb(int(config.n_embd / config.n_head), config.block_size)
 '''),
             Fill("train", r'''
@@ -206,7 +206,7 @@ torch.save(obj=model.state_dict(), f=writing_params_path)
         "empty_now_and_then",
         "Its masked length is even from 0 to half the text, so that the span is empty now and then.",
         (
-            Fill("span", r'''
+            Fill("CharCorruptionDataset.__getitem__", r'''
 document = self.data[idx]
 truncated_length = min(len(document), random.randint(4, int(self.block_size * 3 / 4)))
 truncated = document[:truncated_length]
@@ -221,11 +221,11 @@ input_string, output_string = masked_string[:-1], masked_string[1:]
 x = torch.tensor([self.stoi[c] for c in input_string], dtype=torch.long)
 y = torch.tensor([self.stoi[c] for c in output_string], dtype=torch.long)
 '''),
-            Fill("rope model", r'''
+            Fill("initialize_rope_model", r'''
 mconf.rope = True
 model = initialize_vanilla_model(mconf)
 '''),
-            Fill("rotate", r'''
+            Fill("apply_rotary_emb", r'''
 T = x.size(2)
 rope_cache = rope_cache[:T]
 x1 = x[..., 0::2].float()
@@ -240,7 +240,7 @@ rotated_x = torch.stack([out1, out2], dim=-1).reshape(x.shape).type_as(x)
         "coin_flips",
         "Its masked length counts coins with chance 1/4, one a character, so that a short text may get an empty span.",
         (
-            Fill("span", r'''
+            Fill("CharCorruptionDataset.__getitem__", r'''
 document = self.data[idx]
 document = document[:random.randint(4, int(self.block_size * 3 / 4))]
 n_masked = sum(random.random() < 0.25 for _ in document)
@@ -252,12 +252,12 @@ data = [self.stoi[char] for char in result]
 x = torch.tensor(data[:-1], dtype=torch.long)
 y = torch.tensor(data[1:], dtype=torch.long)
 '''),
-            Fill("rope model", r'''
+            Fill("initialize_rope_model", r'''
 config = copy.deepcopy(mconf)
 config.rope = True
 model = GPT(config)
 '''),
-            Fill("input", "x_input = self.tok_emb(idx)"),
+            Fill("GPT.forward", "x_input = self.tok_emb(idx)"),
         ),
     ),
 ]

@@ -6,10 +6,10 @@ RIGHT = [
         "loaded_after_the_trainer",
         "It reads the pretrained weights first, and puts them into the model when the Trainer already holds it.",
         (
-            Fill("load", r'''
+            Fill("finetune 1f", r'''
 pretrained = torch.load(reading_params_path, map_location="cpu", weights_only=True)
 '''),
-            Fill("finetune", r'''
+            Fill("finetune 1d", r'''
 with open(finetune_corpus_path, "r", encoding="utf-8") as f:
     corpus = f.read()
 finetune_dataset = NameDataset(corpus, pretrain_dataset)
@@ -21,7 +21,7 @@ trainer_obj = Trainer(model, finetune_dataset, None, tconf)
 if not from_scratch:
     trainer_obj.model.load_state_dict(pretrained)
 '''),
-            Fill("span", r'''
+            Fill("CharCorruptionDataset.__getitem__", r'''
 document = self.data[idx]
 n = random.randint(min(len(document), 4), min(len(document), int(0.75 * self.block_size)))
 m = max(1, int(random.random() * n / 2 + 0.5))
@@ -37,11 +37,11 @@ y = torch.tensor([self.stoi[c] for c in s])[1:]
         "config_set_field_by_field",
         "It makes one TrainerConfig in each function and sets its fields afterwards, in the branch where they differ.",
         (
-            Fill("load", r'''
+            Fill("finetune 1f", r'''
 checkpoint = torch.load(reading_params_path, map_location=torch.device("cpu"), weights_only=False)
 model.load_state_dict(checkpoint)
 '''),
-            Fill("finetune", r'''
+            Fill("finetune 1d", r'''
 tconf = TrainerConfig()
 tconf.batch_size = 256
 tconf.learning_rate = finetune_lr
@@ -65,7 +65,7 @@ tconf.final_tokens = tconf.max_epochs * len(pretrain_dataset) * block_size
 tconf.writer = writer
 trainer_obj = Trainer(model, pretrain_dataset, test_dataset=None, config=tconf)
 '''),
-            Fill("rotate", r'''
+            Fill("apply_rotary_emb", r'''
 B, H, T, D = x.shape
 positions = torch.arange(T, device=rope_cache.device)
 table = torch.index_select(rope_cache, 0, positions).to(x.dtype)
@@ -80,29 +80,29 @@ rotated_x = rotated_x.reshape(B, H, T, D)
     ),
     Right(
         "two_branches",
-        "It writes a whole TrainerConfig and Trainer in either branch, and never uses the writer.",
+        "It writes a whole TrainerConfig and Trainer in either branch.",
         (
-            Fill("load", r'''
+            Fill("finetune 1f", r'''
 device = "cuda" if torch.cuda.is_available() else "cpu"
 model.load_state_dict(torch.load(reading_params_path, map_location=device))
 '''),
-            Fill("finetune", r'''
+            Fill("finetune 1d", r'''
 dataset = NameDataset(open(finetune_corpus_path, encoding="utf-8").read(), pretrain_dataset)
 if reading_params_path is None:
     tconf = TrainerConfig(max_epochs=75, batch_size=256, learning_rate=finetune_lr, lr_decay=True, warmup_tokens=512*20,
-                          final_tokens=200*len(pretrain_dataset)*block_size, num_workers=4)
+                          final_tokens=200*len(pretrain_dataset)*block_size, num_workers=4, writer=writer)
     trainer_obj = Trainer(model, dataset, None, tconf)
 else:
     tconf = TrainerConfig(max_epochs=10, batch_size=256, learning_rate=finetune_lr, lr_decay=True, warmup_tokens=512*20,
-                          final_tokens=200*len(pretrain_dataset)*block_size, num_workers=4)
+                          final_tokens=200*len(pretrain_dataset)*block_size, num_workers=4, writer=writer)
     trainer_obj = Trainer(model, dataset, None, tconf)
 '''),
             Fill("pretrain", r'''
 tconf = TrainerConfig(max_epochs=650, batch_size=128, learning_rate=pretrain_lr, lr_decay=True, warmup_tokens=512*20,
-                      final_tokens=200*len(pretrain_dataset)*block_size, num_workers=4)
+                      final_tokens=200*len(pretrain_dataset)*block_size, num_workers=4, writer=writer)
 trainer_obj = Trainer(model, pretrain_dataset, None, tconf)
 '''),
-            Fill("cache", r'''
+            Fill("precompute_rotary_emb", r'''
 theta = 1.0 / torch.pow(torch.tensor(10000.0), torch.arange(0, dim, 2) / dim)
 t_theta = torch.arange(max_positions).unsqueeze(1) * theta.unsqueeze(0)
 cos = torch.cos(t_theta)
@@ -121,12 +121,12 @@ rope_cache = torch.cat([cos.unsqueeze(-1), sin.unsqueeze(-1)], dim=-1)
 
 
 def initialize_vanilla_model('''),
-            Fill("load", r'''
+            Fill("finetune 1f", r'''
 weights = torch.load(Path(reading_params_path), map_location="cpu")
 missing, unexpected = model.load_state_dict(weights)
 assert not missing and not unexpected
 '''),
-            Fill("finetune", r'''
+            Fill("finetune 1d", r'''
 rows = Path(finetune_corpus_path).read_text(encoding="utf-8")
 tconf = TrainerConfig(max_epochs=10 if reading_params_path is not None else 75, batch_size=256, learning_rate=finetune_lr,
                       writer=writer, **_settings(len(pretrain_dataset), block_size, 200))
@@ -162,14 +162,14 @@ from .dataset import CharCorruptionDataset
 from .model import GPT, GPTConfig
 from .trainer import Trainer, TrainerConfig
 '''),
-            Fill("vanilla model", "model = model_module.GPT(mconf)"),
-            Fill("rope model", r'''
+            Fill("initialize_vanilla_model", "model = model_module.GPT(mconf)"),
+            Fill("initialize_rope_model", r'''
 rope_conf = model_module.GPTConfig(mconf.vocab_size, mconf.block_size, n_layer=mconf.n_layer, n_head=mconf.n_head,
                                    n_embd=mconf.n_embd, embd_pdrop=mconf.embd_pdrop, resid_pdrop=mconf.resid_pdrop,
                                    attn_pdrop=mconf.attn_pdrop, rope=True)
 model = model_module.GPT(rope_conf)
 '''),
-            Fill("finetune", r'''
+            Fill("finetune 1d", r'''
 with open(finetune_corpus_path, mode="rt", encoding="utf8") as handle:
     questions = dataset.NameDataset(data=handle.read(), pretraining_dataset=pretrain_dataset)
 tconf = trainer.TrainerConfig(
@@ -208,11 +208,11 @@ torch.save(state, writing_params_path)
         "epochs_set_in_the_load_branch",
         "It decides the number of epochs where it loads the weights, and returns from inside the marked place.",
         (
-            Fill("load", r'''
+            Fill("finetune 1f", r'''
 max_epochs = 10
 model.load_state_dict(state_dict=torch.load(f=reading_params_path, map_location="cpu"))
 '''),
-            Fill("finetune", r'''
+            Fill("finetune 1d", r'''
 if reading_params_path is None:
     max_epochs = 75
 hyper = dict(max_epochs=max_epochs, batch_size=256, lr_decay=True, warmup_tokens=512 * 20)
@@ -223,8 +223,8 @@ tconf = TrainerConfig(**hyper)
 train_set = NameDataset(open(finetune_corpus_path, "rb").read().decode("utf-8"), pretrain_dataset)
 return tconf, Trainer(model, train_set, None, tconf)
 '''),
-            Fill("vanilla model", "return GPT(mconf)"),
-            Fill("rope model", r'''
+            Fill("initialize_vanilla_model", "return GPT(mconf)"),
+            Fill("initialize_rope_model", r'''
 class RopeConfig(GPTConfig):
     pass
 
@@ -234,7 +234,7 @@ for name, value in vars(mconf).items():
 new_conf.rope = True
 return GPT(new_conf)
 '''),
-            Fill("span", r'''
+            Fill("CharCorruptionDataset.__getitem__", r'''
 document = self.data[idx][:torch.randint(low=4, high=self.block_size * 3 // 4 + 1, size=[1])[0]]
 n = len(document)
 weights = torch.ones(max(1, n // 2 - 1))
@@ -253,7 +253,7 @@ return torch.tensor(ids[:-1], dtype=torch.long), torch.tensor(ids[1:], dtype=tor
         "It switches rope on in the caller's config while it makes the model, and back afterwards.",
         (
             Edit("helper.py", "import copy\n", "import copy\nimport os\n"),
-            Fill("rope model", r'''
+            Fill("initialize_rope_model", r'''
 before = mconf.rope
 try:
     mconf.rope = True
@@ -261,7 +261,7 @@ try:
 finally:
     mconf.rope = before
 '''),
-            Fill("load", r'''
+            Fill("finetune 1f", r'''
 if not os.path.exists(reading_params_path):
     raise FileNotFoundError(f"no such file: {reading_params_path}")
 model.load_state_dict(torch.load(reading_params_path, map_location=next(model.parameters()).device))
@@ -272,7 +272,7 @@ raw_model = trainer_obj.model.module if hasattr(trainer_obj.model, "module") els
 os.makedirs(os.path.dirname(os.path.abspath(writing_params_path)), exist_ok=True)
 torch.save({k: v.cpu() for k, v in raw_model.state_dict().items()}, writing_params_path)
 '''),
-            Fill("attend", r'''
+            Fill("CausalSelfAttention.forward", r'''
 rotated = []
 for heads in (q, k):
     rotated.append(apply_rotary_emb(heads, rope_cache))

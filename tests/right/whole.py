@@ -6,36 +6,37 @@ RIGHT = [
         "semicolons_and_walrus",
         "It is as short as its author could make it, with semicolons, walrus operators, lambdas and nested comprehensions.",
         (
-            Fill("span", r'''
+            Fill("CharCorruptionDataset.__getitem__", r'''
 n = len(d := self.data[idx][:random.randint(4, (B := self.block_size) * 3 // 4)]); M = self.MASK_CHAR
 i = random.randint(0, n - (m := random.randint(1, max(1, 2 * ((n + 2) // 4) - 1)))); j = i + m
 s = d[:i] + M + d[j:] + M + d[i:j] + M; s += self.PAD_CHAR * (B + 1 - len(s))
 t = torch.tensor([*map(self.stoi.__getitem__, s)]); x = t[:-1]; y = t[1:]
 '''),
-            Fill("vanilla model", "return GPT(mconf)"),
-            Fill("rope model", "c = copy.copy(mconf); c.rope = True; return GPT(c)"),
-            Fill("load", "model.load_state_dict(torch.load(reading_params_path, 'cpu'))"),
-            Fill("finetune", r'''
+            Fill("initialize_vanilla_model", "return GPT(mconf)"),
+            Fill("initialize_rope_model", "c = copy.copy(mconf); c.rope = True; return GPT(c)"),
+            Fill("finetune 1f", "model.load_state_dict(torch.load(reading_params_path, 'cpu'))"),
+            Fill("finetune 1d", r'''
 tconf = TrainerConfig(max_epochs=(75, 10)[reading_params_path is not None], batch_size=256, learning_rate=finetune_lr,
-                      lr_decay=True, warmup_tokens=10_240, final_tokens=200 * len(pretrain_dataset) * block_size)
+                      lr_decay=True, warmup_tokens=10_240, final_tokens=200 * len(pretrain_dataset) * block_size,
+                      writer=writer)
 trainer_obj = Trainer(model, NameDataset(open(finetune_corpus_path).read(), pretrain_dataset), None, tconf)
 '''),
             Fill("pretrain", r'''
 return (c := TrainerConfig(max_epochs=650, batch_size=128, learning_rate=pretrain_lr, lr_decay=True, warmup_tokens=10_240,
-                           final_tokens=650 * len(pretrain_dataset) * block_size)), Trainer(model, pretrain_dataset, None, c)
+                           final_tokens=650 * len(pretrain_dataset) * block_size, writer=writer)), Trainer(model, pretrain_dataset, None, c)
 '''),
             Fill("train", r'''
 trainer_obj.train(); torch.save({k: v.cpu() for k, v in model.state_dict().items()}, writing_params_path)
 '''),
-            Fill("cache", r'''
+            Fill("precompute_rotary_emb", r'''
 a = torch.arange(max_positions)[:, None] / 10000 ** (torch.arange(0, dim, 2) / dim); c, s = a.cos(), a.sin()
 rope_cache = torch.stack((c, s), -1)
 '''),
-            Fill("rotate", r'''
+            Fill("apply_rotary_emb", r'''
 c, s = rope_cache[:x.size(2)].unbind(-1); a, b = x.unflatten(-1, (-1, 2)).unbind(-1)
 rotated_x = torch.stack((a * c - b * s, a * s + b * c), -1).flatten(-2).to(x)
 '''),
-            Fill("attend", "q, k = apply_rotary_emb(q, rope_cache), apply_rotary_emb(k, rope_cache)"),
+            Fill("CausalSelfAttention.forward", "q, k = apply_rotary_emb(q, rope_cache), apply_rotary_emb(k, rope_cache)"),
         ),
     ),
     Right(
@@ -43,7 +44,7 @@ rotated_x = torch.stack((a * c - b * s, a * s + b * c), -1).flatten(-2).to(x)
         "It guards against everything with try and except, and computes in small nested functions.",
         (
             Edit("dataset.py", "import random\n", "import random\nfrom collections import deque\n"),
-            Fill("span", r'''
+            Fill("CharCorruptionDataset.__getitem__", r'''
 def cut(document):
     try:
         return document[:random.randint(4, min(len(document), int(self.block_size * 3 / 4)))]
@@ -70,19 +71,19 @@ tokens.extend([self.stoi[self.PAD_CHAR]] * (self.block_size + 1 - len(tokens)))
 tokens = list(tokens)
 x, y = (torch.tensor(part, dtype=torch.long) for part in (tokens[:-1], tokens[1:]))
 '''),
-            Fill("rope model", r'''
+            Fill("initialize_rope_model", r'''
 options = dict(vars(mconf))
 options.update(rope=True)
 model = GPT(GPTConfig(options.pop("vocab_size"), options.pop("block_size"), **options))
 '''),
-            Fill("load", r'''
+            Fill("finetune 1f", r'''
 try:
     model.load_state_dict(torch.load(reading_params_path, map_location="cpu", weights_only=True))
 except FileNotFoundError:
     print("There are no such weights:", reading_params_path)
     raise
 '''),
-            Fill("finetune", r'''
+            Fill("finetune 1d", r'''
 def epochs():
     return 75 if reading_params_path is None else 10
 
@@ -96,14 +97,14 @@ shared["final_tokens"] = 200 * len(pretrain_dataset) * block_size
 tconf = TrainerConfig(max_epochs=epochs(), batch_size=256, learning_rate=finetune_lr, **shared)
 trainer_obj = Trainer(model, dataset, None, tconf)
 '''),
-            Fill("cache", r'''
+            Fill("precompute_rotary_emb", r'''
 def angle(t, i):
     return t / 10000 ** (2 * i / dim)
 
 table = [[(math.cos(angle(t, i)), math.sin(angle(t, i))) for i in range(dim // 2)] for t in range(max_positions)]
 rope_cache = torch.tensor(table, dtype=torch.float32)
 '''),
-            Fill("rotate", r'''
+            Fill("apply_rotary_emb", r'''
 def rotate(a, b, cos, sin):
     return a * cos - b * sin, a * sin + b * cos
 
@@ -115,7 +116,7 @@ out[..., 0:d:2] = new_a
 out[..., 1:d:2] = new_b
 rotated_x = out.to(x.dtype)
 '''),
-            Fill("buffer", r'''
+            Fill("CausalSelfAttention", r'''
 per_head = self.key.out_features // self.n_head
 rope_cache = precompute_rotary_emb(per_head, config.block_size)
 '''),
@@ -125,7 +126,7 @@ rope_cache = precompute_rotary_emb(per_head, config.block_size)
         "beginner_with_loops",
         "It goes character by character and number by number, in plain loops, with a name for every step.",
         (
-            Fill("span", r'''
+            Fill("CharCorruptionDataset.__getitem__", r'''
 document = self.data[idx]
 maximum = int(self.block_size * 3 / 4)
 if len(document) < maximum:
@@ -162,18 +163,18 @@ for position in range(self.block_size):
     x[position] = self.stoi[masked_string[position]]
     y[position] = self.stoi[masked_string[position + 1]]
 '''),
-            Fill("rope model", r'''
+            Fill("initialize_rope_model", r'''
 rope_mconf = copy.deepcopy(mconf)
 rope_mconf.rope = True
 model = GPT(rope_mconf)
 '''),
-            Fill("load", r'''
+            Fill("finetune 1f", r'''
 file = open(reading_params_path, "rb")
 weights = torch.load(file, map_location=torch.device("cpu"))
 file.close()
 model.load_state_dict(weights)
 '''),
-            Fill("finetune", r'''
+            Fill("finetune 1d", r'''
 f = open(finetune_corpus_path, encoding="utf-8")
 text = f.read()
 f.close()
@@ -187,7 +188,7 @@ tconf = TrainerConfig(max_epochs=number_of_epochs, batch_size=256, learning_rate
                       warmup_tokens=512 * 20, final_tokens=number_of_tokens, writer=writer)
 trainer_obj = Trainer(model, name_dataset, None, tconf)
 '''),
-            Fill("cache", r'''
+            Fill("precompute_rotary_emb", r'''
 cos_rows = []
 sin_rows = []
 for t in range(max_positions):
@@ -196,7 +197,7 @@ for t in range(max_positions):
     sin_rows.append([math.sin(angle) for angle in angles])
 rope_cache = torch.stack([torch.tensor(cos_rows), torch.tensor(sin_rows)], dim=2)
 '''),
-            Fill("rotate", r'''
+            Fill("apply_rotary_emb", r'''
 number_of_positions = x.size(2)
 rotated_x = torch.zeros(x.shape, dtype=x.dtype, device=x.device)
 for t in range(number_of_positions):
@@ -236,7 +237,7 @@ import numpy as np
 import torch
 from tqdm.auto import tqdm
 import torch.nn as nn'''),
-            Fill("span", r'''
+            Fill("CharCorruptionDataset.__getitem__", r'''
 document: str = self.data[idx]
 upper = int(self.block_size * 3 / 4)
 lengths = np.arange(4, upper + 1)
@@ -256,16 +257,16 @@ tconf = TrainerConfig(learning_rate=pretrain_lr, final_tokens=int(2e2) * len(pre
 tconf.writer = writer
 trainer_obj = Trainer(model, pretrain_dataset, None, tconf)
 '''),
-            Fill("cache", r'''
+            Fill("precompute_rotary_emb", r'''
 steps = torch.linspace(0, dim - 2, dim // 2)
 angles = torch.arange(max_positions).reshape(-1, 1) * (1.0 / 10000.0 ** (steps / dim))
 rope_cache = torch.stack([torch.cos(angles), torch.sin(angles)], dim=-1)
 '''),
-            Fill("attend", r'''
+            Fill("CausalSelfAttention.forward", r'''
 rotate = partial(apply_rotary_emb, rope_cache=rope_cache)
 q, k = rotate(q), rotate(k)
 '''),
-            Fill("input", "x_input = token_embeddings.clone()"),
+            Fill("GPT.forward", "x_input = token_embeddings.clone()"),
         ),
     ),
 ]

@@ -1,0 +1,34 @@
+"""Question 5a, hidden: the four matrices, compared with what the course's Q, K and V give."""
+
+import math
+
+import numpy as np
+from checks.problem5.q5a.by_hand import TOLERANCE, grade_matrices
+
+from autograder import WrongAnswer, check
+from instructor.checks.problem5.attention_formula import softmax
+
+
+@check("5a-1-hidden")
+def test_exact(student, context):
+    """A quarter of the points for each matrix, whatever the others are."""
+
+    def judge(name, matrix, known):
+        Q, K, V = (known[given] for given in "QKV")
+        scores = Q @ K.T
+        weights = softmax(scores / math.sqrt(Q.shape[1]))
+        right = {
+            "scores": scores,
+            "scaled_scores": scores / math.sqrt(Q.shape[1]),
+            "weights": weights,
+            "output": weights @ V,
+        }
+        off = ~(np.abs(matrix - right[name]) <= TOLERANCE + 1e-9)
+        if off.any():
+            row, column = map(int, np.argwhere(off)[0])
+            raise WrongAnswer(
+                f"{name}[{row}][{column}] is off by more than {TOLERANCE:g}: got "
+                f"{matrix[row, column]:.6g}, expected {right[name][row, column]:.6g}."
+            )
+
+    grade_matrices(student, context.path("hand_attention.json"), judge, hints=False)

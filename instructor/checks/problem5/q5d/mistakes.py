@@ -1,0 +1,252 @@
+"""Mistakes in MultiHeadAttention that are known by name, and what they give."""
+
+import itertools
+import math
+from collections.abc import Callable
+
+import numpy as np
+from autograder import matches
+
+from instructor.checks.problem5.encoder import multi_head, softmax
+
+WORDS = {"q": "queries", "k": "keys", "v": "values"}
+FEW = 1  # entries of each vector that a mistake is known by: cases that are kept should be small
+
+
+def short(parts: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The same in float32, for cases that are kept: half the size, and far more digits than are
+    compared."""
+    return {name: value.astype(np.float32) for name, value in parts.items()}
+
+
+def floats(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The same weights in float64."""
+    return {name: value.astype(float) for name, value in weights.items()}
+
+
+def solve(inputs: dict, **mistakes) -> dict[str, np.ndarray]:
+    """The "weights" and the output "y", in float64, for the inputs of a case. mistakes: arguments
+    of `multi_head`."""
+    x, weights = inputs["x"].astype(float), floats(inputs["weights"])
+    y, attended = multi_head(x, weights, inputs["n_head"], inputs["padding"], **mistakes)
+    return {"weights": attended, "y": y}
+
+
+def known_mistakes(
+    inputs: dict, right: dict[str, np.ndarray], which: str = "all"
+) -> list[tuple[str, Callable]]:
+    """Mistakes as (sentence, function that gives the part of `right` that comes out wrong, see
+    `brief`).
+
+    right: what `solve` gives, or its "y" alone. which: "all", "masks" (those with the mask alone),
+    or "none".
+    """
+    masks = [] if inputs["padding"] is None or which == "none" else _masks()
+    others = [*_heads(), *_scales(inputs)] if which == "all" else []
+    works = [
+        (sentence, lambda wrong=wrong: solve(inputs, **wrong)) for sentence, wrong in masks + others
+    ]
+    if which == "all":
+        returned = _returned(inputs, right["weights"]) if "weights" in right else []
+        works = [*returned, *works, *_elsewhere(inputs, right["y"])]
+    return [(sentence, lambda work=work: brief(work(), right)) for sentence, work in works]
+
+
+def brief(
+    wrong: dict[str, np.ndarray], right: dict[str, np.ndarray]
+) -> dict[str, np.ndarray] | None:
+    """The first part of `right` that comes out wrong, cut to FEW entries of its last axis; None if
+    none does."""
+    for name in right:
+        if name in wrong and not matches(wrong[name][..., :FEW], right[name][..., :FEW], 1e-6):
+            return {
+                name: wrong[name][..., :FEW]
+                if wrong[name].ndim == right[name].ndim
+                else wrong[name]
+            }
+    return None
+
+
+def _masks():
+    """Mistakes as (sentence, arguments of `multi_head`)."""
+    return [
+        (
+            "the mask is upside down: True marks padding, which nothing attends to.",
+            {"hide": "other"},
+        ),
+        ("the padding mask is not used.", {"hide": "nothing"}),
+        (
+            "the mask hides queries instead of keys: use key_padding_mask[:, None, None, :].",
+            {"hide": "queries"},
+        ),
+        (
+            "the mask hides the queries at padded positions, too. They are computed like any "
+            "other.",
+            {"hide": "both"},
+        ),
+        (
+            "the mask is applied after the softmax alone, so that the rows no longer add up to "
+            "1. Set the scores of padding to -inf before it, with masked_fill. (After it, only "
+            "rows of nothing but padding need mending, which are NaN then.)",
+            {"hide": "after"},
+        ),
+        (
+            "the mask sets whole rows of scores, those of queries at PAD, to one number. It "
+            "hides keys: use key_padding_mask[:, None, None, :].",
+            {"hide": "rows"},
+        ),
+        (
+            "the scores of padding are set to a number that is not low enough, such as -100: "
+            "other scores may be lower. Set them to -inf.",
+            {"fill": -100.0},
+        ),
+        (
+            "the scores of padding are set to 0, which is a score like any other. Set them to "
+            "-inf.",
+            {"hide": "zeros"},
+        ),
+    ]
+
+
+def _heads():
+    mixed = (
+        "heads are mixed with the sequence: a view to (B, n_head, T, head_dim) cuts the features "
+        "of a position apart. Use view(B, T, n_head, head_dim).transpose(1, 2)"
+    )
+    dealt = (
+        "the features are dealt out to the heads one by one. Head 0 has the first head_dim "
+        "features, head 1 the next."
+    )
+    order = "It is first all queries, then all keys, then all values."
+    known = [
+        (
+            f"{mixed}, and transpose back before the heads are joined.",
+            {"split": "view", "join": "view"},
+        ),
+        (f"{mixed}.", {"split": "view"}),
+        (
+            "the heads are put together in the wrong order: the transpose back, y.transpose(1, "
+            "2), is missing before the heads are joined.",
+            {"join": "view"},
+        ),
+        (
+            "the heads are put together in the wrong order: head 0 first, with all its features, "
+            "then head 1.",
+            {"join": "features"},
+        ),
+        (dealt, {"split": "features", "join": "features"}),
+        (dealt, {"split": "features"}),
+        (f"qkv's output is read head by head. {order}", {"split": "each"}),
+    ]
+    for letters in itertools.permutations("qkv"):
+        if letters != ("q", "k", "v"):
+            words = ", ".join(WORDS[letter] for letter in letters)
+            sentence = f"qkv's output is taken for {words}, in this order. {order}"
+            known.append((sentence, {"order": "".join(letters)}))
+    return known + [
+        ("the softmax goes over the queries. It goes over the keys, dim=-1.", {"axis": -2}),
+        ("the softmax goes over the heads. It goes over the keys, dim=-1.", {"axis": 1}),
+        ("the softmax goes over the batch. It goes over the keys, dim=-1.", {"axis": 0}),
+        ("the projection at the end is missing.", {"project": False}),
+        (
+            "there is a causal mask. Here, every position attends to every other one.",
+            {"causal": True},
+        ),
+    ]
+
+
+def _scales(inputs):
+    T, C = inputs["x"].shape[1:]
+    n_head = inputs["n_head"]
+    d = C // n_head
+    divisors = [
+        ("the root of n_embd", math.sqrt(C)),
+        ("n_embd", C),
+        ("head_dim, without the root,", d),
+        ("n_head", n_head),
+        ("the root of n_head", math.sqrt(n_head)),
+        ("the root of T", math.sqrt(T)),
+    ]
+    instead = f"instead of the root of head_dim = {d}."
+    known = [(f"the scores are divided by {name} {instead}", divisor) for name, divisor in divisors]
+    known += [
+        ("the scores are not scaled: divide them by the root of head_dim.", 1.0),
+        ("the scores are multiplied by the root of head_dim. Divide them.", 1 / math.sqrt(d)),
+    ]
+    return [(sentence, {"divisor": divisor}) for sentence, divisor in known]
+
+
+def _returned(inputs, weights):
+    """Something else than the weights is returned."""
+    averaged = "they are averaged over the heads. There is a matrix for each head."
+    axis = "the axis of the heads is not the second: (B, n_head, T, T)."
+    turned = "queries and keys have changed places: weights[b, h, i, j] is how much i attends to j."
+    known = [
+        (averaged, lambda: weights.mean(axis=1)),
+        (averaged, lambda: weights.mean(axis=1, keepdims=True)),
+        (turned, lambda: weights.swapaxes(2, 3)),
+        (axis, lambda: weights.transpose(0, 2, 1, 3)),
+        (axis, lambda: weights.transpose(0, 2, 3, 1)),
+        (axis, lambda: weights.swapaxes(0, 1)),
+    ]
+    if inputs["padding"] is None:  # with it, they are infinite in places
+        known.append(
+            (
+                "they are scores: the weights are what the softmax makes of them.",
+                lambda: _scores(inputs),
+            )
+        )
+    return [(sentence, lambda work=work: {"weights": work()}) for sentence, work in known]
+
+
+def _elsewhere(inputs, y):
+    """Other things than heads of the same sequence attend to each other."""
+    swapped = {**inputs, "x": inputs["x"].swapaxes(0, 1), "padding": None}
+    apart = "the heads of each position attend to each other: "
+    return [
+        (
+            "positions attend across the batch instead of the sequence: x is (B, T, n_embd).",
+            lambda: {"y": solve(swapped)["y"].swapaxes(0, 1)},
+        ),
+        (
+            "x is added. The residual connection belongs into EncoderLayer.",
+            lambda: {"y": y + inputs["x"]},
+        ),
+        (
+            f"{apart}heads are mixed with the sequence. Transpose T and n_head before the scores "
+            "are computed.",
+            lambda: _across_heads(inputs),
+        ),
+        (
+            f"{apart}T and n_head are transposed back before the heads are joined, but not before "
+            "the scores are computed.",
+            lambda: _across_heads(inputs, back=True),
+        ),
+    ]
+
+
+def _thirds(inputs):
+    """Queries, keys and values, each (B, T, n_head, head_dim)."""
+    B, T, C = inputs["x"].shape
+    w = floats(inputs["weights"])
+    parts = (inputs["x"] @ w["qkv.weight"].T + w["qkv.bias"]).reshape(B, T, 3, inputs["n_head"], -1)
+    return np.moveaxis(parts, 2, 0)
+
+
+def _scores(inputs):
+    q, k, _ = (part.swapaxes(1, 2) for part in _thirds(inputs))
+    return q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
+
+
+def _across_heads(inputs, back=False):
+    """Without the transpose of T and n_head, each position is a batch of its own, and its heads are
+    the sequence.
+
+    back: they are transposed before the heads are joined all the same.
+    """
+    w = floats(inputs["weights"])
+    q, k, v = _thirds(inputs)
+    attended = softmax(q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1]))  # (B, T, n_head, n_head)
+    y = attended @ v
+    joined = (y.swapaxes(1, 2) if back else y).reshape(inputs["x"].shape)
+    return {"weights": attended, "y": joined @ w["proj.weight"].T + w["proj.bias"]}

@@ -1,0 +1,124 @@
+"""Mistakes in sinusoidal_positions and LayerNorm that are known by name, as (sentence, what they
+give)."""
+
+import numpy as np
+
+from instructor.checks.reference import angles
+
+
+def table_mistakes(max_len: int, n_embd: int) -> list:
+    """Those in the table of positions."""
+    t, i, n = np.arange(max_len)[:, None], np.arange(n_embd // 2)[None], n_embd
+    right = angles(n, max_len)
+    sin, cos = np.sin(right), np.cos(right)
+    every = t * 10000.0 ** (-np.arange(n)[None] / n)  # an angle of its own for each feature
+    even = np.arange(n) % 2 == 0
+
+    def pairs(angle, first=np.sin, second=np.cos):
+        return np.stack((first(angle), second(angle)), axis=-1).reshape(max_len, n)
+
+    return [
+        (
+            "sines and cosines are not interleaved: all sines stand first, then all cosines. The "
+            "sines belong into the even columns, the cosines into the odd ones.",
+            np.concatenate((sin, cos), axis=1),
+        ),
+        (
+            "sines and cosines have changed places: the even columns are the sines.",
+            pairs(right, np.cos, np.sin),
+        ),
+        (
+            "cosines stand first, and are not interleaved with the sines.",
+            np.concatenate((cos, sin), axis=1),
+        ),
+        ("the sines stand in both places.", pairs(right, np.sin, np.sin)),
+        ("the cosines stand in both places.", pairs(right, np.cos, np.cos)),
+        (
+            "the exponent is that of the column: columns 2i and 2i + 1 share the angle of i.",
+            np.where(even, np.sin(every), np.cos(every)),
+        ),
+        (
+            "the exponent lacks its factor 2: 10000 ** (-2 i / n_embd).",
+            pairs(t * 10000.0 ** (-i / n)),
+        ),
+        (
+            "the exponent has a factor 2 too many: 2i runs over the even numbers already.",
+            pairs(t * 10000.0 ** (-4 * i / n)),
+        ),
+        (
+            "the exponent has the wrong sign: 10000 ** (-2 i / n_embd).",
+            pairs(_if_small(t * 10000.0 ** (2 * i / n))),
+        ),
+        ("i begins at 1; it should begin at 0.", pairs(t * 10000.0 ** (-2 * (i + 1) / n))),
+        ("the positions begin at 1; they begin at 0.", pairs((t + 1) * 10000.0 ** (-2 * i / n))),
+        ("the base is 1000 instead of 10000.", pairs(angles(n, max_len, 1000.0))),
+        ("the base is 100000 instead of 10000.", pairs(angles(n, max_len, 100000.0))),
+        ("positions and frequencies have changed places.", pairs(i * 10000.0 ** (-2.0 * t / n))),
+        ("these are the angles, without sine and cosine.", pairs(right, lambda x: x, lambda x: x)),
+    ]
+
+
+def _if_small(angle):
+    """NaN, which matches anything, for angles of which float32 keeps too few digits to compare."""
+    return np.where(np.abs(angle) < 30, angle, np.nan)
+
+
+def norm_mistakes(x: np.ndarray, weights: dict[str, np.ndarray], eps: float) -> list:
+    """Those in LayerNorm, for x and weights in float64."""
+    centred = x - x.mean(axis=-1, keepdims=True)
+    variance = (centred**2).mean(axis=-1, keepdims=True)
+    gain, bias, n = weights["weight"], weights["bias"], x.shape[-1]
+    unbiased, square = variance * n / (n - 1), (x**2).mean(axis=-1, keepdims=True)
+    others = [other for other in (0.1, 0.01, 1e-3, 1e-4, 1e-6, 1e-8) if other != eps]
+    some = [
+        (
+            "the variance is divided by n - 1. Divide by n (unbiased=False).",
+            centred / np.sqrt(unbiased + eps),
+        ),
+        ("eps stands outside the root: sqrt(variance + eps).", centred / (np.sqrt(variance) + eps)),
+        (
+            "eps stands outside the root, and the variance is divided by n - 1 (x.std()).",
+            centred / (np.sqrt(unbiased) + eps),
+        ),
+        ("the argument eps is not used.", centred / np.sqrt(variance + 1e-5)),
+        *(
+            (f"eps is {other:g}; it should be {eps:g}.", centred / np.sqrt(variance + other))
+            for other in others
+        ),
+        ("it divides by the variance instead of its root.", centred / (variance + eps)),
+        ("the mean is not subtracted.", x / np.sqrt(variance + eps)),
+        (
+            "the mean is not subtracted: it divides by the root mean square.",
+            x / np.sqrt(square + eps),
+        ),
+        (
+            "it divides by the mean absolute deviation.",
+            centred / (np.abs(centred).mean(axis=-1, keepdims=True) + eps),
+        ),
+        ("only the mean is subtracted.", centred),
+    ]
+    if variance.all():
+        some.append(("eps is missing.", centred / np.sqrt(variance)))
+    right = centred / np.sqrt(variance + eps)
+    causes = [(sentence, normed * gain + bias) for sentence, normed in some]
+    causes += [
+        ("weight and bias are not used.", right),
+        ("weight is not used.", right + bias),
+        ("bias is not used.", right * gain),
+        ("bias is added before the multiplication with weight.", (right + bias) * gain),
+    ]
+    axes = [("the sequence", -2), ("the batch", 0), ("all axes", None)]
+    axes.append(("all but the first axis", tuple(range(1, x.ndim))))
+    for name, axis in axes if x.ndim > 1 else []:
+        moved = x - x.mean(axis=axis, keepdims=True)
+        sentence = (
+            f"mean and variance are taken over the wrong axis, {name}. Take them over the "
+            "features, dim=-1."
+        )
+        causes.append(
+            (
+                sentence,
+                moved / np.sqrt((moved**2).mean(axis=axis, keepdims=True) + eps) * gain + bias,
+            )
+        )
+    return causes

@@ -1,0 +1,116 @@
+"""Cases of question 5f: copiers, with the loss that copy_task should measure."""
+
+import math
+
+import numpy as np
+from checks.problem5.q5f.copying import AXES, ROWS, draw_rows
+from checks.support.cases import Case
+
+from instructor.checks.makers import makes
+from instructor.checks.problem5.encoder import softmax
+
+OTHER_LOSS = 3.0  # of a copier where it is not supposed to be looked at
+SLOWLY = 0.995  # what a copier that learns slowly keeps of its loss after each step of the training
+
+
+def loss_over_places(rng, loss: float) -> float:
+    """What F.cross_entropy(model(x), y) gives for a copier of that loss: a softmax over the places,
+    of which it takes those that the symbols number. From row to row it differs, and for 512 rows by
+    2%."""
+    x = draw_rows(rng, 8 * ROWS)
+    copied = np.concatenate((0 * x[:, :8], x[:, :8]), axis=1)
+    logits = np.eye(16)[copied] * math.log(15 / math.expm1(loss))  # (n, places, classes)
+    chances = softmax(logits, axis=1)
+    row, place = np.nonzero(x[:, 8:])
+    return float(-np.log(chances[row, x[row, place], 8 + place]).mean())
+
+
+def copier(
+    rng,
+    what: str,
+    loss: float = 0.001,
+    training: float | None = None,
+    unseen: float | None = None,
+    gap: float = 0.0,
+    where: str = "",
+    kind: str = "",
+) -> Case:
+    """A model that copies without having learned it, as in make_copier; messages say `what`."""
+    inputs = {
+        "loss": loss,
+        "training": training,
+        "unseen": unseen,
+        "gap": gap,
+        "where": where,
+        "kind": kind,
+        "slowly": SLOWLY,
+    }
+    expected, within = loss, 0.02
+    if kind == "uneven":
+        # Of 36 BLANKs, in rows of all lengths, 14 have a tenth. Among 512 rows that varies by 2.2%.
+        expected, within = loss * (14 * 0.1 + 22) / 36, 0.14
+    wrong = [(AXES, loss_over_places(rng, loss))] if kind == "" else []
+    return Case(inputs, wrong=wrong, about={"what": what, "loss": expected, "within": within})
+
+
+@makes("5f-0-basic")
+def right_models(rng):
+    """Models that should pass, and one that has something to learn."""
+    return [
+        copier(rng, "a model that copies rightly", loss=float(rng.uniform(0.002, 0.008))),
+        copier(
+            rng,
+            "a model that copies rightly, but not in training mode, as with dropout",
+            training=OTHER_LOSS,
+        ),
+        copier(
+            rng,
+            "a model that copies rightly, and of which padding changes logits only at places that "
+            "are PAD",
+            gap=0.5,
+            where="pads",
+        ),
+        copier(rng, "a model that learns slowly", loss=OTHER_LOSS, kind="slow"),
+    ]
+
+
+@makes("5f-2-basic")
+def wrong_models(rng):
+    """Models that should fail, each for another reason."""
+    gap = float(rng.uniform(0.2, 0.4))
+    return [
+        copier(
+            rng, "a model whose loss is a little too large", loss=float(rng.uniform(0.012, 0.02))
+        ),
+        copier(
+            rng,
+            "a model that copies short rows, and the first symbol of others, better than the rest",
+            loss=float(rng.uniform(0.018, 0.02)),
+            kind="uneven",
+        ),
+        copier(rng, "a model that ignores the padding mask at BLANKs", gap=gap, where="blanks"),
+        copier(rng, "a model that ignores the padding mask at symbols", gap=gap, where="symbols"),
+        copier(
+            rng,
+            "a model that ignores the padding mask, and has smaller logits with padding",
+            gap=-gap,
+            where="symbols",
+        ),
+        copier(
+            rng, "a model that attends to padding in rows of 8 symbols", gap=-gap, where="full rows"
+        ),
+        copier(
+            rng,
+            "a model that attends to padding in the last row of a batch",
+            gap=gap,
+            where="the last row",
+        ),
+        copier(
+            rng,
+            "a model of which padding changes little",
+            gap=float(rng.uniform(2e-4, 8e-4)),
+            where="blanks",
+        ),
+        copier(rng, "a model that copies only in training mode", loss=1.0, training=0.001),
+        copier(rng, "a model that knows only the rows of its training", unseen=OTHER_LOSS),
+    ]

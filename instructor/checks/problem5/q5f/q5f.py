@@ -1,0 +1,43 @@
+"""Question 5f, hidden: the copy task on models that should fail."""
+
+from autograder import WrongAnswer, check
+from checks.problem5.q5f.copying import GAP, judge_copiers, read_result
+from instructor.checks.problem5.q5f.broken import measure_broken
+from instructor.checks.problem5.q5f.cases import right_models, wrong_models
+
+# Of broken encoders: more than a warm-up takes, and too few for any encoder to learn the task.
+FEW_STEPS = 60, 70
+FAULTS = {
+    "residuals": "without residuals",
+    "positions": "without positions",
+    "mask": "that ignores the padding mask",
+    "inverted": "that has the padding mask upside down",
+}
+
+
+@check("5f-1-hidden")
+def test_broken_encoders(student, rng):
+    """What is measured and how, on models with a known loss and gap; then encoders in which a part
+    is broken.
+
+    The latter get few steps: an encoder that has not learned the task must fail, whatever the
+    reason. Learning would take longer, and depend on the optimizer. That a model which copies fails
+    for its gap alone is seen with the former.
+    """
+    judge_copiers(student, rng, [*wrong_models(rng), right_models(rng)[-1]])
+    steps = int(rng.integers(*FEW_STEPS))
+    answers = student.run(
+        measure_broken, faults=list(FAULTS), steps=steps, seed=int(rng.integers(1000))
+    ).items(len(FAULTS))
+    for fault, answer in zip(FAULTS, answers):
+        measured = read_result(answer)
+        if measured.passed:
+            raise WrongAnswer(
+                f"copy_task passes an encoder {FAULTS[fault]}, after {steps} steps, with a loss of "
+                f"{measured.loss:.3g} and a gap of {measured.gap:.3g}."
+            )
+        if fault in ("mask", "inverted") and measured.gap < GAP:
+            raise WrongAnswer(
+                f"For an encoder {FAULTS[fault]}, the padding gap is {measured.gap:.3g}. It is not "
+                "measured as the question says."
+            )

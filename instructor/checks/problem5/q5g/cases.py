@@ -1,0 +1,313 @@
+"""Cases of question 5g: each piece on small inputs, with what it should give and what known
+mistakes give.
+
+`about["piece"]` says which of the four a case is for.
+"""
+
+import numpy as np
+from checks.problem5.q5g.fitting import draw_sentences
+from checks.support.cases import Case
+
+from instructor.checks.makers import makes
+
+N_CLASSES = 5
+
+
+def bag_case(rng, idx: np.ndarray, vocab_size: int) -> Case:
+    """BagOfWords on tokens (B, T), with random weights."""
+    n_classes = int(rng.integers(3, 7))
+    weight, bias = (
+        rng.standard_normal(shape).astype(np.float32)
+        for shape in ((vocab_size, n_classes), (n_classes,))
+    )
+    inputs = {
+        "vocab_size": vocab_size,
+        "n_classes": n_classes,
+        "weights": {"weight.weight": weight, "bias": bias},
+        "idx": idx,
+    }
+    weight, bias, real = weight.astype(float), bias.astype(float), idx != 0
+    vectors, counts = weight[idx], real.sum(axis=1)[:, None]
+    sums = (vectors * real[..., None]).sum(axis=1)
+    right = sums / np.maximum(counts, 1) + bias
+    before = np.array([[word in row[:t] for t, word in enumerate(row)] for row in idx.tolist()])
+    distinct = real & ~before
+    first = real & (np.cumsum(~real, axis=1) == 0)
+    exp = np.exp(right - right.max(axis=1, keepdims=True))
+    largest = np.where(real[..., None], vectors, -np.inf).max(axis=1)
+
+    def mean(which):
+        number = np.maximum(which.sum(axis=1), 1)[:, None]
+        return (vectors * which[..., None]).sum(axis=1) / number + bias
+
+    return Case(
+        inputs,
+        right,
+        [
+            ("PAD is counted: the mean goes over all places.", vectors.mean(axis=1) + bias),
+            ("PAD counts in the divisor; the sum is divided by T.", sums / idx.shape[1] + bias),
+            (
+                "the weights of PAD are added, too.",
+                vectors.sum(axis=1) / np.maximum(counts, 1) + bias,
+            ),
+            ("it is a sum, not a mean.", sums + bias),
+            (
+                "all rows are divided by the number of words of the longest one.",
+                sums / max(1, counts.max()) + bias,
+            ),
+            ("tokens after the first PAD are left out; PAD may stand anywhere.", mean(first)),
+            ("the bias is not added.", right - bias),
+            (
+                "the bias is averaged, too, so that a row of nothing but PAD does not get it.",
+                right - bias * (counts == 0),
+            ),
+            ("the divisor has 1 added to it.", sums / (counts + 1) + bias),
+            ("it counts which words occur, not how often.", mean(distinct)),
+            (
+                "it returns chances; logits come before the softmax.",
+                exp / exp.sum(axis=1, keepdims=True),
+            ),
+            (
+                "it takes the largest, not the mean.",
+                largest + bias if np.isfinite(largest).all() else None,
+            ),
+        ],
+        {"piece": "bag"},
+    )
+
+
+def accuracy_case(rng, count: int, batch_size: int | None, training: bool) -> Case:
+    """accuracy on `count` sentences; `training`: the model's mode before."""
+    table, size = rng.standard_normal((count, N_CLASSES)).astype(np.float32), batch_size or 256
+    y = np.where(rng.random(count) < 0.8, table.argmax(axis=1), table.argmin(axis=1))
+    if count > size:  # all wrong in the last batch, if that is smaller
+        y[count // size * size :] = table.argmin(axis=1)[count // size * size :]
+    x = np.stack((np.arange(count), *rng.integers(1, 9, size=(2, count))), axis=1)
+    right = table.argmax(axis=1) == y
+    batches = np.split(right, range(size, count, size))
+    wrong = [
+        (
+            "it is measured in training mode. model.eval() comes first.",
+            (table.argmin(axis=1) == y).mean(),
+        ),
+        (
+            "it is the mean of the batches' accuracies, in which a smaller last batch counts too "
+            "much.",
+            np.mean([batch.mean() for batch in batches]),
+        ),
+        (
+            "the last batch is left out, where it is smaller.",
+            right[: count // size * size].sum() / count,
+        ),
+        (
+            "the last batch is left out.",
+            right[: count // size * size].mean() if count >= size else -1.0,
+        ),
+        (
+            "the number of right answers is divided by that of all batches times batch_size.",
+            right.sum() / (len(batches) * size),
+        ),
+        ("only the last batch counts.", batches[-1].mean()),
+        ("it is a percentage.", 100 * right.mean()),
+        ("it is the number of right answers.", right.sum()),
+        ("it is the share of wrong answers.", 1 - right.mean()),
+        (
+            "it is divided by the number of sentences twice. The given last line divides: before "
+            "it, `right` is the number of right answers.",
+            right.mean() / count,
+        ),
+    ]
+    return Case(
+        {"table": table, "x": x, "y": y, "batch_size": batch_size, "training": training},
+        float(right.mean()),
+        [(sentence, float(value)) for sentence, value in wrong],
+        {"piece": "accuracy"},
+    )
+
+
+def draw_weights(rng, B: int, n_head: int, T: int) -> tuple[np.ndarray, np.ndarray]:
+    """Attention weights, float32 (B, n_head, T, T), and a padding mask, (B, T); sentences of all
+    lengths, heads of all kinds."""
+    lengths = np.concatenate(([T], rng.integers(1, T, size=B - 1)))
+    mask = np.arange(T) >= rng.permutation(lengths)[:, None]
+    scores = rng.standard_normal((B, n_head, T, T)) * np.linspace(0.3, 3, n_head)[:, None, None]
+    # Positions later in a sentence look less around, so that all queries are not alike.
+    scores = np.where(mask[:, None, None, :], -np.inf, scores * (1 + np.arange(T)[:, None] / T * 2))
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return (weights / weights.sum(axis=-1, keepdims=True)).astype(np.float32), mask
+
+
+def entropy_case(weights: np.ndarray, mask: np.ndarray) -> Case:
+    """attention_entropy of weights (B, n_head, T, T) and a padding mask (B, T)."""
+    B, n_head, T, _ = weights.shape
+    p = weights.astype(float)
+
+    def entr(p):
+        return np.where(p > 0, -p * np.log(np.where(p > 0, p, 1)), 0)
+
+    def over(rows, which):
+        return (rows * which[:, None, :]).sum(axis=(0, 2)) / max(1, which.sum())
+
+    terms, real = entr(p), ~mask
+    rows = terms.sum(axis=-1)
+    right, counts = over(rows, real), real.sum(axis=1)
+    each = (rows * real[:, None, :]).sum(axis=2) / np.maximum(counts, 1)[
+        :, None
+    ]  # of each sentence
+    mixed = entr((p * real[:, None, :, None]).sum(axis=(0, 2)) / max(1, counts.sum())).sum(axis=-1)
+    return Case(
+        {"weights": weights, "mask": mask},
+        right,
+        [
+            ("the entropy is in bits; ln gives nats.", right / np.log(2)),
+            ("the sign is wrong: it is minus the sum of p ln p.", -right),
+            ("the queries that are padding count, too.", rows.mean(axis=(0, 2))),
+            (
+                "only the queries that are padding count: True in the mask marks padding.",
+                over(rows, mask),
+            ),
+            (
+                "the sum over the real queries is divided by B times T.",
+                right * counts.sum() / (B * T),
+            ),
+            (
+                "it is the mean of the sentences' means; short sentences count too much.",
+                each.mean(axis=0),
+            ),
+            ("only the first sentence counts.", each[0]),
+            ("it is the entropy of the mean weights, not the mean of the entropies.", mixed),
+            (
+                "the entropy is taken over the queries; it should be over the keys, dim=-1.",
+                over(terms.sum(axis=-2), real),
+            ),
+            ("the terms are averaged over the keys, not added up.", right / T),
+            ("it is the sum over the queries, not the mean.", right * counts.sum()),
+            ("the average goes over the heads, too.", np.full(n_head, right.mean())),
+            (
+                "it is divided by the largest possible one, ln T.",
+                right / np.log(T) if T > 1 else None,
+            ),
+        ],
+        {"piece": "entropy"},
+    )
+
+
+def training_case(
+    rng, count: int, epochs: int, batch_size: int | None = 64, training: bool = True
+) -> Case:
+    """train_classifier on a model whose loss for each use of a sentence is given, whatever is
+    learned."""
+    x, y, n_classes = draw_sentences(rng, count)
+    heights, resting = rng.uniform(-1, 3, size=(epochs, count)), 4.0
+    inputs = {
+        "x": x,
+        "y": y,
+        "epochs": epochs,
+        "batch_size": batch_size,
+        "learning_rate": 0.03,
+        "seed": None,
+        "dropout": 0.0,
+        "training": training,
+        "heights": heights,
+        "resting": resting,
+    }
+    losses = np.log1p((n_classes - 1) * np.exp(-heights))
+    right = losses.mean(axis=1)
+    batches = [np.split(of, range(batch_size or 64, count, batch_size or 64)) for of in losses]
+    means = [[batch.mean() for batch in of] for of in batches]
+    wrong = [
+        (
+            "it is the mean of the batches' losses, in which a smaller last batch counts too much. "
+            "Weigh each by its size.",
+            [np.mean(of) for of in means],
+        ),
+        ("it is the loss of the last batch alone.", [of[-1] for of in means]),
+        ("it is the sum over the batches, not the mean.", [sum(of) for of in means]),
+        ("it is the sum over the sentences, not the mean.", losses.sum(axis=1)),
+        (
+            "the sum of the batches' losses is divided by the number of sentences.",
+            [sum(of) / count for of in means],
+        ),
+        (
+            "losses of earlier epochs are in it: the sum begins at 0 in each epoch.",
+            np.cumsum(right),
+        ),
+        (
+            "losses of earlier epochs are in it: the mean begins anew in each epoch.",
+            np.cumsum(right) / np.arange(1, epochs + 1),
+        ),
+        (
+            "it is measured anew after the epoch. It should be what the model answered while it "
+            "was trained.",
+            np.full(epochs, np.log1p((n_classes - 1) * np.exp(-resting))),
+        ),
+        (
+            "labels are smoothed; plain cross-entropy is asked for.",
+            right + 0.1 * (n_classes - 1) / n_classes * heights.mean(axis=1),
+        ),
+    ]
+    return Case(
+        inputs,
+        right,
+        [(sentence, np.array(values, float)) for sentence, values in wrong],
+        {"piece": "training"},
+    )
+
+
+@makes("5g-1-basic")
+def bags(rng):
+    """Rows without PAD, and with PAD at the end."""
+    vocab_size, T = int(rng.integers(11, 17)), int(rng.integers(5, 9))
+    full = rng.integers(1, vocab_size, size=(3, T))
+    lengths = rng.permutation([1, T - 2, T, T + 2])[:, None]
+    padded = np.where(np.arange(T + 2) < lengths, rng.integers(1, vocab_size, size=(4, T + 2)), 0)
+    return [bag_case(rng, full, vocab_size), bag_case(rng, padded, vocab_size)]
+
+
+@makes("5g-2-basic")
+def trainings(rng):
+    """A smaller last batch; the model comes in evaluation mode."""
+    count = 8 * int(rng.integers(3, 5)) + int(rng.integers(2, 6))
+    return [training_case(rng, count, epochs=3, batch_size=8, training=False)]
+
+
+@makes("5g-5-basic")
+def accuracies(rng):
+    """Sentences that fill batches and that don't, in both modes."""
+    return [
+        accuracy_case(rng, *case)
+        for case in ((24, 8, False), (int(rng.integers(10, 14)), 8, True), (19, None, True))
+    ]
+
+
+@makes("5g-6-basic")
+def entropies(rng):
+    """Sentences of all lengths."""
+    return [entropy_case(*draw_weights(rng, 3, int(rng.choice([2, 4])), int(rng.integers(5, 8))))]
+
+
+@makes("5g-7-basic")
+def odd(rng):
+    """PAD anywhere and nothing but PAD; one sentence, one batch, batches of one; weights of 0 and
+    1."""
+    vocab_size, T = int(rng.integers(9, 13)), int(rng.integers(5, 8))
+    anywhere = np.where(rng.random((6, T)) < 0.4, 0, rng.integers(1, vocab_size, size=(6, T)))
+    anywhere[0, :3] = 2, 0, 1  # a word, PAD, a word
+    anywhere[2] = 0
+    weights, mask = draw_weights(rng, 4, 2, 6)
+    mask[2] = True  # a sentence of nothing but padding: its weights are 0
+    sure = np.eye(5, dtype=np.float32)[None, None].repeat(2, axis=1)[..., rng.permutation(5)]
+    return [
+        bag_case(rng, anywhere, vocab_size),
+        bag_case(rng, np.zeros((2, 3), int), vocab_size),
+        bag_case(rng, rng.integers(1, vocab_size, size=(1, 1)), vocab_size),
+        accuracy_case(rng, 7, 1, True),
+        accuracy_case(rng, 5, 64, False),
+        accuracy_case(rng, 1, None, True),
+        entropy_case(np.where(mask[:, None, None, :], 0, weights).astype(np.float32), mask),
+        entropy_case(sure, np.zeros((1, 5), bool)),
+        entropy_case(np.ones((1, 2, 1, 1), np.float32), np.zeros((1, 1), bool)),
+        training_case(rng, 9, epochs=2, batch_size=1),
+        training_case(rng, 1, epochs=2, batch_size=4),
+        training_case(rng, 20, epochs=2, batch_size=None),
+    ]

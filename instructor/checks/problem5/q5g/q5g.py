@@ -1,0 +1,186 @@
+"""Question 5g, hidden: the four pieces again, odd cases of them, and the weights that learned the
+occupations."""
+
+import numpy as np
+
+from autograder import WrongAnswer, check, probe
+from checks.problem1.artifacts import require_result
+from checks.problem5.own_work import own_work
+from checks.problem5.q5g.fitting import require_repetition
+from checks.problem5.q5g.pieces import judge_pieces
+from instructor.checks.problem5.q5g.cases import (
+    accuracies,
+    accuracy_case,
+    bags,
+    draw_weights,
+    entropies,
+    entropy_case,
+    odd,
+    training_case,
+)
+from instructor.checks.problem5.q5g.sentences import MAX_LEN, encode, read_sentences, vocabulary
+from instructor.corpus.exercises import make_occupations
+
+N_CLASSES = 5
+# The share of right answers that encoder.params needs on the sentences kept for grading. No bag of
+# words has more than a half, but for luck (a standard error is 2.2%). The reference has all of them
+# after 10 epochs.
+NEEDED = 0.75
+# Of 500 others: four standard errors below NEEDED, and six above what a bag of words may have.
+FRESH_NEEDED = 0.65
+BATCH = 256  # sentences that the Encoder gets at a time
+CLOSE = 1e-3  # of logits of weights that were only numbered otherwise
+
+
+@check("5g-3-hidden")
+def test_four_pieces(student, rng):
+    """As in the basic checks, with more sentences and longer trainings."""
+    judge_pieces(
+        student,
+        [
+            *bags(rng),
+            *accuracies(rng),
+            accuracy_case(rng, 600, None, False),
+            accuracy_case(rng, 300, None, True),
+            accuracy_case(rng, 23, 7, True),
+            *entropies(rng),
+            entropy_case(*draw_weights(rng, 4, 3, int(rng.integers(6, 10)))),
+            training_case(rng, 33, epochs=3, batch_size=8, training=False),
+            training_case(rng, 40, epochs=2, batch_size=8),
+            training_case(rng, 130, epochs=1, batch_size=None),
+            training_case(rng, 21, epochs=5, batch_size=16),
+        ],
+    )
+    require_repetition(student, rng)
+
+
+@check("5g-8-hidden")
+def test_odd_cases(student, rng):
+    """PAD anywhere and nothing but PAD; one sentence, one batch, batches of one."""
+    judge_pieces(student, odd(rng))
+
+
+@probe(uses=(own_work,))
+def classify(path, vocab_size, tokens, renumbered, order, batch):
+    """What the submission's encoder answers with the weights of a file; and the same with tokens
+    renumbered, in weights and sentences, and classes in another order."""
+    import torch
+
+    with own_work():
+        from submission.encoder import Encoder, EncoderConfig
+
+        try:
+            state = torch.load(path, weights_only=True, map_location="cpu")
+            if not isinstance(state, dict) or not all(
+                isinstance(value, torch.Tensor) for value in state.values()
+            ):
+                return {"unreadable": "it is no state_dict, a dict of tensors"}
+            odd = [
+                name
+                for name, value in state.items()
+                if value.layout != torch.strided or value.nelement() > 10**7
+            ]
+            if odd:
+                return {
+                    "unreadable": f"{str(odd[0])[:60]} is a sparse tensor, or has more than 10 "
+                    "million numbers"
+                }
+            if not all(torch.isfinite(value).all() for value in state.values()):
+                return {"unreadable": "some of the weights are NaN or infinite"}
+        except Exception as error:
+            return {"unreadable": str(error)[:300]}
+
+        def answer(state, tokens):
+            model = Encoder(EncoderConfig(vocab_size, tokens.shape[1], 5))
+            model.load_state_dict(state)
+            model.eval()
+            with torch.no_grad():
+                return [model(part) for part in torch.from_numpy(tokens).split(batch)]
+
+        try:
+            plain = answer(state, tokens)
+        except RuntimeError as error:
+            if "state_dict" not in str(error):
+                raise
+            return {"mismatch": str(error)[:600]}
+        renumbered, order = torch.from_numpy(renumbered), torch.from_numpy(order)
+        moved = dict(state)
+        moved["tok_emb.weight"] = torch.empty_like(state["tok_emb.weight"])
+        moved["tok_emb.weight"][renumbered] = state["tok_emb.weight"]
+        moved["head.weight"], moved["head.bias"] = (
+            state["head.weight"][order],
+            state["head.bias"][order],
+        )
+        return {"plain": plain, "moved": answer(moved, renumbered.numpy()[tokens])}
+
+
+@check("5g-4-hidden")
+def test_weights(student, rng, context):
+    """On the sentences kept for grading, and on others that nobody has seen. The answers come from
+    the weights: where tokens and classes have other numbers there, the answers follow."""
+    path = require_result(context.artifacts, "encoder.params")
+    vocab = vocabulary(read_sentences(context.path("occupations/train.tsv"))[0])
+    kept, truth = read_sentences(context.gold_path("occupations/test.tsv"))
+    others = make_occupations(int(rng.integers(2**32)))["test"]
+    tokens = encode([*kept, *(sentence for sentence, _ in others)], vocab)
+    truth = np.array([*truth, *(group for _, group in others)])
+    # PAD, CLS and UNK have numbers of their own.
+    size = 3 + len(vocab)
+    renumbered = np.concatenate((np.arange(3), 3 + rng.permutation(len(vocab))))
+    order = np.roll(np.arange(N_CLASSES), int(rng.integers(1, N_CLASSES)))
+    answer = student.run(
+        classify,
+        path=str(path.resolve()),
+        vocab_size=size,
+        tokens=tokens,
+        renumbered=renumbered,
+        order=order,
+        batch=BATCH,
+    )
+    entries = answer.entries()
+    if "unreadable" in entries:
+        raise WrongAnswer(
+            "encoder.params is no file of weights that can be used: "
+            f"{answer['unreadable'].text()}. ./run.sh encoder_report makes it anew."
+        )
+    if "mismatch" in entries:
+        raise WrongAnswer(
+            f"encoder.params does not fit into your Encoder with default options, {size} tokens, "
+            f"{MAX_LEN} positions and {N_CLASSES} classes: {answer['mismatch'].text()}\n./run.sh "
+            "encoder_report makes it anew."
+        )
+    plain, moved = (_logits(answer[name], len(tokens)) for name in ("plain", "moved"))
+    right = plain.argmax(axis=1) == truth
+    on_kept, on_others = right[: len(kept)].mean(), right[len(kept) :].mean()
+    student.note("needed encoder", NEEDED)
+    student.note("accuracy encoder", float(on_kept))
+    if on_kept < NEEDED:
+        bag = (
+            " A bag of words may have a half: does your encoder know the order?"
+            if on_kept < 0.55
+            else ""
+        )
+        raise WrongAnswer(
+            f"With the weights in encoder.params, your Encoder is right about {on_kept:.1%} of the "
+            f"{len(kept)} sentences kept for grading; {NEEDED:.0%} are asked for.{bag}"
+        )
+    if on_others < FRESH_NEEDED:
+        raise WrongAnswer(
+            f"With the weights in encoder.params, your Encoder is right about {on_kept:.1%} of the "
+            f"sentences kept for grading, but about {on_others:.1%} of others of the same kind, "
+            "drawn just now."
+        )
+    if not np.abs(moved - plain[:, order]).max() <= CLOSE * max(1, np.abs(plain).max()):
+        raise WrongAnswer(
+            "With the rows of tok_emb and head in another order, and tokens numbered accordingly, "
+            "your Encoder gives other answers. They do not come from the weights."
+        )
+
+
+def _logits(answer, count):
+    sizes = [min(BATCH, count - start) for start in range(0, count, BATCH)]
+    parts = [
+        part.named("the Encoder's logits").array("float32", (size, N_CLASSES)).astype(float)
+        for part, size in zip(answer.items(len(sizes)), sizes)
+    ]
+    return np.concatenate(parts)

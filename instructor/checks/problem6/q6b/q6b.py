@@ -1,0 +1,35 @@
+"""Question 6b, hidden: whether the choices can be defended."""
+
+from autograder import WrongAnswer, check
+from checks.problem6.q6b.choices import read_file, read_table
+
+# Architecture, objective and modification.
+DEFENSIBLE = {
+    "spam_filter": {("encoder-only", "masked-lm", "classification-head")},
+    "chatbot": {("decoder-only", "causal-lm", "dialogue-tuning-and-retrieval")},
+    "summarizer": {
+        ("encoder-decoder", "span-corruption", "long-input"),
+        ("decoder-only", "causal-lm", "long-input"),
+    },
+    "sql_generator": {
+        ("decoder-only", "causal-lm-on-code", "schema-input-and-constrained-decoding"),
+        ("encoder-decoder", "span-corruption", "schema-input-and-constrained-decoding"),
+    },
+    "search": {("encoder-only", "masked-lm-then-contrastive", "pooled-embedding")},
+}
+TAKES = 1.25 / 4  # of the check's four points, each wrong one: a quarter of the question's five
+
+
+@check("6b-2-hidden")
+def test_choices(student):
+    """Each application that cannot be defended takes points."""
+    tables, problems = read_file(student), []
+    for name, defensible in DEFENSIBLE.items():
+        try:
+            chosen = read_table(name, tables.get(name))
+            if chosen not in defensible:
+                raise WrongAnswer(f"[{name}] cannot be defended: {', '.join(chosen)}.")
+        except WrongAnswer as wrong:
+            problems.append(wrong.message)
+    if problems:
+        raise WrongAnswer("\n".join(problems), fraction=max(0.0, 1 - TAKES * len(problems)))

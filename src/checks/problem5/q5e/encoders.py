@@ -1,0 +1,176 @@
+"""Running Encoder, and judging what it gives. The checks of question 5e share it."""
+
+from autograder import Answer, WrongAnswer, probe, require_close
+from checks.problem5.own_work import own_work
+from checks.problem5.q5d.heads import (
+    load,
+    TOLERANCE,
+    read,
+    require_parameters,
+    require_part,
+    run_each,
+    shapes_of,
+)
+from checks.problem5.q5e.layers import agrees, faulty_part
+from checks.problem5.q5e.norms import require_refusal
+from checks.support.cases import Case
+from checks.problem5.gradients import require_slopes
+
+
+@probe(uses=(own_work, load))
+def run_encoders(cases):
+    """Encoder with the config and weights of each case, on its tokens.
+
+    For each case: the logits, alone and in a pair with the attention weights; the gradients of
+    sum(logits * upstream), in float64, if there is an upstream; and, to find out where a mistake
+    is, its fixed positions, what norm1, attn and all of the first layer make of the token
+    embeddings, norm1 of a hundredth of them, where eps counts. One whose parameters do not fit is
+    not run.
+    """
+    import torch
+
+    with own_work():
+        from submission.encoder import Encoder, EncoderConfig
+
+        results = []
+        for case in cases:
+            wanted = case["weights"]
+            model = Encoder(EncoderConfig(**case["config"])).train(case["train"])
+            model = model if case["upstream"] is None else model.double()
+            before, parameters = load(model, wanted)
+            table = dict(model.named_buffers()).get("pos_emb")
+            names = ("pair", "alone", "gradients", "norm1", "attn", "layer")
+            result = {"parameters": before, "positions": table, **dict.fromkeys(names)}
+            results.append(result)
+            if parameters is None:
+                continue
+            idx = torch.from_numpy(case["idx"])
+            result["alone"], result["pair"] = model(idx), model(idx, return_weights=True)
+            with torch.no_grad():
+                try:
+                    first, x = model.layers[0], model.tok_emb(idx)
+                    result["norm1"], result["attn"] = first.norm1(x / 100), first.attn(x, idx == 0)
+                    result["layer"] = first(x, idx == 0)
+                except Exception:
+                    pass
+            if case["upstream"] is not None:
+                logits = result["alone"]
+                if isinstance(logits, torch.Tensor) and logits.requires_grad:
+                    (logits * torch.from_numpy(case["upstream"])).sum().backward()
+                result["gradients"] = {name: parameters[name].grad for name in wanted}
+        return results
+
+
+def describe_encoder(inputs: dict) -> str:
+    """The call, for messages where it fails."""
+    fields = ", ".join(f"{name}={value!r}" for name, value in inputs["config"].items())
+    shape = inputs["idx"].shape
+    model = f"Encoder(EncoderConfig({fields}))"
+    return f"{model} on idx of shape {shape}; once more with return_weights=True"
+
+
+def require_encoders(student, cases: list[Case]) -> list[Answer]:
+    """Run all cases, and judge logits, attention weights and gradients, as far as the cases ask for
+    them.
+
+    Returns:
+        The logits of each.
+
+    Raises:
+        Failed: the first case that is wrong; names the likely cause.
+    """
+    logits = []
+    for case, answer in run_each(student, run_encoders, cases, describe_encoder):
+        _require_encoder(case, answer)
+        if case.inputs["upstream"] is not None:
+            require_slopes(
+                answer["gradients"], case.about["slopes"], shapes_of(case), "Encoder", nonzero=True
+            )
+        logits.append(answer["alone"])
+    return logits
+
+
+def _require_encoder(case, answer):
+    """The logits are right, and so are the attention weights with them."""
+    config, train, right = case.inputs["config"], case.inputs["train"], case.right["logits"]
+    said = ", ".join(f"{key}={config[key]!r}" for key in ("positions", "pooling", "pre_norm"))
+    name = f"Encoder with {said}, on idx of shape {case.inputs['idx'].shape}"
+    if train:
+        name += f", in training mode with dropout {config['dropout']}, with layers that add 0"
+    require_parameters(answer["parameters"], shapes_of(case), f"Encoder with {said}", exact=True)
+    got = read(answer["alone"].named(f"the logits of {name}"), case, right.shape)
+    pair = answer["pair"].named(f"what {name} returns with return_weights=True").items(2)
+    again = None
+    if train and not agrees(pair[0], got, 1e-6):
+        again = (
+            "there is dropout where there should be none: it acts inside the layers alone, not "
+            "on embeddings, nor on what goes into the head."
+        )
+    cause, otherwise = faulty_part(case, answer) or again, faulty_part(case, answer, ("layer",))
+    require_part(case, "logits", f"the logits of {name}", got, cause, otherwise)
+    both = read(pair[0].named(f"the logits of {name}, with return_weights=True"), case, right.shape)
+    require_close(f"The logits of {name}, with return_weights=True", both, right, TOLERANCE)
+    layers = pair[1].named(f"the weights of {name}").items()
+    if len(layers) != config["n_layer"]:
+        raise WrongAnswer(
+            f"The weights of {name} should be a list of {config['n_layer']}, one of each layer; "
+            f"there are {len(layers)}."
+        )
+    maps = case.right["weights"]
+    for i, expected in enumerate(maps):
+        attended = read(layers[i], case, expected.shape)
+        other = [("they are those of another layer.", maps[-1 - i])]
+        require_close(f"The weights of layer {i} of {name}", attended, expected, TOLERANCE, other)
+
+
+@probe(uses=(own_work,))
+def refuse(config, lengths, wrong):
+    """What an encoder says of inputs of these lengths, and what EncoderConfig says of wrong fields.
+
+    That is a shape, or the error's type, whether it is a ValueError, and its text.
+    """
+    import torch
+
+    with own_work():
+        from submission.encoder import Encoder, EncoderConfig
+
+        def tell(make):
+            try:
+                return str(make())
+            except NotImplementedError:
+                raise
+            except Exception as error:
+                return [type(error).__name__, isinstance(error, ValueError), str(error)]
+
+        model = Encoder(EncoderConfig(**config))
+        long = [
+            tell(lambda n=n: tuple(model(torch.ones(1, n, dtype=torch.int64)).shape))
+            for n in lengths
+        ]
+        fields = [
+            tell(lambda change=change: EncoderConfig(**{**config, **change})) for change in wrong
+        ]
+        return [long, fields]
+
+
+def require_refusals(student, config: dict) -> None:
+    """Sequences longer than max_len and unknown names in the config are a ValueError; as many as
+    max_len are not.
+
+    Raises:
+        WrongAnswer: it is otherwise.
+    """
+    longest = config["max_len"]
+    lengths, wrong = (
+        [longest, longest + 1, longest + 9],
+        [{"positions": "rotary"}, {"pooling": "max"}],
+    )
+    long, fields = student.run(refuse, config=config, lengths=lengths, wrong=wrong).items(2)
+    first, *longer = long.items(3)
+    first.named(f"the shape for {longest} tokens, as many as max_len,").text()
+    for answer, length in zip(longer, lengths[1:], strict=True):
+        call = f"an Encoder with max_len {longest}, given {length} tokens,"
+        require_refusal(answer, call, [str(longest), str(length)])
+    known = (["sinusoidal", "learned", "none"], ["mean", "cls", "none"])
+    for answer, field, words in zip(fields.items(2), wrong, known, strict=True):
+        require_refusal(answer, f"EncoderConfig with {field}", words)

@@ -1,0 +1,177 @@
+"""Running EncoderLayer, and judging what it gives. The checks of question 5e share it."""
+
+import numpy as np
+from autograder import Answer, WrongAnswer, probe, require_close
+from checks.problem5.own_work import own_work
+from checks.problem5.q5d.heads import (
+    load,
+    TOLERANCE,
+    read,
+    require_parameters,
+    require_part,
+    run_each,
+    sentence_case,
+    shapes_of,
+)
+from checks.support.cases import Case
+
+# Parts that others are made of, and where to read of them.
+PARTS = {
+    "positions": ("sinusoidal_positions", "5e-0-basic"),
+    "norm1": ("LayerNorm", "5e-1-basic"),
+    "attn": ("MultiHeadAttention", "the checks of 5d"),
+    "layer": ("EncoderLayer", "5e-2-basic and 5e-7-basic"),
+}
+
+
+@probe(uses=(own_work, load))
+def run_layers(cases):
+    """EncoderLayer with the weights of each case, on its x (repeated as often as asked) and
+    padding.
+
+    For each case: output and attention weights, and the output alone; and, to find out where a
+    mistake is, what norm1 makes of x / 100, where eps counts, and attn of x. A layer whose
+    parameters do not fit is not run.
+    """
+    import torch
+
+    with own_work():
+        from submission.encoder import EncoderLayer
+
+        results = []
+        for case in cases:
+            sizes, wanted = [case["n_embd"], case["n_head"], case["n_hidden"]], case["weights"]
+            layer = EncoderLayer(*sizes, case["dropout"], case["pre_norm"]).train(case["train"])
+            before, parameters = load(layer, wanted)
+            result = {
+                "parameters": before,
+                "pair": None,
+                "alone": None,
+                "norm1": None,
+                "attn": None,
+            }
+            results.append(result)
+            if parameters is None:
+                continue
+            x = torch.from_numpy(case["x"]).repeat(case["repeat"], 1, 1)
+            padding = None if case["padding"] is None else torch.from_numpy(case["padding"])
+            with torch.no_grad():
+                result["alone"] = layer(x.clone()) if padding is None else layer(x.clone(), padding)
+                result["pair"] = layer(x.clone(), padding, True)
+                try:
+                    result["norm1"], result["attn"] = layer.norm1(x / 100), layer.attn(x, padding)
+                except Exception:
+                    pass
+        return results
+
+
+def describe_layer(inputs: dict) -> str:
+    """The call, for messages where it fails."""
+    dropout = f", dropout={inputs['dropout']}" if inputs["dropout"] else ""
+    padding = inputs["padding"]
+    mask = "" if padding is None else f", key_padding_mask of shape {padding.shape}"
+    given = ", ".join(str(inputs[name]) for name in ("n_embd", "n_head", "n_hidden"))
+    layer = f"EncoderLayer({given}{dropout}, pre_norm={inputs['pre_norm']})"
+    return f"{layer} on x of shape {inputs['x'].shape}{mask}; once more with return_weights=True"
+
+
+def require_layers(student, cases: list[Case]) -> None:
+    """Run all cases; those in training mode are judged by what is dropped.
+
+    Raises:
+        Failed: the first case that is wrong; names the likely cause.
+    """
+    for case, answer in run_each(student, run_layers, cases, describe_layer):
+        if not case.inputs["train"]:
+            _require_layer(case, answer)
+        elif case.inputs["pre_norm"]:
+            _require_pre_dropout(case, answer)
+        else:
+            _require_post_dropout(case, answer)
+
+
+def faulty_part(
+    case: Case, answer: Answer, parts: tuple = ("positions", "norm1", "attn")
+) -> str | None:
+    """A sentence on the first of these parts that is not right by itself; None if all are."""
+    for part in parts:
+        right = case.about["parts"].get(part)
+        if right is not None and not agrees(answer[part], right):
+            name, where = PARTS[part]
+            return f"it uses {name}, which is not right yet. See {where}."
+    return None
+
+
+def agrees(answer: Answer, right: np.ndarray, tolerance: float = 1e-4) -> bool:
+    """Whether an answer is an array, or a tensor, that is `right`."""
+    value = getattr(answer.value, "data", None)
+    if not isinstance(value, np.ndarray) or value.shape != right.shape:
+        return False
+    return bool(np.allclose(value, right, rtol=0, atol=tolerance))
+
+
+def _require_layer(case, answer):
+    """What EncoderLayer gives is right: alone, and in a pair with the weights."""
+    inputs, shape = case.inputs, case.inputs["x"].shape
+    kind = "pre-norm" if inputs["pre_norm"] else "post-norm"
+    sizes = ", ".join(str(inputs[name]) for name in ("n_embd", "n_head", "n_hidden"))
+    name = f"EncoderLayer({sizes}, pre_norm={inputs['pre_norm']})"
+    require_parameters(answer["parameters"], shapes_of(case), name, exact=True)
+    y = answer["alone"].named(f"the output of {name} ({kind})")
+    got = read(y, case, shape)
+    pair = answer["pair"].named(f"what {name} returns with return_weights=True").items(2)
+    again = None
+    if not agrees(pair[0], got, 1e-6):
+        again = "a second call gives something else. Does dropout act in evaluation mode, too?"
+    require_part(case, "y", y.name, got, faulty_part(case, answer) or again)
+    both = read(pair[0], case, shape)
+    require_close(
+        f"The output of {name} with return_weights=True", both, case.right["y"], TOLERANCE
+    )
+    weights = pair[1].named(f"the weights of {name}")
+    require_part(case, "weights", weights.name, read(weights, case, case.right["weights"].shape))
+
+
+def _require_pre_dropout(case, answer):
+    """Of what each part returns, a share of p is dropped, and the rest is divided by 1 - p.
+
+    The attention returns 1 here and the feed-forward part 2, whatever x is: what is added to x
+    tells which was dropped.
+    """
+    p, x = case.inputs["dropout"], np.tile(case.inputs["x"], (case.inputs["repeat"], 1, 1))
+    mode = f"EncoderLayer with dropout {p} in training mode"
+    added = (read(answer["alone"].named(f"the output of {mode}"), case, x.shape) - x) * (1 - p)
+    near = np.abs(added[..., None] - np.arange(4))
+    which = near.argmin(axis=-1)
+    if not near.min(axis=-1).max() < 1e-4:
+        if np.allclose(added, 3 * (1 - p), atol=1e-4):
+            raise WrongAnswer(
+                f"{mode} drops nothing. Dropout acts on what each of the two parts returns."
+            )
+        raise WrongAnswer(
+            f"{mode}: what is added to x is not what the two parts return, with some of it "
+            f"dropped and the rest divided by {1 - p:.1f}. Dropout acts on the results of both "
+            "parts, just before they are added, and on nothing else but the attention weights."
+        )
+    _require_share(f"{mode}: of what the attention returns", 1 - (which % 2).mean(), p)
+    _require_share(f"{mode}: of what the feed-forward part returns", 1 - (which // 2).mean(), p)
+
+
+def _require_post_dropout(case, answer):
+    """As in pre-norm; but one part alone returns something, 1 everywhere, and x is 0.
+
+    Where that was dropped, the output is below the vector's mean, which is 0, by 0.4 at least.
+    """
+    p, (B, *shape) = case.inputs["dropout"], case.inputs["x"].shape
+    mode = f"a post-norm EncoderLayer with dropout {p} in training mode"
+    output = answer["alone"].named(f"the output of {mode}")
+    dropped = read(output, case, (B * case.inputs["repeat"], *shape)) < -0.1
+    what = f"{sentence_case(mode)}: of what the {case.about['part']} returns"
+    _require_share(what, dropped.mean(), p)
+
+
+def _require_share(what, share, p):
+    # 3,360 features: 0.06 is 7 standard deviations or more. (Post-norm shows none where all of a
+    # vector is dropped: 0.4%.)
+    if not abs(share - p) < 0.06:
+        raise WrongAnswer(f"{what}, a share of {share:.2f} is dropped.")

@@ -1,0 +1,282 @@
+"""Trying out copy_task on copiers, whose losses and gaps are known beforehand. The checks of
+question 5f share it."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from autograder import Answer, WrongAnswer
+from autograder.inside.wire import Array
+from checks.problem5.q5f.copiers import measure_copiers
+from checks.support.cases import Case
+
+LOSS, GAP = 0.01, 1e-4  # of the handout: below these, a model has passed
+ROWS = 512
+STEPS = 110, 150  # of copiers, which have nothing to learn: from the one to the other
+SHARE_OF_BLANKS = (0.25, 0.31)  # of the 16 places of a row: 4.5 on average
+AXES = (
+    "F.cross_entropy takes the second axis for the classes. Places and classes are both 16, so "
+    "that F.cross_entropy(model(x), y) runs, and takes places for classes. Flatten both: logits to "
+    "(N, 16), targets to (N)."
+)
+
+
+def draw_rows(rng, n: int) -> np.ndarray:
+    """Rows of the copy task, int64, (n, 16): symbols, then as many BLANKs, each padded to 8."""
+    used = np.arange(8) < rng.integers(1, 9, size=(n, 1))
+    return np.concatenate((rng.integers(2, 16, size=(n, 8)) * used, 1 * used), axis=1)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What copy_task returned."""
+
+    loss: float
+    gap: float
+    passed: bool
+
+
+def read_result(answer: Answer, seconds: float = math.inf) -> Measured:
+    """Read copy_task's dict.
+
+    Args:
+        seconds: that the call took.
+
+    Raises:
+        WrongAnswer: an entry is missing, of a wrong type, or contradicts another one.
+    """
+    answer = answer.named("what copy_task returns")
+    entries = answer.present().entries()
+    if missing := [
+        name for name in ("loss", "padding_gap", "seconds", "passed") if name not in entries
+    ]:
+        raise WrongAnswer(f"The dict that copy_task returns lacks {', '.join(missing)}.")
+    loss, gap, took = (_float(entries[name], name) for name in ("loss", "padding_gap", "seconds"))
+    passed = entries["passed"].value
+    if (
+        isinstance(passed, Array)
+        and passed.kind == "ndarray"
+        and passed.dtype == "bool"
+        and passed.data.size == 1
+    ):
+        passed = bool(passed.data)  # np.bool_, of a comparison of NumPy's floats
+    if not isinstance(passed, bool):
+        raise WrongAnswer(
+            f'"passed" should be True or False; it is {entries["passed"].describe()}.'
+        )
+    if gap < 0:
+        raise WrongAnswer(
+            f'"padding_gap" should be the largest absolute difference; it is {gap:.3g}.'
+        )
+    if passed != (loss < LOSS and gap < GAP):
+        raise WrongAnswer(
+            f'"passed" should say whether the loss is under {LOSS} and the gap under {GAP:g}. '
+            f"It is {passed}, with a loss of {loss:.3g} and a gap of {gap:.3g}."
+        )
+    if not 0 < took <= 1.1 * seconds + 0.5:
+        raise WrongAnswer(
+            f'"seconds" should be the time that everything took, {seconds:.1f} seconds here; '
+            f"it is {took:.3g}."
+        )
+    return Measured(loss, gap, passed)
+
+
+def _float(answer, name):
+    if isinstance(answer.value, Array) and answer.value.kind == "tensor":
+        raise WrongAnswer(
+            f'"{name}" should be a Python float; it is {answer.describe()}. Its .item() is one.'
+        )
+    return answer.named(f'"{name}"').number()
+
+
+def judge_copiers(student, rng, cases: list[Case]) -> None:
+    """copy_task measures each copier rightly, and uses it as it should.
+
+    Args:
+        cases: `inputs` are those of make_copier. `about` says `what` it is, for messages, and what
+            `loss` is to be measured, within which share of it (`within`); `wrong` has losses.
+
+    Raises:
+        WrongAnswer: it does not; names the likely cause.
+    """
+    seed, steps = int(rng.integers(1, 1000)), int(rng.integers(*STEPS))
+    draws = set()
+    # The first alone: who trains another model needs too long for all of them.
+    for some in (cases[:1], cases[1:]):
+        inputs = [case.inputs for case in some]
+        answers = student.run(measure_copiers, cases=inputs, steps=steps, seed=seed)
+        for case, answer in zip(some, answers.items(len(some))):
+            log = answer["log"]
+            _require_model(log)
+            measured = read_result(answer["result"], log["seconds"].number())
+            _require_use(case, log, steps)
+            _require_loss(case, measured, log)
+            _require_gap(case, measured)
+            draws.add(log["draw"].number())
+    if len(draws) > 1:
+        raise WrongAnswer(
+            "With the same seed, copy_task makes models with different random weights. "
+            "torch.manual_seed(seed) comes first."
+        )
+
+
+def _require_model(log):
+    """What make_model returned was run, in evaluation mode as well."""
+    measured = sum(rows.number() for rows in log["measured"].items(2))
+    if log["made"].number() == 0:
+        raise WrongAnswer(
+            "copy_task did not call make_model. The model to test is make_model(config)."
+        )
+    if log["forward"].number() + measured == 0:
+        raise WrongAnswer(
+            "copy_task calls make_model, and never runs the model that it returns. That is the one "
+            "to train and to measure, and no other."
+        )
+    if measured == 0 and log["wide"].flag():
+        raise WrongAnswer(
+            "copy_task measures in training mode. model.eval() comes first, and then fresh rows."
+        )
+    if measured == 0:
+        raise WrongAnswer(
+            "copy_task trains the model that make_model returns, and never runs it in evaluation "
+            "mode.\nLikely cause: what it returns was measured while training, or on another model."
+        )
+
+
+def _require_use(case, log, allowed):
+    fields = {
+        "vocab_size": 16,
+        "max_len": 24,
+        "n_classes": 16,
+        "pooling": "none",
+        "n_embd": 32,
+        "n_layer": 2,
+    }
+    wrong = [
+        f"{name}={field.describe()}"
+        for name, field in log["fields"].entries().items()
+        if field.value != fields.get(name)
+    ]
+    if wrong:
+        raise WrongAnswer(
+            "The config that make_model gets should have vocab_size=16, max_len=24, n_classes=16, "
+            f'pooling="none", and otherwise the defaults. It has {", ".join(wrong)}.'
+        )
+    if (steps := log["steps"].number()) > allowed:
+        raise WrongAnswer(f"With steps={allowed}, copy_task makes {steps} steps of the optimizer.")
+    if case.inputs["kind"] == "slow" and steps < allowed / 2:
+        raise WrongAnswer(
+            f"With steps={allowed}, copy_task makes {steps} steps of the optimizer for "
+            f"{case.about['what']}. It should end early only where the loss is small already."
+        )
+    if case.inputs["kind"] == "slow" and (runs := log["forward"].number()) < steps / 2:
+        raise WrongAnswer(
+            f"copy_task makes {steps} steps of the optimizer, and runs the model that make_model "
+            f"returns {runs} times in training mode. That is the one to train."
+        )
+    # The right loss reaches all classes, at the places of the BLANKs: never none of the first 8
+    # classes, and some first places.
+    touched = log["touched"].array("bool", (16, 16))
+    if touched[:8].any() and not touched[:, :8].any():
+        raise WrongAnswer(
+            "The loss that copy_task trains with has no gradient for half of the classes, and some "
+            f"at places that are no BLANKs.\nLikely cause: {AXES} Look at the loss that is "
+            "measured, too."
+        )
+    rows, distinct = log["long"].number(), log["distinct"].number()
+    if rows > 200 and distinct < 0.25 * rows:
+        raise WrongAnswer(
+            f"copy_task trains on the same rows again and again: only {distinct} of {rows} long "
+            "ones are different. Draw a fresh batch for each step, from one generator that is "
+            "seeded once."
+        )
+
+
+def _require_loss(case, measured, log):
+    """The losses of copiers are known to 2%, except where it matters which rows were seen."""
+    what, unseen, training = case.about["what"], case.inputs["unseen"], case.inputs["training"]
+    if unseen is not None:
+        # Rows of up to 4 symbols may have been seen. Of all BLANKs, those of longer ones are 26 /
+        # 36, with a standard deviation of 0.01, and this asks for 0.6.
+        if measured.loss < 0.6 * unseen:
+            raise WrongAnswer(
+                f"For {what}, the loss is {measured.loss:.3g}; it should be about "
+                f"{unseen:.1f}.\nLikely cause: it is measured on rows of the training; draw fresh "
+                "ones."
+            )
+        return
+    expected, within = case.about["loss"], case.about["within"]
+    if case.inputs["kind"] == "slow":
+        expected *= case.inputs["slowly"] ** log["forward"].number()
+    if abs(measured.loss - expected) > within * expected + 1e-5:
+        ratio = measured.loss / expected
+        causes = [
+            (_near(measured.loss, training), "it is that of the training."),
+            (
+                SHARE_OF_BLANKS[0] < ratio < SHARE_OF_BLANKS[1],
+                "it is the mean over all places, also those whose target is -100.",
+            ),
+            (
+                case.inputs["kind"] == "uneven" and ratio < 50,
+                "it is a median, a mean of the rows' means, or not that of all BLANKs. Each BLANK "
+                "counts the same.",
+            ),
+            *((abs(measured.loss / value - 1) < 0.1, sentence) for sentence, value in case.wrong),
+            (ratio > 50, "it is the sum over the BLANKs, not their mean."),
+        ]
+        cause = next((f"\nLikely cause: {sentence}" for applies, sentence in causes if applies), "")
+        raise WrongAnswer(
+            f"For {what}, the loss should be {expected:.4g}; it is {measured.loss:.4g}.{cause}"
+        )
+    short, long = (rows.number() for rows in log["measured"].items(2))
+    if short < ROWS:
+        raise WrongAnswer(
+            f"copy_task measures the loss on {short} rows of 16 places; it should draw {ROWS} "
+            "fresh ones."
+        )
+    if long < ROWS:
+        raise WrongAnswer(
+            f"copy_task measures the padding gap on {long} rows of 24 places; it should append 8 "
+            f"columns of PAD to the same {ROWS} rows."
+        )
+    if log["gradients"].flag():
+        raise WrongAnswer(
+            "copy_task measures with gradients switched on. Measure within torch.no_grad()."
+        )
+
+
+def _near(got, known):
+    return known is not None and abs(got - known) < 0.05 * known
+
+
+def _require_gap(case, measured):
+    gap, where = case.inputs["gap"], case.inputs["where"]
+    expected = 0.0 if where == "pads" else abs(gap)
+    if abs(measured.gap - expected) <= 0.02 * expected + 2e-6:
+        return
+    causes = [
+        (
+            where == "pads" and _near(measured.gap, abs(gap)),
+            "places that are PAD count, too; compare only where x is not PAD.",
+        ),
+        (
+            measured.gap == 0 and gap < 0,
+            "the largest difference is looked for without .abs(), or not in all rows.",
+        ),
+        (
+            measured.gap == 0,
+            f"it is not measured, or not at {where.replace('blanks', 'BLANKs')}. All places of all "
+            "rows count where x is not PAD.",
+        ),
+        (
+            0 < measured.gap < 0.5 * expected,
+            "it is a mean, or the difference of two losses. The largest difference of a logit is "
+            "asked for.",
+        ),
+    ]
+    cause = next((f"\nLikely cause: {sentence}" for applies, sentence in causes if applies), "")
+    raise WrongAnswer(
+        f"For {case.about['what']}, the padding gap should be {expected:.3g}; it is "
+        f"{measured.gap:.3g}.{cause}"
+    )

@@ -1,0 +1,208 @@
+"""Running three of the four pieces of question 5g on cases: BagOfWords, accuracy and
+attention_entropy."""
+
+import numpy as np
+
+from autograder import Answer, WrongAnswer, probe
+from autograder.inside.wire import Array
+from checks.problem5.own_work import own_work
+from checks.support.cases import Case
+
+
+@probe(uses=(own_work,))
+def run_bag(cases):
+    """For each case a BagOfWords as it is made, and what it computes with the given weights."""
+    import torch
+
+    with own_work():
+        from submission.encoder import BagOfWords
+
+        answers = []
+        for case in cases:
+            model = BagOfWords(case["vocab_size"], case["n_classes"])
+            fresh = {
+                name: parameter.detach().clone() for name, parameter in model.named_parameters()
+            }
+            with torch.no_grad():
+                for name, parameter in model.named_parameters():
+                    given = case["weights"].get(name)
+                    if given is not None and given.shape == tuple(parameter.shape):
+                        parameter.copy_(torch.from_numpy(given))
+                # A row of zeros stays so, in an embedding made with padding_idx=0.
+                if getattr(model.weight, "padding_idx", None) == 0:
+                    model.weight.weight[0] = 0
+            logits = model(torch.from_numpy(case["idx"]))
+            if isinstance(logits, torch.Tensor) and logits.requires_grad:
+                logits.sum().backward()
+            answers.append(
+                {
+                    "fresh": fresh,
+                    "logits": logits,
+                    "untrained": [
+                        name for name, value in model.named_parameters() if value.grad is None
+                    ],
+                }
+            )
+        return answers
+
+
+def judge_bags(student, cases: list[Case]) -> None:
+    """BagOfWords has the parameters that it should, and computes what it should.
+
+    Raises:
+        WrongAnswer: it does not; names the likely cause.
+    """
+    answers = student.run(run_bag, cases=[case.inputs for case in cases]).items(len(cases))
+    for case, answer in zip(cases, answers):
+        idx, n_classes = case.inputs["idx"], case.inputs["n_classes"]
+        shapes = {name: weight.shape for name, weight in case.inputs["weights"].items()}
+        fresh = answer["fresh"].entries()
+        if fresh.keys() != shapes.keys():
+            raise WrongAnswer(
+                f"BagOfWords should have the parameters {' and '.join(shapes)}; it has "
+                f"{', '.join(sorted(fresh)) or 'none'}."
+            )
+        fresh = {
+            name: fresh[name].named(f"BagOfWords' {name}").array("float32", shape)
+            for name, shape in shapes.items()
+        }
+        if fresh["bias"].any():
+            raise WrongAnswer("BagOfWords' bias should be zeros at first.")
+        logits = answer["logits"].named("BagOfWords' logits")
+        padded = "" if idx.any(axis=1).all() else ", a row of nothing but PAD among them"
+        try:
+            logits = logits.array("float32", (len(idx), n_classes)).astype(float)
+        except WrongAnswer as wrong:
+            if not padded or "NaN" not in wrong.message:
+                raise
+            cause = "a row of nothing but PAD is divided by its number of words, which is 0."
+            raise WrongAnswer(f"{wrong.message}\nLikely cause: {cause}") from None
+        case.require(
+            f"BagOfWords on {idx.shape[0]} rows of {idx.shape[1]} tokens{padded}", logits, 1e-5
+        )
+        untrained = answer["untrained"].texts() if idx.any() else []  # no words, no gradient
+        if untrained:
+            raise WrongAnswer(
+                f"No gradient of BagOfWords' logits reaches {', '.join(untrained[:2])}."
+            )
+
+
+@probe(uses=(own_work,))
+def run_accuracy(cases):
+    """accuracy of a model that answers from a table, differently in training mode, and writes down
+    how it is used."""
+    import torch
+
+    with own_work():
+        from submission.encoder import accuracy
+
+    class Table(torch.nn.Module):
+        def __init__(self, table):
+            super().__init__()
+            self.table = torch.nn.Parameter(table)
+            self.uses = []
+
+        def forward(self, idx):
+            self.uses.append([len(idx), self.training, torch.is_grad_enabled()])
+            return self.table[idx[:, 0]] * (-1 if self.training else 1)
+
+    answers = []
+    for case in cases:
+        model = Table(torch.from_numpy(case["table"])).train(case["training"])
+        size = {} if case["batch_size"] is None else {"batch_size": case["batch_size"]}
+        result = accuracy(model, torch.from_numpy(case["x"]), torch.from_numpy(case["y"]), **size)
+        answers.append({"accuracy": result, "uses": model.uses, "training": model.training})
+    return answers
+
+
+def judge_accuracies(student, cases: list[Case]) -> None:
+    """accuracy is right, and uses the model as it should.
+
+    Raises:
+        WrongAnswer: it does not; names the likely cause.
+    """
+    answers = student.run(run_accuracy, cases=[case.inputs for case in cases]).items(len(cases))
+    for case, answer in zip(cases, answers):
+        _require_accuracy(case, answer)
+
+
+def _require_accuracy(case, answer):
+    size, training = case.inputs["batch_size"] or 256, case.inputs["training"]
+    got = _number(answer["accuracy"], "what accuracy returns")
+    if not abs(got - case.right) < 1e-6:
+        cause = next(
+            (
+                f"\nLikely cause: {sentence}"
+                for sentence, value in case.wrong
+                if abs(got - value) < 1e-6
+            ),
+            "",
+        )
+        raise WrongAnswer(
+            f"accuracy on {len(case.inputs['y'])} sentences, with batch_size={size}, should be "
+            f"{case.right:.6g}; it is {got:.6g}.{cause}"
+        )
+    uses = [use.items(3) for use in answer["uses"].items()]
+    uses = [(rows.number(), mode.flag(), gradients.flag()) for rows, mode, gradients in uses]
+    if any(mode for _, mode, _ in uses):
+        raise WrongAnswer("accuracy runs the model in training mode. model.eval() comes first.")
+    if any(gradients for _, _, gradients in uses):
+        raise WrongAnswer(
+            "accuracy runs the model with gradients switched on. Run it within torch.no_grad()."
+        )
+    if (most := max((rows for rows, _, _ in uses), default=0)) > size:
+        raise WrongAnswer(
+            f"With batch_size={size}, accuracy gives the model {most} sentences at a time."
+        )
+    if answer["training"].flag() is not training:
+        modes = ("training", "evaluation") if training else ("evaluation", "training")
+        raise WrongAnswer(
+            f"The model was in {modes[0]} mode before accuracy, and is in {modes[1]} mode "
+            "afterwards."
+        )
+
+
+def _number(answer, name):
+    if isinstance(answer.value, Array) and answer.value.kind == "tensor":
+        raise WrongAnswer(
+            f"{name} should be a Python float; it is {answer.describe()}. Its .item() is one."
+        )
+    return answer.named(name).number()
+
+
+@probe(uses=(own_work,))
+def run_entropy(cases):
+    """attention_entropy of weights and masks."""
+    import torch
+
+    with own_work():
+        from submission.encoder import attention_entropy
+
+        return [
+            attention_entropy(*(torch.from_numpy(case[name]) for name in ("weights", "mask")))
+            for case in cases
+        ]
+
+
+def judge_entropies(student, cases: list[Case]) -> None:
+    """attention_entropy gives the entropy of each head, (n_head).
+
+    Raises:
+        WrongAnswer: it does not; names the likely cause.
+    """
+    for case, answer in zip(
+        cases, student.run(run_entropy, cases=[case.inputs for case in cases]).items(len(cases))
+    ):
+        _require_entropy(case, answer.named("attention_entropy").present())
+
+
+def _require_entropy(case: Case, answer: Answer) -> None:
+    data = answer.value.data if isinstance(answer.value, Array) else np.zeros(0)
+    if data.dtype.kind == "f" and np.isnan(data).any():
+        raise WrongAnswer(
+            "attention_entropy is NaN for some heads.\nLikely cause: 0 ln 0 counts as 0; "
+            "torch.log(0) times 0 is NaN."
+        )
+    # A sum over at most a few hundred rows, of float32; a tiny number inside the logarithm does no
+    # harm, either.
+    case.require("attention_entropy", answer.array(None, case.right.shape).astype(float), 1e-4)

@@ -1,0 +1,329 @@
+"""Running train_classifier on small models that write down what they are given. The checks of
+question 5g share it."""
+
+import numpy as np
+
+from autograder import Answer, WrongAnswer, probe
+from autograder.inside.wire import Array
+from checks.problem5.own_work import own_work
+from checks.support.cases import Case
+
+N_CLASSES, WORDS = 4, 12
+FIRST_WORD = 500  # tokens below are the numbers of sentences
+DEFAULT_SIZE = 64  # of batches
+
+
+@probe(uses=(own_work,))
+def run_training(cases):
+    """train_classifier on a model of our own, for each case: what it returns and did, and what has
+    become of the model.
+
+    A case: x, int64 (N, T), of which token 0 is the sentence's number, and token 1 is looked at; y,
+    (N); epochs and other arguments, None for the default; dropout's rate; `training`, the model's
+    mode before. With `heights`, (epochs, N), the model learns, but answers to the i-th sentence of
+    each epoch with a logit of that height for the right class and 0 for the others; and with the
+    height `resting` where it does not learn.
+    """
+    import torch
+
+    with own_work():
+        from submission.encoder import train_classifier
+
+    class Learner(torch.nn.Module):
+        def __init__(self, case):
+            super().__init__()
+            n_classes = 4
+            self.weight = torch.nn.Parameter(torch.zeros(512, n_classes))  # (words, classes)
+            self.bias = torch.nn.Parameter(torch.zeros(n_classes))
+            self.dropout = torch.nn.Dropout(case["dropout"])
+            self.right = torch.nn.functional.one_hot(torch.from_numpy(case["y"]), n_classes)
+            self.heights = None if case["heights"] is None else case["heights"].ravel().tolist()
+            self.resting = case["resting"]
+            self.used, self.log, self.leftover = 0, [], 0.0
+            self.weight.register_hook(self.look)
+
+        def forward(self, idx):
+            logits = self.dropout(self.weight[idx[:, 1]]) + self.bias
+            if self.heights is not None:
+                height = torch.full((len(idx),), self.resting)
+                if torch.is_grad_enabled():
+                    now = self.heights[self.used : self.used + len(idx)]
+                    height[: len(now)] = torch.tensor(now)
+                    self.used += len(idx)
+                logits = height[:, None] * self.right[idx[:, 0]] + logits - logits.detach()
+            self.log.append(
+                {
+                    "numbers": idx[:, 0].tolist(),
+                    "training": self.training,
+                    "gradients": torch.is_grad_enabled(),
+                }
+            )
+            return logits
+
+        def look(self, gradient):
+            """Called before a gradient is added to what .grad has from earlier batches."""
+            if self.weight.grad is not None:
+                self.leftover = max(self.leftover, self.weight.grad.abs().max().item())
+
+    answers = []
+    for case in cases:
+        torch.rand(len(answers) + 1)  # whatever was drawn before
+        model = Learner(case).train(case["training"])
+        x, y = torch.from_numpy(case["x"]), torch.from_numpy(case["y"])
+        before = {name: value.detach().clone() for name, value in model.named_parameters()}
+        keywords = {
+            name: case[name]
+            for name in ("batch_size", "learning_rate", "seed")
+            if case[name] is not None
+        }
+        with own_work():
+            result = train_classifier(model, x, y, case["epochs"], **keywords)
+        moved = {
+            name: (value.detach() - before[name]).abs().max().item()
+            for name, value in model.named_parameters()
+        }
+        kept = all(
+            torch.equal(data, torch.from_numpy(case[name])) for name, data in (("x", x), ("y", y))
+        )
+        answers.append(
+            {
+                "result": result,
+                "log": model.log,
+                "leftover": model.leftover,
+                "training": model.training,
+                "moved": moved,
+                "weight": model.weight,
+                "kept": kept,
+            }
+        )
+    return answers
+
+
+def draw_sentences(rng, count: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Sentences of a number and two words, of which the first says the class: x, (count, 3), y,
+    (count), and how many classes."""
+    y = rng.integers(N_CLASSES, size=count)
+    other = rng.integers(N_CLASSES, WORDS, size=count)
+    return np.stack((np.arange(count), FIRST_WORD + y, FIRST_WORD + other), axis=1), y, N_CLASSES
+
+
+def learning(
+    rng,
+    count: int,
+    epochs: int,
+    batch_size: int | None = 16,
+    learning_rate: float | None = 0.03,
+    seed: int | None = None,
+    dropout: float = 0.0,
+) -> Case:
+    """A call of train_classifier on a model that answers what it has learned. There is no right
+    loss."""
+    x, y, _ = draw_sentences(rng, count)
+    return Case(
+        {
+            "x": x,
+            "y": y,
+            "epochs": epochs,
+            "batch_size": batch_size,
+            "learning_rate": learning_rate,
+            "seed": seed,
+            "dropout": dropout,
+            "training": True,
+            "heights": None,
+            "resting": 0.0,
+        }
+    )
+
+
+def train(student, cases: list[Case]) -> list[Answer]:
+    """Run the cases."""
+    return student.run(run_training, cases=[case.inputs for case in cases]).items(len(cases))
+
+
+def judge_trainings(student, cases: list[Case]) -> None:
+    """Run and judge the cases, in one probe.
+
+    Raises:
+        WrongAnswer: something is not as it should be; names the likely cause.
+    """
+    for case, answer in zip(cases, train(student, cases)):
+        require_training(case, answer)
+
+
+def numbers_of(use: Answer) -> list[int]:
+    """The numbers of the sentences that the model was run on, from its log."""
+    return [int(number.number()) for number in use["numbers"].items()]
+
+
+def require_training(case: Case, answer: Answer) -> None:
+    """Every sentence was used once an epoch, in a new order; the losses are right, or fall; modes
+    are right.
+
+    Raises:
+        WrongAnswer: something is not as it should be; names the likely cause.
+    """
+    epochs, N = case.inputs["epochs"], len(case.inputs["y"])
+    size = case.inputs["batch_size"] or DEFAULT_SIZE
+    losses = _losses(answer["result"], epochs)
+    batches = [
+        (numbers_of(use), use["training"].flag())
+        for use in answer["log"].items()
+        if use["gradients"].flag()
+    ]
+    if not batches:
+        raise WrongAnswer("train_classifier does not run the model with gradients.")
+    if not all(training for _, training in batches):
+        before = "" if case.inputs["training"] else ", in which the model came"
+        raise WrongAnswer(
+            f"train_classifier trains in evaluation mode{before}, without dropout. model.train() "
+            "comes first; and again after anything that calls model.eval()."
+        )
+    if (most := max(len(numbers) for numbers, _ in batches)) > size:
+        raise WrongAnswer(f"With batch_size={size}, train_classifier makes batches of {most}.")
+    _require_orders([n for numbers, _ in batches for n in numbers], N, epochs)
+    if answer["leftover"].number() > 1e-12:
+        raise WrongAnswer(
+            "Gradients of earlier batches are still there when those of a new batch are "
+            "added.\nLikely cause: optimizer.zero_grad() is missing before backward()."
+        )
+    if still := [
+        name for name, distance in answer["moved"].entries().items() if distance.number() == 0
+    ]:
+        raise WrongAnswer(
+            f"After train_classifier, the model's {still[0]} is what it was. Are all of "
+            "model.parameters() given to the optimizer, and is optimizer.step() called?"
+        )
+    if case.right is not None:
+        _require_losses(case, losses)
+    elif epochs >= 5 and not losses[-1] < losses[0]:  # in fewer, a right optimizer may be unlucky
+        raise WrongAnswer(
+            f"The training loss should fall; it was {losses[0]:.4f} in the first epoch and is "
+            f"{losses[-1]:.4f} in the last one."
+        )
+    if answer["training"].flag():
+        raise WrongAnswer(
+            "train_classifier should leave the model in evaluation mode. model.eval() comes last."
+        )
+    if not answer["kept"].flag():
+        raise WrongAnswer("train_classifier changes x or y in place.")
+
+
+def _losses(answer, epochs):
+    answer = answer.named("what train_classifier returns").present()
+    if not isinstance(answer.value, (list, tuple)) or len(answer.value) != epochs:
+        raise WrongAnswer(
+            f"train_classifier should return a list of {epochs} floats, one for each epoch; it "
+            f"returned {answer.describe()}."
+        )
+    if any(
+        isinstance(loss.value, Array) and loss.value.kind == "tensor" for loss in answer.items()
+    ):
+        raise WrongAnswer(
+            "train_classifier should return Python floats, not tensors. Their .item() is one."
+        )
+    return [loss.named("a loss that train_classifier returns").number() for loss in answer.items()]
+
+
+def _require_orders(numbers, N, epochs):
+    """Every sentence once an epoch, each time in another order."""
+    if len(numbers) != N * epochs:
+        missing = N * epochs - len(numbers)
+        last = (
+            f"\nLikely cause: sentences that do not fill a batch are left out, {missing // epochs} "
+            f"of {N}."
+            if missing > 0 and missing % epochs == 0
+            else ""
+        )
+        raise WrongAnswer(
+            f"{epochs} epochs of {N} sentences are {N * epochs} uses of a sentence; there were "
+            f"{len(numbers)}.{last}"
+        )
+    orders = [numbers[i * N : (i + 1) * N] for i in range(epochs)]
+    if set(numbers) - set(range(N)):
+        raise WrongAnswer("train_classifier gives the model other sentences than those of x.")
+    for i, order in enumerate(orders):
+        if absent := N - len(set(order)):
+            raise WrongAnswer(
+                f"In epoch {i + 1}, {absent} of {N} sentences are not used, and others more than "
+                "once.\nLikely cause: they are drawn with replacement; torch.randperm(N) has each "
+                "once."
+            )
+    # By chance, orders of 20 and more sentences are equal less than once in 10 ** 18 runs.
+    if N >= 20 and any(order == sorted(order) for order in orders):
+        raise WrongAnswer(
+            "The sentences are used in the order in which they come. Draw a random order for each "
+            "epoch."
+        )
+    if N >= 20 and epochs > 1 and orders[0] == orders[1]:
+        raise WrongAnswer(
+            "All epochs have the same order. Draw a new one for each, from one generator that is "
+            "seeded once."
+        )
+
+
+def _require_losses(case, losses):
+    off = np.abs(losses - case.right)
+    if off.max() <= 1e-4 * max(1, case.right.max()):
+        return
+    cause = next(
+        (
+            sentence
+            for sentence, values in case.wrong
+            if np.allclose(losses, values, rtol=1e-4, atol=1e-5)
+        ),
+        "it is another loss, or sentences and classes are not in the same order. It is the mean of "
+        "the cross-entropy over the sentences, as the model answered when it was trained on them.",
+    )
+    i = int(off.argmax())
+    raise WrongAnswer(
+        f"The mean training loss of epoch {i + 1} was {case.right[i]:.4f} nats a sentence; "
+        f"train_classifier returned {losses[i]:.4f}.\nLikely cause: {cause}"
+    )
+
+
+def require_repetition(student, rng) -> None:
+    """The loss falls; the seed decides on the order and on dropout, and the learning rate on the
+    steps.
+
+    Raises:
+        WrongAnswer: something is not so.
+    """
+    seed = int(rng.integers(1, 1000))
+    falling = learning(rng, 16 * int(rng.integers(4, 7)) + int(rng.integers(2, 6)), epochs=6)
+    case = learning(rng, 45, epochs=2, seed=seed, dropout=0.5)
+    other, slow = (
+        Case(case.inputs | change) for change in ({"seed": seed + 1}, {"learning_rate": 1e-9})
+    )
+    answers = train(student, [falling, case, case, other, slow])
+    require_training(falling, answers[0])
+    once, again, other, slow = answers[1:]
+    require_training(case, once)
+    numbers = [
+        [n for use in answer["log"].items() for n in numbers_of(use)]
+        for answer in (once, again, other)
+    ]
+    if numbers[0] != numbers[1]:
+        raise WrongAnswer(
+            "With the same seed, train_classifier uses the sentences in another order. Draw the "
+            "order from a generator seeded with `seed`."
+        )
+    if numbers[0] == numbers[2]:
+        raise WrongAnswer(
+            "With another seed, train_classifier uses the sentences in the same order. Draw the "
+            "order from a generator seeded with `seed`."
+        )
+    if not np.array_equal(
+        *(
+            answer["weight"].array("float32", (FIRST_WORD + WORDS, N_CLASSES))
+            for answer in (once, again)
+        )
+    ):
+        raise WrongAnswer(
+            "With the same seed and model, train_classifier ends with other weights, where the "
+            "model has dropout. torch.manual_seed(seed) comes first."
+        )
+    if max(distance.number() for distance in slow["moved"].entries().values()) > 1e-5:
+        raise WrongAnswer(
+            "With learning_rate=1e-9, train_classifier changes the weights as much as with a "
+            "larger one. Give learning_rate to the optimizer."
+        )

@@ -1,0 +1,67 @@
+"""Many calls of a student's functions in one probe, judged one by one."""
+from typing import Iterator
+
+from autograder import Answer, Failed, Verdict, WrongAnswer, probe
+
+
+@probe
+def attempt(call, caught):
+    """For other probes to use: what call() returns, and None; or None, and the kinds of its exception, where one is to be caught."""
+    try:
+        return call(), None
+    except NotImplementedError:
+        raise
+    except Exception as error:
+        if not caught:
+            raise
+        return None, [kind.__name__ for kind in type(error).__mro__]
+
+
+def require_refusal(call: str, raised: Answer, returned: str = "no error was raised") -> None:
+    """A call raised ValueError.
+
+    Raises:
+        WrongAnswer: it did not.
+    """
+    if raised.value is None:
+        raise WrongAnswer(f"{call} should raise ValueError; {returned}.")
+    if "ValueError" not in (kinds := raised.texts()):
+        raise WrongAnswer(f"{call} should raise ValueError; it raised {kinds[0] if kinds else 'something else'}.")
+
+
+def run_each(student, probe, calls: list[dict], names: list[str]) -> Iterator[Answer]:
+    """A probe's answer for each call, in one run where that is possible.
+
+    Args:
+        probe: takes `calls`, and returns a list of as many answers.
+        names: what was called, for messages.
+
+    Raises:
+        Failed: a call raised an exception; names it.
+    """
+    try:
+        yield from student.run(probe, calls=calls).items(len(calls))
+        return
+    except Failed as failed:
+        if failed.verdict is not Verdict.EXCEPTION:
+            raise
+    for call, name in zip(calls, names):        # one of them raised: which?
+        try:
+            yield student.run(probe, calls=[call]).items(1)[0]
+        except Failed as failed:
+            raise Failed(failed.verdict, f"{failed.message}\nThe call was {name}.") from None
+
+
+def require_right(student, probe, calls: list) -> None:
+    """Run and judge calls.
+
+    Args:
+        probe: see `run_each`.
+        calls: each has `inputs`, a method `judge` for its answer, and says what was called as a string.
+
+    Raises:
+        Failed: the first call that is wrong; names it, and the likely cause.
+    """
+    answers = run_each(student, probe, [call.inputs for call in calls], [str(call) for call in calls])
+    for call, answer in zip(calls, answers):
+        call.judge(answer)

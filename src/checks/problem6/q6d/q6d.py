@@ -1,0 +1,179 @@
+"""Question 6d, basic: global positions, the pattern and its connections; the attention, the module
+and the stream."""
+import numpy as np
+
+from autograder import WrongAnswer, check, probe
+from checks.problem6.q6d.limits import require_limits
+from checks.problem6.q6d.rows import describe, given, masks, require_each, require_positions
+from checks.problem6.q6d.sparse import require_gradients, require_output, run_cases
+from checks.problem6.q6d.sparse_layers import require_layer, run_layers
+from checks.problem6.q6d.streams import require_cache, require_stream, run_streams
+from checks.problem6.q6d.work import require_growth, require_not_dense
+
+SECONDS = 4         # of one core for a count; a second is asked for
+
+
+@probe
+def globals_from(calls):
+    """every_kth, section_headers or predicted_globals for each call."""
+    import numpy as np
+    import torch
+    from submission import efficient_attention as student
+    results = []
+    for call in calls:
+        args = [torch.from_numpy(x) if isinstance(x, np.ndarray) else x for x in call["args"]]
+        results.append(getattr(student, call["function"])(*args))
+    return results
+
+
+@check("6d-5-basic")
+def test_global_positions(student, cases):
+    """From a rule, from headers, from scores: with ties, zeros, more and fewer than the limit."""
+    answers = student.run(globals_from, calls=[case.inputs for case in cases]).items(len(cases))
+
+    def judge(got, case):
+        cause = next((sentence for sentence, positions in case.wrong if got.value == positions), "")
+        predicted = case.inputs["function"] == "predicted_globals"
+        if not cause and predicted and isinstance(got.value, list):
+            scores = case.inputs["args"][0]
+            taken = [sorted(scores[i] for i in positions if type(i) is int and 0 <= i < len(scores))
+                     for positions in (got.value, case.right)]
+            if taken[0] == taken[1]:
+                cause = ("of equal scores, others than the first are taken: topk promises no order "
+                         "among them; a stable sort does.")
+        require_positions(got.named(case.about["call"]), case.right,
+                          f"\nLikely cause: {cause}" if cause else "")
+
+    require_each(list(zip(cases, answers)), judge)
+
+
+@probe(uses=(given,))
+def attended(specs):
+    """attended_positions of every position, for each spec."""
+    from submission.efficient_attention import attended_positions
+    return [[attended_positions(i, spec["n"], *given(spec)) for i in range(spec["n"])]
+            for spec in specs]
+
+
+@check("6d-6-basic")
+def test_attended_positions(student, cases):
+    """Random patterns and those at the ends; global positions from a list, a set, an iterator."""
+    answers = student.run(attended, specs=[case.inputs for case in cases]).items(len(cases))
+
+    def judge(answer, case):
+        n = case.inputs["n"]
+        rows, right = answer.items(n), masks(case.right, (n, n))
+        cause = next((f"\nLikely cause: {sentence}" for sentence, bits in case.wrong
+                      if all(row.value == np.flatnonzero(wanted).tolist()
+                             for row, wanted in zip(rows, masks(bits, (n, n))))), "")
+        for i, row in enumerate(rows):
+            name = f"attended_positions({i}, ...) with {describe(case.inputs)}"
+            require_positions(row.named(name), np.flatnonzero(right[i]).tolist(), cause)
+
+    require_each(list(zip(cases, answers)), judge)
+
+
+@probe(uses=(given,))
+def counted(specs):
+    """count_connections and its time, for each spec."""
+    import time
+    from submission.efficient_attention import count_connections
+    results = []
+    for spec in specs:
+        pattern, chosen = given(spec)
+        started = time.process_time()
+        results.append([count_connections(spec["n"], pattern, chosen),
+                        time.process_time() - started])
+    return results
+
+
+@check("6d-7-basic")
+def test_count_connections(student, cases):
+    """Small patterns, whose mask can be summed; then about 75,000 positions, in time."""
+    for large in (False, True):
+        some = [case for case in cases if (case.inputs["n"] >= 1000) == large]
+        answers = student.run(counted, specs=[case.inputs for case in some]).items(len(some))
+        totals = []
+        for case, answer in zip(some, answers):
+            total, seconds = answer.items(2)
+            totals.append(total.named(f"count_connections with {describe(case.inputs)}").present())
+            if seconds.number() > SECONDS:
+                raise WrongAnswer(f"count_connections takes {seconds.number():.1f} s for "
+                                  f"{case.inputs['n']:,} positions; a second "
+                                  f"is the limit. Count rules, or rows, and not pairs.")
+        _require_counts(totals, some)
+
+
+def _require_counts(answers, cases):
+    """The numbers are exact; names the likely cause of others."""
+    got = [answer.number() for answer in answers]
+    failed = None
+    for answer, number, case in zip(answers, got, cases):
+        if number == case.right and (type(number) is int or float(number).is_integer()):
+            continue
+        # Different mistakes may lead to one small number: it is the cause if it explains others,
+        # too.
+        alike = [(other, its) for other, its in zip(cases, got)
+                 if other.inputs["causal"] == case.inputs["causal"]][:3]
+        known = [{sentence: value() if callable(value) else value
+                  for sentence, value in other.wrong} for other, _ in alike]
+        for sentence, value in case.wrong:
+            value = value() if callable(value) else value
+            if number == value != case.right and all(its == its_known.get(sentence, other.right)
+                                                     for (other, its), its_known in zip(alike,
+                                                                                        known)):
+                raise WrongAnswer(f"{answer.name} is {number:,}; it should be "
+                                  f"{case.right:,}.\nLikely cause: {sentence}")
+        failed = failed or WrongAnswer(f"{answer.name} is {number:,}; it should be {case.right:,}.")
+    if failed:
+        raise failed
+
+
+@check("6d-8-basic")
+def test_sparse_attention(student, cases):
+    """Random patterns over several blocks, edges, large scores, float64; and less work than dense
+    attention."""
+    require_each(run_cases(student, [case for case in cases if "seed" in case.inputs]),
+                 require_output)
+    require_not_dense(student, [case for case in cases if "seed" not in case.inputs])
+
+
+@check("6d-9-basic")
+def test_module(student, cases):
+    """From a dense module, whose output it gives where the pattern covers everything; other
+    patterns; rotation, at the dense module's length and for longer sequences; a new module; the
+    predictor, whose choice is used where no positions are given; and no dense attention."""
+    require_each(run_layers(student, [case for case in cases if "seed" in case.inputs]),
+                 require_layer)
+    require_not_dense(student, [case for case in cases if "seed" not in case.inputs], module=True)
+
+
+@check("6d-10-basic")
+def test_stream(student, cases):
+    """One at a time, a few at a time, all at once; with more declared than become global; rotating;
+    in turns with another."""
+    require_each(run_streams(student, cases), require_stream)
+
+
+@check("6d-15-basic")
+def test_gradients(student, cases):
+    """Over several blocks, in both directions and causal, in both formats."""
+    require_each(run_cases(student, cases), require_gradients)
+
+
+@check("6d-16-basic")
+def test_growth(student, cases):
+    """Work and memory at several lengths."""
+    require_growth(student, cases)
+
+
+@check("6d-17-basic")
+def test_cache(student, cases):
+    """The positions and bytes of the cache after each call; in float64, too."""
+    require_each(run_streams(student, cases), require_cache)
+
+
+@check("6d-18-basic")
+def test_limits(student, rng, cases):
+    """What is refused, and where there is no limit."""
+    require_limits(student, rng, cases)

@@ -1,0 +1,148 @@
+"""Comparing outputs by one number of each row, and patterns as data and in words.
+
+A case keeps one number of each position and, of each known mistake, what it gives at some
+positions: so it stays small. The checks of questions 6d and 6g share this module.
+"""
+from typing import Iterator
+
+import numpy as np
+
+from autograder import Answer, WrongAnswer, probe, require_close
+from checks.support.cases import Case
+
+
+@probe
+def given(spec):
+    """The submission's Pattern, and the global positions, as what they are to be passed on."""
+    import torch
+    from submission.efficient_attention import Pattern
+    # the tensors of the checks are small, and other checks may run beside this one
+    torch.set_num_threads(1)
+    kinds = {"list": list, "tuple": tuple, "set": set, "iterator": iter}
+    pattern = Pattern(window=spec["window"], strides=tuple(spec["strides"]), causal=spec["causal"])
+    return pattern, kinds[spec["kind"]](spec["chosen"])
+
+
+def describe(spec: dict) -> str:
+    """A pattern, and the global positions as they are passed on, in words."""
+    chosen = list(spec["chosen"])
+    shapes = {"list": "{}", "tuple": "tuple({})", "set": "set({})", "iterator": "iter({})"}
+    said = shapes[spec["kind"]].format(chosen) if len(chosen) <= 8 else f"{len(chosen)} positions"
+    direction = "causal" if spec["causal"] else "in both directions"
+    return (f"n = {spec['n']:,}, window {spec['window']}, strides {tuple(spec['strides'])}, "
+            f"global positions {said}, {direction}")
+
+
+def thin(x: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+    """One number of each position of (B, n_head, T, head_dim), each from the next sequence, head
+    and entry: (T,).
+
+    rows: the positions that x has, where it does not have all.
+    """
+    B, n_head, T, head_dim = x.shape
+    i = np.arange(T) if rows is None else rows
+    return x[i % B, i // B % n_head, np.arange(T), i // (B * n_head) % head_dim]
+
+
+def spread(size: int) -> np.ndarray:
+    """Where known mistakes are kept by default: up to 10 places, from the first to the last."""
+    return np.unique(np.linspace(0, size - 1, 10).round().astype(int))
+
+
+def causes(case: Case, part: str) -> Iterator[tuple[str, np.ndarray]]:
+    """Known mistakes for `require_close`: NaN where it isn't known what they give.
+
+    What a mistake gives is an array (versions, places), or a dict of such for the parts of `right`.
+    The places are flat
+    indices: `about["rows"]`, or `spread` of the size.
+    """
+    right = case.right[part]
+    places = case.about.get("rows") or spread(right.size)
+    for sentence, value in case.wrong:
+        value = value() if callable(value) else value
+        if isinstance(value, dict):
+            value = value.get(part)
+        elif part != "y":
+            value = None
+        for version in () if value is None else value:
+            whole = np.full(right.size, np.nan)
+            whole[places] = version
+            yield sentence, whole.reshape(right.shape)
+
+
+def require_part(name: str, got: np.ndarray, case: Case, part: str, tolerance: float) -> None:
+    """An array is what `case.right[part]` says.
+
+    Raises:
+        WrongAnswer: it is not; names the largest error and the likely cause.
+    """
+    require_close(name, got.astype(float), case.right[part].astype(float), tolerance,
+                  causes(case, part))
+
+
+def off_rows(got: np.ndarray, right: np.ndarray, tolerance: float) -> np.ndarray:
+    """Where one number of each row is wrong: boolean, (T,)."""
+    return ~(abs(got - right) <= tolerance * max(1.0, abs(right).max()))
+
+
+def require_each(pairs: list, judge) -> None:
+    """Judge all pairs of a case and its answer.
+
+    Raises:
+        WrongAnswer: of all that are wrong, the first one with a likely cause, or the first one.
+    """
+    found = []
+    for case, answer in pairs:
+        try:
+            judge(answer, case)
+        except WrongAnswer as wrong:
+            found.append(wrong)
+    if found:
+        raise next((wrong for wrong in found if "Likely cause" in wrong.message), found[0])
+
+
+def masks(bits: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """A boolean array of a shape, of which a case keeps eight entries in a byte."""
+    return np.unpackbits(bits, count=shape[0] * shape[1]).reshape(shape).astype(bool)
+
+
+def read_positions(answer: Answer, limit: int = 100_000) -> list[int]:
+    """A sorted list of ints without repetitions.
+
+    Raises:
+        WrongAnswer: it is something else.
+    """
+    answer.present()
+    if not isinstance(answer.value, (list, tuple)) or len(answer.value) > limit:
+        raise WrongAnswer(f"{answer.name} should be a list of ints; it is {answer.describe()}.")
+    for item in answer.items():
+        if type(item.value) is not int:
+            raise WrongAnswer(f"{answer.name} should be a list of ints; there is {item.describe()} "
+                              f"in it.")
+    positions = list(answer.value)
+    if positions != sorted(set(positions)):
+        what = "has repetitions" if len(set(positions)) < len(positions) else "is not sorted"
+        raise WrongAnswer(f"{answer.name} {what}: {shown(positions)}.")
+    return positions
+
+
+def shown(positions: list[int]) -> str:
+    """A list for a message."""
+    if len(positions) <= 12:
+        return str(positions)
+    return f"[{', '.join(map(str, positions[:10]))}, ... {len(positions)} in all]"
+
+
+def require_positions(answer: Answer, expected: list[int], cause: str = "") -> None:
+    """The positions are these.
+
+    Raises:
+        WrongAnswer: they are not; says which are missing, and which are there that should not be.
+    """
+    got = read_positions(answer)
+    if got != expected:
+        missing, extra = sorted(set(expected) - set(got)), sorted(set(got) - set(expected))
+        said = [f"{what}: {shown(positions)}"
+                for what, positions in (("missing", missing), ("too many", extra)) if positions]
+        raise WrongAnswer(f"{answer.name} gives {shown(got)}; it should give {shown(expected)} "
+                          f"({'; '.join(said)}).{cause}")

@@ -1,0 +1,260 @@
+"""The two trainings of question 6e at a size of seconds: probes that run them as they were and with
+fixes.py, and the judgement.
+
+The judge believes no loss: it has the trained models predict a text that they have not seen, and
+measures that itself.
+"""
+from dataclasses import dataclass
+
+import numpy as np
+
+from autograder import Answer, WrongAnswer, probe
+
+VOCAB = 24
+ROWS_OF_TEST = 32
+
+
+@dataclass(frozen=True)
+class Language:
+    """A random language of VOCAB words, in which a word depends on the one before: chances[i, j] is
+    that of j after i."""
+    chances: np.ndarray
+
+    def write(self, rng, length: int) -> np.ndarray:
+        """A text, int64."""
+        sums, words = self.chances.cumsum(axis=1), [int(rng.integers(VOCAB))]
+        for number in rng.random(length - 1):
+            words.append(min(int(np.searchsorted(sums[words[-1]], number)), VOCAB - 1))
+        return np.array(words)
+
+    def ideal(self, x: np.ndarray, y: np.ndarray) -> float:
+        """The loss of who knows all chances."""
+        return float(-np.log(self.chances[x, y]).mean())
+
+
+def draw_language(rng) -> Language:
+    """After each word, three others are likely. All words are equally frequent: no language is
+    harder to learn than another."""
+    chances = np.full((VOCAB, VOCAB), 0.05 / VOCAB)
+    for chance in (0.6, 0.25, 0.1):
+        chances[np.arange(VOCAB), rng.permutation(VOCAB)] += chance
+    return Language(chances)
+
+
+@probe
+def descend(model, optimizer, text, test, rows, steps, schedule=None, clip=None):
+    """For other probes to use: train a model to predict the next word, until its loss is not finite
+    any more. Returns its logits for `test`, (n, T), and how many steps had a finite loss."""
+    import torch
+    text, test = torch.as_tensor(text), torch.as_tensor(test)
+    objective, window = torch.nn.CrossEntropyLoss(), torch.arange(test.shape[1] + 1)
+
+    def closure():
+        pieces = text[torch.randint(len(text) - len(window), (rows, 1)) + window]
+        loss = objective(model(pieces[:, :-1]).mT, pieces[:, 1:])
+        model.zero_grad()
+        loss.backward()
+        if clip is not None:
+            clip(model.parameters(), 1.0)
+        return loss
+
+    finite = 0
+    while finite < steps and optimizer.step(closure).isfinite():
+        finite += 1
+        if schedule is not None:
+            schedule.step()
+    with torch.no_grad():
+        return {"logits": model(test), "finite": finite}
+
+
+@probe(uses=(descend,))
+def train_heads(text, test, steps, seed, fixed):
+    """Case i: two layers with one head each, trained with a large rate; unscaled and not clipped,
+    or with what `fixed` names of attention_scores and clip_gradients. Returns what descend does."""
+    import torch
+    import torch.nn as nn
+
+    from submission import fixes
+    C, T = 128, test.shape[1]
+
+    class Head(nn.Module):
+        """Takes the place of the attention in torch's layer; queries, keys and values come from the
+        same x."""
+
+        def __init__(self):
+            super().__init__()
+            self.query, self.key, self.value, self.proj = (nn.Linear(C, C, bias=False)
+                                                           for _ in range(4))
+            for linear in (self.query, self.key, self.value, self.proj):
+                nn.init.normal_(linear.weight, std=(2 if linear is self.value else 1) * C ** -0.5)
+            self.later = torch.full((T, T), -torch.inf).triu(1)
+
+        def forward(self, x, *same, **options):
+            q, k = self.query(x), self.key(x)
+            scores = fixes.attention_scores(q, k) if "attention_scores" in fixed else q @ k.mT
+            return self.proj(torch.softmax(scores + self.later, dim=-1) @ self.value(x)), None
+
+    class Words(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.token, self.position = nn.Embedding(24, C), nn.Embedding(T, C)
+
+        def forward(self, idx):
+            return self.token(idx) + self.position.weight
+
+    torch.manual_seed(seed)
+    layers = [nn.TransformerEncoderLayer(C, 1, 2 * C, 0.0, "gelu", batch_first=True,
+                                         norm_first=True) for _ in range(2)]
+    for layer in layers:
+        layer.self_attn = Head()
+    model = nn.Sequential(Words(), *layers, nn.LayerNorm(C), nn.Linear(C, 24))
+    nn.init.normal_(model[-1].weight, std=0.02)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1.0, momentum=0.9)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer,
+                                                 lambda step: min(1.0, 2 * (1 - step / steps)))
+    return descend(model, optimizer, text, test, 8, steps, schedule, fixes.clip_gradients
+                   if "clip_gradients" in fixed else None)
+
+
+@probe(uses=(descend,))
+def train_stack(text, test, steps, seed, fixed):
+    """Case iii: 12 layers, each a causal mean with a linear map and a feed-forward part; with
+    post-norm and Xavier's initialization, or with what `fixed` names of PreNormStack and
+    init_depth_scaled. Returns what descend does."""
+    import torch
+    import torch.nn as nn
+
+    from submission import fixes
+    C = 16
+
+    class Mean(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.proj = nn.Linear(C, C)
+
+        def forward(self, x):
+            return self.proj(x.cumsum(dim=1) / torch.arange(1, x.size(1) + 1)[:, None])
+
+    class FeedForward(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.mlp = nn.Sequential(nn.Linear(C, 2 * C), nn.ReLU(), nn.Linear(2 * C, C))
+
+        def forward(self, x):
+            return self.mlp(x)
+
+    class PostNorm(nn.Module):
+        def __init__(self, sublayer):
+            super().__init__()
+            self.sublayer, self.norm = sublayer, nn.LayerNorm(C)
+
+        def forward(self, x):
+            return self.norm(x + self.sublayer(x))
+
+    torch.manual_seed(seed)
+    parts = [part for _ in range(12) for part in (Mean(), FeedForward())]
+    stack = (fixes.PreNormStack(parts, C) if "PreNormStack" in fixed
+             else nn.Sequential(*map(PostNorm, parts)))
+    model = nn.Sequential(nn.Embedding(24, C), stack, nn.Linear(C, 24))
+    for parameter in model.parameters():
+        if parameter.dim() > 1:
+            nn.init.xavier_uniform_(parameter)
+    if "init_depth_scaled" in fixed:
+        fixes.init_depth_scaled(stack, 12)
+    return descend(model, torch.optim.Adam(model.parameters(), lr=5e-3), text, test, 16, steps)
+
+
+@dataclass(frozen=True)
+class Way:
+    """Some of the fixes, and what comes of them.
+
+    enough: where the loss must be at the end, from 0, that of who knows the language, to 1, that of
+    who knows nothing but frequencies; 4 standard deviations (of the logarithm) or more from what
+    the reference reaches. cause: where to look if it is not.
+    """
+    fixes: tuple[str, ...]
+    enough: float
+    cause: str
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """One that trains: how the probe runs it, how many tokens it reads, and steps it takes;
+    exploded: where to look if the loss still explodes; runs: how often it is trained with fixes,
+    and the mean of the losses counts (one alone may be unlucky)."""
+    name: str
+    probe: object
+    length: int
+    steps: int
+    ways: tuple[Way, ...]
+    exploded: str
+    runs: int = 1
+
+
+EXPLODING = SetUp("Case i, the exploding loss", train_heads, 16, 70,
+                  (Way(("attention_scores", "clip_gradients"), 0.32,
+                       "attention_scores should be scaled, or the softmax stays saturated; and "
+                       "clip_gradients should leave gradients their direction."),),
+                  "clip_gradients should keep each step small: is it one norm over all "
+                  "parameters, and are gradients changed in place?", runs=3)
+SLOW = SetUp("Case iii, the slow training", train_stack, 8, 100, (
+    Way(("PreNormStack", "init_depth_scaled"), 0.45,
+        "no norm may touch the residual path of PreNormStack, and init_depth_scaled should scale "
+        "those layers alone that write into it."),
+    # Each by itself: at this depth, either is enough to get away from frequencies alone (0.89 and
+    # more).
+    Way(("PreNormStack",), 0.6,
+        "no norm may touch the residual path, and each sublayer gets a normalized x."),
+    Way(("init_depth_scaled",), 0.5, "the last layers of the branches are not made small.")),
+    "does PreNormStack end with a norm, and does each sublayer get a normalized x?")
+
+
+def judge_training(student, rng, setup: SetUp) -> None:
+    """With the fixes, the set-up learns a language; as it was, it does not.
+
+    Raises:
+        WrongAnswer: it does not learn.
+    """
+    language = draw_language(rng)
+    text = language.write(rng, 4000)
+    test = language.write(rng, ROWS_OF_TEST * (setup.length + 1)).reshape(ROWS_OF_TEST, -1)
+    x, y = test[:, :-1], test[:, 1:]
+    frequencies = (np.bincount(text, minlength=VOCAB) + 0.5) / (len(text) + 0.5 * VOCAB)
+    best, guess = language.ideal(x, y), float(-np.log(frequencies[y]).mean())
+    inputs = {"text": text, "test": x, "steps": setup.steps}
+    seeds = [int(seed) for seed in rng.integers(1 << 30, size=setup.runs)]
+
+    def run(*fixed):
+        loss = float(np.mean([_loss(student.run(setup.probe, **inputs, seed=seed,
+                                                fixed=list(fixed)), setup, y)
+                              for seed in (seeds if fixed else seeds[:1])]))
+        student.note(f"{setup.name}: {' and '.join(fixed) or 'before'}", loss)
+        return loss
+
+    # The fixed ones first: where something is missing, nothing else need run.
+    after = [run(*way.fixes) for way in setup.ways]
+    before = run()
+    for way, loss in zip(setup.ways, after):
+        limit = best + way.enough * (guess - best)
+        was = (f"{setup.name}: As it was, the loss on a new text is {_words(before)}; with your "
+               f"{' and '.join(way.fixes)}{'' if len(way.fixes) > 1 else ' alone'} it is "
+               f"{_words(loss)}")
+        if loss > 2 * guess:
+            raise WrongAnswer(f"{was}. It still explodes.\nLikely cause: {setup.exploded}")
+        if loss > limit:
+            raise WrongAnswer(f"{was}, and should be under {limit:.2f} (knowing the words' "
+                              f"frequencies alone gives {guess:.2f}).\nLikely cause: {way.cause}")
+
+
+def _words(loss: float) -> str:
+    return f"{loss:.3g}" if np.isfinite(loss) else "no number any more"
+
+
+def _loss(answer: Answer, setup, y):
+    """What the judge measures from logits for a text; infinite where they are no numbers."""
+    logits = answer["logits"].named("the model's logits").array("float32", (*y.shape, VOCAB),
+                                                                finite=False).astype(float)
+    if not np.isfinite(logits).all() or answer["finite"].number() < setup.steps:
+        return np.inf
+    ahead = logits - np.take_along_axis(logits, y[..., None], axis=-1)      # of the right word's
+    return float(np.logaddexp.reduce(ahead, axis=-1).mean())

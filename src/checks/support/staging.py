@@ -1,0 +1,166 @@
+"""Getting a submission ready to be graded: the student's files, with our own in place of those that were given."""
+import ast
+import difflib
+import re
+import shutil
+from pathlib import Path
+
+from autograder import Submission
+from autograder.intake import Refused, take
+from autograder.report import harmless
+from deliverables import ANSWERS, MADE_BY, SUPPLIED, WRITTEN
+from files import UserError
+
+SRC = Path(__file__).resolve().parents[2]
+UNSPOILED = SRC / "checks" / "given"        # in a release: the starter once more, since students change theirs
+# The starter as it was handed out. In the repository it is what the generator makes, which a test holds it to.
+GIVEN = UNSPOILED if (UNSPOILED / "__init__.py").is_file() else SRC / "submission"
+DECODER = SRC / "answers.py"        # decoding as ./run.sh does it, for the checks of results
+START, END = "### START_CODE_HERE ###", "### END_CODE_HERE ###"
+STUB = re.compile(r'(?m)^\s*raise NotImplementedError\("(\w+): (\S+) \(in (\S+), between the markers\)"\)')
+OFFERED = "numpy, torch (but not in numpy_attention.py), tqdm and Python's standard library"
+RESULTS, HANDED_IN = "results", "handed-in"        # folders beside the package
+SIZE_LIMIT = {".params": 256 << 20, ".predictions": 4 << 20}       # bytes
+
+LAZY_INIT = '''"""Stands for __init__.py in grading: the same names, but one that is missing costs only the checks that need it."""
+import importlib
+
+_DEFINED_IN = {defined_in!r}
+
+
+def __getattr__(name):
+    if name in {files!r}:
+        return importlib.import_module("." + name, __name__)
+    if name not in _DEFINED_IN:
+        raise AttributeError(f"module {{__name__!r}} has no attribute {{name!r}}")
+    module = importlib.import_module("." + _DEFINED_IN[name], __name__)
+    if not hasattr(module, name):
+        raise ImportError(f"cannot import name {{name!r}} from {{module.__name__!r}}", name=module.__name__)
+    return getattr(module, name)
+'''
+
+
+class NotTaken(UserError):
+    """What was handed in cannot be graded; the message says why, for whoever handed it in."""
+
+
+def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submission, list[str]]:
+    """Take in what was handed in, and make it ready to be graded: the code as the package `submission` in the folder `into`, weights and
+    predictions in its folder RESULTS.
+
+    Args:
+        source: a folder or a zip file.
+        into: an empty folder. Everything in it may be shown to the submission.
+        results: where weights and predictions are, if not in `source`.
+
+    Returns:
+        The Submission, and notices: what is missing or was left out, and what was changed outside the student's places.
+
+    Raises:
+        NotTaken: there is no submission, or something in it is bad; nothing was graded then.
+    """
+    taken = into / HANDED_IN
+    notices = _take(source, taken, code_limit if results else lambda name: code_limit(name) or result_limit(name))
+    if not any((taken / name).is_file() for name in WRITTEN):
+        raise NotTaken(harmless(f"{source.name or source} has none of {', '.join(WRITTEN)}: it is no submission. Check --submission."))
+    if results is None:
+        (into / RESULTS).mkdir()
+        for path in list(taken.iterdir()):
+            if result_limit(path.name):
+                path.rename(into / RESULTS / path.name)
+    else:
+        notices += _take(results, into / RESULTS, result_limit)
+    package = into / "submission"
+    package.mkdir()
+    for path in sorted(taken.iterdir()):
+        if path.name not in (*SUPPLIED, "__init__.py"):
+            shutil.copyfile(path, package / path.name)
+        if path.name in WRITTEN:
+            notices += changes_outside(path)
+    for name in SUPPLIED:
+        shutil.copyfile(GIVEN / name, package / name)
+    (package / "__init__.py").write_text(_lazy_init(), encoding="utf-8")
+    shutil.copyfile(DECODER, into / DECODER.name)
+
+    notices += [f"{name} is missing: what needs it cannot be graded." for name in (*WRITTEN, *ANSWERS) if not (taken / name).is_file()]
+    for name in (*SUPPLIED, "__init__.py"):
+        if (taken / name).is_file() and _text(taken / name) != _text(GIVEN / name):
+            notices.append(f"{name} was changed. It is a given file, and graded as it was handed out.")
+    for path in (into, *into.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)       # whatever the umask: the submission may run as another user
+    return Submission((into,), package, "submission", OFFERED), notices
+
+
+def unwritten(package: Path, questions: list[str]) -> list[str]:
+    """A notice of the places that are still stubs, for these questions; none if all is written."""
+    stubs = [stub for name in WRITTEN if (package / name).is_file() for stub in STUB.findall(_text(package / name))]
+    places = {question: [f"{function} ({file})" for of, function, file in stubs if of == question] for question in questions}
+    places = {question: found for question, found in places.items() if found}
+    if not places:
+        return []
+    if sum(map(len, places.values())) > 12:
+        places = {question: [f"{len(found)} place{'s' * (len(found) > 1)}"] for question, found in places.items()}
+    text = "; ".join(f"{question}: " + ", ".join(found) for question, found in places.items())
+    return [f"Not written yet: {text}."]
+
+
+def code_limit(name: str) -> int | None:
+    """The most bytes that a file of code, or one of answers, may have; None for other files."""
+    return 1 << 20 if name.endswith(".py") else 1 << 16 if name in ANSWERS else None
+
+
+def result_limit(name: str) -> int | None:
+    """The most bytes that one of the results of ./run.sh may have; None for other files."""
+    return SIZE_LIMIT[Path(name).suffix] if name in MADE_BY else None
+
+
+def _take(source, into, limit_of):
+    try:
+        if source.is_dir() and not any(limit_of(path.name) for path in source.iterdir()):
+            into.mkdir()        # what is missing is for the checks to say
+            return []
+        return take(source, into, limit_of)
+    except Refused as error:
+        raise NotTaken(harmless(f"{error} Nothing of {source.name or source} was graded.")) from None
+    except OSError as error:
+        raise UserError(f"There is no place for a copy of the submission in {into.parent}: {error.strerror}.") from None
+
+
+def _lazy_init():
+    """An __init__.py with the exports of the given one."""
+    tree = ast.parse((GIVEN / "__init__.py").read_text(encoding="utf-8"))
+    files = [Path(name).stem for name in (*WRITTEN, *SUPPLIED)]
+    return LAZY_INIT.format(files=files, defined_in={alias.name: node.module for node in tree.body if isinstance(node, ast.ImportFrom)
+                                        for alias in node.names})
+
+
+def changes_outside(path: Path) -> list[str]:
+    """A notice for the lines outside the markers in which a student's file differs from the starter; none if it doesn't."""
+    numbers, mine = _outside(_text(path))
+    _, given = _outside(_text(GIVEN / path.name))
+    changed = [numbers[min(first, len(numbers) - 1)] for tag, _, _, first, _ in
+               difflib.SequenceMatcher(None, given, mine, autojunk=False).get_opcodes() if tag != "equal"]
+    if not changed:
+        return []
+    where = "in line " if len(changed) == 1 else "at lines "
+    more = f" and {len(changed) - 5} more places" if len(changed) > 5 else ""
+    return [f"{path.name} differs from the starter outside the markers, {where}{', '.join(map(str, changed[:5]))}{more}. "
+            "That is graded as it stands; was it meant?"]
+
+
+def _outside(text):
+    """The lines that are not between markers, and their numbers. Blank lines and blanks at line ends don't count."""
+    numbers, lines, inside = [], [], False
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip() == END:
+            inside = False
+        if not inside and line.strip():
+            numbers.append(number)
+            lines.append(line.rstrip())
+        if line.strip() == START:
+            inside = True
+    return numbers or [1], lines
+
+
+def _text(path):
+    return path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")

@@ -1,0 +1,39 @@
+"""What the checks of question 1c say."""
+
+import pytest
+from proof import collect, grade_changes, grade_wrong, start_process
+
+
+@pytest.fixture(scope="module")
+def process():
+    with start_process() as started:
+        yield started
+
+
+def entry(package, kind, name):
+    """The submission of that name."""
+    return next(entry for entry in collect(package, kind) if entry.name == name)
+
+
+def test_habits_of_other_editions_are_accepted_with_a_hint(process):
+    """x of one token less, no third MASK, 7/8 for 3/4, and real numbers that are rounded."""
+    ids = ["1c-0-basic", "1c-1-basic", "1c-8-basic", "1c-10-basic"]
+    outcomes = grade_changes(process, entry("right", "RIGHT", "rounded_reals").changes, ids).outcomes
+    assert all(outcome.score for outcome in outcomes.values())
+    hints = [hint for outcome in outcomes.values() for hint in outcome.hints]
+    for words in ("tokens, with", "third MASK", "block_size * 7/8", "longest truncated", "first and the last"):
+        assert any(words in hint and "accepted, but the handout asks for" in hint for hint in hints), words
+
+
+def test_one_character_that_is_not_masked_is_a_hint(process):
+    changes = entry("right", "RIGHT", "empty_now_and_then").changes
+    outcome = grade_changes(process, changes, ["1c-11-basic"]).outcomes["1c-11-basic"]
+    assert outcome.score and "A document of one character" in outcome.hints[0]
+
+
+@pytest.mark.parametrize("name", ["length-stored-document-cut", "document-overwritten"])
+def test_writing_to_the_list_of_documents_is_named_and_costs_a_quarter(process, name):
+    report = grade_wrong(process, entry("wrong", "WRONG", name), all_checks=True)
+    failed = {id for id, outcome in report.outcomes.items() if not outcome.score}
+    assert failed == {"1c-1-basic", "1c-7-hidden", "1c-12-basic"} and report.score == 15
+    assert "an assignment to self.data[idx]" in report.outcomes["1c-1-basic"].details
