@@ -18,7 +18,8 @@ FAULTS = (
     ("exploding_loss", traces.overflow, "The loss is infinite there: that alone is enough."),
     ("repetition", traces.repeat,
      "Records between two samples have no repetition_rate: they end no row."),
-    ("slow_convergence", traces.stall, "The loss stays where it began."),
+    ("slow_convergence", traces.stall,
+     "The loss stays where it began, but for one bad batch: the way begins at the first loss."),
     ("dead_attention", traces.die, "It is one head of the first layer; all others are well."),
     ("saturated_attention", traces.saturate, "It is one head of one layer; all others are well."),
     ("vanishing_gradients", traces.vanish,
@@ -132,8 +133,11 @@ def draw_faults(rng) -> list[Run]:
     hint = "A record without a loss ends no row, and counts for none."
     runs.append(Run(trace, {"exploding_loss": onset}, {"exploding_loss": hint}))
 
-    trace = draw_fresh(rng, name="a trace with dead_attention from the beginning")
-    onset, hint = traces.die(trace, rng, at=0), "One head of the last layer never did anything else."
+    trace = draw_fresh(rng, name=f"a trace with dead_attention from the beginning, and {rarely}")
+    onset = traces.die(trace, rng, at=0)
+    traces.thin_out(trace, 2)
+    hint = ("One head of the last layer never did anything else. Records before a tenth of "
+            "total_steps count, too; the alarm waits.")
     return [*runs, Run(trace, {"dead_attention": onset}, {"dead_attention": hint})]
 
 
@@ -150,7 +154,11 @@ def draw_no_faults(rng) -> list[Run]:
     traces.come_near(near, rng)
     slow = draw_fresh(rng, name="a trace that converges rather slowly")
     traces.barely_converge(slow, rng)
+    lucky = draw_fresh(rng, name="a healthy trace with one easy batch")
+    traces.be_lucky(lucky, rng)
+    hint = "One loss is less than half of its neighbours. The lowest value is a median, too."
     healthy = [Run(trace) for trace in (plain, rarely, unknown, bare.only())]
+    healthy.append(Run(lucky, hints={"exploding_loss": hint}))
     return healthy + [Run(trace, hints=NEAR) for trace in (near, slow)]
 
 

@@ -117,6 +117,12 @@ def barely_converge(trace: Trace, rng: np.random.Generator) -> None:
     loss[1:] = (loss[0] - fallen) * (1 + 0.005 * rng.standard_normal(len(index)))
 
 
+def be_lucky(trace: Trace, rng: np.random.Generator) -> None:
+    """One batch is easy, in the second half of the trace. It is the lowest loss, and no median."""
+    at = int(rng.integers(len(trace) // 2, len(trace) - 30))
+    trace.columns["loss"][at] *= rng.uniform(0.35, 0.45)
+
+
 # Each changes a trace from record `at` on, and returns the onset of the fault by the rules of the question.
 
 def explode(trace: Trace, rng: np.random.Generator, at: int) -> int:
@@ -160,9 +166,10 @@ def repeat(trace: Trace, rng: np.random.Generator, at: int) -> int:
 
 
 def stall(trace: Trace, rng: np.random.Generator, at: int = 0) -> int:
-    """The loss stays where it began, whatever `at` is."""
+    """The loss stays where it began, whatever `at` is, but for an early bad batch."""
     loss = trace.columns["loss"]
     loss[1:] = loss[0] * (0.98 + 0.01 * rng.standard_normal(len(trace) - 1))
+    loss[rng.integers(6, 20)] *= rng.uniform(2, 4)
     return trace.first_after(1 / 4)
 
 
