@@ -54,7 +54,7 @@ def test_the_starter_sees_the_symptom_and_what_is_missing(small, capsys, target)
     CASES[target](load(STARTER, "fixes"), 0)
     printed = capsys.readouterr().out
     for name in NEEDS[target]:
-        assert re.search(rf"  {name}: \S+fixes.py, line \d+\n", printed), name
+        assert re.search(rf"  {name}: .+fixes.py, line \d+\n", printed), name
     assert "as it was" in printed and "nothing\n" not in printed and "both" not in printed
     if target == "debug_repetition":
         assert "temperature" not in printed.split("Its loss is fine")[1]

@@ -48,6 +48,19 @@ def test_nothing_runs_over_and_nothing_is_undefined(handout, edition):
     assert len(shown) > 300
 
 
+@pytest.mark.parametrize("dialect", ["make", "bmake"])
+def test_a_python_in_a_folder_with_a_space_builds_it(tmp_path, dialect):
+    require_tools(dialect)
+    python = tmp_path / "my course" / "python"
+    python.parent.mkdir()
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    build = tmp_path / "build"
+    build.mkdir()
+    subprocess.run([dialect, f"PYTHON={python}", f"BUILD={build}", str(build / "facts.tex")], cwd=HANDOUT, check=True)
+    assert (build / "facts.tex").read_text(encoding="utf-8")
+
+
 def test_the_pdf_states_points_and_titles_of_the_manifest(handout):
     """Worked out here once more, and not by facts.py."""
     shown = text_of(handout / "handout.pdf")
