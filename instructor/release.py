@@ -59,7 +59,8 @@ def run(args: argparse.Namespace) -> int:
     from .cases import find_differences
     from .handout import build_handout
     from .leaks import find_leaks, gather_secrets, read_zip
-    from .pasting import find_answering, find_repeated
+    from .pasting.answers import find_answering
+    from .pasting.fingerprints import find_repeated
     from .proof import Failed, prove
     if args.no_proof and (args.quick or args.new_environment):
         raise UserError("--quick and --new-environment say how to try the release out, and --no-proof not to. Choose.")

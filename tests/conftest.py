@@ -21,6 +21,11 @@ STARTER = ROOT / "src" / "submission"
 DATA = ROOT / "data" / "laptop"
 
 
+def pytest_collection_modifyitems(items):
+    """Tests marked as longest come first; the others keep their order."""
+    items.sort(key=lambda item: item.get_closest_marker("longest") is None)
+
+
 @pytest.fixture
 def submission():
     """The reference solution, imported as run.py imports a submission."""

@@ -4,7 +4,8 @@ import re
 import pytest
 from conftest import ROOT
 
-from instructor import pasting
+from instructor.pasting import fingerprints
+from instructor.pasting.answers import find_answering
 from instructor.starter import SOLUTION, bodies
 
 PIECES = bodies(SOLUTION)
@@ -23,7 +24,7 @@ def tree(tmp_path):
 
 
 def test_nothing_released_repeats_a_solution():
-    assert pasting.find_repeated(ROOT / "src") == []
+    assert fingerprints.find_repeated(ROOT / "src") == []
 
 
 # That nothing released answers a question is a part of test_release.py's test_a_release_proves_itself: it takes minutes.
@@ -100,7 +101,7 @@ def bag(tokens, weight, bias):
 @pytest.mark.parametrize("seed", ANSWERING)
 def test_functions_that_answer_are_found(tree, seed):
     name, text, id = ANSWERING[seed]
-    found = pasting.find_answering(tree(name, text), [id])
+    found = find_answering(tree(name, text), [id])
     assert any(f"src/{name}: " in line and f"answers {id}" in line for line in found), found
 
 
@@ -120,7 +121,7 @@ LEAKED = {      # modules that once were released, and what they answer
 @pytest.mark.parametrize("name", LEAKED)
 def test_references_that_are_released_are_found(tree, name):
     text = (ROOT / "instructor" / "checks" / name).read_text(encoding="utf-8")
-    found = pasting.find_answering(tree("checks/leaked.py", text), sorted({id for _, id in LEAKED[name]}))
+    found = find_answering(tree("checks/leaked.py", text), sorted({id for _, id in LEAKED[name]}))
     for function, id in LEAKED[name]:
         assert any(f"leaked.py: {function} answers {id}" in line for line in found), found
 
@@ -140,8 +141,22 @@ class Model(nn.Module):
 @pytest.mark.parametrize("name", REPEATING)
 def test_code_that_was_released_is_found(tree, name):
     file, function, text = REPEATING[name]
-    found = pasting.find_repeated(tree("debugging/leaked.py", text))
+    found = fingerprints.find_repeated(tree("debugging/leaked.py", text))
     assert any(f"{function} in {file}" in line for line in found), found
+
+
+def test_what_a_function_changes_is_not_what_the_next_one_gets(tree):
+    src = tree("jobs.py", """
+import torch
+
+def _forget(Q, K, V):
+    for array in (Q, K, V):
+        array[...] = 0
+
+def attend(q, k, v):
+    return torch.nn.functional.scaled_dot_product_attention(*map(torch.as_tensor, (q, k, v)))
+""")
+    assert any("attend answers 5c-0-basic" in line for line in find_answering(src, ["5c-0-basic"]))
 
 
 def test_functions_that_answer_nothing_are_not(tree):
@@ -156,7 +171,7 @@ def ends(q, k, v): sys.exit(3)
 def fails(q, k, v): raise KeyboardInterrupt
 def many(*arguments): return list(arguments)
 """)
-    assert pasting.find_answering(src, ["5c-0-basic"]) == []
+    assert find_answering(src, ["5c-0-basic"]) == []
 
 
 @pytest.mark.parametrize("name", REPEATED)
@@ -165,8 +180,8 @@ def test_a_pasted_solution_is_found(tree, name):
     body = re.sub(r"#.*", "", REPEATED[name])
     for word in sorted(set(re.findall(r"\b[a-z]\w*(?= = )", body))):
         body = re.sub(rf"(?<!\.)\b{word}\b", f"{word}_", body)
-    found = pasting.find_repeated(tree("jobs/problem1.py", f"def f(self):\n    if self:\n{body}\n"))
-    if pasting.telling(REPEATED[name]) >= pasting.TELLING:
+    found = fingerprints.find_repeated(tree("jobs/problem1.py", f"def f(self):\n    if self:\n{body}\n"))
+    if fingerprints.telling(REPEATED[name]) >= fingerprints.TELLING:
         assert found, name
     else:
         assert len(re.sub(r"\s", "", body)) < 160, "a solution as long as this one should be found"

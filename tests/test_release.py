@@ -400,7 +400,7 @@ def test_a_failed_proof_leaves_nothing(tmp_path, monkeypatch, capsys):
         return seeds
 
     monkeypatch.setattr(release, "make_tree", broken)
-    monkeypatch.setattr("instructor.pasting.find_answering", lambda src: [])      # test_pasting.py tries that
+    monkeypatch.setattr("instructor.pasting.answers.find_answering", lambda src: [])      # test_pasting.py tries that
     assert command(tmp_path / "x", "--cohort", COHORT, "--gold", tmp_path / "g") == 1
     captured = capsys.readouterr()
     assert "failed" in captured.out and "./run.sh help" in captured.out
@@ -447,6 +447,7 @@ def test_a_reference_that_loses_points_fails_the_proof(built, tmp_path):
         proof._require_full(report)
 
 
+@pytest.mark.longest
 def test_a_release_proves_itself(tmp_path, capsys):
     """With all of it: no released function answers a question; the README's commands, the starter, the reference collected and
     graded."""

@@ -8,8 +8,8 @@ from itertools import chain, combinations, islice
 from checks.support.staging import GIVEN
 from deliverables import WRITTEN
 
-from ..pasting import ROOT, released
-from ..starter import SOLUTION
+from ..pasting import released
+from ..starter import ROOT, SOLUTION
 from .own import Own, regions
 
 NOISE = 25          # characters, of which a name is one: shorter agreements are chance
