@@ -22,12 +22,12 @@ from checks.support.cases import Case
 from files import UserError
 from tqdm import tqdm
 
+from ..starter import ROOT
 from . import released
-from .calls import TooLate, answers, contains, views
+from .calls import answers, contains, give_up, views_of
 
-ROOT = Path(__file__).resolve().parents[2]
 CONFIRMED = 3  # cases that a function must answer before it is called a leak: a number may be right by chance
-BUDGET = 2.0  # seconds for all calls of a function: what takes longer draws a plot or trains
+BUDGET = 3.0  # seconds for all calls of a function: what takes longer draws a plot or trains
 MEMORY = 8 * 2**30  # bytes of address space: some function will be asked for an array of any size
 
 
@@ -67,17 +67,17 @@ def answering(src: Path, checks: Iterable[str] = ()) -> tuple[list[str], list[st
         The sentences, and the functions that were tried in part.
     """
     import torch  # noqa: F401  before a call that is interrupted does
-    questions = [(id, cases, [*map(views, cases)]) for id, cases in _questions(checks)]
-    _, planted, ways = questions[0]
-    if not answers(lambda *_: [planted[0].right], planted[:1], ways[:1], time.monotonic() + BUDGET):
+    questions = [(id, cases, [*map(views_of, cases)]) for id, cases in _questions(checks)]
+    _, planted, views = questions[0]
+    if not answers(lambda *_: [planted[0].right], planted[:1], views[:1], time.monotonic() + BUDGET):
         raise RuntimeError("a function that returns the answer was not found")
     found, partly = [], []
     functions = tqdm([*_functions(src)], desc="Calling functions", unit="function", file=sys.__stderr__, disable=None, leave=False)
     for name, function in functions:
         deadline = time.monotonic() + BUDGET
         with contextlib.redirect_stdout(None), contextlib.redirect_stderr(None):
-            found += [f"{name} answers {id}: called with a case's inputs, it returns what is right." for id, cases, ways in questions
-                      if answers(function, cases, ways, deadline)]
+            found += [f"{name} answers {id}: called with a case's inputs, it returns what is right." for id, cases, views in questions
+                      if answers(function, cases, views, deadline)]
         if time.monotonic() > deadline:
             partly.append(name)
     return found, partly
@@ -107,7 +107,7 @@ def _trivial(case):
 
 def _functions(src: Path) -> Iterator[tuple[str, Callable]]:
     """Every function, method without an object, and probe of the released files, with its place."""
-    inside = src / "autograder" / "inside"  # forks, and sets limits on the process it runs in: read by (b) alone
+    inside = src / "autograder" / "inside"  # forks, and sets limits on the process it runs in: only its fingerprints are looked at
     for path in (path for path in released(src) if inside not in path.parents):
         name = ".".join(path.relative_to(src).with_suffix("").parts).removesuffix(".__init__")
         spec = importlib.util.spec_from_file_location(name, path)
@@ -142,16 +142,13 @@ def _without_self(method):
 
 def _disarm() -> Callable:
     """Keep functions that are called with whatever from ending or harming what calls them; returns the one way to end."""
-    def refuse(*_, **__):
-        raise TooLate
-
     def open_path(file, *arguments, **options):
-        return refuse() if isinstance(file, (int, np.generic)) else open_file(file, *arguments, **options)
+        return give_up() if isinstance(file, (int, np.generic)) else open_file(file, *arguments, **options)
 
     end, open_file = os._exit, builtins.open
     names = {"_exit", "abort", "fork", "kill", "killpg", "execv", "execve", "setsid", "close", "closerange", "dup2"}
     for name in names & {*dir(os)}:
-        setattr(os, name, refuse)
+        setattr(os, name, give_up)
     builtins.open = io.open = open_path
     return end
 

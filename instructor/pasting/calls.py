@@ -20,17 +20,17 @@ def answers(function: Callable, cases: list[Case], views: list[list[list]], dead
 
     Args:
         cases: solved cases of one question.
-        views: for each of them what views returns.
+        views: for each of them what views_of returns.
         deadline: of time.monotonic(), in seconds; after it, False.
     """
     least, most = _arity(function)
-    before = signal.signal(signal.SIGALRM, _too_late)
+    before = signal.signal(signal.SIGALRM, give_up)
     try:
         for number, places in _ways(views[0], least, most):
             if time.monotonic() > deadline:
                 return False
             arrays = any(isinstance(views[0][number][place], (np.ndarray, dict)) for place in places)
-            for convert in (_copy, _as_tensors)[: 1 + arrays]:
+            for convert in (_copy, _as_tensor)[: 1 + arrays]:
                 if all(contains(_call(function, [convert(of[number][place]) for place in places]), case.right)
                        for case, of in zip(cases, views, strict=True)):
                     return True
@@ -52,7 +52,7 @@ def _ways(views: list[list], least: int, most: int) -> Iterator[tuple[int, list[
                     yield number, places
 
 
-def views(case: Case) -> list[list]:
+def views_of(case: Case) -> list[list]:
     """A case's inputs as lists of arguments, of which calls might be made.
 
     All of them; the list or dict of arguments among them; the arrays alone; these and then the numbers, or one of them; the
@@ -60,15 +60,15 @@ def views(case: Case) -> list[list]:
     """
     whole = [value for value in case.inputs.values() if value is not None]
     inner = [value for value in whole if isinstance(value, (dict, list, tuple)) and value][:1]
-    ways = [whole, *([*value.values()] if isinstance(value, dict) else [*value] for value in inner)]
+    views = [whole, *([*value.values()] if isinstance(value, dict) else [*value] for value in inner)]
     arrays = [value for value in whole if isinstance(value, (np.ndarray, dict))]
     numbers = [value for value in whole if isinstance(value, (int, float)) and not isinstance(value, bool)]
     plain = [value for value in arrays if isinstance(value, np.ndarray)]
     listed = [item for value in whole if isinstance(value, (list, tuple)) for item in value]
     weights = [item for value in arrays if isinstance(value, dict) for item in value.values()]
     ends = [[], numbers, *([number] for number in numbers[:4])]
-    ways += [*([*arrays, *end] for end in ends), *([*plain, *weights, *end] for end in ends), [*plain, *listed]]
-    return ways
+    views += [*([*arrays, *end] for end in ends), *([*plain, *weights, *end] for end in ends), [*plain, *listed]]
+    return views
 
 
 def _arity(function) -> tuple[int, int]:
@@ -86,16 +86,17 @@ def _arity(function) -> tuple[int, int]:
 
 
 def _copy(value):
-    """What a call changes is not what the next one gets."""
+    """What a call changes is not what the next one gets. (Deep copies of arrays would take a quarter longer in all.)"""
     return value.copy() if isinstance(value, np.ndarray) else copy.deepcopy(value) if isinstance(value, (list, dict)) else value
 
 
-def _as_tensors(value):
+def _as_tensor(value):
+    """As _copy, with arrays as tensors."""
     import torch
     if isinstance(value, np.ndarray):
         return torch.from_numpy(value.copy())
     if isinstance(value, dict):
-        return {key: _as_tensors(item) for key, item in value.items()}
+        return {key: _as_tensor(item) for key, item in value.items()}
     return _copy(value)
 
 
@@ -103,7 +104,12 @@ class TooLate(BaseException):
     """A call takes too long, or does what it must not."""
 
 
-def _too_late(*_):
+def give_up(*_, **__):
+    """End the call that is going on, whatever was asked for.
+
+    Raises:
+        TooLate: always.
+    """
     raise TooLate
 
 
