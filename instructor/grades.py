@@ -9,8 +9,9 @@ GRADER_ERROR = Verdict.GRADER_ERROR.value
 
 @dataclass(frozen=True)
 class Person:
-    """A student. id is unique: the roster's, or what the submission's name says of somebody who isn't in it (then enrolled is false).
-    The others are what gradebooks know a person by, and may be empty."""
+    """A student. id is unique: the roster's, or what the submission's name says of somebody who isn't
+    in it (then enrolled is false). The others are what gradebooks know a person by, and may be
+    empty; excused says that the gradebook itself has excused the person."""
     id: str
     name: str
     email: str = ""
@@ -20,6 +21,7 @@ class Person:
     sis_login: str = ""
     github: str = ""
     enrolled: bool = True
+    excused: bool = False
 
 
 @dataclass
@@ -29,22 +31,35 @@ class Entry:
     Attributes:
         folder: a name for the person's pages: plain ASCII, unique in the class.
         source: the zip or folder that counts, as it was found; "" if nothing was handed in.
-        submitted: when; None if that is not known. days_late counts from the due date, penalty is the fraction of the automatic
-            points that it costs.
+        submitted: when; None if that is not known.
+        days_late: counted from the due date, extensions included.
+        extension: the days that the person has more than others.
+        penalty: the fraction of the automatic points that lateness costs.
         report: autograder.report.as_dict of the grading; None if nothing was graded.
         refused: why nothing was graded, for the student; "" if something was.
+        pending: ids of the automatic checks of today's manifest that are still to be graded.
         remarks: for the staff and the student: other submissions of the same person, and the like.
+        excused: why the person is excused from the assignment; "" if they are not.
+        manual: what staff decided: points by the id of an automatic check, in place of the check's
+            own, or by "" for points added to the total.
+        reasons: for the student: a sentence for every extension, excuse and manual points.
         written: points that a person gave, by check id; and comments on them.
     """
+
     person: Person
     folder: str
     source: str = ""
     submitted: datetime | None = None
     days_late: int = 0
+    extension: int = 0
     penalty: float = 0.0
     report: dict | None = None
     refused: str = ""
+    pending: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    excused: str = ""
+    manual: dict[str, float] = field(default_factory=dict)
+    reasons: list[str] = field(default_factory=list)
     written: dict[str, float] = field(default_factory=dict)
     comments: dict[str, str] = field(default_factory=dict)
 
@@ -54,9 +69,15 @@ class Entry:
         return self.report["checks"] if self.report else []
 
     @property
+    def scores(self) -> dict[str, float]:
+        """The points of automatic checks by id, before any penalty; manual ones where there are."""
+        graded = {check["id"]: check["score"] for check in self.checks if check["verdict"]}
+        return graded | {id: points for id, points in self.manual.items() if id}
+
+    @property
     def automatic(self) -> float:
-        """The points of the automatic checks, less the penalty."""
-        return round((1 - self.penalty) * sum(check["score"] for check in self.checks), 4)
+        """The points of the automatic checks, less the penalty, with what staff added."""
+        return round((1 - self.penalty) * sum(self.scores.values()) + self.manual.get("", 0.0), 4)
 
     @property
     def total(self) -> float:
@@ -65,17 +86,39 @@ class Entry:
 
     @property
     def grader_errors(self) -> list[dict]:
-        """The checks that failed for a fault of the grader: with one of these, the points are no grade."""
-        return [check for check in self.checks if check["verdict"] == GRADER_ERROR]
+        """The checks that failed for a fault of the grader, unless staff gave their points."""
+        return [
+            check
+            for check in self.checks
+            if check["verdict"] == GRADER_ERROR and check["id"] not in self.manual
+        ]
+
+    @property
+    def final(self) -> bool:
+        """Whether the automatic points are a grade: nothing is pending, and the grader did not fail."""
+        return not self.pending and not self.grader_errors
 
 
 @dataclass
 class Class:
-    """All that is known of a class; title is the assignment's, due its due date, if one was given."""
+    """All that is known of a class.
+
+    Attributes:
+        title: of the assignment; column, its column in Canvas, if that is called otherwise.
+        due: the due date, if one was given.
+        marked_twice: (id of a written part, one marker's points, another's) where two marked it.
+        conflicts: sentences for the staff: where two markers gave different points.
+        history: rows of staff's history file: what was changed when, by whom and why.
+    """
+
     manifest: Manifest
     title: str
     entries: list[Entry]
     due: datetime | None = None
+    column: str = ""
+    marked_twice: list[tuple[str, float, float]] = field(default_factory=list)
+    conflicts: list[str] = field(default_factory=list)
+    history: list[tuple[str, ...]] = field(default_factory=list)
 
     @property
     def automatic_points(self) -> float:
