@@ -78,7 +78,7 @@ def main() -> int:
         return 130
 
 
-def _parse():
+def _parse(words=None):
     parser = argparse.ArgumentParser(prog="python -m instructor", description="What only instructors run.")
     commands = parser.add_subparsers(dest="command", required=True)
     command = commands.add_parser("starter", help="generate src/submission from the reference solution")
@@ -98,7 +98,7 @@ def _parse():
     command.set_defaults(run=reference)
     for module in MODULES:
         importlib.import_module(module, __package__).add_parser(commands)
-    return parser.parse_args()
+    return parser.parse_args(words)
 
 
 if __name__ == "__main__":

@@ -108,7 +108,8 @@ class Class:
         due: the due date, if one was given.
         marked_twice: (id of a written part, one marker's points, another's) where two marked it.
         conflicts: sentences for the staff: where two markers gave different points.
-        history: rows of staff's history file: what was changed when, by whom and why.
+        history: what was changed, as batch.state.State.history has it.
+        codes: what stands for each person, by id, where marking is anonymous.
     """
 
     manifest: Manifest
@@ -119,6 +120,7 @@ class Class:
     marked_twice: list[tuple[str, float, float]] = field(default_factory=list)
     conflicts: list[str] = field(default_factory=list)
     history: list[tuple[str, ...]] = field(default_factory=list)
+    codes: dict[str, str] = field(default_factory=dict)
 
     @property
     def automatic_points(self) -> float:

@@ -121,6 +121,22 @@ def writing(path: Path):
             temporary.unlink(missing_ok=True)
 
 
+@contextlib.contextmanager
+def writing_all(texts: dict[Path, str]):
+    """Write UTF-8 text files, all or none: they take their names when the block ends without an
+    error. What holds its text already is left alone.
+
+    Raises:
+        UserError: as `writing`.
+    """
+    with contextlib.ExitStack() as stack:
+        for path, text in texts.items():
+            content = text.encode("utf-8")
+            if not (path.is_file() and path.read_bytes() == content):
+                stack.enter_context(writing(path)).write_bytes(content)
+        yield
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a UTF-8 text file with newlines as they are, whole or not at all.
 

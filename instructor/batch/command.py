@@ -4,50 +4,40 @@ import contextlib
 import json
 import os
 import shutil
-import sys
 import tempfile
 from collections import Counter
+from dataclasses import asdict, replace
 from pathlib import Path
 
-from files import Interrupted, UserError
+from files import Interrupted, UserError, write_text
 
 from ..arguments import number
+from .options import add_arguments, add_roster, choose_options, choose_roster, complete, differences
 
-ROOT = Path(__file__).resolve().parents[2]
 SCRATCH = "grading-"        # how folders of temporary files begin
-SHOWN = 20                  # submissions with errors of the grader that are listed
 
 
 def add_parser(commands) -> None:
     """Add the command to the parser of `python -m instructor`."""
     from run import seed
-
-    from .klass import KEEP
     parser = commands.add_parser("grade", help="grade a folder of submissions", description="Grade a folder of submissions: zips or folders, as "
-                                 "Gradescope, Canvas and GitHub Classroom export them. Interrupted and run again, it goes on.")
-    parser.add_argument("submissions", type=Path)
+                                 "Gradescope, Canvas and GitHub export them. Interrupted and run again, it goes on; what decides about points (roster, "
+                                 "late work, grading) is remembered from run to run.")
+    parser.add_argument("submissions", type=Path, nargs="?", help="the folder (default: that of the run before)")
     parser.add_argument("--out", type=Path, required=True, help="the folder for grades and pages; not among the submissions")
-    parser.add_argument("--roster", type=Path, help="a CSV file of the class: id, name, email, ...; or a gradebook exported from Canvas")
+    add_roster(parser)
+    parser.add_argument("--only-these", action="store_true", help="forget whoever and whatever is in neither the roster nor the folder any more")
+    parser.add_argument("--forget", action="store_true", help="take nothing from earlier runs that this one is not told: no roster, no option")
+    parser.add_argument("--again", nargs="*", metavar="PERSON CHECK", help="grade again: everybody, one person, one check or question, or both")
+    parser.add_argument("--why", help="with --again: the reason, for the history")
     parser.add_argument("--engine", choices=("local", "dask"), default="local")
     parser.add_argument("--workers", type=number(1, kind=int), default=os.cpu_count(), help="submissions at a time on this machine (default: one for each core)")
     parser.add_argument("--scheduler", help="of --engine dask: tcp://HOST:PORT, or a scheduler file")
-    late = parser.add_argument_group("late work")
-    late.add_argument("--due", help="such as '2026-12-01 23:59' (in this machine's time zone) or with +01:00 behind it")
-    late.add_argument("--grace", type=number(0), default=0, metavar="MINUTES", help="after the due date that are not late")
-    late.add_argument("--late-percent", type=number(0, 100), default=0, metavar="P", help="of the automatic points lost with each day begun")
-    late.add_argument("--late-cap", type=number(0, 100), default=100, metavar="P", help="the most that is lost so")
-    late.add_argument("--free-days", type=number(0, kind=int), default=0, metavar="N", help="days late that cost nothing")
-    late.add_argument("--keep", choices=KEEP, default="latest", help="which of several submissions of a person counts")
-    grading = parser.add_argument_group("grading")
-    grading.add_argument("--title", help="of the assignment (default: that of course.toml)")
-    grading.add_argument("--preset", choices=("laptop", "gpu"), help="which preset the results are of (default: found out)")
-    grading.add_argument("--data", type=Path, help="the corpus and the questions, of another cohort")
-    grading.add_argument("--gold", type=Path, help="the answers of the test questions")
-    grading.add_argument("--seconds", type=number(1), default=300, metavar="N", help="of all checks of a submission together (default: 300)")
-    grading.add_argument("--seed", type=seed, help="repeat the draws of a grading with that seed (default: a new one)")
-    grading.add_argument("--allow-weak-isolation", action="store_true", help="grade though nothing keeps the code apart (docs/security.md)")
-    grading.add_argument("--apart", action="store_true", help="run each submission in a process of its own, in which torch is imported anew: "
-                         "slower, and one wall more (docs/security.md)")
+    add_arguments(parser)
+    parser.add_argument("--seed", type=seed, help="repeat the draws of a grading with that seed (default: a new one)")
+    parser.add_argument("--allow-weak-isolation", action="store_true", help="grade though nothing keeps the code apart (docs/security.md)")
+    parser.add_argument("--apart", action="store_true", help="run each submission in a process of its own, in which torch is imported anew: "
+                        "slower, and one wall more (docs/security.md)")
     parser.set_defaults(run=run)
 
 
@@ -55,52 +45,65 @@ def run(args: argparse.Namespace) -> int:
     """Grade, and write pages and gradebooks.
 
     Returns:
-        0; or 3 if some checks failed for a fault of the grader, after a list of these.
+        0; or 3 if somebody has no grade yet, or a grade that needs a look, after a list of these.
 
     Raises:
         UserError: a mistake on the command line, another run with the same --out, a full disk. What was graded is kept.
     """
+    from autograder.isolation import LADDER
     from checks.support.context import Context
     from instructor.report import write_reports
 
     from .find import find_submissions
+    from .found import keep_found
     from .klass import class_of, setting_of
-    from .roster import Roster, read_roster
     from .state import State
+    from .summary import say_summary
     if args.engine == "dask" and not args.scheduler:
         raise UserError("--engine dask needs --scheduler: tcp://HOST:PORT, or a scheduler file.")
-    if args.out.resolve().is_relative_to(args.submissions.resolve()):
+    if (args.again is None) != (args.why is None):
+        raise UserError("--again and --why belong together: what is to be graded again, and the reason.")
+    if args.submissions and args.out.resolve().is_relative_to(args.submissions.resolve()):
         raise UserError("--out lies among the submissions. Choose a folder elsewhere.")
-    options = _options(args)
-    setting = setting_of(options)
-    setting.isolation()
-    Context(args.submissions, setting.preset, setting.data, setting.gold, {})       # which looks at the folders
-    roster = read_roster(args.roster) if args.roster else Roster()
-    found = find_submissions(args.submissions)
     with State(args.out, make=True) as state:
+        previous = _loaded(state, "remembered") or {}
+        remembered = choose_options(args, {} if args.forget else previous)
+        if remembered["submissions"] is None:
+            raise UserError("Whose submissions? Give their folder: python -m instructor grade SUBMISSIONS --out OUT")
+        options = complete(remembered, args.allow_weak_isolation)
+        roster = choose_roster(args, None if args.forget else _loaded(state, "roster"), options["title"])
+        options["column"] = roster.column
+        setting = setting_of(options)
+        if args.engine == "local":
+            setting.isolation()
+        folder = Path(remembered["submissions"])
+        Context(folder, setting.preset, setting.data, setting.gold, {})       # which looks at the folders
+        found = find_submissions(folder)
         seed = _seed(state, args.seed)
-        state.put(options=json.dumps(options))
-        _keep_found(state, found, roster)
-        _add_written(class_of(state), args.out)         # a mistake there should not wait for hours of grading
+        with state.transaction():
+            state.put(options=json.dumps(options), remembered=json.dumps(remembered), roster=json.dumps(asdict(roster)))
+            keep_found(state, found, roster, args.only_these)
+            take_overrides(state, args.out)
+            changes = _changes(state, previous, remembered, options)
+            if args.again is not None:
+                _again(state, args.again, args.why)
         with _scratch(state) as scratch:
             setting.require_hidden([Path(scratch)])
-            counts = _grade(state, setting, seed, make_engine(args, scratch), args.apart)
+            engine = make_engine(args, scratch)
+            name = engine.level()
+            if name == LADDER[-1] and not args.allow_weak_isolation:
+                raise UserError(f"Some machines that would grade have no isolation but {name}, through which code could read hidden checks. Mend that, "
+                                "or trust the code and add --allow-weak-isolation.")
+            counts = _grade(state, setting, seed, engine, (len(LADDER) - LADDER.index(name), ""), args.apart)
         klass = class_of(state)
-        _add_written(klass, args.out)
-        left_out = write_reports(klass, args.out)
-    return _summary(klass, counts, args.out, left_out)
+        write_reports(klass, args.out)
+        gone = [one for one in state.handed() if one.gone]
+    return say_summary(klass, counts, args.out, changes, gone)
 
 
-def _options(args):
-    """What pages and a replay need to know later, as data."""
-    from instructor.course import read_course
-
-    from .late import parse_due
-    return {"title": read_course(title=args.title).title, "due": parse_due(args.due).isoformat() if args.due is not None else None, "grace": args.grace,
-            "late_percent": args.late_percent, "late_cap": args.late_cap, "free_days": args.free_days, "keep": args.keep,
-            "hidden": str(ROOT / "instructor" / "checks"),
-            "gold": str((args.gold or ROOT / "instructor" / "gold").resolve()), "data": args.data and str(args.data.resolve()),
-            "preset": args.preset, "seconds": args.seconds, "weak": args.allow_weak_isolation}
+def _loaded(state, key):
+    text = state.get(key)
+    return None if text is None else json.loads(text)
 
 
 def _seed(state, wanted):
@@ -114,24 +117,57 @@ def _seed(state, wanted):
     return int(there)
 
 
-def _keep_found(state, found, roster):
-    """Tell the state who there is, and what they handed in."""
-    from .fingerprint import digest_submission
-    from .state import Handed
-    people, handed = {person.id: person for person in roster.people}, []
-    for one in found:
-        person, remark = roster.match(one)
-        if one.paper and not (roster.people and person.enrolled):
-            continue
-        people.setdefault(person.id, person)
+def take_overrides(state, out: Path) -> None:
+    """Take what staff decided for single people from OUT/overrides.csv; where there is none, make one of what was decided before.
+
+    Raises:
+        UserError: something in it is wrong; nothing was changed.
+    """
+    from autograder import read_manifest
+    from checks.support.session import MANIFEST
+    from instructor.report.gradebook import MARK, table
+
+    from .overrides import NAME, as_rows, read_overrides
+    path = out / NAME
+    if path.exists():
+        # Who was decided about once may stand there still, though they have left.
+        people = {person.id for person in state.people()} | {person for _, _, _, person, *_ in state.history()}
+        state.put_overrides(read_overrides(path, people, read_manifest(MANIFEST)))
+    else:
+        write_text(path, MARK + table(as_rows(state.overrides())))
+        path.chmod(0o600)
+
+
+def _changes(state, before, after, options):
+    """What other options than in the run before do: sentences, of options and of people whose points they change."""
+    from .klass import class_of
+    from .summary import few
+    said = differences(before, after)
+    if not said:
+        return []
+    for sentence in said:
+        state.log("option", "", "", "", "", sentence)
+    old = {entry.person.id: entry for entry in class_of(state, {**options, **before}).entries}
+    people = [f"  {entry.person.id!r}: {old[entry.person.id].total:g} points before, {entry.total:g} now"
+              for entry in class_of(state).entries if entry.total != old[entry.person.id].total]
+    return [*said, f"That changes the points of {len(people)} people, as far as they were graded before{':' if people else '.'}", *few(people)]
+
+
+def _again(state, words, why):
+    """Let what the words name be graded again: a person, checks, or everything."""
+    from .klass import class_of
+    from .people import find_entry
+    klass, checks, person = class_of(state), set(), None
+    for word in words:
         try:
-            digest = "" if one.problem else digest_submission(one.source)
-        except OSError as error:
-            digest, remark = "", f"It cannot be read: {error.strerror}."
-        label = one.label.encode("utf-8", "backslashreplace").decode()
-        handed.append(Handed(label, person.id, os.fsencode(one.source), digest, one.submitted and one.submitted.isoformat(), one.late,
-                             one.problem or remark))
-    state.put_found(list(people.values()), handed)
+            checks |= {check.id for check in klass.manifest.select([word]) if check.coded}
+        except KeyError:
+            if person is not None:
+                raise UserError(f"{word!r} is no check or question, and --again takes one person.") from None
+            person = find_entry(klass, word).person.id
+    digests = {one.digest for one in state.handed() if person in (None, one.person)}
+    state.log("again", person or "", " ".join(sorted(checks)) or "all checks", "", "", why)
+    state.grade_again(digests, checks or klass.manifest.checks.keys(), why)
 
 
 @contextlib.contextmanager
@@ -156,41 +192,77 @@ def make_engine(args, scratch):
     return Cluster(args.scheduler) if args.engine == "dask" else Local(args.workers, scratch)
 
 
-def _grade(state, setting, seed, engine, apart):
-    """Grade what is not graded yet; how many submissions were, and how many had been before."""
+def _grade(state, setting, seed, engine, level, apart):
+    """Grade what is not graded yet; how many submissions were, how many had been before, and how many of them met a time limit."""
     from tqdm import tqdm
 
-    from autograder import read_manifest
+    from autograder import Verdict, read_manifest
     from checks.support.session import MANIFEST
 
     from .fingerprint import Fingerprints, seed_for
+    from .found import to_grade
     from .work import Task
     manifest = read_manifest(MANIFEST)
     fingerprints = Fingerprints(manifest, setting)
     wanted = {check.id: fingerprints.of(check) for check in manifest.checks.values() if check.coded}
-    source = {one.digest: os.fsdecode(one.source) for one in state.handed() if one.digest}      # equal ones are graded once
-    missing = {digest: state.missing(digest, wanted, fingerprints.intake) for digest in source}
+    source = to_grade(state)
+    missing = {digest: state.missing(digest, wanted, fingerprints.intake, level) for digest in source}
     tasks = [Task(digest, source[digest], tuple(ids), seed_for(seed, digest), setting, apart) for digest, ids in missing.items() if ids]
-    verdicts = Counter()
-    done = 0
+    verdicts, late, done, past = Counter(), set(), 0, len(state.history())
+
+    def keep(task, report):
+        for check in report["checks"]:
+            verdicts[check["verdict"]] += 1
+            if check["verdict"] == Verdict.TIMEOUT.value:
+                late.add(task.digest)
+        state.put_report(task.digest, fingerprints.intake, wanted, report, level)
+
     with _one_thread_each(), tqdm(total=len(tasks), unit="submission", desc="Grading", disable=not tasks, dynamic_ncols=True) as bar:
         try:
-            for task, result in engine.results(tasks):
-                if "stop" in result:
-                    raise UserError(f"Stopped: {result['stop']} {done} submissions were graded, and are kept. Mend that, then run it again.")
-                if "refused" in result:
-                    state.put_refused(task.digest, fingerprints.intake, result["refused"])
+            for task, report, refused in _reports(engine, manifest, tasks):
+                if refused:
+                    state.put_refused(task.digest, fingerprints.intake, refused)
                     verdicts["refused"] += 1
                 else:
-                    report = result["report"] if "report" in result else _failed(manifest, task, result["error"])
-                    state.put_report(task.digest, fingerprints.intake, wanted, report)
-                    verdicts.update(check["verdict"] for check in report["checks"])
+                    keep(task, report)
                 done += 1
                 bar.set_postfix_str(", ".join(f"{verdict} {count}" for verdict, count in verdicts.most_common()), refresh=False)
                 bar.update()
         except KeyboardInterrupt:
             raise Interrupted(f"Interrupted: {done} of {len(tasks)} submissions were graded, and are kept. The same command goes on.") from None
-    return {"now": len(tasks), "before": len(source) - len(tasks)}
+        except Stopped as error:
+            raise UserError(f"Stopped: {error} {done} submissions were graded, and are kept. Mend that, then run it again.") from None
+    return {"now": len(tasks), "before": len(source) - len(tasks), "late": len(late), "changed": state.history()[past:]}
+
+
+class Stopped(Exception):
+    """No submission would fare better; the message says why."""
+
+
+def _reports(engine, manifest, tasks):
+    """(task, report, why it was refused) of each task. A check that met its time limit while the machine was busy runs once more, when
+    nothing else does, and only that counts."""
+    again = {}
+    for task, result in engine.results(tasks):
+        report = _report(manifest, task, result)
+        busy = {check["id"] for check in report["checks"] if check.get("busy")} if report else set()
+        if busy:
+            again[task] = report, busy
+        else:
+            yield task, report, result.get("refused")
+    for task, (report, busy) in again.items():
+        alone = replace(task, checks=tuple(id for id in task.checks if id in busy))
+        [(_, result)] = engine.results([alone])
+        second = _report(manifest, alone, result) or {"checks": []}
+        found = {check["id"]: check for check in second["checks"]}
+        yield task, {**report, "checks": [found.get(check["id"], check) for check in report["checks"]]}, None
+
+
+def _report(manifest, task, result):
+    """The report of a result; None if the submission was refused."""
+    if "stop" in result:
+        raise Stopped(result["stop"])
+    return None if "refused" in result else result.get("report") or _failed(manifest, task, result["error"])
 
 
 def _failed(manifest, task, error):
@@ -212,52 +284,3 @@ def _one_thread_each():
     finally:
         for name, value in before.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
-
-
-def _add_written(klass, out):
-    """The points that a person has filled in, if any."""
-    from instructor.report import written
-    path = out / "written.csv"
-    if path.is_file():
-        written.apply(klass, written.read(path, klass))
-
-
-def _summary(klass, counts, out, left_out):
-    """Say what there is now, and return the exit code."""
-    entries = klass.entries
-    graded = [entry for entry in entries if entry.report]
-    print(f"{len(entries)} people: {len(graded)} graded, {sum(bool(entry.refused) for entry in entries)} refused, "
-          f"{sum(not entry.source for entry in entries)} handed nothing in. "
-          f"Submissions graded now: {counts['now']}, in earlier runs: {counts['before']}.")
-    for entry in entries:
-        if entry.refused:
-            print(f"  refused, {entry.person.id!r}: {entry.refused}")
-        for remark in entry.remarks:
-            print(f"  {entry.person.id!r}: {remark}")
-    unknown = sum(entry.source != "" and entry.submitted is None and not entry.days_late for entry in entries)
-    if unknown and klass.due:
-        print(f"{unknown} submissions don't tell when they were handed in, and count as in time.")
-    print(f"Pages: {out / 'class.html'}, {out / 'students'}; gradebooks: {out / 'grades.csv'} (for Canvas), {out / 'grades-plain.csv'}; "
-          f"to fill in: {out / 'written.csv'}")
-    if left_out:
-        print(f"{len(left_out)} people are not in grades.csv: nothing is known that Canvas knows them by. A roster would tell (--roster).")
-    return _say_errors([entry for entry in entries if entry.grader_errors], out)
-
-
-def _say_errors(entries, out):
-    """List the grader's own errors, and return the exit code."""
-    if not entries:
-        return 0
-    count = sum(len(entry.grader_errors) for entry in entries)
-    print(f"\n{count} checks of {len(entries)} submissions failed for a fault of the grader, which is no student's fault; those grades are not "
-          f"final. Mend it and run the same command: it grades only these again. {out / 'class.html'} has the details.", file=sys.stderr)
-    for entry in entries[:SHOWN]:
-        reasons = {}
-        for check in entry.grader_errors:
-            lines = check["details"].strip().splitlines() or ["no reason given"]
-            reasons.setdefault(lines[-1 if lines[0].startswith(("Traceback", "This check did not run")) else 0][:200], []).append(check["id"])
-        for reason, ids in reasons.items():
-            print(f"  {entry.person.id!r}, {', '.join(ids[:3])}{f' and {len(ids) - 3} more' if len(ids) > 3 else ''}: {reason}", file=sys.stderr)
-    if len(entries) > SHOWN:
-        print(f"  and {len(entries) - SHOWN} more submissions", file=sys.stderr)
-    return 3

@@ -1,8 +1,11 @@
 """From the state of a grading to the data of a class: which submission counts for whom, and for how much."""
+import base64
 import hashlib
+import hmac
 import json
 import os
 import re
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -11,13 +14,15 @@ from checks.support.session import MANIFEST, Setting
 from instructor.grades import Class, Entry
 
 from . import late
+from .marks import resolve
+from .overrides import EXCUSED, EXTENSION
 from .state import State
 
 KEEP = ("latest", "best")
 
 
 def load_class(out: Path) -> Class:
-    """The class that was graded into the folder `out`, without the points of written parts.
+    """The class that was graded into the folder `out`.
 
     Raises:
         UserError: nothing was graded there, or a grading is under way.
@@ -48,36 +53,98 @@ def setting_of(options: dict) -> Setting:
     return Setting(**paths, preset=options["preset"], weak=options["weak"], seconds=options["seconds"])
 
 
-def class_of(state: State) -> Class:
-    """The class that a state tells of."""
-    options, manifest, people = options_of(state), read_manifest(MANIFEST), state.people()
+def class_of(state: State, options: dict | None = None) -> Class:
+    """The class that a state tells of.
+
+    Args:
+        options: to count with, in place of those that the last run was given.
+    """
+    options, manifest = options or options_of(state), read_manifest(MANIFEST)
     due = datetime.fromisoformat(options["due"]) if options["due"] else None
-    handed = {}
+    people, handed, overrides = state.people(), {}, {}
     for one in state.handed():
         handed.setdefault(one.person, []).append(one)
-    entries = []
-    for person, folder in zip(people, _folders([person.id for person in people])):
-        candidates = [_entry(state, manifest, options, due, person, folder, one) for one in handed.get(person.id, [])]
-        entries.append(_chosen(candidates, options["keep"]) if candidates else Entry(person, folder))
-    return Class(manifest, options["title"], entries, due)
+    for one in state.overrides():
+        overrides.setdefault(one.person, []).append(one)
+    klass = Class(manifest, options["title"], [], due, options["column"], history=state.history())
+    for person, folder in zip(people, _folders([person.id for person in people]), strict=True):
+        start = Entry(person, folder)
+        _decide(start, overrides.get(person.id, []))
+        candidates = [_entry(state, manifest, options, due, start, one)
+                      for one in handed.get(person.id, [])]
+        klass.entries.append(_chosen(candidates, options["keep"]) if candidates else start)
+    klass.codes = codes(state.get("seed") or "", [person.id for person in people])
+    _mark(klass, resolve(state.marks()))
+    return klass
 
 
-def _entry(state, manifest, options, due, person, folder, one):
+def codes(secret: str, ids: list[str]) -> dict[str, str]:
+    """A code for everybody, for marking without names: the same in every run, and nobody's but theirs."""
+    result, taken = {}, set()
+    for id in ids:
+        digest = hmac.digest(secret.encode(), f"code {id}".encode(), "sha256")
+        text = base64.b32encode(digest).decode()
+        length = next(length for length in range(6, 53) if text[:length] not in taken)
+        taken.update(text[:n] for n in range(6, length + 1))
+        result[id] = text[:length]
+    return result
+
+
+def _decide(entry, overrides):
+    """Put what staff decided for a person into the entry."""
+    entry.excused = "Canvas says so." if entry.person.excused else ""
+    for one in overrides:
+        if one.kind == EXTENSION:
+            entry.extension = int(one.value)
+        elif one.kind == EXCUSED:
+            entry.excused = one.reason
+        else:
+            entry.manual[one.item] = one.value
+        about = {EXTENSION: f"You have {one.told}", EXCUSED: "You are excused"}
+        told = about.get(one.kind) or f"Staff gave {one.told}{f' for {one.item}' * bool(one.item)}"
+        entry.reasons.append(f"{told}: {one.reason}")
+
+
+def _mark(klass, parts):
+    """Put the marks of written parts into the class."""
+    entries = {entry.person.id: entry for entry in klass.entries}
+    for (id, rubric), part in parts.items():
+        check = klass.manifest.checks.get(rubric)
+        if id not in entries or check is None or check.coded:
+            continue            # of somebody who has left, or a part that there is no more
+        if part.counts.points is not None:
+            entries[id].written[rubric] = part.counts.points
+        if part.counts.comment:
+            entries[id].comments[rubric] = part.counts.comment
+        if part.pair:
+            klass.marked_twice.append((rubric, *part.pair))
+        for other in part.others:
+            klass.conflicts.append(
+                f"{rubric} of {id}: {other.marker} gives {other.points:g}, "
+                f"{part.counts.marker} {part.counts.points:g}, which counts")
+
+
+def _entry(state, manifest, options, due, start, one):
     """The Entry that a submission would make."""
     submitted = datetime.fromisoformat(one.submitted) if one.submitted else None
-    days = late.days_late(submitted, due, options["grace"], one.late)
-    fraction = late.penalty(days, options["late_percent"] / 100, options["free_days"], options["late_cap"] / 100)
-    entry = Entry(person, folder, one.label, submitted, days, fraction)
+    entry = replace(start, source=one.label, submitted=submitted, remarks=[])
+    entry.days_late = late.days_late(submitted, due, options["grace"], one.late, options["canvas_late_days"], start.extension)
+    entry.penalty = late.penalty(entry.days_late, options["late_percent"] / 100, options["free_days"], options["late_cap"] / 100)
+    if one.late and (submitted is None or due is None):
+        days = options["canvas_late_days"]
+        entry.remarks.append(f"It is marked as late, without a time: that counts as {days} day{'s' * (days != 1)}.")
+    coded = [check.id for check in manifest.checks.values() if check.coded]
     grading = state.grading(one.digest) if one.digest else None
     if not one.digest:
         entry.refused = one.remark
     elif grading is None:
-        entry.refused = "It was not graded: the grading was interrupted."
-        entry.remarks.append("Not graded yet: run the command again.")
+        entry.pending = coded
     elif grading[0]["refused"]:
         entry.refused = grading[0]["refused"]
     else:
         entry.report = _report(manifest, *grading)
+        graded = {check["id"] for check in entry.checks if check["verdict"]}
+        entry.pending = [id for id in coded if id not in graded and id not in entry.manual]
     if one.digest and one.remark:
         entry.remarks.append(one.remark)
     return entry
@@ -98,13 +165,13 @@ def _report(manifest, grading, outcomes):
 
 
 def _chosen(candidates, keep):
-    """Of a person's submissions the one that counts: one that was graded before one that wasn't; then the latest, or the best. Without
-    times, the one that was found last is the latest."""
+    """Of a person's submissions the one that counts: one that can be graded before one that can't;
+    then the latest, or the best. Without times, the one that was found last is the latest."""
     def worth(entry):
         time = entry.submitted.timestamp() if entry.submitted else 0.0
-        # One that the grader failed on may be the best: then there is no grade yet.
-        points = (bool(entry.grader_errors), entry.automatic) if keep == "best" else ()
-        return entry.report is not None, points, time, candidates.index(entry)
+        # One without a grade yet may be the best: then there is none.
+        points = (not entry.final, entry.automatic) if keep == "best" else ()
+        return not entry.refused, points, time, candidates.index(entry)
 
     chosen = max(candidates, key=worth)
     others = [entry for entry in candidates if entry is not chosen]

@@ -1,32 +1,49 @@
 """The state of a class's grading: one SQLite file, which is right whenever the program or the machine stops."""
 import contextlib
+import getpass
 import json
+import os
 import sqlite3
 from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 
 from files import UserError
 from instructor.grades import GRADER_ERROR, Person
 
-VERSION = "1"
+from .marks import Given, keep_new
+from .overrides import Override
+
+VERSION = "2"
 NAME = "grades.sqlite"
-TABLES = """
+FIRST_TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
--- What the last run found: everybody, and every submission with its content's hash.
+-- Everybody, and every submission with its content's hash.
 CREATE TABLE people (id TEXT PRIMARY KEY, person TEXT NOT NULL);
 CREATE TABLE handed (label TEXT NOT NULL, person TEXT NOT NULL, source BLOB NOT NULL, digest TEXT NOT NULL, submitted TEXT, late INTEGER,
                      remark TEXT NOT NULL, PRIMARY KEY (label, person));
 -- What grading gave, by content: never removed, so that nothing is graded twice.
 CREATE TABLE gradings (digest TEXT PRIMARY KEY, intake TEXT NOT NULL, refused TEXT NOT NULL, notices TEXT NOT NULL, isolation TEXT NOT NULL,
                        reason TEXT NOT NULL);
-CREATE TABLE outcomes (digest TEXT NOT NULL, id TEXT NOT NULL, fingerprint TEXT NOT NULL, outcome TEXT NOT NULL, PRIMARY KEY (digest, id));
-"""
+CREATE TABLE outcomes (digest TEXT NOT NULL, id TEXT NOT NULL, fingerprint TEXT NOT NULL, outcome TEXT NOT NULL, PRIMARY KEY (digest, id))"""
+# Since version 2, to which older files are brought. Rows of marks and history are never changed.
+SECOND_TABLES = """
+ALTER TABLE handed ADD COLUMN gone INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE outcomes ADD COLUMN level TEXT NOT NULL DEFAULT '';
+-- Why an outcome is to be found again; '' where it stands.
+ALTER TABLE outcomes ADD COLUMN why TEXT NOT NULL DEFAULT '';
+CREATE TABLE marks (person TEXT NOT NULL, rubric TEXT NOT NULL, marker TEXT NOT NULL, points REAL, comment TEXT NOT NULL, decides INTEGER NOT NULL,
+                    source TEXT NOT NULL, at TEXT NOT NULL);
+CREATE TABLE overrides (person TEXT NOT NULL, kind TEXT NOT NULL, item TEXT NOT NULL, value REAL NOT NULL, reason TEXT NOT NULL,
+                        PRIMARY KEY (person, kind, item));
+CREATE TABLE history (at TEXT NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL, person TEXT NOT NULL, item TEXT NOT NULL, old TEXT NOT NULL,
+                      new TEXT NOT NULL, why TEXT NOT NULL)"""
 
 
 @dataclass(frozen=True)
 class Handed:
     """A submission as a run found it. source is its path (as bytes: names may be no text). digest is "" where it could not be read; then
-    the remark says why. late is the export's own word, or None."""
+    the remark says why. late is the export's own word, or None. gone says that the last run did not find it any more."""
     label: str
     person: str
     source: bytes
@@ -34,10 +51,11 @@ class Handed:
     submitted: str | None
     late: bool | None
     remark: str = ""
+    gone: bool = False
 
 
 class State:
-    """The file grades.sqlite of a folder, which is this process's alone while it is open.
+    """The file grades.sqlite of a folder, which is this process's alone while it is open. Nobody else may read it.
 
     Args:
         out: the folder of a class's grading.
@@ -53,16 +71,22 @@ class State:
             raise UserError(f"{out} has no {NAME}: nothing was graded there. First: python -m instructor grade SUBMISSIONS --out {out}")
         with self._errors():
             out.mkdir(parents=True, exist_ok=True)
+            os.chmod(out, 0o700)
+            self.path.touch(mode=0o600)
             self.connection = sqlite3.connect(self.path, timeout=0.5, isolation_level=None)
             try:
                 # Exclusive from the first transaction on until the end of this process, however it ends.
                 self.connection.execute("PRAGMA locking_mode = EXCLUSIVE")
                 self.connection.execute("BEGIN EXCLUSIVE")
                 if not self.connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-                    for statement in TABLES.split(";\n"):
-                        self.connection.execute(statement)
-                    self.connection.execute("INSERT INTO meta VALUES ('version', ?)", (VERSION,))
+                    self._execute_all(FIRST_TABLES)
+                    self.connection.execute("INSERT INTO meta VALUES ('version', '1')")
+                if self.get("version") == "1":
+                    self._execute_all(SECOND_TABLES)
+                    self._remember()
+                    self.connection.execute("UPDATE meta SET value = ? WHERE key = 'version'", (VERSION,))
                 self.connection.execute("COMMIT")
+                os.chmod(self.path, 0o600)
                 version = self.get("version")
             except BaseException:
                 self.connection.close()
@@ -77,6 +101,17 @@ class State:
 
     def __exit__(self, *exception):
         self.connection.close()
+
+    def _execute_all(self, statements):
+        for statement in statements.split(";\n"):
+            self.connection.execute(statement)
+
+    def _remember(self):
+        """Take the rules of late work from the options of a file of version 1."""
+        if text := self.get("options"):
+            options = json.loads(text) | {"canvas_late_days": 1, "column": ""}
+            rules = ("due", "grace", "late_percent", "late_cap", "free_days", "canvas_late_days", "keep")
+            self.put(options=json.dumps(options), remembered=json.dumps({name: options[name] for name in rules}))
 
     @contextlib.contextmanager
     def _errors(self):
@@ -94,16 +129,30 @@ class State:
             raise UserError(f"{self.path.parent} cannot be used: {error.strerror}. Choose another folder with --out.") from None
 
     @contextlib.contextmanager
-    def _transaction(self):
+    def transaction(self):
+        """All that is put in the block is kept, or nothing of it. Gives a function that executes SQL; blocks may lie in one another."""
+        if self.connection.in_transaction:
+            yield self.connection.execute
+            return
         with self._errors():
             self.connection.execute("BEGIN")
-            try:
+        try:
+            with self._sqlite_errors():
                 yield self.connection.execute
-            except BaseException:
-                with contextlib.suppress(sqlite3.Error):        # which may have ended it already
-                    self.connection.execute("ROLLBACK")
-                raise
-            self.connection.execute("COMMIT")
+                self.connection.execute("COMMIT")
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):        # which may have ended it already
+                self.connection.execute("ROLLBACK")
+            raise
+
+    @contextlib.contextmanager
+    def _sqlite_errors(self):
+        """As _errors, but other errors of the system pass through."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            with self._errors():
+                raise error
 
     def _rows(self, query, *values):
         with self._errors():
@@ -118,21 +167,23 @@ class State:
 
     def put(self, **settings: str) -> None:
         """Keep settings."""
-        with self._transaction() as execute:
+        with self.transaction() as execute:
             for key, value in settings.items():
                 execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     # What was found
 
     def put_found(self, people: list[Person], handed: list[Handed]) -> None:
-        """Replace what the run before found."""
-        with self._transaction() as execute:
+        """Replace what is known of who there is and what they handed in."""
+        with self.transaction() as execute:
+            for id in {person.id for person in self.people()} - {person.id for person in people}:
+                self.log("removed", id, "", "in the class", "", "neither in the roster nor among the submissions")
             execute("DELETE FROM people")
             execute("DELETE FROM handed")
             for person in people:
                 execute("INSERT INTO people VALUES (?, ?)", (person.id, json.dumps(asdict(person))))
             for one in handed:
-                execute("INSERT INTO handed VALUES (?, ?, ?, ?, ?, ?, ?)", tuple(asdict(one).values()))
+                execute("INSERT INTO handed VALUES (?, ?, ?, ?, ?, ?, ?, ?)", tuple(asdict(one).values()))
 
     def people(self) -> list[Person]:
         """Everybody, sorted by name."""
@@ -140,37 +191,64 @@ class State:
         return sorted(people, key=lambda person: (person.name.casefold(), person.id))
 
     def handed(self) -> list[Handed]:
-        """All submissions, in the order in which they were found."""
-        return [Handed(*row[:5], None if row[5] is None else bool(row[5]), row[6]) for row in self._rows("SELECT * FROM handed ORDER BY rowid")]
+        """All submissions, in the order in which they were found; those that are gone first."""
+        return [Handed(*row[:5], None if row[5] is None else bool(row[5]), row[6], bool(row[7]))
+                for row in self._rows("SELECT * FROM handed ORDER BY rowid")]
 
     # What grading gave
 
-    def missing(self, digest: str, wanted: dict[str, str], intake: str) -> list[str]:
+    def missing(self, digest: str, wanted: dict[str, str], intake: str, level: tuple[int, str] = (0, "")) -> list[str]:
         """The ids of checks that are to run on a submission.
 
         Args:
             digest: of its content.
             wanted: the fingerprint of each check.
             intake: that of taking submissions in.
+            level: of isolation; what ran behind less is to run again.
         """
         grading = self._rows("SELECT intake, refused FROM gradings WHERE digest = ?", digest)
         if grading and grading[0][0] == intake and grading[0][1]:
             return []
-        there = {id: fingerprint for id, fingerprint, outcome in self._rows("SELECT id, fingerprint, outcome FROM outcomes WHERE digest = ?", digest)
-                 if json.loads(outcome)["verdict"] != GRADER_ERROR}        # which deserves another try
+        rows = self._rows("SELECT id, fingerprint, level, why, outcome FROM outcomes WHERE digest = ?", digest)
+        there = {id: fingerprint for id, fingerprint, behind, why, outcome in rows
+                 if not why and _level(behind) >= level
+                 and json.loads(outcome)["verdict"] != GRADER_ERROR}        # which deserves another try
         return [id for id, fingerprint in wanted.items() if there.get(id) != fingerprint]
 
-    def put_report(self, digest: str, intake: str, wanted: dict[str, str], report: dict) -> None:
-        """Keep a grading, whole or not at all: the outcomes of the checks that ran."""
-        with self._transaction() as execute:
+    def grade_again(self, digests: set[str], ids: set[str], why: str) -> None:
+        """Let checks of submissions run again, whatever is known of them; refused submissions are looked at again."""
+        with self.transaction() as execute:
+            for digest in digests:
+                execute("UPDATE gradings SET intake = '' WHERE digest = ?", (digest,))
+                for id in ids:
+                    execute("UPDATE outcomes SET why = ? WHERE digest = ? AND id = ?", (why, digest, id))
+
+    def put_report(self, digest: str, intake: str, wanted: dict[str, str], report: dict, level: tuple[int, str] = (0, "")) -> None:
+        """Keep a grading, whole or not at all: the outcomes of the checks that ran. What changes by it goes into the history.
+
+        Args:
+            level: of the isolation that they ran behind.
+        """
+        with self.transaction() as execute:
+            rows = self._rows("SELECT id, outcome, why FROM outcomes WHERE digest = ?", digest)
+            before = {id: (json.loads(outcome), why) for id, outcome, why in rows}
+            people = sorted({one.person for one in self.handed() if one.digest == digest})
+            kept = self._rows("SELECT notices FROM gradings WHERE digest = ? AND intake = ? AND refused = ''", digest, intake)
+            # A run of some checks has notices of their questions alone.
+            partial = kept and len(report["checks"]) < len(wanted)
             execute("INSERT OR REPLACE INTO gradings VALUES (?, ?, '', ?, ?, ?)",
-                    (digest, intake, json.dumps(report["notices"]), report["isolation"], report["isolation_reason"]))
+                    (digest, intake, kept[0][0] if partial else json.dumps(report["notices"]), report["isolation"], report["isolation_reason"]))
             for check in report["checks"]:
-                execute("INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?)", (digest, check["id"], wanted[check["id"]], json.dumps(check)))
+                execute("INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?, ?, '')",
+                        (digest, check["id"], wanted[check["id"]], json.dumps(check), json.dumps(level)))
+                old, why = before.get(check["id"], (check, ""))
+                if _ended(old) != _ended(check):
+                    for person in people:
+                        self.log("graded again", person, check["id"], _ended(old), _ended(check), why or "what it depends on has changed")
 
     def put_refused(self, digest: str, intake: str, reason: str) -> None:
         """Keep that a submission was refused."""
-        with self._transaction() as execute:
+        with self.transaction() as execute:
             execute("INSERT OR REPLACE INTO gradings VALUES (?, ?, ?, '[]', '', '')", (digest, intake, reason))
 
     def grading(self, digest: str) -> tuple[dict, dict[str, dict]] | None:
@@ -181,3 +259,71 @@ class State:
         refused, notices, isolation, reason = row[0]
         outcomes = {id: json.loads(outcome) for id, outcome in self._rows("SELECT id, outcome FROM outcomes WHERE digest = ?", digest)}
         return {"refused": refused, "notices": json.loads(notices), "isolation": isolation, "isolation_reason": reason}, outcomes
+
+    # What people decided
+
+    def marks(self) -> list[Given]:
+        """The marks of written parts that anybody gave, the oldest first."""
+        rows = self._rows("SELECT person, rubric, marker, points, comment, decides FROM marks ORDER BY rowid")
+        return [Given(*row[:5], bool(row[5])) for row in rows]
+
+    def put_marks(self, given: list[Given], source: str) -> list[Given]:
+        """Keep marks beside those that were given before; the ones that say something new.
+
+        Args:
+            source: the file that they come from.
+        """
+        new = keep_new(self.marks(), given)
+        with self.transaction() as execute:
+            for one in new:
+                execute("INSERT INTO marks VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                        (one.person, one.rubric, one.marker, one.points, one.comment, one.decides, source, _now()))
+                said = "" if one.points is None else f"{one.points:g}"
+                self.log("decided" if one.decides else "marked", one.person, one.rubric, "", said, f"{one.marker}, {source}")
+        return new
+
+    def overrides(self) -> list[Override]:
+        """What staff decided for single people."""
+        return [Override(*row) for row in self._rows("SELECT person, kind, item, value, reason FROM overrides ORDER BY person, kind, item")]
+
+    def put_overrides(self, overrides: list[Override]) -> None:
+        """Put these in the place of all that were there; what changes by it goes into the history."""
+        before = {one.key: one for one in self.overrides()}
+        after = {one.key: one for one in overrides}
+        with self.transaction() as execute:
+            execute("DELETE FROM overrides")
+            for one in overrides:
+                execute("INSERT INTO overrides VALUES (?, ?, ?, ?, ?)", (one.person, one.kind, one.item, one.value, one.reason))
+            for key in sorted(before.keys() | after.keys()):
+                old, new = before.get(key), after.get(key)
+                if old != new:
+                    person, kind, item = key
+                    self.log(kind, person, item, old.told if old else "", new.told if new else "", new.reason if new else "withdrawn")
+
+    def log(self, what: str, person: str, item: str, old: str, new: str, why: str) -> None:
+        """Add a row to the history."""
+        with self.transaction() as execute:
+            execute("INSERT INTO history VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (_now(), _user(), what, person, item, old, new, why))
+
+    def history(self) -> list[tuple[str, ...]]:
+        """What was changed, the oldest first: when, by whom, what, of which person, which check or part, before, after, why."""
+        return self._rows("SELECT at, who, what, person, item, old, new, why FROM history ORDER BY rowid")
+
+
+def _level(text):
+    return tuple(json.loads(text)) if text else (0, "")
+
+
+def _ended(check):
+    return f"{check['score']:g} of {check['max_score']:g}, {check['verdict']}"
+
+
+def _now():
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def _user():
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):     # a container's user without a name
+        return str(os.getuid())

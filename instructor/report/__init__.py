@@ -2,46 +2,61 @@
 import contextlib
 import dataclasses
 import json
+import os
 from pathlib import Path
+
+from files import writing_all
 
 from ..grades import Class, Entry
 from . import gradebook, written
-from .text import write_if_new
 
 PAGES = ("feedback.html", "feedback.md", "grading.json")
-__all__ = ["write_reports", "gradebook", "written"]
+HISTORY = ("when", "who", "what", "id", "check or part", "before", "after", "why")
+__all__ = ["write_reports", "writing_reports", "gradebook", "written"]
 
 
-def write_reports(klass: Class, out: Path, changed: set[str] | None = None) -> list[str]:
-    """Write what the grading of a class has found out; a file that would not change is left alone.
+def write_reports(klass: Class, out: Path) -> None:
+    """Write what the grading of a class has found out, all of it or nothing.
 
     OUT/students/FOLDER has feedback.html and feedback.md for the student, and grading.json for the staff. OUT has class.html, grades.csv
-    (for Canvas), grades-plain.csv, and written.csv, in which points that people filled in stay.
-
-    Args:
-        out: the folder.
-        changed: the ids of the persons whose pages are to be made; None for all. The files of the class are always made.
-
-    Returns:
-        The ids of the persons who are not in grades.csv, because Canvas would not know them.
+    (for Canvas), grades-plain.csv, history.csv, and written.csv, in which what people filled in stays.
 
     Raises:
-        UserError: a file can't be written, or written.csv can't be read (then all others are made).
+        UserError: a file can't be written, or written.csv can't be read; then nothing was changed.
     """
+    with writing_reports(klass, out):
+        pass
+
+
+@contextlib.contextmanager
+def writing_reports(klass: Class, out: Path):
+    """As write_reports, but the files take their names when the block ends without an error. Nobody else may read them."""
+    before = os.umask(0o077)
+    try:
+        with writing_all(_texts(klass, out)):
+            yield
+        _remove_others(out / "students", {entry.folder for entry in klass.entries})
+    finally:
+        os.umask(before)
+
+
+def _texts(klass, out):
+    """The text of each file."""
     from . import klass as class_page       # Jinja2, which other commands can do without
     from . import student
+    texts = {
+        out / "class.html": class_page.page(klass),
+        out / "grades.csv": gradebook.canvas(klass)[0],
+        out / "grades-plain.csv": gradebook.plain(klass),
+        out / "history.csv": gradebook.MARK + gradebook.table([HISTORY, *klass.history]),
+        out / written.NAME: written.form(klass, out / written.NAME),
+    }
     for entry in klass.entries:
-        if changed is None or entry.person.id in changed:
-            folder = out / "students" / entry.folder
-            write_if_new(folder / "feedback.html", student.page(klass, entry))
-            write_if_new(folder / "feedback.md", student.markdown(klass, entry))
-            write_if_new(folder / "grading.json", _grading(entry))
-    _remove_others(out / "students", {entry.folder for entry in klass.entries})
-    write_if_new(out / "class.html", class_page.page(klass))
-    left_out = gradebook.write_canvas(klass, out / "grades.csv")
-    gradebook.write_plain(klass, out / "grades-plain.csv")
-    written.update(out / written.NAME, klass)
-    return [person.id for person in left_out]
+        folder = out / "students" / entry.folder
+        texts[folder / "feedback.html"] = student.page(klass, entry)
+        texts[folder / "feedback.md"] = student.markdown(klass, entry)
+        texts[folder / "grading.json"] = _grading(entry)
+    return {path: text for path, text in texts.items() if text is not None}
 
 
 def _remove_others(students: Path, folders: set[str]) -> None:
@@ -57,5 +72,5 @@ def _remove_others(students: Path, folders: set[str]) -> None:
 def _grading(entry: Entry) -> str:
     """All that is known of a person's grading, as JSON in ASCII."""
     content = dataclasses.asdict(entry) | {"submitted": entry.submitted and entry.submitted.isoformat(),
-                                           "automatic": entry.automatic, "total": entry.total}
+                                           "automatic": entry.automatic, "total": entry.total, "final": entry.final}
     return json.dumps(content, indent=2) + "\n"

@@ -32,11 +32,11 @@ def _content(klass, entry):
     tally = by_question(klass, entry)
     found = {check["id"]: check for check in entry.checks}
     models = accuracies(entry)
-    before = round(sum(check["score"] for check in entry.checks), 4)
+    before = round(sum(entry.scores.values()), 4)
     all_points = sum(question.points for question in klass.manifest.questions.values())
     sections = []
     for question in klass.manifest.questions.values():
-        checks = [_check(check, found[check.id]) for check in klass.manifest.checks.values()
+        checks = [_check(check, found[check.id], entry.scores.get(check.id)) for check in klass.manifest.checks.values()
                   if check.question == question.id and check.id in found]
         if checks:
             sections.append((question, checks))
@@ -47,17 +47,17 @@ def _content(klass, entry):
         "sections": sections, "passed": sum(check["verdict"] == Verdict.PASSED.value for check in entry.checks),
         "written": [(check, entry.written.get(check.id), entry.comments.get(check.id, ""))
                     for check in klass.manifest.checks.values() if not check.coded],
-        "before": before, "cost": round(before - entry.automatic, 4), "regular": klass.regular_points, "extra": all_points - klass.regular_points,
+        "before": before, "cost": round(before * entry.penalty, 4), "added": entry.manual.get(""), "regular": klass.regular_points, "extra": all_points - klass.regular_points,
         "unmarked": len(unmarked(klass, entry)), "notices": entry.report["notices"] if entry.report else [],
         "plot": bars("Right answers to the dev questions", models) if any(bar.value is not None for bar in models) else None,
         "needed": any(bar.needed for bar in models), "drawing": _drawing(models)}
 
 
-def _check(check, found):
+def _check(check, found, score):
     """A check for the student. Of a hidden one: its verdict, its points and its message, and nothing else that the grader knows."""
     verdict = found["verdict"]
     tone = {Verdict.PASSED.value: "good", GRADER_ERROR: "warn", None: "plain"}.get(verdict, "bad")
-    return {"id": check.id, "kind": check.kind, "title": check.title, "score": None if verdict is None else found["score"], "of": check.points,
+    return {"id": check.id, "kind": check.kind, "title": check.title, "score": score, "of": check.points,
             "verdict": verdict or "not run", "tone": tone, "mark": {"good": "✓", "bad": "✗", "warn": "!", "plain": "·"}[tone],
             "message": found["message"], "hints": found["hints"] if check.kind == "basic" else []}
 

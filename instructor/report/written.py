@@ -1,26 +1,27 @@
-"""Written parts: OUT/written.csv, which people fill in, and `python -m instructor merge`, which takes their points over."""
+"""Written parts: forms that people fill in, and `python -m instructor merge`, which takes their points over."""
+import contextlib
 import csv
 import io
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from files import UserError
+from files import UserError, write_text
 
 from ..grades import Class
 from ..sheet import ADVICE, read_sheet
 from .gradebook import MARK, cell
 from .text import points as shown
-from .text import write_if_new
 
 NAME = "written.csv"
 COLUMNS = ("id", "name", "question", "rubric", "title", "max points", "points", "comment")
-NEEDED = ("id", "rubric", "points")
+ANONYMOUS = ("code", *COLUMNS[2:])
+NEEDED = ("rubric", "points")
 
 
 @dataclass(frozen=True)
 class Mark:
-    """What a person gave: to whom (Person.id), for which written check, and the line of the file; points None where they are still blank."""
+    """What stands in a line of a form: whose it is (Person.id), which written part, and the line; points None where they are still blank."""
     id: str
     rubric: str
     points: float | None
@@ -36,6 +37,11 @@ class Marks:
     delimiter: str
     column: dict[str, int]
 
+    @property
+    def who(self) -> str:
+        """The column that tells whose a row is: id, or code in an anonymous form."""
+        return "id" if "id" in self.column else "code"
+
     def value(self, row: list[str], name: str) -> str:
         """A cell; "" if the row or the file lacks it."""
         index = self.column.get(name, len(row))
@@ -43,7 +49,7 @@ class Marks:
 
 
 def read(path: Path, klass: Class) -> list[Mark]:
-    """Read a filled-in file and check all of it.
+    """Read a filled-in file and check all of it. Lines of people who were in the class before are passed over.
 
     Args:
         path: CSV in UTF-8 or UTF-16, with commas, semicolons or tabs.
@@ -53,19 +59,19 @@ def read(path: Path, klass: Class) -> list[Mark]:
         UserError: anything in it is wrong; the message names the line.
     """
     sheet = _read_marks(path)
-    people, rubrics = _people(klass), {check.id: check for check in klass.manifest.checks.values() if not check.coded}
-    marks, lines = [], {}
+    people, rubrics = _people(klass), {check.id: check for check in _parts(klass)}
+    marks, lines, gone = [], {}, {person for _, _, _, person, *_ in klass.history}
     for number, row in sheet.rows:
         where = f"{path}, line {number}"
         if len(row) > len(sheet.header) and any(value.strip() for value in row[len(sheet.header):]):
             raise UserError(f"{where}: {len(row)} cells, but the header has {len(sheet.header)}. A comment with a comma needs quotes. "
                             "Nothing was changed.")
-        if len(row) <= max(sheet.column[name] for name in NEEDED):
+        if len(row) <= max(sheet.column[name] for name in (sheet.who, *NEEDED)):
             raise UserError(f"{where}: only {len(row)} cells, and the points are missing. Nothing was changed.")
-        person, rubric, points, comment = (sheet.value(row, name) for name in ("id", "rubric", "points", "comment"))
+        person, rubric, points, comment = (sheet.value(row, name) for name in (sheet.who, "rubric", "points", "comment"))
         if person not in people:
-            if not (points or comment):
-                continue            # somebody who has left the class, unmarked
+            if person in gone or not (points or comment):
+                continue            # somebody who has left the class
             raise UserError(f"{where}: {person[:60]!r} is nobody in this class. Somebody who has left? Then delete the line. Spreadsheets "
                             f"drop the zeros at the beginning of an id, too: compare it with grades-plain.csv. No mark was taken over.")
         if rubric not in rubrics:
@@ -78,89 +84,145 @@ def read(path: Path, klass: Class) -> list[Mark]:
     return marks
 
 
-def apply(klass: Class, marks: list[Mark]) -> None:
-    """Put marks into the entries of a class; a blank one leaves what is there."""
-    entries = {entry.person.id: entry for entry in klass.entries}
-    for mark in marks:
-        if mark.points is not None:
-            entries[mark.id].written[mark.rubric] = mark.points
-        if mark.comment:
-            entries[mark.id].comments[mark.rubric] = mark.comment
-
-
-def update(path: Path, klass: Class, marks: list[Mark] = ()) -> None:
-    """Make the file if it isn't there, else add rows for people and parts that it lacks; and fill in marks that came from another file.
-
-    What somebody filled in stays as it is, with columns and rows of their own; if nothing is to be added, the file isn't touched.
+def form(klass: Class, path: Path) -> str | None:
+    """The text of a class's own form: what is there, with rows for people and parts that it lacks, and marks that were taken over where
+    it is blank. What somebody filled in stays as it is, with columns and rows of their own. None if nothing is to be added.
 
     Raises:
         UserError: the file can't be read; it was left alone.
     """
     sheet = _read_marks(path) if path.exists() else Marks(list(COLUMNS), [], ",", {name: i for i, name in enumerate(COLUMNS)})
     people, rows = _people(klass), [list(row) for _, row in sheet.rows]
-    found = {(people.get(sheet.value(row, "id")), sheet.value(row, "rubric")): row for row in rows}
+    found = {(people.get(sheet.value(row, sheet.who)), sheet.value(row, "rubric")): row for row in rows}
     for entry in klass.entries:
-        person = entry.person
-        for check in klass.manifest.checks.values():
-            if not check.coded and (person.id, check.id) not in found:
-                values = {"id": person.id, "name": person.name, "question": check.question, "rubric": check.id, "title": check.title,
-                          "max points": check.points}
-                found[person.id, check.id] = row = [cell(values.get(name)) for name in map(_column, sheet.header)]
+        for check in _parts(klass):
+            row = found.get((entry.person.id, check.id))
+            if row is None:
+                row = _row(klass, entry.person, check, map(_column, sheet.header))
                 rows.append(row)
-    for mark in marks:
-        row = found[mark.id, mark.rubric]
-        row += [""] * (len(sheet.header) - len(row))
-        if mark.points is not None:
-            row[sheet.column["points"]] = cell(mark.points)
-        if mark.comment and "comment" in sheet.column:
-            row[sheet.column["comment"]] = cell(mark.comment)
-    if rows != [row for _, row in sheet.rows] or not path.exists():
-        stream = io.StringIO()
-        csv.writer(stream, delimiter=sheet.delimiter, lineterminator="\n").writerows([sheet.header, *rows])
-        write_if_new(path, MARK + stream.getvalue())
+            for name, marks in (("points", entry.written), ("comment", entry.comments)):
+                if check.id in marks and name in sheet.column and not sheet.value(row, name):
+                    row += [""] * (len(sheet.header) - len(row))
+                    row[sheet.column[name]] = cell(marks[check.id])
+    if path.exists() and rows == [row for _, row in sheet.rows]:
+        return None
+    return MARK + _csv([sheet.header, *rows], sheet.delimiter)
+
+
+def blank_form(klass: Class, anonymous: bool = False, question: str = "") -> str:
+    """The text of a form without points, for one marker.
+
+    Args:
+        anonymous: codes in the place of ids and names, sorted by them.
+        question: only this one, or this written part.
+
+    Raises:
+        UserError: there is no such written part.
+    """
+    parts = [check for check in _parts(klass) if not question or question in (check.question, check.id)]
+    if not parts:
+        raise UserError(f"{question!r} has no written part. There are {', '.join(check.id for check in _parts(klass))}.")
+    header = ANONYMOUS if anonymous else COLUMNS
+    people = [entry.person for entry in klass.entries]
+    people = sorted(people, key=lambda person: klass.codes[person.id]) if anonymous else people
+    return MARK + _csv([header, *(_row(klass, person, check, header) for check in parts for person in people)], ",")
+
+
+def _parts(klass):
+    return [check for check in klass.manifest.checks.values() if not check.coded]
+
+
+def _row(klass, person, check, header):
+    values = {"id": person.id, "code": klass.codes.get(person.id), "name": person.name, "question": check.question, "rubric": check.id,
+              "title": check.title, "max points": check.points}
+    return [cell(values.get(name)) for name in header]
+
+
+def _csv(rows, delimiter):
+    stream = io.StringIO()
+    csv.writer(stream, delimiter=delimiter, lineterminator="\n").writerows(rows)
+    return stream.getvalue()
+
+
+def waiting(klass: Class, path: Path) -> int:
+    """How many marks stand in a form and were not taken over."""
+    entries = {entry.person.id: entry for entry in klass.entries}
+    return sum(mark.points is not None and entries[mark.id].written.get(mark.rubric) != mark.points for mark in read(path, klass))
 
 
 def merge(args) -> int:
-    """The command: check a filled-in file, keep its points, and make pages and gradebooks anew."""
-    from ..batch import load_class
-    from . import write_reports
-    klass = load_class(args.out)
+    """The command: check a filled-in form, keep its points beside those of others, and make pages and gradebooks anew, or change nothing.
+
+    Returns:
+        0; or 3 if two markers differ, or somebody has no grade yet, which is said.
+    """
+    from ..batch.command import take_overrides
+    from ..batch.klass import class_of
+    from ..batch.marks import Given
+    from ..batch.state import State
+    from ..batch.summary import say_problems
+    from . import writing_reports
     own = args.out / NAME
     source = args.written or own
-    if not source.exists():
-        raise UserError(f"{source} does not exist. Grading a class makes {own}; fill that in, or name your file: --written FILE.")
-    kept = read(own, klass) if own.exists() else []
-    marks = read(source, klass)
-    apply(klass, kept)
-    apply(klass, marks)
-    update(own, klass, marks if args.written else ())
-    write_reports(klass, args.out)
-    given = [mark for mark in marks if mark.points is not None]
-    parts = sum(not check.coded for check in klass.manifest.checks.values()) * len(klass.entries)
-    done = sum(len(entry.written) for entry in klass.entries)
-    people = len({mark.id for mark in given})
-    print(f"{source}: {len(given)} mark{'s' * (len(given) != 1)} for {people} {'person' if people == 1 else 'people'}. "
-          f"Of {parts} written parts, {parts - done} are not marked yet.")
+    marker = args.marker or source.stem
+    with State(args.out) as state, contextlib.ExitStack() as stack:
+        with state.transaction():
+            take_overrides(state, args.out)
+            klass = class_of(state)
+            if not source.exists() and args.written:
+                raise UserError(f"{source} does not exist. Look at the name.")
+            marks = read(source, klass) if source.exists() else []
+            entries = {entry.person.id: entry for entry in klass.entries}
+            if source == own:       # which has the marks of others, too
+                marks = [mark for mark in marks if (mark.points, mark.comment) != (entries[mark.id].written.get(mark.rubric),
+                                                                                  entries[mark.id].comments.get(mark.rubric, ""))]
+            given = [Given(mark.id, mark.rubric, marker, mark.points, mark.comment, args.decide)
+                     for mark in marks if mark.points is not None or mark.comment]
+            new = state.put_marks(given, str(source))
+            klass = class_of(state)
+            stack.enter_context(writing_reports(klass, args.out))
+    people = len({mark.person for mark in new})
+    parts = len(_parts(klass)) * len(klass.entries)
+    left = parts - sum(len(entry.written) for entry in klass.entries)
+    print(f"{source}: {len(new)} new mark{'s' * (len(new) != 1)} for {people} {'person' if people == 1 else 'people'}, by {marker}. "
+          f"Of {parts} written parts, {left} are not marked yet.")
     print(f"Pages and gradebooks in {args.out} are made anew.")
+    return say_problems(klass, args.out)
+
+
+def write_form(args) -> int:
+    """The command: a blank form for a marker."""
+    from ..batch import load_class
+    if args.file.exists():
+        raise UserError(f"{args.file} is there already. Choose another name: what is filled in shall not be lost.")
+    write_text(args.file, blank_form(load_class(args.out), args.anonymous, args.question or ""))
+    print(f"Wrote {args.file}. Filled in: python -m instructor merge {args.out} --written {args.file}")
     return 0
 
 
 def add_parser(commands) -> None:
-    """Add `merge` to the commands of `python -m instructor`."""
-    command = commands.add_parser("merge", help="take over the points of written parts from written.csv, and make pages and gradebooks anew",
+    """Add `merge` and `written` to the commands of `python -m instructor`."""
+    command = commands.add_parser("merge", help="take over the points of written parts and overrides.csv, and make pages and gradebooks anew",
                                   description="Checks the whole file first, and changes nothing if anything in it is wrong.")
     command.add_argument("out", type=Path, help="the folder that `grade` wrote")
     command.add_argument("--written", type=Path, metavar="FILE",
-                         help="a filled-in copy, perhaps with some of the rows; its points are kept in OUT/written.csv, and cells that it "
-                              "leaves blank change nothing (default: OUT/written.csv itself)")
+                         help="a filled-in form, perhaps with some of the rows; cells that it leaves blank change nothing (default: OUT/written.csv)")
+    command.add_argument("--marker", help="who marked (default: the file's name). Where two differ, the first counts, and both are shown")
+    command.add_argument("--decide", action="store_true", help="the points of this file settle what markers gave differently")
     command.set_defaults(run=merge)
+    command = commands.add_parser("written", help="write a blank form for a marker", description="A form of all written parts, for `merge --written`.")
+    command.add_argument("out", type=Path, help="the folder that `grade` wrote")
+    command.add_argument("file", type=Path, help="such as anna.csv")
+    command.add_argument("--anonymous", action="store_true", help="codes in the place of names and ids")
+    command.add_argument("--question", help="only this one, such as 3c")
+    command.set_defaults(run=write_form)
 
 
 def _people(klass):
     """The ids of persons by what stands for them in a file."""
     people = {}
     for entry in klass.entries:
-        for text in {cell(entry.person.id), entry.person.id}:
+        for text in {cell(entry.person.id), entry.person.id, klass.codes.get(entry.person.id, entry.person.id)}:
             if people.setdefault(text, entry.person.id) != entry.person.id:
                 raise UserError(f"Two people have the id {text!r}, apart from characters that cannot be seen. Mend the roster.")
     return people
@@ -189,7 +251,8 @@ def _read_marks(path):
     sheet = read_sheet(path)
     header = sheet.rows[0][1] if sheet.rows else []
     names = [_column(name) for name in header]
-    for name in NEEDED:
+    who = "id" if "id" in names or "code" not in names else "code"
+    for name in (who, *NEEDED):
         if names.count(name) != 1:
             fault = "two columns" if name in names else "no column"
             raise UserError(f"{path}, line 1: {fault} {name!r}. The columns are {', '.join(COLUMNS)}. {ADVICE}")

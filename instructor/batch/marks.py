@@ -1,0 +1,82 @@
+"""Marks of written parts: which one counts where several people marked, and where they differ."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a marker gave a person for a written part; points None for a comment alone.
+
+    decides says that it settles what markers gave differently.
+    """
+
+    person: str
+    rubric: str
+    marker: str
+    points: float | None
+    comment: str = ""
+    decides: bool = False
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is known of one written part of one person.
+
+    Attributes:
+        counts: the mark that counts: the last decision; else the first marker's.
+        others: other markers' latest points that differ from it, and that no decision has settled.
+        pair: the first two markers' points, where two or more marked; else None.
+    """
+
+    counts: Given
+    others: tuple[Given, ...]
+    pair: tuple[float, float] | None
+
+
+def keep_new(before: list[Given], given: list[Given]) -> list[Given]:
+    """Those of the marks that say something that the same marker has not said already.
+
+    A mark without a comment keeps the comment of the one before it, one without points the points.
+    """
+    latest = {(one.person, one.rubric, one.marker): one for one in before}
+    last = {(one.person, one.rubric): one for one in before if one.decides}
+    new = []
+    for one in given:
+        old = latest.get((one.person, one.rubric, one.marker))
+        if old:
+            points = old.points if one.points is None else one.points
+            one = Given(
+                one.person, one.rubric, one.marker, points, one.comment or old.comment, one.decides
+            )
+        settled = last.get((one.person, one.rubric))
+        same = (settled if one.decides else old) or Given("", "", "", None)
+        if (one.points, one.comment) != (same.points, same.comment):
+            new.append(one)
+    return new
+
+
+def resolve(marks: Iterable[Given]) -> dict[tuple[str, str], Part]:
+    """What counts of all marks, by (person, rubric).
+
+    Args:
+        marks: all that were given, the oldest first.
+    """
+    by_part = defaultdict(list)
+    for one in marks:
+        by_part[one.person, one.rubric].append(one)
+    return {part: _part(given) for part, given in by_part.items()}
+
+
+def _part(given):
+    decided = max((n for n, one in enumerate(given) if one.decides), default=None)
+    latest = {}     # of each marker, in the order in which they first marked
+    for one in given:
+        latest[one.marker] = one
+    own = [one for one in latest.values() if one.points is not None]
+    counts = given[decided] if decided is not None else (own or given)[0]
+    later = given[decided + 1:] if decided is not None else given
+    others = tuple(one for one in own if one in later and one.points != counts.points)
+    pair = (own[0].points, own[1].points) if len(own) > 1 else None
+    return Part(counts, others, pair)
