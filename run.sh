@@ -12,7 +12,7 @@ NEEDED="torch numpy tqdm matplotlib pytest xdist hypothesis nbclient ipykernel" 
 EXTRAS=
 if [ -d "$ROOT/instructor" ]; then      # the staff's copy
     NEEDED="$NEEDED jinja2 yaml distributed copydetect mwxml mwparserfromhell orjson anyascii"
-    EXTRAS="[instructor]"
+    EXTRAS="[instructor,canvas]"
 fi
 
 # Prints the first Python 3.11 or newer among the usual names; fails if there is none.

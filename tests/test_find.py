@@ -1,4 +1,5 @@
 """Finding submissions as three systems export them, whose they are, and how late."""
+import argparse
 import os
 import time
 import zipfile
@@ -11,7 +12,7 @@ from conftest import SOLUTION
 from files import UserError
 from instructor.batch.find import find_submissions
 from instructor.batch.late import days_late, parse_due, penalty
-from instructor.batch.roster import Roster, read_roster
+from instructor.batch.roster import Roster, named_column, read_roster
 
 CODE = (SOLUTION / "model.py").read_bytes()
 CANVAS_ROSTER = """Student,ID,SIS User ID,SIS Login ID,Section,HW5 (77)
@@ -44,10 +45,17 @@ def by_label(folder):
     return {one.label: one for one in found}
 
 
-def roster(tmp_path, text, encoding="utf-8"):
+CLASSROOM_50 = """username,first_name,last_name,email,github_id
+Ann-B,Ann,Lee,ann@x.edu,1001
+bob,Bob,Ray,,1002
+,Cleo,Day,cleo@x.edu,
+"""
+
+
+def roster(tmp_path, text, encoding="utf-8", **options):
     path = tmp_path / "roster.csv"
     path.write_bytes(text.encode(encoding))
-    return read_roster(path)
+    return read_roster(path, **options)
 
 
 # Layouts
@@ -274,6 +282,75 @@ def test_rosters_of_other_systems(tmp_path, text, ids, name, encoding):
     assert [person.id for person in people] == ids and people[0].name == name
 
 
+def test_repositories_and_roster_of_classroom_50(tmp_path):
+    people = roster(tmp_path, CLASSROOM_50)
+    known = [(one.id, one.name, one.email, one.github, one.sis_id) for one in people.people]
+    assert known == [
+        ("Ann-B", "Ann Lee", "ann@x.edu", "Ann-B", ""),
+        ("bob", "Bob Ray", "", "bob", ""),
+        ("cleo@x.edu", "Cleo Day", "cleo@x.edu", "", ""),
+    ]
+    assert not matched(people, ("any", "1002"))[0].enrolled, "GitHub's number is no student's id"
+    for login in ("ann-b", "bob"):
+        code(tmp_path / "class" / f"hw-5-{login}" / "src" / "submission")
+        (tmp_path / "class" / f"hw-5-{login}" / ".git").mkdir()
+    found = find_submissions(tmp_path / "class")
+    assert [people.match(one)[0].id for one in found] == ["Ann-B", "bob"]
+
+
+def test_an_address_that_comes_later_makes_nobody_another_person(tmp_path):
+    later = roster(tmp_path, CLASSROOM_50.replace("Ray,,", "Ray,bob@x.edu,"))
+    assert later.people[1].id == "bob" and later.people[1].email == "bob@x.edu"
+
+
+OTHER = "Matrikelnummer;username;id;Wer\n0012;AnnL;x;Ann Lee\n0013;bb;y;Bob\n"
+
+
+def test_columns_of_any_roster_can_be_named(tmp_path):
+    options = ["github=username", "id= matrikelnummer", "Name=Wer", "sis_login=username"]
+    people = roster(tmp_path, OTHER, columns=dict(map(named_column, options))).people
+    assert [(one.id, one.name, one.github, one.sis_login) for one in people] == [
+        ("0012", "Ann Lee", "AnnL", "AnnL"), ("0013", "Bob", "bb", "bb")]
+    assert roster(tmp_path, OTHER).people[0].github == "", "a username may be of any system"
+
+
+@pytest.mark.parametrize("columns, part", [
+    ({"colour": "username"}, "'colour' is no field of a person. There are id, name, email,"),
+    ({"github": "login"}, "no column 'login'. There are Matrikelnummer, username, id, Wer"),
+])
+def test_a_column_that_is_not_there_is_refused(tmp_path, columns, part):
+    with pytest.raises(UserError, match=part):
+        roster(tmp_path, OTHER, columns=columns)
+
+
+@pytest.mark.parametrize("text", ["github", "=x", "github=", "github = "])
+def test_an_option_that_names_no_column_is_refused(text):
+    with pytest.raises(argparse.ArgumentTypeError, match="is not FIELD=HEADER"):
+        named_column(text)
+
+
+GRADEBOOK = """Student,ID,SIS User ID,SIS Login ID,Section,  HW 5:  Attention (98765) ,HW 5 (7),hw5 (8)
+,,,,,Manual Posting,,
+    Points Possible,,,,,146,9,9
+"Lee, Ann",22,u2,alee,A, EX ,1,EX
+"Ray, Bob",23,u3,bray,A,12,EX,1
+"Day, Cleo",24,u4,cday,A
+"""
+
+
+@pytest.mark.parametrize("title, column, excused", [
+    ("hw 5: attention", "  HW 5:  Attention (98765) ", ["alee"]),
+    ("HW 5: Attention (98765)", "  HW 5:  Attention (98765) ", ["alee"]),
+    ("HW5 (7)", "HW 5 (7)", ["bray"]), ("HW 5", "", []), ("Attention", "", []), ("Section", "", []),
+])
+def test_canvas_tells_the_column_and_who_is_excused(tmp_path, title, column, excused):
+    for options in ({}, {"columns": {"id": "SIS Login ID"}}):
+        people = roster(tmp_path, GRADEBOOK, title=title, **options)
+        assert people.column == people.column_for(title) == column
+        assert [one.id for one in people.people if one.excused] == excused
+        assert len(people.people) == 3 and people.people[2].canvas_id == "24"
+
+
 @pytest.mark.parametrize("text, part", [
     ("", "nobody in it"), ("id,name\n", "nobody in it"), ("colour,size\n1,2\n", "none of the columns that identify"),
     ("id,name\na,Ann\n,Bob\n", "line 3: Bob has no id"), ("id,name\na,Ann\nb,Bob\nA,Al\n", "line 4: 'A' stands in line 2"),
@@ -348,6 +425,21 @@ def test_days_late():
     assert {minutes: days_late(due + timedelta(minutes=minutes), due, grace_minutes=15) for minutes in late} == late
     assert days_late(None, due, marked_late=True) == 1 and days_late(None, due) == 0
     assert days_late(due, due, marked_late=True) == 0, "the time counts where it is known"
+
+
+def test_an_extension_moves_the_due_date():
+    due = datetime(2026, 12, 1, 22, 59, tzinfo=timezone.utc)
+    late = {2: 0, 2.001: 0, 2.1: 1, 4: 2}  # by days after the due date; minutes are forgiven
+    for days, count in late.items():
+        submitted = due + timedelta(days=days)
+        assert days_late(submitted, due, grace_minutes=15, extension=2) == count, days
+
+
+def test_how_late_is_what_an_export_only_calls_late():
+    options = [{}, {"unknown_days": 3}, {"unknown_days": 0}, {"unknown_days": 3, "extension": 1},
+               {"extension": 2}]
+    assert [days_late(None, None, marked_late=True, **one) for one in options] == [1, 3, 0, 2, 0]
+    assert days_late(None, None, marked_late=False, unknown_days=3) == 0
 
 
 def test_penalty():

@@ -130,6 +130,69 @@ def test_a_grader_error_is_not_imported_as_a_grade(klass, tmp_path):
     assert "no grade: the grader failed in 1c-0-basic" in dicts(tmp_path / "plain.csv")[3]["remarks"]
 
 
+@pytest.mark.parametrize("column", ["HW 5 (98765)", "  Unit; -2:  =Attention, \"x\" (98765) "])
+def test_canvas_finds_its_column_again(klass, column):
+    klass.column = column
+    assert rows_of(gradebook.canvas(klass)[0])[0][5] == column
+    klass.column, klass.title = "", column
+    assert rows_of(gradebook.canvas(klass)[0])[0][5] == column
+
+
+def grades(klass):
+    """By person: the cell of grades.csv and the row of grades-plain.csv."""
+    cells = [row[5] for row in rows_of(gradebook.canvas(klass)[0])[2:]]
+    plain = csv.DictReader(io.StringIO(gradebook.plain(klass).removeprefix("\ufeff")))
+    return [(cell, row, row["remarks"].split("; ")) for cell, row in zip(cells, plain, strict=True)]
+
+
+def test_an_excused_person_is_not_overwritten(klass):
+    klass.entries[1].excused = "illness"
+    klass.entries[1].report = None
+    klass.entries[2].excused, klass.entries[2].pending = "left", ["1c-0-basic"]
+    (_, first, _), ill, left, *_ = grades(klass)
+    assert first["total"] and (ill[0], ill[1]["total"]) == (left[0], left[1]["total"]) == ("EX", "")
+    assert "excused: illness" in ill[2] and "excused: left" in left[2]
+
+
+def test_what_is_not_graded_is_an_empty_cell(klass):
+    ids = [check.id for check in MANIFEST.checks.values() if check.coded]
+    some, none, refused = klass.entries[1:4]
+    some.report = full_report(random.Random(0))
+    some.report["checks"] = [one for one in some.report["checks"] if one["id"] not in ids[1:5]]
+    some.pending = ids[1:5]
+    none.report, none.source, none.pending = None, "x.zip", ids
+    refused.report, refused.refused, refused.pending = None, "no zip", []
+    found = grades(klass)[1:4]
+    assert [(cell, row["automatic"], row["total"]) for cell, row, _ in found] == [
+        ("", "", ""), ("", "", ""), ("0", "", "0")]
+    assert f"not graded yet: 4 checks ({', '.join(ids[1:4])} and 1 more)" in found[0][2]
+    assert "not graded yet" in found[1][2] and "nothing was handed in" not in found[1][2]
+    assert not any("not graded yet" in remark for remark in found[2][2])
+    questions = {MANIFEST.checks[id].question for id in ids[1:5]}
+    assert all(found[0][1][id] == "" for id in questions) and found[0][1]["1h"]
+    assert all(found[1][1][id] == "" for id in MANIFEST.questions)
+    some.pending = ids[1:2]
+    assert f"not graded yet: 1 check ({ids[1]})" in grades(klass)[1][2]
+
+
+def test_manual_points_count_in_their_question_and_have_a_reason(klass):
+    mended, given = klass.entries[1:3]
+    mended.report, mended.penalty = full_report(random.Random(0)), 0
+    fail(mended.report, "1c-0-basic", "grader error", "x")
+    fail(mended.report, "1h-3-basic", "wrong answer", "x")
+    before = float(grades(klass)[1][1]["1h"])
+    mended.manual = {"1c-0-basic": 1.25, "1h-3-basic": 0.5, "": 2}
+    mended.reasons = ["1c-0-basic: 1.25 points, for a fault of ours."]
+    given.report, given.manual = None, {"1c-0-basic": 3, "": 1}
+    (cell, row, remarks), (other, sparse, _) = grades(klass)[1:3]
+    rest = sum(one.points for one in MANIFEST.checks.values() if one.coded and one.question == "1c")
+    assert float(row["1c"]) == rest - MANIFEST.checks["1c-0-basic"].points + 1.25
+    assert float(row["1h"]) == before + 0.5 and row["total"] == cell
+    assert float(cell) == sum(float(row[id] or 0) for id in MANIFEST.questions) + 2
+    assert mended.reasons[0] in remarks
+    assert (other, sparse["1c"], sparse["1h"], sparse["automatic"]) == ("4", "3", "", "4")
+
+
 def test_nothing_handed_in_and_refused_have_zero():
     klass = Class(MANIFEST, "T", [Entry(Person("1", "A", canvas_id="1"), "a"),
                                  Entry(Person("2", "B", canvas_id="2"), "b", "b.zip", refused="no zip")])

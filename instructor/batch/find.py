@@ -1,4 +1,5 @@
-"""Finding submissions in a folder: as Gradescope, Canvas and GitHub Classroom export them, or one zip or folder a person.
+"""Finding submissions in a folder: as Gradescope and Canvas export them, repositories as
+Classroom 50 and GitHub Classroom name them, or one zip or folder a person.
 
 Nothing is unpacked or run here, and no link is followed. What cannot be graded is found all the same, with its problem, so that
 nobody's hand-in disappears.
@@ -33,7 +34,7 @@ PAPERS = {".csv", ".htm", ".html", ".json", ".md", ".txt", ".xlsx", ".yaml", ".y
 DEPTH, MOST_FOLDERS = 4, 200                        # how far a submission's folder is searched for the student's files
 ASK = "Ask for a zip of the files that the handout lists."
 EXPECTED = ("expected one zip or folder for each student, an unpacked download from Canvas, an unpacked export from Gradescope, "
-            "or a folder of GitHub Classroom's repositories")
+            "or a folder of cloned repositories, each called assignment-username")
 
 
 @dataclass(frozen=True)
@@ -184,7 +185,7 @@ def _plain(root, name):
 
 
 def _repositories(root, names):
-    """What the names of GitHub Classroom's repositories begin with, "assignment-"; "" if these are none."""
+    """What the names of cloned repositories begin with, "assignment-"; "" if these are none."""
     folders = [name for name in names if _is_folder(root / name)]
     prefix = root.name.removesuffix("submissions")
     if len(prefix) > 1 and prefix != root.name and folders and all(name.startswith(prefix) for name in folders):

@@ -44,18 +44,27 @@ def read_time(text: object) -> datetime | None:
         return None
 
 
-def days_late(submitted: datetime | None, due: datetime | None, grace_minutes: float = 0, marked_late: bool | None = None) -> int:
+def days_late(
+    submitted: datetime | None,
+    due: datetime | None,
+    grace_minutes: float = 0,
+    marked_late: bool | None = None,
+    unknown_days: int = 1,
+    extension: int = 0,
+) -> int:
     """How many days after the due date, counting a day that was begun.
 
     Args:
-        submitted: when; None if that is not known. Then what was marked late is one day late: how many is not known.
+        submitted: when; None if that is not known.
         due: when it was due; None for no such date.
         grace_minutes: this much later counts as in time.
         marked_late: what an export says.
+        unknown_days: what that counts as, extension included, where it is all that is known.
+        extension: the days that this person has more than others.
     """
     if submitted is None or due is None:
-        return 1 if marked_late else 0
-    late = submitted - due
+        return max(0, unknown_days - extension) if marked_late else 0
+    late = submitted - (due + extension * DAY)
     return math.ceil(late / DAY) if late > timedelta(minutes=grace_minutes) else 0
 
 

@@ -6,8 +6,8 @@ without it.
 import csv
 import io
 import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Iterable
 
 from ..grades import Class, Entry, Person
 from .tally import by_question, unmarked
@@ -37,53 +37,82 @@ def cell(value) -> str:
     return "'" + text if value.replace("\0", "")[:1] in ("\t", "\r", "\n") and not text.startswith("'") else text
 
 
-def table(rows: Iterable[Iterable]) -> str:
-    """Rows as CSV, every cell made safe."""
+def table(rows: Iterable[Iterable], safe: Callable[[object], str] = cell) -> str:
+    """Rows as CSV, every cell made safe, or else by `safe`."""
     stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows([cell(value) for value in row] for row in rows)
+    csv.writer(stream, lineterminator="\n").writerows(map(safe, row) for row in rows)
     return stream.getvalue()
+
+
+def grade(entry: Entry) -> str:
+    """What Canvas gets for a person: the total, EX for somebody excused, "" without a grade yet.
+
+    A person who handed in nothing, or whose submission was refused, has 0. An empty cell changes
+    nothing in Canvas.
+    """
+    return "EX" if entry.excused else cell(entry.total) if entry.final else ""
 
 
 def canvas(klass: Class) -> tuple[str, list[Person]]:
     """The text of grades.csv, and the people who are left out: those that the roster doesn't know, or knows by nothing that Canvas does.
 
-    A person who handed in nothing, or whose submission was refused, has 0. Where the grader failed, the cell is empty: Canvas leaves such a
-    grade alone.
+    The column is called exactly as in Canvas, which finds it by that and by the number behind it.
     """
-    known = [entry for entry in klass.entries if _canvas_knows(entry.person)]
-    rows = [(entry.person.name, entry.person.canvas_id, entry.person.sis_id, entry.person.sis_login, entry.person.section,
-             None if entry.grader_errors else entry.total) for entry in known]
+    known = [entry for entry in klass.entries if canvas_knows(entry.person)]
+    rows = [
+        (one.name, one.canvas_id, one.sis_id, one.sis_login, one.section, grade(entry))
+        for entry in known
+        for one in [entry.person]
+    ]
+    header = table([(*CANVAS, klass.column or klass.title)], str)
     possible = f"    Points Possible,,,,,{cell(klass.regular_points)}\n"       # as Canvas writes it, blanks included
-    return table([(*CANVAS, klass.title)]) + possible + table(rows), [entry.person for entry in klass.entries if not _canvas_knows(entry.person)]
+    left_out = [entry.person for entry in klass.entries if not canvas_knows(entry.person)]
+    return header + possible + table(rows), left_out
 
 
 def plain(klass: Class) -> str:
     """The text of grades-plain.csv: a row for everybody. Points by question are before the penalty, `automatic` is after it.
-    Where the grader failed, there is no total."""
+    Where something is to be graded yet or the grader failed, there are no `automatic` and no total;
+    who is excused has no total."""
     rows = [(*PLAIN, *klass.manifest.questions, "automatic", "written", "total", "max", "remarks")]
     for entry in klass.entries:
-        person, final = entry.person, not entry.grader_errors
+        person, final = entry.person, entry.final
+        automatic = entry.automatic if final and (entry.report or entry.manual) else None
+        total = entry.total if final and not entry.excused else None
         rows.append((person.id, person.name, person.email, person.section, entry.source, entry.submitted and entry.submitted.isoformat(),
-                     entry.days_late, entry.penalty, *by_question(klass, entry).values(), entry.automatic if entry.report and final else None,
-                     sum(entry.written.values()) if entry.written else None, entry.total if final else None, klass.regular_points, "; ".join(_remarks(klass, entry))))
+                     entry.days_late, entry.penalty, *by_question(klass, entry).values(), automatic,
+                     sum(entry.written.values()) if entry.written else None, total,
+                     klass.regular_points, "; ".join(_remarks(klass, entry))))
     return MARK + table(rows)
 
 
 def _remarks(klass: Class, entry: Entry):
+    if entry.excused:
+        yield f"excused: {entry.excused}"
+    if entry.pending:
+        yield f"not graded yet{_listed(entry.pending) if entry.report else ''}"
     if entry.grader_errors:
         yield f"no grade: the grader failed in {', '.join(check['id'] for check in entry.grader_errors)}"
     if entry.refused:
         yield f"refused: {entry.refused}"
-    elif not entry.report:
+    elif not entry.report and not entry.pending:
         yield "nothing was handed in"
     if not entry.person.enrolled:
         yield "not in the roster"
     if entry.report and (left := unmarked(klass, entry)):
         yield f"{len(left)} written parts are not marked yet"
+    yield from entry.reasons
     yield from entry.remarks
 
 
-def _canvas_knows(person: Person):
+def _listed(ids):
+    """3 checks (a, b, c), with no more than three named."""
+    more = f" and {len(ids) - 3} more" if len(ids) > 3 else ""
+    return f": {len(ids)} check{'s' * (len(ids) > 1)} ({', '.join(ids[:3])}{more})"
+
+
+def canvas_knows(person: Person) -> bool:
+    """Whether Canvas would find a person of a gradebook."""
     return person.enrolled and any(map(line, (person.canvas_id, person.sis_id, person.sis_login)))
 
 

@@ -3,13 +3,15 @@ from ..grades import Class, Entry
 
 
 def by_question(klass: Class, entry: Entry) -> dict[str, float | None]:
-    """The points of every question of the manifest; None where nothing is graded yet."""
+    """The points of every question of the manifest; None where something is to be graded yet, or
+    nothing is graded. Points that staff added to the total are of no question."""
     result = dict.fromkeys(klass.manifest.questions)
-    given = {check["id"]: check["score"] for check in entry.checks if check["verdict"] is not None} | entry.written
+    given = entry.scores | entry.written
     for check in klass.manifest.checks.values():
         if check.id in given:
             result[check.question] = round((result[check.question] or 0) + given[check.id], 4)
-    return result
+    pending = {klass.manifest.checks[id].question for id in entry.pending}
+    return result | dict.fromkeys(pending)
 
 
 def unmarked(klass: Class, entry: Entry) -> list[str]:
