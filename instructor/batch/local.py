@@ -29,6 +29,11 @@ class Local:
         self.scratch = scratch
         self.run = run
 
+    def level(self) -> str:
+        """The isolation level of this machine."""
+        from autograder.isolation import choose
+        return choose().name
+
     def results(self, tasks: Iterable[work.Task]) -> Iterator[tuple[work.Task, dict]]:
         """Run tasks, and give each with its result as it comes. When a worker dies, what was under way is done again, one by one: so that
         nobody pays for a neighbour."""

@@ -7,11 +7,10 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 from ..grades import Class, Entry, Person
 from .tally import by_question, unmarked
-from .text import line, write_if_new
+from .text import line
 
 MARK = "\ufeff"
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
@@ -114,15 +113,3 @@ def _listed(ids):
 def canvas_knows(person: Person) -> bool:
     """Whether Canvas would find a person of a gradebook."""
     return person.enrolled and any(map(line, (person.canvas_id, person.sis_id, person.sis_login)))
-
-
-def write_canvas(klass: Class, path: Path) -> list[Person]:
-    """Write grades.csv; returns the people who are left out, as `canvas` does."""
-    text, left_out = canvas(klass)
-    write_if_new(path, text)
-    return left_out
-
-
-def write_plain(klass: Class, path: Path) -> None:
-    """Write grades-plain.csv."""
-    write_if_new(path, plain(klass))
