@@ -50,7 +50,9 @@ def points(manifest: Manifest) -> dict[str, str]:
     for check in manifest.checks.values():
         (coded if check.coded else written)[check.question] += check.points
 
-    facts = {f"check {check.id} seconds": f"{check.seconds:g}" for check in manifest.checks.values() if check.coded}
+    facts = {f"check {check.id} {name}": f"{getattr(check, name):g}" for check in manifest.checks.values()
+             for name in ("points", "seconds", "memory")}
+    facts |= {f"check {check.id} worth": _points(check.points) for check in manifest.checks.values()}
     for id, title in titles.items():
         number, letter = id[:-1], id[-1]
         kinds = [kind for kind, worth in (("coded", coded[id]), ("written", written[id])) if worth]
@@ -64,8 +66,7 @@ def points(manifest: Manifest) -> dict[str, str]:
         parts = [check for check in manifest.checks.values() if check.question == id and not check.coded]
         for part, check in zip(ROMAN, parts):
             name = f"{number}({letter}) {part}" if len(parts) > 1 else f"{number}({letter})"
-            facts |= {f"check {check.id} part": part if len(parts) > 1 else "Written", f"check {check.id} name": name,
-                      f"check {check.id} worth": _points(check.points)}
+            facts |= {f"check {check.id} part": part if len(parts) > 1 else "Written", f"check {check.id} name": name}
     for number in sorted({id[:-1] for id in titles}):
         mine = [id for id in titles if id[:-1] == number]
         required, more = (sum(coded[id] + written[id] for id in mine if (id in extra) == wanted) for wanted in (False, True))

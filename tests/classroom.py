@@ -4,6 +4,7 @@
 """
 import random
 import sys
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -13,7 +14,17 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 from autograder import read_manifest        # noqa: E402
 from instructor.grades import Class, Entry, Person      # noqa: E402
 
-MANIFEST = read_manifest(ROOT / "src" / "checks" / "manifest.toml")
+
+def _manifest():
+    """The assignment's, but with 2 points for every written part, whatever the course decides: tests give as many."""
+    manifest = read_manifest(ROOT / "src" / "checks" / "manifest.toml")
+    checks = {id: check if check.coded else replace(check, points=2) for id, check in manifest.checks.items()}
+    questions = {id: replace(question, points=sum(check.points for check in checks.values() if check.question == id))
+                 for id, question in manifest.questions.items()}
+    return replace(manifest, checks=checks, questions=questions)
+
+
+MANIFEST = _manifest()
 DUE = datetime(2026, 5, 12, 23, 59, tzinfo=timezone.utc)
 GIVEN = ("Ada Bilal Chiara Dmitri Elif Fatou Grace Hiroshi Inés Jürgen Kwame Linh María Nikolaus Olumide Priya Quentin Rosa Søren Thandiwe Uma "
          "Víctor Wei Yusuf Zoë").split()

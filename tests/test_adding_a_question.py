@@ -1,4 +1,5 @@
 """docs/adding-a-question.md is followed to the letter, in a copy of the project."""
+import json
 import re
 import shutil
 import subprocess
@@ -9,14 +10,25 @@ from conftest import ROOT
 
 DOCUMENT = (ROOT / "docs" / "adding-a-question.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"`([\w/.-]+)`:\n\n```\w+\n(.*?)```", DOCUMENT, re.DOTALL)
+PRINTS = """
+import json, instructor
+from pathlib import Path
+from autograder import read_manifest
+from checks.support.session import MANIFEST, Setting
+from instructor.batch.fingerprint import Fingerprints
+manifest = read_manifest(MANIFEST)
+prints = Fingerprints(manifest, Setting(Path("instructor/checks"), Path("instructor/gold")))
+print(json.dumps({id: prints.of(check) for id, check in manifest.checks.items() if check.coded}))
+"""
 
 
 @pytest.fixture(scope="module")
-def copy(tmp_path_factory):
-    """The project with the question of the document."""
+def project(tmp_path_factory):
+    """The project with the question of the document, and the fingerprints of its checks without it, and with it."""
     folder = tmp_path_factory.mktemp("project")
     for name in ("src", "instructor", "data"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.params", "*.predictions"))
+    before = fingerprints(folder)
     for path, block in BLOCKS:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         with open(folder / path, "a", encoding="utf-8") as file:
@@ -25,12 +37,25 @@ def copy(tmp_path_factory):
     names.write_text(names.read_text(encoding="utf-8").replace('WRITTEN = (', 'WRITTEN = ("sums.py", '), encoding="utf-8")
     assert run(folder, "-m", "instructor", "starter").returncode == 0
     assert run(folder, "-m", "instructor", "cases").returncode == 0
-    return folder
+    return folder, before, fingerprints(folder)
+
+
+@pytest.fixture
+def copy(project):
+    """The project with the question of the document."""
+    return project[0]
 
 
 def run(folder, *arguments):
     """Run Python in the copy."""
     return subprocess.run([sys.executable, *map(str, arguments)], cwd=folder, capture_output=True, text=True, encoding="utf-8", timeout=120)
+
+
+def fingerprints(folder):
+    """Those of all automatic checks of the copy, by id."""
+    done = run(folder, "-c", PRINTS)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 def test_it_is_short():
@@ -71,3 +96,27 @@ def test_it_is_handed_in(copy):
     done = run(copy, "src/collect.py", "--submission", "instructor/solution", "--allow-missing")
     assert done.returncode == 0, done.stderr
     assert "sums.py" in run(copy, "-m", "zipfile", "-l", "submission.zip").stdout
+
+
+def test_nobody_is_graded_again_by_other_checks(project):
+    _, before, after = project
+    assert after == before | {"2a-0-basic": after["2a-0-basic"]} and len(before) > 100
+
+
+@pytest.mark.parametrize("edits, touched", [
+    ({"instructor/solution/sums.py": "return a + b", "src/submission/encoder.py": "import"}, set()),
+    ({"instructor/solution/encoder.py": "F.softmax(scores, dim=-1)"}, {"5e", "5f", "5g"}),
+    ({"src/submission/trainer.py": "import"}, {"1c", "1h", "2a", "5d", "5e", "5f", "5g"}),
+], ids=["solution and starter", "our code of 5d", "a given file"])
+def test_what_a_change_touches(project, edits, touched):
+    """Our code: the questions that are graded with it where the student's failed; a given file: all."""
+    copy, _, before = project
+    texts = {copy / file: (copy / file).read_text(encoding="utf-8") for file in edits}
+    for (path, text), old in zip(texts.items(), edits.values()):
+        assert old in text
+        path.write_text(text.replace(old, f"{old} "), encoding="utf-8")
+    after = fingerprints(copy)
+    for path, text in texts.items():
+        path.write_text(text, encoding="utf-8")
+    found = {id.partition("-")[0] for id in before if after[id] != before[id]}
+    assert found & {"1c", "1h", "2a", "5d", "5e", "5f", "5g"} == touched and bool(found) == bool(touched)

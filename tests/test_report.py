@@ -14,7 +14,7 @@ from classroom import MANIFEST, fail, full_report, make_class
 from instructor.grades import Class, Entry, Person
 from instructor.report import student, write_reports
 from instructor.report import klass as class_page
-from instructor.report.text import markdown
+from instructor.report.text import markdown, points
 
 HOSTILE = '<img src=x onerror=alert(1)></pre></script><script>alert(2)</script>" onload="x\' {{ 7*7 }} &amp; `` ``` ````\n```\n[a](javascript:b) ' \
           '![c](http://evil.example/d) <http://evil.example> www.evil.example | # _e_ *f*\n~~~\n# heading\n\x00\x1b[31m\u202eright\ud800 $x$'
@@ -87,8 +87,9 @@ def test_a_page_tells_points_penalty_messages_and_written_parts():
     for text in rendered(klass)[:2]:
         words = re.sub(r"<[^>]+>|[*|]|\s+", " ", text)
         words = re.sub(r"\s+", " ", words).replace("−", "-")
-        assert f"{.8 * automatic + 1.5:g} of {klass.regular_points} points" in words
-        assert f"2 days late, 20% of the {automatic:g} automatic points -{.2 * automatic:g}" in words
+        total, before, cost = map(points, (.8 * automatic + 1.5, automatic, .2 * automatic))
+        assert f"{total} of {points(klass.regular_points)} points" in words
+        assert f"2 days late, 20% of the {before} automatic points -{cost}" in words
         assert "it is 3 and should be 4" in words and "Hidden check: apply_rotary_emb" in words
         assert f"{left} of them are not marked yet" in words or f"{left} written parts are not marked yet" in words
         assert "not marked yet" in words and "Comment" in words
@@ -162,7 +163,7 @@ def test_markdown_escapes():
 def test_refused_and_missing_say_why_and_what_to_do():
     klass = one(report=None, refused="It is an HTML page.", written={}, comments={})
     for shown in rendered(klass)[:2]:
-        assert "It is an HTML page." in shown and "collect_submission.sh" in shown and f"of {klass.regular_points}" not in shown
+        assert "It is an HTML page." in shown and "collect_submission.sh" in shown and f"of {points(klass.regular_points)}" not in shown
     for shown in rendered(one(report=None, source="", written={}, comments={}))[:2]:
         assert "Nothing was handed in" in shown and "write to the staff" in shown
 

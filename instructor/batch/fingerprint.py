@@ -13,11 +13,16 @@ from autograder import Check, Manifest
 from autograder.intake import Limits
 from checks.support.cases import RELEASED
 from checks.support.context import EXERCISES, GOLD_EXERCISES, GOLD_SHARED, Context
+from checks.support.once import places
 from checks.support.session import CHECKS, Setting
 from checks.support.staging import DECODER, GIVEN, code_limit, result_limit
+from deliverables import ANSWERS, MADE_BY, SUPPLIED, WRITTEN
 from files import UserError
 
 ROOT = Path(__file__).resolve().parents[2]
+# Imports of these are not followed: of the lists of names, a new one concerns nobody's other checks;
+# and `submission` is the student's, less the files that are given.
+APART = (ROOT / "src" / "deliverables.py", ROOT / "src" / "submission")
 SHIPPED = ("seconds", "memory", "partial", "artifacts")     # of a manifest's entry: title and points don't change how a check ends
 
 
@@ -67,12 +72,16 @@ class Fingerprints:
     """
 
     def __init__(self, manifest: Manifest, setting: Setting):
-        given = _digest_tree(GIVEN, "*.py") + _digest_tree(DECODER.parent, DECODER.name)
-        self.intake = _hash([_digest_modules(CHECKS / "support" / "session.py"), given])
+        given = [_digest_tree(GIVEN, name) for name in ("__init__.py", *SUPPLIED)]
+        given.append(_digest_tree(DECODER.parent, DECODER.name))
+        self._session = _hash([_digest_modules(CHECKS / "support" / "session.py"), given])
+        self.intake = _hash([self._session, WRITTEN, ANSWERS, MADE_BY])
         self._manifest = manifest
         self._files = _files_of_checks([CHECKS] + ([setting.hidden] if setting.hidden else []))
         self._makers = _files_of_makers(setting.staff or setting.hidden)
-        self._reference = _digest_tree(setting.reference, "*.py") if setting.reference else []
+        files = sorted(setting.reference.glob("*.py")) if setting.reference else []
+        self._places = {path.name: places(path.name, setting.reference) for path in files
+                        if (GIVEN / path.name).is_file()}
         self._seconds = setting.seconds
         # Results are judged with the data and the answers, too.
         folders = [folder for folder in (setting.data or ROOT / "data", setting.gold) if folder]
@@ -86,9 +95,14 @@ class Fingerprints:
         if check.id not in self._files:
             return ""
         # With what a question builds on, its checks may be graded again, with the reference's code for that.
-        bases = self._manifest.bases(check.question) if self._reference and not check.artifacts else []
+        bases = self._manifest.bases(check.question) if self._places and not check.artifacts else []
         others = [other for other in self._manifest.checks.values() if other.question in bases and other.coded and not other.artifacts]
-        return _hash([self._own(check), [self._own(other) for other in others], self._reference if bases else []])
+        return _hash([self._own(check), [self._own(other) for other in others], self._grafted(bases)])
+
+    def _grafted(self, bases):
+        """Our code for some questions: of each file with a place of theirs, whose places it has, and what stands in theirs."""
+        return [[name, [(question, body if question in bases else "") for question, body in of]]
+                for name, of in self._places.items() if {question for question, _ in of} & {*bases}]
 
     def _kept(self, check):
         """The cases that students have, where the makers are not here."""
@@ -103,7 +117,9 @@ class Fingerprints:
         entry = {name: asdict(check)[name] for name in SHIPPED}
         texts = (_texts(path) if asks else set()) | (_texts(maker) if maker else set())
         read = {name: digest for name, digest in self._exercises.items() if name in texts}
-        return _hash([self.intake, self._seconds, _digest_modules(path), _digest_modules(maker) if maker else self._kept(check), entry, self._results if check.artifacts else "", read])
+        taken = [sorted(_texts(path) & {*ANSWERS}), [MADE_BY.get(name) for name in check.artifacts]]
+        return _hash([self._session, self._seconds, _digest_modules(path), _digest_modules(maker) if maker else self._kept(check), entry,
+                      self._results if check.artifacts else "", read, taken])
 
 
 def _hash(value):
@@ -172,7 +188,7 @@ def _modules(path):
     seen, waiting = set(), [path]
     while waiting:
         path = waiting.pop()
-        if path not in seen:
+        if path not in seen and not {path, path.parent} & {*APART}:
             seen.add(path)
             waiting += _imports(path)
     return seen

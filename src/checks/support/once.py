@@ -83,29 +83,37 @@ def graft(submission: Submission, copy: Path, reference: Path, questions: tuple[
     shutil.copytree(submission.path[0], copy, ignore=shutil.ignore_patterns("__pycache__", HANDED_IN, RESULTS))
     changed = False
     for path in sorted((copy / submission.package).glob("*.py")):
-        source = reference / path.name
-        if not source.is_file():
+        if not (reference / path.name).is_file():
             continue
-        asked = STUB.findall((GIVEN / path.name).read_text(encoding="utf-8"))
-        ours = BODY.findall(source.read_text(encoding="utf-8"))
-        if len(asked) != len(ours):
-            raise UserError(f"{GIVEN / path.name} is not the starter any more. Restore it.")
+        ours = places(path.name, reference)
         try:
             text = path.read_bytes().decode("utf-8").replace("\r\n", "\n")
         except UnicodeDecodeError:
             continue
         text = re.sub(rf"(?<={START})[ \t]*(#.*)?$", "", text, flags=re.MULTILINE)
-        if len(BODY.findall(text)) != len(ours) or not {*asked} & {*questions}:
+        if len(BODY.findall(text)) != len(ours) or not {question for question, _ in ours} & {*questions}:
             continue
-        places = iter(zip(asked, ours, strict=True))
 
-        def fill(match, places=places):
+        def fill(match, places=iter(ours)):
             question, body = next(places)
             return body if question in questions else match[0]
 
         path.write_text(BODY.sub(fill, text), encoding="utf-8", newline="\n")
         changed = True
     return changed
+
+
+def places(name: str, reference: Path) -> list[tuple[str, str]]:
+    """The places of a file, in its order: the question that each belongs to, and our code for it.
+
+    Raises:
+        UserError: the starter has other places than the reference.
+    """
+    asked = STUB.findall((GIVEN / name).read_text(encoding="utf-8"))
+    ours = BODY.findall((reference / name).read_text(encoding="utf-8"))
+    if len(asked) != len(ours):
+        raise UserError(f"{GIVEN / name} is not the starter any more. Restore it.")
+    return list(zip(asked, ours, strict=True))
 
 
 def _is_of_code(check):

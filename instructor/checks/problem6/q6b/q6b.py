@@ -17,7 +17,7 @@ DEFENSIBLE = {
     },
     "search": {("encoder-only", "masked-lm-then-contrastive", "pooled-embedding")},
 }
-TAKES = 1.25 / 4  # of the check's four points, each wrong one: a quarter of the question's five
+TAKES = 5 / 16  # of the check's points, each wrong one: a quarter of the question's, where the file has a fifth
 
 
 @check("6b-2-hidden")
