@@ -2,6 +2,7 @@
 
 `python tests/classroom.py OUT [PEOPLE]` writes its pages.
 """
+import json
 import random
 import sys
 from dataclasses import replace
@@ -135,6 +136,23 @@ def make_class(people=200, seed=1):
         fail(entries[15].report, "1c-7-hidden", "grader error", "ProcessError: the student's process could not be started: Cannot allocate memory")
         entries[12].remarks = ["An earlier submission of the same person was not counted: s100212_first.zip."]
     return Class(MANIFEST, "Assignment 5: self-attention, Transformers, pretraining", entries, DUE)
+
+
+def keep_class(klass, out):
+    """Put a class into a state, as `grade` leaves it; marks, and what staff decided, are not in it."""
+    from instructor.batch.options import DEFAULTS
+    from instructor.batch.state import Handed, State
+    with State(out, make=True) as state:
+        options = DEFAULTS | {"title": klass.title, "column": klass.column, "due": klass.due and klass.due.isoformat()}
+        state.put(options=json.dumps(options), seed="1")
+        handed = []
+        for entry in klass.entries:
+            if entry.source:
+                id, submitted = entry.person.id, entry.submitted and entry.submitted.isoformat()
+                handed.append(Handed(entry.source, id, b"", "" if entry.refused else id, submitted, None, entry.refused))
+            if entry.report:
+                state.put_report(id, "", dict.fromkeys(klass.manifest.checks, ""), entry.report)
+        state.put_found([entry.person for entry in klass.entries], handed)
 
 
 if __name__ == "__main__":

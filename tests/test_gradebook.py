@@ -3,14 +3,13 @@ import argparse
 import csv
 import io
 import random
-import sys
 from dataclasses import replace
 from datetime import datetime, timezone
-from types import SimpleNamespace
 
 import pytest
-from classroom import MANIFEST, fail, full_report, make_class
+from classroom import MANIFEST, fail, full_report, keep_class, make_class
 from files import UserError
+from instructor.batch import load_class, overrides
 from instructor.grades import Class, Entry, Person
 from instructor.report import gradebook, write_reports, written
 
@@ -39,16 +38,11 @@ def klass():
 
 
 @pytest.fixture
-def graded(klass, tmp_path, monkeypatch):
-    """Its folder, from which load_class reads it as `grade` left it."""
-    def load_class(out):
-        assert out == tmp_path
-        fresh = make_class(6)
-        for entry in fresh.entries:
-            entry.written, entry.comments = {}, {}
-        return fresh
-    monkeypatch.setitem(sys.modules, "instructor.batch", SimpleNamespace(load_class=load_class))
+def graded(klass, tmp_path):
+    """Its folder, as `grade` left it."""
+    keep_class(klass, tmp_path)
     write_reports(klass, tmp_path)
+    (tmp_path / "overrides.csv").write_text(",".join(overrides.COLUMNS) + "\n")
     return tmp_path
 
 
@@ -123,11 +117,10 @@ def test_canvas_leaves_out_who_it_does_not_know(klass):
 
 def test_a_grader_error_is_not_imported_as_a_grade(klass, tmp_path):
     fail(klass.entries[3].report, "1c-0-basic", "grader error", "x")
-    gradebook.write_canvas(klass, tmp_path / "grades.csv")
-    gradebook.write_plain(klass, tmp_path / "plain.csv")
+    write_reports(klass, tmp_path)
     rows = rows_of((tmp_path / "grades.csv").read_text())
     assert rows[5][5] == "" and all(row[5] for row in rows[:5] + rows[6:])
-    assert "no grade: the grader failed in 1c-0-basic" in dicts(tmp_path / "plain.csv")[3]["remarks"]
+    assert "no grade: the grader failed in 1c-0-basic" in dicts(tmp_path / "grades-plain.csv")[3]["remarks"]
 
 
 @pytest.mark.parametrize("column", ["HW 5 (98765)", "  Unit; -2:  =Attention, \"x\" (98765) "])
@@ -268,37 +261,34 @@ def test_merge_understands_what_spreadsheets_write(graded, capsys, encoding, del
     fill(graded / "written.csv", {("100200", "1g-0-written"): "1,5", ("100201", "3c-0-written"): "0"}, "väl, gjort;", encoding, delimiter)
     assert merge(graded) == 0
     said = capsys.readouterr().out
-    assert "2 marks for 2 people" in said and f"Of {6 * len(PARTS)} written parts, {6 * len(PARTS) - 2} are not marked yet" in said
-    plain = dicts(graded / "grades-plain.csv")
-    assert (plain[0]["1g"], plain[0]["written"], plain[1]["3c"], plain[2]["written"]) == ("1.5", "1.5", "0", "")
-    assert float(plain[0]["total"]) == float(plain[0]["automatic"]) + 1.5
-    page = (graded / "students" / "s100200" / "feedback.html").read_text(encoding="utf-8")
+    assert "2 new marks for 2 people" in said and f"Of {6 * len(PARTS)} written parts, {6 * len(PARTS) - 2} are not marked yet" in said
+    plain = {row["id"]: row for row in dicts(graded / "grades-plain.csv")}
+    assert (plain["100200"]["1g"], plain["100200"]["written"], plain["100201"]["3c"], plain["100202"]["written"]) == ("1.5", "1.5", "0", "")
+    assert float(plain["100200"]["total"]) == float(plain["100200"]["automatic"]) + 1.5
+    page = (graded / "students" / "100200" / "feedback.html").read_text(encoding="utf-8")
     assert "väl, gjort;" in page and f"{len(PARTS) - 1} of them are not marked yet" in page
 
 
 def test_merge_of_copies_keeps_what_others_gave(graded, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("copies")
-    fill(graded / "written.csv", {("100200", "1g-0-written"): "1"}, "first")
     (elsewhere / "a.csv").write_text(HEAD + "100200,1g-0-written,2,again\n100203,4a-0-written,,\n", encoding="utf-8")
     (elsewhere / "b.csv").write_text(HEAD + "100200,1g-0-written,,\n100203,4a-0-written,1.5,=1\n", encoding="utf-8")
     assert merge(graded, "--written", elsewhere / "a.csv") == merge(graded, "--written", elsewhere / "b.csv") == 0
     assert merge(graded) == 0       # all is kept
-    plain = dicts(graded / "grades-plain.csv")
-    assert (plain[0]["1g"], plain[3]["4a"]) == ("2", "1.5")
+    plain = {row["id"]: row for row in dicts(graded / "grades-plain.csv")}
+    assert (plain["100200"]["1g"], plain["100203"]["4a"]) == ("2", "1.5")
     kept = {(row["id"], row["rubric"]): row for row in dicts(graded / "written.csv")}
     assert [kept[key]["comment"] for key in (("100200", "1g-0-written"), ("100203", "4a-0-written"))] == ["again", "'=1"]
     assert len(kept) == 6 * len(PARTS)
 
 
 def test_ids_that_look_like_formulas_and_people_who_left(klass, tmp_path):
-    entry = Entry(Person("=2+3", "A"), "a")
-    klass = replace(klass, entries=[entry])
-    written.update(tmp_path / "w.csv", klass)
-    text = (tmp_path / "w.csv").read_text(encoding="utf-8-sig")
+    klass = replace(klass, entries=[Entry(Person("=2+3", "A"), "a")])
+    text = written.form(klass, tmp_path / "w.csv")
     assert "\n'=2+3," in text
     (tmp_path / "w.csv").write_text("id,rubric,points\n'=2+3,1g-0-written,1\n=2+3,3a-0-written,1.\ngone,3a-0-written,\n\n", encoding="utf-8")
-    written.apply(klass, written.read(tmp_path / "w.csv", klass))
-    assert entry.written == {"1g-0-written": 1, "3a-0-written": 1}
+    assert [(mark.id, mark.rubric, mark.points) for mark in written.read(tmp_path / "w.csv", klass)] == [
+        ("=2+3", "1g-0-written", 1), ("=2+3", "3a-0-written", 1)]
 
 
 BAD = {
