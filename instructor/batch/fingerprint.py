@@ -180,7 +180,12 @@ def _texts(path):
     """The strings in a file of checks, and in the others that it imports: the names of files that they read are among them.
     (context.py has the names of all.)"""
     files = [file for file in _modules(path) if "checks" in file.parts and file.name != "context.py"]
-    return {node.value for file in files for node in ast.walk(_parse(file)) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return set().union(*map(_strings, files))
+
+
+@functools.cache
+def _strings(file):
+    return {node.value for node in ast.walk(_parse(file)) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
 
 def _modules(path):
@@ -194,7 +199,9 @@ def _modules(path):
     return seen
 
 
+@functools.cache
 def _imports(path):
+    """The files of this project that one names in its imports."""
     found = []
     for node in ast.walk(_parse(path)):
         if isinstance(node, ast.Import):
