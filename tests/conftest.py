@@ -21,6 +21,11 @@ STARTER = ROOT / "src" / "submission"
 DATA = ROOT / "data" / "laptop"
 
 
+def pytest_addoption(parser):
+    """--full: what takes long, as often as it is worth."""
+    parser.addoption("--full", action="store_true", help="repeat what is drawn at random as often as it is worth (long)")
+
+
 def pytest_collection_modifyitems(items):
     """Tests marked as longest come first; the others keep their order."""
     items.sort(key=lambda item: item.get_closest_marker("longest") is None)

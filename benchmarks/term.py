@@ -1,0 +1,263 @@
+"""Does a term end with the grades of an undisturbed one? python benchmarks/term.py [--plays 50]
+
+Plays a term in temporary folders, with a class of 16: in time, late, refused, handed in twice, not in
+the roster, not handed in; two batches in two folders, a roster and rules that are told once, a check
+that is added, a slow machine and a repeated check, decisions of the staff, three markers. Once without
+disturbance; then again and again with every command killed or interrupted at random moments until it
+gets to its end, and with merges in between. The gradebooks and all pages must be the same. What stands
+for grading is quick, and the same for the same submission; all else is what instructors run.
+"""
+
+import argparse
+import contextlib
+import csv
+import os
+import random
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+import batch_work  # noqa: E402  (which makes src/ importable)
+from tqdm import tqdm  # noqa: E402
+
+from autograder import read_manifest  # noqa: E402
+from checks.support import session  # noqa: E402
+from files import UserError  # noqa: E402
+from instructor import __main__ as program  # noqa: E402
+from instructor.batch import command, klass, load_class  # noqa: E402
+
+FULL = session.MANIFEST
+ADDED, SLOW = "6f-0-basic", "5f-0-basic"  # the check that is added in the term; one that a slow machine fails
+PART = next(id for id, check in read_manifest(FULL).checks.items() if not check.coded)
+NAMES = [f"s{n:02}" for n in range(16)]
+ENDS = (0, 3)  # the exit codes of a command that got to its end
+LONGEST = 0.9  # seconds until a command is disturbed, at most
+
+
+class Engine:
+    """Grades in this process; on a slow machine a check of a few meets its limit."""
+
+    def __init__(self, slow: bool):
+        self.slow = slow
+
+    def level(self) -> str:
+        """As behind the best walls."""
+        return "bubblewrap"
+
+    def results(self, tasks):
+        """Quick results, a little later."""
+        for task in tasks:
+            result = batch_work.run(task)
+            for check in result["report"]["checks"] if self.slow and "report" in result else ():
+                if check["id"] == SLOW and task.digest[0] in "02468ace":
+                    check |= {"verdict": "timeout", "score": 0.0}
+            yield task, result
+
+
+class Term:
+    """One play.
+
+    Args:
+        folder: an empty folder.
+        disturbed: how often each command is disturbed, at most.
+    """
+
+    def __init__(self, folder: Path, disturbed: int):
+        self.folder, self.out, self.disturbed, self.kills = folder, folder / "out", disturbed, 0
+
+    def play(self) -> None:
+        """All of the term."""
+        out, first, second = self.out, self.folder / "first", self.folder / "second"
+        self._hand_in()
+        less = _without(ADDED, self.folder)
+        rules = ["--due", "2026-05-12 23:59 UTC", "--late-percent", 10, "--seed", 5]
+        roster = ["--roster", self.folder / "roster.csv"]
+        self.run("grade", first, "--out", out, *roster, *rules, manifest=less, slow=True)
+        self.run("merge", out, "--written", self._marks("eva", 1, NAMES), manifest=less)
+        self.run("grade", second, "--out", out, manifest=less, slow=True)
+        self.run("grade", "--out", out, "--again", SLOW, "--why", "the machine was slow", manifest=less)
+        self.run("grade", "--out", out)  # with a check more
+        self._decide()
+        self.run("merge", out)
+        self.run("merge", out, "--written", self._marks("tom", 0.5, NAMES[4:9]))
+        self.run("merge", out, "--written", self._marks("head", 0.75, NAMES[4:6]), "--decide")
+        self.run("grade", "--out", out, "--late-percent", 20)
+
+    def run(self, *words, manifest: Path = FULL, slow: bool = False) -> None:
+        """Run a command to its end, disturbed at random moments until it gets there."""
+        for attempt in range(random.randint(0, self.disturbed) + 1 if self.disturbed else 1):
+            last = attempt == self.disturbed or not self.disturbed
+            pid = _start([str(word) for word in words], manifest, slow)
+            if self.disturbed and not last:
+                self._disturb(pid)
+            code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+            if code in ENDS and self.disturbed and random.random() < 0.3:
+                self.run_once("merge", self.out, manifest=manifest)
+        if code not in ENDS:
+            self.run_once(*words, manifest=manifest, slow=slow)
+
+    def run_once(self, *words, manifest: Path = FULL, slow: bool = False) -> None:
+        """Run a command to its end, undisturbed."""
+        pid = _start([str(word) for word in words], manifest, slow)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        assert code in ENDS, f"{words} ended with {code}"
+
+    def _disturb(self, pid):
+        end = time.monotonic() + random.uniform(0, LONGEST)
+        while time.monotonic() < end:
+            if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+                return
+            time.sleep(0.002)
+        self.kills += 1
+        os.kill(pid, random.choice((signal.SIGKILL, signal.SIGINT)))
+
+    def _hand_in(self):
+        """Two folders as Canvas exports them, with the same content in every play; and a roster."""
+        lines = ["id,name,canvas_id,section"]
+        for n, name in enumerate(NAMES):
+            lines.append(f"{name},Person {n},{1000 + n},{'AB'[n % 2]}")
+            late = "_LATE" * (n >= 11)
+            self._submission("second" if n >= 11 else "first", f"{name}{late}_{1000 + n}_{n}_a.zip", name)
+        (self.folder / "first" / "s03_1003_3_a.zip" / "refuse").touch()
+        self._submission("second", "s02_LATE_1002_70_a-1.zip", "a second try")
+        self._submission("first", "stranger_4711_80_a.zip", "a stranger")
+        shutil.rmtree(self.folder / "first" / "s10_1010_10_a.zip")  # who hands nothing in
+        (self.folder / "roster.csv").write_text("\n".join(lines) + "\n")
+
+    def _submission(self, folder, name, content):
+        path = self.folder / folder / name
+        path.mkdir(parents=True)
+        (path / "model.py").write_text(f"# {content}\n")
+
+    def _marks(self, marker, points, people):
+        path = self.folder / f"{marker}.csv"
+        lines = [f"{person},{PART},{points},by {marker}\n" for person in people]
+        path.write_text("id,rubric,points,comment\n" + "".join(lines))
+        return path
+
+    def _decide(self):
+        lines = ["id,extension days,excused,check,points,reason", "s12,2,,,,ill", "s13,,yes,,,left", "s04,,,,1,found a fault"]
+        (self.out / "overrides.csv").write_text("\n".join(lines) + "\n")
+
+    def result(self) -> dict[str, str]:
+        """All that people are told at the end, by the name of the file; and what the class is."""
+        files = [path for path in self.out.rglob("*") if path.suffix in (".csv", ".html", ".md")]
+        texts = {path.relative_to(self.out).as_posix(): path.read_text(encoding="utf-8") for path in files}
+        texts["leftovers"] = str(sorted(path.name for path in self.out.rglob("*.tmp")))
+        # When it was changed is another time in every play, and a run that was killed asks again.
+        with open(self.out / "history.csv", encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+        asked = ("again", "option")
+        texts["history.csv"] = "\n".join(
+            sorted({f"{row['what']} {row['id']} {row['check or part']} {row['before']} {row['after']}" for row in rows if row["what"] not in asked})
+        )
+        texts["class"] = str([(entry.person.id, entry.total, entry.final, entry.excused) for entry in load_class(self.out).entries])
+        return texts
+
+
+def _start(words, manifest, slow):
+    """Run a command of `python -m instructor` in a fork; its process id."""
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        quiet = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(quiet, 1)
+        session.MANIFEST = klass.MANIFEST = manifest
+        session.Setting.isolation = session.Setting.require_hidden = lambda *_: None
+        command.make_engine = lambda args, scratch: Engine(slow)
+        errors = os.dup(2)
+        os.dup2(quiet, 2)
+        args = program._parse(words)
+        code = args.run(args)
+    except KeyboardInterrupt:
+        code = 130
+    except UserError as error:
+        code = error.exit_code
+        if code == 2:
+            os.write(errors, f"{words}: {error}\n".encode())
+    except Exception:
+        import traceback
+
+        os.write(errors, traceback.format_exc().encode())
+    finally:
+        os._exit(code)
+
+
+def _without(id, folder):
+    """A manifest without one check."""
+    text = FULL.read_text(encoding="utf-8")
+    check = read_manifest(FULL).checks[id]
+    entry = next(part for part in text.split("[[check]]") if f'id = "{id}"' in part)
+    text = text.replace("[[check]]" + entry, "")
+    line = next(line for line in text.splitlines() if re.match(rf"{check.question} = ", line))
+    points = read_manifest(FULL).questions[check.question].points
+    text = text.replace(line, line.replace(f"points = {points:g}", f"points = {points - check.points:g}"))
+    path = folder / "manifest.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def prepare() -> None:
+    """What every command would do again in its fork: import, and hash what checks depend on."""
+    import instructor.report.klass
+    import instructor.report.student  # noqa: F401
+    from instructor.batch.fingerprint import Fingerprints
+
+    manifest = read_manifest(FULL)
+    setting = session.Setting(ROOT / "instructor" / "checks", ROOT / "instructor" / "gold")
+    fingerprints = Fingerprints(manifest, setting)
+    for check in manifest.checks.values():
+        fingerprints.of(check)
+
+
+def play(disturbed: int) -> tuple[dict[str, str], int]:
+    """Play a term; what it ended with, and how often it was disturbed."""
+    with tempfile.TemporaryDirectory() as folder:
+        term = Term(Path(folder), disturbed)
+        term.play()
+        return term.result(), term.kills
+
+
+def differences(expected: dict[str, str], got: dict[str, str]) -> list[str]:
+    """The names of the files that differ."""
+    return sorted(name for name in expected.keys() | got.keys() if expected.get(name) != got.get(name))
+
+
+def main() -> int:
+    """Play, compare and print; returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--plays", type=int, default=50)
+    parser.add_argument("--disturb", type=int, default=3, help="disturbances of a command, at most")
+    args = parser.parse_args()
+    prepare()
+    started = time.monotonic()
+    expected, _ = play(0)
+    alone, kills, wrong = time.monotonic() - started, 0, 0
+    for number in tqdm(range(args.plays), unit="term"):
+        got, disturbed = play(args.disturb)
+        kills += disturbed
+        if names := differences(expected, got):
+            wrong += 1
+            print(f"Term {number} differs in {', '.join(names[:5])}")
+            for name in names[:2]:
+                with contextlib.suppress(KeyError):
+                    pairs = zip(expected[name].splitlines(), got[name].splitlines(), strict=False)
+                    print("\n".join(f"  {a[:150]}\n  {b[:150]}" for a, b in list(pair for pair in pairs if pair[0] != pair[1])[:3]))
+    seconds = time.monotonic() - started
+    print(f"{args.plays} terms of 11 commands, disturbed {kills} times: {wrong} ended otherwise than one that was not "
+          f"disturbed ({alone:.1f} s; all together {seconds:.0f} s).")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
