@@ -17,7 +17,7 @@ except KeyboardInterrupt:       # in the first second of a command
     sys.exit(130)
 
 MODULES = (".release", ".cases", ".wikipedia.command", ".corpus.check", ".traces.command", ".gradescope.build", ".batch.command", ".batch.explain",
-           ".report.written", ".similar", ".canvas")      # with a command each
+           ".report.written", ".marking", ".similar", ".canvas")      # with a command each
 
 
 def starter(args: argparse.Namespace) -> int:

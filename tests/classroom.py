@@ -135,7 +135,29 @@ def make_class(people=200, seed=1):
     if people >= 20:
         fail(entries[15].report, "1c-7-hidden", "grader error", "ProcessError: the student's process could not be started: Cannot allocate memory")
         entries[12].remarks = ["An earlier submission of the same person was not counted: s100212_first.zip."]
-    return Class(MANIFEST, "Assignment 5: self-attention, Transformers, pretraining", entries, DUE)
+    klass = Class(MANIFEST, "Assignment 5: self-attention, Transformers, pretraining", entries, DUE)
+    if people > 30:
+        _unusual(klass, rng)
+    return klass
+
+
+def _unusual(klass, rng):
+    """Somebody excused, two who are not graded yet (one in part), a stranger, and parts marked twice."""
+    excused, waiting, untouched, stranger = klass.entries[20:24]
+    excused.excused = "Ill for two weeks."
+    waiting.pending = ["1h-7-hidden"]
+    kept = [check for check in waiting.report["checks"] if check["id"] not in waiting.pending]
+    waiting.report["checks"] = kept
+    untouched.report, untouched.written, untouched.comments = None, {}, {}
+    untouched.pending = [check.id for check in MANIFEST.checks.values() if check.coded]
+    stranger.person = Person("guest", "A. Guest", enrolled=False)
+    for id in ("1g-0-written", "3c-1-written"):
+        for entry in rng.sample(klass.entries, 12):
+            points = rng.choice([.5, 1, 1.5])
+            other = rng.choice([points, points, points + .5])
+            klass.marked_twice.append((id, points, other))
+            if points != other:
+                klass.conflicts.append(f"{id} of {entry.person.name}: {points:g} by Kim, {other:g} by Lee.")
 
 
 def keep_class(klass, out):

@@ -14,6 +14,7 @@ from ..grades import Class, Entry
 from .course import EPOCHS, MODELS
 from .pages import HTML
 from .plot import histogram, key, scatter
+from .statistics import FEWEST, LOW, MANY, agreement, counted, excused, items, sections
 from .tally import by_question
 from .text import line, points
 
@@ -26,19 +27,23 @@ def page(klass: Class) -> str:
     script = SCRIPT.read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     entries = sorted(klass.entries, key=lambda entry: (line(entry.person.name).casefold(), entry.person.id))
-    scores = [entry.total for entry in entries if entry.report and not entry.grader_errors]
+    scores = [entry.total for entry in counted(entries)]
+    pending = [entry for entry in entries if entry.pending and not excused(entry)]
     marked = any(entry.written for entry in entries)
     most = sum(question.points for question in klass.manifest.questions.values()) if marked else klass.automatic_points
     return HTML.get_template("class.html.j2").render(
         script=Markup(script), digest=digest, title=klass.title, due=f"{klass.due:%Y-%m-%d %H:%M %Z}".strip() if klass.due else "",
-        people=len(entries), graded=sum(entry.report is not None for entry in entries), refused=[entry for entry in entries if entry.refused],
-        missing=sum(not (entry.report or entry.refused) for entry in entries), late=sum(entry.days_late > 0 for entry in entries),
+        people=len(entries), graded=sum(entry.report is not None for entry in entries), pending=pending,
+        refused=[entry for entry in entries if entry.refused and not entry.pending],
+        missing=sum(_state(entry)[1] == "nothing" for entry in entries), excused=sum(map(excused, entries)),
+        late=sum(entry.days_late > 0 for entry in entries),
         faults=[(entry, check) for entry in entries for check in entry.grader_errors],
         mean=mean(scores) if scores else None, median=median(scores) if scores else None, counted=len(scores), most=most, marked=marked,
-        scores=histogram("Score distribution", scores, most), checks=_checks(klass, entries), diagnoses=_diagnoses(entries)[:MOST],
+        scores=histogram("Score distribution", scores, most), checks=_checks(klass, entries), items=items(klass), fewest=FEWEST, low=LOW, many=MANY,
+        side_by_side=sections(klass), agreement=agreement(klass.marked_twice), conflicts=klass.conflicts, diagnoses=_diagnoses(entries)[:MOST],
         slowest=sorted(((_seconds(entry), entry) for entry in entries if entry.report), key=lambda pair: -pair[0])[:MOST],
         sections=sorted({line(entry.person.section) for entry in entries} - {""}), questions=list(klass.manifest.questions.values()),
-        rows=[(entry, by_question(klass, entry), entry.total if entry.report or entry.written else None, _state(entry)) for entry in entries],
+        rows=[(entry, by_question(klass, entry), _total(entry), _state(entry)) for entry in entries],
         **_epochs(entries))
 
 
@@ -96,11 +101,19 @@ def _epochs(entries):
 
 def _state(entry: Entry):
     """(tone, text) of what came of a person's submission."""
+    if excused(entry):
+        return "plain", "excused"
+    if entry.pending:
+        return "warn", "not graded yet"
     if entry.grader_errors:
         return "warn", "grader error"
     if entry.report:
         return "plain", f"{entry.submitted:%Y-%m-%d %H:%M}" if entry.submitted else "yes"
     return ("bad", "refused") if entry.refused else ("plain", "nothing")
+
+
+def _total(entry):
+    return entry.total if (entry.report or entry.written) and not entry.pending else None
 
 
 def _seconds(entry):
