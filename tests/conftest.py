@@ -31,6 +31,26 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: item.get_closest_marker("longest") is None)
 
 
+def require_rung(name=None):
+    """The rung of isolation of that name, or the strongest; the test is skipped where it doesn't work, or fails where the variable
+    REQUIRE_RUNGS names the rung among others."""
+    from autograder.isolation import Unavailable, choose
+    required = os.environ.get("REQUIRE_RUNGS", "").split()
+    try:
+        isolation = choose(name)
+        if name is None and not isolation.strong:
+            raise Unavailable(isolation.reason)
+        return isolation
+    except Unavailable as error:
+        (pytest.fail if name in required or (name is None and required) else pytest.skip)(str(error))
+
+
+def pytest_runtest_setup(item):
+    """Tests marked as `landlock` run where it works."""
+    if item.get_closest_marker("landlock"):
+        require_rung("landlock")
+
+
 @pytest.fixture
 def submission():
     """The reference solution, imported as run.py imports a submission."""

@@ -207,6 +207,7 @@ def test_a_submission_has_one_seed_and_odd_metadata_does_no_harm(tmp_path):
 
 # In the container
 
+@pytest.mark.landlock
 def test_a_right_submission_earns_all_points_in_a_small_container(archive):
     require_container()
     container = Container(archive, memory=768)
@@ -220,6 +221,7 @@ def test_a_right_submission_earns_all_points_in_a_small_container(archive):
     assert container.peak is None or container.peak < 700
 
 
+@pytest.mark.landlock
 def test_a_wrong_one_is_told_why_by_landlock_without_bubblewrap(archive, tmp_path):
     require_container()
     changes = (Edit("dataset.py", "x, y = ids[:-1], ids[1:]", "x, y = ids[:-1], ids[:-1]"),
@@ -248,6 +250,7 @@ def test_an_empty_upload_is_refused_with_advice(archive, tmp_path):
     assert results["score"] == 0 and results["extra_data"]["state"] == "refused" and "collect_submission.sh" in results["output"]
 
 
+@pytest.mark.landlock
 @pytest.mark.parametrize("forbidden, isolation", [((), "landlock"), (LANDLOCK, "limits")])
 def test_a_hostile_one_gets_nothing_and_the_results_are_written_in_time(hasty, tmp_path, forbidden, isolation):
     """Where there are no walls, the hidden checks don't run, and are locked away."""
@@ -272,6 +275,7 @@ def test_a_hostile_one_gets_nothing_and_the_results_are_written_in_time(hasty, t
         assert not staff
 
 
+@pytest.mark.landlock
 def test_a_right_one_earns_its_basic_points_without_walls(archive):
     require_container()
     results = Container(archive, forbidden=LANDLOCK, hidden=NO_BUBBLEWRAP).grade(SOLUTION)
@@ -309,6 +313,7 @@ def test_an_autograder_that_breaks_down_leaves_results_that_say_so(archive, faul
     assert results["score"] == 0 and results["extra_data"]["state"] == "failed" and "Please tell the staff" in results["output"]
 
 
+@pytest.mark.landlock
 def test_setup_says_what_it_found(archive):
     require_container()
     container = Container(archive)

@@ -7,23 +7,20 @@ import time
 from pathlib import Path
 
 import pytest
+from conftest import require_rung
 
 from autograder import StudentProcess, Submission, Verdict, grade, read_manifest
 from autograder.inside import watch
-from autograder.isolation import LADDER, Unavailable, choose
 
 TOY = Path(__file__).parent / "toy"
 MANIFEST = read_manifest(TOY / "manifest.toml")     # its limits: 4 seconds, 300 MiB
 RIGHT = "def answer(x):\n    return 2 * __import__('torch').from_numpy(x)\n"
 
 
-@pytest.fixture(scope="module", params=LADDER)
+@pytest.fixture(scope="module", params=["bubblewrap", pytest.param("landlock", marks=pytest.mark.landlock), "limits"])
 def rung(request):
-    """Each rung; one that doesn't work here is skipped, unless REQUIRE_RUNGS says that it must work."""
-    try:
-        return choose(request.param)
-    except Unavailable as error:
-        (pytest.fail if os.environ.get("REQUIRE_RUNGS") else pytest.skip)(str(error))
+    """Each rung."""
+    return require_rung(request.param)
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from pathlib import Path
 from .inside import walls
 
 INSIDE = Path(walls.__file__).parent
-TRIAL_SECONDS = 20
+TRIAL_SECONDS = 60              # of a cold disk, and beside much else
 TMPFS_BYTES = 600 << 20         # of each private folder: what a check may write and print
 LADDER = ("bubblewrap", "landlock", "limits")       # strongest first
 KEPT = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "SYSTEMDRIVE", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONHOME", "USERPROFILE", "APPDATA")

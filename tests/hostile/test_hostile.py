@@ -1,6 +1,6 @@
 """Every attack is contained by every kind of walls, and whoever is graded next gets full points.
 
-A kind that cannot run here is skipped; with REQUIRE_RUNGS in the environment it fails, so that CI tests all. With HOSTILE_BARE,
+A kind that cannot run here is skipped; if the variable REQUIRE_RUNGS names it, it fails, so that CI tests all. With HOSTILE_BARE,
 attacks that walls hold are tried without them, and must get through: that shows that they are real. Do this on a machine
 that may be harmed. HOSTILE_OUTCOMES names a file for `python -m hostile.table`.
 """
@@ -10,19 +10,20 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, SOLUTION
+from conftest import ROOT, SOLUTION, require_rung
 from hostile import traces
 from hostile.harness import contain
 from hostile.scene import Scene
 from proof import STAGED, collect, grade_folder
 
 from autograder import StudentProcess
-from autograder.isolation import Unavailable, choose
+from autograder.isolation import choose
 
 ATTACKS = collect("hostile", "HOSTILE")
 RUNGS = ("bubblewrap", "landlock")
 STRONGEST = "strongest"
-CASES = [(rung, attack) for attack in ATTACKS for rung in (RUNGS if attack.everywhere else (STRONGEST,))]
+CASES = [pytest.param(rung, attack, marks=[pytest.mark.landlock] * (rung == "landlock"), id=f"{rung}-{attack.name}")
+         for attack in ATTACKS for rung in (RUNGS if attack.everywhere else (STRONGEST,))]
 QUICK = ("1c-0-basic", "1h-2-basic")        # graded for an honest submission after each attack
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the walls are Linux's")
@@ -34,19 +35,6 @@ def scene():
     traces.adopt_orphans()
     with Scene() as scene:
         yield scene
-
-
-def isolation_of(rung):
-    """A kind of walls; skips the test where it cannot be had."""
-    try:
-        isolation = choose(None if rung == STRONGEST else rung)
-        if not isolation.strong:
-            raise Unavailable(isolation.reason)
-        return isolation
-    except Unavailable as reason:
-        if "REQUIRE_RUNGS" in os.environ:
-            raise
-        pytest.skip(f"{rung}: {reason}")
 
 
 @pytest.fixture(scope="module")
@@ -75,9 +63,9 @@ def test_there_are_enough():
     assert len(ATTACKS) >= 75 and len({attack.name for attack in ATTACKS}) == len(ATTACKS)
 
 
-@pytest.mark.parametrize(("rung", "attack"), CASES, ids=[f"{rung}-{attack.name}" for rung, attack in CASES])
+@pytest.mark.parametrize(("rung", "attack"), CASES)
 def test_contained(rung, attack, scene, honest):
-    isolation = isolation_of(rung)
+    isolation = require_rung(None if rung == STRONGEST else rung)
     honest(isolation)           # its process lives already when the attack comes
     result = contain(attack, isolation, scene)
     note(isolation.name, attack, result)

@@ -9,10 +9,11 @@ comes from this process, the judge takes as a claim of the student.
 import importlib
 import json
 import os
+import sys
 import tempfile
 import time
 
-from . import wire
+from . import trial, wire
 from .execute import execute
 from .fork import Server
 from .output import flush, redirect, tail
@@ -33,8 +34,11 @@ def main(modules: list[str], fork: bool, walls: str, readable: list[str]) -> Non
     os.dup2(2, 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     server = Server(walls, readable, requests.fileno()) if fork else None
+    needed = trial.importing() if server else []
     for module in modules:
         importlib.import_module(module)
+    if server and walls != "limits" and (wrong := trial.walled(server, lambda: trial.lacking(needed))):
+        sys.exit(f"{walls}: {'; '.join(wrong)}")
     wire.write_frame(replies, b"ready")
     while True:
         try:

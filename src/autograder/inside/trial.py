@@ -1,15 +1,22 @@
 """Trying walls out: a fork attempts what a submission must not be able to do, and what it must. Nothing is believed untried."""
+import importlib
 import json
 import os
 import socket
 import sys
 import tempfile
+from importlib.util import find_spec
+from multiprocessing import get_context
+from typing import Callable
 
 from .fork import Server
-from .walls import python_folders
+from .walls import SHARED_MEMORY, python_folders
 from .watch import descendants
 
 LIMITS = {"seconds": 10, "memory": 1024, "disk": 16, "processes": 64, "files": 256}
+PACKAGES = ("torch", "numpy")       # which submissions import more of, later
+LATE = ("tomllib", "torch.nn.utils.prune")       # what nothing imports before a submission does
+LOADER_SECONDS = 60
 
 
 def main(walls: str, readable: list[str], secret: str, judge: int) -> None:
@@ -22,38 +29,60 @@ def main(walls: str, readable: list[str], secret: str, judge: int) -> None:
         judge: the process id of the judge.
     """
     try:
-        server = Server(walls, readable, channel=0)
-        scratch = tempfile.mkdtemp()
-        if server.user is not None:
-            os.chown(scratch, server.user, server.user)
-        sys.stdout.flush()
-        pid = os.fork()
-        if pid and pid not in descendants():
-            raise OSError("what a submission's processes use cannot be seen: this kernel has no /proc/PID/task/TID/children")
-        if pid == 0:
-            try:
-                server.enter(LIMITS, scratch)
-                wrong = attempt(secret, judge)
-            except OSError as error:
-                wrong = [str(error)]
-            print(json.dumps(wrong), flush=True)
-            os._exit(0)
-        os.waitpid(pid, 0)
-        os.rmdir(scratch)
+        needed = importing()
+        wrong = walled(Server(walls, readable, channel=0), lambda: attempt(secret, judge) + lacking(needed))
     except OSError as error:
-        print(json.dumps([str(error)]))
+        wrong = [str(error)]
+    print(json.dumps(wrong))
+
+
+def importing() -> list[str]:
+    """The folders and files that imports read. To be asked before rights are given up: afterwards, what is closed seems not to be there."""
+    found = [spec.origin for name in PACKAGES if (spec := find_spec(name)) and spec.origin]
+    return [*python_folders(), *found]
+
+
+def walled(server: Server, attempt: Callable[[], list[str]]) -> list[str]:
+    """What `attempt`, called in a fork behind the server's walls, finds wrong.
+
+    Raises:
+        OSError: the fork could not be made, or not be seen.
+    """
+    read_end, write_end = os.pipe()
+    scratch = tempfile.mkdtemp()
+    if server.user is not None:
+        os.chown(scratch, server.user, server.user)
+    pid = os.fork()
+    if pid == 0:
+        wrong = ["what it tried ended it"]
+        try:
+            server.enter(LIMITS, scratch)
+            wrong = attempt()
+        except Exception as error:
+            wrong = [str(error)]
+        finally:
+            os.write(write_end, json.dumps(wrong).encode())
+            os._exit(0)
+    os.close(write_end)
+    if pid not in descendants():
+        raise OSError("what a submission's processes use cannot be seen: this kernel has no /proc/PID/task/TID/children")
+    with open(read_end, encoding="utf-8") as answer:
+        wrong = json.loads(answer.read() or '["what it tried killed it"]')
+    os.waitpid(pid, 0)
+    os.rmdir(scratch)
+    return wrong
+
+
+def _works(action):
+    try:
+        action()
+        return True
+    except OSError:
+        return False
 
 
 def attempt(secret: str, judge: int) -> list[str]:
-    """What this process could do though it should not, or could not though it should, in words."""
-    def works(action):
-        try:
-            action()
-            return True
-        except OSError:
-            return False
-
-    wrong = []
+    """What this process could do though it should not, in words."""
     forbidden = {
         "reads files of the grader": lambda: open(secret).close(),
         "writes into folders of the grader": lambda: open(secret + ".new", "w").close(),
@@ -63,11 +92,30 @@ def attempt(secret: str, judge: int) -> list[str]:
     if os.getppid() != 1:       # in a process namespace of our own, the number is another process's
         forbidden["signals the grader"] = lambda: os.kill(judge, 0)
         forbidden["reads the grader's environment"] = lambda: open(f"/proc/{judge}/environ", "rb").read(1)
-    wrong += [f"a submission {what}" for what, action in forbidden.items() if works(action)]
+    return [f"a submission {what}" for what, action in forbidden.items() if _works(action)]
+
+
+def lacking(needed: list[str]) -> list[str]:
+    """What this process could not do though right answers need it, in words: write, read what is `needed`, import, lock. Where torch
+    has been imported (which takes a second, too long for each trial), also: import more of it, and draw with a DataLoader's workers."""
     file = os.path.join(os.environ["TMPDIR"], "file")
-    if not works(lambda: open(file, "w").close() or os.remove(file)):
-        wrong.append("it cannot write into its own scratch folder")
-    closed = [folder for folder in python_folders() if not works(lambda: os.close(os.open(folder, os.O_RDONLY)))]
-    if closed:
-        wrong.append(f"it cannot read {closed[0]}, where this Python is: a folder above is closed to other users (chmod o+x opens it)")
-    return wrong
+    if not _works(lambda: open(file, "w").close() or os.remove(file)):
+        return ["it cannot write into its own scratch folder"]
+    for path in needed:
+        if not _works(lambda: os.close(os.open(path, os.O_RDONLY))):
+            return [f"it cannot read {path}, where this Python is: a folder above is closed to other users (chmod o+x opens it)"]
+    if not _works(lambda: get_context("fork").Lock()):
+        return [f"it cannot write into {SHARED_MEMORY}, where the workers of a DataLoader have their locks (mount a tmpfs there that "
+                "every user may write to)"]
+    try:
+        for name in LATE:
+            if "." not in name or name.partition(".")[0] in sys.modules:
+                importlib.import_module(name)
+        return _drawing(importlib.import_module("torch.utils.data")) if "torch" in sys.modules else []
+    except Exception as error:
+        return [f"it cannot do what right code does: {type(error).__name__}: {error}"]
+
+
+def _drawing(data):
+    loader = data.DataLoader(range(4), 2, num_workers=2, collate_fn=list, multiprocessing_context="fork", timeout=LOADER_SECONDS)
+    return [] if list(loader) == [[0, 1], [2, 3]] else ["a DataLoader with two workers draws what it should not"]

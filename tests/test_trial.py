@@ -1,0 +1,120 @@
+"""The trial of a rung of isolation, with Pythons that lie where it is hard to reach them: nobody loses points for that."""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, SOLUTION, require_rung
+
+from autograder.inside import walls
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="Landlock needs root")
+
+CLOSED = "closed to other users (chmod o+x opens it)"
+CHOOSE = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "src")!r})
+from autograder.isolation import Unavailable, choose
+try:
+    print(choose(sys.argv[1]).name)
+except Unavailable as error:
+    print(error)
+"""
+CALL = CHOOSE + """
+from autograder import ProcessError, StudentProcess
+with StudentProcess(choose(sys.argv[1]), ("torch", *sys.argv[3:])) as process:
+    source = f"def late():\\n    import {sys.argv[2]} as module\\n    return module.VALUE"
+    try:
+        print(process.call({"source": source, "name": "late", "inputs": {}, "path": [], "root": "/", "seed": 1}, 20, 300).message)
+    except ProcessError as error:
+        print(error)
+"""
+
+
+def run(python, script, *arguments, before=(), **environment):
+    """What a Python prints that is given a script, after the command `before`."""
+    process = subprocess.run([*before, str(python), "-c", script, *arguments], capture_output=True, text=True, timeout=100,
+                             env={**os.environ, **environment})
+    return process.stdout + process.stderr
+
+
+@pytest.fixture
+def packages(tmp_path):
+    """A folder with an installed package, `extra`, that others may enter."""
+    for path in (tmp_path, *list(tmp_path.parents)[:2]):
+        path.chmod(0o755)
+    folder = tmp_path / "packages" / "site"
+    (folder / "extra-1.0.dist-info").mkdir(parents=True)
+    (folder / "extra.py").write_text("VALUE = 'late and all the same'\n")
+    (folder / "spoiler.py").write_text("import torch.utils.data\ntorch.utils.data.DataLoader = None\n")
+    return folder
+
+
+@pytest.fixture
+def python(tmp_path, packages):
+    """A Python in an environment that .pth files lead out of: to the packages of this one, and to `packages`."""
+    folder = tmp_path / "home" / "environment"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    here = [path for path in sys.path if any(Path(path).glob("*.dist-info"))]
+    next(folder.glob("lib/python*/site-packages")).joinpath("more.pth").write_text("\n".join([*here, str(packages)]) + "\n")
+    return folder / "bin" / "python"
+
+
+def test_a_python_in_a_closed_folder_is_not_for_landlock(python):
+    python.parents[2].chmod(0o700)
+    assert CLOSED in run(python, CHOOSE, "landlock")
+
+
+@pytest.mark.parametrize("bubblewrap", [True, False])
+def test_with_a_python_in_a_closed_folder_nobody_loses_a_point(python, tmp_path, bubblewrap):
+    """6b imports late. Either there is a rung that is better, or no grade."""
+    python.parents[2].chmod(0o700)
+    without = tmp_path / "bin"
+    without.mkdir()
+    grader = f"import runpy, sys; sys.argv[:1] = [{str(ROOT / 'src' / 'grader.py')!r}]; runpy.run_path(sys.argv[0], run_name='__main__')"
+    said = run(python, grader, "6b", "--submission", str(SOLUTION), **({} if bubblewrap else {"PATH": str(without)}))
+    if bubblewrap:
+        assert "isolation: bubblewrap" in said and "0 of" not in said and "tomllib" not in said, said
+    else:
+        assert CLOSED in said and "Mend that" in said and "points" not in said, said
+
+
+@pytest.mark.landlock
+def test_landlock_takes_packages_that_a_pth_file_leads_to(python, packages):
+    assert "late and all the same" in run(python, CALL, "landlock", "extra")
+    packages.parent.chmod(0o700)
+    said = run(python, CHOOSE, "landlock")
+    assert f"it cannot read {packages}" in said and CLOSED in said
+
+
+def test_bubblewrap_takes_packages_that_a_pth_file_leads_to(python, packages):
+    require_rung("bubblewrap")
+    packages.parent.chmod(0o700)
+    assert "late and all the same" in run(python, CALL, "bubblewrap", "extra")
+
+
+@pytest.mark.landlock
+def test_shared_memory_must_be_writable():
+    read_only = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o ro tmpfs /dev/shm && exec "$@"', "sh"]
+    if subprocess.run([*read_only, "true"], capture_output=True).returncode:
+        pytest.skip("nothing can be mounted here")
+    said = run(sys.executable, CHOOSE, "landlock", before=read_only)
+    assert "it cannot write into /dev/shm, where the workers of a DataLoader" in said
+
+
+def test_a_process_that_cannot_draw_with_a_dataloader_serves_nobody(python):
+    require_rung("bubblewrap")
+    said = run(python, CALL, "bubblewrap", "extra", "spoiler")
+    assert "the student's process did not start" in said and "bubblewrap: it cannot do what right code does: TypeError" in said
+
+
+def test_only_folders_of_installed_packages_are_shown(packages, tmp_path, monkeypatch):
+    """Whatever is on sys.path: neither the working directory, nor a repository, nor what the grader lies in."""
+    plain, ours = tmp_path / "plain", tmp_path / "ours"
+    (ours / "autograder-1.0.dist-info").mkdir(parents=True)
+    plain.mkdir()
+    monkeypatch.setattr(sys, "path", ["", str(plain), str(ROOT), str(ROOT / "src"), str(ours), str(packages)])
+    monkeypatch.chdir(packages)
+    monkeypatch.setattr(walls, "__file__", str(ours / "src" / "walls.py"))
+    assert set(walls.python_folders()) & {"", ".", str(plain), str(ROOT), str(ROOT / "src"), str(ours), str(packages)} == {str(packages)}
