@@ -3,6 +3,7 @@ import dataclasses
 import tempfile
 from pathlib import Path
 
+import pytest
 from proof import CHECKS, HIDDEN, MANIFEST, STAGED, start_process
 from variants import make
 
@@ -34,14 +35,15 @@ def test_an_endless_import_is_waited_for_once(tmp_path):
     assert sum(timeouts) == 2
 
 
-def test_all_checks_together_have_a_time(tmp_path):
+@pytest.mark.parametrize("limit", ["seconds", "wall"])
+def test_all_checks_together_have_a_time(tmp_path, limit):
     """What comes after its end is a timeout that says so; what came before keeps its points."""
     submission = make((), tmp_path / "submission")
-    report = grade_submission(submission, MANIFEST.select(["1c-0-basic", "1h-2-basic"]), Setting(seconds=0.0), 1)
+    report = grade_submission(submission, MANIFEST.select(["1c-0-basic", "1h-2-basic"]), Setting(**{limit: 0.0}), 1)
     assert report.score == 0 and all("The time for all checks together" in outcome.message for outcome in report.outcomes.values())
     text = (submission / "attention.py").read_text(encoding="utf-8")
     (submission / "attention.py").write_text(text.replace("START_CODE_HERE ###\n", "START_CODE_HERE ###\n    import time; time.sleep(30)\n", 1),
                                              encoding="utf-8")
-    report = grade_submission(submission, MANIFEST.select(["1c-0-basic", "1h-2-basic", "1h-6-basic"]), Setting(seconds=8), 1)
+    report = grade_submission(submission, MANIFEST.select(["1c-0-basic", "1h-2-basic", "1h-6-basic"]), Setting(**{limit: 8}), 1)
     passed, slow, late = report.outcomes.values()
     assert passed.verdict is Verdict.PASSED and {slow.verdict, late.verdict} == {Verdict.TIMEOUT}

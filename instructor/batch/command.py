@@ -9,6 +9,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+from cores import cores
 from files import Interrupted, UserError
 
 from ..arguments import number
@@ -29,7 +30,7 @@ def add_parser(commands) -> None:
     parser.add_argument("--out", type=Path, required=True, help="the folder for grades and pages; not among the submissions")
     parser.add_argument("--roster", type=Path, help="a CSV file of the class: id, name, email, ...; or a gradebook exported from Canvas")
     parser.add_argument("--engine", choices=("local", "dask"), default="local")
-    parser.add_argument("--workers", type=number(1, kind=int), default=os.cpu_count(), help="submissions at a time on this machine (default: one for each core)")
+    parser.add_argument("--workers", type=number(1, kind=int), default=cores(), help="submissions at a time on this machine (default: one for each core)")
     parser.add_argument("--scheduler", help="of --engine dask: tcp://HOST:PORT, or a scheduler file")
     late = parser.add_argument_group("late work")
     late.add_argument("--due", help="such as '2026-12-01 23:59' (in this machine's time zone) or with +01:00 behind it")

@@ -53,6 +53,60 @@ def exact_memory(pids: list[int]) -> int:
     return memory
 
 
+def times(pids: list[int]) -> tuple[float, float]:
+    """Seconds of processors that processes and their ended children have had, and the most that one of their threads has waited for one:
+    behind other programs, or because a quota was used up."""
+    ticks, waited = 0, 0.0
+    for pid in pids:
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
+            ticks += sum(map(int, file.read().rpartition(b")")[2].split()[11:15]))
+        with contextlib.suppress(OSError):
+            waited = max(waited, *(_waited(f"/proc/{pid}/task/{task}") for task in os.listdir(f"/proc/{pid}/task")))
+    return ticks / os.sysconf("SC_CLK_TCK"), waited
+
+
+def _waited(folder):
+    """Seconds that a thread has waited for a processor; 0 where the system doesn't tell."""
+    with contextlib.suppress(OSError, IndexError), open(f"{folder}/schedstat", "rb") as file:
+        return int(file.read().split()[1]) / 1e9
+    return 0.0
+
+
+class Clock:
+    """Measures a fork and all that comes from it; made as soon as it is there.
+
+    Attributes:
+        seconds, cpu, waited: up to the last look: by the clock, of processors, and of waiting for one.
+    """
+
+    def __init__(self):
+        self.seconds = self.cpu = self.waited = 0.0
+        self._started = time.monotonic()
+        self._ended = _cpu_of_ended()
+        self._own = _waited("/proc/self")
+
+    @property
+    def counted(self) -> float:
+        """Seconds that count for a limit: of work those of processors; of what hangs those by the clock, but for waiting."""
+        return max(self.cpu, self.seconds - self.waited)
+
+    def look(self, pids: list[int]) -> None:
+        """Measure; `pids` are those that come from the fork."""
+        self.seconds = time.monotonic() - self._started
+        cpu, waited = times(pids)
+        self.cpu = cpu + _cpu_of_ended() - self._ended
+        # What ended since the last look, or still waits, is not seen. That look was long ago only if this process had to wait itself.
+        before, self._own = self._own, _waited("/proc/self")
+        self.waited = min(self.seconds, max(self.waited, waited + self._own - before))
+
+
+def _cpu_of_ended():
+    """Seconds of processors that this process's children had, of those that have ended."""
+    import resource
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def open_files(pids: list[int]) -> tuple[int, int]:
     """What processes hold open: bytes of regular files without a name, and the most bytes that sockets and pipes may hold."""
     sizes, buffers = {}, {}
