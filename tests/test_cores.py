@@ -18,26 +18,27 @@ def sixteen(monkeypatch):
     monkeypatch.setattr(cores.os, "sched_getaffinity", lambda pid: set(range(16)), raising=False)
 
 
-V2, V1 = "0::/user/job\n", "5:memory:/elsewhere\n3:cpu,cpuacct:/docker/abc\n0::/\n"
-TREES = {
+V2 = "0::/user/job\n"
+V1 = "5:memory:/elsewhere\n3:cpu,cpuacct:/docker/abc\n0::/\n"
+TREES = {       # /proc/self/cgroup; by folder, quota and period; the processors
     "nothing": ("", {}, 16),
-    "version 2": (V2, {"user/job/cpu.max": "400000 100000\n"}, 4),
-    "version 2, no quota": (V2, {"user/job/cpu.max": "max 100000\n", "user/cpu.max": "max 100000\n"}, 16),
-    "a parent's": (V2, {"user/job/cpu.max": "max 100000\n", "user/cpu.max": "250000 100000\n"}, 2),
-    "the smallest": (V2, {"user/job/cpu.max": "300000 100000\n", "user/cpu.max": "600000 100000\n"}, 3),
-    "another's": (V2, {"user/other/cpu.max": "100000 100000\n", "user/job/cpu.max": "500000 100000\n"}, 5),
-    "in a container": ("0::/\n", {"cpu.max": "200000 100000\n"}, 2),
-    "a path of the host": (V2, {"cpu.max": "700000 100000\n"}, 7),
-    "a path above the container": ("0::/../job\n", {"cpu.max": "200000 100000\n", "job/cpu.max": "300000 100000\n"}, 2),
-    "beside version 1": (V2, {"unified/user/job/cpu.max": "200000 100000\n"}, 2),
-    "half": (V2, {"user/job/cpu.max": "50000 100000\n"}, 1),
-    "one and a half": (V2, {"user/job/cpu.max": "150000 100000\n"}, 1),
-    "more than there are": (V2, {"user/job/cpu.max": "9900000 100000\n"}, 16),
-    "nonsense": (V2, {"user/job/cpu.max": "none\n"}, 16),
-    "version 1": (V1, {"cpu,cpuacct/docker/abc/cpu.cfs_quota_us": "300000\n", "cpu,cpuacct/docker/abc/cpu.cfs_period_us": "100000\n"}, 3),
-    "version 1, no quota": (V1, {"cpu/docker/abc/cpu.cfs_quota_us": "-1\n", "cpu/docker/abc/cpu.cfs_period_us": "100000\n"}, 16),
-    "version 1, a parent's": (V1, {"cpu/docker/cpu.cfs_quota_us": "200000\n", "cpu/docker/cpu.cfs_period_us": "100000\n"}, 2),
-    "version 1 in a container": (V1, {"cpu/cpu.cfs_quota_us": "200000\n", "cpu/cpu.cfs_period_us": "50000\n"}, 4),
+    "version 2": (V2, {"user/job": "400000 100000"}, 4),
+    "version 2, no quota": (V2, {"user/job": "max 100000", "user": "max 100000"}, 16),
+    "a parent's": (V2, {"user/job": "max 100000", "user": "250000 100000"}, 2),
+    "the smallest": (V2, {"user/job": "300000 100000", "user": "600000 100000"}, 3),
+    "another's": (V2, {"user/other": "100000 100000", "user/job": "500000 100000"}, 5),
+    "in a container": ("0::/\n", {".": "200000 100000"}, 2),
+    "a path of the host": (V2, {".": "700000 100000"}, 7),
+    "a path above the container": ("0::/../job\n", {".": "200000 100000"}, 2),
+    "beside version 1": (V2, {"unified/user/job": "200000 100000"}, 2),
+    "half": (V2, {"user/job": "50000 100000"}, 1),
+    "one and a half": (V2, {"user/job": "150000 100000"}, 1),
+    "more than there are": (V2, {"user/job": "9900000 100000"}, 16),
+    "nonsense": (V2, {"user/job": "none"}, 16),
+    "version 1": (V1, {"cpu,cpuacct/docker/abc": "300000 100000"}, 3),
+    "version 1, no quota": (V1, {"cpu/docker/abc": "-1 100000"}, 16),
+    "version 1, a parent's": (V1, {"cpu/docker": "200000 100000"}, 2),
+    "version 1 in a container": (V1, {"cpu": "200000 50000"}, 4),
 }
 
 
@@ -47,9 +48,13 @@ def test_quotas_are_found(tmp_path, name):
     (tmp_path / "proc/self").mkdir(parents=True)
     (tmp_path / "proc/self/cgroup").write_text(groups)
     for path, text in files.items():
-        path = tmp_path / "sys/fs/cgroup" / path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        folder = tmp_path / "sys/fs/cgroup" / path
+        folder.mkdir(parents=True, exist_ok=True)
+        if groups == V1:
+            for name, number in zip(("quota", "period"), text.split()):
+                (folder / f"cpu.cfs_{name}_us").write_text(number + "\n")
+        else:
+            (folder / "cpu.max").write_text(text + "\n")
     assert count(tmp_path) == expected
 
 
@@ -73,8 +78,10 @@ def test_a_real_quota():
     except OSError as error:
         pytest.skip(f"no control group can be made here: {error}")
     try:
-        code = "import os, sys\nopen(sys.argv[1], 'w').write(str(os.getpid()))\nfrom cores import cores\nprint(cores())"
-        found = subprocess.run([sys.executable, "-c", code, group / "cgroup.procs"], cwd=Path(cores.__file__).parent, capture_output=True, text=True)
+        code = "open(sys.argv[1], 'w').write(str(os.getpid()))\nprint(cores.cores())"
+        command = [sys.executable, "-c", f"import cores, os, sys\n{code}", group / "cgroup.procs"]
+        folder = Path(cores.__file__).parent
+        found = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     finally:
         group.rmdir()
     assert found.stdout == "1\n", found.stderr

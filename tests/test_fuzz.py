@@ -322,14 +322,16 @@ class Scripted(StudentProcess):
 
 
 ENDED = {"ended": st.sampled_from(["answered", "died", "too large"]) | TEXT, "code": mostly(st.integers(-70, 300), LINES | TREES),
-         "output": mostly(SAID, TREES), **dict.fromkeys(("seconds", "cpu", "waited"), mostly(st.floats(), TREES))}
+         "output": mostly(SAID, TREES),
+         **dict.fromkeys(("seconds", "cpu", "waited"), mostly(st.floats(), TREES))}
 NO_REPLIES = st.fixed_dictionaries({}, optional=ENDED) | st.binary(max_size=40) | st.none() | TREES
 REPLIES = mostly(st.fixed_dictionaries(ENDED), NO_REPLIES)
 
 
 @fuzz(0.1)
 @given(REPLIES, mostly(st.binary(max_size=40), st.none()), mostly(st.just(True), st.just(False)))
-@example({"ended": "answered", "code": 0, "output": "\ud800", "seconds": 1, "cpu": 1, "waited": 0}, b"", True)
+@example({"ended": "answered", "code": 0, "output": "\ud800", "seconds": 1, "cpu": 1, "waited": 0},
+         b"", True)
 def test_random_replies(first, second, knows_number):
     """A forged reply, by somebody who may have found out the request's number."""
     def script(number):

@@ -19,7 +19,8 @@ def add_parser(commands) -> None:
     parser.add_argument("out", type=Path, help="the --out of a grading")
     parser.add_argument("--threshold", type=_fraction, default=THRESHOLD, metavar="T",
                         help=f"the least similarity of a pair that is listed, from 0 to 1 (default: {THRESHOLD})")
-    parser.add_argument("--workers", type=_count, default=cores(), metavar="N", help="processes (default: one for each core)")
+    parser.add_argument("--workers", type=_count, default=cores(), metavar="N",
+                        help="processes (default: one for each core)")
     parser.set_defaults(run=run)
 
 

@@ -2,23 +2,30 @@
 import math
 import time
 
-PATIENCE = 10       # the longest that a check is waited for on a busy machine, in times of its limit
-BUSY = 0.1          # the machine was busy if a submission waited for a processor for so much of the time
+PATIENCE = 10  # times its limit: the longest that a check is waited for on a busy machine
+BUSY = 0.1  # the part of its time for which a submission waits where the machine is busy
 
 
 class Allowance:
     """Time that calls of the student's process use up. It begins now.
 
     Args:
-        seconds: of the submission's own time (see process.Reply.counted), or None for no such limit; PATIENCE times as many by the clock.
+        seconds: of the submission's own time (see process.Reply.counted), and PATIENCE times as
+            many by the clock; None for no such limit.
         wall: seconds by the clock, whatever the machine does, or None.
         within: a larger allowance, of which this one is a part.
 
     Attributes:
-        elapsed, cpu, waited: seconds of all calls: by the clock, of processors, and of waiting for one.
+        elapsed, cpu, waited: seconds of all calls: by the clock, of processors, and of waiting
+            for one.
     """
 
-    def __init__(self, seconds: float | None = None, wall: float | None = None, within: "Allowance | None" = None):
+    def __init__(
+        self,
+        seconds: float | None = None,
+        wall: float | None = None,
+        within: "Allowance | None" = None,
+    ):
         now = time.monotonic()
         self._left = math.inf if seconds is None else seconds
         self._patience = now + PATIENCE * self._left
@@ -52,7 +59,13 @@ class Allowance:
         return self.lost_patience or 0 < BUSY * self.elapsed <= self.waited
 
     def call(self, process, request: dict, memory: int):
-        """The Reply of a StudentProcess or SameProcess to a request, which has what is left; memory in MiB.
+        """Send a request, which may use what is left, to a StudentProcess or SameProcess.
+
+        Args:
+            memory: that it may use, in MiB.
+
+        Returns:
+            The Reply.
 
         Raises:
             ProcessError: the process cannot be started.

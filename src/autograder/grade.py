@@ -81,7 +81,8 @@ def grade(manifest: Manifest, checks: list[Check], folders: list[Path], process,
         context: what this course's checks need besides.
         hidden: whether the hidden checks are here. If not, they are listed and not run.
         finished: called with each Outcome as it comes.
-        whole: the time for all checks together; what has not ended by then is a timeout. By default there is no such limit.
+        whole: the time for all checks together; what has not ended by then is a timeout. By default
+            there is no such limit.
 
     Returns:
         A Report with an Outcome for each of `checks`: one that should have run and didn't is a grader error worth 0.

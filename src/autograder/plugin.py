@@ -51,7 +51,8 @@ class Judge:
     def student(self, request):
         """The submission; see student.Student."""
         check = self.checks[_id(request.node)]
-        student = self.students[check.id] = Student(self.process, self.submission, check, self.seed, self.whole, self.stuck)
+        arguments = self.process, self.submission, check, self.seed, self.whole, self.stuck
+        student = self.students[check.id] = Student(*arguments)
         return student
 
     @pytest.fixture

@@ -38,8 +38,8 @@ class ProcessError(RuntimeError):
 @dataclass(frozen=True)
 class Reply:
     """How a request ended: "answered" (then there is a message), "timeout", "too large", "died" (with its exit code, negative for a
-    signal), or the limit that was broken, "memory", "processes", "output" or "disk"; what was printed; and the seconds by the clock, of
-    processors (cpu), and of waiting for one."""
+    signal), or the limit that was broken, "memory", "processes", "output" or "disk"; what was
+    printed; and the seconds by the clock, of processors (cpu), and of waiting for one."""
     ended: str
     message: bytes = b""
     code: int = 0
@@ -50,7 +50,8 @@ class Reply:
 
     @property
     def counted(self) -> float:
-        """The seconds that count for a limit: of work those of processors; of what hangs those by the clock, but for waiting."""
+        """The seconds that count for a limit: of work those of processors; of what hangs those by
+        the clock, but for the waiting."""
         return max(self.cpu, self.seconds - self.waited)
 
 
@@ -128,7 +129,8 @@ class StudentProcess:
         Args:
             seconds: that it may use, as Reply.counted has them.
             memory: that it may use, in MiB.
-            wall: seconds by the clock that are waited at most; by default, and where nothing can be counted, as many as `seconds`.
+            wall: seconds by the clock that are waited at most; by default, and where nobody counts
+                (without forks), as many as `seconds`.
 
         Raises:
             ProcessError: the process cannot be started.
@@ -139,7 +141,8 @@ class StudentProcess:
         reply = self._try(request, seconds, memory, wall)
         if reply is None:       # the process was lost; what ran before may have spoiled it, so this request deserves a fresh one
             lost = time.monotonic() - started
-            reply = self._try(request, max(1.0, seconds - lost), memory, max(1.0, wall - lost)) or Reply("died", code=-9)
+            left = max(1.0, seconds - lost), memory, max(1.0, wall - lost)
+            reply = self._try(request, *left) or Reply("died", code=-9)
             reply = replace(reply, seconds=reply.seconds + lost)
         return reply
 
@@ -149,8 +152,9 @@ class StudentProcess:
         started = time.monotonic()
         number = secrets.token_hex(8)       # so that no forged or late reply is taken for this one
         try:
-            with _killing(self._process, wall + GRACE_SECONDS):      # it may have been stopped, and never read
-                order = {**LIMITS, "seconds": seconds, "wall": wall, "memory": memory, "request": number}
+            with _killing(self._process, wall + GRACE_SECONDS):     # it may be stopped and not read
+                order = {**LIMITS, "seconds": seconds, "wall": wall, "memory": memory}
+                order["request"] = number
                 wire.write_frame(self._process.stdin, json.dumps(order).encode(), wire.encode(request, MESSAGE_LIMIT))
             first = self._next_frame(wall + GRACE_SECONDS)
             message = self._next_frame(GRACE_SECONDS) if first is not None else None
@@ -158,8 +162,10 @@ class StudentProcess:
             if ended.get("request") == number:
                 if not self.fork:
                     self.close()
-                return Reply(str(ended["ended"]), message, int(ended["code"]), wire.clean(str(ended["output"])[:2 * OUTPUT_LIMIT]),
-                             *(min(max(0.0, float(ended[name])), FOREVER) for name in ("seconds", "cpu", "waited")))
+                times = (float(ended[name]) for name in ("seconds", "cpu", "waited"))
+                output = wire.clean(str(ended["output"])[:2 * OUTPUT_LIMIT])
+                return Reply(str(ended["ended"]), message, int(ended["code"]), output,
+                             *(min(max(0.0, seconds), FOREVER) for seconds in times))
         except queue.Empty:
             self.close()
             return Reply("timeout", seconds=time.monotonic() - started)

@@ -46,8 +46,10 @@ class Stuck:
             if module not in self.ends:
                 again = {**request, "source": import_file.source, "name": import_file.name, "inputs": {"module": f"{self.submission.package}.{module}"}}
                 seconds = min(IMPORT_SECONDS, check.seconds)
-                reply = Allowance(seconds, within=self.whole).call(self.process, again, check.memory)
-                self.ends[module] = reply.ended != "timeout" or reply.counted < seconds     # cut short: who knows
+                time = Allowance(seconds, within=self.whole)
+                reply = time.call(self.process, again, check.memory)
+                cut_short = reply.counted < seconds     # which proves nothing
+                self.ends[module] = reply.ended != "timeout" or cut_short
 
     def _needed(self, probe):
         """The modules of the submission that the source of a probe imports."""

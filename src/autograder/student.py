@@ -47,7 +47,8 @@ class Student:
         stuck: what is known about the submission's imports from other checks.
     """
 
-    def __init__(self, process, submission: Submission, check: Check, seed: int, whole: Allowance | None = None, stuck: Stuck | None = None):
+    def __init__(self, process, submission: Submission, check: Check, seed: int,
+                 whole: Allowance | None = None, stuck: Stuck | None = None):
         self.process = process
         self.submission = submission
         self.check = check
@@ -119,7 +120,8 @@ class Student:
 
     def _too_late(self):
         busy = " The machine was busy with something else." if self.whole.busy else ""
-        return Failed(Verdict.TIMEOUT, f"The time for all checks together was over.{busy} Look at the slowest ones, and run this one by itself.")
+        return Failed(Verdict.TIMEOUT, f"The time for all checks together was over.{busy} "
+                                       "Look at the slowest ones, and run this one by itself.")
 
     def _endless(self, file):
         return Failed(Verdict.TIMEOUT, f"Importing {file} does not end. Is there an endless loop, or long work, outside of its functions?")
@@ -127,15 +129,17 @@ class Student:
     def _timeout(self, probe, inputs):
         if self.whole.over:
             return self._too_late()
-        limit, advice = f"{self.check.seconds:g} seconds", "Is there an endless loop, or much more work than needed?"
+        limit = f"{self.check.seconds:g} seconds"
+        advice = "Is there an endless loop, or much more work than needed?"
         calls = "for all its calls together" if self.calls > 1 else "for all of it"
         says = f"No answer within {limit}, the limit of {self.check.id} {calls}."
         if self.time.lost_patience:
-            says = f"No answer within {self.time.elapsed:.0f} seconds, the longest that {self.check.id} is waited for on a busy machine."
+            says = (f"No answer within {self.time.elapsed:.0f} seconds, the longest that "
+                    f"{self.check.id} is waited for on a busy machine.")
             advice = f"The machine left it less than its {limit}. Run it again when less else runs."
         elif self.time.busy:
-            says = says.replace(limit, f"{limit} of its own time")
-            advice += f" The machine was busy: {self.time.waited:.0f} seconds of waiting for it are not counted."
+            advice += (f" The machine was busy: {self.time.waited:.0f} seconds of waiting for it "
+                       "are not counted.")
         elif not self.time.waited:      # the system doesn't tell
             advice += " Or is the machine busy with something else?"
         return Failed(Verdict.TIMEOUT, f"{says}\nWhat ran then: {_what(probe, inputs)}\n{advice}")

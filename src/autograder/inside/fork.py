@@ -45,8 +45,9 @@ class Server:
         """Serve one request; returns how it ended and the message (empty, if there is none).
 
         Args:
-            order: the limits: seconds (see watch.Clock.counted), and wall, by the clock; memory, disk and output in MiB; processes
-                (threads included), files and disk_files, as numbers; message_limit and output_limit in bytes.
+            order: the limits: seconds (see watch.Clock.over), and wall, by the clock; memory, disk
+                and output in MiB; processes (threads included), files and disk_files, as numbers;
+                message_limit and output_limit in bytes.
             request: the message for execute(). Only the fork decodes it, and here it is wiped: a later check's fork, which has a copy
                 of our memory, finds nothing of it.
         """
@@ -134,7 +135,8 @@ class Server:
                     break
                 next_look, next_files = time.monotonic() + LOOK_SECONDS, now + FILES_SECONDS if now > next_files else next_files
             # A descendant may hold the pipe open after the fork has ended, so wait for both.
-            ready = select.select([answer, self.channel], [], [], LOOK_SECONDS if status is None else 0)[0]
+            patience = LOOK_SECONDS if status is None else 0
+            ready = select.select([answer, self.channel], [], [], patience)[0]
             if self.channel in ready:
                 why = "judge gone"
                 break
@@ -169,14 +171,14 @@ class Server:
         code = os.waitstatus_to_exitcode(status)
         if why == "died" and code == -signal.SIGXCPU:
             why = "timeout"
-        times = {"seconds": self.clock.seconds, "cpu": self.clock.cpu, "waited": self.clock.waited}
-        return {"ended": why, "code": code, **times}, b"".join(chunks) if why == "answered" else b""
+        ended = {"ended": why, "code": code, **self.clock.times}
+        return ended, b"".join(chunks) if why == "answered" else b""
 
     def _broken(self, limits, output, scratch):
         """The limit that all processes of the fork together have broken, or None; the folder `scratch` is looked at if given."""
         pids, files = watch.descendants(), 0
         self.clock.look(pids)
-        if self.clock.counted > limits["seconds"] or self.clock.seconds > limits["wall"]:
+        if self.clock.over(limits["seconds"], limits["wall"]):
             return "timeout"
         if self.rung == "bubblewrap":
             files = _used(walls.SHARED_MEMORY)

@@ -59,4 +59,5 @@ def serve_here(order: dict, request: bytearray) -> tuple[dict, bytes]:
         flush()
         os.chdir(cwd)
         ended = {"ended": "answered", "code": 0, "output": tail(output, order["output_limit"])}
-    return {**ended, "seconds": time.monotonic() - started, "cpu": time.process_time() - cpu, "waited": 0.0}, message
+    seconds, cpu = time.monotonic() - started, time.process_time() - cpu
+    return {**ended, "seconds": seconds, "cpu": cpu, "waited": 0.0}, message

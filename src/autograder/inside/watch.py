@@ -54,14 +54,15 @@ def exact_memory(pids: list[int]) -> int:
 
 
 def times(pids: list[int]) -> tuple[float, float]:
-    """Seconds of processors that processes and their ended children have had, and the most that one of their threads has waited for one:
-    behind other programs, or because a quota was used up."""
+    """Seconds of processors that processes and their ended children have had, and the most that one
+    of their threads has waited for one: behind other programs, or because a quota was used up."""
     ticks, waited = 0, 0.0
     for pid in pids:
         with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
             ticks += sum(map(int, file.read().rpartition(b")")[2].split()[11:15]))
         with contextlib.suppress(OSError):
-            waited = max(waited, *(_waited(f"/proc/{pid}/task/{task}") for task in os.listdir(f"/proc/{pid}/task")))
+            for task in os.listdir(f"/proc/{pid}/task"):
+                waited = max(waited, _waited(f"/proc/{pid}/task/{task}"))
     return ticks / os.sysconf("SC_CLK_TCK"), waited
 
 
@@ -76,28 +77,32 @@ class Clock:
     """Measures a fork and all that comes from it; made as soon as it is there.
 
     Attributes:
-        seconds, cpu, waited: up to the last look: by the clock, of processors, and of waiting for one.
+        times: up to the last look, the `seconds` by the clock, those of processors (`cpu`), and
+            those that it `waited` for one.
     """
 
     def __init__(self):
-        self.seconds = self.cpu = self.waited = 0.0
+        self.times = dict.fromkeys(("seconds", "cpu", "waited"), 0.0)
         self._started = time.monotonic()
         self._ended = _cpu_of_ended()
         self._own = _waited("/proc/self")
 
-    @property
-    def counted(self) -> float:
-        """Seconds that count for a limit: of work those of processors; of what hangs those by the clock, but for waiting."""
-        return max(self.cpu, self.seconds - self.waited)
+    def over(self, seconds: float, wall: float) -> bool:
+        """Whether more than `seconds` count, or more than `wall` have gone by. Of work, seconds of
+        processors count; of what hangs, those by the clock but for the waiting."""
+        passed, cpu, waited = self.times.values()
+        return max(cpu, passed - waited) > seconds or passed > wall
 
     def look(self, pids: list[int]) -> None:
         """Measure; `pids` are those that come from the fork."""
-        self.seconds = time.monotonic() - self._started
+        seconds = time.monotonic() - self._started
         cpu, waited = times(pids)
-        self.cpu = cpu + _cpu_of_ended() - self._ended
-        # What ended since the last look, or still waits, is not seen. That look was long ago only if this process had to wait itself.
+        # What ended since the last look, or still waits, is not seen. That look was long ago only
+        # if this process had to wait itself.
         before, self._own = self._own, _waited("/proc/self")
-        self.waited = min(self.seconds, max(self.waited, waited + self._own - before))
+        waited = min(seconds, max(self.times["waited"], waited + self._own - before))
+        cpu += _cpu_of_ended() - self._ended
+        self.times = {"seconds": seconds, "cpu": cpu, "waited": waited}
 
 
 def _cpu_of_ended():

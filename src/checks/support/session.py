@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
-from autograder import Allowance, Check, Manifest, Outcome, Report, SameProcess, StudentProcess, Verdict, grade, read_manifest
+from autograder import (Allowance, Check, Manifest, Outcome, Report, SameProcess, StudentProcess,
+                        Verdict, grade, read_manifest)
 from autograder.isolation import choose
 from checks.support.cases import Released
 from checks.support.context import Context
@@ -35,12 +36,15 @@ class Setting:
         preset, data: which preset the results are of, and the corpus and questions; None to find out.
         weak: grade with hidden checks even where nothing keeps the code apart from them.
         debug: run the code in this process.
-        seconds: of its own time that a submission has for all checks together (autograder.Allowance); what is left when they are over is
-            a timeout. None for no such limit.
+        seconds: of its own time that a submission has for all checks together (see
+            autograder.Allowance); what is left when they are over is a timeout. None for no such
+            limit.
         staff: the folder of the staff's checks, whose makers draw the cases of basic checks anew; by default `hidden`. Without
             either, the cases are those that students have.
-        wall: as seconds, by the clock, however busy the machine is: where something else ends the grading then.
-        again: run a check that timed out while the machine was busy once more at the end, and let that count.
+        wall: as seconds, by the clock, however busy the machine is: where something else would end
+            the grading then.
+        again: run a check that timed out while the machine was busy once more, after all others,
+            and let that count. (Who grades a class does so when nothing else of it runs.)
     """
     hidden: Path | None = None
     gold: Path | None = None
@@ -147,7 +151,8 @@ def grade_submission(source: Path, checks: list[Check], setting: Setting, seed: 
         checks: of the manifest; written ones are passed over.
         seed: of everything that the checks draw.
         manifest: the assignment's, where it has been read already.
-        finished: called with each Outcome as it comes, and again with those of a second grading that count.
+        finished: called with each Outcome as it comes, and again with those of a second
+            grading that count.
         room: where to run it; by default one of its own.
 
     Raises:
@@ -163,10 +168,12 @@ def grade_submission(source: Path, checks: list[Check], setting: Setting, seed: 
         staged = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=room.folder, ignore_cleanup_errors=True)))
         submission, notices = stage(source, staged, setting.results)
         context = Context(staged / RESULTS, setting.preset, setting.data, setting.gold, manifest.settings["accuracy"], cases)
-        started, verdicts, whole = time.monotonic(), set(), Allowance(setting.seconds, setting.wall)
+        started, verdicts = time.monotonic(), set()
+        whole = Allowance(setting.seconds, setting.wall)
 
         def run(checks, submission, finished=lambda outcome: None):
-            report = grade(manifest, checks, folders, room.process, submission, seed, context, bool(setting.hidden), finished, whole)
+            report = grade(manifest, checks, folders, room.process, submission, seed, context,
+                           bool(setting.hidden), finished, whole)
             verdicts.update(outcome.verdict for outcome in report.outcomes.values())
             return report
 
