@@ -10,7 +10,6 @@ import argparse
 import bz2
 import gzip
 import json
-import os
 import random
 import resource
 import shutil
@@ -25,6 +24,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src"), str(ROOT / "tests")]
 from batch import measured                                                                  # noqa: E402
 from sample_dump import biography, filler, item, page, write_multistream                    # noqa: E402
 
+from cores import cores                                                                     # noqa: E402
 from instructor.corpus.cities import CITIES                                                 # noqa: E402
 from instructor.corpus.world import SIZES, make_names                                       # noqa: E402
 
@@ -99,7 +99,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--gigabytes", type=float, default=1)
-    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--workers", type=int, default=cores())
     parser.add_argument("--people", type=int, default=2937)
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the dump here, and take the one that is here")
     args = parser.parse_args()

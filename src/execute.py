@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from answers import predict_places
+from cores import cores
 from deliverables import SUPPLIED, WRITTEN
 from files import Interrupted, UserError, read_documents, read_questions, write_text, writing
 from jobs import WRITTEN_BY, Job
@@ -108,7 +109,7 @@ def run_job(job: Job, options: Options) -> Result:
     submission = load_submission(options.submission)
     preset = options.preset
     if preset.threads:
-        torch.set_num_threads(min(preset.threads, torch.get_num_threads()))
+        torch.set_num_threads(min(preset.threads, cores(), torch.get_num_threads()))
 
     corpus = read_documents(options.data / "wiki.txt")
     dataset = submission.CharCorruptionDataset(corpus, preset.block_size)

@@ -115,7 +115,8 @@ def run(args: argparse.Namespace, stream) -> int:
         sys.path.append(str(hidden.parents[1]))
     gold = args.gold or (hidden.parent / "gold" if (hidden.parent / "gold").is_dir() else None)
     setting = Setting(hidden if hidden.is_dir() else None, gold and gold.absolute(), args.artifacts, args.preset,
-                      args.data and args.data.absolute(), args.allow_weak_isolation, args.debug)
+                      args.data and args.data.absolute(), args.allow_weak_isolation, args.debug,
+                      again=True)
     progress = Progress(table, manifest, checks)
     submission = (args.submission or SRC / "submission").absolute()
     print(harmless(f"Grading {submission}"), file=stream, flush=True)

@@ -12,12 +12,8 @@ import time
 import warnings
 from pathlib import Path
 
+from cores import cores
 from files import Interrupted, UserError
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def workers(most: int) -> int:

@@ -24,7 +24,7 @@ from autograder.answer import Answer
 from autograder.explain import RemoteError, explain
 from autograder.inside import wire
 from autograder.intake import Limits, Refused, take
-from autograder.process import Reply, StudentProcess
+from autograder.process import FOREVER, Reply, StudentProcess
 from autograder.report import harmless
 
 CASES = int(os.environ.get("FUZZ_CASES", 1500))
@@ -322,14 +322,16 @@ class Scripted(StudentProcess):
 
 
 ENDED = {"ended": st.sampled_from(["answered", "died", "too large"]) | TEXT, "code": mostly(st.integers(-70, 300), LINES | TREES),
-         "output": mostly(SAID, TREES)}
+         "output": mostly(SAID, TREES),
+         **dict.fromkeys(("seconds", "cpu", "waited"), mostly(st.floats(), TREES))}
 NO_REPLIES = st.fixed_dictionaries({}, optional=ENDED) | st.binary(max_size=40) | st.none() | TREES
 REPLIES = mostly(st.fixed_dictionaries(ENDED), NO_REPLIES)
 
 
 @fuzz(0.1)
 @given(REPLIES, mostly(st.binary(max_size=40), st.none()), mostly(st.just(True), st.just(False)))
-@example({"ended": "answered", "code": 0, "output": "\ud800"}, b"", True)
+@example({"ended": "answered", "code": 0, "output": "\ud800", "seconds": 1, "cpu": 1, "waited": 0},
+         b"", True)
 def test_random_replies(first, second, knows_number):
     """A forged reply, by somebody who may have found out the request's number."""
     def script(number):
@@ -337,6 +339,7 @@ def test_random_replies(first, second, knows_number):
         return [ended if ended is None or isinstance(ended, bytes) else json.dumps(ended).encode(), second]
     reply = Scripted(script).call({"inputs": {}}, 5, 512)
     assert isinstance(reply, Reply) and isinstance(reply.message, bytes) and isinstance(reply.code, int)
+    assert all(0 <= seconds <= FOREVER for seconds in (reply.seconds, reply.cpu, reply.waited))
     speakable(reply.output[-1000:])
 
 

@@ -3,11 +3,12 @@ import dataclasses
 import tempfile
 from pathlib import Path
 
+import pytest
 from proof import CHECKS, HIDDEN, MANIFEST, STAGED, start_process
 from variants import make
 
 from autograder import Verdict, grade
-from checks.support.session import Setting, grade_submission
+from checks.support.session import Room, Setting, grade_submission
 from checks.support.staging import stage
 
 
@@ -34,14 +35,19 @@ def test_an_endless_import_is_waited_for_once(tmp_path):
     assert sum(timeouts) == 2
 
 
-def test_all_checks_together_have_a_time(tmp_path):
+@pytest.mark.parametrize("limit", ["seconds", "wall"])
+def test_all_checks_together_have_a_time(tmp_path, limit):
     """What comes after its end is a timeout that says so; what came before keeps its points."""
     submission = make((), tmp_path / "submission")
-    report = grade_submission(submission, MANIFEST.select(["1c-0-basic", "1h-2-basic"]), Setting(seconds=0.0), 1)
+    checks = MANIFEST.select(["1c-0-basic", "1h-2-basic", "1h-6-basic"])
+    report = grade_submission(submission, checks[:2], Setting(**{limit: 0.0}), 1)
     assert report.score == 0 and all("The time for all checks together" in outcome.message for outcome in report.outcomes.values())
     text = (submission / "attention.py").read_text(encoding="utf-8")
     (submission / "attention.py").write_text(text.replace("START_CODE_HERE ###\n", "START_CODE_HERE ###\n    import time; time.sleep(30)\n", 1),
                                              encoding="utf-8")
-    report = grade_submission(submission, MANIFEST.select(["1c-0-basic", "1h-2-basic", "1h-6-basic"]), Setting(seconds=8), 1)
+    setting = Setting(**{limit: 12})
+    with Room(setting) as room:
+        room.process.start()
+        report = grade_submission(submission, checks, setting, 1, room=room)
     passed, slow, late = report.outcomes.values()
     assert passed.verdict is Verdict.PASSED and {slow.verdict, late.verdict} == {Verdict.TIMEOUT}

@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from cores import cores
 from files import Interrupted, UserError, write_text
 
 from ..arguments import number
@@ -31,7 +32,7 @@ def add_parser(commands) -> None:
     parser.add_argument("--again", nargs="*", metavar="PERSON CHECK", help="grade again: everybody, one person, one check or question, or both")
     parser.add_argument("--why", help="with --again: the reason, for the history")
     parser.add_argument("--engine", choices=("local", "dask"), default="local")
-    parser.add_argument("--workers", type=number(1, kind=int), default=os.cpu_count(), help="submissions at a time on this machine (default: one for each core)")
+    parser.add_argument("--workers", type=number(1, kind=int), default=cores(), help="submissions at a time on this machine (default: one for each core)")
     parser.add_argument("--scheduler", help="of --engine dask: tcp://HOST:PORT, or a scheduler file")
     add_arguments(parser)
     parser.add_argument("--seed", type=seed, help="repeat the draws of a grading with that seed (default: a new one)")

@@ -38,7 +38,9 @@ def grade_upload(upload: Path, settings: dict, seed: int, manifest: Manifest) ->
     source = find_submission(upload)
     with_hidden = isolation.strong or settings["allow_weak_isolation"]
     hidden, gold = (INSTRUCTOR / "checks", INSTRUCTOR / "gold") if with_hidden else (None, None)
-    setting = Setting(hidden, gold, preset=settings["preset"], weak=settings["allow_weak_isolation"], seconds=settings["seconds"], staff=INSTRUCTOR / "checks")
+    weak = settings["allow_weak_isolation"]
+    setting = Setting(hidden, gold, preset=settings["preset"], weak=weak,
+                      staff=INSTRUCTOR / "checks", wall=settings["seconds"], again=True)
     setting.cases       # read while they can be: a weak container locks them away
     try:
         setting.require_hidden([])

@@ -1,10 +1,10 @@
 """`python -m instructor similar`: pairs of submissions in a class that was graded that look alike."""
 import argparse
 import contextlib
-import os
 from collections import defaultdict
 from pathlib import Path
 
+from cores import cores
 from files import UserError
 
 # Of the submissions in tests/right and tests/wrong that have enough of their own (44, so 946 pairs), no two come above 0.40; a copy with
@@ -19,7 +19,8 @@ def add_parser(commands) -> None:
     parser.add_argument("out", type=Path, help="the --out of a grading")
     parser.add_argument("--threshold", type=_fraction, default=THRESHOLD, metavar="T",
                         help=f"the least similarity of a pair that is listed, from 0 to 1 (default: {THRESHOLD})")
-    parser.add_argument("--workers", type=_count, default=os.cpu_count(), metavar="N", help="processes (default: one for each core)")
+    parser.add_argument("--workers", type=_count, default=cores(), metavar="N",
+                        help="processes (default: one for each core)")
     parser.set_defaults(run=run)
 
 

@@ -2,11 +2,11 @@
 import argparse
 import contextlib
 import importlib.util
-import os
 import sys
 import tempfile
 from pathlib import Path
 
+from cores import cores
 from files import UserError, read_text
 
 from ..arguments import number
@@ -40,7 +40,8 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     text.add_argument("--language", metavar="CODE", help="of the wiki: en, simple, de, fr or es (default: what the dump says)")
     text.add_argument("--compare", type=Path, metavar="DIR", help="another folder of data, whose figures the report shows, too")
     work = command.add_argument_group("work")
-    work.add_argument("--workers", type=number(1, 512, int), default=os.cpu_count(), metavar="N", help="processes (default: all cores)")
+    work.add_argument("--workers", type=number(1, 512, int), default=cores(), metavar="N",
+                      help="processes (default: all cores)")
     work.add_argument("--work", type=_folder, metavar="DIR", help="where finished parts are kept (default: DIR-work beside --out); "
                                                                             "not for students")
     work.add_argument("--part-mb", type=number(0.001, 1024), default=8, metavar="X", help="of the file in a part (default: 8)")

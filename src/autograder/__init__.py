@@ -12,6 +12,7 @@ A check is a probe, sent to the student's process as source, and a verdict, a py
         a, b = rng.integers(100, size=2).tolist()
         assert student.run(add, a=a, b=b).number() == a + b, f"{a} + {b} is not what add returned"
 """
+from .allowance import Allowance
 from .answer import Answer
 from .compare import matches, require_close
 from .grade import Report, draw_seed, grade

@@ -10,6 +10,7 @@ from typing import Callable
 
 import pytest
 
+from .allowance import Allowance
 from .manifest import Check, Manifest
 from .plugin import Judge
 from .process import ProcessError
@@ -67,7 +68,7 @@ def draw_seed() -> int:
 
 def grade(manifest: Manifest, checks: list[Check], folders: list[Path], process, submission: Submission, seed: int,
           context=None, hidden: bool = False, finished: Callable[[Outcome], None] = lambda outcome: None,
-          seconds: float | None = None) -> Report:
+          whole: Allowance | None = None) -> Report:
     """Grade a submission.
 
     Args:
@@ -80,15 +81,15 @@ def grade(manifest: Manifest, checks: list[Check], folders: list[Path], process,
         context: what this course's checks need besides.
         hidden: whether the hidden checks are here. If not, they are listed and not run.
         finished: called with each Outcome as it comes.
-        seconds: for all checks together; what has not ended by then is a timeout. None for no such limit.
+        whole: the time for all checks together; what has not ended by then is a timeout. By default
+            there is no such limit.
 
     Returns:
         A Report with an Outcome for each of `checks`: one that should have run and didn't is a grader error worth 0.
     """
     started = time.perf_counter()
     to_run = {check.id: check for check in checks if check.kind == "basic" or (check.kind == "hidden" and hidden)}
-    deadline = None if seconds is None else time.monotonic() + seconds
-    judge = Judge(to_run, process, submission, seed, context, finished, deadline)
+    judge = Judge(to_run, process, submission, seed, context, finished, whole or Allowance())
     if to_run:
         # Relative paths: pytest takes brackets in its arguments for something else.
         root = Path(os.path.commonpath([folder.resolve() for folder in folders]))

@@ -25,8 +25,9 @@ class Question:
 class Check:
     """A check: an automatic one (kind "basic" or "hidden"), or a part that a person marks ("written").
 
-    seconds (wall time) and memory (MiB) are its limits; partial says that it may give a part of its points; artifacts are
-    the files that it looks at besides the code.
+    seconds (of its own time, see process.Reply.counted) and memory (MiB) are its limits; partial
+    says that it may give a part of its points; artifacts are the files that it looks at besides the
+    code.
     """
     id: str
     question: str

@@ -29,21 +29,21 @@ class Judge:
         seed: of all that checks draw; each check's draws depend on it and on the check's id alone.
         context: whatever the checks of this course need besides; they get it as the fixture `context`.
         finished: called with each Outcome.
-        deadline: of all checks, by time.monotonic(), or None.
+        whole: the time for all checks together.
     """
 
-    def __init__(self, checks, process, submission, seed, context, finished, deadline=None):
+    def __init__(self, checks, process, submission, seed, context, finished, whole):
         self.checks = checks
         self.process = process
         self.submission = submission
         self.seed = seed
         self.course = context
         self.finished = finished
-        self.deadline = deadline
+        self.whole = whole
         self.outcomes: dict[str, Outcome] = {}
         self.errors: list[str] = []         # check files that could not be read
         self.students: dict[str, Student] = {}
-        self.stuck = Stuck(process, submission)
+        self.stuck = Stuck(process, submission, whole)
 
     # Fixtures of verdicts
 
@@ -51,7 +51,8 @@ class Judge:
     def student(self, request):
         """The submission; see student.Student."""
         check = self.checks[_id(request.node)]
-        student = self.students[check.id] = Student(self.process, self.submission, check, self.seed, self.deadline, self.stuck)
+        arguments = self.process, self.submission, check, self.seed, self.whole, self.stuck
+        student = self.students[check.id] = Student(*arguments)
         return student
 
     @pytest.fixture
@@ -124,6 +125,8 @@ class Judge:
             outcome.details = str(error)
             if not isinstance(error, ProcessError):
                 outcome.details = f"{type(error).__name__}: {error}\n{excinfo.getrepr(style='short')}"
+        outcome.cpu_seconds = student.cpu_seconds if student else 0.0
+        outcome.busy = outcome.verdict is Verdict.TIMEOUT and student.busy
         outcome.details = "" if outcome.verdict is Verdict.PASSED else outcome.details[:DETAILS_LIMIT]
         outcome.message = _for_student(check, outcome)
         self.outcomes[check.id] = outcome

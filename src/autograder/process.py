@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .inside import wire
@@ -28,6 +28,7 @@ LIMITS = {                      # of every request; inside/fork.py says what the
 START_SECONDS = 120             # importing torch from a cold disk
 END_SECONDS = 8                 # to end all that a check has left, and remove what it wrote
 GRACE_SECONDS = 5               # beyond the limit that the student's process keeps itself
+FOREVER = 1e6                   # seconds; a reply that claims more is forged
 
 
 class ProcessError(RuntimeError):
@@ -37,11 +38,21 @@ class ProcessError(RuntimeError):
 @dataclass(frozen=True)
 class Reply:
     """How a request ended: "answered" (then there is a message), "timeout", "too large", "died" (with its exit code, negative for a
-    signal), or the limit that was broken, "memory", "processes", "output" or "disk"; and what was printed."""
+    signal), or the limit that was broken, "memory", "processes", "output" or "disk"; what was
+    printed; and the seconds by the clock, of processors (cpu), and of waiting for one."""
     ended: str
     message: bytes = b""
     code: int = 0
     output: str = ""
+    seconds: float = 0.0
+    cpu: float = 0.0
+    waited: float = 0.0
+
+    @property
+    def counted(self) -> float:
+        """The seconds that count for a limit: of work those of processors; of what hangs those by
+        the clock, but for the waiting."""
+        return max(self.cpu, self.seconds - self.waited)
 
 
 class StudentProcess:
@@ -112,38 +123,52 @@ class StudentProcess:
         """The next frame, or None if the process is lost; raises queue.Empty after `seconds`."""
         return self._frames.get(timeout=max(0.0, seconds))
 
-    def call(self, request: dict, seconds: float, memory: int) -> Reply:
-        """Send a request (see inside/execute.py) and wait for its end, `seconds` at most; memory in MiB.
+    def call(self, request: dict, seconds: float, memory: int, wall: float | None = None) -> Reply:
+        """Send a request (see inside/execute.py) and wait for its end.
+
+        Args:
+            seconds: that it may use, as Reply.counted has them.
+            memory: that it may use, in MiB.
+            wall: seconds by the clock that are waited at most; by default, and where nobody counts
+                (without forks), as many as `seconds`.
 
         Raises:
             ProcessError: the process cannot be started.
         """
         request = {**request, "interactive": False}
+        wall = seconds if wall is None or not self.fork else wall
         started = time.monotonic()
-        reply = self._try(request, seconds, memory)
+        reply = self._try(request, seconds, memory, wall)
         if reply is None:       # the process was lost; what ran before may have spoiled it, so this request deserves a fresh one
-            left = max(1.0, seconds - (time.monotonic() - started))
-            reply = self._try(request, left, memory) or Reply("died", code=-9)
+            lost = time.monotonic() - started
+            left = max(1.0, seconds - lost), memory, max(1.0, wall - lost)
+            reply = self._try(request, *left) or Reply("died", code=-9)
+            reply = replace(reply, seconds=reply.seconds + lost)
         return reply
 
-    def _try(self, request, seconds, memory):
+    def _try(self, request, seconds, memory, wall):
         """The Reply, or None if the process was lost or disturbed."""
         self.start()
+        started = time.monotonic()
         number = secrets.token_hex(8)       # so that no forged or late reply is taken for this one
         try:
-            with _killing(self._process, seconds + GRACE_SECONDS):      # it may have been stopped, and never read
-                order = {**LIMITS, "seconds": seconds, "memory": memory, "request": number}
+            with _killing(self._process, wall + GRACE_SECONDS):     # it may be stopped and not read
+                order = {**LIMITS, "seconds": seconds, "wall": wall, "memory": memory}
+                order["request"] = number
                 wire.write_frame(self._process.stdin, json.dumps(order).encode(), wire.encode(request, MESSAGE_LIMIT))
-            first = self._next_frame(seconds + GRACE_SECONDS)
+            first = self._next_frame(wall + GRACE_SECONDS)
             message = self._next_frame(GRACE_SECONDS) if first is not None else None
             ended = json.loads(first) if message is not None and len(first) < ORDER_LIMIT else {}
             if ended.get("request") == number:
                 if not self.fork:
                     self.close()
-                return Reply(str(ended["ended"]), message, int(ended["code"]), wire.clean(str(ended["output"])[:2 * OUTPUT_LIMIT]))
+                times = (float(ended[name]) for name in ("seconds", "cpu", "waited"))
+                output = wire.clean(str(ended["output"])[:2 * OUTPUT_LIMIT])
+                return Reply(str(ended["ended"]), message, int(ended["code"]), output,
+                             *(min(max(0.0, seconds), FOREVER) for seconds in times))
         except queue.Empty:
             self.close()
-            return Reply("timeout")
+            return Reply("timeout", seconds=time.monotonic() - started)
         except KeyboardInterrupt:
             self.close()
             raise
@@ -201,7 +226,7 @@ class SameProcess:
     def start(self) -> None:
         """Nothing: it runs already."""
 
-    def call(self, request: dict, seconds: float, memory: int) -> Reply:
+    def call(self, request: dict, seconds: float, memory: int, wall: float | None = None) -> Reply:
         """As StudentProcess.call, without limits."""
         before, cwd = (list(sys.path), set(sys.modules)), os.getcwd()
         try:

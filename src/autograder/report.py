@@ -148,7 +148,10 @@ def as_dict(report: Report) -> dict:
             checks.append({"id": check.id, "question": check.question, "title": check.title, "score": outcome.score,
                            "max_score": check.points, "verdict": outcome.verdict.value if outcome.verdict else None,
                            "message": harmless(outcome.message), "details": harmless(outcome.details),
-                           "hints": [harmless(hint) for hint in outcome.hints], "facts": outcome.facts, "seconds": round(outcome.seconds, 4)})
+                           "hints": [harmless(hint) for hint in outcome.hints],
+                           "facts": outcome.facts, "seconds": round(outcome.seconds, 4),
+                           "cpu_seconds": round(outcome.cpu_seconds, 4),
+                           "busy": outcome.busy})
     return {"score": report.score, "max_score": report.max_score, "max_score_here": report.max_score_here, "seed": report.seed,
             "isolation": report.isolation[0], "isolation_reason": report.isolation[1], "notices": [harmless(n) for n in report.notices],
             "seconds": round(report.seconds, 3), "checks": checks}

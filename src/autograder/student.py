@@ -2,10 +2,10 @@
 import hashlib
 import math
 import signal
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from .allowance import Allowance
 from .answer import Answer
 from .explain import RemoteError, explain
 from .inside import wire
@@ -43,11 +43,12 @@ class Student:
         submission: what to import.
         check: gives the limits; its time is that of all its probes together.
         seed: the judge's. The student's process gets another one, which gives nothing away about it.
-        last: when all checks must have ended, by time.monotonic(), or None.
+        whole: the time for all checks together; by default without limit.
         stuck: what is known about the submission's imports from other checks.
     """
 
-    def __init__(self, process, submission: Submission, check: Check, seed: int, last: float | None = None, stuck: Stuck | None = None):
+    def __init__(self, process, submission: Submission, check: Check, seed: int,
+                 whole: Allowance | None = None, stuck: Stuck | None = None):
         self.process = process
         self.submission = submission
         self.check = check
@@ -56,9 +57,20 @@ class Student:
         self.hints: list[str] = []
         self.facts: dict[str, float] = {}
         self.output = ""
-        self.last = last
-        self.stuck = stuck or Stuck(process, submission)
-        self.deadline = None
+        self.whole = whole or Allowance()
+        self.stuck = stuck or Stuck(process, submission, self.whole)
+        self.time: Allowance | None = None      # this check's, from its first call on
+
+    @property
+    def cpu_seconds(self) -> float:
+        """The seconds of processors that its calls had."""
+        return self.time.cpu if self.time else 0.0
+
+    @property
+    def busy(self) -> bool:
+        """Whether the machine had so much else to do that a timeout proves little."""
+        time = self.whole if self.whole.over else self.time
+        return bool(time and time.busy)
 
     def hint(self, sentence: str) -> None:
         """A remark that costs nothing."""
@@ -80,20 +92,18 @@ class Student:
             Failed: with the verdict for whatever went wrong there.
         """
         self.calls += 1
-        if self.last is not None and time.monotonic() >= self.last:
+        if self.whole.over:
             raise self._too_late()
         if file := self.stuck.file(probe):
             raise self._endless(file)
         self.process.start()        # before the clock runs: importing torch is not the student's time
-        if self.deadline is None:
-            self.deadline = min(time.monotonic() + self.check.seconds, self.last or math.inf)
-        left = self.deadline - time.monotonic()
-        if left <= 0:
+        self.time = self.time or Allowance(self.check.seconds, within=self.whole)
+        if self.time.over:
             raise self._timeout(probe, inputs)
         digest = hashlib.sha256(f"{self.seed} {self.check.id} {self.calls}".encode()).digest()
         request = {"source": probe.source, "name": probe.name, "inputs": inputs, "root": str(self.submission.root),
                    "path": [str(folder) for folder in self.submission.path], "seed": int.from_bytes(digest[:8], "little") >> 1}
-        reply = self.process.call(request, left, self.check.memory)
+        reply = self.time.call(self.process, request, self.check.memory)
         self.output = reply.output
         if reply.ended == "timeout":
             self.stuck.look(probe, request, self.check)
@@ -109,18 +119,30 @@ class Student:
         return self._read(reply.message)
 
     def _too_late(self):
-        return Failed(Verdict.TIMEOUT, "The time for all checks together was over. Look at the slowest ones, and run this one by itself.")
+        busy = " The machine was busy with something else." if self.whole.busy else ""
+        return Failed(Verdict.TIMEOUT, f"The time for all checks together was over.{busy} "
+                                       "Look at the slowest ones, and run this one by itself.")
 
     def _endless(self, file):
         return Failed(Verdict.TIMEOUT, f"Importing {file} does not end. Is there an endless loop, or long work, outside of its functions?")
 
     def _timeout(self, probe, inputs):
-        if self.last is not None and time.monotonic() >= self.last:
+        if self.whole.over:
             return self._too_late()
+        limit = f"{self.check.seconds:g} seconds"
+        advice = "Is there an endless loop, or much more work than needed?"
         calls = "for all its calls together" if self.calls > 1 else "for all of it"
-        return Failed(Verdict.TIMEOUT, f"No answer within {self.check.seconds:g} seconds, the limit of {self.check.id} {calls}.\n"
-                                       f"What ran then: {_what(probe, inputs)}\n"
-                                       "Is there an endless loop, or much more work than needed? Or is the machine busy with something else?")
+        says = f"No answer within {limit}, the limit of {self.check.id} {calls}."
+        if self.time.lost_patience:
+            says = (f"No answer within {self.time.elapsed:.0f} seconds, the longest that "
+                    f"{self.check.id} is waited for on a busy machine.")
+            advice = f"The machine left it less than its {limit}. Run it again when less else runs."
+        elif self.time.busy:
+            advice += (f" The machine was busy: {self.time.waited:.0f} seconds of waiting for it "
+                       "are not counted.")
+        elif not self.time.waited:      # the system doesn't tell
+            advice += " Or is the machine busy with something else?"
+        return Failed(Verdict.TIMEOUT, f"{says}\nWhat ran then: {_what(probe, inputs)}\n{advice}")
 
     def _read(self, message):
         try:

@@ -56,7 +56,8 @@ class Outcome:
     verdict is None for a check that was not to be run here: a hidden one in a student's copy, or a written part.
     `message` is for the student (for a hidden check no more than its title), `details` for the instructor; for a basic check
     they are the same. `hints` are remarks that cost nothing, `facts` numbers that the check came to know (an accuracy). `seconds` is wall
-    time.
+    time, the judge's included; `cpu_seconds` are those of processors that the student's processes
+    had. `busy` marks a timeout that came while the machine had much else to do: it proves little.
     """
     id: str
     verdict: Verdict | None = None
@@ -66,3 +67,5 @@ class Outcome:
     hints: list[str] = field(default_factory=list)
     facts: dict[str, float] = field(default_factory=dict)
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    busy: bool = False

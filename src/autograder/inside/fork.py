@@ -45,12 +45,12 @@ class Server:
         """Serve one request; returns how it ended and the message (empty, if there is none).
 
         Args:
-            order: the limits: seconds; memory, disk and output in MiB; processes (threads included), files and disk_files, as
-                numbers; message_limit and output_limit in bytes.
+            order: the limits: seconds (see watch.Clock.over), and wall, by the clock; memory, disk
+                and output in MiB; processes (threads included), files and disk_files, as numbers;
+                message_limit and output_limit in bytes.
             request: the message for execute(). Only the fork decodes it, and here it is wiped: a later check's fork, which has a copy
                 of our memory, finds nothing of it.
         """
-        started = time.monotonic()
         read_end, write_end = os.pipe()
         with tempfile.TemporaryFile() as output:
             scratch = tempfile.mkdtemp()
@@ -60,14 +60,15 @@ class Server:
             pid = os.fork()
             if pid == 0:
                 self._run(order, request, write_end, output.fileno(), scratch)
+            self.clock = watch.Clock()
             request[:] = bytes(len(request))
             os.close(write_end)
             with open(read_end, "rb", buffering=0) as answer:
-                ended, message = self._wait(pid, answer, output.fileno(), scratch, started + order["seconds"], order)
+                ended, message = self._wait(pid, answer, output.fileno(), scratch, order)
             self._clean(scratch)
             if ended["ended"] == "judge gone":
                 os._exit(1)
-            return {**ended, "output": tail(output, order["output_limit"]), "seconds": time.monotonic() - started}, message
+            return {**ended, "output": tail(output, order["output_limit"])}, message
 
     # In the fork
 
@@ -122,7 +123,7 @@ class Server:
 
     # In the server
 
-    def _wait(self, pid, answer, output, scratch, deadline, limits):
+    def _wait(self, pid, answer, output, scratch, limits):
         """Read what the fork writes until it ends, and end what is left of it."""
         chunks, size, status, why = [], 0, None, "answered"
         next_look, next_files = time.monotonic() + LOOK_SECONDS, time.monotonic() + FILES_SECONDS
@@ -133,12 +134,9 @@ class Server:
                     why = broken
                     break
                 next_look, next_files = time.monotonic() + LOOK_SECONDS, now + FILES_SECONDS if now > next_files else next_files
-            left = deadline - time.monotonic()
-            if left <= 0:
-                why = "timeout"
-                break
             # A descendant may hold the pipe open after the fork has ended, so wait for both.
-            ready = select.select([answer, self.channel], [], [], min(left, LOOK_SECONDS if status is None else 0))[0]
+            patience = LOOK_SECONDS if status is None else 0
+            ready = select.select([answer, self.channel], [], [], patience)[0]
             if self.channel in ready:
                 why = "judge gone"
                 break
@@ -158,9 +156,7 @@ class Server:
         while why == "answered" and status is None:      # it has closed the pipe, and should be ending
             status = _reap(pid, os.WNOHANG)
             time.sleep(0 if status is not None else 0.0005)
-            if status is None and time.monotonic() > deadline:
-                why = "timeout"
-            elif status is None and (broken := self._broken(limits, output, None)):
+            if status is None and (broken := self._broken(limits, output, None)):
                 why = broken
         if why == "answered":       # what is left behind was perhaps too quick for a look
             why = self._broken(limits, output, None) or why
@@ -175,11 +171,15 @@ class Server:
         code = os.waitstatus_to_exitcode(status)
         if why == "died" and code == -signal.SIGXCPU:
             why = "timeout"
-        return {"ended": why, "code": code}, b"".join(chunks) if why == "answered" else b""
+        ended = {"ended": why, "code": code, **self.clock.times}
+        return ended, b"".join(chunks) if why == "answered" else b""
 
     def _broken(self, limits, output, scratch):
         """The limit that all processes of the fork together have broken, or None; the folder `scratch` is looked at if given."""
         pids, files = watch.descendants(), 0
+        self.clock.look(pids)
+        if self.clock.over(limits["seconds"], limits["wall"]):
+            return "timeout"
         if self.rung == "bubblewrap":
             files = _used(walls.SHARED_MEMORY)
         elif self.user is not None:

@@ -55,7 +55,7 @@ def main(modules: list[str], fork: bool, walls: str, readable: list[str]) -> Non
 
 def serve_here(order: dict, request: bytearray) -> tuple[dict, bytes]:
     """As fork.Server.serve, in this very process, where there is no fork; the process should end afterwards."""
-    started, cwd = time.monotonic(), os.getcwd()
+    started, cpu, cwd = time.monotonic(), time.process_time(), os.getcwd()
     with tempfile.TemporaryFile() as output, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         redirect(output.fileno())
         os.chdir(scratch)
@@ -63,4 +63,5 @@ def serve_here(order: dict, request: bytearray) -> tuple[dict, bytes]:
         flush()
         os.chdir(cwd)
         ended = {"ended": "answered", "code": 0, "output": tail(output, order["output_limit"])}
-    return {**ended, "seconds": time.monotonic() - started}, message
+    seconds, cpu = time.monotonic() - started, time.process_time() - cpu
+    return {**ended, "seconds": seconds, "cpu": cpu, "waited": 0.0}, message

@@ -53,6 +53,65 @@ def exact_memory(pids: list[int]) -> int:
     return memory
 
 
+def times(pids: list[int]) -> tuple[float, float]:
+    """Seconds of processors that processes and their ended children have had, and the most that one
+    of their threads has waited for one: behind other programs, or because a quota was used up."""
+    ticks, waited = 0, 0.0
+    for pid in pids:
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
+            ticks += sum(map(int, file.read().rpartition(b")")[2].split()[11:15]))
+        with contextlib.suppress(OSError):
+            for task in os.listdir(f"/proc/{pid}/task"):
+                waited = max(waited, _waited(f"/proc/{pid}/task/{task}"))
+    return ticks / os.sysconf("SC_CLK_TCK"), waited
+
+
+def _waited(folder):
+    """Seconds that a thread has waited for a processor; 0 where the system doesn't tell."""
+    with contextlib.suppress(OSError, IndexError), open(f"{folder}/schedstat", "rb") as file:
+        return int(file.read().split()[1]) / 1e9
+    return 0.0
+
+
+class Clock:
+    """Measures a fork and all that comes from it; made as soon as it is there.
+
+    Attributes:
+        times: up to the last look, the `seconds` by the clock, those of processors (`cpu`), and
+            those that it `waited` for one.
+    """
+
+    def __init__(self):
+        self.times = dict.fromkeys(("seconds", "cpu", "waited"), 0.0)
+        self._started = time.monotonic()
+        self._ended = _cpu_of_ended()
+        self._own = _waited("/proc/self")
+
+    def over(self, seconds: float, wall: float) -> bool:
+        """Whether more than `seconds` count, or more than `wall` have gone by. Of work, seconds of
+        processors count; of what hangs, those by the clock but for the waiting."""
+        passed, cpu, waited = self.times.values()
+        return max(cpu, passed - waited) > seconds or passed > wall
+
+    def look(self, pids: list[int]) -> None:
+        """Measure; `pids` are those that come from the fork."""
+        seconds = time.monotonic() - self._started
+        cpu, waited = times(pids)
+        # What ended since the last look, or still waits, is not seen. That look was long ago only
+        # if this process had to wait itself.
+        before, self._own = self._own, _waited("/proc/self")
+        waited = min(seconds, max(self.times["waited"], waited + self._own - before))
+        cpu += _cpu_of_ended() - self._ended
+        self.times = {"seconds": seconds, "cpu": cpu, "waited": waited}
+
+
+def _cpu_of_ended():
+    """Seconds of processors that this process's children had, of those that have ended."""
+    import resource
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def open_files(pids: list[int]) -> tuple[int, int]:
     """What processes hold open: bytes of regular files without a name, and the most bytes that sockets and pipes may hold."""
     sizes, buffers = {}, {}

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
-from autograder import Check, Manifest, Outcome, Report, SameProcess, StudentProcess, Verdict, grade, read_manifest
+from autograder import (Allowance, Check, Manifest, Outcome, Report, SameProcess, StudentProcess,
+                        Verdict, grade, read_manifest)
 from autograder.isolation import choose
 from checks.support.cases import Released
 from checks.support.context import Context
@@ -35,9 +36,15 @@ class Setting:
         preset, data: which preset the results are of, and the corpus and questions; None to find out.
         weak: grade with hidden checks even where nothing keeps the code apart from them.
         debug: run the code in this process.
-        seconds: for all checks together; what is left when they are over is a timeout. None for no such limit.
+        seconds: of its own time that a submission has for all checks together (see
+            autograder.Allowance); what is left when they are over is a timeout. None for no such
+            limit.
         staff: the folder of the staff's checks, whose makers draw the cases of basic checks anew; by default `hidden`. Without
             either, the cases are those that students have.
+        wall: as seconds, by the clock, however busy the machine is: where something else would end
+            the grading then.
+        again: run a check that timed out while the machine was busy once more, after all others,
+            and let that count. (Who grades a class does so when nothing else of it runs.)
     """
     hidden: Path | None = None
     gold: Path | None = None
@@ -48,6 +55,8 @@ class Setting:
     debug: bool = False
     seconds: float | None = None
     staff: Path | None = None
+    wall: float | None = None
+    again: bool = False
 
     def isolation(self):
         """The strongest rung of isolation that works here.
@@ -142,7 +151,8 @@ def grade_submission(source: Path, checks: list[Check], setting: Setting, seed: 
         checks: of the manifest; written ones are passed over.
         seed: of everything that the checks draw.
         manifest: the assignment's, where it has been read already.
-        finished: called with each Outcome as it comes, and again with those that a second grading has mended.
+        finished: called with each Outcome as it comes, and again with those of a second
+            grading that count.
         room: where to run it; by default one of its own.
 
     Raises:
@@ -159,20 +169,23 @@ def grade_submission(source: Path, checks: list[Check], setting: Setting, seed: 
         submission, notices = stage(source, staged, setting.results)
         context = Context(staged / RESULTS, setting.preset, setting.data, setting.gold, manifest.settings["accuracy"], cases)
         started, verdicts = time.monotonic(), set()
+        whole = Allowance(setting.seconds, setting.wall)
 
         def run(checks, submission, finished=lambda outcome: None):
-            left = None if setting.seconds is None else setting.seconds - (time.monotonic() - started)
-            report = grade(manifest, checks, folders, room.process, submission, seed, context, bool(setting.hidden), finished, left)
+            report = grade(manifest, checks, folders, room.process, submission, seed, context,
+                           bool(setting.hidden), finished, whole)
             verdicts.update(outcome.verdict for outcome in report.outcomes.values())
             return report
 
         report = run(checks, submission, finished)
+        if busy := [check for check in checks if setting.again and report.outcomes[check.id].busy]:
+            report.outcomes |= run(busy, submission, finished).outcomes
         if setting.reference:
             again = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=room.folder, ignore_cleanup_errors=True)))
             again.chmod(0o755)
             for outcome in grade_once(report, checks, submission, again, setting.reference, run):
                 finished(outcome)
-            report.seconds = time.monotonic() - started
+        report.seconds = time.monotonic() - started
         room.after(verdicts)
         notices += unwritten(submission.root, list(dict.fromkeys(check.question for check in checks)))
     report.notices = notices

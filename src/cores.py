@@ -1,0 +1,48 @@
+"""How many processors this process may use: often fewer than the machine has."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def cores(system: Path = Path("/")) -> int:
+    """How many processors this process may use, at least 1: as many as it is bound to, and no more
+    than the quota of a control group that it is in, less the fraction.
+
+    Args:
+        system: where the folders proc and sys are.
+    """
+    everywhere = not hasattr(os, "sched_getaffinity")
+    bound = os.cpu_count() or 1 if everywhere else len(os.sched_getaffinity(0))
+    return max(1, min([bound, *map(int, _quotas(system))]))
+
+
+def _quotas(system: Path) -> Iterator[float]:
+    """The quotas of all control groups that this process is in, however far up, in processors."""
+    top = system / "sys/fs/cgroup"
+    with contextlib.suppress(OSError):
+        for line in (system / "proc/self/cgroup").read_text().splitlines():
+            _, kind, path = line.split(":", 2)
+            if kind and "cpu" not in kind.split(","):
+                continue
+            mounts = (top / kind, top / "cpu") if kind else (top, top / "unified")
+            # The path may be one of the host, of which a container sees only the last folder, as
+            # the topmost here. So whatever of it is there counts.
+            names = [name for name in path.split("/") if name not in ("", "..")]
+            for mount in mounts:
+                folders = [mount.joinpath(*names[:n]) for n in range(len(names) + 1)]
+                yield from filter(None, map(_quota, folders))
+
+
+def _quota(folder: Path) -> float | None:
+    """The processors that a control group may use, or None if it may use all. Version 2 says
+    "QUOTA PERIOD" or "max PERIOD"; version 1 has a file for each, and -1."""
+    with contextlib.suppress(OSError, ValueError):
+        if (folder / "cpu.max").exists():
+            words = (folder / "cpu.max").read_text().split()
+        else:
+            words = [(folder / f"cpu.cfs_{name}_us").read_text() for name in ("quota", "period")]
+        quota, period = map(int, words)
+        return quota / period if quota > 0 else None
+    return None
