@@ -188,9 +188,9 @@ def main(arguments: list[str] | None = None) -> int:
             print(HELP)
             return 0
         return run(args, sys.stdout)
-    except UserError as error:
+    except (UserError, ManifestError) as error:
         print(f"\n{error}", file=sys.stderr)
-        return error.exit_code
+        return getattr(error, "exit_code", 2)
     except KeyboardInterrupt:
         print("\nInterrupted.", file=sys.stderr)
         return 130
