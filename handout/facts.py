@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-from autograder.manifest import Manifest, read_manifest       # noqa: E402 (the two folders first)
+from autograder.manifest import Manifest, ManifestError, read_manifest       # noqa: E402 (the two folders first)
 from deliverables import ANSWERS, CODE, DELIVERABLES, WRITTEN       # noqa: E402
 from files import UserError, write_text        # noqa: E402
 from instructor.course import SETTINGS, read_course       # noqa: E402
@@ -163,7 +163,7 @@ def main() -> None:
     args = parser.parse_args()
     try:
         text = as_tex(gather(args.course))
-    except UserError as error:
+    except (UserError, ManifestError) as error:
         sys.exit(f"The handout's facts: {error}")
     args.out.parent.mkdir(parents=True, exist_ok=True)
     if not args.out.exists() or args.out.read_text(encoding="utf-8") != text:

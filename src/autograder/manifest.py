@@ -122,7 +122,7 @@ def read_manifest(path: Path) -> Manifest:
         total = sum(check.points for check in checks.values() if check.question == question.id)
         if not math.isclose(total, question.points):
             raise ManifestError(f"question {question.id} has {question.points:g} points, but its checks have {total:g} in all. "
-                                f"Change one or the other in {path}.")
+                                f"Change one or the other in {path.name}.")
     return Manifest(questions, checks, {name: content[name] for name in content.keys() - {"questions", "defaults", "check"}})
 
 
