@@ -72,7 +72,8 @@ def run(pool, function, jobs: list, title: str, kept: Path | None) -> list:
 
 def found(wrong: list, losses: list[dict]) -> list[str]:
     """A line for everything that is not as it should be."""
-    return [f"{entry.name}: {fault}" for entry, loss in zip(wrong, losses) for fault in [*faults(entry, loss), out_of_proportion(entry, loss)] if fault]
+    return [f"{entry.name}: {fault}" for entry, loss in zip(wrong, losses)
+             for fault in (*faults(entry, loss), out_of_proportion(entry, loss)) if fault]
 
 
 def by_question(wrong: list, losses: list[dict], right: list) -> list[str]:

@@ -50,9 +50,11 @@ def points(manifest: Manifest) -> dict[str, str]:
     for check in manifest.checks.values():
         (coded if check.coded else written)[check.question] += check.points
 
-    facts = {f"check {check.id} {name}": f"{getattr(check, name):g}" for check in manifest.checks.values()
-             for name in ("points", "seconds", "memory")}
-    facts |= {f"check {check.id} worth": _points(check.points) for check in manifest.checks.values()}
+    facts = {}
+    for id, check in manifest.checks.items():
+        for name in ("points", "seconds", "memory"):
+            facts[f"check {id} {name}"] = f"{getattr(check, name):g}"
+        facts[f"check {id} worth"] = _points(check.points)
     for id, title in titles.items():
         number, letter = id[:-1], id[-1]
         kinds = [kind for kind, worth in (("coded", coded[id]), ("written", written[id])) if worth]
@@ -66,7 +68,8 @@ def points(manifest: Manifest) -> dict[str, str]:
         parts = [check for check in manifest.checks.values() if check.question == id and not check.coded]
         for part, check in zip(ROMAN, parts):
             name = f"{number}({letter}) {part}" if len(parts) > 1 else f"{number}({letter})"
-            facts |= {f"check {check.id} part": part if len(parts) > 1 else "Written", f"check {check.id} name": name}
+            facts[f"check {check.id} part"] = part if len(parts) > 1 else "Written"
+            facts[f"check {check.id} name"] = name
     for number in sorted({id[:-1] for id in titles}):
         mine = [id for id in titles if id[:-1] == number]
         required, more = (sum(coded[id] + written[id] for id in mine if (id in extra) == wanted) for wanted in (False, True))

@@ -100,13 +100,16 @@ def test_the_same_seed_gives_the_same_zip_and_none_another(tmp_path):
 
 
 def test_extra_credit_is_not_compulsory(tmp_path, capsys):
-    """Gradescope's autograder points are those of grades.csv less the written ones; and students see what is extra."""
+    """Its points are those of grades.csv less the written ones; students see what is extra."""
     built(tmp_path)
     manifest = read_manifest(MANIFEST)
     extra = {id for id, question in manifest.questions.items() if question.extra_credit}
-    written = sum(check.points for check in manifest.checks.values() if not check.coded and check.question not in extra)
-    assert f"autograder points {Class(manifest, '', []).regular_points - written:g} (extra credit comes on top)," in capsys.readouterr().out
-    settings = {"version": "1", "title": "", "leaderboard": True, "visibility": {"basic": "visible", "hidden": "hidden"}}
+    written = [check for check in manifest.checks.values() if not check.coded]
+    regular = sum(check.points for check in written if check.question not in extra)
+    points = Class(manifest, "", []).regular_points - regular
+    assert f"autograder points {points:g} (extra credit comes on top)," in capsys.readouterr().out
+    settings = {"version": "1", "title": "", "leaderboard": True}
+    settings["visibility"] = {"basic": "visible", "hidden": "hidden"}
     for id, test in checks_of(ungraded(manifest, settings, "", "failed")).items():
         assert test["name"].endswith(" (extra credit)") == (manifest.checks[id].question in extra)
 

@@ -3,7 +3,7 @@
 tests/wrong and tests/right hold the submissions; `python benchmarks/grader_proof.py` runs right ones 20 times each, reference and starter
 50 times, and writes it up in docs/grader-proof.md. A test run in several processes repeats some of it with fresh seeds: half of the right
 ones and an eighth of the wrong ones, others each time. `pytest -n 0 tests/test_proof.py` takes all of these: run it when checks have changed.
-What a change of points puts out of proportion is a warning; `-W "error:out of proportion"` makes it a failure.
+What new points put out of proportion is a warning; `-W "error:out of proportion"` makes it fail.
 """
 import os
 import random
@@ -11,7 +11,8 @@ import warnings
 
 import pytest
 from conftest import SOLUTION, STARTER
-from proof import MANIFEST, collect, exceptions, faults, grade_folder, grade_right, grade_wrong, lost, out_of_proportion, start_process
+from proof import (MANIFEST, collect, exceptions, faults, grade_folder, grade_right, grade_wrong,
+                   lost, out_of_proportion, start_process)
 from variants import KINDS
 
 from autograder import Verdict

@@ -50,7 +50,8 @@ def ungraded(manifest: Manifest, settings: dict, why: str, state: str) -> dict:
         state: "refused" (something is wrong with the submission) or "failed" (with the autograder).
     """
     entry = {"score": 0, "verdict": None, "message": "Not graded.", "hints": [], "seconds": 0, "facts": {}}
-    tests = [_test(manifest, check, entry, settings) for check in manifest.checks.values() if check.coded]
+    checks = [check for check in manifest.checks.values() if check.coded]
+    tests = [_test(manifest, check, entry, settings) for check in checks]
     return {**_results(tests, [why], settings), **_leaderboard([], settings),
             "extra_data": {"version": settings["version"], "title": settings["title"], "state": state}}
 

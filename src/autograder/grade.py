@@ -51,7 +51,8 @@ class Report:
     @property
     def max_score_here(self) -> float:
         """The points of the checks that ran."""
-        return round(sum(check.points for check in self.checks if self.outcomes[check.id].verdict is not None), 6)
+        ran = [check for check in self.checks if self.outcomes[check.id].verdict is not None]
+        return round(sum(check.points for check in ran), 6)
 
     @property
     def passed(self) -> bool:

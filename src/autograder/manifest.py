@@ -121,8 +121,8 @@ def read_manifest(path: Path) -> Manifest:
     for question in questions.values():
         total = sum(check.points for check in checks.values() if check.question == question.id)
         if not math.isclose(total, question.points):
-            raise ManifestError(f"question {question.id} has {question.points:g} points, but its checks have {total:g} in all. "
-                                f"Change one or the other in {path.name}.")
+            raise ManifestError(f"question {question.id} has {question.points:g} points, but its "
+                                f"checks have {total:g} in all. Change either in {path.name}.")
     return Manifest(questions, checks, {name: content[name] for name in content.keys() - {"questions", "defaults", "check"}})
 
 
