@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from proof import (MANIFEST, ROOT, SLOW, collect, exceptions, faults, grade_folder, grade_right, grade_wrong, lost,      # noqa: E402
-                   question_of, questions_of, share_lost, start_process)
+                   out_of_proportion, question_of, questions_of, share_lost, start_process)
 from tqdm import tqdm                   # noqa: E402
 from variants import KINDS, Right       # noqa: E402
 
@@ -72,7 +72,8 @@ def run(pool, function, jobs: list, title: str, kept: Path | None) -> list:
 
 def found(wrong: list, losses: list[dict]) -> list[str]:
     """A line for everything that is not as it should be."""
-    return [f"{entry.name}: {fault}" for entry, loss in zip(wrong, losses) for fault in faults(entry, loss)]
+    return [f"{entry.name}: {fault}" for entry, loss in zip(wrong, losses)
+             for fault in (*faults(entry, loss), out_of_proportion(entry, loss)) if fault]
 
 
 def by_question(wrong: list, losses: list[dict], right: list) -> list[str]:

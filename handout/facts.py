@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-from autograder.manifest import Manifest, read_manifest       # noqa: E402 (the two folders first)
+from autograder.manifest import Manifest, ManifestError, read_manifest       # noqa: E402 (the two folders first)
 from deliverables import ANSWERS, CODE, DELIVERABLES, WRITTEN       # noqa: E402
 from files import UserError, write_text        # noqa: E402
 from instructor.course import SETTINGS, read_course       # noqa: E402
@@ -50,9 +50,11 @@ def points(manifest: Manifest) -> dict[str, str]:
     for check in manifest.checks.values():
         (coded if check.coded else written)[check.question] += check.points
 
-    facts = {f"check {check.id} {name}": f"{getattr(check, name):g}" for check in manifest.checks.values()
-             for name in ("points", "seconds", "memory")}
-    facts |= {f"check {check.id} worth": _points(check.points) for check in manifest.checks.values()}
+    facts = {}
+    for id, check in manifest.checks.items():
+        for name in ("points", "seconds", "memory"):
+            facts[f"check {id} {name}"] = f"{getattr(check, name):g}"
+        facts[f"check {id} worth"] = _points(check.points)
     for id, title in titles.items():
         number, letter = id[:-1], id[-1]
         kinds = [kind for kind, worth in (("coded", coded[id]), ("written", written[id])) if worth]
@@ -66,7 +68,8 @@ def points(manifest: Manifest) -> dict[str, str]:
         parts = [check for check in manifest.checks.values() if check.question == id and not check.coded]
         for part, check in zip(ROMAN, parts):
             name = f"{number}({letter}) {part}" if len(parts) > 1 else f"{number}({letter})"
-            facts |= {f"check {check.id} part": part if len(parts) > 1 else "Written", f"check {check.id} name": name}
+            facts[f"check {check.id} part"] = part if len(parts) > 1 else "Written"
+            facts[f"check {check.id} name"] = name
     for number in sorted({id[:-1] for id in titles}):
         mine = [id for id in titles if id[:-1] == number]
         required, more = (sum(coded[id] + written[id] for id in mine if (id in extra) == wanted) for wanted in (False, True))
@@ -163,7 +166,7 @@ def main() -> None:
     args = parser.parse_args()
     try:
         text = as_tex(gather(args.course))
-    except UserError as error:
+    except (UserError, ManifestError) as error:
         sys.exit(f"The handout's facts: {error}")
     args.out.parent.mkdir(parents=True, exist_ok=True)
     if not args.out.exists() or args.out.read_text(encoding="utf-8") != text:

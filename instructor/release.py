@@ -39,7 +39,7 @@ def add_parser(commands) -> None:
     command.add_argument("--course", help="the course's name")
     command.add_argument("--due", help="when to hand in, in words")
     command.add_argument("--cohort", type=int, metavar="SEED", help="make new people, corpora and questions. Whoever knows the seed and this "
-                                                                    "repository can work out the answers: take a number of twelve digits")
+                         "repository can work out the answers: draw a large one")
     command.add_argument("--gold", type=Path, metavar="DIR", help="with --cohort: the folder to make for the answers to its test questions")
     command.add_argument("--new-environment", action="store_true",
                          help="let the copy's ./run.sh make its environment, too, which downloads packages")

@@ -94,11 +94,14 @@ def require_packages() -> None:
 def run(args: argparse.Namespace, stream) -> int:
     """Grade, and write the report to `stream`; returns the exit code."""
     require_packages()
-    from autograder import read_manifest
+    from autograder import ManifestError, read_manifest
     from autograder.report import Table, harmless, to_json, write_failures, write_summary
     from checks.support.session import MANIFEST, Setting, grade_submission
 
-    manifest = read_manifest(MANIFEST)
+    try:
+        manifest = read_manifest(MANIFEST)
+    except ManifestError as error:
+        raise UserError(str(error)) from None
     checks = choose_checks(manifest, args)
     colour = hasattr(stream, "isatty") and stream.isatty() and "NO_COLOR" not in os.environ
     table = Table(stream, manifest, colour)

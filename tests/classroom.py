@@ -17,11 +17,13 @@ from instructor.grades import Class, Entry, Person      # noqa: E402
 
 
 def _manifest():
-    """The assignment's, but with 2 points for every written part, whatever the course decides: tests give as many."""
+    """The assignment's, but with 2 points for every written part: tests give as many."""
     manifest = read_manifest(ROOT / "src" / "checks" / "manifest.toml")
-    checks = {id: check if check.coded else replace(check, points=2) for id, check in manifest.checks.items()}
-    questions = {id: replace(question, points=sum(check.points for check in checks.values() if check.question == id))
-                 for id, question in manifest.questions.items()}
+    checks, sums = {}, dict.fromkeys(manifest.questions, 0)
+    for id, check in manifest.checks.items():
+        checks[id] = check if check.coded else replace(check, points=2)
+        sums[check.question] += checks[id].points
+    questions = {id: replace(manifest.questions[id], points=points) for id, points in sums.items()}
     return replace(manifest, checks=checks, questions=questions)
 
 

@@ -17,7 +17,7 @@ FORMULAS = ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\tx", "\rx", "\n=1", " 
             "＝1+1", "＋1+a", "－1a", "＠x", "'=1", "\"=1\"", "\0=1", "=cmd|' /C calc'!A0", "Ann;=1+1", "Ann,@x", "Ann; \t=HYPERLINK(\"http://evil\")"]
 PARTS = [check.id for check in MANIFEST.checks.values() if not check.coded]
 MOST = MANIFEST.checks["1g-0-written"].points
-REQUIRED = gradebook.cell(sum(question.points for question in MANIFEST.questions.values() if not question.extra_credit))
+REQUIRED = gradebook.cell(Class(MANIFEST, "", []).regular_points)
 
 
 def rows_of(text):
@@ -207,10 +207,12 @@ def test_plain_gradebook_has_everything(klass):
     coded = {id: sum(check.points for check in MANIFEST.checks.values() if check.coded and check.question == id) for id in MANIFEST.questions}
     coded["1c"] -= MANIFEST.checks["1c-1-basic"].points
     automatic = .75 * sum(coded.values())
-    assert row == dict.fromkeys(MANIFEST.questions, "") | {id: gradebook.cell(points) for id, points in coded.items() if points} | {
+    shown = {id: gradebook.cell(points) for id, points in coded.items() if points}
+    assert row == dict.fromkeys(MANIFEST.questions, "") | shown | {
         "id": "100201", "name": "محمد الفارسي", "email": "s100201@uni.example", "section": "Section 2", "source": entry.source,
         "submitted": "2026-05-14T01:02:00+00:00", "days late": "2", "penalty": "0.25", "1g": "3.5", "3a": "1",
-        "automatic": gradebook.cell(automatic), "written": "4.5", "total": gradebook.cell(automatic + 4.5), "max": REQUIRED,
+        "automatic": gradebook.cell(automatic), "written": "4.5",
+        "total": gradebook.cell(automatic + 4.5), "max": REQUIRED,
         "remarks": f"{len(PARTS) - 3} written parts are not marked yet; two submissions by one person"}
 
 

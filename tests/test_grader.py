@@ -49,8 +49,8 @@ def test_the_reference_with_its_results(tmp_path):
     process, content, _ = grade_to_json(tmp_path, "--submission", "instructor/solution")
     assert process.returncode == 0 and content["score"] == content["max_score"] == CODED, process.stdout
     assert f"all  {CODED:g} of {CODED:g}" in process.stdout and "\033" not in process.stdout
-    points = {id: sum(check.points for check in CHECKS if check.question == id) for id in ("1g", "3a")}
-    assert f"Marked by a person, points: 1g {points['1g']:g}, 3a {points['3a']:g}" in process.stdout
+    of_1g, of_3a = (sum(one.points for one in CHECKS if one.question == id) for id in ("1g", "3a"))
+    assert f"Marked by a person, points: 1g {of_1g:g}, 3a {of_3a:g}" in process.stdout
 
 
 def test_the_starter_from_its_own_folder(tmp_path):

@@ -21,9 +21,10 @@ from instructor.corpus.editions import EDITIONS
 from instructor.corpus.editions import EXERCISES as EXERCISE_SEED
 from instructor.corpus.exercises import write_exercises
 from instructor.gradescope import build
-from instructor.gradescope.results import graded
+from instructor.gradescope.results import graded, ungraded
 from instructor.gradescope.room import within
 from instructor.gradescope.upload import choose_seed, find_submission
+from instructor.grades import Class
 
 CODED = [check for check in read_manifest(MANIFEST).checks.values() if check.coded]
 ALL = sum(check.points for check in CODED)
@@ -96,6 +97,21 @@ def test_the_same_seed_gives_the_same_zip_and_none_another(tmp_path):
     args = options(tmp_path / "c" / "autograder.zip")
     secrets = [build.build(args.out, args)["secret"] for _ in range(2)] + [json.loads(zipfile.ZipFile(first).read("settings.json"))["secret"]]
     assert len(set(secrets)) == 3
+
+
+def test_extra_credit_is_not_compulsory(tmp_path, capsys):
+    """Its points are those of grades.csv less the written ones; students see what is extra."""
+    built(tmp_path)
+    manifest = read_manifest(MANIFEST)
+    extra = {id for id, question in manifest.questions.items() if question.extra_credit}
+    written = [check for check in manifest.checks.values() if not check.coded]
+    regular = sum(check.points for check in written if check.question not in extra)
+    points = Class(manifest, "", []).regular_points - regular
+    assert f"autograder points {points:g} (extra credit comes on top)," in capsys.readouterr().out
+    settings = {"version": "1", "title": "", "leaderboard": True}
+    settings["visibility"] = {"basic": "visible", "hidden": "hidden"}
+    for id, test in checks_of(ungraded(manifest, settings, "", "failed")).items():
+        assert test["name"].endswith(" (extra credit)") == (manifest.checks[id].question in extra)
 
 
 def test_the_zip_has_what_grading_needs(archive):

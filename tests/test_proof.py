@@ -3,13 +3,16 @@
 tests/wrong and tests/right hold the submissions; `python benchmarks/grader_proof.py` runs right ones 20 times each, reference and starter
 50 times, and writes it up in docs/grader-proof.md. A test run in several processes repeats some of it with fresh seeds: half of the right
 ones and an eighth of the wrong ones, others each time. `pytest -n 0 tests/test_proof.py` takes all of these: run it when checks have changed.
+What new points put out of proportion is a warning; `-W "error:out of proportion"` makes it fail.
 """
 import os
 import random
+import warnings
 
 import pytest
 from conftest import SOLUTION, STARTER
-from proof import MANIFEST, collect, exceptions, faults, grade_folder, grade_right, grade_wrong, lost, start_process
+from proof import (MANIFEST, collect, exceptions, faults, grade_folder, grade_right, grade_wrong,
+                   lost, out_of_proportion, start_process)
 from variants import KINDS
 
 from autograder import Verdict
@@ -45,6 +48,8 @@ def test_there_are_enough():
 def test_wrong_submissions_lose_points(process, wrong):
     taken = lost(grade_wrong(process, wrong, all_checks=True))
     assert not faults(wrong, taken), f"{wrong.why} {wrong.kind}: {taken}"
+    if text := out_of_proportion(wrong, taken):
+        warnings.warn(text, stacklevel=1)
 
 
 @pytest.mark.parametrize("right", ACCEPTED, ids=[right.name for right in ACCEPTED])

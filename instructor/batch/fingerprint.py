@@ -20,8 +20,8 @@ from deliverables import ANSWERS, MADE_BY, SUPPLIED, WRITTEN
 from files import UserError
 
 ROOT = Path(__file__).resolve().parents[2]
-# Imports of these are not followed: of the lists of names, a new one concerns nobody's other checks;
-# and `submission` is the student's, less the files that are given.
+# Imports of these are not followed. Of the lists of names, a new one concerns no other check; and
+# `submission` is the student's, less the files that are given.
 APART = (ROOT / "src" / "deliverables.py", ROOT / "src" / "submission")
 SHIPPED = ("seconds", "memory", "partial", "artifacts")     # of a manifest's entry: title and points don't change how a check ends
 
@@ -97,12 +97,15 @@ class Fingerprints:
         # With what a question builds on, its checks may be graded again, with the reference's code for that.
         bases = self._manifest.bases(check.question) if self._places and not check.artifacts else []
         others = [other for other in self._manifest.checks.values() if other.question in bases and other.coded and not other.artifacts]
-        return _hash([self._own(check), [self._own(other) for other in others], self._grafted(bases)])
+        others = [self._own(other) for other in others]
+        return _hash([self._own(check), others, self._grafted(bases)])
 
     def _grafted(self, bases):
-        """Our code for some questions: of each file with a place of theirs, whose places it has, and what stands in theirs."""
-        return [[name, [(question, body if question in bases else "") for question, body in of]]
-                for name, of in self._places.items() if {question for question, _ in of} & {*bases}]
+        """Our code for some questions: of each file with a place of theirs, the question of every
+        place, and what stands in theirs."""
+        found = {name: [(question, body if question in bases else "") for question, body in of]
+                 for name, of in self._places.items()}
+        return {name: of for name, of in found.items() if any(body for _, body in of)}
 
     def _kept(self, check):
         """The cases that students have, where the makers are not here."""
@@ -118,7 +121,8 @@ class Fingerprints:
         texts = (_texts(path) if asks else set()) | (_texts(maker) if maker else set())
         read = {name: digest for name, digest in self._exercises.items() if name in texts}
         taken = [sorted(_texts(path) & {*ANSWERS}), [MADE_BY.get(name) for name in check.artifacts]]
-        return _hash([self._session, self._seconds, _digest_modules(path), _digest_modules(maker) if maker else self._kept(check), entry,
+        cases = _digest_modules(maker) if maker else self._kept(check)
+        return _hash([self._session, self._seconds, _digest_modules(path), cases, entry,
                       self._results if check.artifacts else "", read, taken])
 
 

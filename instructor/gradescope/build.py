@@ -127,14 +127,21 @@ def _json(value):
     return (json.dumps(value, indent=1) + "\n").encode()
 
 
+def regular_points(manifest) -> float:
+    """The most that automatic checks give without extra credit: what Gradescope counts as all."""
+    regular = {id for id, question in manifest.questions.items() if not question.extra_credit}
+    checks = manifest.checks.values()
+    return sum(check.points for check in checks if check.coded and check.question in regular)
+
+
 def run(args: argparse.Namespace) -> int:
     """Build the zip, and say what to do with it; returns the exit code."""
     settings = build(args.out, args)
-    points = sum(check.points for check in _manifest().checks.values() if check.coded)
+    points = regular_points(_manifest())
     minutes = -(-(args.seconds + MARGIN + 10) // 60)
     print(f"Wrote {args.out}, {args.out.stat().st_size / 2**20:.1f} MiB, version {settings['version']}")
-    print(f"In Gradescope: autograder points {points:g}, container timeout at least {minutes} minutes; "
-          "upload the zip under Configure Autograder.")
+    print(f"In Gradescope: autograder points {points:g} (extra credit comes on top), container "
+          f"timeout at least {minutes} minutes; upload the zip under Configure Autograder.")
     if args.seed is None:
         print("The seed was drawn: another build draws other inputs for the checks. --seed N repeats it.")
     if args.allow_weak_isolation:

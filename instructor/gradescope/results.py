@@ -22,7 +22,7 @@ def graded(report: dict, manifest: Manifest, settings: dict) -> dict:
         settings: as build.py writes them.
     """
     entries = {entry["id"]: entry for entry in report["checks"]}
-    tests = [_test(manifest.checks[id], entry, settings) for id, entry in entries.items()]
+    tests = [_test(manifest, manifest.checks[id], entry, settings) for id, entry in entries.items()]
     remarks = list(report["notices"])
     errors = [id for id, entry in entries.items() if entry["verdict"] == Verdict.GRADER_ERROR]
     if errors:
@@ -50,7 +50,8 @@ def ungraded(manifest: Manifest, settings: dict, why: str, state: str) -> dict:
         state: "refused" (something is wrong with the submission) or "failed" (with the autograder).
     """
     entry = {"score": 0, "verdict": None, "message": "Not graded.", "hints": [], "seconds": 0, "facts": {}}
-    tests = [_test(check, entry, settings) for check in manifest.checks.values() if check.coded]
+    checks = [check for check in manifest.checks.values() if check.coded]
+    tests = [_test(manifest, check, entry, settings) for check in checks]
     return {**_results(tests, [why], settings), **_leaderboard([], settings),
             "extra_data": {"version": settings["version"], "title": settings["title"], "state": state}}
 
@@ -60,13 +61,14 @@ def _results(tests, remarks, settings):
             "stdout_visibility": "hidden", "tests": tests}
 
 
-def _test(check: Check, entry, settings):
+def _test(manifest: Manifest, check: Check, entry, settings):
     basic, verdict = check.kind == "basic", entry["verdict"]
     lines = [entry["message"] or ("Passed." if verdict else NOT_RUN)]
     if basic:
         lines += [f"Hint: {hint}" for hint in entry["hints"]]
     number = check.id.split("-")[1]
-    return {"name": f"{check.id}: {check.title}", "number": f"{check.question}.{number}",
+    extra = " (extra credit)" if manifest.questions[check.question].extra_credit else ""
+    return {"name": f"{check.id}: {check.title}{extra}", "number": f"{check.question}.{number}",
             "score": round(entry["score"], 4), "max_score": check.points, "status": "passed" if verdict == Verdict.PASSED else "failed",
             "output": _text("\n\n".join(lines)), "output_format": "text",
             "visibility": settings["visibility"][check.kind], "tags": [check.question, check.kind, verdict or "not run"],

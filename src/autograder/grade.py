@@ -42,17 +42,18 @@ class Report:
     @property
     def score(self) -> float:
         """The points earned."""
-        return sum(outcome.score for outcome in self.outcomes.values())
+        return round(sum(outcome.score for outcome in self.outcomes.values()), 6)
 
     @property
     def max_score(self) -> float:
         """The points of all automatic checks asked for, whether they are here or not."""
-        return sum(check.points for check in self.checks if check.coded)
+        return round(sum(check.points for check in self.checks if check.coded), 6)
 
     @property
     def max_score_here(self) -> float:
         """The points of the checks that ran."""
-        return sum(check.points for check in self.checks if self.outcomes[check.id].verdict is not None)
+        ran = [check for check in self.checks if self.outcomes[check.id].verdict is not None]
+        return round(sum(check.points for check in ran), 6)
 
     @property
     def passed(self) -> bool:

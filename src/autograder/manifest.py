@@ -1,4 +1,5 @@
 """The grading manifest: which checks there are, and what they are worth. The score is computed over it alone."""
+import math
 import re
 import tomllib
 from dataclasses import dataclass
@@ -120,8 +121,9 @@ def read_manifest(path: Path) -> Manifest:
 
     for question in questions.values():
         total = sum(check.points for check in checks.values() if check.question == question.id)
-        if total != question.points:
-            raise ManifestError(f"question {question.id} has {question.points} points, but its checks have {total}")
+        if not math.isclose(total, question.points):
+            raise ManifestError(f"question {question.id} has {question.points:g} points, but its "
+                                f"checks have {total:g} in all. Change either in {path.name}.")
     return Manifest(questions, checks, {name: content[name] for name in content.keys() - {"questions", "defaults", "check"}})
 
 

@@ -91,7 +91,8 @@ def graft(submission: Submission, copy: Path, reference: Path, questions: tuple[
         except UnicodeDecodeError:
             continue
         text = re.sub(rf"(?<={START})[ \t]*(#.*)?$", "", text, flags=re.MULTILINE)
-        if len(BODY.findall(text)) != len(ours) or not {question for question, _ in ours} & {*questions}:
+        asked = {question for question, _ in ours}
+        if len(BODY.findall(text)) != len(ours) or not asked & {*questions}:
             continue
 
         def fill(match, places=iter(ours)):

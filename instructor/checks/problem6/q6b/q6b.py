@@ -17,7 +17,8 @@ DEFENSIBLE = {
     },
     "search": {("encoder-only", "masked-lm-then-contrastive", "pooled-embedding")},
 }
-TAKES = 5 / 16  # of the check's points, each wrong one: a quarter of the question's, where the file has a fifth
+# Of the check's points, each wrong one: a quarter of the question's, where the file has a fifth.
+TAKES = 5 / 16
 
 
 @check("6b-2-hidden")
