@@ -10,6 +10,8 @@ from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 
+from autograder.isolation import choose
+
 from . import work
 
 ATTEMPTS = 2        # at a submission by itself, whose worker may die by chance, too
@@ -28,6 +30,10 @@ class Local:
         self.workers = workers
         self.scratch = scratch
         self.run = run
+
+    def level(self) -> str:
+        """The isolation level that this machine grades with."""
+        return choose().name
 
     def results(self, tasks: Iterable[work.Task]) -> Iterator[tuple[work.Task, dict]]:
         """Run tasks, and give each with its result as it comes. When a worker dies, what was under way is done again, one by one: so that
