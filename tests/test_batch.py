@@ -374,36 +374,3 @@ def test_explain(real):
     assert done.returncode == 0 and "not implemented" in done.stdout and "The same as in the grade." in done.stdout
     assert command("explain", folder / "out", "nobody", "1h", program=REAL).returncode == 2
     assert "refused" in command("explain", folder / "out", "page", "1h", program=REAL).stderr
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    """A Dask scheduler and two workers, in processes of their own; the scheduler's file."""
-    folder = tmp_path_factory.mktemp("dask")
-    dask = [sys.executable, "-m", "dask"]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
-    file = folder / "scheduler.json"
-    processes = [subprocess.Popen([*dask, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", file], **quiet)]
-    processes += [subprocess.Popen([*dask, "worker", "--scheduler-file", file, "--nthreads", "1", "--no-dashboard",
-                                    "--local-directory", folder / str(n)], **quiet,
-                                   env={**os.environ, "PYTHONPATH": str(ROOT / "tests")}) for n in range(2)]       # where batch_work is
-    yield file, processes
-    for process in processes:
-        process.terminate()
-    for process in processes:
-        process.wait(timeout=20)
-
-
-def test_a_cluster_gives_the_same(undisturbed, cluster, tmp_path):
-    """One of its workers is killed in the middle."""
-    file, processes = cluster
-    folder = submissions(tmp_path / "class", 24, pause=range(24))
-    grading = subprocess.Popen([*QUICK, "grade", str(folder), "--out", str(tmp_path / "out"), "--seed", "5", "--engine", "dask", "--scheduler", str(file)],
-                               cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(5)
-    children = subprocess.run(["pgrep", "-P", str(processes[1].pid)], capture_output=True, text=True).stdout.split()
-    for pid in [*children, processes[1].pid]:
-        os.kill(int(pid), signal.SIGKILL)
-    _, errors = grading.communicate(timeout=120)
-    assert grading.returncode == 0, errors
-    assert verdicts(tmp_path / "out") == undisturbed[1]

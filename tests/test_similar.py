@@ -1,17 +1,19 @@
 """Finding code that agrees, and results that are equal."""
 import csv
 import re
+import shutil
 import zipfile
 from argparse import ArgumentParser
 from html import unescape
 
 import pytest
 
-from checks.support.staging import GIVEN
+from checks.support.staging import END, GIVEN, START
 from conftest import ROOT, SOLUTION
+from deliverables import WRITTEN
 from files import UserError
 from instructor import batch, similar
-from instructor.similar.command import THRESHOLD, equal_results
+from instructor.similar.command import THRESHOLD, equal_files
 from instructor.similar.compare import compare, compare_with_released, released_code
 from instructor.similar.own import Own, read_own, regions
 from instructor.similar.pages import write_pages
@@ -143,19 +145,66 @@ def test_what_cannot_be_read_is_not_compared(tmp_path, write, part):
     assert compare([own, own], THRESHOLD, 1) == ([], {})
 
 
+def test_equal_files_are_reported_near_the_reference_too(tmp_path):
+    """Whoever wrote them: two who copied what is nearly the reference, and one whose is another."""
+    everybody = []
+    for person, line in (("a", "# mine"), ("b", "# mine"), ("c", "# another's")):
+        folder = shutil.copytree(SOLUTION, tmp_path / person, ignore=shutil.ignore_patterns("__pycache__"))
+        for name in ("attention.py", "dataset.py"):
+            text = (folder / name).read_text(encoding="utf-8").replace(START, f"{START}\n{line}", 1)
+            (folder / name).write_text(text, encoding="utf-8", newline="\r\n" if person == "b" else "\n")
+        everybody.append(read_own(person, folder))
+    assert compare(everybody, THRESHOLD, 1)[0] == [], "they are too near the reference to be compared"
+    groups = {tuple(people): files for files, people in equal_files(everybody)}
+    named = {file.split(",")[0] for file in groups["a", "b"]}
+    assert named == {"attention.py", "dataset.py"}
+    assert {"rope.finetune.params", "rope.pretrain.dev.predictions"} <= set(groups["a", "b", "c"])
+
+
+def test_what_was_given_is_no_finding(tmp_path):
+    """The starter, with its markers or without; and nothing in the place of its stubs."""
+    folders = [tmp_path / name for name in ("unmarked", "emptied")]
+    for folder in folders:
+        shutil.copytree(GIVEN, folder, ignore=shutil.ignore_patterns("__pycache__", "given", "problem*"))
+    for name in WRITTEN:
+        text = (GIVEN / name).read_text(encoding="utf-8")
+        unmarked = re.sub(f" *({START}|{END})\n", "", text)
+        (folders[0] / name).write_text(unmarked, encoding="utf-8")
+        emptied = re.sub(f"(?s)(?<={START}\n).*?(?= *{END})", "", text)
+        (folders[1] / name).write_text(emptied, encoding="utf-8")
+    everybody = [read_own(str(n), source) for n, source in enumerate([GIVEN, GIVEN, *folders * 2])]
+    assert equal_files(everybody) == []
+
+
+def test_equal_files_of_what_cannot_be_compared(tmp_path):
+    """Code that is too long, or no UTF-8, is equal all the same."""
+    for n, content in enumerate([b"x = 1\n" * 20_000, b"x = '\xff'\n"]):
+        people = []
+        for person in "ab":
+            (folder := tmp_path / f"{person}{n}").mkdir()
+            (folder / "model.py").write_bytes(content)
+            people.append(read_own(person, folder))
+        assert all(own.problem for own in people)
+        (files, group), = equal_files(people)
+        assert group == ["a", "b"] and files[0].startswith("model.py")
+
+
 def test_equal_results(tmp_path):
     def results(name, **files):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "model.py").write_text("x = 1")
+        (tmp_path / name / "model.py").write_text(f"x = '{name}'")
         for file, content in files.items():
             (tmp_path / name / file.replace("_", ".")).write_bytes(content)
         return read_own(name, tmp_path / name)
 
     same = {"rope_finetune_params": b"weights", "rope_pretrain_dev_predictions": b"Oslo\nRome\n"}
     everybody = [results("a", **same), results("b", **same), results("c", rope_finetune_params=b"weights"), results("f", rope_finetune_params=b"others"),
-                
                  results("d", vanilla_pretrain_dev_predictions=b"London\n" * 9), results("e", vanilla_pretrain_dev_predictions=b"London\n" * 9)]
-    assert equal_results(everybody) == [(["rope.finetune.params"], ["a", "b", "c"]), (["rope.pretrain.dev.predictions"], ["a", "b"])]
+    assert equal_files(everybody) == [
+        (["rope.finetune.params"], ["a", "b", "c"]),
+        (["rope.pretrain.dev.predictions"], ["a", "b"]),
+        (["vanilla.pretrain.dev.predictions, one answer again and again"], ["d", "e"]),
+    ]
 
 
 # The command and its pages

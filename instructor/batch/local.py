@@ -10,6 +10,8 @@ from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 
+from autograder.isolation import choose
+
 from . import work
 
 ATTEMPTS = 2        # at a submission by itself, whose worker may die by chance, too
@@ -30,8 +32,7 @@ class Local:
         self.run = run
 
     def level(self) -> str:
-        """The isolation level of this machine."""
-        from autograder.isolation import choose
+        """The isolation level that this machine grades with."""
         return choose().name
 
     def results(self, tasks: Iterable[work.Task]) -> Iterator[tuple[work.Task, dict]]:

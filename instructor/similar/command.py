@@ -15,7 +15,7 @@ THRESHOLD = 0.6
 def add_parser(commands) -> None:
     """Add the command to the parser of `python -m instructor`."""
     parser = commands.add_parser("similar", help="find submissions that look alike", description="Find submissions whose code between the "
-                                 "markers looks alike or is that of src/, and equal weights and predictions. Writes OUT/similar/index.html.")
+                                 "markers looks alike or is that of src/, and equal files. Writes OUT/similar/index.html.")
     parser.add_argument("out", type=Path, help="the --out of a grading")
     parser.add_argument("--threshold", type=_fraction, default=THRESHOLD, metavar="T",
                         help=f"the least similarity of a pair that is listed, from 0 to 1 (default: {THRESHOLD})")
@@ -42,29 +42,29 @@ def run(args: argparse.Namespace) -> int:
     files = released_code()
     pasted = compare_with_released(everybody, files)
     not_compared = {own.person: own.problem for own in everybody if own.problem} | left_out
-    equal = equal_results(everybody)
+    equal = equal_files(everybody)
     try:
         page = write_pages(args.out, everybody, pairs, not_compared, equal, args.threshold, files, pasted)
     except OSError as error:
         raise UserError(f"{args.out / 'similar'} could not be written: {error.strerror}. Make room, or look at its rights.") from None
     print(f"Compared {len(everybody) - len(not_compared)} submissions; {len(not_compared)} could not be compared, and the page says why.")
     print(f"Submissions that have code of the assignment's own src/ in them: {len({pair.first for pair in pasted})}.")
-    print(f"Pairs with a similarity of {args.threshold:g} or more: {len(pairs)}. Groups with equal weights or predictions: {len(equal)}.")
+    print(f"Pairs with a similarity of {args.threshold:g} or more: {len(pairs)}. Groups with equal files: {len(equal)}.")
     print(f"Read {page}")
     return 0
 
 
-def equal_results(everybody: list) -> list[tuple[list[str], list[str]]]:
-    """Weights and predictions that several people have byte for byte: the names of the files, and the people; most people first."""
+def equal_files(everybody: list) -> list[tuple[list[str], list[str]]]:
+    """What several people have byte for byte, of Own.digests: the files, and the people; most files first, then most people."""
     people = defaultdict(list)
     for own in everybody:
-        for name, digest in own.results.items():
+        for name, digest in own.digests.items():
             people[name, digest].append(own.person)
     files = defaultdict(list)
     for (name, _), group in sorted(people.items()):
         if len(group) > 1:
             files[tuple(group)].append(name)
-    return sorted(((names, list(group)) for group, names in files.items()), key=lambda both: (-len(both[1]), both[1]))
+    return sorted(((names, list(group)) for group, names in files.items()), key=lambda both: (-len(both[0]), -len(both[1]), both[1]))
 
 
 def _read(sources, workers):

@@ -1,11 +1,12 @@
-"""What somebody wrote themselves: the text between the markers of their files; and hashes of what they trained."""
+"""What somebody wrote themselves: the text between the markers of their files; and hashes of that and of what they trained."""
+import functools
 import hashlib
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.intake import Refused, take
-from checks.support.staging import END, START, code_limit, result_limit
+from checks.support.staging import END, GIVEN, START, code_limit, result_limit
 from deliverables import WRITTEN
 
 LONGEST = 60_000        # characters between markers; the reference has 8,500, and comparing takes time
@@ -18,36 +19,44 @@ class Own:
     Attributes:
         person: the id.
         text: what stands between the markers, all files one after the other.
-        results: SHA-256 of the weights and predictions, by file name; not of predictions that are one answer again and again.
+        digests: SHA-256 of the weights, the predictions and what was written into each file of code, by
+            the file's name and what a reader should know of it: few lines may be equal by chance.
         problem: why there is no text to compare; "" if there is.
     """
     person: str
     text: str = ""
-    results: dict[str, str] = field(default_factory=dict)
+    digests: dict[str, str] = field(default_factory=dict)
     problem: str = ""
 
 
 def read_own(person: str, source: Path) -> Own:
     """Read a submission, a zip or a folder. Whatever is wrong with it becomes its problem."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        results = {}
+        digests = {}
         try:
             take(source, Path(folder) / "results", result_limit)
-            results = {path.name: digest for path in sorted((Path(folder) / "results").iterdir()) if (digest := _digest(path))}
+            digests = dict(_result(path) for path in sorted((Path(folder) / "results").iterdir()) if path.stat().st_size)
         except (Refused, OSError):
             pass        # none, or bad ones, which grading has told about
         try:
             take(source, Path(folder) / "code", code_limit)
             files = [Path(folder) / "code" / name for name in WRITTEN]
-            text = "".join(f"# {path.name}\n{regions(path.read_bytes().decode('utf-8'))}\n" for path in files if path.is_file())
-        except UnicodeDecodeError:
-            return Own(person, "", results, "The code is not UTF-8.")
+            code = {path.name: path.read_bytes() for path in files if path.is_file()}
         except (Refused, OSError) as error:
-            return Own(person, "", results, str(error))
+            return Own(person, "", digests, str(error))
+    for name, content in code.items():
+        if written := _written(name, content.decode("utf-8", "surrogateescape")):
+            counted = f"{len(written)} line{'s' * (len(written) > 1)}"
+            digests[f"{name}, {counted}"] = hashlib.sha256(
+                "\n".join(written).encode("utf-8", "surrogateescape")).hexdigest()
+    try:
+        text = "".join(f"# {name}\n{regions(content.decode('utf-8'))}\n" for name, content in code.items())
+    except UnicodeDecodeError:
+        return Own(person, "", digests, "The code is not UTF-8.")
     if len(text) > LONGEST:
-        return Own(person, "", results, f"There are {len(text):,} characters between the markers, more than the {LONGEST:,} that are "
+        return Own(person, "", digests, f"There are {len(text):,} characters between the markers, more than the {LONGEST:,} that are "
                                         "compared.")
-    return Own(person, text, results)
+    return Own(person, text, digests)
 
 
 def regions(text: str) -> str:
@@ -64,9 +73,20 @@ def regions(text: str) -> str:
     return "\n".join(lines) if found else text
 
 
-def _digest(path):
-    """The hash of a file of results; "" for predictions that are all alike."""
-    if path.suffix == ".predictions" and len(set(path.read_bytes().split())) < 2:
-        return ""
+def _result(path):
+    """What a file of results is called, and its hash."""
+    same = path.suffix == ".predictions" and len(set(path.read_bytes().splitlines())) < 2
     with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return path.name + ", one answer again and again" * same, digest
+
+
+def _written(name, text):
+    """The lines between the markers that the starter does not have anywhere in the file, less blanks at their ends."""
+    return [line for line in map(str.rstrip, regions(text).split("\n")) if line not in _given(name)]
+
+
+@functools.cache
+def _given(name):
+    lines = (GIVEN / name).read_text(encoding="utf-8").split("\n")
+    return {"", *map(str.rstrip, lines)}

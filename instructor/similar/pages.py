@@ -23,7 +23,7 @@ def write_pages(out: Path, everybody: list[Own], pairs: list[Pair], not_compared
 
     Args:
         everybody, pairs, not_compared: of the comparison.
-        equal: (files, people) with equal results.
+        equal: (files, people) with equal files.
         threshold: that the pairs reach.
         files, pasted: the released files, and pairs of a person and one of them.
 
