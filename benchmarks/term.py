@@ -49,7 +49,7 @@ class Engine:
 
     def level(self) -> str:
         """As behind the best walls."""
-        return "bubblewrap"
+        return "bubblewrap 0.8.0"
 
     def results(self, tasks):
         """Quick results, a little later."""

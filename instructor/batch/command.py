@@ -81,21 +81,21 @@ def run(args: argparse.Namespace) -> int:
         Context(folder, setting.preset, setting.data, setting.gold, {})       # which looks at the folders
         found = find_submissions(folder)
         seed = _seed(state, args.seed)
-        with state.transaction():
-            state.put(options=json.dumps(options), remembered=json.dumps(remembered), roster=json.dumps(asdict(roster)))
-            keep_found(state, found, roster, args.only_these)
-            take_overrides(state, args.out)
-            changes = _changes(state, previous, remembered, options)
-            if args.again is not None:
-                _again(state, args.again, args.why)
         with _scratch(state) as scratch:
             setting.require_hidden([Path(scratch)])
             engine = make_engine(args, scratch)
-            name = engine.level()
-            if name == LADDER[-1] and not args.allow_weak_isolation:
-                raise UserError(f"Some machines that would grade have no isolation but {name}, through which code could read hidden checks. Mend that, "
+            level = engine.level()
+            if level == LADDER[-1] and not args.allow_weak_isolation:
+                raise UserError(f"Some machines that would grade have no isolation but {level}, through which code could read hidden checks. Mend that, "
                                 "or trust the code and add --allow-weak-isolation.")
-            counts = _grade(state, setting, seed, engine, (len(LADDER) - LADDER.index(name), ""), args.apart)
+            with state.transaction():
+                state.put(options=json.dumps(options), remembered=json.dumps(remembered), roster=json.dumps(asdict(roster)))
+                keep_found(state, found, roster, args.only_these)
+                take_overrides(state, args.out)
+                changes = _changes(state, previous, remembered, options)
+                if args.again is not None:
+                    _again(state, args.again, args.why)
+            counts = _grade(state, setting, seed, engine, level, args.apart)
         klass = class_of(state)
         write_reports(klass, args.out)
         gone = [one for one in state.handed() if one.gone]

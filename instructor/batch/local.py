@@ -33,7 +33,7 @@ class Local:
 
     def level(self) -> str:
         """The isolation level that this machine grades with."""
-        return choose().name
+        return choose().level
 
     def results(self, tasks: Iterable[work.Task]) -> Iterator[tuple[work.Task, dict]]:
         """Run tasks, and give each with its result as it comes. When a worker dies, what was under way is done again, one by one: so that

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
+from autograder.isolation import strength
 from files import UserError
 from instructor.grades import GRADER_ERROR, Person
 
@@ -197,21 +198,21 @@ class State:
 
     # What grading gave
 
-    def missing(self, digest: str, wanted: dict[str, str], intake: str, level: tuple[int, str] = (0, "")) -> list[str]:
+    def missing(self, digest: str, wanted: dict[str, str], intake: str, level: str = "") -> list[str]:
         """The ids of checks that are to run on a submission.
 
         Args:
             digest: of its content.
             wanted: the fingerprint of each check.
             intake: that of taking submissions in.
-            level: of isolation; what ran behind less is to run again.
+            level: of the isolation now (Isolation.level); what ran behind less is to run again.
         """
         grading = self._rows("SELECT intake, refused FROM gradings WHERE digest = ?", digest)
         if grading and grading[0][0] == intake and grading[0][1]:
             return []
         rows = self._rows("SELECT id, fingerprint, level, why, outcome FROM outcomes WHERE digest = ?", digest)
         there = {id: fingerprint for id, fingerprint, behind, why, outcome in rows
-                 if not why and _level(behind) >= level
+                 if not why and strength(behind) >= strength(level)
                  and json.loads(outcome)["verdict"] != GRADER_ERROR}        # which deserves another try
         return [id for id, fingerprint in wanted.items() if there.get(id) != fingerprint]
 
@@ -223,7 +224,7 @@ class State:
                 for id in ids:
                     execute("UPDATE outcomes SET why = ? WHERE digest = ? AND id = ?", (why, digest, id))
 
-    def put_report(self, digest: str, intake: str, wanted: dict[str, str], report: dict, level: tuple[int, str] = (0, "")) -> None:
+    def put_report(self, digest: str, intake: str, wanted: dict[str, str], report: dict, level: str = "") -> None:
         """Keep a grading, whole or not at all: the outcomes of the checks that ran. What changes by it goes into the history.
 
         Args:
@@ -240,7 +241,7 @@ class State:
                     (digest, intake, kept[0][0] if partial else json.dumps(report["notices"]), report["isolation"], report["isolation_reason"]))
             for check in report["checks"]:
                 execute("INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?, ?, '')",
-                        (digest, check["id"], wanted[check["id"]], json.dumps(check), json.dumps(level)))
+                        (digest, check["id"], wanted[check["id"]], json.dumps(check), level))
                 old, why = before.get(check["id"], (check, ""))
                 if _ended(old) != _ended(check):
                     for person in people:
@@ -308,10 +309,6 @@ class State:
     def history(self) -> list[tuple[str, ...]]:
         """What was changed, the oldest first: when, by whom, what, of which person, which check or part, before, after, why."""
         return self._rows("SELECT at, who, what, person, item, old, new, why FROM history ORDER BY rowid")
-
-
-def _level(text):
-    return tuple(json.loads(text)) if text else (0, "")
 
 
 def _ended(check):

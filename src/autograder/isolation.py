@@ -6,6 +6,7 @@ done from outside, and the trial that tells whether a rung holds.
 import functools
 import json
 import os
+import re
 import shutil
 import site
 import subprocess
@@ -43,6 +44,17 @@ class Isolation:
         """Whether it is made for strangers' code."""
         return self.name in LADDER[:2]
 
+    @property
+    def level(self) -> str:
+        """The name with the version of what keeps it: bubblewrap's, or Landlock's in the kernel."""
+        version = ""
+        if self.name == "bubblewrap":
+            said = subprocess.run(["bwrap", "--version"], capture_output=True, text=True).stdout
+            version = said.rpartition(" ")[2].strip()
+        elif self.name == "landlock":
+            version = str(walls.landlock_version())
+        return f"{self.name} {version}".strip()
+
     def command(self, config: dict, readable: list[Path]) -> list[str]:
         """The command line that starts `inside` apart.
 
@@ -71,6 +83,13 @@ class Isolation:
                 "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
                 # There is no compiler behind the walls: what a submission compiles elsewhere runs as it is written.
                 "TORCHDYNAMO_DISABLE": "1"}
+
+
+def strength(level: str) -> tuple[int, ...]:
+    """What an Isolation.level is compared by: more keeps the code apart better; () for none."""
+    name, _, version = level.partition(" ")
+    numbers = [int(number) for number in re.findall(r"\d+", version)]
+    return (len(LADDER) - LADDER.index(name), *numbers) if name in LADDER else ()
 
 
 def _bubblewrap(readable):
