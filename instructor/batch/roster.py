@@ -47,7 +47,7 @@ class Roster:
         for person in self.people:
             for kind in LOOKED_UP:
                 index[kind, getattr(person, kind).casefold()].add(person)
-            for key in _keys(person.name):
+            for key in name_keys(person.name):
                 names[key].add(person)
         object.__setattr__(self, "_index", index)
         object.__setattr__(self, "_names", names)
@@ -106,7 +106,7 @@ def _squeeze(name):
     return "".join(ch for ch in plain if not "\u0300" <= ch <= "\u036f" and unicodedata.category(ch)[0] in "LMN")
 
 
-def _keys(name):
+def name_keys(name: str) -> set[str]:
     """What a name looks like squeezed, whichever of its words comes first."""
     words = [word for word in map(_squeeze, re.split(r"[\s,]+", name)) if word][:8]
     return {"".join(words[first:] + words[:first]) for first in range(len(words))}
