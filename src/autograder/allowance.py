@@ -3,6 +3,7 @@ import math
 import time
 
 PATIENCE = 10  # times its limit: the longest that a check is waited for on a busy machine
+WORKED = 0.9  # the part of its time on a processor from which on it was work that did not end
 BUSY = 0.1  # the part of its time for which a submission waits where the machine is busy
 
 
@@ -27,7 +28,7 @@ class Allowance:
         within: "Allowance | None" = None,
     ):
         now = time.monotonic()
-        self._left = math.inf if seconds is None else seconds
+        self._seconds = self._left = math.inf if seconds is None else seconds
         self._patience = now + PATIENCE * self._left
         self._end = min(self._patience, math.inf if wall is None else now + wall)
         self._within = within
@@ -55,8 +56,10 @@ class Allowance:
 
     @property
     def busy(self) -> bool:
-        """Whether the machine had so much else to do that a timeout proves little."""
-        return self.lost_patience or 0 < BUSY * self.elapsed <= self.waited
+        """Whether the machine had so much else to do that a timeout proves little: never of
+        work that had nearly all its seconds on processors."""
+        worked = self.cpu >= WORKED * self._seconds
+        return self.lost_patience or not worked and 0 < BUSY * self.elapsed <= self.waited
 
     def call(self, process, request: dict, memory: int):
         """Send a request, which may use what is left, to a StudentProcess or SameProcess.

@@ -137,7 +137,7 @@ class Student:
             says = (f"No answer within {self.time.elapsed:.0f} seconds, the longest that "
                     f"{self.check.id} is waited for on a busy machine.")
             advice = f"The machine left it less than its {limit}. Run it again when less else runs."
-        elif self.time.busy:
+        elif self.time.waited >= 1:
             advice += (f" The machine was busy: {self.time.waited:.0f} seconds of waiting for it "
                        "are not counted.")
         elif not self.time.waited:      # the system doesn't tell
