@@ -37,7 +37,8 @@ def main(modules: list[str], fork: bool, walls: str, readable: list[str]) -> Non
     needed = trial.importing() if server else []
     for module in modules:
         importlib.import_module(module)
-    if server and walls != "limits" and (wrong := trial.walled(server, lambda: trial.lacking(needed))):
+    wrong = server and walls != "limits" and trial.walled(server, lambda: trial.lacking(needed))
+    if wrong:
         sys.exit(f"{walls}: {'; '.join(wrong)}")
     wire.write_frame(replies, b"ready")
     while True:

@@ -30,14 +30,16 @@ def main(walls: str, readable: list[str], secret: str, judge: int) -> None:
     """
     try:
         needed = importing()
-        wrong = walled(Server(walls, readable, channel=0), lambda: attempt(secret, judge) + lacking(needed))
+        server = Server(walls, readable, channel=0)
+        wrong = walled(server, lambda: attempt(secret, judge) + lacking(needed))
     except OSError as error:
         wrong = [str(error)]
     print(json.dumps(wrong))
 
 
 def importing() -> list[str]:
-    """The folders and files that imports read. To be asked before rights are given up: afterwards, what is closed seems not to be there."""
+    """The folders and files that imports read. To be asked before rights are given up: afterwards,
+    what is closed seems not to be there."""
     found = [spec.origin for name in PACKAGES if (spec := find_spec(name)) and spec.origin]
     return [*python_folders(), *found]
 
@@ -65,7 +67,8 @@ def walled(server: Server, attempt: Callable[[], list[str]]) -> list[str]:
             os._exit(0)
     os.close(write_end)
     if pid not in descendants():
-        raise OSError("what a submission's processes use cannot be seen: this kernel has no /proc/PID/task/TID/children")
+        raise OSError("what a submission's processes use cannot be seen: "
+                      "this kernel has no /proc/PID/task/TID/children")
     with open(read_end, encoding="utf-8") as answer:
         wrong = json.loads(answer.read() or '["what it tried killed it"]')
     os.waitpid(pid, 0)
@@ -96,26 +99,31 @@ def attempt(secret: str, judge: int) -> list[str]:
 
 
 def lacking(needed: list[str]) -> list[str]:
-    """What this process could not do though right answers need it, in words: write, read what is `needed`, import, lock. Where torch
-    has been imported (which takes a second, too long for each trial), also: import more of it, and draw with a DataLoader's workers."""
+    """What this process could not do though right answers need it, in words: write, read what is
+    `needed`, lock, import. Where torch has been imported (which takes a second, too long for each
+    trial), also: import more of it, and draw with a DataLoader's workers."""
     file = os.path.join(os.environ["TMPDIR"], "file")
     if not _works(lambda: open(file, "w").close() or os.remove(file)):
         return ["it cannot write into its own scratch folder"]
     for path in needed:
         if not _works(lambda: os.close(os.open(path, os.O_RDONLY))):
-            return [f"it cannot read {path}, where this Python is: a folder above is closed to other users (chmod o+x opens it)"]
+            return [f"it cannot read {path}, where this Python is: a folder above is closed to other "
+                    "users (chmod o+x opens it)"]
     if not _works(lambda: get_context("fork").Lock()):
-        return [f"it cannot write into {SHARED_MEMORY}, where the workers of a DataLoader have their locks (mount a tmpfs there that "
-                "every user may write to)"]
+        return [f"it cannot write into {SHARED_MEMORY}, where the workers of a DataLoader have their "
+                "locks (mount a tmpfs there that every user may write to)"]
     try:
         for name in LATE:
             if "." not in name or name.partition(".")[0] in sys.modules:
                 importlib.import_module(name)
-        return _drawing(importlib.import_module("torch.utils.data")) if "torch" in sys.modules else []
+        return _drawing() if "torch" in sys.modules else []
     except Exception as error:
         return [f"it cannot do what right code does: {type(error).__name__}: {error}"]
 
 
-def _drawing(data):
-    loader = data.DataLoader(range(4), 2, num_workers=2, collate_fn=list, multiprocessing_context="fork", timeout=LOADER_SECONDS)
-    return [] if list(loader) == [[0, 1], [2, 3]] else ["a DataLoader with two workers draws what it should not"]
+def _drawing():
+    make = importlib.import_module("torch.utils.data").DataLoader
+    loader = make(range(4), 2, num_workers=2, collate_fn=list, multiprocessing_context="fork",
+                  timeout=LOADER_SECONDS)
+    right = list(loader) == [[0, 1], [2, 3]]
+    return [] if right else ["a DataLoader with two workers draws what it should not"]

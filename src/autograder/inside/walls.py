@@ -56,12 +56,14 @@ def prctl(option: int, value: int) -> None:
 
 
 def python_folders() -> list[str]:
-    """The folders that this Python imports from: its own, those of its virtual environment, the user's, and those that a .pth file led
-    to, where an installer has put packages. Not a whole prefix, nor whatever else is on sys.path: the grader itself may lie there."""
+    """The folders that this Python imports from: its own, those of its virtual environment, the
+    user's, and those that a .pth file led to, where an installer has put packages. Not a whole
+    prefix, nor whatever else is on sys.path: the grader itself may lie there."""
     prefixes = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
     paths = {os.path.join(prefix, name) for prefix in prefixes for name in ("bin", "lib", "lib64", "share", "etc", "ssl", "pyvenv.cfg")}
     paths |= {os.path.dirname(os.path.realpath(sys.executable)), *([site.getusersitepackages()] if site.ENABLE_USER_SITE else [])}
-    paths |= {path for path in sys.path if os.path.isabs(path) and any(Path(path).glob("*.dist-info"))
+    paths |= {path for path in sys.path
+              if os.path.isabs(path) and any(Path(path).glob("*.dist-info"))
               and not Path(__file__).resolve().is_relative_to(os.path.realpath(path))}
     return sorted({path for given in paths for path in (given, os.path.realpath(given)) if os.path.exists(path)})
 
