@@ -178,7 +178,8 @@ def grade_submission(source: Path, checks: list[Check], setting: Setting, seed: 
             return report
 
         report = run(checks, submission, finished)
-        if busy := [check for check in checks if setting.again and report.outcomes[check.id].busy]:
+        busy = [check for check in checks if report.outcomes[check.id].busy]
+        if busy and setting.again and not whole.over:
             report.outcomes |= run(busy, submission, finished).outcomes
         if setting.reference:
             again = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=room.folder, ignore_cleanup_errors=True)))
