@@ -106,6 +106,7 @@ class Class:
     Attributes:
         title: of the assignment; column, its column in Canvas, if that is called otherwise.
         due: the due date, if one was given.
+        given: (person's id, id of a written part, points) of all marks that anybody ever gave.
         marked_twice: (id of a written part, one marker's points, another's) where two marked it.
         conflicts: sentences for the staff: where two markers gave different points.
         history: what was changed, as batch.state.State.history has it.
@@ -117,6 +118,7 @@ class Class:
     entries: list[Entry]
     due: datetime | None = None
     column: str = ""
+    given: set[tuple[str, str, float]] = field(default_factory=set)
     marked_twice: list[tuple[str, float, float]] = field(default_factory=list)
     conflicts: list[str] = field(default_factory=list)
     history: list[tuple[str, ...]] = field(default_factory=list)

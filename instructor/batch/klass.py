@@ -74,7 +74,9 @@ def class_of(state: State, options: dict | None = None) -> Class:
                       for one in handed.get(person.id, [])]
         klass.entries.append(_chosen(candidates, options["keep"]) if candidates else start)
     klass.codes = codes(state.get("seed") or "", [person.id for person in people])
-    _mark(klass, resolve(state.marks()))
+    marks = state.marks()
+    klass.given = {(mark.person, mark.rubric, mark.points) for mark in marks}
+    _mark(klass, resolve(marks))
     return klass
 
 

@@ -14,8 +14,9 @@ from .gradebook import MARK, cell
 from .text import points as shown
 
 NAME = "written.csv"
-COLUMNS = ("id", "name", "question", "rubric", "title", "max points", "points", "comment")
-ANONYMOUS = ("code", *COLUMNS[2:])
+BLANK = ("id", "name", "question", "rubric", "title", "max points", "points", "comment")
+COLUMNS = (*BLANK, "counts")        # the points that were taken over, so that those that are filled in stay a person's
+ANONYMOUS = ("code", *BLANK[2:])
 NEEDED = ("rubric", "points")
 
 
@@ -85,8 +86,8 @@ def read(path: Path, klass: Class) -> list[Mark]:
 
 
 def form(klass: Class, path: Path) -> str | None:
-    """The text of a class's own form: what is there, with rows for people and parts that it lacks, and marks that were taken over where
-    it is blank. What somebody filled in stays as it is, with columns and rows of their own. None if nothing is to be added.
+    """The text of a class's own form: what is there, with rows for people and parts that it lacks, and the points that count now. What
+    somebody filled in stays as it is, with columns and rows of their own. None if nothing is to be changed.
 
     Raises:
         UserError: the file can't be read; it was left alone.
@@ -100,10 +101,9 @@ def form(klass: Class, path: Path) -> str | None:
             if row is None:
                 row = _row(klass, entry.person, check, map(_column, sheet.header))
                 rows.append(row)
-            for name, marks in (("points", entry.written), ("comment", entry.comments)):
-                if check.id in marks and name in sheet.column and not sheet.value(row, name):
-                    row += [""] * (len(sheet.header) - len(row))
-                    row[sheet.column[name]] = cell(marks[check.id])
+            if "counts" in sheet.column:
+                row += [""] * (len(sheet.header) - len(row))
+                row[sheet.column["counts"]] = cell(entry.written.get(check.id))
     if path.exists() and rows == [row for _, row in sheet.rows]:
         return None
     return MARK + _csv([sheet.header, *rows], sheet.delimiter)
@@ -122,7 +122,7 @@ def blank_form(klass: Class, anonymous: bool = False, question: str = "") -> str
     parts = [check for check in _parts(klass) if not question or question in (check.question, check.id)]
     if not parts:
         raise UserError(f"{question!r} has no written part. There are {', '.join(check.id for check in _parts(klass))}.")
-    header = ANONYMOUS if anonymous else COLUMNS
+    header = ANONYMOUS if anonymous else BLANK
     people = [entry.person for entry in klass.entries]
     people = sorted(people, key=lambda person: klass.codes[person.id]) if anonymous else people
     return MARK + _csv([header, *(_row(klass, person, check, header) for check in parts for person in people)], ",")
@@ -146,8 +146,7 @@ def _csv(rows, delimiter):
 
 def waiting(klass: Class, path: Path) -> int:
     """How many marks stand in a form and were not taken over."""
-    entries = {entry.person.id: entry for entry in klass.entries}
-    return sum(mark.points is not None and entries[mark.id].written.get(mark.rubric) != mark.points for mark in read(path, klass))
+    return sum(mark.points is not None and (mark.id, mark.rubric, mark.points) not in klass.given for mark in read(path, klass))
 
 
 def merge(args) -> int:
@@ -172,10 +171,6 @@ def merge(args) -> int:
             if not source.exists() and args.written:
                 raise UserError(f"{source} does not exist. Look at the name.")
             marks = read(source, klass) if source.exists() else []
-            entries = {entry.person.id: entry for entry in klass.entries}
-            if source == own:       # which has the marks of others, too
-                marks = [mark for mark in marks if (mark.points, mark.comment) != (entries[mark.id].written.get(mark.rubric),
-                                                                                  entries[mark.id].comments.get(mark.rubric, ""))]
             given = [Given(mark.id, mark.rubric, marker, mark.points, mark.comment, args.decide)
                      for mark in marks if mark.points is not None or mark.comment]
             new = state.put_marks(given, str(source))
