@@ -252,7 +252,11 @@ def test_a_timeout_on_a_busy_machine_counts_only_when_it_comes_again_alone(tmp_p
                 check |= {"verdict": "timeout", "score": 0.0, "busy": True}
         return result
 
-    grade(engine=Engine(busy))
+    with pytest.raises(Interrupted):        # after all, and before those alone
+        grade(engine=Engine(busy, stop=2))
+    assert entries(tmp_path)["ada"].pending == ["5f-0-basic"]
+    under_way.clear()
+    grade("--again", "--why", "from the beginning", engine=Engine(busy))
     assert under_way[-2:] == [1, 1] and len(under_way) == 4
     checks = [check for entry in entries(tmp_path).values() for check in entry.checks]
     assert len(checks) == 2 * sum(check.coded for check in CHECKS.values())

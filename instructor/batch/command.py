@@ -209,15 +209,7 @@ def _grade(state, setting, seed, engine, level, apart):
     source = to_grade(state)
     missing = {digest: state.missing(digest, wanted, fingerprints.intake, level) for digest in source}
     tasks = [Task(digest, source[digest], tuple(ids), seed_for(seed, digest), setting, apart) for digest, ids in missing.items() if ids]
-    verdicts, late, done, past = Counter(), set(), 0, len(state.history())
-
-    def keep(task, report):
-        for check in report["checks"]:
-            verdicts[check["verdict"]] += 1
-            if check["verdict"] == Verdict.TIMEOUT.value:
-                late.add(task.digest)
-        state.put_report(task.digest, fingerprints.intake, wanted, report, level)
-
+    verdicts, late, done, past = Counter(), set(), set(), len(state.history())
     with _one_thread_each(), tqdm(total=len(tasks), unit="submission", desc="Grading", disable=not tasks, dynamic_ncols=True) as bar:
         try:
             for task, report, refused in _reports(engine, manifest, tasks):
@@ -225,14 +217,17 @@ def _grade(state, setting, seed, engine, level, apart):
                     state.put_refused(task.digest, fingerprints.intake, refused)
                     verdicts["refused"] += 1
                 else:
-                    keep(task, report)
-                done += 1
+                    state.put_report(task.digest, fingerprints.intake, wanted, report, level)
+                    ends = Counter(check["verdict"] for check in report["checks"])
+                    verdicts.update(ends)
+                    late |= {task.digest} if ends[Verdict.TIMEOUT.value] else set()
                 bar.set_postfix_str(", ".join(f"{verdict} {count}" for verdict, count in verdicts.most_common()), refresh=False)
-                bar.update()
+                bar.update(task.digest not in done)
+                done.add(task.digest)
         except KeyboardInterrupt:
-            raise Interrupted(f"Interrupted: {done} of {len(tasks)} submissions were graded, and are kept. The same command goes on.") from None
+            raise Interrupted(f"Interrupted: {len(done)} of {len(tasks)} submissions were graded, and are kept. The same command goes on.") from None
         except Stopped as error:
-            raise UserError(f"Stopped: {error} {done} submissions were graded, and are kept. Mend that, then run it again.") from None
+            raise UserError(f"Stopped: {error} {len(done)} submissions were graded, and are kept. Mend that, then run it again.") from None
     return {"now": len(tasks), "before": len(source) - len(tasks), "late": len(late), "changed": state.history()[past:]}
 
 
@@ -241,22 +236,18 @@ class Stopped(Exception):
 
 
 def _reports(engine, manifest, tasks):
-    """(task, report, why it was refused) of each task. A check that met its time limit while the machine was busy runs once more, when
-    nothing else does, and only that counts."""
-    again = {}
+    """(task, report, why it was refused) of each task. A check that met its time limit while the machine was busy is left out of it; it
+    runs once more, when nothing else does, and comes with a task of its own."""
+    again = []
     for task, result in engine.results(tasks):
         report = _report(manifest, task, result)
-        busy = {check["id"] for check in report["checks"] if check.get("busy")} if report else set()
-        if busy:
-            again[task] = report, busy
-        else:
-            yield task, report, result.get("refused")
-    for task, (report, busy) in again.items():
-        alone = replace(task, checks=tuple(id for id in task.checks if id in busy))
-        [(_, result)] = engine.results([alone])
-        second = _report(manifest, alone, result) or {"checks": []}
-        found = {check["id"]: check for check in second["checks"]}
-        yield task, {**report, "checks": [found.get(check["id"], check) for check in report["checks"]]}, None
+        if report and (busy := tuple(check["id"] for check in report["checks"] if check.get("busy"))):
+            report["checks"] = [check for check in report["checks"] if check["id"] not in busy]
+            again.append(replace(task, checks=busy))
+        yield task, report, result.get("refused")
+    for task in again:
+        for _, result in engine.results([task]):
+            yield task, _report(manifest, task, result), result.get("refused")
 
 
 def _report(manifest, task, result):

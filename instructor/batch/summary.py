@@ -71,8 +71,8 @@ def say_summary(klass: Class, counts: dict, out: Path, changes: list[str], gone:
         )
     if gone:
         print(
-            f"\n{len(gone)} submissions that an earlier run found are not there any more, and still count. "
-            "If they should not: --only-these.",
+            f"\n{len(gone)} submissions that an earlier run found are not there any more, and still count, "
+            "as they were graded. If they should not: --only-these.",
             file=sys.stderr,
         )
         print("\n".join(few([f"  {one.label} of {one.person!r}" for one in gone])), file=sys.stderr)
