@@ -81,8 +81,8 @@ class Entry:
 
     @property
     def total(self) -> float:
-        """All points: automatic ones, and the written ones that are there yet."""
-        return round(self.automatic + sum(self.written.values()), 4)
+        """All points, at least 0: automatic ones, and the written ones that are there yet."""
+        return max(0.0, round(self.automatic + sum(self.written.values()), 4))
 
     @property
     def grader_errors(self) -> list[dict]:
@@ -106,7 +106,8 @@ class Class:
     Attributes:
         title: of the assignment; column, its column in Canvas, if that is called otherwise.
         due: the due date, if one was given.
-        given: (person's id, id of a written part, points) of all marks that anybody ever gave.
+        given: (person's id, id of a written part, points) of each marker's latest marks.
+        left: ids of people who were in the class once. renamed: ids of now, by those of before.
         marked_twice: (id of a written part, one marker's points, another's) where two marked it.
         conflicts: sentences for the staff: where two markers gave different points.
         history: what was changed, as batch.state.State.history has it.
@@ -119,6 +120,8 @@ class Class:
     due: datetime | None = None
     column: str = ""
     given: set[tuple[str, str, float]] = field(default_factory=set)
+    left: set[str] = field(default_factory=set)
+    renamed: dict[str, str] = field(default_factory=dict)
     marked_twice: list[tuple[str, float, float]] = field(default_factory=list)
     conflicts: list[str] = field(default_factory=list)
     history: list[tuple[str, ...]] = field(default_factory=list)

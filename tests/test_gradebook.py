@@ -120,7 +120,7 @@ def test_a_grader_error_is_not_imported_as_a_grade(klass, tmp_path):
     write_reports(klass, tmp_path)
     rows = rows_of((tmp_path / "grades.csv").read_text())
     assert rows[5][5] == "" and all(row[5] for row in rows[:5] + rows[6:])
-    assert "no grade: the grader failed in 1c-0-basic" in dicts(tmp_path / "grades-plain.csv")[3]["remarks"]
+    assert "no grade: the grader failed: 1 check (1c-0-basic)" in dicts(tmp_path / "grades-plain.csv")[3]["remarks"]
 
 
 @pytest.mark.parametrize("column", ["HW 5 (98765)", "  Unit; -2:  =Attention, \"x\" (98765) "])

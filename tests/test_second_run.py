@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import json
 import os
+import re
 import resource
 import signal
 import sqlite3
@@ -177,6 +178,111 @@ def test_a_better_submission_counts_that_lies_elsewhere_now(tmp_path, grade):
     assert entries(tmp_path)["ada"].report
 
 
+def canvas(folder, *people, late=""):
+    """Submissions as Canvas names them, of (login, number), with other contents in each folder."""
+    for login, number in people:
+        hand_in(folder, f"{login}{late}_{number}_{number}_a.zip")
+        (folder / f"{login}{late}_{number}_{number}_a.zip" / "model.py").write_text(f"# {folder} {login}\n")
+
+
+def roster(tmp_path, text):
+    (tmp_path / "roster.csv").write_text(text)
+    return "--roster", tmp_path / "roster.csv"
+
+
+def test_the_first_batch_belongs_to_whom_a_later_roster_says(tmp_path, grade, merge):
+    """Found without a roster, then with one, then with one of other ids: marks and decisions go along."""
+    canvas(tmp_path / "class", ("lovelaceada", 11), ("turingalan", 12))
+    grade()
+    merge("--written", write_marks(tmp_path / "eva.csv", ("lovelaceada_11", 1)))
+    override(tmp_path, "turingalan_12,,,,2,a fault of ours")
+    merge()
+    before = {entry.person.canvas_id: entry.total for entry in entries(tmp_path).values()}
+    canvas(tmp_path / "late", ("hoppergrace", 13))
+    for ids in (("ada", "alan", "grace"), ("Ada1", "Alan1", "Grace1")):
+        lines = [f"{id},{n}" for n, id in enumerate(ids, start=11)]
+        grade(*roster(tmp_path, "id,canvas_id\n" + "\n".join(lines) + "\n"), folder="late")
+        after = entries(tmp_path)
+        assert after.keys() == {*ids} and all(entry.report for entry in after.values())
+        assert [after[id].total for id in ids[:2]] == [before["11"], before["12"]]
+        assert merge() == 0
+    merge("--written", tmp_path / "eva.csv")        # under the first id of all
+    assert entries(tmp_path)["Ada1"].written == {PART: 1}
+
+
+def test_a_folder_of_the_same_names_replaces_nothing(tmp_path, grade):
+    hand_in(tmp_path / "class", "ada")
+    grade()
+    before = entries(tmp_path)["ada"].total
+    hand_in(tmp_path / "late", "ada")
+    (tmp_path / "late" / "ada" / "model.py").write_text("# another\n")
+    (tmp_path / "late" / "ada" / "refuse").touch()
+    grade(folder="late")
+    entry = entries(tmp_path)["ada"]
+    assert entry.total == before and any("2 submissions" in remark for remark in entry.remarks)
+    (tmp_path / "late" / "ada" / "refuse").unlink()
+    for folder in ("late", "class", "late"):        # whichever was graded last, the one found last is the latest
+        (tmp_path / "late" / "ada" / "model.py").write_text("# a third\n")
+        grade(folder=folder)
+        assert entries(tmp_path)["ada"].source.endswith("late/ada" if folder == "class" else "ada")
+        page = json.loads((tmp_path / "out" / "students" / "ada" / "grading.json").read_text())
+        assert page["total"] == entries(tmp_path)["ada"].total != before
+
+
+def test_what_cannot_be_read_for_a_moment_keeps_its_grade(tmp_path, grade, monkeypatch):
+    hand_in(tmp_path / "class", "ada")
+    grade()
+    before = entries(tmp_path)["ada"].total
+    hand_in(tmp_path / "class", "ben")
+
+    def broken(source):
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("instructor.batch.found.digest_submission", broken)
+        assert grade() == 3
+    after = entries(tmp_path)
+    assert after["ada"].total == before and after["ada"].final
+    assert not after["ben"].refused and after["ben"].pending and "Not graded yet" in page_of(tmp_path, "ben")
+    assert grade() == 0 and entries(tmp_path)["ben"].final
+
+
+def test_options_of_an_interrupted_run_are_told_by_the_next(tmp_path, grade, capsys):
+    canvas(tmp_path / "class", ("ada", 11), ("ben", 12), late="_LATE")
+    grade(*DUE)
+    hand_in(tmp_path / "class", "cy_13_9_a.zip")
+    with pytest.raises(Interrupted):
+        grade("--late-percent", "50", engine=Engine(stop=0))
+    capsys.readouterr()
+    grade()
+    assert "--late-percent is 50" in capsys.readouterr().out
+    grade()
+    assert "--late-percent is 50" not in capsys.readouterr().out
+
+
+def test_a_gradebook_is_asked_again_for_another_title(tmp_path, grade, capsys):
+    canvas(tmp_path / "class", ("ada", 11), ("alan", 12))
+    book = ("Student,ID,SIS User ID,SIS Login ID,Section,HW 5 (98765),HW 5 (11)\n"
+            "Ada,11,s1,ada,A,,\nAlan,12,s2,alan,A,EX,\n")
+    grade(*roster(tmp_path, book), "--title", "HW 5")
+    assert "no column 'HW 5', or several" in capsys.readouterr().out
+    grade("--title", "HW 5 (98765)")
+    assert entries(tmp_path)["alan"].excused and not entries(tmp_path)["ada"].excused
+    assert load_class(tmp_path / "out").column == "HW 5 (98765)"
+    grade("--title", "Quiz")
+    assert not entries(tmp_path)["alan"].excused and load_class(tmp_path / "out").column == ""
+
+
+def test_who_is_forgotten_is_listed(tmp_path, grade, capsys):
+    hand_in(tmp_path / "class", "ada", "ben")
+    grade()
+    total = entries(tmp_path)["ben"].total
+    hand_in(tmp_path / "other", "ada")
+    capsys.readouterr()
+    grade("--only-these", folder="other")
+    assert f"'ben' had {total:g} points" in capsys.readouterr().out
+
+
 # Again
 
 
@@ -203,6 +309,8 @@ def test_grading_again_keeps_what_was_and_why(tmp_path, grade, capsys):
     assert row["what"] == "graded again" and row["why"] == "the machine was slow"
     assert row["before"].startswith(f"{before['ada'].scores['5f-0-basic']:g} of ")
     assert row["after"].startswith(f"{after['ada'].scores['5f-0-basic']:g} of ")
+    notices = [entry.report["notices"] for entry in before.values()]
+    assert [entry.report["notices"] for entry in after.values()] == notices
     for words, ids, people in ((("5f",), {"5f"}, 2), (("ben",), None, 1), ((), None, 2)):
         engine = Engine()
         grade("--again", *words, "--why", "once more", engine=engine)
@@ -221,9 +329,13 @@ def test_grading_again_can_be_interrupted(tmp_path, grade):
     assert len(engine.tasks) == 2
 
 
-@pytest.mark.parametrize("words", [("--again",), ("--why", "x"), ("--again", "nobody", "--why", "x")])
+@pytest.mark.parametrize("words", [("--again",), ("--why", "x"), ("--again", "nobody", "--why", "x"), ("--again", "1g", "--why", "x"),
+                                   ("--again", "ada", "1g", "--why", "x"), ("--again", "5", "--why", "x"), ("--again", "gone", "--why", "x")])
 def test_mistakes_in_grading_again(tmp_path, grade, words):
-    hand_in(tmp_path / "class", "ada")
+    hand_in(tmp_path / "elsewhere", "gone")
+    grade(folder="elsewhere")
+    (tmp_path / "elsewhere").rename(tmp_path / "away")
+    hand_in(tmp_path / "class", "ada", "5")
     grade()
     before = entries(tmp_path)
     with pytest.raises(UserError):
@@ -326,6 +438,53 @@ def test_marks_that_say_nothing_new_are_no_marks():
     assert later.counts.points == 1.0 and [other.points for other in later.others] == [3.0]
 
 
+def test_only_points_decide_and_come_first():
+    eva, tom = Given("ada", PART, "eva", None, "see page 2"), Given("ada", PART, "tom", 1.0)
+    part = resolve([eva, tom, Given("ada", PART, "eva", 0.5), Given("ada", PART, "head", None, "agreed", True)])["ada", PART]
+    assert part.counts is tom and part.comment == "agreed" and [other.marker for other in part.others] == ["eva"]
+
+
+def test_a_file_of_the_same_name_is_no_marker_again(tmp_path, grade, merge):
+    hand_in(tmp_path / "class", "ada")
+    grade()
+    write_marks(tmp_path / "out" / "written.csv", ("ada", 2))
+    merge()
+    (tmp_path / "bob").mkdir()
+    with pytest.raises(UserError, match="--marker"):
+        merge("--written", write_marks(tmp_path / "bob" / "written.csv", ("ada", 0)))
+    assert entries(tmp_path)["ada"].written == {PART: 2}
+    merge("--written", tmp_path / "bob" / "written.csv", "--marker", "bob")
+    assert entries(tmp_path)["ada"].written == {PART: 2} and load_class(tmp_path / "out").conflicts
+
+
+def test_marks_follow_the_points_of_their_part(tmp_path, grade, merge, monkeypatch):
+    """Half the points, then no such part, then as before: nothing is lost, and no form is refused."""
+    hand_in(tmp_path / "class", "ada", "ben")
+    grade()
+    most = CHECKS[PART].points
+    write_marks(tmp_path / "out" / "written.csv", ("ada", most), ("ben", most / 2))
+    merge()
+    text = MANIFEST.read_text(encoding="utf-8")
+    question = CHECKS[PART].question
+    total = sum(check.points for check in CHECKS.values() if check.question == question)
+    half = re.sub(rf'(id = "{PART}".*?points = )[\d.]+', rf"\g<1>{most / 2:g}", text, count=1, flags=re.DOTALL)
+    half = re.sub(rf"(?m)^({question} = .*points = )[\d.]+", rf"\g<1>{total - most / 2:g}", half)
+    for changed, expected in ((half, most / 2), (text.replace(PART, f"{question}-9-written"), None), (text, most)):
+        (tmp_path / "manifest.toml").write_text(changed, encoding="utf-8")
+        for place in ("instructor.batch.klass.MANIFEST", "checks.support.session.MANIFEST"):
+            monkeypatch.setattr(place, tmp_path / "manifest.toml")
+        assert merge() == 0
+        assert entries(tmp_path)["ada"].written == ({PART: expected} if expected else {})
+    assert entries(tmp_path)["ben"].written == {PART: most / 2}
+
+
+def test_nothing_was_graded(tmp_path, grade, merge):
+    with pytest.raises(UserError, match="does not exist"):
+        grade(folder="nowhere")
+    with pytest.raises(UserError, match="Nothing was graded"):
+        merge()
+
+
 def test_anonymous_forms_have_codes(tmp_path, grade, merge):
     names = ("ada lovelace", "ben", "cy")
     hand_in(tmp_path / "class", *names)
@@ -420,12 +579,13 @@ def test_overrides_count_are_shown_and_are_kept(tmp_path, grade, merge):
     ("eve,1,,,,ill", "nobody in this class"), ("ada,1,,,,", "reason"), ("ada,,,,,why", "neither"),
     ("ada,,,,x,why", "no number"), ("ada,1.5,,,,why", "whole number"), ("ada,,maybe,,,why", "yes or nothing"),
     ("ada,,,9z-0-basic,1,why", "no automatic check"), (f"ada,,,{PART},1,why", "no automatic check"),
-    ("ada,,,5f-0-basic,99,why", "gives 0 to"), ("ada,,,5f-0-basic,,why", "neither"),
+    (",2,,,,ill", "nobody in this class"), ("ada,,,5f-0-basic,99,why", "gives 0 to"), ("ada,,,5f-0-basic,,why", "neither"),
     ("ada,1,,,,a\nada,2,,,,b", "twice"),
 ])
 def test_overrides_that_are_wrong_are_refused_whole(tmp_path, grade, merge, line, message):
     hand_in(tmp_path / "class", "ada")
     grade()
+    grade("--free-days", "1")       # a row of the history that is nobody's
     override(tmp_path, line)
     before = entries(tmp_path)
     for run in (merge, grade):

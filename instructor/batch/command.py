@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 from cores import cores
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
         if remembered["submissions"] is None:
             raise UserError("Whose submissions? Give their folder: python -m instructor grade SUBMISSIONS --out OUT")
         options = complete(remembered, args.allow_weak_isolation)
-        roster = choose_roster(args, None if args.forget else _loaded(state, "roster"), options["title"])
+        roster, kept = choose_roster(args, None if args.forget else _loaded(state, "roster"), options["title"])
         options["column"] = roster.column
         setting = setting_of(options)
         if args.engine == "local":
@@ -88,17 +88,25 @@ def run(args: argparse.Namespace) -> int:
             if level == LADDER[-1] and not args.allow_weak_isolation:
                 raise UserError(f"Some machines that would grade have no isolation but {level}, through which code could read hidden checks. Mend that, "
                                 "or trust the code and add --allow-weak-isolation.")
+            totals = {entry.person.id: entry.total for entry in class_of(state).entries} if previous else {}
             with state.transaction():
-                state.put(options=json.dumps(options), remembered=json.dumps(remembered), roster=json.dumps(asdict(roster)))
+                state.put(options=json.dumps(options), remembered=json.dumps(remembered), roster=json.dumps(kept))
                 keep_found(state, found, roster, args.only_these)
                 take_overrides(state, args.out)
-                changes = _changes(state, previous, remembered, options)
+                # A run that is interrupted has told nobody yet.
+                changes = [*(_loaded(state, "untold") or []), *_changes(state, previous, remembered, options)]
+                state.put(untold=json.dumps(changes))
                 if args.again is not None:
                     _again(state, args.again, args.why)
             counts = _grade(state, setting, seed, engine, level, args.apart)
         klass = class_of(state)
+        counts["removed"] = [(id, total) for id, total in totals.items() if id in klass.left and id not in klass.renamed]
         write_reports(klass, args.out)
         gone = [one for one in state.handed() if one.gone]
+        state.put(untold="[]")
+    if roster.is_gradebook and not roster.column:
+        changes.append(f"The gradebook has no column {options['title']!r}, or several: grades.csv would be a new one, and nobody counts as "
+                       "excused there. Give its name with the number: --title 'NAME (12345)'.")
     return say_summary(klass, counts, args.out, changes, gone)
 
 
@@ -132,8 +140,10 @@ def take_overrides(state, out: Path) -> None:
     path = out / NAME
     if path.exists():
         # Who was decided about once may stand there still, though they have left.
-        people = {person.id for person in state.people()} | {person for _, _, _, person, *_ in state.history()}
-        state.put_overrides(read_overrides(path, people, read_manifest(MANIFEST)))
+        people = {person.id: person.id for person in state.people()}
+        people = {id: id for id in state.left()} | state.renamed() | people
+        for sentence in state.put_overrides(read_overrides(path, people, read_manifest(MANIFEST))):
+            print(sentence)
     else:
         write_text(path, MARK + table(as_rows(state.overrides())))
         path.chmod(0o600)
@@ -156,17 +166,26 @@ def _changes(state, before, after, options):
 
 def _again(state, words, why):
     """Let what the words name be graded again: a person, checks, or everything."""
+    from .found import to_grade
     from .klass import class_of
     from .people import find_entry
     klass, checks, person = class_of(state), set(), None
+    ids = {entry.person.id for entry in klass.entries}
     for word in words:
         try:
-            checks |= {check.id for check in klass.manifest.select([word]) if check.coded}
+            found = {check.id for check in klass.manifest.select([word]) if check.coded}
+            if not found:
+                raise UserError(f"{word} has no automatic checks: a person marks it.")
+            if word in ids:
+                raise UserError(f"{word!r} is a person and a question. Give the person's full name, or the ids of checks.")
+            checks |= found
         except KeyError:
             if person is not None:
                 raise UserError(f"{word!r} is no check or question, and --again takes one person.") from None
             person = find_entry(klass, word).person.id
-    digests = {one.digest for one in state.handed() if person in (None, one.person)}
+    digests = {one.digest for one in state.handed() if person in (None, one.person)} & to_grade(state).keys()
+    if not digests:
+        raise UserError("There is nothing to grade again: the submission is not where it was found. Give the folder that it is in now.")
     state.log("again", person or "", " ".join(sorted(checks)) or "all checks", "", "", why)
     state.grade_again(digests, checks or klass.manifest.checks.keys(), why)
 

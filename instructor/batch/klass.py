@@ -11,6 +11,7 @@ from pathlib import Path
 
 from autograder import read_manifest
 from checks.support.session import MANIFEST, Setting
+from files import UserError
 from instructor.grades import Class, Entry
 
 from . import late
@@ -43,8 +44,15 @@ def load_sources(out: Path) -> dict[str, Path]:
 
 
 def options_of(state: State) -> dict:
-    """The options that the last run was given, as data."""
-    return json.loads(state.get("options"))
+    """The options that the last run was given, as data.
+
+    Raises:
+        UserError: there was none.
+    """
+    if (text := state.get("options")) is None:
+        folder = state.path.parent
+        raise UserError(f"Nothing was graded in {folder}. First: python -m instructor grade SUBMISSIONS --out {folder}")
+    return json.loads(text)
 
 
 def setting_of(options: dict) -> Setting:
@@ -69,13 +77,16 @@ def class_of(state: State, options: dict | None = None) -> Class:
     klass = Class(manifest, options["title"], [], due, options["column"], history=state.history())
     for person, folder in zip(people, _folders([person.id for person in people]), strict=True):
         start = Entry(person, folder)
-        _decide(start, overrides.get(person.id, []))
+        _decide(start, overrides.get(person.id, []), manifest)
         candidates = [_entry(state, manifest, options, due, start, one)
                       for one in handed.get(person.id, [])]
         klass.entries.append(_chosen(candidates, options["keep"]) if candidates else start)
-    klass.codes = codes(state.get("seed") or "", [person.id for person in people])
+    # Those who have left, too: a form may be older.
+    klass.codes = codes(state.get("seed") or "", [*(person.id for person in people), *sorted(state.left())])
     marks = state.marks()
-    klass.given = {(mark.person, mark.rubric, mark.points) for mark in marks}
+    latest = {(mark.person, mark.rubric, mark.marker): mark for mark in marks}
+    klass.given = {(mark.person, mark.rubric, mark.points) for mark in latest.values()}
+    klass.left, klass.renamed = state.left(), state.renamed()
     _mark(klass, resolve(marks))
     return klass
 
@@ -92,7 +103,7 @@ def codes(secret: str, ids: list[str]) -> dict[str, str]:
     return result
 
 
-def _decide(entry, overrides):
+def _decide(entry, overrides, manifest):
     """Put what staff decided for a person into the entry."""
     entry.excused = "Canvas says so." if entry.person.excused else ""
     for one in overrides:
@@ -100,7 +111,7 @@ def _decide(entry, overrides):
             entry.extension = int(one.value)
         elif one.kind == EXCUSED:
             entry.excused = one.reason
-        else:
+        elif not one.item or one.item in manifest.checks:
             entry.manual[one.item] = one.value
         about = {EXTENSION: f"You have {one.told}", EXCUSED: "You are excused"}
         told = about.get(one.kind) or f"Staff gave {one.told}{f' for {one.item}' * bool(one.item)}"
@@ -114,10 +125,11 @@ def _mark(klass, parts):
         check = klass.manifest.checks.get(rubric)
         if id not in entries or check is None or check.coded:
             continue            # of somebody who has left, or a part that there is no more
-        if part.counts.points is not None:
-            entries[id].written[rubric] = part.counts.points
-        if part.counts.comment:
-            entries[id].comments[rubric] = part.counts.comment
+        if part.counts.points is not None:      # in today's points
+            scale = check.points / part.counts.most if part.counts.most else 1
+            entries[id].written[rubric] = round(part.counts.points * scale, 4)
+        if part.comment:
+            entries[id].comments[rubric] = part.comment
         if part.pair:
             klass.marked_twice.append((rubric, *part.pair))
         for other in part.others:
@@ -133,8 +145,8 @@ def _entry(state, manifest, options, due, start, one):
     entry.days_late = late.days_late(submitted, due, options["grace"], one.late, options["canvas_late_days"], start.extension)
     entry.penalty = late.penalty(entry.days_late, options["late_percent"] / 100, options["free_days"], options["late_cap"] / 100)
     if one.late and (submitted is None or due is None):
-        days = options["canvas_late_days"]
-        entry.remarks.append(f"It is marked as late, without a time: that counts as {days} day{'s' * (days != 1)}.")
+        days = f"{entry.days_late} day{'s' * (entry.days_late != 1)} late" if entry.days_late else "in time"
+        entry.remarks.append(f"It is marked as late, without a time: that counts as {days}.")
     coded = [check.id for check in manifest.checks.values() if check.coded]
     grading = state.grading(one.digest) if one.digest else None
     if not one.digest:

@@ -2,14 +2,15 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
 class Given:
     """What a marker gave a person for a written part; points None for a comment alone.
 
-    decides says that it settles what markers gave differently.
+    decides says that it settles what markers gave differently; most is what the part gave at most
+    then, or 0 where that is not known.
     """
 
     person: str
@@ -18,6 +19,7 @@ class Given:
     points: float | None
     comment: str = ""
     decides: bool = False
+    most: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -25,12 +27,14 @@ class Part:
     """What is known of one written part of one person.
 
     Attributes:
-        counts: the mark that counts: the last decision; else the first marker's.
+        counts: the mark that counts: the last decision; else that of who gave points first.
+        comment: that of this mark, else the last one that anybody wrote.
         others: other markers' latest points that differ from it, and that no decision has settled.
         pair: the first two markers' points, where two or more marked; else None.
     """
 
     counts: Given
+    comment: str
     others: tuple[Given, ...]
     pair: tuple[float, float] | None
 
@@ -47,9 +51,7 @@ def keep_new(before: list[Given], given: list[Given]) -> list[Given]:
         old = latest.get((one.person, one.rubric, one.marker))
         if old:
             points = old.points if one.points is None else one.points
-            one = Given(
-                one.person, one.rubric, one.marker, points, one.comment or old.comment, one.decides
-            )
+            one = replace(one, points=points, comment=one.comment or old.comment)
         settled = last.get((one.person, one.rubric))
         same = (settled if one.decides else old) or Given("", "", "", None)
         if (one.points, one.comment) != (same.points, same.comment):
@@ -70,13 +72,15 @@ def resolve(marks: Iterable[Given]) -> dict[tuple[str, str], Part]:
 
 
 def _part(given):
-    decided = max((n for n, one in enumerate(given) if one.decides), default=None)
-    latest = {}     # of each marker, in the order in which they first marked
-    for one in given:
-        latest[one.marker] = one
-    own = [one for one in latest.values() if one.points is not None]
-    counts = given[decided] if decided is not None else (own or given)[0]
-    later = given[decided + 1:] if decided is not None else given
+    pointed = [one for one in given if one.points is not None]
+    latest = {one.marker: one for one in pointed}       # in the order of markers' first points
+    comment = next((one.comment for one in reversed(given) if one.comment), "")
+    if not pointed:
+        return Part(given[-1], comment, (), None)
+    own = list(latest.values())
+    decided = max((n for n, one in enumerate(pointed) if one.decides), default=None)
+    counts = own[0] if decided is None else pointed[decided]
+    later = pointed if decided is None else pointed[decided + 1:]
     others = tuple(one for one in own if one in later and one.points != counts.points)
     pair = (own[0].points, own[1].points) if len(own) > 1 else None
-    return Part(counts, others, pair)
+    return Part(counts, counts.comment or comment, others, pair)

@@ -1,12 +1,12 @@
 """The options of `grade`. What decides about points is remembered: a run without an option takes that of the run before."""
 
 import argparse
+import tempfile
 from pathlib import Path
 
 from files import UserError
 
 from ..arguments import number
-from ..grades import Person
 from .klass import KEEP
 from .late import parse_due
 from .roster import Roster, named_column, read_roster
@@ -122,17 +122,30 @@ def differences(before: dict, after: dict) -> list[str]:
     ]
 
 
-def choose_roster(args: argparse.Namespace, kept: dict | None, title: str) -> Roster:
-    """The roster that was given; else that of the run before, as data (`kept`); else an empty one.
+def choose_roster(
+    args: argparse.Namespace, kept: dict | None, title: str
+) -> tuple[Roster, dict | None]:
+    """The roster that was given; else that of the run before, which is kept as the file that it was,
+    since another title may ask for another of its columns; else an empty one.
+
+    Returns:
+        The roster, and what is to be kept for the next run.
 
     Raises:
         UserError: it cannot be read.
     """
     if args.roster:
-        return read_roster(args.roster, dict(args.column), title)
+        roster = read_roster(args.roster, dict(args.column), title)
+        text = args.roster.read_bytes().decode("latin-1")
+        return roster, {"file": text, "columns": dict(args.column)}
     if args.column:
         raise UserError("--column says what the columns of a roster are. Add --roster FILE.")
-    return Roster(tuple(Person(**one) for one in kept["people"]), column=kept["column"]) if kept else Roster()
+    if not kept:
+        return Roster(), None
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "roster.csv")
+        path.write_bytes(kept["file"].encode("latin-1"))
+        return read_roster(path, kept["columns"], title), kept
 
 
 def add_roster(parser: argparse.ArgumentParser) -> None:

@@ -48,12 +48,12 @@ class Override:
         return f"{self.value:g} points" if self.item else f"points added: {self.value:+g}"
 
 
-def read_overrides(path: Path, people: set[str], manifest: Manifest) -> list[Override]:
+def read_overrides(path: Path, people: dict[str, str], manifest: Manifest) -> list[Override]:
     """Read the file, and check all of it.
 
     Args:
         path: CSV as spreadsheets write it, with the columns COLUMNS.
-        people: the ids that may stand there.
+        people: whose ids they are, by what may stand there.
         manifest: gives the checks and their points.
 
     Raises:
@@ -105,7 +105,7 @@ def _overrides(cells, people, manifest):
     if check and not 0 <= given[POINTS] <= manifest.checks[check].points:
         raise ValueError(f"{check} gives 0 to {manifest.checks[check].points:g} points")
     for kind, value in given.items():
-        yield Override(person, kind, check if kind == POINTS else "", value, reason)
+        yield Override(people[person], kind, check if kind == POINTS else "", value, reason)
 
 
 def _number(text):

@@ -52,6 +52,11 @@ class Roster:
         object.__setattr__(self, "_index", index)
         object.__setattr__(self, "_names", names)
 
+    @property
+    def is_gradebook(self) -> bool:
+        """Whether it has columns of assignments, as Canvas' gradebook."""
+        return any(re.search(r"\(\d+\)\s*$", header) for header in self.headers)
+
     def column_for(self, title: str) -> str:
         """The header of the assignment's column in Canvas' gradebook, `TITLE (digits)`, whatever its
         case and blanks; "" if there is none, or more than one: a title with its digits tells."""
@@ -76,6 +81,16 @@ class Roster:
                 remark = f"{value} may be each of {ids} in the roster. Put an id into the name of the submission."
                 break
         return self._stranger(found), remark if self.people else ""
+
+    def find(self, person: Person) -> Person | None:
+        """Who somebody of another roster, or a stranger, is in this one; None if that is not sure."""
+        kinds = ("canvas_id", "sis_id", "email", "sis_login", "github", "id", "name")
+        known = {kind: getattr(person, kind) for kind in kinds if getattr(person, kind)}
+        for kind, value in known.items():
+            found = self._look_up(kind, value, known)
+            if len(found) == 1:
+                return found.pop()
+        return None
 
     def _look_up(self, kind, value, identities):
         if kind == "name":

@@ -34,7 +34,7 @@ ALTER TABLE outcomes ADD COLUMN level TEXT NOT NULL DEFAULT '';
 -- Why an outcome is to be found again; '' where it stands.
 ALTER TABLE outcomes ADD COLUMN why TEXT NOT NULL DEFAULT '';
 CREATE TABLE marks (person TEXT NOT NULL, rubric TEXT NOT NULL, marker TEXT NOT NULL, points REAL, comment TEXT NOT NULL, decides INTEGER NOT NULL,
-                    source TEXT NOT NULL, at TEXT NOT NULL);
+                    most REAL NOT NULL, source TEXT NOT NULL, at TEXT NOT NULL);
 CREATE TABLE overrides (person TEXT NOT NULL, kind TEXT NOT NULL, item TEXT NOT NULL, value REAL NOT NULL, reason TEXT NOT NULL,
                         PRIMARY KEY (person, kind, item));
 CREATE TABLE history (at TEXT NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL, person TEXT NOT NULL, item TEXT NOT NULL, old TEXT NOT NULL,
@@ -177,7 +177,7 @@ class State:
     def put_found(self, people: list[Person], handed: list[Handed]) -> None:
         """Replace what is known of who there is and what they handed in."""
         with self.transaction() as execute:
-            for id in {person.id for person in self.people()} - {person.id for person in people}:
+            for id in sorted({person.id for person in self.people()} - {person.id for person in people}):
                 self.log("removed", id, "", "in the class", "", "neither in the roster nor among the submissions")
             execute("DELETE FROM people")
             execute("DELETE FROM handed")
@@ -220,7 +220,7 @@ class State:
         """Let checks of submissions run again, whatever is known of them; refused submissions are looked at again."""
         with self.transaction() as execute:
             for digest in digests:
-                execute("UPDATE gradings SET intake = '' WHERE digest = ?", (digest,))
+                execute("UPDATE gradings SET intake = '' WHERE digest = ? AND refused != ''", (digest,))
                 for id in ids:
                     execute("UPDATE outcomes SET why = ? WHERE digest = ? AND id = ?", (why, digest, id))
 
@@ -243,9 +243,10 @@ class State:
                 execute("INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?, ?, '')",
                         (digest, check["id"], wanted[check["id"]], json.dumps(check), level))
                 old, why = before.get(check["id"], (check, ""))
-                if _ended(old) != _ended(check):
+                if _share(old) != _share(check):
+                    mended = "the grader had failed" if old["verdict"] == GRADER_ERROR else "what it depends on has changed"
                     for person in people:
-                        self.log("graded again", person, check["id"], _ended(old), _ended(check), why or "what it depends on has changed")
+                        self.log("graded again", person, check["id"], _ended(old), _ended(check), why or mended)
 
     def put_refused(self, digest: str, intake: str, reason: str) -> None:
         """Keep that a submission was refused."""
@@ -265,8 +266,12 @@ class State:
 
     def marks(self) -> list[Given]:
         """The marks of written parts that anybody gave, the oldest first."""
-        rows = self._rows("SELECT person, rubric, marker, points, comment, decides FROM marks ORDER BY rowid")
-        return [Given(*row[:5], bool(row[5])) for row in rows]
+        rows = self._rows("SELECT person, rubric, marker, points, comment, decides, most FROM marks ORDER BY rowid")
+        return [Given(*row[:5], bool(row[5]), row[6]) for row in rows]
+
+    def sources(self, marker: str) -> set[str]:
+        """The files that marks of a marker came from."""
+        return {row[0] for row in self._rows("SELECT DISTINCT source FROM marks WHERE marker = ?", marker)}
 
     def put_marks(self, given: list[Given], source: str) -> list[Given]:
         """Keep marks beside those that were given before; the ones that say something new.
@@ -274,23 +279,27 @@ class State:
         Args:
             source: the file that they come from.
         """
-        new = keep_new(self.marks(), given)
+        before = self.marks()
+        new = keep_new(before, given)
+        points = {(one.person, one.rubric, one.marker): one.points for one in before}
         with self.transaction() as execute:
             for one in new:
-                execute("INSERT INTO marks VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                        (one.person, one.rubric, one.marker, one.points, one.comment, one.decides, source, _now()))
-                said = "" if one.points is None else f"{one.points:g}"
-                self.log("decided" if one.decides else "marked", one.person, one.rubric, "", said, f"{one.marker}, {source}")
+                execute("INSERT INTO marks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                        (one.person, one.rubric, one.marker, one.points, one.comment, one.decides, one.most, source, _now()))
+                old = points.get((one.person, one.rubric, one.marker))
+                said = ["" if value is None else f"{value:g}" for value in (old, one.points)]
+                self.log("decided" if one.decides else "marked", one.person, one.rubric, *said, f"{one.marker}, {source}")
         return new
 
     def overrides(self) -> list[Override]:
         """What staff decided for single people."""
         return [Override(*row) for row in self._rows("SELECT person, kind, item, value, reason FROM overrides ORDER BY person, kind, item")]
 
-    def put_overrides(self, overrides: list[Override]) -> None:
-        """Put these in the place of all that were there; what changes by it goes into the history."""
+    def put_overrides(self, overrides: list[Override]) -> list[str]:
+        """Put these in the place of all that were there; what changes by it goes into the history, and is returned as sentences."""
         before = {one.key: one for one in self.overrides()}
         after = {one.key: one for one in overrides}
+        said = []
         with self.transaction() as execute:
             execute("DELETE FROM overrides")
             for one in overrides:
@@ -299,7 +308,35 @@ class State:
                 old, new = before.get(key), after.get(key)
                 if old != new:
                     person, kind, item = key
-                    self.log(kind, person, item, old.told if old else "", new.told if new else "", new.reason if new else "withdrawn")
+                    told = [one.told if one else "" for one in (old, new)]
+                    reason = new.reason if new else "withdrawn"
+                    self.log(kind, person, item, *told, reason)
+                    said.append(f"Decided for {person!r}: {f'{item}, ' * bool(item)}{told[1] or told[0]} ({reason}).")
+        return said
+
+    def rename(self, names: dict[str, str]) -> None:
+        """Marks and decisions of people, by their ids before, are those of their ids now."""
+        with self.transaction() as execute:
+            for old, new in names.items():
+                execute("UPDATE marks SET person = ? WHERE person = ?", (new, old))
+                execute("UPDATE OR REPLACE overrides SET person = ? WHERE person = ?", (new, old))
+                self.log("renamed", new, "", old, new, "the same person in another roster")
+
+    def renamed(self) -> dict[str, str]:
+        """The ids that people have now, by those that they had before."""
+        names: dict[str, str] = {}
+        for _, _, what, _, _, old, new, _ in self.history():
+            if what == "renamed":
+                names = {before: new if now == old else now for before, now in names.items()} | {old: new}
+        return names
+
+    def left(self) -> set[str]:
+        """The ids of people who were in the class once, and are not now."""
+        return {row[3] for row in self.history()} - {person.id for person in self.people()} - {""}
+
+    def decided(self) -> set[str]:
+        """The ids of people who have marks or decisions."""
+        return {row[0] for row in self._rows("SELECT person FROM marks UNION SELECT person FROM overrides")}
 
     def log(self, what: str, person: str, item: str, old: str, new: str, why: str) -> None:
         """Add a row to the history."""
@@ -313,6 +350,10 @@ class State:
 
 def _ended(check):
     return f"{check['score']:g} of {check['max_score']:g}, {check['verdict']}"
+
+
+def _share(check):
+    return check["verdict"], round(check["score"] / check["max_score"], 6)
 
 
 def _now():

@@ -4,6 +4,7 @@ import shlex
 import sys
 from pathlib import Path
 
+from autograder.report import harmless
 from files import UserError
 
 from ..grades import Class, Entry
@@ -23,8 +24,9 @@ def say_summary(klass: Class, counts: dict, out: Path, changes: list[str], gone:
     """Say what there is after a run of `grade`.
 
     Args:
-        counts: submissions graded now, before, and those of them with timeouts ("late"); and rows of
-            the history: what was graded again with another result ("changed").
+        counts: submissions graded now, before, and those of them with timeouts ("late"); rows of
+            the history: what was graded again with another result ("changed"); and who is in the
+            class no more, with the points they had ("removed").
         changes: what other options than in the run before do.
         gone: submissions that the run did not find any more.
 
@@ -45,7 +47,7 @@ def say_summary(klass: Class, counts: dict, out: Path, changes: list[str], gone:
         if entry.refused:
             print(f"  refused, {entry.person.id!r}: {entry.refused}")
         for text in [*entry.remarks, *entry.reasons]:
-            print(f"  {entry.person.id!r}: {text}")
+            print(harmless(f"  {entry.person.id!r}: {text}"))
     for text in changes:
         print(text)
     if counts["changed"]:
@@ -64,6 +66,9 @@ def say_summary(klass: Class, counts: dict, out: Path, changes: list[str], gone:
         f"Pages: {out / 'class.html'}, {out / 'students'}; gradebooks: {out / 'grades.csv'} (for Canvas), "
         f"{out / 'grades-plain.csv'}; to fill in: {out / 'written.csv'}, {out / 'overrides.csv'}"
     )
+    if counts["removed"]:
+        told = [f"  {id!r} had {total:g} points" for id, total in counts["removed"]]
+        print(f"{len(told)} people are in the class no more:\n" + "\n".join(few(told)))
     if left_out := gradebook.canvas(klass)[1]:
         print(
             f"{len(left_out)} people are not in grades.csv: nothing is known that Canvas knows them by. "
@@ -75,7 +80,8 @@ def say_summary(klass: Class, counts: dict, out: Path, changes: list[str], gone:
             "as they were graded. If they should not: --only-these.",
             file=sys.stderr,
         )
-        print("\n".join(few([f"  {one.label} of {one.person!r}" for one in gone])), file=sys.stderr)
+        told = [harmless(f"  {one.label} of {one.person!r}").replace("\n", " ") for one in gone]
+        print("\n".join(few(told)), file=sys.stderr)
     code = say_problems(klass, out)
     if counts["late"] >= max(MANY[0], MANY[1] * counts["now"]):
         print(
@@ -111,10 +117,10 @@ def say_problems(klass: Class, out: Path) -> int:
             file=sys.stderr,
         )
         print("\n".join(few([f"  {text}" for text in klass.conflicts])), file=sys.stderr)
-    pending = [entry for entry in klass.entries if entry.pending]
+    pending = [entry for entry in klass.entries if entry.pending and not entry.excused]
     if pending:
         print(
-            f"\n{len(pending)} people have checks that are not graded yet, and so no grade. Run grade again:",
+            f"\n{len(pending)} people have checks that are not graded yet, and so no grade. Run grade again, with the folder that they lie in:",
             file=sys.stderr,
         )
         told = [
@@ -122,7 +128,7 @@ def say_problems(klass: Class, out: Path) -> int:
             for entry in pending
         ]
         print("\n".join(few(told)), file=sys.stderr)
-    errors = [entry for entry in klass.entries if entry.grader_errors]
+    errors = [entry for entry in klass.entries if entry.grader_errors and not entry.excused]
     if errors:
         _say_errors(errors, out)
     return 3 if pending or errors else 0

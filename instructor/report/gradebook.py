@@ -91,7 +91,7 @@ def _remarks(klass: Class, entry: Entry):
     if entry.pending:
         yield f"not graded yet{_listed(entry.pending) if entry.report else ''}"
     if entry.grader_errors:
-        yield f"no grade: the grader failed in {', '.join(check['id'] for check in entry.grader_errors)}"
+        yield f"no grade: the grader failed{_listed([check['id'] for check in entry.grader_errors])}"
     if entry.refused:
         yield f"refused: {entry.refused}"
     elif not entry.report and not entry.pending:

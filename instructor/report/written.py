@@ -61,7 +61,8 @@ def read(path: Path, klass: Class) -> list[Mark]:
     """
     sheet = _read_marks(path)
     people, rubrics = _people(klass), {check.id: check for check in _parts(klass)}
-    marks, lines, gone = [], {}, {person for _, _, _, person, *_ in klass.history}
+    known = {rubric for _, rubric, _ in klass.given}
+    marks, lines, gone = [], {}, klass.left | {klass.codes.get(id, id) for id in klass.left}
     for number, row in sheet.rows:
         where = f"{path}, line {number}"
         if len(row) > len(sheet.header) and any(value.strip() for value in row[len(sheet.header):]):
@@ -75,13 +76,17 @@ def read(path: Path, klass: Class) -> list[Mark]:
                 continue            # somebody who has left the class
             raise UserError(f"{where}: {person[:60]!r} is nobody in this class. Somebody who has left? Then delete the line. Spreadsheets "
                             f"drop the zeros at the beginning of an id, too: compare it with grades-plain.csv. No mark was taken over.")
+        if rubric not in rubrics and (not points or rubric in known):
+            continue                # a part that there is no more
         if rubric not in rubrics:
             raise UserError(f"{where}: {rubric[:60]!r} is no written part. There are {', '.join(rubrics)}. Nothing was changed.")
         if (people[person], rubric) in lines:
             raise UserError(f"{where}: {rubric} of {person[:60]!r} is already in line {lines[people[person], rubric]}. Keep one. "
                             "Nothing was changed.")
         lines[people[person], rubric] = number
-        marks.append(Mark(people[person], rubric, _points(points, rubrics[rubric].points, where), comment, number))
+        same = {value for id, part, value in klass.given if (id, part) == (people[person], rubric)}
+        most = max(rubrics[rubric].points, *same, 0)        # what was taken over before the points were lowered may stand there
+        marks.append(Mark(people[person], rubric, _points(points, most, where), comment, number))
     return marks
 
 
@@ -101,9 +106,10 @@ def form(klass: Class, path: Path) -> str | None:
             if row is None:
                 row = _row(klass, entry.person, check, map(_column, sheet.header))
                 rows.append(row)
-            if "counts" in sheet.column:
-                row += [""] * (len(sheet.header) - len(row))
-                row[sheet.column["counts"]] = cell(entry.written.get(check.id))
+            for name, value in (("counts", entry.written.get(check.id)), ("max points", check.points)):
+                if name in sheet.column:
+                    row += [""] * (len(sheet.header) - len(row))
+                    row[sheet.column[name]] = cell(value)
     if path.exists() and rows == [row for _, row in sheet.rows]:
         return None
     return MARK + _csv([sheet.header, *rows], sheet.delimiter)
@@ -153,7 +159,7 @@ def merge(args) -> int:
     """The command: check a filled-in form, keep its points beside those of others, and make pages and gradebooks anew, or change nothing.
 
     Returns:
-        0; or 3 if two markers differ, or somebody has no grade yet, which is said.
+        0; or 3 if somebody has no grade yet, which is said.
     """
     from ..batch.command import take_overrides
     from ..batch.klass import class_of
@@ -164,6 +170,7 @@ def merge(args) -> int:
     own = args.out / NAME
     source = args.written or own
     marker = args.marker or source.stem
+    place = NAME if source.resolve() == own.resolve() else str(source.resolve())
     with State(args.out) as state, contextlib.ExitStack() as stack:
         with state.transaction():
             take_overrides(state, args.out)
@@ -171,9 +178,13 @@ def merge(args) -> int:
             if not source.exists() and args.written:
                 raise UserError(f"{source} does not exist. Look at the name.")
             marks = read(source, klass) if source.exists() else []
-            given = [Given(mark.id, mark.rubric, marker, mark.points, mark.comment, args.decide)
+            if not args.marker and (others := state.sources(marker) - {place}):
+                raise UserError(f"{source}: marks of {marker!r} came from {min(others)} before. Whose are these? Say it: --marker NAME. "
+                                "Nothing was changed.")
+            most = {check.id: check.points for check in _parts(klass)}
+            given = [Given(mark.id, mark.rubric, marker, mark.points, mark.comment, args.decide, most[mark.rubric])
                      for mark in marks if mark.points is not None or mark.comment]
-            new = state.put_marks(given, str(source))
+            new = state.put_marks(given, place)
             klass = class_of(state)
             stack.enter_context(writing_reports(klass, args.out))
     people = len({mark.person for mark in new})
@@ -220,6 +231,9 @@ def _people(klass):
         for text in {cell(entry.person.id), entry.person.id, klass.codes.get(entry.person.id, entry.person.id)}:
             if people.setdefault(text, entry.person.id) != entry.person.id:
                 raise UserError(f"Two people have the id {text!r}, apart from characters that cannot be seen. Mend the roster.")
+    for old, new in klass.renamed.items():      # a form may be older than the roster
+        for text in {cell(old), klass.codes.get(old, old)}:
+            people.setdefault(text, people.get(new, new))
     return people
 
 
