@@ -13,6 +13,7 @@ from files import UserError
 from instructor.batch.find import find_submissions
 from instructor.batch.late import days_late, parse_due, penalty
 from instructor.batch.roster import Roster, named_column, read_roster
+from instructor.grades import Person
 
 CODE = (SOLUTION / "model.py").read_bytes()
 CANVAS_ROSTER = """Student,ID,SIS User ID,SIS Login ID,Section,HW5 (77)
@@ -446,3 +447,14 @@ def test_penalty():
     assert [penalty(days, 0.1, free_days=2, cap=0.25) for days in range(6)] == [0, 0, 0, 0.1, 0.2, 0.25]
     assert penalty(20, 0.1) == 1.0
 
+
+
+def test_who_somebody_is_in_another_roster():
+    wei = Person("wz", "Wei Zhang", "b@uni.example", sis_id="2")
+    ada = Person("ada", "Ada Lovelace", canvas_id="11")
+    roster = Roster((wei, ada))
+    assert roster.find(Person("lovelaceada_11", "lovelaceada", canvas_id="11")) is ada
+    assert roster.find(Person("x", "Lovelace, Ada")) is ada
+    assert roster.find(Person("x", "Somebody Else", "B@uni.example")) is wei
+    assert roster.find(Person("x", "Wei Zhang", "a@uni.example")) is None      # another one
+    assert roster.find(Person("x", "Nobody Known", "c@uni.example")) is None

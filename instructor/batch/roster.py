@@ -83,14 +83,16 @@ class Roster:
         return self._stranger(found), remark if self.people else ""
 
     def find(self, person: Person) -> Person | None:
-        """Who somebody of another roster, or a stranger, is in this one; None if that is not sure."""
-        kinds = ("canvas_id", "sis_id", "email", "sis_login", "github", "id", "name")
+        """Who somebody of another roster, or a stranger, is in this one; None if that is not sure:
+        of two people of one name, anything that both rosters know of them must be the same."""
+        kinds = ("canvas_id", "sis_id", "email", "sis_login", "github")
         known = {kind: getattr(person, kind) for kind in kinds if getattr(person, kind)}
         for kind, value in known.items():
-            found = self._look_up(kind, value, known)
-            if len(found) == 1:
+            if len(found := self._look_up(kind, value, known)) == 1:
                 return found.pop()
-        return None
+        same = [one for one in self._look_up("name", person.name, known)
+                if all(getattr(one, kind).casefold() in ("", value.casefold()) for kind, value in known.items())]
+        return same[0] if len(same) == 1 else None
 
     def _look_up(self, kind, value, identities):
         if kind == "name":
