@@ -33,7 +33,7 @@ def add_parser(commands) -> None:
     parser.add_argument("--why", help="with --again: the reason, for the history")
     parser.add_argument("--engine", choices=("local", "dask"), default="local")
     parser.add_argument("--workers", type=number(1, kind=int), default=cores(), help="submissions at a time on this machine (default: one for each core)")
-    parser.add_argument("--scheduler", help="of --engine dask: tcp://HOST:PORT, or a scheduler file")
+    parser.add_argument("--scheduler", help="of --engine dask: tls://HOST:PORT, tcp://HOST:PORT, or a scheduler file")
     add_arguments(parser)
     parser.add_argument("--seed", type=seed, help="repeat the draws of a grading with that seed (default: a new one)")
     parser.add_argument("--allow-weak-isolation", action="store_true", help="grade though nothing keeps the code apart (docs/security.md)")
