@@ -84,7 +84,7 @@ def archive(tmp_path_factory):
 @pytest.fixture(scope="module")
 def hasty(tmp_path_factory):
     """A zip with few seconds, so that a hostile submission is soon done."""
-    return built(tmp_path_factory.mktemp("zip"), "--seconds", 20)
+    return built(tmp_path_factory.mktemp("zip"), "--seconds", 40)
 
 
 # The zip

@@ -2,6 +2,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -40,11 +41,17 @@ def run(python, script, *arguments, before=(), **environment):
 
 
 @pytest.fixture
-def packages(tmp_path):
+def place():
+    """A folder that others may enter. (pytest's are closed.)"""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)
+
+
+@pytest.fixture
+def packages(place):
     """A folder with an installed package, `extra`, that others may enter."""
-    for path in (tmp_path, *list(tmp_path.parents)[:2]):
-        path.chmod(0o755)
-    folder = tmp_path / "packages" / "site"
+    folder = place / "packages" / "site"
     (folder / "extra-1.0.dist-info").mkdir(parents=True)
     (folder / "extra.py").write_text("VALUE = 'late and all the same'\n")
     (folder / "spoiler.py").write_text("import torch.utils.data\ntorch.utils.data.DataLoader = None\n")
@@ -52,9 +59,9 @@ def packages(tmp_path):
 
 
 @pytest.fixture
-def python(tmp_path, packages):
+def python(place, packages):
     """A Python in an environment that .pth files lead out of: to the packages of this one, and to `packages`."""
-    folder = tmp_path / "home" / "environment"
+    folder = place / "home" / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     here = [path for path in sys.path if any(Path(path).glob("*.dist-info"))]
     next(folder.glob("lib/python*/site-packages")).joinpath("more.pth").write_text("\n".join([*here, str(packages)]) + "\n")
