@@ -84,7 +84,7 @@ def archive(tmp_path_factory):
 @pytest.fixture(scope="module")
 def hasty(tmp_path_factory):
     """A zip with few seconds, so that a hostile submission is soon done."""
-    return built(tmp_path_factory.mktemp("zip"), "--seconds", 40)
+    return built(tmp_path_factory.mktemp("zip"), "--seconds", 20)
 
 
 # The zip
@@ -272,7 +272,7 @@ def test_a_hostile_one_gets_nothing_and_the_results_are_written_in_time(hasty, t
     """Where there are no walls, the hidden checks don't run, and are locked away."""
     require_container()
     changes = (Fill("CharCorruptionDataset.__getitem__", "print('x' * 10**6)\nreturn bytearray(3 << 30)"), Fill("pretrain", "while True:\n    pass"),
-               Fill("train", "import time\nfor _ in range(100):\n    if not __import__('os').fork():\n        time.sleep(600)"))
+               Fill("train", "import threading, time\nfor _ in range(100):\n    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()"))
     folder = make(changes, tmp_path / "hostile")
     for name in ("attention.py", "dataset.py"):
         (folder / name).write_text(HOSTILE + (folder / name).read_text())

@@ -125,3 +125,12 @@ def test_only_folders_of_installed_packages_are_shown(packages, tmp_path, monkey
     monkeypatch.chdir(packages)
     monkeypatch.setattr(walls, "__file__", str(ours / "src" / "walls.py"))
     assert set(walls.python_folders()) & {"", ".", str(plain), str(ROOT), str(ROOT / "src"), str(ours), str(packages)} == {str(packages)}
+
+
+def test_a_process_that_ends_meanwhile_is_no_reason(monkeypatch):
+    """Other users' processes come and go while free user ids are looked for."""
+    gone = Path("/proc/999999999")
+    listed = [*Path("/proc").glob("[0-9]*"), gone]
+    monkeypatch.setattr(Path, "glob", lambda self, pattern: listed)
+    monkeypatch.setattr(Path, "exists", lambda self: True)
+    assert len(walls.free_users(2)) == 2

@@ -164,8 +164,10 @@ def free_users(count: int) -> list[int]:
     import pwd      # Windows has none
     if os.getuid() != 0:
         raise WallError("another user: only root can become one")
-    taken = {os.stat(path).st_uid for path in Path("/proc").glob("[0-9]*") if path.exists()}
-    found = []
+    taken, found = set(), []
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):      # it has ended in the meantime
+            taken.add(os.stat(path).st_uid)
     for step in range(40_000):
         user = 20_000 + (count * os.getpid() + step) % 40_000       # begins elsewhere for each server, so that two don't meet
         with contextlib.suppress(KeyError):
