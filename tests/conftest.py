@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")       # before torch: another test runs beside each, and threads would wait for it
@@ -43,6 +44,24 @@ def require_rung(name=None):
         return isolation
     except Unavailable as error:
         (pytest.fail if name in required or (name is None and required) else pytest.skip)(str(error))
+
+
+LANDLOCK = pytest.param("landlock", marks=pytest.mark.landlock)
+
+
+@pytest.fixture(scope="module", params=["bubblewrap", LANDLOCK, "limits"])
+def rung(request):
+    """Each rung."""
+    return require_rung(request.param)
+
+
+@pytest.fixture(scope="module")
+def folder():
+    """A folder that other users can read. (pytest's are closed.)"""
+    path = Path(tempfile.mkdtemp())
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path)
 
 
 def pytest_runtest_setup(item):

@@ -1,13 +1,10 @@
 """Every rung of isolation: the limits of a check, what is left after it, and what it can see."""
 import dataclasses
 import os
-import shutil
-import tempfile
 import time
 from pathlib import Path
 
 import pytest
-from conftest import require_rung
 
 from autograder import StudentProcess, Submission, Verdict, grade, read_manifest
 from autograder.inside import watch
@@ -15,21 +12,6 @@ from autograder.inside import watch
 TOY = Path(__file__).parent / "toy"
 MANIFEST = read_manifest(TOY / "manifest.toml")     # its limits: 4 seconds, 300 MiB
 RIGHT = "def answer(x):\n    return 2 * __import__('torch').from_numpy(x)\n"
-
-
-@pytest.fixture(scope="module", params=["bubblewrap", pytest.param("landlock", marks=pytest.mark.landlock), "limits"])
-def rung(request):
-    """Each rung."""
-    return require_rung(request.param)
-
-
-@pytest.fixture(scope="module")
-def folder():
-    """A folder that other users can read. (pytest's are closed.)"""
-    path = Path(tempfile.mkdtemp())
-    path.chmod(0o755)
-    yield path
-    shutil.rmtree(path)
 
 
 @pytest.fixture(scope="module")

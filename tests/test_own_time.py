@@ -2,10 +2,8 @@
 import contextlib
 import dataclasses
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,6 @@ from proof import MANIFEST as COURSE
 from variants import make
 
 from autograder import StudentProcess, Submission, Verdict, grade, probe, read_manifest
-from autograder.isolation import Unavailable, choose
 from autograder.manifest import Check
 from autograder.process import Reply
 from autograder.report import as_dict
@@ -32,24 +29,6 @@ SEVERAL = "import os, time\ndef answer(x):\n    os.fork()\n    while True: pass\
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/schedstat").exists(),
                                 reason="it is not told how long a process waits for a processor")
-
-
-@pytest.fixture(scope="module", params=["bubblewrap", "landlock", "limits"])
-def rung(request):
-    """Each rung that works here."""
-    try:
-        return choose(request.param)
-    except Unavailable as error:
-        pytest.skip(str(error))
-
-
-@pytest.fixture(scope="module")
-def folder():
-    """A folder that other users can read."""
-    path = Path(tempfile.mkdtemp())
-    path.chmod(0o755)
-    yield path
-    shutil.rmtree(path)
 
 
 @contextlib.contextmanager

@@ -82,11 +82,11 @@ def class_of(state: State, options: dict | None = None) -> Class:
                       for one in handed.get(person.id, [])]
         klass.entries.append(_chosen(candidates, options["keep"]) if candidates else start)
     # Those who have left, too: a form may be older.
-    klass.codes = codes(state.get("seed") or "", [*(person.id for person in people), *sorted(state.left())])
+    klass.left, klass.renamed = state.left(), state.renamed()
+    klass.codes = codes(state.get("seed") or "", [*(person.id for person in people), *sorted(klass.left)])
     marks = state.marks()
     latest = {(mark.person, mark.rubric, mark.marker): mark for mark in marks}
     klass.given = {(mark.person, mark.rubric, mark.points) for mark in latest.values()}
-    klass.left, klass.renamed = state.left(), state.renamed()
     _mark(klass, resolve(marks))
     return klass
 

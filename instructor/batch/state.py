@@ -233,7 +233,7 @@ class State:
         with self.transaction() as execute:
             rows = self._rows("SELECT id, outcome, why FROM outcomes WHERE digest = ?", digest)
             before = {id: (json.loads(outcome), why) for id, outcome, why in rows}
-            people = sorted({one.person for one in self.handed() if one.digest == digest})
+            people = [row[0] for row in self._rows("SELECT DISTINCT person FROM handed WHERE digest = ? ORDER BY person", digest)]
             kept = self._rows("SELECT notices FROM gradings WHERE digest = ? AND intake = ? AND refused = ''", digest, intake)
             # A run of some checks has notices of their questions alone.
             partial = kept and len(report["checks"]) < len(wanted)
