@@ -32,6 +32,12 @@ def require_container():
         (pytest.fail if os.environ.get("REQUIRE_RUNGS") else pytest.skip)(f"a container needs {', '.join(missing)}")
 
 
+def _core():
+    """The processor of a container: another one in each process of a test run, so that two containers don't share one."""
+    cores = sorted(os.sched_getaffinity(0))
+    return cores[int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % len(cores)]
+
+
 class Container:
     """Runs the autograder of a zip on one submission after the other.
 
@@ -100,7 +106,7 @@ class Container:
             command += ["--ro-bind", str(self.cgroup), str(CGROUPS / "memory" if self.version == 1 else CGROUPS)]
         command += ["--dev", "/dev", "--perms", "1777", "--size", str(64 << 20), "--tmpfs", "/dev/shm", "--proc", "/proc",
                     "--bind", str(root), "/autograder", "--chdir", "/autograder", "--seccomp", str(filter), "--"]
-        return [*command, *(["taskset", "-c", "0"] if shutil.which("taskset") else [])]
+        return [*command, *(["taskset", "-c", str(_core())] if shutil.which("taskset") else [])]
 
     def _filter(self, folder):
         """The path of a file with the system calls that fail."""

@@ -81,10 +81,13 @@ def archive(tmp_path_factory):
     return built(tmp_path_factory.mktemp("zip"))
 
 
-@pytest.fixture(scope="module")
-def hasty(tmp_path_factory):
-    """A zip with few seconds, so that a hostile submission is soon done."""
-    return built(tmp_path_factory.mktemp("zip"), "--seconds", 20)
+def grade_little(source):
+    """Grade 1c and 1d alone, each check for 3 seconds: a hostile submission is soon done, and its other parts are right."""
+    path = source / "src" / "checks" / "manifest.toml"
+    head, *checks = re.sub("(?m)^seconds = .*", "seconds = 3", path.read_text(encoding="utf-8")).split("\n[[check]]\n")
+    kept = [check for check in checks if check.startswith(('id = "1c', 'id = "1d'))]
+    questions = [line for line in head.split("\n") if not re.match("[1-9][a-z] = ", line) or line.startswith(("1c", "1d"))]
+    path.write_text("\n[[check]]\n".join(["\n".join(questions), *kept]), encoding="utf-8")
 
 
 # The zip
@@ -268,20 +271,20 @@ def test_an_empty_upload_is_refused_with_advice(archive, tmp_path):
 
 @pytest.mark.landlock
 @pytest.mark.parametrize("forbidden, isolation", [((), "landlock"), (LANDLOCK, "limits")])
-def test_a_hostile_one_gets_nothing_and_the_results_are_written_in_time(hasty, tmp_path, forbidden, isolation):
+def test_a_hostile_one_gets_nothing(archive, tmp_path, forbidden, isolation):
     """Where there are no walls, the hidden checks don't run, and are locked away."""
     require_container()
-    changes = (Fill("CharCorruptionDataset.__getitem__", "print('x' * 10**6)\nreturn bytearray(3 << 30)"), Fill("pretrain", "while True:\n    pass"),
+    changes = (Fill("CharCorruptionDataset.__getitem__", "print('x' * 10**6)\nreturn bytearray(3 << 30)"), Fill("finetune", "while True:\n    pass"),
                Fill("train", "import threading, time\nfor _ in range(100):\n    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()"))
     folder = make(changes, tmp_path / "hostile")
     for name in ("attention.py", "dataset.py"):
         (folder / name).write_text(HOSTILE + (folder / name).read_text())
-    container = Container(hasty, memory=768, forbidden=forbidden, hidden=NO_BUBBLEWRAP)
-    results = container.grade(folder)
+    container = Container(archive, memory=768, forbidden=forbidden, hidden=NO_BUBBLEWRAP)
+    results = container.grade(folder, prepare=grade_little)
     checks = checks_of(results)
     assert results["extra_data"]["isolation"] == isolation and results["extra_data"]["state"] == "graded"
     assert "LOOT" not in container.output + json.dumps(results)
-    assert results["score"] <= 3, container.output       # 1d has parts that are right
+    assert results["score"] <= 1, container.output       # the model of 1d is right
     assert {"blocked by the sandbox", "timeout", "out of memory"} <= {test["tags"][2] for test in checks.values()}, container.output
     staff = [test for test in results["tests"] if "staff" in test["tags"]]
     if isolation == "limits":
@@ -289,6 +292,17 @@ def test_a_hostile_one_gets_nothing_and_the_results_are_written_in_time(hasty, t
         assert "hidden checks did not run" in staff[0]["name"] and staff[0]["visibility"] == "hidden"
     else:
         assert not staff
+
+
+@pytest.mark.landlock
+def test_the_results_are_written_in_time(tmp_path):
+    """The seconds for all checks are those of the clock: Gradescope counts these, and keeps nothing of what outlasts them."""
+    require_container()
+    results = Container(built(tmp_path, "--seconds", 10)).grade(SOLUTION)
+    checks = checks_of(results)
+    assert results["extra_data"]["state"] == "graded"
+    late = [test for test in checks.values() if "timeout" in test["tags"]]
+    assert late and all("The time for all checks together was over" in test["output"] for test in late if "basic" in test["tags"])
 
 
 @pytest.mark.landlock
