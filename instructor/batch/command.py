@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from cores import cores
-from files import Interrupted, UserError, write_text
+from files import Interrupted, UserError, writing
 
 from ..arguments import number
 from .options import add_arguments, add_roster, choose_options, choose_roster, complete, differences
@@ -92,12 +92,12 @@ def run(args: argparse.Namespace) -> int:
             with state.transaction():
                 state.put(options=json.dumps(options), remembered=json.dumps(remembered), roster=json.dumps(kept))
                 keep_found(state, found, roster, args.only_these)
-                take_overrides(state, args.out)
-                # A run that is interrupted has told nobody yet.
-                changes = [*(_loaded(state, "untold") or []), *_changes(state, previous, remembered, options)]
-                state.put(untold=json.dumps(changes))
-                if args.again is not None:
-                    _again(state, args.again, args.why)
+                with taking_overrides(state, args.out):
+                    # A run that is interrupted has told nobody yet.
+                    changes = [*(_loaded(state, "untold") or []), *_changes(state, previous, remembered, options)]
+                    state.put(untold=json.dumps(changes))
+                    if args.again is not None:
+                        _again(state, args.again, args.why)
             counts = _grade(state, setting, seed, engine, level, args.apart)
         klass = class_of(state)
         counts["removed"] = [(id, total) for id, total in totals.items() if id in klass.left and id not in klass.renamed]
@@ -126,8 +126,10 @@ def _seed(state, wanted):
     return int(there)
 
 
-def take_overrides(state, out: Path) -> None:
-    """Take what staff decided for single people from OUT/overrides.csv; where there is none, make one of what was decided before.
+@contextlib.contextmanager
+def taking_overrides(state, out: Path):
+    """Take what staff decided for single people from OUT/overrides.csv; where there is none, one of what was decided before is there
+    when the block has ended without an error.
 
     Raises:
         UserError: something in it is wrong; nothing was changed.
@@ -144,9 +146,12 @@ def take_overrides(state, out: Path) -> None:
         people = {id: id for id in state.left()} | state.renamed() | people
         for sentence in state.put_overrides(read_overrides(path, people, read_manifest(MANIFEST))):
             print(sentence)
+        yield
     else:
-        write_text(path, MARK + table(as_rows(state.overrides())))
-        path.chmod(0o600)
+        with writing(path) as temporary:
+            temporary.touch(0o600)
+            temporary.write_text(MARK + table(as_rows(state.overrides())), encoding="utf-8", newline="\n")
+            yield
 
 
 def _changes(state, before, after, options):

@@ -161,7 +161,7 @@ def merge(args) -> int:
     Returns:
         0; or 3 if somebody has no grade yet, which is said.
     """
-    from ..batch.command import take_overrides
+    from ..batch.command import taking_overrides
     from ..batch.klass import class_of
     from ..batch.marks import Given
     from ..batch.state import State
@@ -173,7 +173,7 @@ def merge(args) -> int:
     place = NAME if source.resolve() == own.resolve() else str(source.resolve())
     with State(args.out) as state, contextlib.ExitStack() as stack:
         with state.transaction():
-            take_overrides(state, args.out)
+            stack.enter_context(taking_overrides(state, args.out))
             klass = class_of(state)
             if not source.exists() and args.written:
                 raise UserError(f"{source} does not exist. Look at the name.")
