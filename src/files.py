@@ -122,6 +122,16 @@ def writing(path: Path):
 
 
 @contextlib.contextmanager
+def private():
+    """Files and folders that are made in the block are nobody else's to read."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+@contextlib.contextmanager
 def writing_all(texts: dict[Path, str]):
     """Write UTF-8 text files, all or none: they take their names when the block ends without an
     error. What holds its text already is left alone.

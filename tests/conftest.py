@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")       # before torch: another test runs beside each, and threads would wait for it
@@ -57,11 +56,10 @@ def rung(request):
 
 @pytest.fixture(scope="module")
 def folder():
-    """A folder that other users can read. (pytest's are closed.)"""
-    path = Path(tempfile.mkdtemp())
-    path.chmod(0o755)
-    yield path
-    shutil.rmtree(path)
+    """An open folder for the tests of a module."""
+    from proof import open_folder
+    with open_folder() as path:
+        yield path
 
 
 def pytest_runtest_setup(item):

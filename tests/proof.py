@@ -1,4 +1,5 @@
 """Grading many submissions: what test_proof.py, benchmarks/grader.py and the table in docs/grader-proof.md rest on."""
+import contextlib
 import functools
 import importlib
 import importlib.util
@@ -52,6 +53,14 @@ def exceptions() -> dict[str, str]:
 
 
 STAGED = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)        # where submissions are staged: visible in every process
+
+
+@contextlib.contextmanager
+def open_folder():
+    """A temporary folder that other users can read, as those are that a grader stages submissions in. (pytest's are closed.)"""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)
 
 
 def start_process(rung: str | None = None) -> StudentProcess:

@@ -2,11 +2,11 @@
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
 from conftest import ROOT, SOLUTION, require_rung
+from proof import open_folder
 
 from autograder.inside import walls
 
@@ -42,10 +42,9 @@ def run(python, script, *arguments, before=(), **environment):
 
 @pytest.fixture
 def place():
-    """A folder that others may enter. (pytest's are closed.)"""
-    with tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o755)
-        yield Path(folder)
+    """An open folder for one test."""
+    with open_folder() as path:
+        yield path
 
 
 @pytest.fixture

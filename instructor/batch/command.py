@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from cores import cores
-from files import Interrupted, UserError, writing
+from files import Interrupted, UserError, private, writing_all
 
 from ..arguments import number
 from .options import add_arguments, add_roster, choose_options, choose_roster, complete, differences
@@ -139,19 +139,17 @@ def taking_overrides(state, out: Path):
     from instructor.report.gradebook import MARK, table
 
     from .overrides import NAME, as_rows, read_overrides
-    path = out / NAME
+    path, blank = out / NAME, {}
     if path.exists():
         # Who was decided about once may stand there still, though they have left.
         people = {person.id: person.id for person in state.people()}
         people = {id: id for id in state.left()} | state.renamed() | people
         for sentence in state.put_overrides(read_overrides(path, people, read_manifest(MANIFEST))):
             print(sentence)
-        yield
     else:
-        with writing(path) as temporary:
-            temporary.touch(0o600)
-            temporary.write_text(MARK + table(as_rows(state.overrides())), encoding="utf-8", newline="\n")
-            yield
+        blank[path] = MARK + table(as_rows(state.overrides()))
+    with private(), writing_all(blank):
+        yield
 
 
 def _changes(state, before, after, options):

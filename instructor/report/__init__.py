@@ -2,10 +2,9 @@
 import contextlib
 import dataclasses
 import json
-import os
 from pathlib import Path
 
-from files import writing_all
+from files import private, writing_all
 
 from ..grades import Class, Entry
 from . import gradebook, written
@@ -31,13 +30,9 @@ def write_reports(klass: Class, out: Path) -> None:
 @contextlib.contextmanager
 def writing_reports(klass: Class, out: Path):
     """As write_reports, but the files take their names when the block ends without an error. Nobody else may read them."""
-    before = os.umask(0o077)
-    try:
-        with writing_all(_texts(klass, out)):
-            yield
-        _remove_others(out / "students", {entry.folder for entry in klass.entries})
-    finally:
-        os.umask(before)
+    with private(), writing_all(_texts(klass, out)):
+        yield
+    _remove_others(out / "students", {entry.folder for entry in klass.entries})
 
 
 def _texts(klass, out):

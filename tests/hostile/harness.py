@@ -1,11 +1,8 @@
 """Grades a hostile submission as the grader would, and looks for everything that must not be seen afterwards."""
-import contextlib
 import dataclasses
 import io
-import os
 import re
 import secrets
-import tempfile
 import time
 import unicodedata
 from dataclasses import dataclass
@@ -14,7 +11,7 @@ from pathlib import Path
 from hostile import traces
 from hostile.attack import PRELUDE, Hostile
 from hostile.scene import Scene
-from proof import CHECKS, FRESH, HIDDEN, MANIFEST, MODULES, ROOT
+from proof import CHECKS, FRESH, HIDDEN, MANIFEST, MODULES, ROOT, open_folder
 from variants import make
 
 from autograder import Report, StudentProcess, Verdict, draw_seed, grade
@@ -67,7 +64,7 @@ def contain(attack: Hostile, isolation: Isolation, scene: Scene) -> Result:
     before = traces.judge()
     started = time.time()
     result, said = Result([], {}), ""
-    with _open_folder() as folder, _open_folder() as staged:
+    with open_folder() as folder, open_folder() as staged:
         submission = build(attack, mark, scene, folder / "submission")
         try:
             ready, notices = stage(submission, staged)
@@ -90,14 +87,6 @@ def contain(attack: Hostile, isolation: Isolation, scene: Scene) -> Result:
         if token in said:
             result.problems.append(f"{what} came out: {said[said.index(token):][:200]!r}")
     return result
-
-
-@contextlib.contextmanager
-def _open_folder():
-    """A temporary folder that other users can read, as those are that a grader stages submissions in."""
-    with tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o755)
-        yield Path(folder)
 
 
 def build(attack: Hostile, mark: str, scene: Scene, folder: Path) -> Path:
