@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "checks"))
 
 from hostile.harness import build       # noqa: E402
 from hostile.scene import Scene         # noqa: E402
@@ -115,7 +115,7 @@ def otter(folder: Path, work: Path, workers: int) -> float:
     site = subprocess.run([python, "-c", "import site; print(site.getsitepackages()[0])"], capture_output=True, text=True, check=True).stdout.strip()
     import site as ours
     Path(site, "project.pth").write_text("\n".join([*ours.getsitepackages(), str(work)]))       # torch, and the checks
-    (work / "otter_checks.py").write_text(CHECKS.format(tests=str(ROOT / "tests")))
+    (work / "otter_checks.py").write_text(CHECKS.format(tests=str(ROOT / "tests" / "checks")))
     jobs = []
     for number, source in enumerate(sorted(folder.iterdir())):
         one = work / str(number)

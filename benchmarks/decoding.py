@@ -10,11 +10,11 @@ import time
 import torch
 from tables import ROOT, markdown, publish
 
-import answers
-from demo import machine
-from execute import load_submission, seed_everything
-from files import read_documents, read_questions
-from presets import GPU
+from jobs.problem1 import answers
+from jobs.problem1.demo import machine
+from jobs.problem1.run_job import load_submission, seed_everything
+from common.files import read_documents, read_questions
+from jobs.presets import GPU
 
 PLAIN = 20          # questions, spread over all lengths
 

@@ -23,8 +23,8 @@ import torch.nn.functional as F
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
-from encoder_jobs import load  # noqa: E402
-from files import UserError, writing  # noqa: E402
+from jobs.package import load_module  # noqa: E402
+from common.files import UserError, writing  # noqa: E402
 
 N_EMBD, N_HEAD, GLOBALS = 512, 8, 150
 LENGTHS = (5_000, 10_000, 20_000, 40_000, 75_000)
@@ -45,7 +45,7 @@ def clock() -> float:
 def layer(n: int, rounds: int, threads: int, submission: Path) -> dict:
     """Median seconds of a forward pass over n tokens, after a first one on few; and the most bytes that the process held
     meanwhile, beyond those that it held before, the input among them."""
-    student = load(submission, "efficient_attention")
+    student = load_module(submission, "problem6/efficient_attention.py")
     torch.set_num_threads(threads)
     torch.manual_seed(0)
     with torch.inference_mode():
@@ -72,7 +72,7 @@ def memory(field: str) -> int:
 
 def compare(n: int, rounds: int, submission: Path) -> dict:
     """Median seconds of sparse, dense and (or None) flex_attention on n tokens, in turn."""
-    student = load(submission, "efficient_attention")
+    student = load_module(submission, "problem6/efficient_attention.py")
     torch.manual_seed(0)
     q, k, v = torch.randn(3, 1, n, N_HEAD, N_EMBD // N_HEAD).transpose(2, 3)
     pattern = student.Pattern()

@@ -11,9 +11,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
-from execute import load_submission, seed_everything  # noqa: E402
-from files import read_documents  # noqa: E402
-from presets import GPU  # noqa: E402
+from jobs.problem1.run_job import load_submission, seed_everything  # noqa: E402
+from common.files import read_documents  # noqa: E402
+from jobs.presets import GPU  # noqa: E402
 
 
 def main() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tables import markdown, publish
 
-from files import read_documents
-from jobs import JOBS
+from common.files import read_documents
+from jobs.targets import JOBS
 
 
 def main() -> None:

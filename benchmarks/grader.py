@@ -15,7 +15,7 @@ import zlib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "checks"))
 
 import numpy as np      # noqa: E402
 from proof import MANIFEST, grade_folder, start_process, verdicts     # noqa: E402

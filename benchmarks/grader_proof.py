@@ -16,14 +16,14 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "checks"))
 
 from proof import (MANIFEST, ROOT, SLOW, collect, exceptions, faults, grade_folder, grade_right, grade_wrong, lost,      # noqa: E402
                    out_of_proportion, question_of, questions_of, share_lost, start_process)
 from tqdm import tqdm                   # noqa: E402
 from variants import KINDS, Right       # noqa: E402
 
-from files import write_text            # noqa: E402
+from common.files import write_text            # noqa: E402
 
 _process = None
 
@@ -132,7 +132,7 @@ def page(wrong: list, losses: list[dict], right: list, clean: dict[str, int], ru
         *(f"- The {name}, {len(of)} runs: {min(of):g} to {max(of):g} of {quick:g} points (all code but what trains a model)."
           for name, of in scores.items()),
         "",
-        "A submission is the reference with a change (tests/wrong, tests/right).",
+        "A submission is the reference with a change (tests/checks/wrong, tests/checks/right).",
         "A wrong one is graded by the checks of the questions that it is aimed at.",
         "The share is that of the question's coded points: a misconception loses at least 25%, an edge at most 10%.",
         "",

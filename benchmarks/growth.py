@@ -11,8 +11,8 @@ import torch
 import train_throughput
 from tables import markdown, publish
 
-from demo import machine
-from presets import PRESETS
+from jobs.problem1.demo import machine
+from jobs.presets import PRESETS
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "benchmarks" / "README.md"
 sys.path.insert(0, str(ROOT / "src"))
 
-from files import write_text        # noqa: E402
+from common.files import write_text        # noqa: E402
 
 
 def markdown(head: list[str], rows: list[list]) -> str:

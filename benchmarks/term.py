@@ -22,16 +22,17 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "instructor" / "grading"))
 
 import batch_work  # noqa: E402  (which makes src/ importable)
 from tqdm import tqdm  # noqa: E402
 
 from autograder import read_manifest  # noqa: E402
 from checks.support import session  # noqa: E402
-from files import UserError  # noqa: E402
+from common.files import UserError  # noqa: E402
 from instructor import __main__ as program  # noqa: E402
-from instructor.batch import command, klass, load_class  # noqa: E402
+from instructor.grading import command, graded_class as klass  # noqa: E402
+from instructor.grading.graded_class import load_class  # noqa: E402
 
 FULL = session.MANIFEST
 ADDED, SLOW = "6f-0-basic", "5f-0-basic"  # the check that is added in the term; one that a slow machine fails
@@ -209,9 +210,8 @@ def _without(id, folder):
 
 def prepare() -> None:
     """What every command would do again in its fork: import, and hash what checks depend on."""
-    import instructor.report.klass
-    import instructor.report.student  # noqa: F401
-    from instructor.batch.fingerprint import Fingerprints
+    from instructor.grading.pages import class_page, student_page  # noqa: F401
+    from instructor.grading.fingerprint import Fingerprints
 
     manifest = read_manifest(FULL)
     setting = session.Setting(ROOT / "instructor" / "checks", ROOT / "instructor" / "gold")

@@ -19,11 +19,11 @@ import torch
 from tables import ROOT, markdown, publish
 from torch.utils.data import DataLoader
 
-from demo import machine
-from execute import load_submission, seed_everything
-from files import read_documents
-from parallel import workers
-from presets import PRESETS
+from jobs.problem1.demo import machine
+from jobs.problem1.run_job import load_submission, seed_everything
+from common.files import read_documents
+from jobs.problem1.parallel import workers
+from jobs.presets import PRESETS
 
 
 LONG = 15           # times as many epochs for a steady rate on a GPU

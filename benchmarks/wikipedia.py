@@ -19,20 +19,20 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "src"), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT), str(ROOT / "src"), str(ROOT / "tests" / "datasets")]
 
 from batch import measured                                                                  # noqa: E402
 from sample_dump import biography, filler, item, page, write_multistream                    # noqa: E402
 
-from cores import cores                                                                     # noqa: E402
-from instructor.corpus.cities import CITIES                                                 # noqa: E402
-from instructor.corpus.world import SIZES, make_names                                       # noqa: E402
+from common.cores import cores                                                                     # noqa: E402
+from instructor.datasets.worlds.cities import CITIES                                                 # noqa: E402
+from instructor.datasets.worlds.world import SIZES, make_names                                       # noqa: E402
 
 ENGLISH = 105e9             # bytes of XML in pages-articles of the English Wikipedia, taken to be so
 WIKIDATA = 1.7e12           # and of JSON in latest-all
 PEOPLE = 0.28               # of articles
 READ_WIKIDATA = """import sys; sys.path[:0] = ['src', '.']
-from pathlib import Path; from instructor.wikipedia.wikidata import read; read(Path(sys.argv[1]), Path(sys.argv[2]), 'enwiki')"""
+from pathlib import Path; from instructor.datasets.wikipedia.wikidata import read; read(Path(sys.argv[1]), Path(sys.argv[2]), 'enwiki')"""
 
 
 def articles(seed: int, size: float):

@@ -16,14 +16,14 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 from autograder.manifest import Manifest, ManifestError, read_manifest       # noqa: E402 (the two folders first)
-from deliverables import ANSWERS, CODE, DELIVERABLES, WRITTEN       # noqa: E402
-from files import UserError, write_text        # noqa: E402
+from jobs.deliverables import ANSWERS, CODE, DELIVERABLES, STUDENT_FILES       # noqa: E402
+from common.files import UserError, write_text        # noqa: E402
 from instructor.course import SETTINGS, read_course       # noqa: E402
-from jobs import JOBS       # noqa: E402
-from presets import GPU, LAPTOP     # noqa: E402
+from jobs.targets import JOBS       # noqa: E402
+from jobs.presets import GPU, LAPTOP     # noqa: E402
 
 MANIFEST = ROOT / "src" / "checks" / "manifest.toml"
-SOLUTION, GOLD = ROOT / "instructor" / "solution", ROOT / "instructor" / "gold"
+RESULTS, GOLD = ROOT / "instructor" / "results", ROOT / "instructor" / "gold"
 UNGRADED = ("1a", "1b", "2a", "2b", "2c")
 ROMAN = ("i", "ii", "iii", "iv", "v", "vi")
 MODELS = {"nopretrain": ("vanilla", False), "vanilla": ("vanilla", True), "rope": ("rope", True)}
@@ -36,7 +36,7 @@ def gather(settings: Path = SETTINGS) -> dict[str, str]:
     facts = {"title": course.title, "course": course.course, "due": course.due}
     facts |= points(read_manifest(MANIFEST))
     facts |= sizes() | measured()
-    kinds = {"written": (*WRITTEN, *ANSWERS), "encoder": ("encoder.params",), "supplied": set(CODE) - set(WRITTEN)} | {
+    kinds = {"written": (*STUDENT_FILES, *ANSWERS), "encoder": ("encoder.params",), "supplied": set(CODE) - set(STUDENT_FILES)} | {
         name: {job.writes for job in JOBS.values() if (job.variant, job.pretrained) == model} for name, model in MODELS.items()}
     facts |= {f"deliverables {kind}": ", ".join(name for name in DELIVERABLES if name in names) for kind, names in kinds.items()}
     return facts
@@ -105,7 +105,7 @@ def measured() -> dict[str, str]:
         if job.split:
             folder = GOLD / LAPTOP.data if job.split == "test" else ROOT / "data" / LAPTOP.data
             gold = [row.split("\t")[1] for row in (folder / f"birth_{job.split}.tsv").read_text(encoding="utf-8").splitlines()]
-            said = (SOLUTION / job.writes).read_text(encoding="utf-8").splitlines()
+            said = (RESULTS / job.writes).read_text(encoding="utf-8").splitlines()
             right = sum(a == b for a, b in zip(gold, said, strict=True))
             facts[f"reference {job.writes.removesuffix('.predictions')}"] = f"{100 * right / len(gold):.0f}%"
     rows = seeds()

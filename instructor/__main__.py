@@ -6,18 +6,19 @@ try:
     import importlib
     from pathlib import Path
 
-    from files import UserError
+    from common.files import UserError
 
-    from .corpus.editions import EDITIONS, write_data, write_edition
-    from .corpus.folder import refuse_gold_inside
-    from .corpus.world import MODES, SIZES, make_world, statistics, write_world
-    from .starter import find_drift, write_starter
+    from instructor.datasets.worlds.editions import EDITIONS, write_data, write_edition
+    from instructor.datasets.worlds.folder import refuse_gold_inside
+    from instructor.datasets.worlds.world import MODES, SIZES, make_world, statistics, write_world
+    from instructor.release.starter import find_drift, write_starter
 except KeyboardInterrupt:       # in the first second of a command
     print("Interrupted.", file=sys.stderr)
     sys.exit(130)
 
-MODULES = (".release", ".cases", ".wikipedia.command", ".corpus.check", ".traces.command", ".gradescope.build", ".batch.command", ".batch.explain",
-           ".report.written", ".marking", ".similar", ".canvas")      # with a command each
+MODULES = ("release.build", "release.cases", "datasets.wikipedia.command", "datasets.worlds.check", "datasets.traces.command",
+           "grading.gradescope.build", "grading.command", "grading.explain", "grading.written.forms", "grading.written",
+           "grading.similar", "grading.canvas")      # with a command each
 
 
 def starter(args: argparse.Namespace) -> int:
@@ -57,7 +58,7 @@ def data(args: argparse.Namespace) -> int:
 
 def reference(args: argparse.Namespace) -> int:
     """Keep the results of a demo beside the reference."""
-    from .reference import keep_results     # imports torch, which the other commands can do without
+    from instructor.release.reference import keep_results     # imports torch, which the other commands can do without
     keep_results(args.folder)
     return 0
 
@@ -97,7 +98,7 @@ def _parse(words=None):
     command.add_argument("folder", type=Path)
     command.set_defaults(run=reference)
     for module in MODULES:
-        importlib.import_module(module, __package__).add_parser(commands)
+        importlib.import_module(f"{__package__}.{module}").add_parser(commands)
     return parser.parse_args(words)
 
 

@@ -4,7 +4,7 @@ import tomllib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from files import UserError, read_text
+from common.files import UserError, read_text
 
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = ROOT / "course.toml"

@@ -1,4 +1,4 @@
-"""Collect the deliverables into submission.zip, flat: `./collect_submission.sh`. Needs nothing but Python."""
+"""Collect the deliverables into submission.zip: `./collect_submission.sh`. Needs nothing but Python."""
 import argparse
 import ast
 import json
@@ -11,9 +11,9 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from deliverables import ANSWERING, ANSWERS, DELIVERABLES, MADE_BY, TRAINED, WRITTEN
-from files import UserError, writing
-from jobs import JOBS
+from jobs.deliverables import ANSWERING, ANSWERS, DELIVERABLES, MADE_BY, STUDENT_FILES, TRAINED
+from common.files import UserError, writing
+from jobs.targets import JOBS
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDTH = max(map(len, DELIVERABLES)) + 2
@@ -81,7 +81,7 @@ def collect(submission: Path, out: Path, allow_missing: bool) -> None:
 def unfinished(submission: Path) -> list[str]:
     """A line for each place that is still to be filled in, and for each file that cannot be read; of files of answers, too."""
     lines = []
-    for name in WRITTEN:
+    for name in STUDENT_FILES:
         text = (_read(submission / name) or b"").decode("utf-8", errors="replace")
         try:
             ast.parse(text)
@@ -151,7 +151,7 @@ def main() -> int:
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="replace")      # a Windows console may not know every letter
     parser = argparse.ArgumentParser(prog="collect_submission.sh", allow_abbrev=False,
-                                     description="Put the deliverables into submission.zip, without folders.")
+                                     description="Put the deliverables into submission.zip.")
     parser.add_argument("--submission", type=Path, default=ROOT / "src" / "submission", help="the folder of your files (src/submission)")
     parser.add_argument("--out", type=Path, default=ROOT / "submission.zip", help="the zip to write (submission.zip)")
     parser.add_argument("--allow-missing", action="store_true", help="leave out what is missing")

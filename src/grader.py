@@ -16,7 +16,8 @@ ROOT = SRC.parent
 if str(SRC) not in sys.path:
     sys.path.insert(0, str(SRC))
 
-from files import UserError, write_text     # noqa: E402
+from common.files import UserError, write_text     # noqa: E402
+from jobs.deliverables import MADE_BY       # noqa: E402
 
 LAST = SRC / ".last_grading"                    # the seed of the last run, for --replay
 
@@ -43,7 +44,7 @@ Options:
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of the options above."""
-    from run import Parser, seed
+    from common.arguments import Parser, seed
     parser = Parser(add_help=False, allow_abbrev=False)
     parser.add_argument("ids", nargs="*")
     parser.add_argument("-h", "--help", action="store_true")
@@ -117,12 +118,15 @@ def run(args: argparse.Namespace, stream) -> int:
     if hidden.is_dir():
         sys.path.append(str(hidden.parents[1]))
     gold = args.gold or (hidden.parent / "gold" if (hidden.parent / "gold").is_dir() else None)
-    setting = Setting(hidden if hidden.is_dir() else None, gold and gold.absolute(), args.artifacts, args.preset,
+    submission = (args.submission or SRC / "submission").absolute()
+    results = args.artifacts or results_beside(submission)
+    setting = Setting(hidden if hidden.is_dir() else None, gold and gold.absolute(), results, args.preset,
                       args.data and args.data.absolute(), args.allow_weak_isolation, args.debug,
                       again=True)
     progress = Progress(table, manifest, checks)
-    submission = (args.submission or SRC / "submission").absolute()
     print(harmless(f"Grading {submission}"), file=stream, flush=True)
+    if results and not args.artifacts:
+        print(harmless(f"with the results in {results} (--artifacts DIR takes others)"), file=stream, flush=True)
     report = grade_submission(submission, checks, setting, seed, manifest, progress.finished)
     progress.rest(report)
     with contextlib.suppress(UserError):
@@ -132,6 +136,14 @@ def run(args: argparse.Namespace, stream) -> int:
     write_failures(report, table, lambda ids: command_again(args, ids, seed))
     write_summary(report, table)
     return 0 if report.passed else 1
+
+
+def results_beside(submission: Path) -> Path | None:
+    """The folder `results` beside a folder of code that has none itself, as the reference's; None without one."""
+    folder = submission.parent / "results"
+    if submission.is_dir() and not any((submission / name).exists() for name in MADE_BY):
+        return folder if any((folder / name).is_file() for name in MADE_BY) else None
+    return None
 
 
 def command_again(args: argparse.Namespace, ids: list[str], seed: int) -> str:

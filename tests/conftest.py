@@ -11,12 +11,14 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")       # before torch: another test
 
 import pytest       # noqa: E402
 import torch        # noqa: E402
+from small_training import Counting     # noqa: E402
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:      # started in a shell's background: what tests start would be deaf to Ctrl-C, too
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[1]
 SOLUTION = ROOT / "instructor" / "solution"
+RESULTS = ROOT / "instructor" / "results"
 STARTER = ROOT / "src" / "submission"
 DATA = ROOT / "data" / "laptop"
 
@@ -71,7 +73,7 @@ def pytest_runtest_setup(item):
 @pytest.fixture
 def submission():
     """The reference solution, imported as run.py imports a submission."""
-    from execute import load_submission
+    from jobs.problem1.run_job import load_submission
     return load_submission(SOLUTION)
 
 
@@ -98,6 +100,24 @@ def tiny_model(submission):
     return make
 
 
+@pytest.fixture
+def fresh(submission):
+    """A function that makes a trainer of a new small model, always the same one; settings as keywords."""
+    def make(dataset=None, rope=False, init=5, **settings):
+        torch.manual_seed(init)
+        model = submission.GPT(submission.GPTConfig(11, 14, n_layer=1, n_head=2, n_embd=8, rope=rope))
+        defaults = {"max_epochs": 4, "batch_size": 8, "learning_rate": 1e-2, "lr_decay": True, "warmup_tokens": 50,
+                    "final_tokens": 4 * 37 * 14, "device": "cpu", "progress": False, "log_every": 3}
+        return submission.Trainer(model, dataset or Counting(), None, submission.TrainerConfig(**{**defaults, **settings}))
+    return make
+
+
+def copy_reference(folder):
+    """Copy the reference with its results into a new folder, as somebody would hand it in; returns the folder."""
+    shutil.copytree(SOLUTION, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    return shutil.copytree(RESULTS, folder, dirs_exist_ok=True)
+
+
 def run_cli(*args, cwd=ROOT, **kwargs):
     """Run src/run.py with one thread and return the finished process, its output as text."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
@@ -114,7 +134,7 @@ def require_tools(*names):
 @pytest.fixture(scope="session")
 def handout(tmp_path_factory):
     """The folder in which all editions of the handout were built, once for all workers."""
-    from instructor.handout import TOOLS, make
+    from instructor.release.handout import TOOLS, make
     require_tools(*TOOLS)
     import fcntl
     top = tmp_path_factory.getbasetemp()

@@ -16,13 +16,13 @@ from matplotlib.colors import LinearSegmentedColormap
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "src"))
 
-from answers import predict_places      # noqa: E402 (the folder above first)
-from execute import load_submission     # noqa: E402
-from files import read_documents, read_questions        # noqa: E402
-from presets import LAPTOP      # noqa: E402
+from jobs.problem1.answers import predict_places      # noqa: E402 (the folder above first)
+from jobs.problem1.run_job import load_submission     # noqa: E402
+from common.files import read_documents, read_questions        # noqa: E402
+from jobs.presets import LAPTOP      # noqa: E402
 
 HEIGHT = 3.55
-SOLUTION, DATA = ROOT / "instructor" / "solution", ROOT / "data" / LAPTOP.data
+SOLUTION, RESULTS, DATA = ROOT / "instructor" / "solution", ROOT / "instructor" / "results", ROOT / "data" / LAPTOP.data
 NAME_START = len("Where was ")
 COLORS = LinearSegmentedColormap.from_list("ink", ("white", LIGHT, "#0B2239"))
 BARS = ((DARK, None), (LIGHT, "/////"), (MIDDLE, None))       # color and hatch
@@ -35,7 +35,7 @@ def load():
     config = submission.GPTConfig(dataset.vocab_size, LAPTOP.block_size, n_layer=LAPTOP.n_layer,
                                   n_head=LAPTOP.n_head, n_embd=LAPTOP.n_embd)
     model = submission.initialize_rope_model(config).eval()
-    model.load_state_dict(torch.load(SOLUTION / "rope.finetune.params", map_location="cpu", weights_only=True))
+    model.load_state_dict(torch.load(RESULTS / "rope.finetune.params", map_location="cpu", weights_only=True))
     return submission, dataset, model
 
 

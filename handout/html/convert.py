@@ -19,7 +19,7 @@ HANDOUT = HERE.parent
 sys.path[:0] = [str(HERE), str(HANDOUT), str(HANDOUT.parent / "src")]
 
 from facts import SETTINGS, gather      # noqa: E402 (the three folders first)
-from files import UserError, read_text, write_text      # noqa: E402
+from common.files import UserError, read_text, write_text      # noqa: E402
 from sources import Sources     # noqa: E402
 
 # pandoc skips these, and nothing but looks is lost

@@ -3,7 +3,7 @@ import re
 from pathlib import Path
 
 from facts import escape
-from files import UserError, read_text
+from common.files import UserError, read_text
 
 COMMANDS = Path(__file__).with_name("commands.tex")
 VERBATIM = ("terminal", "python")

@@ -24,7 +24,7 @@ def precompute_rotary_emb(dim: int, max_positions: int) -> torch.Tensor:
     if dim % 2 != 0:
         raise ValueError(f"RoPE rotates pairs of features, so the head dimension must be even; it is {dim}")
     rope_cache = None
-    # [part h] Fill in rope_cache, as the docstring says.
+    # [part 1h] Fill in rope_cache, as the docstring says.
     # Hints: torch.arange gives the i's and the t's; torch.outer multiplies every t by every theta;
     #        torch.stack(..., dim=-1) puts the cosines and the sines side by side.
     #        At position 0 nothing turns: every cosine there is 1 and every sine 0.
@@ -49,7 +49,7 @@ def apply_rotary_emb(x: torch.Tensor, rope_cache: torch.Tensor) -> torch.Tensor:
         (cos, sin), and (0, 1) becomes (-sin, cos).
     """
     rotated_x = None
-    # [part h] Rotate x. A sequence is often shorter than the table, so cut rope_cache to its first T rows.
+    # [part 1h] Rotate x. A sequence is often shorter than the table, so cut rope_cache to its first T rows.
     # Hints: a pair (a, b) is the complex number a + ib, and rotating it is multiplying it by cos + i sin:
     #        torch.view_as_complex and torch.view_as_real do that. Without them, x[..., 0::2] and x[..., 1::2]
     #        are the two halves of all pairs, and torch.stack(..., dim=-1).flatten(-2) puts pairs side by side.
@@ -116,7 +116,7 @@ class CausalSelfAttention(MultiHeadAttention):
         self.rope = config.rope
         if self.rope:
             rope_cache = None
-            # [part h] Make the table of rotations: (block_size, head_dim/2, 2), float32.
+            # [part 1h] Make the table of rotations: (block_size, head_dim/2, 2), float32.
             # Hint: the heads split n_embd among themselves, and each is rotated on its own.
             ### START_CODE_HERE ###
             rope_cache = precompute_rotary_emb(config.n_embd // config.n_head, config.block_size)
@@ -141,7 +141,7 @@ class CausalSelfAttention(MultiHeadAttention):
         if self.rope:
             rope_cache = self.rope_cache[start:start + T]       # row t is the rotation of x's position t
             q, k = q.float(), k.float()                         # in bfloat16, rounding would blur the angles
-            # [part h] Rotate what RoPE rotates, with apply_rotary_emb and rope_cache, (T, head_dim/2, 2). The queries q,
+            # [part 1h] Rotate what RoPE rotates, with apply_rotary_emb and rope_cache, (T, head_dim/2, 2). The queries q,
             # keys k and values v are (B, n_head, T, head_dim) each.
             # Hint: attention compares queries with keys; their product should depend on the distance between
             #       the two positions. The values only say what is passed on.

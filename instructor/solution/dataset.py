@@ -59,7 +59,7 @@ class CharCorruptionDataset(Dataset):
             the model should predict after reading x[0..i].
         """
         x = y = None
-        # [part c] Make one training example out of document idx.
+        # [part 1c] Make one training example out of document idx.
         #
         # 1. Truncate the document to a random length: a whole number from 4 to int(block_size * 3/4), all equally
         #    likely, and no longer than the document. (A document shorter than 4 stays as it is.)

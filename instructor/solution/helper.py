@@ -18,7 +18,7 @@ def initialize_vanilla_model(mconf: GPTConfig) -> GPT:
         A GPT with random weights.
     """
     model = None
-    # [part d] Make the vanilla model.
+    # [part 1d] Make the vanilla model.
     # Hint: it takes one line; model.py has the class.
     ### START_CODE_HERE ###
     model = GPT(mconf)
@@ -36,7 +36,7 @@ def initialize_rope_model(mconf: GPTConfig) -> GPT:
         A GPT with random weights whose attention uses RoPE.
     """
     model = None
-    # [part h] Make the RoPE model.
+    # [part 1h] Make the RoPE model.
     # Hint: GPTConfig says what switches RoPE on. Change a copy (copy.copy), not the caller's mconf.
     ### START_CODE_HERE ###
     rope_conf = copy.copy(mconf)
@@ -63,7 +63,7 @@ def finetune(reading_params_path: str | None, finetune_corpus_path: str, pretrai
         The TrainerConfig and a Trainer that is ready to train(), which this function does not call.
     """
     if reading_params_path is not None:
-        # [part f] Load the pretrained weights into the model.
+        # [part 1f] Load the pretrained weights into the model.
         # Hint: model.load_state_dict(torch.load(path, map_location="cpu", weights_only=True)) reads weights that were
         #       saved on any device, and runs no code that could hide in the file.
         ### START_CODE_HERE ###
@@ -71,7 +71,7 @@ def finetune(reading_params_path: str | None, finetune_corpus_path: str, pretrai
         ### END_CODE_HERE ###
 
     tconf = trainer_obj = None
-    # [part d] Make the dataset, the TrainerConfig and the Trainer. Without pretrained weights (reading_params_path is
+    # [part 1d] Make the dataset, the TrainerConfig and the Trainer. Without pretrained weights (reading_params_path is
     # None), train for max_epochs=75; with them, for max_epochs=10. The other hyperparameters are the same for both:
     #     batch_size=256, learning_rate=finetune_lr, lr_decay=True, warmup_tokens=512*20,
     #     final_tokens=200*len(pretrain_dataset)*block_size, writer=writer
@@ -103,7 +103,7 @@ def pretrain(pretrain_dataset: CharCorruptionDataset, block_size: int, model: GP
         The TrainerConfig and a Trainer that is ready to train(), which this function does not call.
     """
     tconf = trainer_obj = None
-    # [part f] Train on pretrain_dataset with these hyperparameters:
+    # [part 1f] Train on pretrain_dataset with these hyperparameters:
     #     max_epochs=650, batch_size=128, learning_rate=pretrain_lr, lr_decay=True, warmup_tokens=512*20,
     #     final_tokens=650*len(pretrain_dataset)*block_size, writer=writer
     #
@@ -125,7 +125,7 @@ def train(model: GPT, writing_params_path: str, trainer_obj: Trainer) -> None:
         writing_params_path: where its state_dict goes.
         trainer_obj: what pretrain() or finetune() returned.
     """
-    # [part d] Train, then save the model's state_dict.
+    # [part 1d] Train, then save the model's state_dict.
     # Hint: torch.save writes any dictionary of tensors; the state_dict alone is enough, without the Trainer.
     ### START_CODE_HERE ###
     trainer_obj.train()

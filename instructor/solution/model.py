@@ -107,7 +107,7 @@ class GPT(nn.Module):
         token_embeddings = self.tok_emb(idx)                                     # (B, T, n_embd)
         if self.rope:
             x_input = None
-            # [part h] What do the blocks read when it is RoPE that tells positions apart? Shape (B, T, n_embd).
+            # [part 1h] What do the blocks read when it is RoPE that tells positions apart? Shape (B, T, n_embd).
             # Hint: compare with the line for the vanilla model below. Under RoPE this model has no pos_emb at all.
             ### START_CODE_HERE ###
             x_input = token_embeddings

@@ -16,7 +16,7 @@ from .allowance import Allowance
 from .answer import Answer
 from .compare import matches, require_close
 from .grade import Report, draw_seed, grade
-from .inside.wire import describe
+from autograder.inside.wire import describe
 from .manifest import Check, Manifest, ManifestError, read_manifest
 from .plugin import check
 from .probe import Probe, probe

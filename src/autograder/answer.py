@@ -1,7 +1,7 @@
 """What a probe sent back, read with care: every getter checks, and raises WrongAnswer with a sentence for the student."""
 import numpy as np
 
-from .inside.wire import Array, Other, describe
+from autograder.inside.wire import Array, Other, describe
 from .verdicts import NotImplementedYet, WrongAnswer
 
 

@@ -55,14 +55,17 @@ class Limits:
 
 
 def take(source: Path, into: Path, wanted: dict[str, int] | Callable[[str], int | None],
-         limits: Limits = Limits()) -> list[str]:
+         limits: Limits = Limits(), folders: tuple[str, ...] = ()) -> list[str]:
     """Copy the wanted files of a submission into a new folder: all of them, or nothing.
 
     Args:
-        source: a folder, of which only the files at its top are looked at, or a zip, whose wanted files may lie in one folder.
+        source: a folder, of which only the files at its top and in `folders` are looked at, or a zip, whose wanted files may
+            lie in one folder.
         into: the folder to make; its parents are made where they are missing.
-        wanted: the largest size in bytes of each file, by name. A function gives None for a file that is to be left out.
+        wanted: the largest size in bytes of each file, by name, such as "a.py", or "part/b.py" in one of `folders`. A function
+            gives None for a file that is to be left out.
         limits: how much is taken in.
+        folders: the names of folders of a submission that may have wanted files, too.
 
     Returns:
         Sentences for whoever handed it in: what was left out of a zip.
@@ -79,11 +82,11 @@ def take(source: Path, into: Path, wanted: dict[str, int] | Callable[[str], int 
         with _reading(name):
             status = os.stat(source)        # a link is fine here: only the grader's user says what the source is
         if stat.S_ISDIR(status.st_mode):
-            files, left_out, most = _in_folder(source, name, limit_of, limits), [], limits.total
+            files, left_out, most = _in_folder(source, name, limit_of, limits, folders), [], limits.total
         elif stat.S_ISREG(status.st_mode):
             with _reading(name):
                 file = stack.enter_context(_Sparing(io.FileIO(_open(Path(os.path.realpath(source))))))
-            files, left_out = _in_zip(file, name, limit_of, limits)
+            files, left_out = _in_zip(file, name, limit_of, limits, folders)
             most = min(limits.total, max(limits.small, limits.ratio * status.st_size))
         else:
             raise Refused(f"{name} is neither a folder nor a zip file. Give one of them.")
@@ -95,10 +98,14 @@ def take(source: Path, into: Path, wanted: dict[str, int] | Callable[[str], int 
         into.parent.mkdir(parents=True, exist_ok=True)
         scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix=".intake-", dir=into.parent, ignore_cleanup_errors=True))
         copies, room = Path(scratch) / "copies", most
-        copies.mkdir()
+        for folder in ("", *folders):
+            (copies / folder).mkdir()
+            (copies / folder).chmod(0o755)      # whatever the umask: a process with fewer rights than this one is to read it
         for target, limit, chunks in files:
             room -= _copy(chunks, copies / target, limit, room, f"The files in {name} have more than {most >> 20} MiB in all")
-        copies.chmod(0o755)     # whatever the umask: a process with fewer rights than this one is to read it
+        for folder in folders:
+            if not any((copies / folder).iterdir()):
+                (copies / folder).rmdir()
         copies.rename(into)
     return [f"Left out, as it is not asked for: {_few(left_out)}."] if left_out else []
 
@@ -154,9 +161,9 @@ def _check_names(names):
     for name in names:
         if bad := BAD_CHARACTER.search(name):
             raise Refused(f"The name {name[:60]!r} has the character {ascii(bad[0])}. {RENAME}")
-        if len(name.encode()) > 255:
+        if len(PurePosixPath(name).name.encode()) > 255:
             raise Refused(f"The name {name[:60]!r} is too long. {RENAME}")
-        if DEVICE.fullmatch(name):
+        if DEVICE.fullmatch(PurePosixPath(name).name):
             raise Refused(f"The name {name[:60]!r} is that of a device on Windows. {RENAME}")
         key = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).rstrip(" .")
         if key in seen:
@@ -175,11 +182,19 @@ def _few(names):
 
 # Folders
 
-def _in_folder(source, name, limit_of, limits):
+def _in_folder(source, name, limit_of, limits, folders):
     """The wanted files: their names, limits, and contents in chunks."""
-    with _reading(name), os.scandir(source) as entries:
-        wanted = ((entry.name, limit_of(entry.name)) for entry in entries)
-        found = sorted(islice(((entry, limit) for entry, limit in wanted if limit is not None), limits.files + 1))
+    found = []
+    for folder in ("", *folders):
+        if folder and not os.path.lexists(source / folder):
+            continue
+        if folder and not stat.S_ISDIR(os.lstat(source / folder).st_mode):
+            raise Refused(f"{folder} in {_shown(name)} is no folder. Put the folder itself there.")
+        with _reading(name), os.scandir(source / folder) as entries:
+            names = (f"{folder}/{entry.name}" if folder else entry.name for entry in entries)
+            wanted = ((entry, limit_of(entry)) for entry in names)
+            found += islice(((entry, limit) for entry, limit in wanted if limit is not None), limits.files + 1)
+    found.sort()
     _check_names(entry for entry, _ in found)
     return [(entry, limit, _file_chunks(source / entry)) for entry, limit in found]
 
@@ -203,7 +218,7 @@ class _Sparing(io.BufferedReader):
         return super().read(size)
 
 
-def _in_zip(file, name, limit_of, limits):
+def _in_zip(file, name, limit_of, limits, folders):
     """As _in_folder; and the names of what is left out."""
     with _reading(name):
         archive = zipfile.ZipFile(file)
@@ -218,13 +233,17 @@ def _in_zip(file, name, limit_of, limits):
             entries.append((parts, path.endswith("/"), info))
     if len(entries) > limits.entries:
         raise Refused(f"{name} has more than {limits.entries} files and folders. Hand in only what is asked for.")
-    files = [(parts, limit_of(parts[-1]), info) for parts, is_folder, info in entries if parts and not is_folder]
-    top = commonprefix([parts[:-1] for parts, _, _ in files])
-    home = _home([parts[:-1] for parts, limit, _ in files if limit is not None], top, name)
+    files = []      # of each: the submission's folder that it may lie in, its name there, its limit
+    for parts, is_folder, info in entries:
+        if parts and not is_folder:
+            inner = 2 if parts[-2:-1] and parts[-2] in folders else 1
+            files.append((parts, parts[:-inner], "/".join(parts[-inner:]), info))
+    top = commonprefix([folder for _, folder, _, _ in files])
+    files = [(parts, folder, entry, limit_of(entry), info) for parts, folder, entry, info in files]
+    home = _home([folder for _, folder, _, limit, _ in files if limit is not None], top, name)
     found, left_out = [], {}
-    for parts, limit, info in files:
-        entry = parts[-1]
-        if limit is None or parts[:-1] != home:
+    for parts, folder, entry, limit, info in files:
+        if limit is None or folder != home:
             fork = len(commonprefix([parts[:-1], home])) + 1
             left_out["/".join(parts[len(top):fork]) + "/" * (fork < len(parts))] = True
         elif stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG):

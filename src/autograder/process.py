@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .inside import wire
-from .inside.execute import execute
-from .inside.main import CAN_FORK
+from autograder.inside.execute import execute
+from autograder.inside.main import CAN_FORK
 from .isolation import Isolation
 
 MESSAGE_LIMIT = 64 << 20        # bytes of one answer

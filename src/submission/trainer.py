@@ -20,8 +20,8 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
 from tqdm import tqdm
 
-from .epochs import Epochs, own_random_numbers
-from .recorded import RecordedSteps
+from .given.epochs import Epochs, own_random_numbers
+from .given.cuda_graphs import RecordedSteps
 from .utils import set_fields
 
 
@@ -85,7 +85,7 @@ class Trainer:
     `history` lists what was logged in training, {step, epoch, tokens, lr, loss} with the mean loss of the batches since
     the entry before (nats per target), and test_loss at the end of an epoch.
 
-    On an NVIDIA GPU, steps are recorded and replayed (recorded.py): what Python does in the model's forward beside calling
+    On an NVIDIA GPU, steps are recorded and replayed (given/cuda_graphs.py): what Python does in the model's forward beside calling
     torch, such as counting, printing or drawing from `random`, then happens in the first steps alone. config.graphs = False
     switches that off.
     """

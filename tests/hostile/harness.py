@@ -20,7 +20,7 @@ from autograder.isolation import Isolation
 from autograder.report import Table, to_json, write_failures, write_summary
 from checks.support.context import Context
 from checks.support.staging import RESULTS, stage
-from files import UserError
+from common.files import UserError
 
 ZIP = "submission.zip"      # which an attack may put beside its files: then it is what is handed in
 GRACE = 12          # seconds that a check may take beyond its limit, for a process that must be killed and started anew

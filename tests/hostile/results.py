@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 from hostile.attack import CRASHED, EXCEPTION, MEMORY, MISSING, TIMEOUT, WRONG, Hostile
-from hostile.scene import SOLUTION
+from hostile.scene import RESULTS
 from proof import ROOT
 from variants import Edit, Fill
 
@@ -19,7 +19,7 @@ ODD = "\x1b[2J\u202e<script>alert(1)</script>=HYPERLINK(1)\x00\x9b\u061c"
 def copy(folder: Path) -> None:
     """Put the reference's results into a folder."""
     for name in (WEIGHTS, DEV, TEST):
-        shutil.copyfile(SOLUTION / name, folder / name)
+        shutil.copyfile(RESULTS / name, folder / name)
 
 
 def weights(change):
@@ -57,7 +57,7 @@ class Command:
 def unzipped_bomb(folder, places):
     """Weights in a zip file that unpacks to a thousand times its size."""
     copy(folder)
-    with zipfile.ZipFile(SOLUTION / WEIGHTS) as old, zipfile.ZipFile(folder / WEIGHTS, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as new:
+    with zipfile.ZipFile(RESULTS / WEIGHTS) as old, zipfile.ZipFile(folder / WEIGHTS, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as new:
         for entry in old.namelist():
             with new.open(entry, "w") as file:
                 file.write(old.read(entry))
@@ -84,7 +84,7 @@ def instead(name, make):
 QUESTIONS = {split: [row.split("\t")[0] for row in (ROOT / "data" / "laptop" / name).read_text(encoding="utf-8").splitlines()]
              for split, name in (("dev", "birth_dev.tsv"), ("test", "birth_test_inputs.tsv"))}
 TABLE = dict(row.split("\t") for row in (ROOT / "data/laptop/birth_dev.tsv").read_text(encoding="utf-8").splitlines())
-REFERENCE = (SOLUTION / DEV).read_text(encoding="utf-8").splitlines()
+REFERENCE = (RESULTS / DEV).read_text(encoding="utf-8").splitlines()
 
 # Code that answers questions without any weights: `lookup` gives the answer.
 ANSWERING = Edit("model.py", "        start = caches[0].length if caches else 0\n", """        import sys
@@ -176,7 +176,7 @@ FILES = [
     refused("large-weights", "Hands in weights of a terabyte, in a sparse file.",
             instead(WEIGHTS, lambda path, places: path.touch() or os.truncate(path, 1 << 40))),
     refused("weights-by-link", "Hands in a link to another student's weights.",
-            instead(WEIGHTS, lambda path, places: path.symlink_to(SOLUTION / WEIGHTS))),
+            instead(WEIGHTS, lambda path, places: path.symlink_to(RESULTS / WEIGHTS))),
     refused("answers-by-link", "Hands in a link to the answers as its predictions.",
             instead(TEST, lambda path, places: path.symlink_to(places["GOLD"] + "/laptop/birth_test.tsv"))),
     refused("fifo-for-predictions", "Hands in a FIFO as predictions.", instead(DEV, lambda path, places: os.mkfifo(path))),

@@ -11,7 +11,7 @@ from pathlib import Path
 from proof import HIDDEN, ROOT
 from variants import make
 
-SOLUTION = ROOT / "instructor" / "solution"
+RESULTS = ROOT / "instructor" / "results"
 
 
 class Scene:

@@ -1,4 +1,4 @@
-"""Zip files that attack whoever unpacks them. tests/test_intake.py has many more; these go the whole way."""
+"""Zip files that attack whoever unpacks them. tests/engine/test_intake.py has many more; these go the whole way."""
 import io
 import zipfile
 

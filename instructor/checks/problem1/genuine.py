@@ -11,7 +11,7 @@ from autograder import Answer, WrongAnswer, probe
 from checks.problem1.artifacts import Judged, judge_predictions
 from checks.problem1.models import read_weights
 from checks.support.context import Context
-from files import read_documents
+from common.files import read_documents
 
 from instructor.checks.problem1.gpt import logits_of, shapes_of
 from instructor.checks.reference import log_probabilities

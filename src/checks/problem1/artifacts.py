@@ -4,10 +4,10 @@ from pathlib import Path
 
 from autograder import NotImplementedYet, WrongAnswer, probe
 from checks.support.context import GRADED, Context
-from files import read_documents
-from deliverables import MADE_BY
-from jobs import JOBS, WRITTEN_BY
-from presets import PRESETS, Preset
+from common.files import read_documents
+from jobs.deliverables import MADE_BY
+from jobs.targets import JOBS, WRITTEN_BY
+from jobs.presets import PRESETS, Preset
 
 # Weights that were used on a GPU answer differently on a CPU where two characters are as good as equally likely.
 UNREPRODUCED = 0.05

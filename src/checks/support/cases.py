@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from autograder import matches, require_close
-from files import UserError
+from common.files import UserError
 
 RELEASED = Path(__file__).resolve().parents[1] / "cases"
 SAME = 1e-6  # relative: a mistake that is no further off than this is none in this case

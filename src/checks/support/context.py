@@ -3,8 +3,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from checks.support.cases import Released
-from files import UserError, read_text
-from presets import PRESETS, Preset
+from common.files import UserError, read_text
+from jobs.presets import PRESETS, Preset
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT / "data"

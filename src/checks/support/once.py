@@ -11,7 +11,7 @@ from pathlib import Path
 
 from autograder import Check, Outcome, Report, Submission, Verdict
 from checks.support.staging import END, GIVEN, HANDED_IN, RESULTS, START
-from files import UserError
+from common.files import UserError
 
 STUB = re.compile(rf"{START}[ \t]*\n\s*raise NotImplementedError\(\"(\w+): ")
 BODY = re.compile(rf"(?<={START}\n).*?(?=^[ \t]*{END})", re.DOTALL | re.MULTILINE)
@@ -82,10 +82,11 @@ def graft(submission: Submission, copy: Path, reference: Path, questions: tuple[
     """
     shutil.copytree(submission.path[0], copy, ignore=shutil.ignore_patterns("__pycache__", HANDED_IN, RESULTS))
     changed = False
-    for path in sorted((copy / submission.package).glob("*.py")):
-        if not (reference / path.name).is_file():
+    for path in sorted((copy / submission.package).rglob("*.py")):
+        name = path.relative_to(copy / submission.package).as_posix()
+        if not (reference / name).is_file():
             continue
-        ours = places(path.name, reference)
+        ours = places(name, reference)
         try:
             text = path.read_bytes().decode("utf-8").replace("\r\n", "\n")
         except UnicodeDecodeError:

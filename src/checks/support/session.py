@@ -15,7 +15,7 @@ from checks.support.cases import Released
 from checks.support.context import Context
 from checks.support.once import grade_once
 from checks.support.staging import RESULTS, stage, unwritten
-from files import UserError
+from common.files import UserError
 
 CHECKS = Path(__file__).resolve().parents[1]
 MANIFEST = CHECKS / "manifest.toml"

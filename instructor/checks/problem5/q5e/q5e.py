@@ -3,7 +3,7 @@ parameter, rare tokens."""
 
 import numpy as np
 from autograder import WrongAnswer, check, probe, require_close
-from checks.problem5.own_work import own_work
+from checks.problem5.forbidden_builtins import forbid_builtins
 from checks.problem5.q5e.encoders import require_encoders, require_refusals
 from checks.problem5.q5e.layers import require_layers
 
@@ -74,11 +74,11 @@ def test_poolings(student, rng):
         require_close("The logits after three more PADs at the end", padded, plain, 2e-5)
 
 
-@probe(uses=(own_work,))
+@probe(uses=(forbid_builtins,))
 def count(configs):
     """The number of trained parameters of each encoder, and of its first layer."""
-    with own_work():
-        from submission.encoder import Encoder, EncoderConfig
+    with forbid_builtins():
+        from submission.problem5.encoder import Encoder, EncoderConfig
 
         models = [Encoder(EncoderConfig(**config)) for config in configs]
         parts = [(model, model.layers[0]) for model in models]

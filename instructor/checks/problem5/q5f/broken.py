@@ -1,7 +1,7 @@
 """Encoders that are broken on purpose, which copy_task must fail."""
 
 from autograder import probe
-from checks.problem5.own_work import own_work
+from checks.problem5.forbidden_builtins import forbid_builtins
 
 
 @probe
@@ -56,11 +56,11 @@ def make_broken(config, fault):
     return Broken()
 
 
-@probe(uses=(own_work, make_broken))
+@probe(uses=(forbid_builtins, make_broken))
 def measure_broken(faults, steps, seed):
     """What copy_task returns for broken encoders."""
-    with own_work():
-        from submission.encoder import copy_task
+    with forbid_builtins():
+        from submission.problem5.encoder import copy_task
 
         return [
             copy_task(make_model=lambda config: make_broken(config, fault), steps=steps, seed=seed)

@@ -5,7 +5,7 @@ import numpy as np
 
 from autograder import WrongAnswer, check, probe
 from checks.problem1.artifacts import require_result
-from checks.problem5.own_work import own_work
+from checks.problem5.forbidden_builtins import forbid_builtins
 from checks.problem5.q5g.fitting import require_repetition
 from checks.problem5.q5g.pieces import judge_pieces
 from instructor.checks.problem5.q5g.cases import (
@@ -19,7 +19,7 @@ from instructor.checks.problem5.q5g.cases import (
     training_case,
 )
 from instructor.checks.problem5.q5g.sentences import MAX_LEN, encode, read_sentences, vocabulary
-from instructor.corpus.exercises import make_occupations
+from instructor.datasets.worlds.exercises import make_occupations
 
 N_CLASSES = 5
 # The share of right answers that encoder.params needs on the sentences kept for grading. No bag of
@@ -60,14 +60,14 @@ def test_odd_cases(student, rng):
     judge_pieces(student, odd(rng))
 
 
-@probe(uses=(own_work,))
+@probe(uses=(forbid_builtins,))
 def classify(path, vocab_size, tokens, renumbered, order, batch):
     """What the submission's encoder answers with the weights of a file; and the same with tokens
     renumbered, in weights and sentences, and classes in another order."""
     import torch
 
-    with own_work():
-        from submission.encoder import Encoder, EncoderConfig
+    with forbid_builtins():
+        from submission.problem5.encoder import Encoder, EncoderConfig
 
         try:
             state = torch.load(path, weights_only=True, map_location="cpu")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from files import read_text
+from common.files import read_text
 
 UNK, MAX_LEN, COMMON = 2, 24, 20
 

@@ -1,7 +1,7 @@
 """Question 6f, hidden: recorded traces."""
 from autograder import check
 from checks.problem6.q6f.monitor import read_alarms, run_replay
-from instructor.checks.problem6.q6f.recorded import Tally, read_traces
+from instructor.checks.problem6.q6f.trace_file import Tally, read_traces
 
 FOUND, FALSE = 0.95, 0.02
 SPOKE = 0.5             # who says nothing has no false alarms: so much has to be found for them to count

@@ -9,9 +9,9 @@ import numpy as np
 
 from autograder import Answer, NotImplementedYet, WrongAnswer, probe
 from checks.support.given_file import file_content, read_content
-from files import read_text
+from common.files import read_text
 
-FILE = "hand_attention.json"
+FILE = "problem5/hand_attention.json"
 TOLERANCE = 0.001  # the handout's, of every entry
 GIVEN = ("Q", "K", "V")
 PLAIN = "Entries are plain numbers, as -0.5, and there are no comments."

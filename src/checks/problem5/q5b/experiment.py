@@ -22,7 +22,7 @@ def experiment(calls):
     meantime."""
     import time
     import warnings
-    from submission.numpy_attention import scaling_experiment
+    from submission.problem5.numpy_attention import scaling_experiment
 
     results = []
     for arguments in calls:

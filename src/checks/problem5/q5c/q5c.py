@@ -51,7 +51,7 @@ def test_refusals(student, cases):
 def count_steps(cases):
     """How many lines of the submission's run in attention, for each (Q, K, V)."""
     import sys
-    from submission import numpy_attention
+    from submission.problem5 import numpy_attention
 
     steps = 0
 

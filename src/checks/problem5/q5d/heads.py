@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from autograder import Answer, Failed, Probe, Verdict, WrongAnswer, probe, require_close
-from checks.problem5.own_work import own_work
+from checks.problem5.forbidden_builtins import forbid_builtins
 from checks.support.cases import Case
 
 TOLERANCE = 1e-5  # the handout's
@@ -31,7 +31,7 @@ def load(module, weights):
     return before, parameters
 
 
-@probe(uses=(own_work, load))
+@probe(uses=(forbid_builtins, load))
 def attend(cases):
     """MultiHeadAttention with the weights of each case, on its x (repeated as often as asked) and
     padding.
@@ -42,8 +42,8 @@ def attend(cases):
     """
     import torch
 
-    with own_work():
-        from submission.encoder import MultiHeadAttention
+    with forbid_builtins():
+        from submission.problem5.encoder import MultiHeadAttention
 
         results = []
         for case in cases:

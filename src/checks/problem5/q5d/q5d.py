@@ -4,7 +4,7 @@ sizes."""
 import re
 
 from autograder import WrongAnswer, check, probe
-from checks.problem5.own_work import own_work
+from checks.problem5.forbidden_builtins import forbid_builtins
 from checks.problem5.q5d.dropout import require_dropout
 from checks.problem5.q5d.heads import (
     require_output,
@@ -70,14 +70,14 @@ def test_dropout(student, cases):
         require_dropout(case, answer)
 
 
-@probe(uses=(own_work,))
+@probe(uses=(forbid_builtins,))
 def construct(sizes):
     """MultiHeadAttention for each (n_embd, n_head): its parameters, or what it says.
 
     That is the error's type, whether it is a ValueError, and its text.
     """
-    with own_work():
-        from submission.encoder import MultiHeadAttention
+    with forbid_builtins():
+        from submission.problem5.encoder import MultiHeadAttention
 
         made = []
         for n_embd, n_head in sizes:

@@ -1,7 +1,7 @@
 """Running Encoder, and judging what it gives. The checks of question 5e share it."""
 
 from autograder import Answer, WrongAnswer, probe, require_close
-from checks.problem5.own_work import own_work
+from checks.problem5.forbidden_builtins import forbid_builtins
 from checks.problem5.q5d.heads import (
     load,
     TOLERANCE,
@@ -17,7 +17,7 @@ from checks.support.cases import Case
 from checks.problem5.gradients import require_slopes
 
 
-@probe(uses=(own_work, load))
+@probe(uses=(forbid_builtins, load))
 def run_encoders(cases):
     """Encoder with the config and weights of each case, on its tokens.
 
@@ -29,8 +29,8 @@ def run_encoders(cases):
     """
     import torch
 
-    with own_work():
-        from submission.encoder import Encoder, EncoderConfig
+    with forbid_builtins():
+        from submission.problem5.encoder import Encoder, EncoderConfig
 
         results = []
         for case in cases:
@@ -123,7 +123,7 @@ def _require_encoder(case, answer):
         require_close(f"The weights of layer {i} of {name}", attended, expected, TOLERANCE, other)
 
 
-@probe(uses=(own_work,))
+@probe(uses=(forbid_builtins,))
 def refuse(config, lengths, wrong):
     """What an encoder says of inputs of these lengths, and what EncoderConfig says of wrong fields.
 
@@ -131,8 +131,8 @@ def refuse(config, lengths, wrong):
     """
     import torch
 
-    with own_work():
-        from submission.encoder import Encoder, EncoderConfig
+    with forbid_builtins():
+        from submission.problem5.encoder import Encoder, EncoderConfig
 
         def tell(make):
             try:

@@ -2,7 +2,7 @@
 
 import numpy as np
 from autograder import Answer, WrongAnswer, probe, require_close
-from checks.problem5.own_work import own_work
+from checks.problem5.forbidden_builtins import forbid_builtins
 from checks.problem5.q5d.heads import (
     load,
     TOLERANCE,
@@ -24,7 +24,7 @@ PARTS = {
 }
 
 
-@probe(uses=(own_work, load))
+@probe(uses=(forbid_builtins, load))
 def run_layers(cases):
     """EncoderLayer with the weights of each case, on its x (repeated as often as asked) and
     padding.
@@ -35,8 +35,8 @@ def run_layers(cases):
     """
     import torch
 
-    with own_work():
-        from submission.encoder import EncoderLayer
+    with forbid_builtins():
+        from submission.problem5.encoder import EncoderLayer
 
         results = []
         for case in cases:

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 from autograder import Answer, WrongAnswer, probe, require_close
-from checks.problem5.own_work import own_work
+from checks.problem5.forbidden_builtins import forbid_builtins
 from checks.problem5.q5d.heads import (
     load,
     TOLERANCE,
@@ -18,14 +18,14 @@ from checks.support.cases import Case
 from checks.problem5.gradients import require_slopes
 
 
-@probe(uses=(own_work,))
+@probe(uses=(forbid_builtins,))
 def tables(sizes):
     """sinusoidal_positions for each (max_len, n_embd), or what it says.
 
     That is the error's type, whether it is a ValueError, and its text.
     """
-    with own_work():
-        from submission.encoder import sinusoidal_positions
+    with forbid_builtins():
+        from submission.problem5.encoder import sinusoidal_positions
 
         results = []
         for max_len, n_embd in sizes:
@@ -72,14 +72,14 @@ def require_table(case: Case, answer: Answer) -> None:
     case.require(call, answer.named(call).array("float32", sizes).astype(float), TOLERANCE)
 
 
-@probe(uses=(own_work, load))
+@probe(uses=(forbid_builtins, load))
 def normalize(cases):
     """LayerNorm with the weights and eps of each case, on its x; and the gradients of sum(output *
     upstream), if there is an upstream."""
     import torch
 
-    with own_work():
-        from submission.encoder import LayerNorm
+    with forbid_builtins():
+        from submission.problem5.encoder import LayerNorm
 
         results = []
         for case in cases:

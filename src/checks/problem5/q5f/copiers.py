@@ -2,7 +2,7 @@
 answer."""
 
 from autograder import probe
-from checks.problem5.own_work import own_work
+from checks.problem5.forbidden_builtins import forbid_builtins
 
 
 @probe
@@ -82,15 +82,15 @@ def make_copier(config, log, loss, training, unseen, gap, where, kind, slowly):
     return Copier()
 
 
-@probe(uses=(own_work, make_copier))
+@probe(uses=(forbid_builtins, make_copier))
 def measure_copiers(cases, steps, seed):
     """What copy_task returns for copiers, and how it used each."""
     import time
     import torch
     from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-    with own_work():
-        from submission.encoder import copy_task
+    with forbid_builtins():
+        from submission.problem5.encoder import copy_task
     answers = []
     for case in cases:
         log = {

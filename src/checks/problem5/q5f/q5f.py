@@ -3,7 +3,7 @@
 import numpy as np
 
 from autograder import WrongAnswer, check, probe
-from checks.problem5.own_work import own_work
+from checks.problem5.forbidden_builtins import forbid_builtins
 from checks.problem5.q5f.copying import GAP, LOSS, ROWS, draw_rows, judge_copiers, read_result
 
 
@@ -43,7 +43,7 @@ def watch_masks(model, kind):
     return seen
 
 
-@probe(uses=(own_work, watch_masks))
+@probe(uses=(forbid_builtins, watch_masks))
 def copy_own(rows):
     """copy_task on the submission's own encoder, as ./run.sh encoder_copy does it, and how long it
     took; then the logits of the trained model for each of the `rows` (int64), and what its
@@ -64,8 +64,8 @@ def copy_own(rows):
         model.register_forward_hook(keep)
         return model
 
-    with own_work():
-        from submission.encoder import Encoder, MultiHeadAttention, copy_task
+    with forbid_builtins():
+        from submission.problem5.encoder import Encoder, MultiHeadAttention, copy_task
 
         started = time.perf_counter()
         result = copy_task(make_model=make)

@@ -5,17 +5,17 @@ import numpy as np
 
 from autograder import Answer, WrongAnswer, probe
 from autograder.inside.wire import Array
-from checks.problem5.own_work import own_work
+from checks.problem5.forbidden_builtins import forbid_builtins
 from checks.support.cases import Case
 
 
-@probe(uses=(own_work,))
+@probe(uses=(forbid_builtins,))
 def run_bag(cases):
     """For each case a BagOfWords as it is made, and what it computes with the given weights."""
     import torch
 
-    with own_work():
-        from submission.encoder import BagOfWords
+    with forbid_builtins():
+        from submission.problem5.encoder import BagOfWords
 
         answers = []
         for case in cases:
@@ -87,14 +87,14 @@ def judge_bags(student, cases: list[Case]) -> None:
             )
 
 
-@probe(uses=(own_work,))
+@probe(uses=(forbid_builtins,))
 def run_accuracy(cases):
     """accuracy of a model that answers from a table, differently in training mode, and writes down
     how it is used."""
     import torch
 
-    with own_work():
-        from submission.encoder import accuracy
+    with forbid_builtins():
+        from submission.problem5.encoder import accuracy
 
     class Table(torch.nn.Module):
         def __init__(self, table):
@@ -170,13 +170,13 @@ def _number(answer, name):
     return answer.named(name).number()
 
 
-@probe(uses=(own_work,))
+@probe(uses=(forbid_builtins,))
 def run_entropy(cases):
     """attention_entropy of weights and masks."""
     import torch
 
-    with own_work():
-        from submission.encoder import attention_entropy
+    with forbid_builtins():
+        from submission.problem5.encoder import attention_entropy
 
         return [
             attention_entropy(*(torch.from_numpy(case[name]) for name in ("weights", "mask")))

@@ -5,7 +5,7 @@ import numpy as np
 
 from autograder import Answer, WrongAnswer, probe
 from autograder.inside.wire import Array
-from checks.problem5.own_work import own_work
+from checks.problem5.forbidden_builtins import forbid_builtins
 from checks.support.cases import Case
 
 N_CLASSES, WORDS = 4, 12
@@ -13,7 +13,7 @@ FIRST_WORD = 500  # tokens below are the numbers of sentences
 DEFAULT_SIZE = 64  # of batches
 
 
-@probe(uses=(own_work,))
+@probe(uses=(forbid_builtins,))
 def run_training(cases):
     """train_classifier on a model of our own, for each case: what it returns and did, and what has
     become of the model.
@@ -26,8 +26,8 @@ def run_training(cases):
     """
     import torch
 
-    with own_work():
-        from submission.encoder import train_classifier
+    with forbid_builtins():
+        from submission.problem5.encoder import train_classifier
 
     class Learner(torch.nn.Module):
         def __init__(self, case):
@@ -76,7 +76,7 @@ def run_training(cases):
             for name in ("batch_size", "learning_rate", "seed")
             if case[name] is not None
         }
-        with own_work():
+        with forbid_builtins():
             result = train_classifier(model, x, y, case["epochs"], **keywords)
         moved = {
             name: (value.detach() - before[name]).abs().max().item()

@@ -16,7 +16,7 @@ OVERFLOW = "NumPy's and torch's integers overflow; Python's never do."
 def account(calls):
     """What each call of a function of accounting.py returns, or the kinds of the exception where one is to be caught. A whole
     number of any length arrives: a very long one in hexadecimal digits."""
-    from submission import accounting
+    from submission.problem6 import accounting
 
     def plain(value):
         if isinstance(value, tuple):

@@ -8,7 +8,7 @@ import difflib
 from autograder import Answer, NotImplementedYet, WrongAnswer, probe
 from checks.support.given_file import file_content, read_content
 
-FILE = "choices.toml"
+FILE = "problem6/choices.toml"
 APPLICATIONS = ("spam_filter", "chatbot", "summarizer", "sql_generator", "search")
 VALUES = {
     "architecture": ("encoder-only", "decoder-only", "encoder-decoder"),

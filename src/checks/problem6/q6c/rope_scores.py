@@ -15,7 +15,7 @@ def score(calls):
     arguments stayed as they were; and what apply_rotary_emb makes of call["rows"], if there are any."""
     import torch
     from submission.attention import apply_rotary_emb, precompute_rotary_emb
-    from submission.positions import rope_scores
+    from submission.problem6.positions import rope_scores
     results = []
     for call in calls:
         dtype = getattr(torch, call["dtype"])

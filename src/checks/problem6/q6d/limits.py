@@ -26,7 +26,7 @@ def refusals(plain, rotating, shortened):
     exception or None]; and the length and positions of the stream of which some calls were
     refused."""
     import torch
-    from submission import efficient_attention as student
+    from submission.problem6 import efficient_attention as student
     x = torch.from_numpy(layer_inputs(plain)[1])
     T = x.shape[1]
     pattern, causal = student.Pattern(3, (5,)), student.Pattern(3, (5,), True)

@@ -18,7 +18,7 @@ def globals_from(calls):
     """every_kth, section_headers or predicted_globals for each call."""
     import numpy as np
     import torch
-    from submission import efficient_attention as student
+    from submission.problem6 import efficient_attention as student
     results = []
     for call in calls:
         args = [torch.from_numpy(x) if isinstance(x, np.ndarray) else x for x in call["args"]]
@@ -50,7 +50,7 @@ def test_global_positions(student, cases):
 @probe(uses=(given,))
 def attended(specs):
     """attended_positions of every position, for each spec."""
-    from submission.efficient_attention import attended_positions
+    from submission.problem6.efficient_attention import attended_positions
     return [[attended_positions(i, spec["n"], *given(spec)) for i in range(spec["n"])]
             for spec in specs]
 
@@ -77,7 +77,7 @@ def test_attended_positions(student, cases):
 def counted(specs):
     """count_connections and its time, for each spec."""
     import time
-    from submission.efficient_attention import count_connections
+    from submission.problem6.efficient_attention import count_connections
     results = []
     for spec in specs:
         pattern, chosen = given(spec)

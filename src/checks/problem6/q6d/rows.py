@@ -15,7 +15,7 @@ from checks.support.cases import Case
 def given(spec):
     """The submission's Pattern, and the global positions, as what they are to be passed on."""
     import torch
-    from submission.efficient_attention import Pattern
+    from submission.problem6.efficient_attention import Pattern
     # the tensors of the checks are small, and other checks may run beside this one
     torch.set_num_threads(1)
     kinds = {"list": list, "tuple": tuple, "set": set, "iterator": iter}

@@ -32,7 +32,7 @@ def attend(calls):
     asked for."""
     import torch
 
-    from submission import efficient_attention as student
+    from submission.problem6 import efficient_attention as student
     results = []
     for case in calls:
         *arrays, upstream = drawn(case)

@@ -33,7 +33,7 @@ def layer_of(case):
     import types
     import torch
     from submission.attention import CausalSelfAttention
-    from submission.efficient_attention import SparseSelfAttention
+    from submission.problem6.efficient_attention import SparseSelfAttention
 
     def fill(module, weights):
         parameters = dict(module.named_parameters())

@@ -20,7 +20,7 @@ def streams(cases):
     import types
     import numpy as np
     import torch
-    from submission.efficient_attention import StreamingAttention
+    from submission.problem6.efficient_attention import StreamingAttention
 
     def held(stream, layer):
         """Bytes of all numbers of floating point that can be reached from a stream, without those

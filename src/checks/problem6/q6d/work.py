@@ -108,7 +108,7 @@ def sparse_work(runs, module=False):
     """What sparse_attention does, or a module with it, for each run, on one sequence and without
     gradients."""
     import torch
-    from submission.efficient_attention import SparseSelfAttention, sparse_attention
+    from submission.problem6.efficient_attention import SparseSelfAttention, sparse_attention
     results = []
     with torch.no_grad():
         for run in runs:

@@ -20,7 +20,7 @@ def replay(traces, missing, kept, in_turns):
     """Gives each trace to a Monitor of its own, one record after the other; in_turns: a record of each trace, and so on. A value
     that is missing is None in some records, and left out in others."""
     from itertools import zip_longest
-    from submission.diagnostics import Monitor
+    from submission.problem6.diagnostics import Monitor
 
     def plain(alarms):
         if not isinstance(alarms, list):

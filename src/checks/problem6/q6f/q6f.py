@@ -64,7 +64,7 @@ def test_rare_values(student, rng):
 @probe
 def write(calls, total_steps):
     """What a Monitor passes on to update when values are written to it, and it is then closed twice; and in which call."""
-    from submission.diagnostics import Monitor
+    from submission.problem6.diagnostics import Monitor
     records, made = [], 0
 
     class Spy(Monitor):

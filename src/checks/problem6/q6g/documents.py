@@ -16,7 +16,7 @@ def across_work(runs):
     """What cross_document_attention does for each (lengths, question, window), with 2 heads of
     8."""
     import torch
-    from submission.efficient_attention import cross_document_attention
+    from submission.problem6.efficient_attention import cross_document_attention
     torch.set_num_threads(1)
     results = []
     with torch.no_grad():
@@ -79,7 +79,7 @@ def asked(cases):
     """For each case: Memory of its documents, and what ask gives; which inputs were changed; and
     the gradients of sum(y * upstream) + sum(shares * upstream), if they are asked for."""
     import torch
-    from submission.efficient_attention import ask, remember
+    from submission.problem6.efficient_attention import ask, remember
     results = []
     for case in cases:
         layer, _ = layer_of(case["layer"])
@@ -205,7 +205,7 @@ def direction(seed: int, shape: tuple[int, ...]) -> np.ndarray:
 def memory_work(case):
     """What remember and ask do."""
     import torch
-    from submission import efficient_attention as student
+    from submission.problem6 import efficient_attention as student
     module, _ = layer_of(case["layer"])
     documents, x, _ = texts_of(case)
     documents, x = [torch.from_numpy(document) for document in documents], torch.from_numpy(x)

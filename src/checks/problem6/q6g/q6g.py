@@ -48,7 +48,7 @@ def test_work(student, cases):
 def refusals(plain, rotating):
     """What is raised for lengths, windows and modules that do not fit."""
     import torch
-    from submission import efficient_attention as student
+    from submission.problem6 import efficient_attention as student
     module, _ = layer_of(plain)
     documents, q = [torch.from_numpy(layer_inputs(plain)[1])[0]], torch.randn(1, 2, 12, 4)
     calls = {"cross_document_attention without documents": ([], 3), "cross_document_attention "

@@ -1,0 +1,175 @@
+"""Reading a whole dump: in parts, by several processes at a time, and going on where an earlier run was stopped.
+
+A finished part is a file in the working folder: the candidates that were found, and how many pages were dropped for which reason.
+What is made of them depends neither on the number of processes nor on how often the work was stopped.
+"""
+import contextlib
+import dataclasses
+import gzip
+import json
+import multiprocessing
+import os
+import signal
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+
+from tqdm import tqdm
+
+from common.files import Interrupted, UserError, write_text, writing
+
+from .archive import Archive, Part
+from .language import LANGUAGES
+from .pages import read_pages
+from .people import Candidate
+from .wikidata import Facts
+
+VERSION = 1         # of what stands in finished parts: another one reads the dump anew
+
+
+@dataclasses.dataclass(frozen=True)
+class Dump:
+    """A dump, and what is needed to read a part of it; it is sent to each worker.
+
+    Attributes:
+        archive: the file.
+        language: the code of the wiki's language.
+        facts: the database that `wikidata.read` made, or None.
+        work: the folder for finished parts.
+    """
+    archive: Archive
+    language: str
+    facts: Path | None
+    work: Path
+
+    def read(self, workers: int) -> None:
+        """Read all parts that no earlier run has finished, with a bar that shows how far the file is read and the time left.
+
+        Raises:
+            UserError: the file is corrupt, the disk full, or the folder belongs to other input; finished parts are kept.
+        """
+        self._claim()
+        with tqdm(total=self.archive.size, unit="B", unit_scale=True, desc=self.archive.path.name[:40]) as bar:
+            try:
+                people = 0
+                for part, count in self._finished(workers):
+                    people += count or 0
+                    if count is None:
+                        bar.initial += part.end - part.start        # of an earlier run: it says nothing about the speed
+                    bar.update(part.end - part.start)
+                    bar.set_postfix_str(f"{people:,} people" if people else "", refresh=False)
+            except UserError as error:
+                raise UserError(f"{error} Finished parts of the work are kept in {self.work}.") from None
+            except BrokenProcessPool:
+                raise UserError("A process that read the dump was killed; out of memory? Finished parts are kept: the same command goes "
+                                "on, perhaps with fewer --workers.") from None
+            except KeyboardInterrupt:
+                raise Interrupted("Interrupted. Finished parts are kept: the same command goes on.") from None
+
+    def candidates(self) -> Iterator[Candidate]:
+        """All candidates of a dump that was read, in its order."""
+        for path in self._paths():
+            for line in _content(path)[1:]:
+                fields = json.loads(line)
+                yield Candidate(**fields | {"documents": tuple(map(tuple, fields["documents"]))})
+
+    def dropped(self) -> Counter:
+        """How many pages were dropped for which reason."""
+        total = Counter()
+        for path in self._paths():
+            total.update(json.loads(_content(path)[0]))
+        return total
+
+    def _claim(self):
+        """Make the folder, or see that it belongs to the same input."""
+        mine = {"version": VERSION, "articles": self.archive.fingerprint(), "part_size": self.archive.part_size,
+                "wikidata": self.facts and Facts(self.facts).fingerprint(), "language": self.language}
+        path = self.work / "input.json"
+        if path.exists():
+            try:
+                theirs = json.loads(path.read_text(encoding="utf-8"))
+            except ValueError:
+                theirs = None
+            if theirs != mine:
+                raise UserError(f"{self.work} holds finished parts of other input, or with another --part-mb. Give another folder with "
+                                "--work, or delete this one.")
+        else:
+            write_text(path, json.dumps(mine, indent=2) + "\n")
+
+    def _paths(self):
+        return sorted((self.work / "parts").glob("*.jsonl.gz"))
+
+    def _finished(self, workers) -> Iterator[tuple[Part, int | None]]:
+        """Each part as it is done, with the number of people that were found (None if an earlier run did it)."""
+        done = {path.name for path in self._paths()}
+        if self.archive.one_stream:         # this process unpacks it; more would wait, with XML that takes memory
+            workers = min(workers, 4)
+        if workers == 1:
+            for part in self.archive.parts():
+                yield part, None if _name(part) in done else read_part(self, part)
+            return
+        with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _prepare) as pool:
+            running: dict = {}
+            try:
+                for part in self.archive.parts():
+                    if _name(part) in done:
+                        yield part, None
+                    else:
+                        with _without_interrupts():
+                            running[pool.submit(read_part, self, part)] = dataclasses.replace(part, xml=None)
+                    if len(running) == 2 * workers:
+                        yield from _ended(running)
+                while running:
+                    yield from _ended(running)
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+
+def _ended(running):
+    """Wait for a part that is under way, at least, and give those that ended."""
+    for future in wait(running, return_when=FIRST_COMPLETED).done:
+        yield running.pop(future), future.result()
+
+
+def read_part(dump: Dump, part: Part) -> int:
+    """Read a part, and write what was found; returns how many candidates."""
+    candidates, dropped = read_pages(dump.archive.pages(part), LANGUAGES[dump.language], dump.facts and Facts(dump.facts))
+    lines = [json.dumps(dropped, sort_keys=True), *(json.dumps(dataclasses.asdict(one), ensure_ascii=False) for one in candidates)]
+    with writing(dump.work / "parts" / _name(part)) as temporary:
+        temporary.write_bytes(gzip.compress("".join(line + "\n" for line in lines).encode("utf-8", "replace"), 1, mtime=0))
+    return len(candidates)
+
+
+def _name(part):
+    return f"{part.number:07}.jsonl.gz"
+
+
+def _content(path):
+    try:
+        return gzip.decompress(path.read_bytes()).decode("utf-8").splitlines()
+    except (OSError, EOFError, ValueError) as error:
+        raise UserError(f"{path} cannot be read ({error}). Delete it: the same command makes it anew.") from None
+
+
+@contextlib.contextmanager
+def _without_interrupts():
+    """Ignore Ctrl-C while a worker may be started: it inherits that, and would fail with a traceback before it comes to `_prepare`."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _prepare():
+    """In each worker: leave Ctrl-C to the parent, and end when it is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent():
+    multiprocessing.parent_process().join()
+    os._exit(1)

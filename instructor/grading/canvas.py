@@ -1,0 +1,118 @@
+"""`python -m instructor canvas`: puts what stands in grades.csv into Canvas, by its API."""
+
+import argparse
+import contextlib
+import os
+import re
+import time
+from pathlib import Path
+
+from common.files import UserError
+
+from instructor.grading.pages.gradebook import canvas_knows, grade
+from instructor.grading.pages.text import line, points
+
+PAUSE, PATIENCE = 1, 600  # seconds, while Canvas enters grades
+AGAIN = "Then run this again, which is safe."
+
+
+def add_parser(commands) -> None:
+    """Add `canvas` to the commands of `python -m instructor`."""
+    about = "put what stands in grades.csv into Canvas"
+    command = commands.add_parser("canvas", help=about, epilog="CANVAS_TOKEN holds your token.")
+    command.add_argument("out", type=Path, help="the folder that `grade` wrote")
+    command.add_argument("--url", required=True, help="such as https://canvas.example.edu")
+    for name in ("course", "assignment"):
+        about = f"the number behind {name}s/ in the assignment's address"
+        command.add_argument(f"--{name}", type=int, required=True, metavar="ID", help=about)
+    command.add_argument("--dry-run", action="store_true", help="only show who would get what")
+    command.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Put the grades of a class into Canvas, and wait until it has entered them.
+
+    Raises:
+        UserError: no grading, package, token or such assignment; Canvas refuses or is not reached.
+    """
+    from instructor.grading.graded_class import load_class
+
+    klass = load_class(args.out)
+    rows = [(_address(entry.person), grade(entry), entry.person) for entry in klass.entries]
+    sent = [(address, given) for address, given, _ in rows if address and given]
+    if len(dict(sent)) < len(sent):
+        raise UserError("Two people of the roster have one number or login in Canvas. Mend that.")
+    with _sentences(args):
+        assignment = _find(args)
+        theirs, ours = points(assignment.points_possible), points(klass.regular_points)
+        print(f"{line(assignment.name)}: {theirs} points in Canvas, {ours} here.")
+        if sent and not args.dry_run:
+            _send(assignment, dict(sent))
+    if args.dry_run:
+        for address, given, person in rows:
+            print(f"{given or '-':>8}  {line(person.name)} ({address or 'unknown to Canvas'})")
+        return 0
+    print(f"{len(sent)} grades entered, {sum(given == 'EX' for _, given in sent)} of them EX.")
+    if left_out := [line(person.id) for address, given, person in rows if not (address and given)]:
+        print(f"Left out, without a grade yet or unknown to Canvas: {', '.join(left_out)}.")
+    return 0
+
+
+def _address(person):
+    """How Canvas' API names a person; "" if it cannot."""
+    kinds = {"": person.canvas_id, "sis_user_id:": person.sis_id, "sis_login_id:": person.sis_login}
+    names = (kind + line(id) for kind, id in kinds.items() if line(id))
+    return next(names, "") if canvas_knows(person) else ""
+
+
+def _find(args):
+    """The assignment, as canvasapi has it."""
+    from canvasapi import Canvas
+
+    token = os.environ.get("CANVAS_TOKEN", "").strip()
+    if not token:
+        raise UserError("CANVAS_TOKEN is not set. Canvas makes a token: Account, Settings.")
+    if not re.match(r"https://|http://(localhost|127\.0\.0\.1)(:\d+)?/?$", args.url):
+        raise UserError(f"--url {args.url} lacks https://, without which others read the token.")
+    return Canvas(args.url, token).get_course(args.course).get_assignment(args.assignment)
+
+
+def _send(assignment, grades):
+    """Send grades by address, and wait for the job in which Canvas enters them."""
+    job = assignment.submissions_bulk_update(
+        grade_data={
+            address: {"excuse": True} if given == "EX" else {"posted_grade": given}
+            for address, given in grades.items()
+        }
+    )
+    end = time.monotonic() + PATIENCE
+    while job.workflow_state not in ("completed", "failed"):
+        if time.monotonic() > end:
+            raise UserError(f"Canvas is still at work. Wait, and look into its gradebook. {AGAIN}")
+        time.sleep(PAUSE)
+        job = job.query()
+    if job.workflow_state == "failed":
+        said = line(str(getattr(job, "message", "")))[:400]
+        raise UserError(f"Canvas could not enter all grades: {said}. Mend that. {AGAIN}")
+
+
+@contextlib.contextmanager
+def _sentences(args):
+    """A UserError for whatever Canvas and the network do."""
+    try:
+        from canvasapi import exceptions as no
+        from requests import RequestException
+    except ImportError:
+        raise UserError("canvasapi is not installed: pip install -e '.[canvas]'") from None
+    try:
+        yield
+    except no.CanvasException as error:
+        raise UserError(
+            f"{args.url} refuses course {args.course}, assignment {args.assignment}: "
+            f"{line(str(error))[:200]}. Look at both numbers and at CANVAS_TOKEN. {AGAIN}"
+        ) from None
+    except RequestException as error:
+        raise UserError(
+            f"{args.url} cannot be reached, or is no Canvas ({type(error).__name__}). "
+            f"Look at --url and the network. {AGAIN}"
+        ) from None

@@ -1,0 +1,1 @@
+"""Where submissions are graded: processes on this machine, or a cluster."""

@@ -1,0 +1,1 @@
+"""From a folder of uploads to people and what they handed in."""

@@ -1,0 +1,204 @@
+"""From the state of a grading to the data of a class: which submission counts for whom, and for how much."""
+import base64
+import hashlib
+import hmac
+import json
+import os
+import re
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from autograder import read_manifest
+from checks.support.session import MANIFEST, Setting
+from common.files import UserError
+from instructor.grading.grades import Class, Entry
+
+from .finding import late
+from .marks import resolve
+from .overrides import EXCUSED, EXTENSION
+from .state import State
+
+KEEP = ("latest", "best")
+
+
+def load_class(out: Path) -> Class:
+    """The class that was graded into the folder `out`.
+
+    Raises:
+        UserError: nothing was graded there, or a grading is under way.
+    """
+    with State(out) as state:
+        return class_of(state)
+
+
+def load_sources(out: Path) -> dict[str, Path]:
+    """Where the submission lies that counts for each person, by the person's id; only those that were graded.
+
+    Raises:
+        UserError: as load_class.
+    """
+    with State(out) as state:
+        source = {one.label: Path(os.fsdecode(one.source)) for one in state.handed()}
+        return {entry.person.id: source[entry.source] for entry in class_of(state).entries if entry.report}
+
+
+def options_of(state: State) -> dict:
+    """The options that the last run was given, as data.
+
+    Raises:
+        UserError: there was none.
+    """
+    if (text := state.get("options")) is None:
+        folder = state.path.parent
+        raise UserError(f"Nothing was graded in {folder}. First: python -m instructor grade SUBMISSIONS --out {folder}")
+    return json.loads(text)
+
+
+def setting_of(options: dict) -> Setting:
+    """The Setting that options stand for."""
+    paths = {name: Path(options[name]) if options[name] else None for name in ("hidden", "gold", "data")}
+    return Setting(**paths, preset=options["preset"], weak=options["weak"], seconds=options["seconds"])
+
+
+def class_of(state: State, options: dict | None = None) -> Class:
+    """The class that a state tells of.
+
+    Args:
+        options: to count with, in place of those that the last run was given.
+    """
+    options, manifest = options or options_of(state), read_manifest(MANIFEST)
+    due = datetime.fromisoformat(options["due"]) if options["due"] else None
+    people, handed, overrides = state.people(), {}, {}
+    for one in state.handed():
+        handed.setdefault(one.person, []).append(one)
+    for one in state.overrides():
+        overrides.setdefault(one.person, []).append(one)
+    klass = Class(manifest, options["title"], [], due, options["column"], history=state.history())
+    for person, folder in zip(people, _folders([person.id for person in people]), strict=True):
+        start = Entry(person, folder)
+        _decide(start, overrides.get(person.id, []), manifest)
+        candidates = [_entry(state, manifest, options, due, start, one)
+                      for one in handed.get(person.id, [])]
+        klass.entries.append(_chosen(candidates, options["keep"]) if candidates else start)
+    # Those who have left, too: a form may be older.
+    klass.left, klass.renamed = state.left(), state.renamed()
+    klass.codes = codes(state.get("seed") or "", [*(person.id for person in people), *sorted(klass.left)])
+    marks = state.marks()
+    latest = {(mark.person, mark.rubric, mark.marker): mark for mark in marks}
+    klass.given = {(mark.person, mark.rubric, mark.points) for mark in latest.values()}
+    _mark(klass, resolve(marks))
+    return klass
+
+
+def codes(secret: str, ids: list[str]) -> dict[str, str]:
+    """A code for everybody, for marking without names: the same in every run, and nobody's but theirs."""
+    result, taken = {}, set()
+    for id in ids:
+        digest = hmac.digest(secret.encode(), f"code {id}".encode(), "sha256")
+        text = base64.b32encode(digest).decode()
+        length = next(length for length in range(6, 53) if text[:length] not in taken)
+        taken.update(text[:n] for n in range(6, length + 1))
+        result[id] = text[:length]
+    return result
+
+
+def _decide(entry, overrides, manifest):
+    """Put what staff decided for a person into the entry."""
+    entry.excused = "Canvas says so." if entry.person.excused else ""
+    for one in overrides:
+        if one.kind == EXTENSION:
+            entry.extension = int(one.value)
+        elif one.kind == EXCUSED:
+            entry.excused = one.reason
+        elif not one.item or one.item in manifest.checks:
+            entry.manual[one.item] = one.value
+        about = {EXTENSION: f"You have {one.told}", EXCUSED: "You are excused"}
+        told = about.get(one.kind) or f"Staff gave {one.told}{f' for {one.item}' * bool(one.item)}"
+        entry.reasons.append(f"{told}: {one.reason}")
+
+
+def _mark(klass, parts):
+    """Put the marks of written parts into the class."""
+    entries = {entry.person.id: entry for entry in klass.entries}
+    for (id, rubric), part in parts.items():
+        check = klass.manifest.checks.get(rubric)
+        if id not in entries or check is None or check.coded:
+            continue            # of somebody who has left, or a part that there is no more
+        if part.counts.points is not None:      # in today's points
+            scale = check.points / part.counts.most if part.counts.most else 1
+            entries[id].written[rubric] = round(part.counts.points * scale, 4)
+        if part.comment:
+            entries[id].comments[rubric] = part.comment
+        if part.pair:
+            klass.marked_twice.append((rubric, *part.pair))
+        for other in part.others:
+            klass.conflicts.append(
+                f"{rubric} of {id}: {other.marker} gives {other.points:g}, "
+                f"{part.counts.marker} {part.counts.points:g}, which counts")
+
+
+def _entry(state, manifest, options, due, start, one):
+    """The Entry that a submission would make."""
+    submitted = datetime.fromisoformat(one.submitted) if one.submitted else None
+    entry = replace(start, source=one.label, submitted=submitted, remarks=[])
+    entry.days_late = late.days_late(submitted, due, options["grace"], one.late, options["canvas_late_days"], start.extension)
+    entry.penalty = late.penalty(entry.days_late, options["late_percent"] / 100, options["free_days"], options["late_cap"] / 100)
+    if one.late and (submitted is None or due is None):
+        days = f"{entry.days_late} day{'s' * (entry.days_late != 1)} late" if entry.days_late else "in time"
+        entry.remarks.append(f"It is marked as late, without a time: that counts as {days}.")
+    coded = [check.id for check in manifest.checks.values() if check.coded]
+    grading = state.grading(one.digest) if one.digest else None
+    if not one.digest:
+        entry.refused = one.remark
+    elif grading is None:
+        entry.pending = coded
+    elif grading[0]["refused"]:
+        entry.refused = grading[0]["refused"]
+    else:
+        entry.report = _report(manifest, *grading)
+        graded = {check["id"] for check in entry.checks if check["verdict"]}
+        entry.pending = [id for id in coded if id not in graded and id not in entry.manual]
+    if one.digest and one.remark:
+        entry.remarks.append(one.remark)
+    return entry
+
+
+def _report(manifest, grading, outcomes):
+    """As autograder.report.as_dict, with today's points and titles, of all checks of the manifest that were graded."""
+    checks = []
+    for check in manifest.checks.values():
+        if check.coded and check.id in outcomes:
+            outcome = outcomes[check.id]
+            part = outcome["score"] / outcome["max_score"]
+            checks.append({**outcome, "question": check.question, "title": check.title, "score": part * check.points, "max_score": check.points})
+    total = sum(check.points for check in manifest.checks.values() if check.coded)
+    return {"score": sum(check["score"] for check in checks), "max_score": total, "max_score_here": sum(check["max_score"] for check in checks),
+            "notices": grading["notices"], "isolation": grading["isolation"], "isolation_reason": grading["isolation_reason"],
+            "seconds": sum(check["seconds"] for check in checks), "checks": checks}
+
+
+def _chosen(candidates, keep):
+    """Of a person's submissions the one that counts: one that can be graded before one that can't;
+    then the latest, or the best. Without times, the one that was found last is the latest."""
+    def worth(entry):
+        time = entry.submitted.timestamp() if entry.submitted else 0.0
+        # One without a grade yet may be the best: then there is none.
+        points = (not entry.final, entry.automatic) if keep == "best" else ()
+        return not entry.refused, points, time, candidates.index(entry)
+
+    chosen = max(candidates, key=worth)
+    others = [entry for entry in candidates if entry is not chosen]
+    if others:
+        chosen.remarks.append(f"{len(candidates)} submissions: {chosen.source} counts, the {keep} that could be graded; not "
+                              f"{', '.join(entry.source for entry in others)}.")
+    chosen.remarks += [f"{entry.source} was refused: {entry.refused}" for entry in others if entry.refused]
+    return chosen
+
+
+def _folders(ids):
+    """A name for the folder of each person: plain, and not the same as another one on any system."""
+    plain = [re.sub(r"[^A-Za-z0-9_-]+", "-", id)[:40].strip("-") for id in ids]
+    taken = [name.lower() for name in plain]
+    return [name if name == id and taken.count(name.lower()) == 1 else f"{name or 'person'}-{hashlib.sha256(id.encode()).hexdigest()[:8]}"
+            for id, name in zip(ids, plain)]

@@ -1,0 +1,87 @@
+"""Grading where no walls can be built: as a user without rights, who finds the hidden checks locked away."""
+import json
+import os
+import signal
+import tempfile
+from pathlib import Path
+from typing import Callable
+
+from autograder.inside import walls
+from autograder.intake import Refused, take
+from autograder.report import harmless
+from checks.support.staging import code_limit, result_limit
+from common.files import UserError
+
+
+def grade_as_nobody(source: Path, secrets: list[Path], grade: Callable[[Path], dict]) -> dict:
+    """Call `grade` with a copy of the submission, in a process of a user that nobody is, whose leftovers are ended.
+
+    The submission then runs as that user, too: it can disturb its own grading, but neither read the secrets nor write the results.
+
+    Args:
+        source: the submission, a folder or a zip.
+        secrets: files and folders that only root may read from now on.
+        grade: gets the copy; returns plain data.
+
+    Raises:
+        UserError: the submission is refused.
+        RuntimeError: the process ended without an answer.
+    """
+    for path in secrets:
+        path.chmod(0o700)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        os.chmod(folder, 0o755)
+        try:
+            notices = take(source, Path(folder) / "submission", lambda name: code_limit(name) or result_limit(name))
+        except Refused as error:
+            raise UserError(harmless(str(error))) from None
+        user = walls.free_users(1)[0]
+        answer = _in_fork(user, lambda: grade(Path(folder) / "submission"))
+    if "refused" in answer:
+        raise UserError(answer["refused"])
+    answer["value"]["notices"] = [harmless(notice) for notice in notices] + answer["value"]["notices"]
+    return answer["value"]
+
+
+def _in_fork(user, function):
+    """What the function returns as that user, as {"value": ...}, or {"refused": message}."""
+    read_end, write_end = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            os.close(read_end)
+            walls.become(user)
+            try:
+                answer = {"value": function()}
+            except UserError as error:
+                answer = {"refused": str(error)}
+            with open(write_end, "w", encoding="utf-8") as stream:
+                json.dump(answer, stream)
+            code = 0
+        except BaseException:
+            import traceback
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    os.close(write_end)
+    with open(read_end, encoding="utf-8") as stream:
+        text = stream.read()
+    os.waitpid(pid, 0)
+    _end_all(user)
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise RuntimeError("the process that grades ended without an answer") from None
+
+
+def _end_all(user):
+    """SIGKILL for all processes of the user."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            walls.become(user)
+            os.kill(-1, signal.SIGKILL)
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)

@@ -1,0 +1,93 @@
+"""What somebody wrote themselves: the text between the markers of their files; and hashes of that and of what they trained."""
+import functools
+import hashlib
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from autograder.intake import Refused, take
+from checks.support.staging import END, GIVEN, START, NotTaken, code_limit, put_in_place, result_limit
+from jobs.deliverables import FOLDERS, STUDENT_FILES
+
+LONGEST = 60_000        # characters between markers; the reference has 8,500, and comparing takes time
+
+
+@dataclass(frozen=True)
+class Own:
+    """What is compared of one person.
+
+    Attributes:
+        person: the id.
+        text: what stands between the markers, all files one after the other.
+        digests: SHA-256 of the weights, the predictions and what was written into each file of code, by
+            the file's name and what a reader should know of it: few lines may be equal by chance.
+        problem: why there is no text to compare; "" if there is.
+    """
+    person: str
+    text: str = ""
+    digests: dict[str, str] = field(default_factory=dict)
+    problem: str = ""
+
+
+def read_own(person: str, source: Path) -> Own:
+    """Read a submission, a zip or a folder. Whatever is wrong with it becomes its problem."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        digests = {}
+        try:
+            take(source, Path(folder) / "results", result_limit)
+            digests = dict(_result(path) for path in sorted((Path(folder) / "results").iterdir()) if path.stat().st_size)
+        except (Refused, OSError):
+            pass        # none, or bad ones, which grading has told about
+        try:
+            take(source, Path(folder) / "taken", code_limit, folders=FOLDERS)
+            code = Path(folder) / "code"
+            put_in_place(Path(folder) / "taken", code)
+            code = {name: (code / name).read_bytes() for name in STUDENT_FILES if (code / name).is_file()}
+        except (Refused, NotTaken, OSError) as error:
+            return Own(person, "", digests, str(error))
+    for name, content in code.items():
+        if written := _written(name, content.decode("utf-8", "surrogateescape")):
+            counted = f"{len(written)} line{'s' * (len(written) > 1)}"
+            digests[f"{name}, {counted}"] = hashlib.sha256(
+                "\n".join(written).encode("utf-8", "surrogateescape")).hexdigest()
+    try:
+        text = "".join(f"# {name}\n{regions(content.decode('utf-8'))}\n" for name, content in code.items())
+    except UnicodeDecodeError:
+        return Own(person, "", digests, "The code is not UTF-8.")
+    if len(text) > LONGEST:
+        return Own(person, "", digests, f"There are {len(text):,} characters between the markers, more than the {LONGEST:,} that are "
+                                        "compared.")
+    return Own(person, text, digests)
+
+
+def regions(text: str) -> str:
+    """The lines between the markers of a file. One without markers counts as a whole: taking them away is no way out."""
+    lines, inside, found = [], False, False
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    for line in text.split("\n"):
+        if line.strip() == START:
+            inside = found = True
+        elif line.strip() == END:
+            inside = False
+        elif inside:
+            lines.append(line)
+    return "\n".join(lines) if found else text
+
+
+def _result(path):
+    """What a file of results is called, and its hash."""
+    same = path.suffix == ".predictions" and len(set(path.read_bytes().splitlines())) < 2
+    with open(path, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return path.name + ", one answer again and again" * same, digest
+
+
+def _written(name, text):
+    """The lines between the markers that the starter does not have anywhere in the file, less blanks at their ends."""
+    return [line for line in map(str.rstrip, regions(text).split("\n")) if line not in _given(name)]
+
+
+@functools.cache
+def _given(name):
+    lines = (GIVEN / name).read_text(encoding="utf-8").split("\n")
+    return {"", *map(str.rstrip, lines)}

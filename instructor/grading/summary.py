@@ -1,0 +1,156 @@
+"""What `grade` and `merge` say at their end, and their exit codes."""
+
+import shlex
+import sys
+from pathlib import Path
+
+from autograder.report import harmless
+from common.files import UserError
+
+from .grades import Class, Entry
+from .state import Handed
+
+SHOWN = 20      # people or submissions that are listed
+MANY = 3, 0.25      # submissions that met a time limit, and their share of those graded, that are no accident
+
+
+def few(lines: list[str]) -> list[str]:
+    """The first lines, and how many more there are."""
+    more = [f"  and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
+    return [*lines[:SHOWN], *more]
+
+
+def say_summary(klass: Class, counts: dict, out: Path, changes: list[str], gone: list[Handed]) -> int:
+    """Say what there is after a run of `grade`.
+
+    Args:
+        counts: submissions graded now, before, and those of them with timeouts ("late"); rows of
+            the history: what was graded again with another result ("changed"); and who is in the
+            class no more, with the points they had ("removed").
+        changes: what other options than in the run before do.
+        gone: submissions that the run did not find any more.
+
+    Returns:
+        The exit code: 0; 3 if somebody has no grade yet, or many met a time limit.
+    """
+    from instructor.grading.pages import gradebook
+
+    entries = klass.entries
+    graded = [entry for entry in entries if entry.report]
+    nothing = sum(not entry.source for entry in entries)
+    print(
+        f"{len(entries)} people: {len(graded)} graded, {sum(bool(entry.refused) for entry in entries)} refused, "
+        f"{nothing} handed nothing in. "
+        f"Submissions graded now: {counts['now']}, in earlier runs: {counts['before']}."
+    )
+    for entry in entries:
+        if entry.refused:
+            print(f"  refused, {entry.person.id!r}: {entry.refused}")
+        for text in [*entry.remarks, *entry.reasons]:
+            print(harmless(f"  {entry.person.id!r}: {text}"))
+    for text in changes:
+        print(text)
+    if counts["changed"]:
+        print(f"{len(counts['changed'])} results are others than before ({out / 'history.csv'}):")
+        told = [
+            f"  {person!r}, {id}: {old}; now {new} ({why})"
+            for _, _, _, person, id, old, new, why in counts["changed"]
+        ]
+        print("\n".join(few(told)))
+    unknown = sum(
+        entry.source != "" and entry.submitted is None and not entry.days_late for entry in entries
+    )
+    if unknown and klass.due:
+        print(f"{unknown} submissions don't tell when they were handed in, and count as in time.")
+    print(
+        f"Pages: {out / 'class.html'}, {out / 'students'}; gradebooks: {out / 'grades.csv'} (for Canvas), "
+        f"{out / 'grades-plain.csv'}; to fill in: {out / 'written.csv'}, {out / 'overrides.csv'}"
+    )
+    if counts["removed"]:
+        told = [f"  {id!r} had {total:g} points" for id, total in counts["removed"]]
+        print(f"{len(told)} people are in the class no more:\n" + "\n".join(few(told)))
+    if left_out := gradebook.canvas(klass)[1]:
+        print(
+            f"{len(left_out)} people are not in grades.csv: nothing is known that Canvas knows them by. "
+            "A roster would tell (--roster)."
+        )
+    if gone:
+        print(
+            f"\n{len(gone)} submissions that an earlier run found are not there any more, and still count, "
+            "as they were graded. If they should not: --only-these.",
+            file=sys.stderr,
+        )
+        told = [harmless(f"  {one.label} of {one.person!r}").replace("\n", " ") for one in gone]
+        print("\n".join(few(told)), file=sys.stderr)
+    code = say_problems(klass, out)
+    if counts["late"] >= max(MANY[0], MANY[1] * counts["now"]):
+        print(
+            f"\n{counts['late']} of {counts['now']} submissions met a time limit, which is too many for an accident. "
+            "Is the machine slow, or busy with something else? Grade them again with fewer --workers: "
+            + shlex.join(["python", "-m", "instructor", "grade", "--out", str(out), "--workers", "1"])
+            + " --again --why 'busy machine'",
+            file=sys.stderr,
+        )
+        code = 3
+    return code
+
+
+def say_problems(klass: Class, out: Path) -> int:
+    """Say who has no grade yet, and where markers differ.
+
+    Returns:
+        The exit code: 3 if somebody has no grade yet, else 0.
+    """
+    from instructor.grading.written import forms as written
+
+    try:
+        if count := written.waiting(klass, out / written.NAME):
+            print(
+                f"{count} marks in {out / written.NAME} are not taken over yet: python -m instructor merge {out}"
+            )
+    except UserError as error:
+        print(f"{out / written.NAME} can't be taken over as it is: {error}", file=sys.stderr)
+    if klass.conflicts:
+        print(
+            f"\nMarkers differ in {len(klass.conflicts)} places. What counts is settled by a form with "
+            "the right points: merge --written FILE --decide.",
+            file=sys.stderr,
+        )
+        print("\n".join(few([f"  {text}" for text in klass.conflicts])), file=sys.stderr)
+    pending = [entry for entry in klass.entries if entry.pending and not entry.excused]
+    if pending:
+        print(
+            f"\n{len(pending)} people have checks that are not graded yet, and so no grade. Run grade again, with the folder that they lie in:",
+            file=sys.stderr,
+        )
+        told = [
+            f"  {entry.person.id!r}: {len(entry.pending)} checks, such as {entry.pending[0]}"
+            for entry in pending
+        ]
+        print("\n".join(few(told)), file=sys.stderr)
+    errors = [entry for entry in klass.entries if entry.grader_errors and not entry.excused]
+    if errors:
+        _say_errors(errors, out)
+    return 3 if pending or errors else 0
+
+
+def _say_errors(entries: list[Entry], out: Path) -> None:
+    """List the grader's own errors."""
+    count = sum(len(entry.grader_errors) for entry in entries)
+    print(
+        f"\n{count} checks of {len(entries)} submissions failed for a fault of the grader, which is no student's fault; "
+        f"those grades are not final. Mend it and run the same command: it grades only these again. "
+        f"{out / 'class.html'} has the details.",
+        file=sys.stderr,
+    )
+    lines = []
+    for entry in entries:
+        reasons = {}
+        for check in entry.grader_errors:
+            said = check["details"].strip().splitlines() or ["no reason given"]
+            reason = said[-1 if said[0].startswith(("Traceback", "This check did not run")) else 0]
+            reasons.setdefault(reason[:200], []).append(check["id"])
+        for reason, ids in reasons.items():
+            more = f" and {len(ids) - 3} more" if len(ids) > 3 else ""
+            lines.append(f"  {entry.person.id!r}, {', '.join(ids[:3])}{more}: {reason}")
+    print("\n".join(few(lines)), file=sys.stderr)

@@ -1,0 +1,56 @@
+"""Building the students' editions of the handout, for a release."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from common.files import UserError
+
+from instructor.course import SETTINGS, Course
+
+FOLDER = Path(__file__).resolve().parents[2] / "handout"
+EDITIONS = ("handout.pdf", "handout.html", "submission.pdf")
+TOOLS = ("make", "latexmk", "pandoc", "pdftotext")      # the last for looking through what was built
+
+
+def build_handout(course: Course) -> dict[str, bytes]:
+    """Build the handout for a course; some 30 seconds.
+
+    Args:
+        course: title, course and due date, which the front page states.
+
+    Returns:
+        The files, name -> content: the problem set as a PDF and as an HTML page, and the sheet for answers as a PDF and as LaTeX.
+
+    Raises:
+        UserError: a tool is missing, or the build fails; the message has the end of what it printed.
+    """
+    if missing := [tool for tool in TOOLS if not shutil.which(tool)]:
+        raise UserError(f"The handout needs {', '.join(missing)}, which is not installed: handout/README.md lists the packages. "
+                        "To make a release without handout, add --no-handout.")
+    with tempfile.TemporaryDirectory(prefix="handout-") as scratch:
+        settings = Path(scratch) / "course.toml"
+        settings.write_text(course.as_toml(), encoding="utf-8")
+        build = Path(scratch) / "build"
+        make(build, EDITIONS, settings)
+        return {name: (build / name).read_bytes() for name in EDITIONS} | {"submission.tex": (FOLDER / "submission.tex").read_bytes()}
+
+
+def make(build: Path, names: tuple[str, ...], settings: Path = SETTINGS) -> None:
+    """Make files of the handout in a folder of their own.
+
+    Args:
+        build: the folder.
+        names: of the files, as handout/Makefile calls them.
+        settings: a course.toml.
+
+    Raises:
+        UserError: the build fails; the message has the end of what it printed.
+    """
+    command = ["make", "-C", str(FOLDER), f"PYTHON={sys.executable}", f"BUILD={build}", f"COURSE={settings}", *(str(build / name) for name in names)]
+    process = subprocess.run(command, capture_output=True, text=True, errors="replace", env={**os.environ, "OMP_NUM_THREADS": "1"})
+    if process.returncode:
+        end = "\n".join((process.stdout + process.stderr).strip().splitlines()[-15:])
+        raise UserError(f"The handout could not be built (make -C handout all):\n{end}")

@@ -1,0 +1,58 @@
+"""Released code that a solution shares, by the fingerprints of copydetect: names, blanks and comments do not count."""
+
+import contextlib
+import functools
+import io
+from collections.abc import Iterable
+from pathlib import Path
+
+from instructor.release.starter import SOLUTION, STARTER, bodies
+from instructor.release.pasting import released
+
+NOISE = 25  # characters, names counted as one: shorter agreements are chance
+SHARE, MUCH = 0.75, 120  # of a piece of a solution, or so many characters of it: found in a released file, it is a leak
+TELLING = 45  # characters of a piece beyond the starter's: with fewer, agreement is chance
+
+
+def find_repeated(src: Path) -> list[str]:
+    """A sentence for each piece of a solution that a released file has, names, blanks and comments aside."""
+    files = {path: _prints(path.read_text(encoding="utf-8", errors="replace")) for path in released(src)}
+    found = []
+    for place, body in bodies(SOLUTION):
+        mine = _own_prints(body)
+        whole = _covered(mine.values())
+        if whole < TELLING:
+            continue
+        for path, theirs in files.items():
+            shared = _covered(where for key, where in mine.items() if key in theirs)
+            if shared >= min(MUCH, SHARE * whole):
+                found.append(f"{path.relative_to(src.parent).as_posix()} has {shared} of the {whole} telling characters of the "
+                             f"solution of {place.question}, {place.function} in {place.file}.")
+    return found
+
+
+def telling(body: str) -> int:
+    """How many characters of a piece of a solution, names counted as one, the starter does not have."""
+    return _covered(_own_prints(body).values())
+
+
+def _own_prints(body):
+    return {key: where for key, where in _prints(body).items() if key not in _starter_prints()}
+
+
+@functools.cache
+def _starter_prints():
+    return frozenset().union(*(_prints(path.read_text(encoding="utf-8")) for path in sorted(STARTER.glob("*.py"))))
+
+
+def _prints(text: str) -> dict[int, list[int]]:
+    """copydetect's fingerprints of a text: hash -> where in the text without names, blanks and comments."""
+    from copydetect import CodeFingerprint
+    with contextlib.suppress(Exception):  # a text without a fingerprint
+        return dict(CodeFingerprint("piece.py", NOISE, 1, fp=io.StringIO(text)).hash_idx)
+    return {}
+
+
+def _covered(places: Iterable[list[int]]) -> int:
+    """How many characters fingerprints at these places cover."""
+    return len({character for starts in places for start in starts for character in range(start, start + NOISE)})

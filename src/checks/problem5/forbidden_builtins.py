@@ -1,0 +1,40 @@
+"""Keeping torch's ready-made attention and normalizations out of what students write themselves."""
+
+from autograder import probe
+
+
+@probe
+def forbid_builtins():
+    """For probes: a context in which torch's ready-made attention and normalizations raise an error, by whatever name they are
+    called, torch.ops included.
+
+    Enter it before the submission is imported: `with forbid_builtins(): from submission.encoder import ...`.
+    """
+    import contextlib
+    import re
+    import torch
+    from torch.overrides import TorchFunctionMode
+    ready = re.compile("scaled_dot_product|multi_head_attention|transformer_encoder|(layer|rms|batch|group|instance)_norm")
+
+    class Refusal(TorchFunctionMode):
+        """Sees the calls of all functions of torch before they run."""
+
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            name = getattr(function, "__name__", "")
+            if ready.search(name):
+                raise RuntimeError(f"{name} may not be used here: write it yourself.")
+            return function(*args, **(kwargs or {}))
+
+    def refusal(name):
+        def refused(*args, **kwargs):
+            raise RuntimeError(f"{name} may not be used here: write it yourself.")
+        return refused
+
+    context = contextlib.ExitStack()
+    for kind in ("MultiheadAttention", "LayerNorm", "TransformerEncoderLayer", "TransformerEncoder"):
+        owner = getattr(torch.nn, kind)
+        for method in ("__init__", "forward"):      # put back at the end: with --debug, other checks run in this process
+            context.callback(setattr, owner, method, getattr(owner, method))
+            setattr(owner, method, refusal(f"nn.{kind}"))
+    context.enter_context(Refusal())
+    return context

@@ -1,0 +1,77 @@
+"""Importing a submission for a job, and its random numbers."""
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import random
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from common.files import UserError
+from jobs.deliverables import FOLDERS, STUDENT_FILES, SUPPLIED, has_code
+
+STARTER = Path(__file__).resolve().parents[1] / "submission"
+
+
+class _GivenFiles(importlib.abc.MetaPathFinder):
+    """The last that is asked for a module of a submission: finds ours, where it is one that students are given."""
+
+    def find_spec(self, fullname, path, target=None):
+        """See importlib."""
+        package, _, name = fullname.partition(".")
+        if package != "submission":
+            return None
+        file = STARTER / f"{name.replace('.', '/')}.py"
+        if file.relative_to(STARTER).as_posix() in SUPPLIED and file.is_file():
+            return importlib.util.spec_from_file_location(fullname, file)
+        if name in FOLDERS:
+            spec = importlib.machinery.ModuleSpec(fullname, None, is_package=True)
+            spec.submodule_search_locations = [str(STARTER / name)]
+            return spec
+        return None
+
+
+def load_submission(folder: Path):
+    """Import the package in `folder` as `submission`.
+
+    Given files that it lacks, __init__.py among them, are taken from src/submission.
+
+    Raises:
+        UserError: there is no package there.
+    """
+    folder = folder.resolve()
+    if not (folder / "__init__.py").is_file() and not has_code(folder):
+        raise UserError(f"{folder} is no submission: it has neither __init__.py nor {STUDENT_FILES[0]}. Check --submission.")
+    if not any(isinstance(finder, _GivenFiles) for finder in sys.meta_path):
+        sys.meta_path.append(_GivenFiles())
+    init = folder if (folder / "__init__.py").is_file() else STARTER
+    for name in [name for name in sys.modules if name.split(".")[0] == "submission"]:
+        del sys.modules[name]
+    spec = importlib.util.spec_from_file_location("submission", init / "__init__.py",
+                                                  submodule_search_locations=[str(folder)])
+    package = sys.modules["submission"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(package)
+    return package
+
+
+def load_module(folder: Path, name: str):
+    """Import one file of a submission, such as `problem5/encoder.py`, and its package.
+
+    Raises:
+        UserError: it is missing. (A submission without folders is looked through, too.)
+    """
+    load_submission(folder)
+    for place in (name, Path(name).name):
+        if (folder / place).is_file() or name in SUPPLIED:
+            return importlib.import_module("submission." + place.removesuffix(".py").replace("/", "."))
+    raise UserError(f"{folder} has no {name}, which this job needs. Check --submission.")
+
+
+def seed_everything(seed: int) -> None:
+    """Seed all random numbers that a submission may use."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    torch.manual_seed(seed)

@@ -1,0 +1,1 @@
+"""Pretraining, finetuning and evaluating the GPT of problem 1; the demo."""

@@ -1,0 +1,235 @@
+"""The log of a training, for ./run.sh dashboard: JSON lines, first what was trained, then records as in question 6f."""
+import contextlib
+import importlib
+import json
+import math
+import reprlib
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch.distributions import Categorical
+from torch.nn.utils import get_total_norm
+
+from common.files import UserError, read_text, writing
+
+ROWS = 8                # of the batch that is measured, the same in the whole training
+SAMPLES = 50            # texts that are sampled in a training
+# What the reference solution reached: the mean of the last tenth of the training, from seed 0.
+REFERENCE_LOSSES = {("laptop", "vanilla_pretrain"): 0.75, ("laptop", "rope_pretrain"): 0.77,
+                    ("laptop", "vanilla_finetune_without_pretrain"): 1.12}
+
+
+class RunLog:
+    """A `writer` for TrainerConfig that writes a log while the training runs, and measures what the scalars don't tell.
+
+    Whether there is a log makes no difference to the training: it is measured without dropout, and random numbers are left as
+    they were.
+
+    Args:
+        path: the file, `runs/TARGET.jsonl`.
+        also: another writer, which gets the same scalars.
+        resume: go on with the file that is there.
+
+    Raises:
+        UserError: that file is no log.
+    """
+
+    def __init__(self, path: Path, also, resume: bool = False):
+        self.path, self.also, self.scalars, self.probe, self.file = path, also, {}, None, None
+        self.before = []
+        if resume and path.exists():
+            self.before = read_log(path, "Move this file away, and the training goes on with a new log; or leave out --log.")[1]
+
+    def begin(self, header: dict, model: torch.nn.Module, dataset, records: int) -> None:
+        """Open the file.
+
+        Args:
+            header: of the run: "run", "total_steps", "reference_loss" or None, and what else is worth knowing.
+            model, dataset: of the training.
+            records: how many there will be, about.
+
+        Raises:
+            UserError: the file cannot be written.
+        """
+        self.header, self.probe = header, Probe(model, dataset, max(1, records // SAMPLES))
+        self._begin_with(self.before)
+
+    def add_scalar(self, name: str, value: float, step: int) -> None:
+        """Take a value of a step. The loss makes a record: our Trainer tells it last."""
+        self.also.add_scalar(name, value, step)
+        self.scalars[name] = value
+        if name == "loss" and self.file:
+            measured = self.probe.measure() if math.isfinite(value) else {}
+            try:
+                self._append({"step": step, **self.scalars, **measured})
+            except (OSError, UserError) as error:
+                print(f"\n{self.path} could not be written ({error}); the training goes on without a log.")
+                self.file = None
+
+    def close(self) -> None:
+        """Close the file."""
+        if self.file:
+            self.file.close()
+        self.also.close()
+
+    def _append(self, line):
+        if self.before and self.before[-1]["step"] >= line["step"]:       # the training resumes at an earlier step
+            self.file.close()
+            self._begin_with([kept for kept in self.before if kept["step"] < line["step"]])
+        self.before = []
+        self._write(line)
+
+    def _begin_with(self, records):
+        """The header and these records, whole or not at all: what was there stays until then."""
+        with writing(self.path) as temporary:
+            temporary.write_text("".join(_line(each) for each in [self.header, *records]), encoding="utf-8", newline="\n")
+        self.file = self.path.open("a", encoding="utf-8", newline="\n")
+
+    def _write(self, line):
+        self.file.write(_line(line))
+        self.file.flush()
+
+
+def _line(entry):
+    return json.dumps(_rounded(entry)) + "\n"
+
+
+def _rounded(value):
+    """Floats to six digits, also in lists and dicts."""
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
+    return {key: _rounded(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+class Probe:
+    """Measures a model in training on one batch, which is always the same.
+
+    Args:
+        model: a GPT. dataset: of the training; items are (x, y), with 0 for padding.
+        between: a text is sampled every so many measurements.
+    """
+
+    def __init__(self, model: torch.nn.Module, dataset, between: int):
+        self.model, self.between, self.count = model, between, 0
+        self.guard = importlib.import_module("submission.trainer").own_random_numbers
+        with self.guard(0):
+            rows = [dataset[i] for i in torch.randperm(len(dataset)).tolist()[:ROWS]]
+        self.x, self.y = (torch.stack(column) for column in zip(*rows))
+
+    def measure(self) -> dict:
+        """"grad_norm", "attention_entropy" and now and then "repetition_rate", as question 6f describes them. Gradients and
+        random numbers are left as they were."""
+        training = self.model.training
+        self.model.eval()
+        try:
+            with self.guard(self.count):
+                norms, entropies = self._gradients_and_entropies()
+                found = {"grad_norm": norms, "attention_entropy": entropies} if norms else {}
+                if self.count % self.between == 0:
+                    found["repetition_rate"] = repetition_rate(sample(self.model, self.x[:1, :1]))
+        finally:
+            self.model.train(training)
+        self.count += 1
+        return found
+
+    def _gradients_and_entropies(self):
+        """By layer, and by layer and head. The forward pass goes around a compiled model."""
+        blocks = list(getattr(self.model, "blocks", []))
+        device = next(self.model.parameters()).device
+        x, y = self.x.to(device), self.y.to(device)
+        entropies = []
+
+        def look(module, inputs):
+            entropies.append(entropy(inputs[0].detach().float(), x != 0).tolist())
+
+        with contextlib.ExitStack() as hooks:
+            for block in blocks:
+                hooks.callback(block.attn.attn_drop.register_forward_pre_hook(look).remove)
+            _, loss = self.model.forward(x, y)
+        parameters = [list(block.parameters()) for block in blocks]
+        gradients = iter(torch.autograd.grad(loss, sum(parameters, []), allow_unused=True)) if blocks else iter(())
+        norms = [float(get_total_norm([g.double() for _, g in zip(layer, gradients) if g is not None]))
+                 for layer in parameters]
+        return norms, entropies
+
+
+def entropy(weights: torch.Tensor, used: torch.Tensor) -> torch.Tensor:
+    """The mean entropy of each head's causal attention weights, divided by the largest possible.
+
+    Args:
+        weights: (B, n_head, T, T). used: boolean, (B, T): the queries that count.
+
+    Returns:
+        (n_head,), from 0 to 1.
+    """
+    largest = torch.arange(1, weights.size(-1) + 1, device=weights.device).log()            # (T,): a query sees no later key
+    # What is missing to the largest entropy is the divergence from even weights.
+    missing = F.kl_div(-largest[:, None].expand_as(weights), weights, reduction="none").sum(dim=-1)
+    missing = missing.transpose(1, 2)[used].sum(dim=0)                                      # (n_head,)
+    return (1 - missing / largest.expand_as(used)[used].sum().clamp(min=1e-9)).clamp(0, 1)
+
+
+@torch.no_grad()
+def sample(model: torch.nn.Module, x: torch.Tensor) -> list[int]:
+    """A text of as many tokens as the model reads, from the first token (x, (1, 1)) on, at temperature 1. Token 0, padding, is no
+    part of texts."""
+    device = next(model.parameters()).device
+    while x.size(1) < model.get_block_size():
+        logits = model.forward(x.to(device))[0][0, -1].float().cpu()
+        logits[0] = -math.inf
+        if not torch.isfinite(logits[1:]).all():
+            break
+        x = torch.cat((x, Categorical(logits=logits).sample()[None, None]), dim=1)
+    return x[0].tolist()
+
+
+def repetition_rate(tokens: list[int]) -> float:
+    """The share of the 4-grams that occurred before in the same text."""
+    grams = [tuple(tokens[i:i + 4]) for i in range(len(tokens) - 3)]
+    return 1 - len(set(grams)) / len(grams) if grams else 0.0
+
+
+# How deep the lists are under a key of a record: 0 for a number.
+DEPTH = {"loss": 0, "lr": 0, "repetition_rate": 0, "grad_norm": 1, "attention_entropy": 2}
+
+
+def read_log(path: Path, advice: str = "Begin the training anew with --log.") -> tuple[dict, list[dict]]:
+    """The header and the records of a log. A last line that is cut off, as while it is written, counts for nothing.
+
+    Args:
+        advice: what to do if it is no log.
+
+    Raises:
+        UserError: it is no log.
+    """
+    try:
+        lines = read_text(path).split("\n")[:-1]
+    except UserError as error:
+        raise UserError(f"{error} {advice}") from None
+    rows = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            rows.append(json.loads(line))
+            step = rows[-1]["step" if number > 1 else "total_steps"]
+            if type(step) is not int or not (number == 1) <= step < 2 ** 53 or number > 2 and step <= rows[-2]["step"]:
+                raise ValueError
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise UserError(f"{path}, line {number}: this is no record of a log, with a step that is larger than the one before. "
+                            f"{advice}") from None
+        wanted = {"reference_loss": 0} if number == 1 else DEPTH
+        if wrong := [name for name, depth in wanted.items() if not _is_number(rows[-1].get(name), depth)]:
+            raise UserError(f"{path}, line {number}: {wrong[0]} is {reprlib.repr(rows[-1][wrong[0]])}, which is no "
+                            f"{('number', 'list of numbers', 'list of lists of numbers')[wanted[wrong[0]]]}. {advice}")
+    if not rows:
+        raise UserError(f"{path} has no complete line. {advice}")
+    return rows[0], rows[1:]
+
+
+def _is_number(value, depth):
+    """Whether it is None, or a number that a float can hold, in lists within lists to this depth."""
+    if depth and value is not None:
+        return isinstance(value, list) and all(item is not None and _is_number(item, depth - 1) for item in value)
+    return value is None or type(value) is float or type(value) is int and abs(value) < 2 ** 1000

@@ -1,0 +1,91 @@
+"""The relations that question 5a is judged by: right matrices hold them, wrong ones are located and named."""
+
+import math
+
+import numpy as np
+import pytest
+from instructor.checks.problem5.attention_formula import softmax
+from instructor.datasets.worlds.exercises import make_matrices
+
+from autograder import WrongAnswer
+from checks.problem5.q5a import q5a
+from checks.problem5.q5a.by_hand import TOLERANCE
+
+
+def solved(seed):
+    """Q, K, V of some cohort, and the four matrices."""
+    given = {name: np.array(rows, float) for name, rows in make_matrices(seed).items()}
+    scores = given["Q"] @ given["K"].T
+    weights = softmax(scores / 2)
+    output = weights @ given["V"]
+    return given, {"scores": scores, "scaled_scores": scores / 2, "weights": weights, "output": output}
+
+
+def judge(name, matrix, given, weights, seed=0):
+    """What the basic check says of one matrix; "" if it is right."""
+    known = {**given, "weights": weights} if name == "output" else given
+    try:
+        q5a.JUDGES[name](matrix, known, np.random.default_rng(seed))
+    except WrongAnswer as wrong:
+        return wrong.message
+    return ""
+
+
+def test_matrices_within_the_tolerance_are_right():
+    rng = np.random.default_rng(0)
+    for seed in range(200):
+        given, right = solved(seed)
+        rounded = right["weights"] + rng.uniform(-TOLERANCE, TOLERANCE, right["weights"].shape)
+        for name, matrix in right.items():
+            off = rng.uniform(-TOLERANCE, TOLERANCE, matrix.shape)
+            assert judge(name, matrix + off, given, rounded, seed) == ""
+
+
+def test_a_wrong_entry_is_located():
+    rng = np.random.default_rng(0)
+    for seed in range(200):
+        given, right = solved(seed)
+        for name, matrix in right.items():
+            place = tuple(int(rng.integers(length)) for length in matrix.shape)
+            wrong = matrix.copy()
+            wrong[place] += rng.choice([-1, 1]) * rng.uniform(0.02, 1)
+            message = judge(name, wrong, given, right["weights"], seed)
+            assert message.startswith(f"{name}[{place[0]}]")
+            assert name == "weights" or f"{name}[{place[0]}][{place[1]}] is off" in message
+
+
+S, Z, A, V = "scores", "scaled_scores", "weights", "V"
+CAUSES = {
+    "scaled already": (S, lambda m: m[Z]),
+    "the scores themselves": (Z, lambda m: m[S]),
+    "divided by d_k": (Z, lambda m: m[S] / 4),
+    "multiplied by sqrt": (Z, lambda m: m[S] * 2),
+    "root of the number of keys": (Z, lambda m: m[S] / math.sqrt(3)),
+    "columns of V": (Z, lambda m: m[S] / math.sqrt(2)),
+    "scores are not scaled. Divide": (A, lambda m: softmax(m[S])),
+    "the scores are divided by d_k": (A, lambda m: softmax(m[S] / 4)),
+    "the softmax goes over columns": (A, lambda m: softmax(m[Z], 0)),
+    "not scaled, and the softmax": (A, lambda m: softmax(m[S], 0)),
+    "all entries at once": (A, lambda m: softmax(m[Z], None)),
+    "not divided by their sum": (A, lambda m: np.exp(m[Z])),
+    "powers of 2": (A, lambda m: softmax(m[Z] * math.log(2))),
+    "the exponential has the wrong sign": (A, lambda m: softmax(-m[Z])),
+    "multiplied with the scaled scores": ("output", lambda m: m[Z] @ m[V]),
+    "multiplied with the scores": ("output", lambda m: m[S] @ m[V]),
+    "the columns have changed places": ("output", lambda m: m["output"][:, ::-1]),
+    "the rows have changed places": ("output", lambda m: m["output"][::-1]),
+}
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_the_likely_cause_is_named(cause):
+    name, mistake = CAUSES[cause]
+    for seed in range(5):
+        given, right = solved(seed)
+        message = judge(name, mistake(given | right).round(4), given, right["weights"], seed)
+        assert "Likely cause: " in message and cause in message.split("Likely cause: ")[1], message
+
+
+def test_an_output_waits_for_right_weights():
+    given, right = solved(0)
+    assert "once the weights are right" in q5a.judge_output(right["output"], given, None)

@@ -1,0 +1,156 @@
+"""Question 6b: what the points are given for, and how the file is read."""
+
+import itertools
+import random
+import tomllib
+
+import pytest
+from conftest import ROOT, SOLUTION
+from proof import verdicts
+
+from autograder import Answer, Failed, Verdict
+from checks.problem6.q6b import choices
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Unknown pytest.mark.check"
+)  # a plugin of the grader's knows it
+
+
+class Student:
+    """Stands for a submission of which the probe says this."""
+
+    def __init__(self, reply):
+        self.reply = reply
+
+    def run(self, probe, **inputs):
+        return Answer(self.reply, "the result")
+
+
+@pytest.fixture(scope="module")
+def basic():
+    """The check of the file."""
+    return verdicts()["6b-1-basic"]
+
+
+@pytest.fixture(scope="module")
+def hidden():
+    """The check of the choices."""
+    return verdicts()["6b-2-hidden"]
+
+
+def tables(**changed):
+    """The right file's tables, some of them changed."""
+    return tomllib.loads((SOLUTION / "problem6" / "choices.toml").read_text(encoding="utf-8")) | changed
+
+
+def judged(test, content) -> tuple[str, float]:
+    """The verdict and the part of the points."""
+    try:
+        test(Student({"content": content}))
+        return Verdict.PASSED, 1.0
+    except Failed as failed:
+        return failed.verdict, failed.fraction
+
+
+ALL = [dict(zip(choices.VALUES, values)) for values in itertools.product(*choices.VALUES.values())]
+
+
+TRAINS = {  # the architecture that each objective trains as a whole
+    "encoder-only": {
+        "masked-lm",
+        "masked-lm-on-code",
+        "masked-lm-then-contrastive",
+        "next-sentence",
+    },
+    "encoder-decoder": {"span-corruption", "translation"},
+    "decoder-only": {"causal-lm", "causal-lm-on-code"},
+}
+
+
+def test_the_basic_check_takes_any_names_that_exist(basic):
+    for one in random.sample(ALL, 20):
+        assert judged(basic, dict.fromkeys(choices.APPLICATIONS, one))[0] is Verdict.PASSED
+
+
+def test_two_of_the_five_have_two_answers_and_each_costs_a_quarter_of_the_question(hidden):
+    right = {
+        name: [one for one in ALL if judged(hidden, tables(**{name: one}))[0] is Verdict.PASSED]
+        for name in choices.APPLICATIONS
+    }
+    assert {name: len(found) for name, found in right.items()} == {
+        "spam_filter": 1,
+        "chatbot": 1,
+        "summarizer": 2,
+        "sql_generator": 2,
+        "search": 1,
+    }
+    for name, answers in right.items():
+        assert tables()[name] in answers
+        for one in answers:
+            assert one["objective"] in TRAINS[one["architecture"]]
+            wrong = one | {"modification": "larger-vocabulary"}
+            assert judged(hidden, tables(**{name: wrong})) == (Verdict.WRONG_ANSWER, 1 - 1.25 / 4)
+    names = list(right)
+    left = [judged(hidden, tables(**dict.fromkeys(names[:n], wrong)))[1] for n in range(6)]
+    assert left == [1, 1 - 1.25 / 4, 1 - 2.5 / 4, 1 - 3.75 / 4, 0, 0]
+    empty = dict.fromkeys(choices.VALUES, "")
+    assert judged(hidden, dict.fromkeys(names, empty))[0] is Verdict.NOT_IMPLEMENTED
+
+
+def test_elimination_answers_nothing():
+    """Several names of each kind are right for no application."""
+    used = {key: {table[key] for table in tables().values()} for key in choices.VALUES}
+    assert len(choices.VALUES["objective"]) >= len(used["objective"]) + 3
+    assert len(choices.VALUES["modification"]) >= len(used["modification"]) + 4
+
+
+def test_every_name_stands_in_the_handout_and_in_the_file():
+    handout = (ROOT / "handout" / "problem6.tex").read_text(encoding="utf-8")
+    for text, names in (
+        (handout, [name.replace("_", "\\_") for name in choices.APPLICATIONS]),
+        ((SOLUTION / "problem6" / "choices.toml").read_text(encoding="utf-8"), choices.APPLICATIONS),
+    ):
+        assert all(name in text for name in names)
+        assert all(
+            f"{value}}}" in text or f"#   {value}" in text
+            for values in choices.VALUES.values()
+            for value in values
+        )
+
+
+def test_a_file_that_is_not_complete_names_all_that_is_missing(basic):
+    half = {"architecture": "encoder-only", "objective": "", "modification": ""}
+    with pytest.raises(Failed) as caught:
+        basic(Student({"content": tables(search=half, chatbot=dict.fromkeys(choices.VALUES, ""))}))
+    assert caught.value.message == (
+        "architecture of [chatbot] is still empty.\nobjective of [search] is still empty."
+    )
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        None,
+        3,
+        [],
+        {},
+        {"content": None},
+        {"content": []},
+        {"content": {}},
+        {"problem": 7},
+        {"content": {1: 2}},
+        {"content": tables(chatbot=None)},
+        {"content": tables(chatbot=[])},
+        {"content": tables(chatbot={1: ""})},
+        {"content": tables(chatbot={})},
+        {"content": tables(search={"architecture": {}, "objective": [], "modification": 0})},
+        {"content": dict.fromkeys(choices.APPLICATIONS, 1.5)},
+        {"content": {"x" * 10_000: {}} | tables(chatbot={})},
+    ],
+    ids=range(16),
+)
+def test_nonsense_is_never_a_fault_of_the_grader(basic, hidden, reply):
+    for test in (basic, hidden):
+        with pytest.raises(Failed) as caught:
+            test(Student(reply))
+        assert len(caught.value.message) < 4000

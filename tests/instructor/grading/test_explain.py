@@ -1,0 +1,147 @@
+"""Who is found by what is typed, and what `explain` says beside the grade."""
+
+import shlex
+import sqlite3
+
+import pytest
+from conftest import SOLUTION
+from test_batch import REAL, command
+
+from common.files import UserError
+from instructor.__main__ import main
+from instructor.grading import graded_class as klass_module
+from instructor.grading.finding.people import find_entry
+from instructor.grading.grades import Class, Entry, Person
+
+PEOPLE = [
+    Person("ada", "Ada Lovelace", "ada@uni.example", "", "501", "s1", "al12", "ada-l"),
+    Person("jürgen müller", "Müller, Jürgen"),
+    Person("o'neill $x", "Siobhán O'Neill"),
+    Person("zoe1", "Zoë Smith"),
+    Person("zoe 2", "Zoe Smith"),
+    Person("-x", "Ana María de la Cruz"),
+    Person("\x1b[31m", "Wei Zhang"),
+]
+CLASS = Class(None, "A class", [Entry(person, f"folder-{n}") for n, person in enumerate(PEOPLE)])
+
+
+@pytest.mark.parametrize(
+    ("typed", "person"),
+    [
+        ("ada", 0), ("ADA", 0), ("folder-0", 0), ("Ada Lovelace", 0), ("lovelace, ada", 0), ("Lovelace Ada", 0),
+        (" ada  lovelace ", 0), ("ada@uni.example", 0), ("al12", 0), ("501", 0), ("Ada-L", 0),
+        ("Jürgen Müller", 1), ("Muller Jurgen", 1), ("Müller, Jürgen", 1),
+        ("o'neill $x", 2), ("Oneill, Siobhan", 2), ("zoe 2", 4),
+        ("de la Cruz, Ana Maria", 5), ("Ana Maria de la Cruz", 5), ("Zhang Wei", 6),
+    ],
+)  # fmt: skip
+def test_somebody_is_found_by_whatever_they_are_called(typed, person):
+    assert find_entry(CLASS, typed) is CLASS.entries[person]
+
+
+@pytest.mark.parametrize("typed", ["", " ", ",", "Siobhán", "Lovelace Ada Byron", "Cruz la de Ana"])
+def test_nobody_is_found_by_less(typed):
+    with pytest.raises(UserError, match="There is no"):
+        find_entry(CLASS, typed)
+
+
+def test_several_people_of_one_name_are_listed_as_a_shell_takes_them():
+    with pytest.raises(UserError, match="2 people") as error:
+        find_entry(CLASS, "Smith, Zoë")
+    listed = str(error.value).split("Give an id: ")[1].rstrip(".")
+    assert [word.rstrip(",") for word in shlex.split(listed)] == ["zoe1", "zoe 2"]
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """Two copies of a part of the reference, in folders and under names that want quoting."""
+    folder = tmp_path_factory.mktemp("a class's folder")
+    for name in ("o'neill $x", "plain"):
+        (folder / "class" / name).mkdir(parents=True)
+        for file in ("attention.py", "model.py"):
+            text = (SOLUTION / file).read_text(encoding="utf-8")
+            # Which fails nothing but what looks at the cache of angles.
+            text = text.replace("10000", "20000") if file == "attention.py" else text
+            (folder / "class" / name / file).write_text(text, encoding="utf-8")
+    done = command("grade", folder / "class", "--out", folder / "out", "--workers", 1, program=REAL)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def explain(capsys, monkeypatch, *arguments):
+    """Its exit code, and what it prints."""
+    monkeypatch.setattr("sys.argv", ["instructor", "explain", *map(str, arguments)])
+    code = main()
+    return code, capsys.readouterr()
+
+
+def commands(text, start):
+    """The words of the commands behind `start`, as a shell would take them."""
+    return [shlex.split(line.split(start)[1]) for line in text.splitlines() if start in line]
+
+
+def test_commands_can_be_copied(graded, capsys, monkeypatch):
+    code, printed = explain(capsys, monkeypatch, graded / "out", "o'neill $x", "1h-2-basic")
+    assert code == 0 and "The same as in the grade." in printed.out
+    (again,) = commands(printed.out, "Again: ")
+    assert again == [
+        "python",
+        "-m",
+        "instructor",
+        "explain",
+        str(graded / "out"),
+        "o'neill $x",
+        "1h-2-basic",
+    ]
+
+
+def test_another_result_than_the_grade_is_said_with_its_repair(graded, capsys, monkeypatch):
+    with sqlite3.connect(graded / "out" / "grades.sqlite") as state:
+        state.execute(
+            "UPDATE outcomes SET outcome = replace(outcome, '\"wrong answer\"', '\"timeout\"')"
+        )
+    code, printed = explain(capsys, monkeypatch, graded / "out", "o'neill $x", "1h-2-basic")
+    assert (
+        code == 1
+        and "The grade says of 1h-2-basic: timeout, 0 points; here it is: wrong answer"
+        in printed.out
+    )
+    out = str(graded / "out")
+    assert commands(printed.out, "To grade it again: ") == [
+        [
+            "python",
+            "-m",
+            "instructor",
+            "grade",
+            "--out",
+            out,
+            "--again",
+            "o'neill $x",
+            "1h-2-basic",
+            "--why",
+            "...",
+        ]
+    ]
+
+
+def test_points_that_staff_gave_are_said(graded, capsys, monkeypatch):
+    def with_manual(state, load=klass_module.class_of):
+        klass = load(state)
+        for entry in klass.entries:
+            entry.manual["1h-2-basic"] = 1.5
+        return klass
+
+    monkeypatch.setattr(klass_module, "class_of", with_manual)
+    _, printed = explain(capsys, monkeypatch, graded / "out", "plain", "1h-2-basic")
+    assert "Staff gave 1.5 points for 1h-2-basic" in printed.out and "To grade" not in printed.out
+
+
+def test_a_submission_that_changed_is_no_ground_to_grade_the_old_one(graded, capsys, monkeypatch):
+    path = graded / "class" / "plain" / "attention.py"
+    path.write_text(path.read_text(encoding="utf-8").replace("20000", "10000"), encoding="utf-8")
+    code, printed = explain(capsys, monkeypatch, graded / "out", "plain", "1h-2-basic")
+    assert code == 1 and "the grade belongs to the earlier content" in printed.err
+    assert commands(printed.out, "To grade what is there now: ") == [
+        ["python", "-m", "instructor", "grade", "--out", str(graded / "out")]
+    ]
+    assert "--again" not in printed.out

@@ -1,0 +1,646 @@
+"""Grades stay right when a run was interrupted, is repeated with other options, or people decide."""
+
+import csv
+import dataclasses
+import json
+import os
+import re
+import resource
+import signal
+import sqlite3
+import stat
+
+import pytest
+from batch_work import run as quick
+from conftest import ROOT
+
+from autograder import read_manifest
+from checks.support.session import MANIFEST, Setting
+from common.files import Interrupted, UserError
+from instructor import __main__ as program
+from instructor.grading import command
+from instructor.grading.graded_class import load_class
+from instructor.grading.marks import Given, keep_new, resolve
+from instructor.grading.state import State
+from instructor.grading.engines.work import Task
+
+CHECKS = read_manifest(MANIFEST).checks
+PART = next(id for id, check in CHECKS.items() if not check.coded)
+DUE = ("--due", "2026-05-12 23:59 UTC")
+
+
+class Engine:
+    """Grades in this process; `stop` submissions are graded, then somebody presses Ctrl-C."""
+
+    def __init__(self, run=quick, stop=None):
+        self.run, self.stop, self.tasks = run, stop, []
+
+    def level(self):
+        return "bubblewrap 0.8.0"
+
+    def results(self, tasks):
+        for task in tasks:
+            if self.stop is not None and len(self.tasks) >= self.stop:
+                raise KeyboardInterrupt
+            self.tasks.append(task)
+            yield task, self.run(task)
+
+
+@pytest.fixture
+def grade(tmp_path, monkeypatch):
+    """A function that grades tmp_path/class into tmp_path/out; it returns the exit code."""
+    monkeypatch.setattr(Setting, "isolation", lambda self: None)
+    monkeypatch.setattr(Setting, "require_hidden", lambda self, shown: None)
+
+    def grade(*arguments, folder="class", engine=None):
+        monkeypatch.setattr(command, "make_engine", lambda args, scratch: engine or Engine())
+        words = [str(tmp_path / folder)] if folder else []
+        return cli("grade", *words, "--out", tmp_path / "out", *arguments)
+
+    return grade
+
+
+@pytest.fixture
+def merge(tmp_path):
+    """A function that runs `merge` on tmp_path/out."""
+    return lambda *arguments: cli("merge", tmp_path / "out", *arguments)
+
+
+def cli(*arguments):
+    """Run a command of `python -m instructor` in this process; mistakes raise UserError."""
+    args = program._parse([str(word) for word in arguments])
+    return args.run(args)
+
+
+def hand_in(folder, *names):
+    """A folder of submissions that differ."""
+    for name in names:
+        (folder / name).mkdir(parents=True)
+        (folder / name / "model.py").write_text(f"# {name}\n")
+
+
+def entries(tmp_path):
+    return {entry.person.id: entry for entry in load_class(tmp_path / "out").entries}
+
+
+def rows(path):
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def page_of(tmp_path, person):
+    return (tmp_path / "out" / "students" / person / "feedback.html").read_text(encoding="utf-8")
+
+
+def write_marks(path, *marks):
+    """A form with marks: (person, points), of the first written part."""
+    lines = [f"{person},{PART},{points},so\n" for person, points in marks]
+    path.write_text("id,rubric,points,comment\n" + "".join(lines), encoding="utf-8")
+    return path
+
+
+# What is not graded
+
+
+def test_whoever_is_not_graded_yet_has_no_grade(tmp_path, grade, merge, capsys):
+    hand_in(tmp_path / "class", "ada", "ben", "cy")
+    (tmp_path / "roster.csv").write_text("id,sis_id\nada,1\nben,2\ncy,3\ndan,4\n")
+    with pytest.raises(Interrupted):
+        grade("--roster", tmp_path / "roster.csv", engine=Engine(stop=2))
+    assert merge() == 3
+    assert "1 people have checks that are not graded yet" in capsys.readouterr().err
+    cells = {row["SIS User ID"]: row for row in rows(tmp_path / "out" / "grades.csv")[1:]}
+    title = list(cells["1"])[-1]
+    assert cells["1"][title] and cells["3"][title] == "" and cells["4"][title] == "0"
+    plain = {row["id"]: row for row in rows(tmp_path / "out" / "grades-plain.csv")}
+    assert plain["cy"]["total"] == "" and "not graded yet" in plain["cy"]["remarks"]
+    page = page_of(tmp_path, "cy")
+    assert "Not graded yet" in page and "collect_submission" not in page
+    assert grade() == 0 and entries(tmp_path)["cy"].final
+
+
+def test_a_new_check_is_missing_until_it_is_graded(tmp_path, grade, merge, monkeypatch, capsys):
+    hand_in(tmp_path / "class", "ada")
+    grade()
+    text = MANIFEST.read_text(encoding="utf-8").replace("5a-0-basic", "5a-7-basic")
+    (tmp_path / "manifest.toml").write_text(text, encoding="utf-8")
+    monkeypatch.setattr("instructor.grading.graded_class.MANIFEST", tmp_path / "manifest.toml")
+    assert merge() == 3 and "5a-7-basic" in capsys.readouterr().err
+    plain = rows(tmp_path / "out" / "grades-plain.csv")[0]
+    assert plain["5a"] == plain["total"] == "" and plain["5d"] and "5a-7-basic" in plain["remarks"]
+    assert "This is no grade yet" in page_of(tmp_path, "ada")
+
+
+# Options
+
+
+def test_options_are_remembered_and_others_are_told(tmp_path, grade, capsys):
+    folder = tmp_path / "class"
+    hand_in(folder, "lovelaceada_LATE_11_100_a.zip", "turingalan_12_101_a.zip")
+    (tmp_path / "roster.csv").write_text("id,name,canvas_id\nada,Ada,11\nalan,Alan,12\n")
+    late = ("--late-percent", "10", "--canvas-late-days", "2")
+    grade("--roster", tmp_path / "roster.csv", *DUE, *late)
+    before = entries(tmp_path)["ada"].total
+    assert entries(tmp_path)["ada"].penalty == 0.2 and "without a time" in page_of(tmp_path, "ada")
+    capsys.readouterr()
+    grade(folder=None)      # with nothing said again
+    assert entries(tmp_path)["ada"].total == before and "was" not in capsys.readouterr().out
+    assert entries(tmp_path)["ada"].person.enrolled
+    grade("--late-percent", "0")
+    said = capsys.readouterr().out
+    assert "--late-percent is 0" in said and "was 10" in said
+    assert f"'ada': {before:g} points before" in said and "'alan'" not in said
+    assert [row for row in rows(tmp_path / "out" / "history.csv") if row["what"] == "option"]
+    grade("--forget")
+    assert not any(entry.penalty for entry in entries(tmp_path).values())
+
+
+def test_whoever_has_vanished_keeps_the_grade(tmp_path, grade, capsys):
+    hand_in(tmp_path / "class", "ada", "ben")
+    grade()
+    before = {id: entry.total for id, entry in entries(tmp_path).items()}
+    hand_in(tmp_path / "late", "cy")
+    assert grade(folder="late") == 0
+    after = entries(tmp_path)
+    assert {id: after[id].total for id in before} == before and after["cy"].report
+    said = capsys.readouterr().err
+    assert "2 submissions that an earlier run found" in said and "'ada'" in said
+    grade("--only-these", folder="late")
+    assert entries(tmp_path).keys() == {"cy"}
+
+
+def test_a_better_submission_counts_that_lies_elsewhere_now(tmp_path, grade):
+    hand_in(tmp_path / "class", "ada")
+    (tmp_path / "roster.csv").write_text("id,name\nada,Ada\n")
+    grade("--roster", tmp_path / "roster.csv", "--keep", "best")
+    hand_in(tmp_path / "late", "Ada")
+    (tmp_path / "late" / "Ada" / "refuse").touch()
+    grade(folder="late")
+    assert entries(tmp_path)["ada"].report
+
+
+def canvas(folder, *people, late=""):
+    """Submissions as Canvas names them, of (login, number), with other contents in each folder."""
+    for login, number in people:
+        hand_in(folder, f"{login}{late}_{number}_{number}_a.zip")
+        (folder / f"{login}{late}_{number}_{number}_a.zip" / "model.py").write_text(f"# {folder} {login}\n")
+
+
+def roster(tmp_path, text):
+    (tmp_path / "roster.csv").write_text(text)
+    return "--roster", tmp_path / "roster.csv"
+
+
+def test_the_first_batch_belongs_to_whom_a_later_roster_says(tmp_path, grade, merge):
+    """Found without a roster, then with one, then with one of other ids: marks and decisions go along."""
+    canvas(tmp_path / "class", ("lovelaceada", 11), ("turingalan", 12))
+    grade()
+    merge("--written", write_marks(tmp_path / "eva.csv", ("lovelaceada_11", 1)))
+    override(tmp_path, "turingalan_12,,,,2,a fault of ours")
+    merge()
+    before = {entry.person.canvas_id: entry.total for entry in entries(tmp_path).values()}
+    canvas(tmp_path / "late", ("hoppergrace", 13))
+    for ids in (("ada", "alan", "grace"), ("Ada1", "Alan1", "Grace1")):
+        lines = [f"{id},{n}" for n, id in enumerate(ids, start=11)]
+        grade(*roster(tmp_path, "id,canvas_id\n" + "\n".join(lines) + "\n"), folder="late")
+        after = entries(tmp_path)
+        assert after.keys() == {*ids} and all(entry.report for entry in after.values())
+        assert [after[id].total for id in ids[:2]] == [before["11"], before["12"]]
+        assert merge() == 0
+    merge("--written", tmp_path / "eva.csv")        # under the first id of all
+    assert entries(tmp_path)["Ada1"].written == {PART: 1}
+
+
+def test_a_folder_of_the_same_names_replaces_nothing(tmp_path, grade):
+    hand_in(tmp_path / "class", "ada")
+    grade()
+    before = entries(tmp_path)["ada"].total
+    hand_in(tmp_path / "late", "ada")
+    (tmp_path / "late" / "ada" / "model.py").write_text("# another\n")
+    (tmp_path / "late" / "ada" / "refuse").touch()
+    grade(folder="late")
+    entry = entries(tmp_path)["ada"]
+    assert entry.total == before and any("2 submissions" in remark for remark in entry.remarks)
+    (tmp_path / "late" / "ada" / "refuse").unlink()
+    for folder in ("late", "class", "late"):        # whichever was graded last, the one found last is the latest
+        (tmp_path / "late" / "ada" / "model.py").write_text("# a third\n")
+        grade(folder=folder)
+        assert entries(tmp_path)["ada"].source.endswith("late/ada" if folder == "class" else "ada")
+        page = json.loads((tmp_path / "out" / "students" / "ada" / "grading.json").read_text())
+        assert page["total"] == entries(tmp_path)["ada"].total != before
+
+
+def test_what_cannot_be_read_for_a_moment_keeps_its_grade(tmp_path, grade, monkeypatch):
+    hand_in(tmp_path / "class", "ada")
+    grade()
+    before = entries(tmp_path)["ada"].total
+    hand_in(tmp_path / "class", "ben")
+
+    def broken(source):
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("instructor.grading.finding.found.digest_submission", broken)
+        assert grade() == 3
+    after = entries(tmp_path)
+    assert after["ada"].total == before and after["ada"].final
+    assert not after["ben"].refused and after["ben"].pending and "Not graded yet" in page_of(tmp_path, "ben")
+    assert grade() == 0 and entries(tmp_path)["ben"].final
+
+
+def test_options_of_an_interrupted_run_are_told_by_the_next(tmp_path, grade, capsys):
+    canvas(tmp_path / "class", ("ada", 11), ("ben", 12), late="_LATE")
+    grade(*DUE)
+    hand_in(tmp_path / "class", "cy_13_9_a.zip")
+    with pytest.raises(Interrupted):
+        grade("--late-percent", "50", engine=Engine(stop=0))
+    capsys.readouterr()
+    grade()
+    assert "--late-percent is 50" in capsys.readouterr().out
+    grade()
+    assert "--late-percent is 50" not in capsys.readouterr().out
+
+
+def test_a_gradebook_is_asked_again_for_another_title(tmp_path, grade, capsys):
+    canvas(tmp_path / "class", ("ada", 11), ("alan", 12))
+    book = ("Student,ID,SIS User ID,SIS Login ID,Section,HW 5 (98765),HW 5 (11)\n"
+            "Ada,11,s1,ada,A,,\nAlan,12,s2,alan,A,EX,\n")
+    grade(*roster(tmp_path, book), "--title", "HW 5")
+    assert "no column 'HW 5', or several" in capsys.readouterr().out
+    grade("--title", "HW 5 (98765)")
+    assert entries(tmp_path)["alan"].excused and not entries(tmp_path)["ada"].excused
+    assert load_class(tmp_path / "out").column == "HW 5 (98765)"
+    grade("--title", "Quiz")
+    assert not entries(tmp_path)["alan"].excused and load_class(tmp_path / "out").column == ""
+
+
+def test_who_is_forgotten_is_listed(tmp_path, grade, capsys):
+    hand_in(tmp_path / "class", "ada", "ben")
+    grade()
+    total = entries(tmp_path)["ben"].total
+    hand_in(tmp_path / "other", "ada")
+    capsys.readouterr()
+    grade("--only-these", folder="other")
+    assert f"'ben' had {total:g} points" in capsys.readouterr().out
+
+
+# Again
+
+
+def test_grading_again_keeps_what_was_and_why(tmp_path, grade, capsys):
+    hand_in(tmp_path / "class", "ada", "ben")
+    grade()
+
+    def other(task):
+        result = quick(task)
+        for check in result["report"]["checks"]:
+            passed = check["verdict"] != "passed"
+            check |= {"verdict": "passed" if passed else "timeout", "score": passed * check["max_score"]}
+        return result
+
+    before, engine = entries(tmp_path), Engine(other)
+    capsys.readouterr()
+    grade("--again", "ada", "5f-0-basic", "--why", "the machine was slow", engine=engine)
+    assert [(task.checks, task.source.rpartition("/")[2]) for task in engine.tasks] == [(("5f-0-basic",), "ada")]
+    after = entries(tmp_path)
+    assert after["ben"].scores == before["ben"].scores
+    assert {id for id in after["ada"].scores if after["ada"].scores[id] != before["ada"].scores[id]} == {"5f-0-basic"}
+    assert "'ada', 5f-0-basic" in capsys.readouterr().out
+    row = rows(tmp_path / "out" / "history.csv")[-1]
+    assert row["what"] == "graded again" and row["why"] == "the machine was slow"
+    assert row["before"].startswith(f"{before['ada'].scores['5f-0-basic']:g} of ")
+    assert row["after"].startswith(f"{after['ada'].scores['5f-0-basic']:g} of ")
+    notices = [entry.report["notices"] for entry in before.values()]
+    assert [entry.report["notices"] for entry in after.values()] == notices
+    for words, ids, people in ((("5f",), {"5f"}, 2), (("ben",), None, 1), ((), None, 2)):
+        engine = Engine()
+        grade("--again", *words, "--why", "once more", engine=engine)
+        assert len(engine.tasks) == people
+        questions = {CHECKS[id].question for task in engine.tasks for id in task.checks}
+        assert questions == (ids or {check.question for check in CHECKS.values() if check.coded})
+
+
+def test_grading_again_can_be_interrupted(tmp_path, grade):
+    hand_in(tmp_path / "class", "ada", "ben", "cy")
+    grade()
+    with pytest.raises(Interrupted):
+        grade("--again", "1c", "--why", "a fault", engine=Engine(stop=1))
+    engine = Engine()
+    grade(engine=engine)
+    assert len(engine.tasks) == 2
+
+
+@pytest.mark.parametrize("words", [("--again",), ("--why", "x"), ("--again", "nobody", "--why", "x"), ("--again", "1g", "--why", "x"),
+                                   ("--again", "ada", "1g", "--why", "x"), ("--again", "5", "--why", "x"), ("--again", "gone", "--why", "x")])
+def test_mistakes_in_grading_again(tmp_path, grade, words):
+    hand_in(tmp_path / "elsewhere", "gone")
+    grade(folder="elsewhere")
+    (tmp_path / "elsewhere").rename(tmp_path / "away")
+    hand_in(tmp_path / "class", "ada", "5")
+    grade()
+    before = entries(tmp_path)
+    with pytest.raises(UserError):
+        grade(*words)
+    assert entries(tmp_path) == before
+
+
+def test_better_isolation_grades_again_what_ran_behind_less(tmp_path, grade):
+    hand_in(tmp_path / "class", "ada")
+    engines = {level: Engine() for level in ("landlock 4", "landlock 6", "bubblewrap 0.8.0", "bubblewrap 0.11.0", "landlock 7")}
+    for level, engine in engines.items():
+        engine.level = lambda level=level: level
+        grade(engine=engine)
+    assert [len(engine.tasks) for engine in engines.values()] == [1, 1, 1, 1, 0]
+
+
+def test_a_timeout_on_a_busy_machine_counts_only_when_it_comes_again_alone(tmp_path, grade, capsys):
+    hand_in(tmp_path / "class", "ada", "ben")
+    under_way = []
+
+    def busy(task):
+        result = quick(task)
+        under_way.append(len(task.checks))
+        for check in result["report"]["checks"]:
+            if check["id"] == "5f-0-basic" and len(task.checks) > 1:
+                check |= {"verdict": "timeout", "score": 0.0, "busy": True}
+        return result
+
+    with pytest.raises(Interrupted):        # after all, and before those alone
+        grade(engine=Engine(busy, stop=2))
+    assert entries(tmp_path)["ada"].pending == ["5f-0-basic"]
+    under_way.clear()
+    grade("--again", "--why", "from the beginning", engine=Engine(busy))
+    assert under_way[-2:] == [1, 1] and len(under_way) == 4
+    checks = [check for entry in entries(tmp_path).values() for check in entry.checks]
+    assert len(checks) == 2 * sum(check.coded for check in CHECKS.values())
+    assert "timeout" not in {check["verdict"] for check in checks}
+
+
+def test_many_timeouts_are_said(tmp_path, grade, capsys):
+    hand_in(tmp_path / "class", *(f"s{n}" for n in range(8)))
+
+    def slow(task):
+        result = quick(task)
+        if task.source.endswith(("1", "2", "3")):
+            result["report"]["checks"][0] |= {"verdict": "timeout", "score": 0.0}
+        return result
+
+    assert grade(engine=Engine(slow)) == 3
+    assert "3 of 8 submissions met a time limit" in capsys.readouterr().err
+
+
+# Marks
+
+
+def test_marks_outlive_their_file(tmp_path, grade, merge):
+    hand_in(tmp_path / "class", "ada", "ben")
+    grade()
+    form = tmp_path / "out" / "written.csv"
+    write_marks(form, ("ada", 1), ("ben", 0.5))
+    merge()
+    form.unlink()
+    grade()
+    assert entries(tmp_path)["ada"].written == {PART: 1} and entries(tmp_path)["ben"].written == {PART: 0.5}
+    filled = {row["id"]: row for row in rows(form) if row["rubric"] == PART}
+    assert filled["ada"]["counts"] == "1" and filled["ada"]["points"] == ""
+    assert sum(row["what"] == "marked" for row in rows(tmp_path / "out" / "history.csv")) == 2
+
+
+def test_a_second_markers_other_mark_is_shown_and_no_overwrite(tmp_path, grade, merge, capsys):
+    hand_in(tmp_path / "class", "ada", "ben")
+    grade()
+    merge("--written", write_marks(tmp_path / "eva.csv", ("ada", 1), ("ben", 1)))
+    merge("--written", write_marks(tmp_path / "tom.csv", ("ada", 2), ("ben", 1)))
+    said = capsys.readouterr().err
+    assert f"{PART} of ada: tom gives 2, eva 1, which counts" in said and "ben" not in said
+    assert entries(tmp_path)["ada"].written[PART] == 1
+    assert sorted(load_class(tmp_path / "out").marked_twice) == [(PART, 1, 1), (PART, 1, 2)]
+    merge()     # the class's own form shows eva's marks: they are not somebody else's now
+    assert len(load_class(tmp_path / "out").marked_twice) == 2
+    merge("--written", write_marks(tmp_path / "eva.csv", ("ada", 0.5)))     # her own mark, mended
+    assert entries(tmp_path)["ada"].written[PART] == 0.5
+    capsys.readouterr()
+    merge("--written", write_marks(tmp_path / "head.csv", ("ada", 1.5)), "--decide")
+    merge()
+    said = capsys.readouterr()
+    assert "Markers differ" not in said.err and "not taken over" not in said.out
+    assert entries(tmp_path)["ada"].written[PART] == 1.5
+
+
+def test_marks_that_say_nothing_new_are_no_marks():
+    one = Given("ada", PART, "eva", 2.0, "good")
+    assert keep_new([], [one]) == [one] and keep_new([one], [one]) == []
+    blank = Given("ada", PART, "eva", None, "better")
+    assert keep_new([one], [blank]) == [Given("ada", PART, "eva", 2.0, "better")]
+    marks = [one, Given("ada", PART, "tom", 1.0), Given("ada", PART, "head", 1.0, "", True)]
+    part = resolve(marks)["ada", PART]
+    assert (part.counts.points, part.others, part.pair) == (1.0, (), (2.0, 1.0))
+    later = resolve([*marks, Given("ada", PART, "tom", 3.0)])["ada", PART]
+    assert later.counts.points == 1.0 and [other.points for other in later.others] == [3.0]
+
+
+def test_only_points_decide_and_come_first():
+    eva, tom = Given("ada", PART, "eva", None, "see page 2"), Given("ada", PART, "tom", 1.0)
+    part = resolve([eva, tom, Given("ada", PART, "eva", 0.5), Given("ada", PART, "head", None, "agreed", True)])["ada", PART]
+    assert part.counts is tom and part.comment == "agreed" and [other.marker for other in part.others] == ["eva"]
+
+
+def test_a_file_of_the_same_name_is_no_marker_again(tmp_path, grade, merge):
+    hand_in(tmp_path / "class", "ada")
+    grade()
+    write_marks(tmp_path / "out" / "written.csv", ("ada", 2))
+    merge()
+    (tmp_path / "bob").mkdir()
+    with pytest.raises(UserError, match="--marker"):
+        merge("--written", write_marks(tmp_path / "bob" / "written.csv", ("ada", 0)))
+    assert entries(tmp_path)["ada"].written == {PART: 2}
+    merge("--written", tmp_path / "bob" / "written.csv", "--marker", "bob")
+    assert entries(tmp_path)["ada"].written == {PART: 2} and load_class(tmp_path / "out").conflicts
+
+
+def test_marks_follow_the_points_of_their_part(tmp_path, grade, merge, monkeypatch):
+    """Half the points, then no such part, then as before: nothing is lost, and no form is refused."""
+    hand_in(tmp_path / "class", "ada", "ben")
+    grade()
+    most = CHECKS[PART].points
+    write_marks(tmp_path / "out" / "written.csv", ("ada", most), ("ben", most / 2))
+    merge()
+    text = MANIFEST.read_text(encoding="utf-8")
+    question = CHECKS[PART].question
+    total = sum(check.points for check in CHECKS.values() if check.question == question)
+    half = re.sub(rf'(id = "{PART}".*?points = )[\d.]+', rf"\g<1>{most / 2:g}", text, count=1, flags=re.DOTALL)
+    half = re.sub(rf"(?m)^({question} = .*points = )[\d.]+", rf"\g<1>{total - most / 2:g}", half)
+    for changed, expected in ((half, most / 2), (text.replace(PART, f"{question}-9-written"), None), (text, most)):
+        (tmp_path / "manifest.toml").write_text(changed, encoding="utf-8")
+        for place in ("instructor.grading.graded_class.MANIFEST", "checks.support.session.MANIFEST"):
+            monkeypatch.setattr(place, tmp_path / "manifest.toml")
+        assert merge() == 0
+        assert entries(tmp_path)["ada"].written == ({PART: expected} if expected else {})
+    assert entries(tmp_path)["ben"].written == {PART: most / 2}
+
+
+def test_nothing_was_graded(tmp_path, grade, merge):
+    with pytest.raises(UserError, match="does not exist"):
+        grade(folder="nowhere")
+    with pytest.raises(UserError, match="Nothing was graded"):
+        merge()
+
+
+def test_anonymous_forms_have_codes(tmp_path, grade, merge):
+    names = ("ada lovelace", "ben", "cy")
+    hand_in(tmp_path / "class", *names)
+    grade()
+    form = tmp_path / "tom.csv"
+    cli("written", tmp_path / "out", form, "--anonymous", "--question", CHECKS[PART].question)
+    text = form.read_text(encoding="utf-8-sig")
+    assert not any(name in text for name in names) and PART in text
+    codes = load_class(tmp_path / "out").codes
+    lines = [f"{codes[name]},{PART},{n / 2},\n" for n, name in enumerate(names)]
+    form.write_text("code,rubric,points,comment\n" + "".join(lines))
+    merge("--written", form)
+    assert [entries(tmp_path)[name].written for name in names] == [{PART: n / 2} for n in range(3)]
+    with pytest.raises(UserError, match="already"):
+        cli("written", tmp_path / "out", form)
+
+
+def test_a_full_disk_during_merge_changes_nothing(tmp_path, grade, merge):
+    hand_in(tmp_path / "class", "ada", "ben")
+    grade()
+    write_marks(tmp_path / "out" / "written.csv", ("ada", 1), ("ben", 1))
+    (tmp_path / "out" / "overrides.csv").unlink()       # which is made anew, but not by a merge that fails
+    before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    size = max(len(content) for path, content in before.items() if path.suffix == ".html")
+    pid = os.fork()     # where no file can grow as large as a page
+    if pid == 0:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, size // 2))
+        try:
+            merge()
+        except UserError as error:
+            os._exit(7 if "Nothing was changed" in str(error) or "safe" in str(error) else 8)
+        os._exit(9)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+    after = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    assert after == before and entries(tmp_path)["ada"].written == {}
+
+
+def test_somebody_who_has_left_stops_neither_grade_nor_merge(tmp_path, grade, merge):
+    hand_in(tmp_path / "class", "ada", "ben")
+    grade()
+    write_marks(tmp_path / "out" / "written.csv", ("ada", 1), ("ben", 1))
+    (tmp_path / "out" / "overrides.csv").write_text(
+        "id,extension days,excused,check,points,reason\nben,2,,,,ill\n")
+    merge()
+    for path in (tmp_path / "class" / "ben").iterdir():
+        path.unlink()
+    (tmp_path / "class" / "ben").rmdir()
+    assert grade("--only-these") == 0 and merge() == 0 and entries(tmp_path).keys() == {"ada"}
+    assert entries(tmp_path)["ada"].written == {PART: 1}
+
+
+# What staff decides
+
+
+def override(tmp_path, *lines):
+    text = "id,extension days,excused,check,points,reason\n" + "".join(f"{line}\n" for line in lines)
+    (tmp_path / "out" / "overrides.csv").write_text(text, encoding="utf-8")
+
+
+def test_overrides_count_are_shown_and_are_kept(tmp_path, grade, merge):
+    hand_in(tmp_path / "class", "ada_LATE_11_1_a.zip", "ben_12_2_a.zip", "cy_13_3_a.zip", "dan_14_4_a.zip")
+    (tmp_path / "roster.csv").write_text("id,canvas_id\nada,11\nben,12\ncy,13\ndan,14\n")
+    most = CHECKS["5f-0-basic"].points
+    late = ("--late-percent", "10", "--canvas-late-days", "2")
+    grade("--roster", tmp_path / "roster.csv", *late, *DUE)
+    before = entries(tmp_path)
+    assert before["ada"].penalty == 0.2
+    override(tmp_path, "ada,2,,,,ill", "ben,,yes,,,left the course", f"cy,,,5f-0-basic,{most},a slow disk",
+             "dan,,,,-1.5,copied 3a")
+    for command in (merge, grade):
+        command()
+        after = entries(tmp_path)
+        assert after["ada"].penalty == 0 and after["ada"].days_late == 0
+        assert after["cy"].scores["5f-0-basic"] == most
+        assert after["dan"].total == before["dan"].total - 1.5
+        plain = {row["id"]: row for row in rows(tmp_path / "out" / "grades-plain.csv")}
+        assert plain["ben"]["total"] == "" and "left the course" in plain["ben"]["remarks"]
+        for person, reason in (("ada", "ill"), ("ben", "left the course"), ("cy", "a slow disk"), ("dan", "copied 3a")):
+            assert reason in page_of(tmp_path, after[person].folder)
+    (tmp_path / "out" / "overrides.csv").unlink()
+    grade()
+    assert entries(tmp_path)["dan"].total == before["dan"].total - 1.5
+    assert [row["id"] for row in rows(tmp_path / "out" / "overrides.csv")] == ["ada", "ben", "cy", "dan"]
+    override(tmp_path, "ben,,yes,,,left the course")
+    merge()
+    assert entries(tmp_path)["dan"].total == before["dan"].total
+    told = [(row["id"], row["after"], row["why"]) for row in rows(tmp_path / "out" / "history.csv") if row["id"] == "dan"]
+    assert told == [("dan", "points added: -1.5", "copied 3a"), ("dan", "", "withdrawn")]
+
+
+@pytest.mark.parametrize(("line", "message"), [
+    ("eve,1,,,,ill", "nobody in this class"), ("ada,1,,,,", "reason"), ("ada,,,,,why", "neither"),
+    ("ada,,,,x,why", "no number"), ("ada,1.5,,,,why", "whole number"), ("ada,,maybe,,,why", "yes or nothing"),
+    ("ada,,,9z-0-basic,1,why", "no automatic check"), (f"ada,,,{PART},1,why", "no automatic check"),
+    (",2,,,,ill", "nobody in this class"), ("ada,,,5f-0-basic,99,why", "gives 0 to"), ("ada,,,5f-0-basic,,why", "neither"),
+    ("ada,1,,,,a\nada,2,,,,b", "twice"),
+])
+def test_overrides_that_are_wrong_are_refused_whole(tmp_path, grade, merge, line, message):
+    hand_in(tmp_path / "class", "ada")
+    grade()
+    grade("--free-days", "1")       # a row of the history that is nobody's
+    override(tmp_path, line)
+    before = entries(tmp_path)
+    for run in (merge, grade):
+        with pytest.raises(UserError, match=message) as error:
+            run()
+        assert "line " in str(error.value) and entries(tmp_path) == before
+
+
+# The files
+
+
+def test_nobody_else_may_read_grades(tmp_path, grade, merge):
+    hand_in(tmp_path / "class", "ada")
+    before = os.umask(0)
+    try:
+        grade()
+        merge()
+        assert os.umask(0) == 0
+    finally:
+        os.umask(before)
+    for path in (tmp_path / "out", *(tmp_path / "out").rglob("*")):
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
+
+
+def test_a_state_of_version_1_is_read(tmp_path, grade):
+    hand_in(tmp_path / "class", "ada_LATE_11_100_a.zip")
+    grade("--late-percent", "10", *DUE)
+    before = entries(tmp_path)["ada_11"].total
+    with sqlite3.connect(tmp_path / "out" / "grades.sqlite") as connection:
+        for table in ("marks", "overrides", "history"):
+            connection.execute(f"DROP TABLE {table}")
+        for table, column in (("handed", "gone"), ("outcomes", "level"), ("outcomes", "why")):
+            connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        connection.execute("UPDATE meta SET value = '1' WHERE key = 'version'")
+        connection.execute("DELETE FROM meta WHERE key IN ('remembered', 'roster')")
+        text = connection.execute("SELECT value FROM meta WHERE key = 'options'").fetchone()[0]
+        options = {name: value for name, value in json.loads(text).items() if name not in ("column", "canvas_late_days")}
+        connection.execute("UPDATE meta SET value = ? WHERE key = 'options'", (json.dumps(options),))
+    assert entries(tmp_path)["ada_11"].total == before
+    engine = Engine()
+    grade(engine=engine)
+    assert entries(tmp_path)["ada_11"].total == before
+    with State(tmp_path / "out") as state:
+        assert state.get("version") == "2"
+
+
+def test_a_partial_run_keeps_the_notices(tmp_path):
+    with State(tmp_path, make=True) as state:
+        task = Task("d", str(tmp_path), ("1c-0-basic", "1c-1-basic"), 1, Setting())
+        report = quick(task)["report"] | {"notices": ["Not written yet: 1c and 5f."]}
+        wanted = dict.fromkeys(task.checks, "f")
+        state.put_report("d", "i", wanted, report)
+        again = quick(dataclasses.replace(task, checks=("1c-0-basic",)))["report"]
+        state.put_report("d", "i", wanted, again)
+        assert state.grading("d")[0]["notices"] == ["Not written yet: 1c and 5f."]
+        assert (ROOT / "src").is_dir() and state.missing("d", wanted, "i") == []

@@ -1,0 +1,174 @@
+"""Numbers about a class: its checks, its sections, its markers; and who counts in them."""
+
+import html
+import random
+import re
+from dataclasses import replace
+
+import pytest
+from classroom import MANIFEST, fail, full_report
+from instructor.grading.grades import Class, Entry, Person
+from instructor.grading.pages import class_page
+from instructor.grading.pages import statistics
+
+CODED = [check.id for check in MANIFEST.checks.values() if check.coded]
+POINTS = {id: MANIFEST.checks[id].points for id in CODED}
+FULL = sum(POINTS.values())
+HOSTILE = '"><script>alert(1)</script>\n\u202e'
+
+
+def person(number, lost=(), section="", **changes):
+    """Somebody who failed the checks `lost`."""
+    report = full_report(random.Random(number))
+    for id in lost:
+        fail(report, id, "wrong answer", "No.")
+    return Entry(
+        Person(f"p{number}", f"P {number}", section=section), f"p{number}", report=report, **changes
+    )
+
+
+def shown(klass):
+    """The words of the page."""
+    words = re.sub(
+        r"<style>.*?</style>|<script>.*?</script>|<[^>]+>",
+        " ",
+        class_page.page(klass),
+        flags=re.DOTALL,
+    )
+    return " ".join(html.unescape(words).split())
+
+
+def test_difficulty_and_discrimination_of_checks():
+    good, odd, dead = CODED[:3]
+    others = CODED[3:9]
+    # The weak half fails `good` and much else, the strong half `odd`, and all fail `dead`.
+    entries = [
+        person(i, {dead, odd} if i < 6 else {dead, good, *others[: i - 5]}) for i in range(12)
+    ]
+    found = statistics.items(Class(MANIFEST, "T", entries))
+    assert found[good].difficulty == found[odd].difficulty == 0.5
+    assert found[good].discrimination > 0.5 and not found[good].suspicious
+    assert found[odd].discrimination < -0.5 and found[odd].suspicious
+    assert found[dead] == statistics.Item(0, None) and found[CODED[-1]] == statistics.Item(1, None)
+
+
+def test_a_check_is_compared_with_the_others_alone():
+    """Drawn at random: the check's own points would pull a correlation with the total up."""
+    rng = random.Random(5)
+    big, small = sorted(CODED, key=POINTS.get)[-2:]
+    rows = [[id for id in (big, small) if rng.random() < 0.5] for _ in range(400)]
+    items = statistics.items(Class(MANIFEST, "T", [person(i, lost) for i, lost in enumerate(rows)]))
+    assert abs(items[big].discrimination) < 0.15
+
+
+def test_few_people_have_no_correlation():
+    entries = [person(i, CODED[:i]) for i in range(statistics.FEWEST)]
+    assert statistics.items(Class(MANIFEST, "T", entries))[CODED[4]].discrimination is not None
+    assert statistics.items(Class(MANIFEST, "T", entries[1:]))[CODED[4]].discrimination is None
+
+
+def test_half_points_count_as_half():
+    entry = person(1)
+    fail(entry.report, CODED[0], "wrong answer", "Nearly.", 0.5)
+    assert statistics.items(Class(MANIFEST, "T", [entry]))[CODED[0]] == statistics.Item(0.5, None)
+
+
+def unusual():
+    """One who counts and has everything; and of everybody who does not count one with less."""
+    lost = CODED[1:20]
+    failed = person(6, lost)
+    fail(failed.report, CODED[0], "grader error", "Cannot allocate memory")
+    return [
+        person(0),
+        replace(person(1, lost), person=Person("s", "S", enrolled=False)),
+        person(2, lost, excused="Ill."),
+        person(3, lost, pending=[CODED[0]]),
+        Entry(Person("p4", "P 4"), "p4", pending=CODED),
+        replace(person(5, lost), person=Person("e", "E", excused=True)),
+        failed,
+    ]
+
+
+def test_strangers_excused_people_and_what_is_not_final_do_not_count():
+    klass = Class(MANIFEST, "T", unusual())
+    assert {item.difficulty for item in statistics.items(klass).values()} == {1}
+    assert (
+        f"1 final grade, without strangers and excused people. Mean {FULL:g}, median {FULL:g}"
+        in shown(klass)
+    )
+
+
+def test_pending_people_have_no_total_and_the_page_warns():
+    entries = unusual()
+    text = shown(Class(MANIFEST, "T", entries))
+    assert (
+        "2 people have checks that are not graded yet. "
+        "They have no total until then: run grade again." in text
+    )
+    assert "0 handed in nothing 0 refused" in text and "2 excused" in text
+    page = class_page.page(Class(MANIFEST, "T", entries))
+    rows = {
+        name: row
+        for name, row in re.findall(
+            r"<bdi>([^<]*)</bdi></a>(.*?)</tr>", page.split('id="people"')[1], re.DOTALL
+        )
+    }
+    for name in ("P 3", "P 4"):
+        assert 'warn">not graded yet<' in rows[name] and "<strong>–</strong>" in rows[name]
+    for name in ("P 2", "E"):
+        assert ">excused<" in rows[name]
+    assert "not graded yet" not in shown(Class(MANIFEST, "T", entries[:3]))
+
+
+def test_sections_side_by_side():
+    entries = [
+        person(0, section="A"),
+        person(1, CODED[:1], "A"),
+        person(2, CODED[:2], "B"),
+        Entry(Person("n", "N", section="B"), "n"),
+        *unusual()[1:4],
+    ]
+    one, other = statistics.sections(Class(MANIFEST, "T", entries))[1:]
+    assert (one.name, one.people, one.counted, one.mean) == ("A", 2, 2, FULL - POINTS[CODED[0]] / 2)
+    assert (other.name, other.people, other.counted, other.median) == (
+        "B",
+        2,
+        1,
+        FULL - sum(POINTS[id] for id in CODED[:2]),
+    )
+    assert (
+        sum(filter(None, one.problems.values())) == pytest.approx(one.mean)
+        and one.problems["3"] is None
+    )
+    text = shown(Class(MANIFEST, "T", entries))
+    assert (
+        "Section People Graded Mean Median Problem 1" in text
+        and f"A 2 2 {one.mean:g} {one.median:g}" in text
+    )
+    assert "Problem 1" not in shown(Class(MANIFEST, "T", entries[:2]))
+
+
+def test_agreement_of_two_markers():
+    pairs = [
+        ("3b-0-written", 1, 2),
+        ("1g-0-written", 1, 1),
+        ("3b-0-written", 2, 2),
+        ("3b-0-written", 2, 0.5),
+        ("3b-0-written", 1, 1),
+    ]
+    conflict = "3b of P 0: 1 by Kim, 2 by Lee."
+    klass = Class(MANIFEST, "T", [person(0)], marked_twice=pairs, conflicts=[conflict])
+    assert statistics.agreement(klass.marked_twice) == [
+        statistics.Agreement("1g-0-written", 1, 1, 0, 0),
+        statistics.Agreement("3b-0-written", 4, 0.5, 0.625, 1.5),
+    ]
+    text = shown(klass)
+    assert "3b-0-written 4 50% 0.62 1.5" in text and conflict in text
+    assert "Two markers" not in shown(replace(klass, marked_twice=[], conflicts=[]))
+
+
+def test_names_of_sections_and_conflicts_obey_no_stranger():
+    entries = [person(0, section=HOSTILE), person(1, section="B")]
+    klass = Class(MANIFEST, "T", entries, marked_twice=[(HOSTILE, 1, 2)], conflicts=[HOSTILE])
+    page = class_page.page(klass)
+    assert "<script>alert" not in page and "\u202e" not in page

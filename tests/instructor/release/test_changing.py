@@ -1,0 +1,123 @@
+"""docs/changing.md: points, titles and limits have one home, the manifest, and all follows it."""
+
+import json
+import re
+import tomllib
+
+import grader
+import pytest
+from conftest import ROOT
+
+from autograder import ManifestError, read_manifest
+from checks.support.session import MANIFEST
+from handout import facts
+from instructor.grading.gradescope.build import regular_points
+from instructor.grading.gradescope.results import ungraded
+from instructor.grading.grades import Class, Entry, Person
+from instructor.grading.pages import gradebook, student_page as student
+
+SETTINGS = {
+    "version": "1",
+    "title": "",
+    "leaderboard": False,
+    "visibility": {"basic": "visible", "hidden": "hidden"},
+}
+
+
+def entries(table):
+    """The entries of a table, as TOML."""
+    return [f"{name} = {json.dumps(value)}" for name, value in table.items()]
+
+
+def changed(path, change):
+    """Write the manifest as `change` leaves it, and read it."""
+    content = tomllib.loads(MANIFEST.read_text(encoding="utf-8"))
+    change(content)
+    lines = [
+        "[questions]",
+        *(
+            f"{id} = {{ {', '.join(entries(question))} }}"
+            for id, question in content["questions"].items()
+        ),
+    ]
+    lines += ["[defaults]", *entries(content["defaults"])]
+    for check in content["check"]:
+        lines += ["[[check]]", *entries(check)]
+    path.write_text("\n".join(lines) + "\n[accuracy.laptop]\n", encoding="utf-8")
+    return read_manifest(path)
+
+
+def everything_else(content):
+    """Other points everywhere, no binary fractions among them, other titles, and other limits."""
+    for number, check in enumerate(content["check"]):
+        check |= {
+            "points": check["points"] + number / 10,
+            "title": f"Check {number} & more",
+            "seconds": 7,
+            "memory": 1234,
+        }
+    for id, question in content["questions"].items():
+        worth = sum(
+            check["points"] for check in content["check"] if check["id"].startswith(f"{id}-")
+        )
+        question |= {"points": round(worth, 4), "title": f"Question {id} & more"}
+
+
+def test_all_follows_the_manifest(tmp_path):
+    manifest = changed(tmp_path / "manifest.toml", everything_else)
+    stated = facts.points(manifest)
+    for id, question in manifest.questions.items():
+        assert stated[f"question {id} title"] == f"Question {id} & more"
+        assert stated[f"question {id} worth"].startswith(f"{question.points:g} point")
+    assert stated["check 5f-0-basic seconds"] == "7" and stated["check 5b-3-basic memory"] == "1234"
+
+    report = {"checks": [], "notices": []}
+    klass = Class(manifest, "T", [Entry(Person("1", "A", canvas_id="1"), "a", report=report)])
+    required = [question for question in manifest.questions.values() if not question.extra_credit]
+    possible = f"{sum(question.points for question in required):.4f}".rstrip("0").rstrip(".")
+    assert f"    Points Possible,,,,,{possible}\n" in gradebook.canvas(klass)[0]
+    page = student.page(klass, klass.entries[0])
+    assert all(f"Question {id} &amp; more" in page for id in manifest.questions)
+
+    tests = ungraded(manifest, SETTINGS, "", "failed")["tests"]
+    assert len(tests) > 100 and all(" & more" in test["name"] for test in tests)
+    assert regular_points(manifest) == pytest.approx(
+        sum(test["max_score"] for test in tests if "extra credit" not in test["name"])
+    )
+
+
+def test_points_that_do_not_add_up_are_named(tmp_path):
+    with pytest.raises(
+        ManifestError,
+        match=r"question 5a has 40 points, but its checks have .* in all. Change .* manifest.toml",
+    ):
+        changed(
+            tmp_path / "manifest.toml", lambda content: content["questions"]["5a"].update(points=40)
+        )
+
+
+def test_the_grader_names_them_too(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "manifest.toml"
+    path.write_text(
+        MANIFEST.read_text(encoding="utf-8").replace(
+            "[questions]", '[questions]\n9z = { title = "T", points = 1 }'
+        ),
+        encoding="utf-8",
+    )
+    monkeypatch.setattr("checks.support.session.MANIFEST", path)
+    assert grader.main(["--list"]) == 2
+    assert "question 9z has 1 points, but its checks have 0 in all" in capsys.readouterr().err
+
+
+def test_documents_show_no_seed_that_could_be_copied():
+    """Students can read these: whoever copies a number from there has given the answers away."""
+    patterns = (
+        "*.md",
+        "docs/*.md",
+        "handout/*.md",
+        "handout/*.tex",
+        "instructor/**/*.py",
+        "src/*.py",
+    )
+    for path in (path for pattern in patterns for path in ROOT.glob(pattern)):
+        assert not re.search(r"--(seed|cohort)[ =]\d", path.read_text(encoding="utf-8")), path

@@ -1,0 +1,90 @@
+"""Recording steps: what is replayed is what would have been called, and a step that cannot be recorded is called as it is."""
+import contextlib
+
+import pytest
+import torch
+
+
+@pytest.fixture
+def recorded(submission):
+    """A function that makes RecordedSteps of a step whose calls are listed, and the list. What records is a stand-in that
+    works on a CPU: like a CUDA graph, it keeps the tensors that it was recorded with, and reads them again."""
+    from submission.given.cuda_graphs import RecordedSteps
+
+    def record(step, x, y, pool):
+        x, y = x.clone(), y.clone()
+
+        def replay(new_x, new_y):
+            x.copy_(new_x)
+            y.copy_(new_y)
+            return step(x, y).clone()
+        return replay
+
+    def make(record=record, watch=contextlib.nullcontext, error=None):
+        calls = []
+
+        def step(x, y):
+            calls.append(tuple(x.shape))
+            if error is not None and len(calls) == error:
+                raise RuntimeError("it waited for the GPU\nmore")
+            return (x * y).sum()
+        return RecordedSteps(step, record, watch), calls
+    return make
+
+
+def batch(rows, columns):
+    return torch.randn(rows, columns), torch.randn(rows, columns)
+
+
+def test_replays_give_what_steps_give(recorded):
+    steps, _ = recorded()
+    for n in range(24):
+        x, y = batch(*((3, 5), (2, 7), (3, 4))[n % 3])
+        assert torch.equal(steps(x, y), (x * y).sum())
+    assert set(steps.replays) == {(3, 5), (2, 7), (3, 4)} and not steps.failed
+
+
+def test_a_shape_is_recorded_once_and_only_when_it_comes_again(recorded):
+    def record(step, x, y, pool):
+        recordings.append(tuple(x.shape))
+        return lambda x, y: x.sum()
+
+    recordings = []
+    steps, calls = recorded(record)
+    for _ in range(10):
+        steps(*batch(2, 3))
+    for _ in range(3):
+        steps(*batch(4, 3))
+    assert recordings == [(2, 3)] and calls == [(2, 3)] * 3 + [(4, 3)] * 3
+
+
+def test_there_are_only_so_many_records(recorded):
+    steps, calls = recorded(lambda step, x, y, pool: lambda x, y: x.sum())
+    for width in range(1, steps.MOST + 3):
+        for _ in range(5):
+            steps(*batch(1, width))
+    assert len(steps.replays) == steps.MOST
+    assert calls[-5:] == [(1, steps.MOST + 2)] * 5
+
+
+@pytest.mark.parametrize("what", ["waits", "fails to record"])
+def test_what_cannot_be_recorded_is_called_as_it_is(recorded, what):
+    def record(step, x, y, pool):
+        raise RuntimeError("no graph\nmore")
+
+    steps, calls = recorded(record) if what == "fails to record" else recorded(error=3)
+    for _ in range(8):
+        x, y = batch(2, 3)
+        assert torch.equal(steps(x, y), (x * y).sum())
+    assert not steps.replays and steps.failed == ("no graph" if what == "fails to record" else "it waited for the GPU")
+    assert len(calls) == (8 if what == "fails to record" else 9)        # the step that waited is called again
+
+
+def test_other_errors_pass(recorded):
+    def record(step, x, y, pool):
+        raise KeyboardInterrupt
+
+    steps, _ = recorded(record)
+    with pytest.raises(KeyboardInterrupt):
+        for _ in range(5):
+            steps(*batch(2, 3))
