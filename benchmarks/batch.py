@@ -1,10 +1,14 @@
-"""How fast a class is graded: python benchmarks/batch.py [--submissions 200] [--workers 2] [--dask] [--otter 20]
+"""How fast a class is graded: python benchmarks/batch.py [--submissions 200] [--workers 2] [--dask]
+[--otter 20]
 
-Makes a class from the wrong, right and hostile submissions of tests/, each with laptop-size results, grades it with
-`python -m instructor grade`, and prints the time, submissions a minute, and the most memory that all its processes used together.
---dask grades the same class on a scheduler and workers of this machine, too. --otter grades the code of right submissions with this and
-with otter-grader, without containers, by the same verdicts and as many at a time; it installs otter-grader into a temporary environment.
+Makes a class from the wrong, right and hostile submissions of tests/, each with laptop-size
+results, grades it with `python -m instructor grade`, and prints the time, submissions a minute, and
+the most memory that all its processes used together. --dask grades the same class on a scheduler
+and workers of this machine, too. --otter grades the code of right submissions with this and with
+otter-grader, without containers, by the same verdicts and as many at a time; it installs
+otter-grader into a temporary environment.
 """
+
 import argparse
 import contextlib
 import json
@@ -22,21 +26,26 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "checks"))
 
-from hostile.harness import build       # noqa: E402
-from hostile.scene import Scene         # noqa: E402
-from proof import collect, verdicts               # noqa: E402
-from variants import make               # noqa: E402
-
-from autograder.inside import watch     # noqa: E402
+from autograder.inside import watch  # noqa: E402
+from hostile.harness import build  # noqa: E402
+from hostile.scene import Scene  # noqa: E402
+from proof import collect, verdicts  # noqa: E402
+from variants import make  # noqa: E402
 
 OTTER = "otter-grader==7.0.0"
-RESULTS = [path for suffix in ("params", "predictions") for path in sorted((ROOT / "instructor" / "solution").glob(f"*.{suffix}"))]
+RESULTS = [
+    path
+    for suffix in ("params", "predictions")
+    for path in sorted((ROOT / "instructor" / "solution").glob(f"*.{suffix}"))
+]
 CELLS = "import sys\nsys.path.insert(0, {folder!r})\n"
-QUESTION = '''OK_FORMAT = True
+QUESTION = """OK_FORMAT = True
 
-test = {{"name": "{id}", "points": 1, "suites": [{{"type": "doctest", "scored": True, "setup": "", "teardown": "", "cases": [
-    {{"code": ">>> import otter_checks\\n>>> otter_checks.run({folder!r}, {id!r})\\n", "hidden": False, "locked": False}}]}}]}}
-'''
+code = ">>> import otter_checks\\n>>> otter_checks.run({folder!r}, {id!r})\\n"
+cases = [{{"code": code, "hidden": False, "locked": False}}]
+suite = {{"type": "doctest", "scored": True, "setup": "", "teardown": "", "cases": cases}}
+test = {{"name": "{id}", "points": 1, "suites": [suite]}}
+"""
 CHECKS = '''"""The verdicts, in this very process."""
 import contextlib
 import io
@@ -52,16 +61,23 @@ from autograder.student import Student
 
 def run(folder, id):
     check = proof.MANIFEST.checks[id]
-    student = Student(SameProcess(), Submission((Path(folder),), Path(folder, "submission"), "submission"), check, 1)
+    submission = Submission((Path(folder),), Path(folder, "submission"), "submission")
+    student = Student(SameProcess(), submission, check, 1)
     verdict = proof.verdicts()[id]
-    with contextlib.redirect_stdout(io.StringIO()):         # what a submission prints would fail a doctest
+    with contextlib.redirect_stdout(io.StringIO()):  # what is printed would fail a doctest
         verdict(student, np.random.default_rng([1, zlib.crc32(id.encode())]))
 '''
 
 
 def make_class(folder: Path, count: int) -> None:
-    """Write a class of submissions, zips and folders: seven of ten wrong, two right, one hostile; with the reference's results."""
-    wrong, right, hostile = collect("wrong", "WRONG"), collect("right", "RIGHT"), [attack for attack in collect("hostile", "HOSTILE") if not attack.prepare]
+    """Write a class of submissions, zips and folders: seven of ten wrong, two right, one hostile;
+    with the reference's results.
+    """
+    wrong, right, hostile = (
+        collect("wrong", "WRONG"),
+        collect("right", "RIGHT"),
+        [attack for attack in collect("hostile", "HOSTILE") if not attack.prepare],
+    )
 
     def every(entries, number):
         return [entries[i * len(entries) // number] for i in range(number)]
@@ -111,30 +127,74 @@ def otter(folder: Path, work: Path, workers: int) -> float:
     """Grade a folder of right submissions with otter-grader; the seconds it takes."""
     venv.create(work / "venv", with_pip=True)
     python = work / "venv" / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "--quiet", OTTER], check=True, stderr=subprocess.DEVNULL)
-    site = subprocess.run([python, "-c", "import site; print(site.getsitepackages()[0])"], capture_output=True, text=True, check=True).stdout.strip()
+    subprocess.run(
+        [python, "-m", "pip", "install", "--quiet", OTTER], check=True, stderr=subprocess.DEVNULL
+    )
+    site = subprocess.run(
+        [python, "-c", "import site; print(site.getsitepackages()[0])"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
     import site as ours
-    Path(site, "project.pth").write_text("\n".join([*ours.getsitepackages(), str(work)]))       # torch, and the checks
+
+    # torch, and the checks
+    Path(site, "project.pth").write_text("\n".join([*ours.getsitepackages(), str(work)]))
     (work / "otter_checks.py").write_text(CHECKS.format(tests=str(ROOT / "tests" / "checks")))
     jobs = []
     for number, source in enumerate(sorted(folder.iterdir())):
         one = work / str(number)
         shutil.copytree(source, one / "submission")
-        notebook = {"cells": [{"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "id": "a",
-                               "source": CELLS.format(folder=str(one))}],
-                    "metadata": {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}, "nbformat": 4, "nbformat_minor": 5}
+        notebook = {
+            "cells": [
+                {
+                    "cell_type": "code",
+                    "execution_count": None,
+                    "metadata": {},
+                    "outputs": [],
+                    "id": "a",
+                    "source": CELLS.format(folder=str(one)),
+                }
+            ],
+            "metadata": {
+                "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}
+            },
+            "nbformat": 4,
+            "nbformat_minor": 5,
+        }
         (one / "submission.ipynb").write_text(json.dumps(notebook))
         with zipfile.ZipFile(one / "autograder.zip", "w") as archive:
             archive.writestr("otter_config.json", json.dumps({"lang": "python"}))
             for id in verdicts():
                 archive.writestr(f"tests/{id}.py", QUESTION.format(id=id, folder=str(one)))
-        jobs.append([python, "-m", "otter", "run", "--no-logo", "-a", one / "autograder.zip", "-o", one, one / "submission.ipynb"])
+        jobs.append(
+            [
+                python,
+                "-m",
+                "otter",
+                "run",
+                "--no-logo",
+                "-a",
+                one / "autograder.zip",
+                "-o",
+                one,
+                one / "submission.ipynb",
+            ]
+        )
 
     def run(job):
-        done = subprocess.run(list(map(str, job)), capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        done = subprocess.run(
+            list(map(str, job)),
+            capture_output=True,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
         results = json.loads((Path(job[-1]).parent / "results.json").read_text())
         wrong = [test for test in results["tests"] if test.get("score") != test.get("max_score")]
-        assert done.returncode == 0 and not wrong, done.stdout + done.stderr + json.dumps(wrong[:1], indent=2)
+        assert done.returncode == 0 and not wrong, (
+            done.stdout + done.stderr + json.dumps(wrong[:1], indent=2)
+        )
+
     started = time.perf_counter()
     with ThreadPoolExecutor(workers) as pool:
         list(pool.map(run, jobs))
@@ -147,36 +207,104 @@ def main() -> None:
     parser.add_argument("--submissions", type=int, default=200)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--dask", action="store_true")
-    parser.add_argument("--otter", type=int, default=0, metavar="N", help="how many right submissions to grade with otter-grader and with this")
+    parser.add_argument(
+        "--otter",
+        type=int,
+        default=0,
+        metavar="N",
+        help="how many right submissions to grade with otter-grader and with this",
+    )
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         if args.submissions:
             make_class(folder / "class", args.submissions)
-            local, memory = measured(grade(folder / "class", folder / "local", "--workers", args.workers, "--seed", 1), cwd=ROOT)
-            print(f"{args.submissions} submissions, {args.workers} workers: {local:.0f} s, {60 * args.submissions / local:.1f} a minute, "
-                  f"at most {memory:.0f} MiB")
+            local, memory = measured(
+                grade(folder / "class", folder / "local", "--workers", args.workers, "--seed", 1),
+                cwd=ROOT,
+            )
+            print(
+                f"{args.submissions} submissions, {args.workers} workers: {local:.0f} s, "
+                f"{60 * args.submissions / local:.1f} a minute, at most {memory:.0f} MiB"
+            )
         if args.submissions and args.dask:
             with dask(folder, args.workers) as file:
-                seconds, _ = measured(grade(folder / "class", folder / "dask", "--engine", "dask", "--scheduler", file, "--seed", 1), cwd=ROOT)
-            print(f"the same on Dask, {args.workers} workers: {seconds:.0f} s, {local / seconds:.2f} times as fast")
+                seconds, _ = measured(
+                    grade(
+                        folder / "class",
+                        folder / "dask",
+                        "--engine",
+                        "dask",
+                        "--scheduler",
+                        file,
+                        "--seed",
+                        1,
+                    ),
+                    cwd=ROOT,
+                )
+            print(
+                f"the same on Dask, {args.workers} workers: {seconds:.0f} s, {local / seconds:.2f} "
+                "times as fast"
+            )
         if args.otter:
             right = collect("right", "RIGHT")
             for number in range(args.otter):
                 make(right[number % len(right)].changes, folder / "right" / f"{number:04}")
-            ours, _ = measured(grade(folder / "right", folder / "ours", "--workers", args.workers), cwd=ROOT)
+            ours, _ = measured(
+                grade(folder / "right", folder / "ours", "--workers", args.workers), cwd=ROOT
+            )
             theirs = otter(folder / "right", folder / "otter", args.workers)
-            print(f"{args.otter} right submissions, the same checks of code, {args.workers} at a time: {60 * args.otter / ours:.1f} a minute; "
-                  f"otter-grader, without walls: {60 * args.otter / theirs:.1f}; ratio {theirs / ours:.2f}")
+            print(
+                f"{args.otter} right submissions, the same checks of code, {args.workers} at a "
+                f"time: {60 * args.otter / ours:.1f} a minute; otter-grader, without walls: "
+                f"{60 * args.otter / theirs:.1f}; ratio {theirs / ours:.2f}"
+            )
 
 
 @contextlib.contextmanager
 def dask(folder: Path, workers: int):
-    """A scheduler and workers on this machine, in processes of their own; gives the scheduler's file."""
-    file, command, quiet = folder / "scheduler.json", [sys.executable, "-m", "dask"], {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    processes = [subprocess.Popen([*command, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", file], **quiet)]
-    processes += [subprocess.Popen([*command, "worker", "--scheduler-file", file, "--nthreads", "1", "--no-dashboard", "--local-directory",
-                                    folder / f"worker{n}"], **quiet, env={**os.environ, "OMP_NUM_THREADS": "1"}) for n in range(workers)]
+    """A scheduler and workers on this machine, in processes of their own; gives the scheduler's
+    file.
+    """
+    file, command, quiet = (
+        folder / "scheduler.json",
+        [sys.executable, "-m", "dask"],
+        {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL},
+    )
+    processes = [
+        subprocess.Popen(
+            [
+                *command,
+                "scheduler",
+                "--host",
+                "127.0.0.1",
+                "--port",
+                "0",
+                "--no-dashboard",
+                "--scheduler-file",
+                file,
+            ],
+            **quiet,
+        )
+    ]
+    processes += [
+        subprocess.Popen(
+            [
+                *command,
+                "worker",
+                "--scheduler-file",
+                file,
+                "--nthreads",
+                "1",
+                "--no-dashboard",
+                "--local-directory",
+                folder / f"worker{n}",
+            ],
+            **quiet,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
+        for n in range(workers)
+    ]
     try:
         time.sleep(8)
         yield file

@@ -1,13 +1,18 @@
-"""Sparse attention over long texts (question 6d), against dense: python benchmarks/efficient_attention.py [--plot PATH]
+"""Sparse attention over long texts (question 6d), against dense: python
+benchmarks/efficient_attention.py [--plot PATH]
 
-One layer (d_model 512, 8 heads, float32, window 512, the default strides, 150 global positions, in both directions, no
-gradients), from 5,000 to 75,000 tokens, each size in a process of its own: median time, and the most memory beyond the input;
-the exponents with which both grow. Then sparse_attention and dense scaled_dot_product_attention on the same queries, keys and
-values, in turn, at 4,096 and 32,768 tokens: medians and their ratios; and flex_attention, where that runs. Writes a plot.
+One layer (d_model 512, 8 heads, float32, window 512, the default strides, 150 global positions, in
+both directions, no gradients), from 5,000 to 75,000 tokens, each size in a process of its own:
+median time, and the most memory beyond the input; the exponents with which both grow. Then
+sparse_attention and dense scaled_dot_product_attention on the same queries, keys and values, in
+turn, at 4,096 and 32,768 tokens: medians and their ratios; and flex_attention, where that runs.
+Writes a plot.
 
-With --threads 1, the processor's seconds are counted instead of the clock's: other programs hardly disturb these. On a CPU,
-dense attention at 32,768 tokens takes most of the time: about a minute a round.
+With --threads 1, the processor's seconds are counted instead of the clock's: other programs hardly
+disturb these. On a CPU, dense attention at 32,768 tokens takes most of the time: about a minute a
+round.
 """
+
 import argparse
 import json
 import math
@@ -23,13 +28,14 @@ import torch.nn.functional as F
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
-from jobs.package import load_module  # noqa: E402
 from common.files import UserError, writing  # noqa: E402
+from jobs.package import load_module  # noqa: E402
 
 N_EMBD, N_HEAD, GLOBALS = 512, 8, 150
 LENGTHS = (5_000, 10_000, 20_000, 40_000, 75_000)
 COMPARED = (4_096, 32_768)
-LIMITS = {"exponent": 1.15, "GB": 1.5, 4_096: 1.5, 32_768: 1 / 8}       # the last two: time, as a share of dense attention's
+# the last two: time, as a share of dense attention's
+LIMITS = {"exponent": 1.15, "GB": 1.5, 4_096: 1.5, 32_768: 1 / 8}
 
 
 def every(n: int) -> list[int]:
@@ -43,8 +49,9 @@ def clock() -> float:
 
 
 def layer(n: int, rounds: int, threads: int, submission: Path) -> dict:
-    """Median seconds of a forward pass over n tokens, after a first one on few; and the most bytes that the process held
-    meanwhile, beyond those that it held before, the input among them."""
+    """Median seconds of a forward pass over n tokens, after a first one on few; and the most bytes
+    that the process held meanwhile, beyond those that it held before, the input among them.
+    """
     student = load_module(submission, "problem6/efficient_attention.py")
     torch.set_num_threads(threads)
     torch.manual_seed(0)
@@ -53,7 +60,7 @@ def layer(n: int, rounds: int, threads: int, submission: Path) -> dict:
         attention(torch.randn(1, 1024, N_EMBD), every(1024))
         x = torch.randn(1, n, N_EMBD)
         before, seconds = memory("VmRSS"), []
-        Path("/proc/self/clear_refs").write_text("5")       # forget what was the most until now
+        Path("/proc/self/clear_refs").write_text("5")  # forget what was the most until now
         for _ in range(rounds):
             started = clock()
             attention(x, every(n))
@@ -76,13 +83,18 @@ def compare(n: int, rounds: int, submission: Path) -> dict:
     torch.manual_seed(0)
     q, k, v = torch.randn(3, 1, n, N_HEAD, N_EMBD // N_HEAD).transpose(2, 3)
     pattern = student.Pattern()
-    ways = {"sparse": lambda: student.sparse_attention(q, k, v, pattern, every(n)),
-            "dense": lambda: F.scaled_dot_product_attention(q, k, v)}
+    ways = {
+        "sparse": lambda: student.sparse_attention(q, k, v, pattern, every(n)),
+        "dense": lambda: F.scaled_dot_product_attention(q, k, v),
+    }
     with torch.inference_mode():
         try:
             ways["flex"] = flex(q, k, v, pattern, ways["sparse"]())
         except Exception as error:
-            print(f"flex_attention does not run here: {type(error).__name__}: {str(error).strip().splitlines()[0][:200]}")
+            print(
+                f"flex_attention does not run here: {type(error).__name__}: "
+                f"{str(error).strip().splitlines()[0][:200]}"
+            )
         seconds = {name: [] for name in ways}
         for _ in range(rounds):
             for name, way in ways.items():
@@ -99,6 +111,7 @@ def flex(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, pattern, expected: t
         whatever compiling it raises; ValueError if it gives something else.
     """
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
     n = q.size(2)
     is_global = torch.zeros(n, dtype=torch.bool)
     is_global[every(n)] = True
@@ -110,7 +123,8 @@ def flex(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, pattern, expected: t
             allowed = allowed | (distance == stride)
         return allowed
 
-    # Each length is compiled for itself: what is compiled for any length, from the second on, does not build on all machines.
+    # Each length is compiled for itself: what is compiled for any length, from the second on, does
+    # not build on all machines.
     blocks = torch.compile(create_block_mask, dynamic=False)(connected, 1, 1, n, n, device="cpu")
     attend = torch.compile(flex_attention, dynamic=False)
     error = (attend(q, k, v, block_mask=blocks) - expected).abs().max().item()
@@ -128,6 +142,7 @@ def exponent(results: list[dict], what: str) -> float:
 def draw(layers: list[dict], pairs: list[dict], path: Path) -> None:
     """Time and memory of the layer, and the times of all ways, on logarithmic axes."""
     import matplotlib
+
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
@@ -136,11 +151,24 @@ def draw(layers: list[dict], pairs: list[dict], path: Path) -> None:
     left.plot(lengths, [one["seconds"] for one in layers], "o-", label="sparse, one layer")
     for name, marker in (("dense", "s"), ("sparse", "^"), ("flex", "d")):
         points = [pair for pair in pairs if name in pair]
-        left.plot([pair["n"] for pair in points], [pair[name] for pair in points], marker + "--",
-                  label=f"{name}, attention alone")
-    left.set(xlabel="tokens", ylabel="seconds", title=f"Time (the layer grows with exponent {exponent(layers, 'seconds'):.2f})")
+        left.plot(
+            [pair["n"] for pair in points],
+            [pair[name] for pair in points],
+            marker + "--",
+            label=f"{name}, attention alone",
+        )
+    left.set(
+        xlabel="tokens",
+        ylabel="seconds",
+        title=f"Time (the layer grows with exponent {exponent(layers, 'seconds'):.2f})",
+    )
     right.plot(lengths, [one["bytes"] / 1e9 for one in layers], "o-", label="sparse, one layer")
-    right.plot(lengths, [n * n * 4 * N_HEAD / 1e9 for n in lengths], "s--", label="dense scores, if they were held")
+    right.plot(
+        lengths,
+        [n * n * 4 * N_HEAD / 1e9 for n in lengths],
+        "s--",
+        label="dense scores, if they were held",
+    )
     right.axhline(LIMITS["GB"], color="grey", linestyle=":", label="limit")
     right.set(xlabel="tokens", ylabel="GB beyond the input", title="Memory")
     for axes in (left, right):
@@ -162,7 +190,11 @@ def main() -> None:
     parser.add_argument("--plot", type=Path, default=Path("efficient_attention.png"))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--layer", type=int, help="measure this length alone, and print JSON: so this script calls itself")
+    parser.add_argument(
+        "--layer",
+        type=int,
+        help="measure this length alone, and print JSON: so this script calls itself",
+    )
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     if args.layer:
@@ -170,24 +202,53 @@ def main() -> None:
         return
     layers = []
     unit = "seconds of the processor" if args.threads == 1 else "seconds"
-    print(f"One layer, threads: {args.threads}, {unit}, medians of {args.rounds}\n"
-          f"{'tokens':>8}{'seconds':>10}{'GB':>8}{'us a token':>12}")
+    print(
+        f"One layer, threads: {args.threads}, {unit}, medians of {args.rounds}\n"
+        f"{'tokens':>8}{'seconds':>10}{'GB':>8}{'us a token':>12}"
+    )
     for n in LENGTHS:
-        options = {"layer": n, "submission": args.submission, "rounds": args.rounds, "threads": args.threads}
-        command = [sys.executable, __file__, *(f"--{name}={value}" for name, value in options.items())]
-        layers.append(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+        options = {
+            "layer": n,
+            "submission": args.submission,
+            "rounds": args.rounds,
+            "threads": args.threads,
+        }
+        command = [
+            sys.executable,
+            __file__,
+            *(f"--{name}={value}" for name, value in options.items()),
+        ]
+        layers.append(
+            json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        )
         one = layers[-1]
-        print(f"{n:8,}{one['seconds']:10.2f}{one['bytes'] / 1e9:8.2f}{one['seconds'] / n * 1e6:12.1f}", flush=True)
-    print(f"Exponents: time {exponent(layers, 'seconds'):.2f} (at most {LIMITS['exponent']}), memory "
-          f"{exponent(layers, 'bytes'):.2f}; "
-          f"at most {LIMITS['GB']} GB are wanted\n\nAttention alone, in turn, medians of {args.rounds}")
+        print(
+            f"{n:8,}{one['seconds']:10.2f}{one['bytes'] / 1e9:8.2f}"
+            f"{one['seconds'] / n * 1e6:12.1f}",
+            flush=True,
+        )
+    print(
+        f"Exponents: time {exponent(layers, 'seconds'):.2f} (at most {LIMITS['exponent']}), memory "
+        f"{exponent(layers, 'bytes'):.2f}; at most {LIMITS['GB']} GB are wanted\n\n"
+        f"Attention alone, in turn, medians of {args.rounds}"
+    )
     pairs = []
     for n in COMPARED:
         pairs.append(compare(n, args.rounds, args.submission))
         pair, limit = pairs[-1], LIMITS[n]
-        wanted = f"at most {limit:g} times as long" if limit > 1 else f"at least {1 / limit:g} times faster"
-        times = "   ".join(f"{name} {pair[name]:.3f} s" for name in ("sparse", "dense", "flex") if name in pair)
-        print(f"{n:8,}   {times}   dense / sparse {pair['dense'] / pair['sparse']:.2f} (sparse: {wanted})", flush=True)
+        wanted = (
+            f"at most {limit:g} times as long"
+            if limit > 1
+            else f"at least {1 / limit:g} times faster"
+        )
+        times = "   ".join(
+            f"{name} {pair[name]:.3f} s" for name in ("sparse", "dense", "flex") if name in pair
+        )
+        print(
+            f"{n:8,}   {times}   dense / sparse {pair['dense'] / pair['sparse']:.2f} (sparse: "
+            f"{wanted})",
+            flush=True,
+        )
     draw(layers, pairs, args.plot)
 
 

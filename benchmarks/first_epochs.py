@@ -2,8 +2,10 @@
 
     python benchmarks/first_epochs.py [--epochs 2] [--variant rope] [--data DIR]
 
-The model, the batches and the learning rate are exactly those that a run of all 650 epochs begins with.
+The model, the batches and the learning rate are exactly those that a run of all 650 epochs begins
+with.
 """
+
 import argparse
 import sys
 from pathlib import Path
@@ -11,9 +13,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
-from jobs.problem1.run_job import load_submission, seed_everything  # noqa: E402
 from common.files import read_documents  # noqa: E402
 from jobs.presets import GPU  # noqa: E402
+from jobs.problem1.run_job import load_submission, seed_everything  # noqa: E402
 
 
 def main() -> None:
@@ -26,13 +28,28 @@ def main() -> None:
     args = parser.parse_args()
     seed_everything(0)
     submission = load_submission(ROOT / "instructor" / "solution")
-    dataset = submission.CharCorruptionDataset(read_documents(args.data / "wiki.txt"), GPU.block_size)
-    config = submission.GPTConfig(dataset.vocab_size, GPU.block_size, n_layer=GPU.n_layer, n_head=GPU.n_head, n_embd=GPU.n_embd)
+    dataset = submission.CharCorruptionDataset(
+        read_documents(args.data / "wiki.txt"), GPU.block_size
+    )
+    config = submission.GPTConfig(
+        dataset.vocab_size,
+        GPU.block_size,
+        n_layer=GPU.n_layer,
+        n_head=GPU.n_head,
+        n_embd=GPU.n_embd,
+    )
     model = getattr(submission, f"initialize_{args.variant}_model")(config)
     trainer_config, trainer = submission.pretrain(dataset, GPU.block_size, model)
-    trainer_config.max_epochs, trainer_config.log_every, trainer_config.precision = args.epochs, 10, args.precision
+    trainer_config.max_epochs, trainer_config.log_every, trainer_config.precision = (
+        args.epochs,
+        10,
+        args.precision,
+    )
     trainer.train()
-    print(f"{args.variant}, {len(dataset)} documents, {sum(p.numel() for p in model.parameters())} parameters")
+    print(
+        f"{args.variant}, {len(dataset)} documents, {sum(p.numel() for p in model.parameters())} "
+        "parameters"
+    )
     print("| batch | learning rate | loss |\n|---|---|---|")
     for entry in trainer.history:
         print(f"| {entry['step']} | {entry['lr']:.1e} | {entry['loss']:.3f} |")

@@ -1,10 +1,17 @@
-"""Hold a demo's summary.json to what the README promises: python benchmarks/floors.py demo/summary.json"""
+"""Hold a demo's summary.json to what the README promises: python benchmarks/floors.py
+demo/summary.json
+"""
+
 import json
 import sys
 from pathlib import Path
 
 # (variant, pretrained) -> least and greatest dev accuracy, over at least 100 people
-FLOORS = {("vanilla", False): (0.0, 0.10), ("vanilla", True): (0.25, 1.0), ("rope", True): (0.35, 1.0)}
+FLOORS = {
+    ("vanilla", False): (0.0, 0.10),
+    ("vanilla", True): (0.25, 1.0),
+    ("rope", True): (0.35, 1.0),
+}
 
 
 def broken_promises(summary: dict) -> list[str]:

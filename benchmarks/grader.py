@@ -1,8 +1,10 @@
 """How fast the grader is: python benchmarks/grader.py [--rounds N]
 
-Grades the reference (all checks of code, basic and hidden) as grader.py does, and runs the same verdicts as unittest tests in one
-process, where the submission could read everything; in turn, so that both meet the same machine. Prints medians and ratios.
+Grades the reference (all checks of code, basic and hidden) as grader.py does, and runs the same
+verdicts as unittest tests in one process, where the submission could read everything; in turn, so
+that both meet the same machine. Prints medians and ratios.
 """
+
 import argparse
 import io
 import statistics
@@ -17,12 +19,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "checks"))
 
-import numpy as np      # noqa: E402
-from proof import MANIFEST, grade_folder, start_process, verdicts     # noqa: E402
+import numpy as np  # noqa: E402
 
-from autograder import SameProcess, probe      # noqa: E402
+from autograder import SameProcess, probe  # noqa: E402
 from autograder.student import Student  # noqa: E402
-from checks.support.staging import stage          # noqa: E402
+from checks.support.staging import stage  # noqa: E402
+from proof import MANIFEST, grade_folder, start_process, verdicts  # noqa: E402
 
 SOLUTION = ROOT / "instructor" / "solution"
 
@@ -31,8 +33,13 @@ def as_unittest(submission, seed: int) -> unittest.TestSuite:
     """The verdicts as unittest tests, which run probes in this very process."""
     suite = unittest.TestSuite()
     for id, function in verdicts().items():
+
         def test(id=id, function=function):
-            function(Student(SameProcess(), submission, MANIFEST.checks[id], seed), np.random.default_rng([seed, zlib.crc32(id.encode())]))
+            function(
+                Student(SameProcess(), submission, MANIFEST.checks[id], seed),
+                np.random.default_rng([seed, zlib.crc32(id.encode())]),
+            )
+
         suite.addTest(unittest.FunctionTestCase(test, description=id))
     return suite
 
@@ -40,7 +47,6 @@ def as_unittest(submission, seed: int) -> unittest.TestSuite:
 @probe
 def nothing():
     """The least that a check can do: import a file of the submission."""
-    import submission.model
     return 0
 
 
@@ -60,9 +66,19 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     rounds = parser.parse_args().rounds
     for arguments in (["--no-artifacts", "1"], ["--no-artifacts", "1h"]):
-        command = [sys.executable, str(ROOT / "src" / "grader.py"), "--submission", str(SOLUTION), *arguments]
-        seconds = median_of(lambda: subprocess.run(command, check=True, capture_output=True), rounds)
-        print(f"python grader.py {' '.join(arguments)}: {seconds:.1f} s, from the command to its end")
+        command = [
+            sys.executable,
+            str(ROOT / "src" / "grader.py"),
+            "--submission",
+            str(SOLUTION),
+            *arguments,
+        ]
+        seconds = median_of(
+            lambda: subprocess.run(command, check=True, capture_output=True), rounds
+        )
+        print(
+            f"python grader.py {' '.join(arguments)}: {seconds:.1f} s, from the command to its end"
+        )
 
     with tempfile.TemporaryDirectory() as folder, start_process() as process:
         submission, _ = stage(SOLUTION, Path(folder))
@@ -73,21 +89,31 @@ def main() -> None:
             report = grade_folder(process, SOLUTION, seed=seed)
             apart.append(time.perf_counter() - started)
             started = time.perf_counter()
-            result = unittest.TextTestRunner(stream=io.StringIO()).run(as_unittest(submission, seed))
+            result = unittest.TextTestRunner(stream=io.StringIO()).run(
+                as_unittest(submission, seed)
+            )
             together.append(time.perf_counter() - started)
             assert report.passed and result.wasSuccessful()
-        a, b = statistics.median(apart[1:]), statistics.median(together[1:])       # the first round imports
+        # the first round imports
+        a, b = statistics.median(apart[1:]), statistics.median(together[1:])
         checks = len(report.outcomes)
-        print(f"{checks} checks, each in a process of its own, torch imported before: {a:.2f} s; as unittest in one "
-              f"process: {b:.2f} s; ratio {a / b:.2f}")
+        print(
+            f"{checks} checks, each in a process of its own, torch imported before: {a:.2f} s; as "
+            f"unittest in one process: {b:.2f} s; ratio {a / b:.2f}"
+        )
 
         check = next(iter(MANIFEST.checks.values()))
-        student, here = Student(process, submission, check, 0), Student(SameProcess(), submission, check, 0)
+        student, here = (
+            Student(process, submission, check, 0),
+            Student(SameProcess(), submission, check, 0),
+        )
         student.run(nothing), here.run(nothing)
         overhead = [median_of(lambda: one.run(nothing), 30) for one in (student, here)]
-        print(f"One call of a probe that imports the submission: {1000 * overhead[0]:.0f} ms apart, "
-              f"{1000 * overhead[1]:.0f} ms in one process: "
-              f"{1000 * (overhead[0] - overhead[1]):.0f} ms more")
+        print(
+            f"One call of a probe that imports the submission: {1000 * overhead[0]:.0f} ms apart, "
+            f"{1000 * overhead[1]:.0f} ms in one process: "
+            f"{1000 * (overhead[0] - overhead[1]):.0f} ms more"
+        )
 
 
 if __name__ == "__main__":

@@ -1,12 +1,15 @@
-"""Write docs/grader-proof.md: wrong submissions against checks, by question and kind; and right ones.
+"""Write docs/grader-proof.md: wrong submissions against checks, by question and kind; and right
+ones.
 
     python benchmarks/grader_proof.py [--runs N] [--seeds N] [--long FILE] [--resume FILE]
-    python benchmarks/grader_proof.py --only 5c 5d       # these questions alone: prints, and writes nothing
+    python benchmarks/grader_proof.py --only 5c 5d       # these questions alone: prints, and writes
+    nothing
 
-Grades each wrong submission once, each right one --runs times, and the reference and the starter --seeds times, in two
-processes. --long writes the tables of all submissions, too. --resume keeps what is done in a file, and goes on from there:
-of the same code.
+Grades each wrong submission once, each right one --runs times, and the reference and the starter
+--seeds times, in two processes. --long writes the tables of all submissions, too. --resume keeps
+what is done in a file, and goes on from there: of the same code.
 """
+
 import argparse
 import datetime
 import json
@@ -18,12 +21,27 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "checks"))
 
-from proof import (MANIFEST, ROOT, SLOW, collect, exceptions, faults, grade_folder, grade_right, grade_wrong, lost,      # noqa: E402
-                   out_of_proportion, question_of, questions_of, share_lost, start_process)
-from tqdm import tqdm                   # noqa: E402
-from variants import KINDS, Right       # noqa: E402
+from tqdm import tqdm  # noqa: E402
 
-from common.files import write_text            # noqa: E402
+from common.files import write_text  # noqa: E402
+from proof import (
+    MANIFEST,
+    ROOT,
+    SLOW,
+    collect,
+    exceptions,
+    faults,
+    grade_folder,
+    grade_right,
+    grade_wrong,
+    lost,  # noqa: E402
+    out_of_proportion,
+    question_of,
+    questions_of,
+    share_lost,
+    start_process,
+)
+from variants import KINDS, Right  # noqa: E402
 
 _process = None
 
@@ -37,31 +55,46 @@ def process():
 
 
 def points_lost(job: tuple[str, int]) -> dict[str, float]:
-    """Grade a submission, by (name, number of the run); the points that it loses, by check. Runs in a worker.
+    """Grade a submission, by (name, number of the run); the points that it loses, by check. Runs in
+    a worker.
 
     Which checks: see grade_wrong and grade_right.
     """
     name, run = job
-    entry = next(entry for entry in [*collect("wrong", "WRONG"), *collect("right", "RIGHT")] if entry.name == name)
+    entry = next(
+        entry
+        for entry in [*collect("wrong", "WRONG"), *collect("right", "RIGHT")]
+        if entry.name == name
+    )
     if isinstance(entry, Right):
         return lost(grade_right(process(), entry, run, all_checks=True))
     return lost(grade_wrong(process(), entry, all_checks=True))
 
 
 def points(job: tuple[str, int]) -> float:
-    """The points of the reference or the starter, by (its folder, number of the run), for all code that takes no training."""
+    """The points of the reference or the starter, by (its folder, number of the run), for all code
+    that takes no training.
+    """
     return grade_folder(process(), ROOT / job[0], slow=False).score
 
 
 def run(pool, function, jobs: list, title: str, kept: Path | None) -> list:
-    """The results of all jobs, in their order, under a bar; those that the file `kept` has are taken from it."""
+    """The results of all jobs, in their order, under a bar; those that the file `kept` has are
+    taken from it.
+    """
     done = {}
     if kept and kept.exists():
         for line in kept.read_text(encoding="utf-8").splitlines():
             name, job, result = json.loads(line)
             done[name, *job] = result
     left = [job for job in jobs if (function.__name__, *job) not in done]
-    bar = tqdm(pool.imap(function, left), total=len(jobs), initial=len(jobs) - len(left), desc=title, unit="run")
+    bar = tqdm(
+        pool.imap(function, left),
+        total=len(jobs),
+        initial=len(jobs) - len(left),
+        desc=title,
+        unit="run",
+    )
     for job, result in zip(left, bar):
         done[function.__name__, *job] = result
         if kept:
@@ -72,77 +105,156 @@ def run(pool, function, jobs: list, title: str, kept: Path | None) -> list:
 
 def found(wrong: list, losses: list[dict]) -> list[str]:
     """A line for everything that is not as it should be."""
-    return [f"{entry.name}: {fault}" for entry, loss in zip(wrong, losses)
-             for fault in (*faults(entry, loss), out_of_proportion(entry, loss)) if fault]
+    return [
+        f"{entry.name}: {fault}"
+        for entry, loss in zip(wrong, losses)
+        for fault in (*faults(entry, loss), out_of_proportion(entry, loss))
+        if fault
+    ]
 
 
 def by_question(wrong: list, losses: list[dict], right: list) -> list[str]:
     """The table of figures."""
-    lines = ["| question | wrong | caught | seen by basic checks | by hidden checks | share lost, median (range): misconceptions | slips "
-             "| edges | right |", "|---|---|---|---|---|---|---|---|---|"]
-    for question in dict.fromkeys(check.question for check in MANIFEST.checks.values() if check.coded):
-        mine = [(entry, loss) for entry, loss in zip(wrong, losses) if question_of(entry) == question]
+    lines = [
+        "| question | wrong | caught | seen by basic checks | by hidden checks | share lost, "
+        "median (range): misconceptions | slips | edges | right |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for question in dict.fromkeys(
+        check.question for check in MANIFEST.checks.values() if check.coded
+    ):
+        mine = [
+            (entry, loss) for entry, loss in zip(wrong, losses) if question_of(entry) == question
+        ]
         if mine:
-            seen = [sum(any(id.endswith(kind) for id in loss) for _, loss in mine) for kind in ("basic", "hidden")]
+            seen = [
+                sum(any(id.endswith(kind) for id in loss) for _, loss in mine)
+                for kind in ("basic", "hidden")
+            ]
             caught = sum(set(entry.caught_by) <= loss.keys() for entry, loss in mine)
-            shares = [sorted(share_lost(entry, loss) for entry, loss in mine if entry.kind == kind) for kind in KINDS]
-            cells = [f"{of[len(of) // 2]:.0%} ({of[0]:.0%} to {of[-1]:.0%}) of {len(of)}" if of else "none" for of in shares]
+            shares = [
+                sorted(share_lost(entry, loss) for entry, loss in mine if entry.kind == kind)
+                for kind in KINDS
+            ]
+            cells = [
+                f"{of[len(of) // 2]:.0%} ({of[0]:.0%} to {of[-1]:.0%}) of {len(of)}"
+                if of
+                else "none"
+                for of in shares
+            ]
             accepted = sum(question in questions_of(entry.changes) for entry in right)
-            lines.append(" | ".join(["", question, str(len(mine)), str(caught), *map(str, seen), *cells, str(accepted), ""]).strip())
+            lines.append(
+                " | ".join(
+                    [
+                        "",
+                        question,
+                        str(len(mine)),
+                        str(caught),
+                        *map(str, seen),
+                        *cells,
+                        str(accepted),
+                        "",
+                    ]
+                ).strip()
+            )
     return lines
 
 
-def long_tables(wrong: list, losses: list[dict], right: list, clean: dict[str, int], runs: int) -> str:
+def long_tables(
+    wrong: list, losses: list[dict], right: list, clean: dict[str, int], runs: int
+) -> str:
     """Every submission in a row."""
+
     def cell(text):
         return text.replace("|", "\\|").replace("\n", " ")
 
     lines = ["# All submissions of the proof", ""]
     for question in dict.fromkeys(question_of(entry) for entry in wrong):
-        lines += [f"## Wrong submissions for {question}", "", "| submission | kind | what is wrong | share lost | checks that took points |",
-                  "|---|---|---|---|---|"]
+        lines += [
+            f"## Wrong submissions for {question}",
+            "",
+            "| submission | kind | what is wrong | share lost | checks that took points |",
+            "|---|---|---|---|---|",
+        ]
         for entry, loss in zip(wrong, losses):
             if question_of(entry) == question:
                 checks = ", ".join(f"**{id}**" if id in entry.caught_by else id for id in loss)
-                lines.append(f"| {entry.name} | {entry.kind} | {cell(entry.why)} | {share_lost(entry, loss):.0%} | {checks} |")
+                lines.append(
+                    f"| {entry.name} | {entry.kind} | {cell(entry.why)} | "
+                    f"{share_lost(entry, loss):.0%} | {checks} |"
+                )
         lines.append("")
-    lines += ["## Right submissions", "", "| submission | what is different | runs with full points |", "|---|---|---|"]
-    lines += [f"| {entry.name} | {cell(entry.what)} | {clean[entry.name]} of {runs} |" for entry in right]
+    lines += [
+        "## Right submissions",
+        "",
+        "| submission | what is different | runs with full points |",
+        "|---|---|---|",
+    ]
+    lines += [
+        f"| {entry.name} | {cell(entry.what)} | {clean[entry.name]} of {runs} |" for entry in right
+    ]
     return "\n".join(lines) + "\n"
 
 
-def page(wrong: list, losses: list[dict], right: list, clean: dict[str, int], runs: int, scores: dict[str, list[float]],
-         took: str) -> str:
+def page(
+    wrong: list,
+    losses: list[dict],
+    right: list,
+    clean: dict[str, int],
+    runs: int,
+    scores: dict[str, list[float]],
+    took: str,
+) -> str:
     """The document."""
-    quick = sum(check.points for check in MANIFEST.checks.values() if check.coded and not check.artifacts and check.seconds <= SLOW)
+    quick = sum(
+        check.points
+        for check in MANIFEST.checks.values()
+        if check.coded and not check.artifacts and check.seconds <= SLOW
+    )
     missed = sum(not set(entry.caught_by) <= loss.keys() for entry, loss in zip(wrong, losses))
     through = sum(not loss for loss in losses)
     by_reason = {}
     for name, reason in exceptions().items():
         by_reason.setdefault(reason, []).append(name)
-    return "\n".join([
-        "# The proof of the grader",
-        "",
-        f"Generated by `python benchmarks/grader_proof.py` on {datetime.date.today()}, on {platform.system()} with Python "
-        f"{platform.python_version()}{took}.",
-        "`./run.sh test` repeats a part of it with other seeds; `--long FILE` writes a row for every submission.",
-        "",
-        f"- **{len(wrong)} wrong submissions: {through} got through**; {missed} were missed by a check that is aimed at them.",
-        f"- **{len(right)} right submissions, {runs} runs each: {sum(clean.values())} of {len(right) * runs} runs with full points.**",
-        *(f"- The {name}, {len(of)} runs: {min(of):g} to {max(of):g} of {quick:g} points (all code but what trains a model)."
-          for name, of in scores.items()),
-        "",
-        "A submission is the reference with a change (tests/checks/wrong, tests/checks/right).",
-        "A wrong one is graded by the checks of the questions that it is aimed at.",
-        "The share is that of the question's coded points: a misconception loses at least 25%, an edge at most 10%.",
-        "",
-        *by_question(wrong, losses, right),
-        "",
-        "## Exceptions",
-        "",
-        *(f"- {reason} ({len(names)}: {', '.join(names)})" for reason, names in by_reason.items()),
-        *(f"- **{line}**" for line in found(wrong, losses)),
-    ]) + "\n"
+    return (
+        "\n".join(
+            [
+                "# The proof of the grader",
+                "",
+                f"Generated by `python benchmarks/grader_proof.py` on {datetime.date.today()}, on "
+                f"{platform.system()} with Python {platform.python_version()}{took}.",
+                "`./run.sh test` repeats a part of it with other seeds; `--long FILE` writes a row "
+                "for every submission.",
+                "",
+                f"- **{len(wrong)} wrong submissions: {through} got through**; {missed} were "
+                "missed by a check that is aimed at them.",
+                f"- **{len(right)} right submissions, {runs} runs each: {sum(clean.values())} of "
+                f"{len(right) * runs} runs with full points.**",
+                *(
+                    f"- The {name}, {len(of)} runs: {min(of):g} to {max(of):g} of {quick:g} points "
+                    "(all code but what trains a model)."
+                    for name, of in scores.items()
+                ),
+                "",
+                "A submission is the reference with a change (tests/checks/wrong, "
+                "tests/checks/right).",
+                "A wrong one is graded by the checks of the questions that it is aimed at.",
+                "The share is that of the question's coded points: a misconception loses at least "
+                "25%, an edge at most 10%.",
+                "",
+                *by_question(wrong, losses, right),
+                "",
+                "## Exceptions",
+                "",
+                *(
+                    f"- {reason} ({len(names)}: {', '.join(names)})"
+                    for reason, names in by_reason.items()
+                ),
+                *(f"- **{line}**" for line in found(wrong, losses)),
+            ]
+        )
+        + "\n"
+    )
 
 
 def main() -> None:
@@ -156,7 +268,9 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     args = parser.parse_args()
     started = time.monotonic()
-    wrong = sorted(collect("wrong", "WRONG"), key=lambda entry: list(MANIFEST.checks).index(entry.caught_by[0]))
+    wrong = sorted(
+        collect("wrong", "WRONG"), key=lambda entry: list(MANIFEST.checks).index(entry.caught_by[0])
+    )
     right = collect("right", "RIGHT")
     if args.only:
         wrong = [entry for entry in wrong if question_of(entry) in args.only]
@@ -168,13 +282,35 @@ def main() -> None:
         for (name, _), loss in zip(jobs, run(pool, points_lost, jobs, "right", args.resume)):
             clean[name] += not loss
         if args.only:
-            print("\n".join([*by_question(wrong, losses, right), "", *found(wrong, losses),
-                             *(f"{name}: {count} of {args.runs} runs with full points" for name, count in clean.items() if count < args.runs)]))
+            print(
+                "\n".join(
+                    [
+                        *by_question(wrong, losses, right),
+                        "",
+                        *found(wrong, losses),
+                        *(
+                            f"{name}: {count} of {args.runs} runs with full points"
+                            for name, count in clean.items()
+                            if count < args.runs
+                        ),
+                    ]
+                )
+            )
             return
-        scores = {name: run(pool, points, [(folder, number) for number in range(args.seeds)], name, args.resume)
-                  for name, folder in (("reference", "instructor/solution"), ("starter", "src/submission"))}
+        scores = {
+            name: run(
+                pool, points, [(folder, number) for number in range(args.seeds)], name, args.resume
+            )
+            for name, folder in (
+                ("reference", "instructor/solution"),
+                ("starter", "src/submission"),
+            )
+        }
     took = "" if args.resume else f", in {(time.monotonic() - started) / 60:.0f} minutes"
-    write_text(ROOT / "docs" / "grader-proof.md", page(wrong, losses, right, clean, args.runs, scores, took))
+    write_text(
+        ROOT / "docs" / "grader-proof.md",
+        page(wrong, losses, right, clean, args.runs, scores, took),
+    )
     if args.long:
         write_text(args.long, long_tables(wrong, losses, right, clean, args.runs))
     print("Wrote docs/grader-proof.md")

@@ -1,9 +1,11 @@
 """What isolation costs: python benchmarks/isolation.py [--rounds N]
 
-Grades the reference with its results (all automatic checks) on every rung that works here, in turn, so that all meet the same machine.
-Prints, for each rung, the median time of choosing it (its trial), of starting its process (importing torch), and of a full
-grading, with the ratio to the rung without walls.
+Grades the reference with its results (all automatic checks) on every rung that works here, in turn,
+so that all meet the same machine. Prints, for each rung, the median time of choosing it (its
+trial), of starting its process (importing torch), and of a full grading, with the ratio to the rung
+without walls.
 """
+
 import argparse
 import statistics
 import sys
@@ -13,9 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "checks"))
 
-from proof import grade_folder, start_process       # noqa: E402
-
-from autograder.isolation import LADDER, Unavailable, choose        # noqa: E402
+from autograder.isolation import LADDER, Unavailable, choose  # noqa: E402
+from proof import grade_folder, start_process  # noqa: E402
 
 SOLUTION = ROOT / "instructor" / "solution"
 
@@ -40,12 +41,24 @@ def main() -> None:
                 process.start()
                 ready = time.perf_counter()
                 report = grade_folder(process, SOLUTION, artifacts=True)
-                assert report.passed, [(rung, outcome.id, outcome.details) for outcome in report.outcomes.values() if outcome.details]
+                assert report.passed, [
+                    (rung, outcome.id, outcome.details)
+                    for outcome in report.outcomes.values()
+                    if outcome.details
+                ]
             times.setdefault(rung, []).append((chosen - started, ready - chosen, report.seconds))
-    medians = {rung: [statistics.median(column) for column in zip(*rows)] for rung, rows in times.items()}
-    print(f"{'rung':<12}{'choosing':>10}{'starting':>10}{'grading':>10}{'ratio':>8}   medians of {rounds}, seconds")
+    medians = {
+        rung: [statistics.median(column) for column in zip(*rows)] for rung, rows in times.items()
+    }
+    print(
+        f"{'rung':<12}{'choosing':>10}{'starting':>10}{'grading':>10}{'ratio':>8}   medians of "
+        f"{rounds}, seconds"
+    )
     for rung, (choosing, starting, grading) in medians.items():
-        print(f"{rung:<12}{choosing:>10.2f}{starting:>10.2f}{grading:>10.2f}{grading / medians['limits'][2]:>8.2f}")
+        print(
+            f"{rung:<12}{choosing:>10.2f}{starting:>10.2f}{grading:>10.2f}"
+            f"{grading / medians['limits'][2]:>8.2f}"
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 """What the benchmarks share: writing a table into benchmarks/README.md."""
+
 import sys
 from pathlib import Path
 
@@ -6,7 +7,7 @@ ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "benchmarks" / "README.md"
 sys.path.insert(0, str(ROOT / "src"))
 
-from common.files import write_text        # noqa: E402
+from common.files import write_text  # noqa: E402
 
 
 def markdown(head: list[str], rows: list[list]) -> str:
@@ -16,8 +17,8 @@ def markdown(head: list[str], rows: list[list]) -> str:
 
 
 def publish(name: str, device: str, text: str) -> None:
-    """Print a text, and put it into benchmarks/README.md between <!-- NAME DEVICE --> and <!-- end -->, in place of what was
-    there; each kind of device has a place of its own.
+    """Print a text, and put it into benchmarks/README.md between <!-- NAME DEVICE --> and <!-- end
+    -->, in place of what was there; each kind of device has a place of its own.
 
     Raises:
         ValueError: README.md has no such place.

@@ -1,11 +1,12 @@
 """Does a term end with the grades of an undisturbed one? python benchmarks/term.py [--plays 50]
 
-Plays a term in temporary folders, with a class of 16: in time, late, refused, handed in twice, not in
-the roster, not handed in; two batches in two folders, a roster and rules that are told once, a check
-that is added, a slow machine and a repeated check, decisions of the staff, three markers. Once without
-disturbance; then again and again with every command killed or interrupted at random moments until it
-gets to its end, and with merges in between. The gradebooks and all pages must be the same. What stands
-for grading is quick, and the same for the same submission; all else is what instructors run.
+Plays a term in temporary folders, with a class of 16: in time, late, refused, handed in twice, not
+in the roster, not handed in; two batches in two folders, a roster and rules that are told once, a
+check that is added, a slow machine and a repeated check, decisions of the staff, three markers.
+Once without disturbance; then again and again with every command killed or interrupted at random
+moments until it gets to its end, and with merges in between. The gradebooks and all pages must be
+the same. What stands for grading is quick, and the same for the same submission; all else is what
+instructors run.
 """
 
 import argparse
@@ -31,11 +32,13 @@ from autograder import read_manifest  # noqa: E402
 from checks.support import session  # noqa: E402
 from common.files import UserError  # noqa: E402
 from instructor import __main__ as program  # noqa: E402
-from instructor.grading import command, graded_class as klass  # noqa: E402
+from instructor.grading import command  # noqa: E402
+from instructor.grading import graded_class as klass
 from instructor.grading.graded_class import load_class  # noqa: E402
 
 FULL = session.MANIFEST
-ADDED, SLOW = "6f-0-basic", "5f-0-basic"  # the check that is added in the term; one that a slow machine fails
+# the check that is added in the term; one that a slow machine fails
+ADDED, SLOW = "6f-0-basic", "5f-0-basic"
 PART = next(id for id, check in read_manifest(FULL).checks.items() if not check.coded)
 NAMES = [f"s{n:02}" for n in range(16)]
 ENDS = (0, 3)  # the exit codes of a command that got to its end
@@ -83,7 +86,9 @@ class Term:
         self.run("grade", first, "--out", out, *roster, *rules, manifest=less, slow=True)
         self.run("merge", out, "--written", self._marks("eva", 1, NAMES), manifest=less)
         self.run("grade", second, "--out", out, manifest=less, slow=True)
-        self.run("grade", "--out", out, "--again", SLOW, "--why", "the machine was slow", manifest=less)
+        self.run(
+            "grade", "--out", out, "--again", SLOW, "--why", "the machine was slow", manifest=less
+        )
         self.run("grade", "--out", out)  # with a check more
         self._decide()
         self.run("merge", out)
@@ -125,7 +130,9 @@ class Term:
         for n, name in enumerate(NAMES):
             lines.append(f"{name},Person {n},{1000 + n},{'AB'[n % 2]}")
             late = "_LATE" * (n >= 11)
-            self._submission("second" if n >= 11 else "first", f"{name}{late}_{1000 + n}_{n}_a.zip", name)
+            self._submission(
+                "second" if n >= 11 else "first", f"{name}{late}_{1000 + n}_{n}_a.zip", name
+            )
         (self.folder / "first" / "s03_1003_3_a.zip" / "refuse").touch()
         self._submission("second", "s02_LATE_1002_70_a-1.zip", "a second try")
         self._submission("first", "stranger_4711_80_a.zip", "a stranger")
@@ -144,22 +151,42 @@ class Term:
         return path
 
     def _decide(self):
-        lines = ["id,extension days,excused,check,points,reason", "s12,2,,,,ill", "s13,,yes,,,left", "s04,,,,1,found a fault"]
+        lines = [
+            "id,extension days,excused,check,points,reason",
+            "s12,2,,,,ill",
+            "s13,,yes,,,left",
+            "s04,,,,1,found a fault",
+        ]
         (self.out / "overrides.csv").write_text("\n".join(lines) + "\n")
 
     def result(self) -> dict[str, str]:
         """All that people are told at the end, by the name of the file; and what the class is."""
         files = [path for path in self.out.rglob("*") if path.suffix in (".csv", ".html", ".md")]
-        texts = {path.relative_to(self.out).as_posix(): path.read_text(encoding="utf-8") for path in files}
+        texts = {
+            path.relative_to(self.out).as_posix(): path.read_text(encoding="utf-8")
+            for path in files
+        }
         texts["leftovers"] = str(sorted(path.name for path in self.out.rglob("*.tmp")))
         # When it was changed is another time in every play, and a run that was killed asks again.
         with open(self.out / "history.csv", encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file))
         asked = ("again", "option")
         texts["history.csv"] = "\n".join(
-            sorted({f"{row['what']} {row['id']} {row['check or part']} {row['before']} {row['after']}" for row in rows if row["what"] not in asked})
+            sorted(
+                {
+                    f"{row['what']} {row['id']} {row['check or part']} {row['before']} "
+                    f"{row['after']}"
+                    for row in rows
+                    if row["what"] not in asked
+                }
+            )
         )
-        texts["class"] = str([(entry.person.id, entry.total, entry.final, entry.excused) for entry in load_class(self.out).entries])
+        texts["class"] = str(
+            [
+                (entry.person.id, entry.total, entry.final, entry.excused)
+                for entry in load_class(self.out).entries
+            ]
+        )
         return texts
 
 
@@ -202,7 +229,9 @@ def _without(id, folder):
     text = text.replace("[[check]]" + entry, "")
     line = next(line for line in text.splitlines() if re.match(rf"{check.question} = ", line))
     points = read_manifest(FULL).questions[check.question].points
-    text = text.replace(line, line.replace(f"points = {points:g}", f"points = {points - check.points:g}"))
+    text = text.replace(
+        line, line.replace(f"points = {points:g}", f"points = {points - check.points:g}")
+    )
     path = folder / "manifest.toml"
     path.write_text(text, encoding="utf-8")
     return path
@@ -210,8 +239,8 @@ def _without(id, folder):
 
 def prepare() -> None:
     """What every command would do again in its fork: import, and hash what checks depend on."""
-    from instructor.grading.pages import class_page, student_page  # noqa: F401
     from instructor.grading.fingerprint import Fingerprints
+    from instructor.grading.pages import class_page, student_page  # noqa: F401
 
     manifest = read_manifest(FULL)
     setting = session.Setting(ROOT / "instructor" / "checks", ROOT / "instructor" / "gold")
@@ -230,7 +259,9 @@ def play(disturbed: int) -> tuple[dict[str, str], int]:
 
 def differences(expected: dict[str, str], got: dict[str, str]) -> list[str]:
     """The names of the files that differ."""
-    return sorted(name for name in expected.keys() | got.keys() if expected.get(name) != got.get(name))
+    return sorted(
+        name for name in expected.keys() | got.keys() if expected.get(name) != got.get(name)
+    )
 
 
 def main() -> int:
@@ -252,10 +283,17 @@ def main() -> int:
             for name in names[:2]:
                 with contextlib.suppress(KeyError):
                     pairs = zip(expected[name].splitlines(), got[name].splitlines(), strict=False)
-                    print("\n".join(f"  {a[:150]}\n  {b[:150]}" for a, b in list(pair for pair in pairs if pair[0] != pair[1])[:3]))
+                    print(
+                        "\n".join(
+                            f"  {a[:150]}\n  {b[:150]}"
+                            for a, b in list(pair for pair in pairs if pair[0] != pair[1])[:3]
+                        )
+                    )
     seconds = time.monotonic() - started
-    print(f"{args.plays} terms of 11 commands, disturbed {kills} times: {wrong} ended otherwise than one that was not "
-          f"disturbed ({alone:.1f} s; all together {seconds:.0f} s).")
+    print(
+        f"{args.plays} terms of 11 commands, disturbed {kills} times: {wrong} ended otherwise than "
+        f"one that was not disturbed ({alone:.1f} s; all together {seconds:.0f} s)."
+    )
     return 1 if wrong else 0
 
 

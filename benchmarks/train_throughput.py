@@ -2,11 +2,13 @@
 
     python benchmarks/train_throughput.py [--preset laptop|gpu] [--device cpu|cuda] [--runs 3]
 
-The plain loop is the one that most people write first: float32, launched operation by operation, a DataLoader whose four worker
-processes are started anew for each epoch, rows as long as block_size, AdamW that isn't fused, and loss.item() in each step.
-Both are timed after their first epoch, and have the same schedule of learning rates; runs alternate, each with a seed of its own, and
-medians are published in benchmarks/README.md, with the loss of what was learned.
+The plain loop is the one that most people write first: float32, launched operation by operation, a
+DataLoader whose four worker processes are started anew for each epoch, rows as long as block_size,
+AdamW that isn't fused, and loss.item() in each step. Both are timed after their first epoch, and
+have the same schedule of learning rates; runs alternate, each with a seed of its own, and medians
+are published in benchmarks/README.md, with the loss of what was learned.
 """
+
 import argparse
 import math
 import statistics
@@ -16,28 +18,37 @@ import threading
 import time
 
 import torch
-from tables import ROOT, markdown, publish
 from torch.utils.data import DataLoader
 
-from jobs.problem1.demo import machine
-from jobs.problem1.run_job import load_submission, seed_everything
 from common.files import read_documents
-from jobs.problem1.parallel import workers
 from jobs.presets import PRESETS
+from jobs.problem1.demo import machine
+from jobs.problem1.parallel import workers
+from jobs.problem1.run_job import load_submission, seed_everything
+from tables import ROOT, markdown, publish
 
-
-LONG = 15           # times as many epochs for a steady rate on a GPU
+LONG = 15  # times as many epochs for a steady rate on a GPU
 
 
 def setup(preset, variant: str, corpus: float = 1.0, seed: int = 0):
-    """The dataset, the model, and what pretrain() of the reference returns for them; of so many times the corpus."""
+    """The dataset, the model, and what pretrain() of the reference returns for them; of so many
+    times the corpus.
+    """
     seed_everything(seed)
     submission = load_submission(ROOT / "instructor" / "solution")
     documents = read_documents(ROOT / "data" / preset.data / "wiki.txt").split("\n")
-    documents = (documents * math.ceil(corpus))[:round(len(documents) * corpus)]
+    documents = (documents * math.ceil(corpus))[: round(len(documents) * corpus)]
     dataset = submission.CharCorruptionDataset("\n".join(documents), preset.block_size)
-    config = submission.GPTConfig(dataset.vocab_size, preset.block_size, n_layer=preset.n_layer, n_head=preset.n_head,
-                                  n_embd=preset.n_embd, embd_pdrop=preset.dropout, resid_pdrop=preset.dropout, attn_pdrop=preset.dropout)
+    config = submission.GPTConfig(
+        dataset.vocab_size,
+        preset.block_size,
+        n_layer=preset.n_layer,
+        n_head=preset.n_head,
+        n_embd=preset.n_embd,
+        embd_pdrop=preset.dropout,
+        resid_pdrop=preset.dropout,
+        attn_pdrop=preset.dropout,
+    )
     model = getattr(submission, f"initialize_{variant}_model")(config)
     config, trainer = submission.pretrain(dataset, preset.block_size, model)
     preset.pretrain.apply(config, len(dataset), preset.block_size)
@@ -50,7 +61,14 @@ def plain_rate(preset, variant: str, device: str, epochs: int, seed: int) -> tup
     learning_rate_at = sys.modules[type(trainer).__module__].learning_rate_at
     model.to(device).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=config.learning_rate, betas=config.betas)
-    loader = DataLoader(dataset, batch_size=config.batch_size, shuffle=True, num_workers=4, multiprocessing_context="fork", pin_memory=device != "cpu")
+    loader = DataLoader(
+        dataset,
+        batch_size=config.batch_size,
+        shuffle=True,
+        num_workers=4,
+        multiprocessing_context="fork",
+        pin_memory=device != "cpu",
+    )
     tokens = 0
     for epoch in range(1 + epochs):
         if epoch == 1:
@@ -84,28 +102,48 @@ class Clock:
         self.times = {}
 
     def add_scalar(self, name, value, step):
-        """Called by the trainer when it has read the losses, so that the steps until then are done."""
+        """Called by the trainer when it has read the losses, so that the steps until then are
+        done.
+        """
         self.times[step] = time.perf_counter()
 
 
-def our_rate(preset, variant: str, device: str, epochs: int, corpus: float = 1.0, seed: int = 0, **settings) -> tuple[float, float]:
-    """Documents a second of our trainer, after its first epoch (on a GPU, the first fifth: graphs are recorded, and workers have drawn
-    epochs in advance), on so many times the corpus; and the loss in the end."""
+def our_rate(
+    preset, variant: str, device: str, epochs: int, corpus: float = 1.0, seed: int = 0, **settings
+) -> tuple[float, float]:
+    """Documents a second of our trainer, after its first epoch (on a GPU, the first fifth: graphs
+    are recorded, and workers have drawn epochs in advance), on so many times the corpus; and the
+    loss in the end.
+    """
     dataset, _, config, trainer = setup(preset, variant, corpus, seed)
     config.writer = clock = Clock()
-    for name, value in {"device": device, "max_epochs": 1 + epochs, "progress": False, "log_every": 5, "seed": seed,
-                        "num_workers": workers(preset.num_workers), **settings}.items():
+    for name, value in {
+        "device": device,
+        "max_epochs": 1 + epochs,
+        "progress": False,
+        "log_every": 5,
+        "seed": seed,
+        "num_workers": workers(preset.num_workers),
+        **settings,
+    }.items():
         setattr(config, name, value)
     trainer.train()
     per_epoch = math.ceil(len(dataset) / config.batch_size)
     begin = per_epoch * max(1, epochs // 5 if device != "cpu" else 1)
     steps = sorted(step for step in clock.times if step >= begin)
-    rate = (steps[-1] - steps[0]) * len(dataset) / per_epoch / (clock.times[steps[-1]] - clock.times[steps[0]])
+    rate = (
+        (steps[-1] - steps[0])
+        * len(dataset)
+        / per_epoch
+        / (clock.times[steps[-1]] - clock.times[steps[0]])
+    )
     return rate, loss_of(trainer)
 
 
 def draw_rate(preset, variant: str) -> float:
-    """Documents a second that one core draws for training: the student's __getitem__, and cutting into batches."""
+    """Documents a second that one core draws for training: the student's __getitem__, and cutting
+    into batches.
+    """
     dataset, _, config, trainer = setup(preset, variant)
     epochs = sys.modules[type(trainer).__module__].Epochs(dataset, config.batch_size, 0)
     times = []
@@ -127,14 +165,16 @@ def matrix_peak(device: str, dtype: torch.dtype) -> float:
         a @ b
         if device != "cpu":
             torch.cuda.synchronize()
-        best = max(best, 2 * n ** 3 / (time.perf_counter() - started))
+        best = max(best, 2 * n**3 / (time.perf_counter() - started))
     return best
 
 
 def flops_and_tokens(preset, variant: str) -> tuple[float, float]:
-    """Of a document, on average: the FLOPs of training on it, and the tokens that are no padding. Matrix products alone, three
-    times those of the forward pass (Kaplan et al. 2020, section 2.1)."""
+    """Of a document, on average: the FLOPs of training on it, and the tokens that are no padding.
+    Matrix products alone, three times those of the forward pass (Kaplan et al. 2020, section 2.1).
+    """
     from torch.utils.flop_counter import FlopCounterMode
+
     dataset, model, *_ = setup(preset, variant)
     lengths = [int((dataset[i % len(dataset)][0] != 0).sum()) for i in range(1000)]
     tokens = sum(lengths) / len(lengths)
@@ -155,7 +195,17 @@ class Busy:
     def _sample(self):
         gpu = f"GPU-{torch.cuda.get_device_properties(0).uuid}"
         while not self.over.wait(0.25):
-            run = subprocess.run(["nvidia-smi", "-i", gpu, "--query-gpu=utilization.gpu", "--format=csv,noheader,nounits"], capture_output=True, text=True)
+            run = subprocess.run(
+                [
+                    "nvidia-smi",
+                    "-i",
+                    gpu,
+                    "--query-gpu=utilization.gpu",
+                    "--format=csv,noheader,nounits",
+                ],
+                capture_output=True,
+                text=True,
+            )
             self.samples += [float(line) for line in run.stdout.split()[:1]]
 
     def __exit__(self, *error):
@@ -163,7 +213,8 @@ class Busy:
         self.thread.join()
 
     def __str__(self):
-        middle = self.samples[len(self.samples) // 3:-2]       # the first third of the time goes into starting up, the end into the loss
+        # the first third of the time goes into starting up, the end into the loss
+        middle = self.samples[len(self.samples) // 3 : -2]
         return f"{statistics.mean(middle):.0f}%" if middle else "?"
 
 
@@ -182,8 +233,11 @@ def main() -> None:
     epochs = args.epochs or (8 if on_gpu else 4)
     ways = {"our trainer": {}}
     if on_gpu:
-        ways |= {"without CUDA graphs": {"graphs": False}, "and in float32": {"graphs": False, "precision": "fp32"},
-                 "compiled, with CUDA graphs": {"compile": True}}
+        ways |= {
+            "without CUDA graphs": {"graphs": False},
+            "and in float32": {"graphs": False, "precision": "fp32"},
+            "compiled, with CUDA graphs": {"compile": True},
+        }
     else:
         ways |= {"in bfloat16": {"precision": "bf16"}, "compiled": {"compile": True}}
     rates, losses, busy = ({name: [] for name in ("plain loop", *ways)} for _ in range(3))
@@ -193,10 +247,12 @@ def main() -> None:
         losses["plain loop"].append(loss)
         for name, settings in ways.items():
             rate, loss = our_rate(preset, args.variant, args.device, epochs, seed=seed, **settings)
-            if on_gpu:          # so few epochs are over before the rate is steady
+            if on_gpu:  # so few epochs are over before the rate is steady
                 with Busy() as busy[name]:
                     times = LONG if settings.get("graphs", True) else 2
-                    rate, _ = our_rate(preset, args.variant, args.device, times * epochs, seed=seed, **settings)
+                    rate, _ = our_rate(
+                        preset, args.variant, args.device, times * epochs, seed=seed, **settings
+                    )
             rates[name].append(rate)
             losses[name].append(loss)
     flops, tokens = flops_and_tokens(preset, args.variant)
@@ -206,14 +262,36 @@ def main() -> None:
     rows = []
     for name, values in rates.items():
         rate = statistics.median(values)
-        loss = f"{statistics.median(losses[name]):.3f} ({min(losses[name]):.3f} to {max(losses[name]):.3f})"
-        rows.append([name, f"{rate:,.0f}", f"{rate * tokens / 1000:,.1f}k", f"{rate / plain:.2f}", f"{rate * flops / peak:.1%}", loss,
-                     *([str(busy[name] or "")] if on_gpu else [])])
-    head = ["", "documents/s", "tokens/s, without padding", "times the plain loop", f"of the matrix peak ({peak / 1e12:.2f} TFLOP/s, "
-            f"{str(dtype).split('.')[1]})", f"loss after {epochs + 1} epochs", *(["GPU busy"] if on_gpu else [])]
-    text = (f"Pretraining ({args.variant}, preset {preset.name}) on {machine()}, {torch.get_num_threads()} threads; medians of "
-            f"{args.runs}.\n\n{markdown(head, rows)}\n\nOne core draws {drawn:,.0f} documents a second from the solution's dataset, "
-            f"{drawn / statistics.median(rates['our trainer']):.2f} times what our trainer reads.")
+        loss = (
+            f"{statistics.median(losses[name]):.3f} ({min(losses[name]):.3f} to "
+            f"{max(losses[name]):.3f})"
+        )
+        rows.append(
+            [
+                name,
+                f"{rate:,.0f}",
+                f"{rate * tokens / 1000:,.1f}k",
+                f"{rate / plain:.2f}",
+                f"{rate * flops / peak:.1%}",
+                loss,
+                *([str(busy[name] or "")] if on_gpu else []),
+            ]
+        )
+    head = [
+        "",
+        "documents/s",
+        "tokens/s, without padding",
+        "times the plain loop",
+        f"of the matrix peak ({peak / 1e12:.2f} TFLOP/s, {str(dtype).split('.')[1]})",
+        f"loss after {epochs + 1} epochs",
+        *(["GPU busy"] if on_gpu else []),
+    ]
+    text = (
+        f"Pretraining ({args.variant}, preset {preset.name}) on {machine()}, "
+        f"{torch.get_num_threads()} threads; medians of {args.runs}.\n\n{markdown(head, rows)}\n\n"
+        f"One core draws {drawn:,.0f} documents a second from the solution's dataset, "
+        f"{drawn / statistics.median(rates['our trainer']):.2f} times what our trainer reads."
+    )
     publish("train_throughput", args.device, text)
 
 

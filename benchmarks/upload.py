@@ -1,8 +1,9 @@
 """How long an upload is graded: python benchmarks/upload.py [--runs 3] [--processors 1 0.5]
 
-Builds the upload autograder, and grades the reference with its laptop-size results in a container as
-Gradescope's, made of bubblewrap (tests/instructor/grading/gradescope_container.py); prints the medians of the time and of
-the most memory. Needs root, control groups, and a Python that other users may read.
+Builds the upload autograder, and grades the reference with its laptop-size results in a container
+as Gradescope's, made of bubblewrap (tests/instructor/grading/gradescope_container.py); prints the
+medians of the time and of the most memory. Needs root, control groups, and a Python that other
+users may read.
 """
 
 import argparse
@@ -19,8 +20,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "instructor" / "grading"), str(ROOT / "src"), str(ROOT)]
 
-from jobs.deliverables import DELIVERABLES  # noqa: E402
 from gradescope_container import CGROUPS, Container  # noqa: E402
+
+from jobs.deliverables import DELIVERABLES  # noqa: E402
 
 PERIOD = 100_000  # microseconds
 

@@ -1,10 +1,12 @@
 """Write facts.tex: what the handout says that has its home elsewhere.
 
-Points, titles and thresholds come from the grading manifest, the course from course.toml, sizes from the presets and the data's
-README, and measured accuracies from the reference's results and docs/accuracy.md. Nothing of it is typed twice.
+Points, titles and thresholds come from the grading manifest, the course from course.toml, sizes
+from the presets and the data's README, and measured accuracies from the reference's results and
+docs/accuracy.md. Nothing of it is typed twice.
 
     python facts.py OUT [--course course.toml]
 """
+
 import argparse
 import re
 import sys
@@ -15,30 +17,42 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-from autograder.manifest import Manifest, ManifestError, read_manifest       # noqa: E402 (the two folders first)
-from jobs.deliverables import ANSWERS, CODE, DELIVERABLES, STUDENT_FILES       # noqa: E402
-from common.files import UserError, write_text        # noqa: E402
-from instructor.course import SETTINGS, read_course       # noqa: E402
-from jobs.targets import JOBS       # noqa: E402
-from jobs.presets import GPU, LAPTOP     # noqa: E402
+# noqa: E402 (the two folders first)
+from autograder.manifest import Manifest, ManifestError, read_manifest
+from common.files import UserError, write_text  # noqa: E402
+from instructor.course import SETTINGS, read_course  # noqa: E402
+from jobs.deliverables import ANSWERS, CODE, DELIVERABLES, STUDENT_FILES  # noqa: E402
+from jobs.presets import GPU, LAPTOP  # noqa: E402
+from jobs.targets import JOBS  # noqa: E402
 
 MANIFEST = ROOT / "src" / "checks" / "manifest.toml"
 RESULTS, GOLD = ROOT / "instructor" / "results", ROOT / "instructor" / "gold"
 UNGRADED = ("1a", "1b", "2a", "2b", "2c")
 ROMAN = ("i", "ii", "iii", "iv", "v", "vi")
 MODELS = {"nopretrain": ("vanilla", False), "vanilla": ("vanilla", True), "rope": ("rope", True)}
-SEED_COLUMNS = ("nopretrain", "vanilla", "rope", "baseline")        # of the table in docs/accuracy.md
+SEED_COLUMNS = ("nopretrain", "vanilla", "rope", "baseline")  # of the table in docs/accuracy.md
 
 
 def gather(settings: Path = SETTINGS) -> dict[str, str]:
-    """All facts: key -> text, without TeX's special characters escaped. settings is a course.toml."""
+    """All facts: key -> text, without TeX's special characters escaped. settings is a
+    course.toml.
+    """
     course = read_course(settings)
     facts = {"title": course.title, "course": course.course, "due": course.due}
     facts |= points(read_manifest(MANIFEST))
     facts |= sizes() | measured()
-    kinds = {"written": (*STUDENT_FILES, *ANSWERS), "encoder": ("encoder.params",), "supplied": set(CODE) - set(STUDENT_FILES)} | {
-        name: {job.writes for job in JOBS.values() if (job.variant, job.pretrained) == model} for name, model in MODELS.items()}
-    facts |= {f"deliverables {kind}": ", ".join(name for name in DELIVERABLES if name in names) for kind, names in kinds.items()}
+    kinds = {
+        "written": (*STUDENT_FILES, *ANSWERS),
+        "encoder": ("encoder.params",),
+        "supplied": set(CODE) - set(STUDENT_FILES),
+    } | {
+        name: {job.writes for job in JOBS.values() if (job.variant, job.pretrained) == model}
+        for name, model in MODELS.items()
+    }
+    facts |= {
+        f"deliverables {kind}": ", ".join(name for name in DELIVERABLES if name in names)
+        for kind, names in kinds.items()
+    }
     return facts
 
 
@@ -63,21 +77,42 @@ def points(manifest: Manifest) -> dict[str, str]:
             worth += f": {coded[id]:g} coded, {written[id]:g} written"
         else:
             worth += f", {kinds[0]}"
-        facts |= {f"question {id} title": title, f"question {id} letter": letter, f"question {id} name": f"{number}({letter})",
-                  f"question {id} worth": worth + (", extra credit" if id in extra else "")}
-        parts = [check for check in manifest.checks.values() if check.question == id and not check.coded]
+        facts |= {
+            f"question {id} title": title,
+            f"question {id} letter": letter,
+            f"question {id} name": f"{number}({letter})",
+            f"question {id} worth": worth + (", extra credit" if id in extra else ""),
+        }
+        parts = [
+            check for check in manifest.checks.values() if check.question == id and not check.coded
+        ]
         for part, check in zip(ROMAN, parts):
             name = f"{number}({letter}) {part}" if len(parts) > 1 else f"{number}({letter})"
             facts[f"check {check.id} part"] = part if len(parts) > 1 else "Written"
             facts[f"check {check.id} name"] = name
     for number in sorted({id[:-1] for id in titles}):
         mine = [id for id in titles if id[:-1] == number]
-        required, more = (sum(coded[id] + written[id] for id in mine if (id in extra) == wanted) for wanted in (False, True))
-        worth = [_points(required)] * bool(required) + [f"{_points(more)} of extra credit"] * bool(more)
-        facts |= {f"problem {number} worth": " and ".join(worth), f"problem {number} points": f"{required or more:g}",
-                  f"problem {number} extra": f"{more:g}" if required and more else ""}
-    facts |= {f"question {id} {name}": text for id in UNGRADED
-              for name, text in (("letter", id[-1]), ("name", f"{id[:-1]}({id[-1]})"), ("worth", "not graded"))}
+        required, more = (
+            sum(coded[id] + written[id] for id in mine if (id in extra) == wanted)
+            for wanted in (False, True)
+        )
+        worth = [_points(required)] * bool(required) + [f"{_points(more)} of extra credit"] * bool(
+            more
+        )
+        facts |= {
+            f"problem {number} worth": " and ".join(worth),
+            f"problem {number} points": f"{required or more:g}",
+            f"problem {number} extra": f"{more:g}" if required and more else "",
+        }
+    facts |= {
+        f"question {id} {name}": text
+        for id in UNGRADED
+        for name, text in (
+            ("letter", id[-1]),
+            ("name", f"{id[:-1]}({id[-1]})"),
+            ("worth", "not graded"),
+        )
+    }
     for size, floors in manifest.settings["accuracy"].items():
         facts |= {f"floor {size} {name}": f"{100 * floor:g}%" for name, floor in floors.items()}
     return facts
@@ -87,38 +122,63 @@ def sizes() -> dict[str, str]:
     """The presets and the two worlds of data/."""
     facts = {}
     for preset in (GPU, LAPTOP):
-        facts |= {f"{preset.name} {field}": str(getattr(preset, field)) for field in ("n_layer", "n_head", "n_embd", "block_size")}
-    stages = {"scratch": LAPTOP.finetune_from_scratch, "pretrained": LAPTOP.finetune_pretrained, "pretrain": LAPTOP.pretrain}
+        facts |= {
+            f"{preset.name} {field}": str(getattr(preset, field))
+            for field in ("n_layer", "n_head", "n_embd", "block_size")
+        }
+    stages = {
+        "scratch": LAPTOP.finetune_from_scratch,
+        "pretrained": LAPTOP.finetune_pretrained,
+        "pretrain": LAPTOP.pretrain,
+    }
     for name, stage in stages.items():
         mantissa, exponent = f"{stage.learning_rate:e}".split("e")
-        facts |= {f"laptop {name} epochs": str(stage.max_epochs), f"laptop {name} batch": str(stage.batch_size),
-                  f"laptop {name} rate": f"{float(mantissa):g}e{int(exponent)}", f"laptop {name} decay": f"{stage.weight_decay:g}"}
+        facts |= {
+            f"laptop {name} epochs": str(stage.max_epochs),
+            f"laptop {name} batch": str(stage.batch_size),
+            f"laptop {name} rate": f"{float(mantissa):g}e{int(exponent)}",
+            f"laptop {name} decay": f"{stage.weight_decay:g}",
+        }
     for name, gpu, laptop in _rows((ROOT / "data" / "README.md").read_text(encoding="utf-8")):
         facts |= {f"data gpu {name}": gpu, f"data laptop {name}": laptop}
     return facts
 
 
 def measured() -> dict[str, str]:
-    """Accuracies with the preset laptop: of the reference that is kept, and over the seeds of docs/accuracy.md."""
+    """Accuracies with the preset laptop: of the reference that is kept, and over the seeds of
+    docs/accuracy.md.
+    """
     facts = {}
     for job in JOBS.values():
         if job.split:
             folder = GOLD / LAPTOP.data if job.split == "test" else ROOT / "data" / LAPTOP.data
-            gold = [row.split("\t")[1] for row in (folder / f"birth_{job.split}.tsv").read_text(encoding="utf-8").splitlines()]
+            gold = [
+                row.split("\t")[1]
+                for row in (folder / f"birth_{job.split}.tsv")
+                .read_text(encoding="utf-8")
+                .splitlines()
+            ]
             said = (RESULTS / job.writes).read_text(encoding="utf-8").splitlines()
             right = sum(a == b for a, b in zip(gold, said, strict=True))
-            facts[f"reference {job.writes.removesuffix('.predictions')}"] = f"{100 * right / len(gold):.0f}%"
+            facts[f"reference {job.writes.removesuffix('.predictions')}"] = (
+                f"{100 * right / len(gold):.0f}%"
+            )
     rows = seeds()
     facts["seeds"] = str(len(rows))
     for column, name in enumerate(SEED_COLUMNS):
         dev = [values[column] for values in rows]
         span = f"{min(dev):.0f}%" if min(dev) == max(dev) else f"{min(dev):.0f} to {max(dev):.0f}%"
-        facts |= {f"seeds {name} dev": span, f"seeds {name} dev mean": f"{sum(dev) / len(dev):.0f}%"}
+        facts |= {
+            f"seeds {name} dev": span,
+            f"seeds {name} dev mean": f"{sum(dev) / len(dev):.0f}%",
+        }
     return facts
 
 
 def seeds() -> list[list[float]]:
-    """The table of docs/accuracy.md: a row for each seed, with the dev accuracy in percent, which stands first, for each of SEED_COLUMNS."""
+    """The table of docs/accuracy.md: a row for each seed, with the dev accuracy in percent, which
+    stands first, for each of SEED_COLUMNS.
+    """
     text = (ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8")
     rows = []
     for seed, *cells in _rows(text):
@@ -152,8 +212,15 @@ def escape(text: str) -> str:
         UserError: a letter of a script that the handout's fonts do not have.
     """
     for ch in text:
-        if ord(ch) > 126 and not unicodedata.name(ch, "").startswith("LATIN ") and ch not in "–—‘’“”… §":
-            raise UserError(f"{ch!r} in {text!r} cannot be typeset: the handout's fonts have Latin letters alone. Write it in them.")
+        if (
+            ord(ch) > 126
+            and not unicodedata.name(ch, "").startswith("LATIN ")
+            and ch not in "–—‘’“”… §"
+        ):
+            raise UserError(
+                f"{ch!r} in {text!r} cannot be typeset: the handout's fonts have Latin letters "
+                "alone. Write it in them."
+            )
     names = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     return re.sub(r"[\\~^%&_#${}]", lambda match: names.get(match[0], "\\" + match[0]), text)
 

@@ -1,4 +1,7 @@
-"""What only instructors have. It uses the modules of src/, which lie on the path of everything that runs there."""
+"""What only instructors have. It uses the modules of src/, which lie on the path of everything that
+runs there.
+"""
+
 import sys
 from pathlib import Path
 

@@ -1,4 +1,5 @@
 """The instructor's command line: `python -m instructor COMMAND`."""
+
 import sys
 
 try:
@@ -7,18 +8,28 @@ try:
     from pathlib import Path
 
     from common.files import UserError
-
     from instructor.datasets.worlds.editions import EDITIONS, write_data, write_edition
     from instructor.datasets.worlds.folder import refuse_gold_inside
     from instructor.datasets.worlds.world import MODES, SIZES, make_world, statistics, write_world
     from instructor.release.starter import find_drift, write_starter
-except KeyboardInterrupt:       # in the first second of a command
+except KeyboardInterrupt:  # in the first second of a command
     print("Interrupted.", file=sys.stderr)
     sys.exit(130)
 
-MODULES = ("release.build", "release.cases", "datasets.wikipedia.command", "datasets.worlds.check", "datasets.traces.command",
-           "grading.gradescope.build", "grading.command", "grading.explain", "grading.written.forms", "grading.written",
-           "grading.similar", "grading.canvas")      # with a command each
+MODULES = (
+    "release.build",
+    "release.cases",
+    "datasets.wikipedia.command",
+    "datasets.worlds.check",
+    "datasets.traces.command",
+    "grading.gradescope.build",
+    "grading.command",
+    "grading.explain",
+    "grading.written.forms",
+    "grading.written",
+    "grading.similar",
+    "grading.canvas",
+)  # with a command each
 
 
 def starter(args: argparse.Namespace) -> int:
@@ -30,7 +41,10 @@ def starter(args: argparse.Namespace) -> int:
     drift = find_drift()
     if drift:
         print("\n".join(drift))
-        print("\nsrc/submission is not what the solution gives. Edit instructor/solution, then: python -m instructor starter")
+        print(
+            "\nsrc/submission is not what the solution gives. Edit instructor/solution, then: "
+            "python -m instructor starter"
+        )
         return 1
     print("src/submission is what the solution gives.")
     return 0
@@ -58,7 +72,9 @@ def data(args: argparse.Namespace) -> int:
 
 def reference(args: argparse.Namespace) -> int:
     """Keep the results of a demo beside the reference."""
-    from instructor.release.reference import keep_results     # imports torch, which the other commands can do without
+    # imports torch, which the other commands can do without
+    from instructor.release.reference import keep_results
+
     keep_results(args.folder)
     return 0
 
@@ -80,21 +96,36 @@ def main() -> int:
 
 
 def _parse(words=None):
-    parser = argparse.ArgumentParser(prog="python -m instructor", description="What only instructors run.")
+    parser = argparse.ArgumentParser(
+        prog="python -m instructor", description="What only instructors run."
+    )
     commands = parser.add_subparsers(dest="command", required=True)
-    command = commands.add_parser("starter", help="generate src/submission from the reference solution")
+    command = commands.add_parser(
+        "starter", help="generate src/submission from the reference solution"
+    )
     command.add_argument("--check", action="store_true", help="only compare; exit 1 if they differ")
     command.set_defaults(run=starter)
     command = commands.add_parser("world", help="make a world: another seed, another cohort")
     command.add_argument("--seed", type=int, required=True)
     command.add_argument("--size", choices=SIZES, default="full")
-    command.add_argument("--mode", choices=MODES, default="varied", help="single: the instructive failure, one phrasing")
-    command.add_argument("--out", type=Path, required=True, help="folder for the corpus and the questions")
-    command.add_argument("--gold", type=Path, required=True, help="folder for the test answers, away from students")
+    command.add_argument(
+        "--mode",
+        choices=MODES,
+        default="varied",
+        help="single: the instructive failure, one phrasing",
+    )
+    command.add_argument(
+        "--out", type=Path, required=True, help="folder for the corpus and the questions"
+    )
+    command.add_argument(
+        "--gold", type=Path, required=True, help="folder for the test answers, away from students"
+    )
     command.set_defaults(run=world)
     command = commands.add_parser("data", help="rebuild the worlds that ship in data/")
     command.set_defaults(run=data)
-    command = commands.add_parser("reference", help="keep the results of ./run.sh demo --out FOLDER beside the reference")
+    command = commands.add_parser(
+        "reference", help="keep the results of ./run.sh demo --out FOLDER beside the reference"
+    )
     command.add_argument("folder", type=Path)
     command.set_defaults(run=reference)
     for module in MODULES:

@@ -1,4 +1,7 @@
-"""The settings of a course, in course.toml: what stands in the handout, in the README of a release and on pages of grades."""
+"""The settings of a course, in course.toml: what stands in the handout, in the README of a release
+and on pages of grades.
+"""
+
 import json
 import tomllib
 from dataclasses import asdict, dataclass
@@ -12,11 +15,13 @@ SETTINGS = ROOT / "course.toml"
 
 @dataclass(frozen=True)
 class Course:
-    """title is the assignment's, course the course's, due its due date in words; all but the title may be empty.
+    """title is the assignment's, course the course's, due its due date in words; all but the title
+    may be empty.
 
     Raises:
         UserError: a value is no text of one line, or there is no title.
     """
+
     title: str
     course: str = ""
     due: str = ""
@@ -24,13 +29,19 @@ class Course:
     def __post_init__(self):
         for name, value in asdict(self).items():
             if not isinstance(value, str) or not value.isprintable():
-                raise UserError(f"The {name} of the course should be a line of text, and is {value!r}. Check course.toml and --{name}.")
+                raise UserError(
+                    f"The {name} of the course should be a line of text, and is {value!r}. Check "
+                    f"course.toml and --{name}."
+                )
         if not self.title.strip():
             raise UserError("The assignment has no title. Check course.toml and --title.")
 
     def as_toml(self) -> str:
         """The text of a course.toml."""
-        return "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in asdict(self).items())
+        return "".join(
+            f"{name} = {json.dumps(value, ensure_ascii=False)}\n"
+            for name, value in asdict(self).items()
+        )
 
 
 def read_course(path: Path = SETTINGS, **changes: str | None) -> Course:
@@ -45,6 +56,10 @@ def read_course(path: Path = SETTINGS, **changes: str | None) -> Course:
     """
     try:
         values = tomllib.loads(read_text(path))
-        return Course(**values | {name: value for name, value in changes.items() if value is not None})
+        return Course(
+            **values | {name: value for name, value in changes.items() if value is not None}
+        )
     except (tomllib.TOMLDecodeError, TypeError) as error:
-        raise UserError(f"{path} should have a title, a course and a due date, and nothing else: {error}.") from None
+        raise UserError(
+            f"{path} should have a title, a course and a due date, and nothing else: {error}."
+        ) from None

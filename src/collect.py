@@ -1,4 +1,7 @@
-"""Collect the deliverables into submission.zip: `./collect_submission.sh`. Needs nothing but Python."""
+"""Collect the deliverables into submission.zip: `./collect_submission.sh`. Needs nothing but
+Python.
+"""
+
 import argparse
 import ast
 import json
@@ -11,20 +14,23 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from jobs.deliverables import ANSWERING, ANSWERS, DELIVERABLES, MADE_BY, STUDENT_FILES, TRAINED
 from common.files import UserError, writing
+from jobs.deliverables import ANSWERING, ANSWERS, DELIVERABLES, MADE_BY, STUDENT_FILES, TRAINED
 from jobs.targets import JOBS
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDTH = max(map(len, DELIVERABLES)) + 2
 
 
-def write_zip(path: Path, files: Iterable[tuple[str, bytes]], compression: int = zipfile.ZIP_DEFLATED) -> None:
+def write_zip(
+    path: Path, files: Iterable[tuple[str, bytes]], compression: int = zipfile.ZIP_DEFLATED
+) -> None:
     """Write a zip that depends on nothing but its files: no clock, no umask, no system.
 
     Args:
         path: the zip.
-        files: names and contents, in the order in which they are written. Names that end with .sh can be run.
+        files: names and contents, in the order in which they are written. Names that end with .sh
+            can be run.
         compression: zipfile.ZIP_STORED makes the same bytes whatever version of zlib is here.
 
     Raises:
@@ -32,8 +38,8 @@ def write_zip(path: Path, files: Iterable[tuple[str, bytes]], compression: int =
     """
     with writing(path) as temporary, zipfile.ZipFile(temporary, "w", compression) as archive:
         for name, content in files:
-            entry = zipfile.ZipInfo(name)       # dated 1980
-            entry.create_system = 3             # Unix, so that the rights below count
+            entry = zipfile.ZipInfo(name)  # dated 1980
+            entry.create_system = 3  # Unix, so that the rights below count
             entry.external_attr = (stat.S_IFREG | (0o755 if name.endswith(".sh") else 0o644)) << 16
             entry.compress_type = compression
             archive.writestr(entry, content)
@@ -48,58 +54,116 @@ def collect(submission: Path, out: Path, allow_missing: bool) -> None:
         allow_missing: leave out what is not there, instead of refusing.
 
     Raises:
-        UserError: a file is missing (the message says which command makes it), or is none that can be handed in. Nothing was written.
+        UserError: a file is missing (the message says which command makes it), or is none that can
+            be handed in. Nothing was written.
     """
     if not submission.is_dir():
         raise UserError(f"{submission} is no folder. Check --submission.")
     if out.is_dir():
-        raise UserError(f"{out} is a folder. --out names the zip to write, such as {out / 'submission.zip'}.")
+        raise UserError(
+            f"{out} is a folder. --out names the zip to write, such as {out / 'submission.zip'}."
+        )
     files = {name: _read(submission / name) for name in DELIVERABLES}
     missing = [name for name, content in files.items() if not content]
-    lines = [f"  {name:<{WIDTH}} {_remedy(name)}{' (it is empty)' if files[name] == b'' else ''}" for name in missing]
+    lines = [
+        f"  {name:<{WIDTH}} {_remedy(name)}{' (it is empty)' if files[name] == b'' else ''}"
+        for name in missing
+    ]
     if len(missing) == len(DELIVERABLES):
-        raise UserError(f"There is nothing to hand in: {submission} has none of the deliverables. Check --submission.")
+        raise UserError(
+            f"There is nothing to hand in: {submission} has none of the deliverables. Check "
+            "--submission."
+        )
     if missing and not allow_missing:
-        older = f" The {out.name} that is there is an older one: don't hand it in." if out.exists() else ""
-        raise UserError("\n".join([f"Missing in {submission}, and what makes it:", *lines,
-                                   f"Nothing was written.{older} To hand in without them, add --allow-missing."]))
+        older = (
+            f" The {out.name} that is there is an older one: don't hand it in."
+            if out.exists()
+            else ""
+        )
+        raise UserError(
+            "\n".join(
+                [
+                    f"Missing in {submission}, and what makes it:",
+                    *lines,
+                    f"Nothing was written.{older} To hand in without them, add --allow-missing.",
+                ]
+            )
+        )
     present = [(name, content) for name, content in files.items() if content]
     write_zip(out, present)
     if missing:
         print("\n".join(["Left out, and what makes it:", *lines]))
     if open_ := unfinished(submission):
-        print("\n".join(["Warning: this cannot have full points yet:", *(f"  {line}" for line in open_)]))
+        print(
+            "\n".join(
+                ["Warning: this cannot have full points yet:", *(f"  {line}" for line in open_)]
+            )
+        )
     if old := outdated(submission):
-        print("\n".join(["Warning: these results were made before the last change of what they come from:",
-                         *(f"  {name:<{WIDTH}} {why}: {_remedy(name)}" for name, why in old.items()),
-                         "If your change makes no difference to them, all is well. If it does, run these again, in this order, "
-                         "and collect again."]))
+        print(
+            "\n".join(
+                [
+                    "Warning: these results were made before the last change of what they come "
+                    "from:",
+                    *(f"  {name:<{WIDTH}} {why}: {_remedy(name)}" for name, why in old.items()),
+                    "If your change makes no difference to them, all is well. If it does, run "
+                    "these again, in this order, and collect again.",
+                ]
+            )
+        )
     size = out.stat().st_size
-    print(f"Wrote {out}: {len(present)} files, {f'{size / 2**20:.1f} MiB' if size >= 2**20 else f'{size / 2**10:.0f} KiB'}")
+    print(
+        f"Wrote {out}: {len(present)} files, "
+        f"{f'{size / 2**20:.1f} MiB' if size >= 2**20 else f'{size / 2**10:.0f} KiB'}"
+    )
 
 
 def unfinished(submission: Path) -> list[str]:
-    """A line for each place that is still to be filled in, and for each file that cannot be read; of files of answers, too."""
+    """A line for each place that is still to be filled in, and for each file that cannot be read;
+    of files of answers, too.
+    """
     lines = []
     for name in STUDENT_FILES:
         text = (_read(submission / name) or b"").decode("utf-8", errors="replace")
         try:
             ast.parse(text)
-        except (SyntaxError, ValueError) as error:      # ValueError: a NUL
-            lines.append(f"{name}, line {getattr(error, 'lineno', None) or 1}: {getattr(error, 'msg', error)}")
-        lines += [f"{name}, line {number}: not filled in ({stub[1]})" for number, line in enumerate(text.splitlines(), start=1)
-                  if (stub := re.match(r'\s*raise NotImplementedError\("(\w+: \S+) \(in ', line))]
-    return lines + [line for name in ANSWERS if (content := _read(submission / name)) for line in _blanks(name, content)]
+        except (SyntaxError, ValueError) as error:  # ValueError: a NUL
+            lines.append(
+                f"{name}, line {getattr(error, 'lineno', None) or 1}: "
+                f"{getattr(error, 'msg', error)}"
+            )
+        lines += [
+            f"{name}, line {number}: not filled in ({stub[1]})"
+            for number, line in enumerate(text.splitlines(), start=1)
+            if (stub := re.match(r'\s*raise NotImplementedError\("(\w+: \S+) \(', line))
+        ]
+    return lines + [
+        line
+        for name in ANSWERS
+        if (content := _read(submission / name))
+        for line in _blanks(name, content)
+    ]
 
 
 def _blanks(name, content):
-    """A line for each entry of a file of answers that still has a null (JSON) or "" (TOML) in it, or for what cannot be read."""
+    """A line for each entry of a file of answers that still has a null (JSON) or "" (TOML) in it,
+    or for what cannot be read.
+    """
     try:
-        entries = tomllib.loads(content.decode("utf-8-sig")) if name.endswith(".toml") else json.loads(content)
-        open_ = [key for key, value in entries.items() if _has_blank(value)] if isinstance(entries, dict) else []
+        entries = (
+            tomllib.loads(content.decode("utf-8-sig"))
+            if name.endswith(".toml")
+            else json.loads(content)
+        )
+        open_ = (
+            [key for key, value in entries.items() if _has_blank(value)]
+            if isinstance(entries, dict)
+            else []
+        )
     except json.JSONDecodeError as error:
         return [f"{name}, line {error.lineno}: {error.msg}"]
-    except (ValueError, RecursionError) as error:       # no UTF-8, no TOML, a number of thousands of digits; nested without end
+    # no UTF-8, no TOML, a number of thousands of digits; nested without end
+    except (ValueError, RecursionError) as error:
         return [f"{name}: {error}"]
     return [f"{name}: not filled in ({key})" for key in open_]
 
@@ -112,11 +176,19 @@ def _has_blank(value):
 def outdated(submission: Path) -> dict[str, str]:
     """Results that are older than what they were made from, in the order of the jobs: name -> why.
 
-    Predictions come from weights and from the student's code, finetuned weights from pretrained ones. That weights are older than the code
-    is no sign of anything: one writes the code of 1h after the trainings of 1f. Those of the encoder come from a file of their own.
+    Predictions come from weights and from the student's code, finetuned weights from pretrained
+    ones. That weights are older than the code is no sign of anything: one writes the code of 1h
+    after the trainings of 1f. Those of the encoder come from a file of their own.
     """
-    times = {name: (submission / name).stat().st_mtime_ns for name in DELIVERABLES if (submission / name).is_file()}
-    sources = {job.writes: (job.reads, *(ANSWERING if job.kind == "evaluate" else ())) for job in JOBS.values()} | TRAINED
+    times = {
+        name: (submission / name).stat().st_mtime_ns
+        for name in DELIVERABLES
+        if (submission / name).is_file()
+    }
+    sources = {
+        job.writes: (job.reads, *(ANSWERING if job.kind == "evaluate" else ()))
+        for job in JOBS.values()
+    } | TRAINED
     result = {}
     for name, made_from in sources.items():
         if name not in times:
@@ -133,7 +205,13 @@ def _read(path: Path) -> bytes | None:
     try:
         mode = os.lstat(path).st_mode
         if not stat.S_ISREG(mode):
-            kind = "a link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else "no ordinary file"
+            kind = (
+                "a link"
+                if stat.S_ISLNK(mode)
+                else "a folder"
+                if stat.S_ISDIR(mode)
+                else "no ordinary file"
+            )
             raise UserError(f"{path} is {kind}. Put the file itself there. Nothing was written.")
         return path.read_bytes()
     except FileNotFoundError:
@@ -149,11 +227,25 @@ def _remedy(name: str) -> str:
 def main() -> int:
     """Parse the command line; returns the exit code."""
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(encoding="utf-8", errors="replace")      # a Windows console may not know every letter
-    parser = argparse.ArgumentParser(prog="collect_submission.sh", allow_abbrev=False,
-                                     description="Put the deliverables into submission.zip.")
-    parser.add_argument("--submission", type=Path, default=ROOT / "src" / "submission", help="the folder of your files (src/submission)")
-    parser.add_argument("--out", type=Path, default=ROOT / "submission.zip", help="the zip to write (submission.zip)")
+        # a Windows console may not know every letter
+        stream.reconfigure(encoding="utf-8", errors="replace")
+    parser = argparse.ArgumentParser(
+        prog="collect_submission.sh",
+        allow_abbrev=False,
+        description="Put the deliverables into submission.zip.",
+    )
+    parser.add_argument(
+        "--submission",
+        type=Path,
+        default=ROOT / "src" / "submission",
+        help="the folder of your files (src/submission)",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=ROOT / "submission.zip",
+        help="the zip to write (submission.zip)",
+    )
     parser.add_argument("--allow-missing", action="store_true", help="leave out what is missing")
     args = parser.parse_args()
     try:

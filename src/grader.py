@@ -1,7 +1,10 @@
-"""Grade a submission: `python grader.py [ID ...]`, from any folder. `python grader.py --help` lists the options.
+"""Grade a submission: `python grader.py [ID ...]`, from any folder. `python grader.py --help` lists
+the options.
 
-Exit code 0: everything that ran passed; 1: something did not; 2: a mistake on the command line; 130: interrupted.
+Exit code 0: everything that ran passed; 1: something did not; 2: a mistake on the command line;
+130: interrupted.
 """
+
 import argparse
 import contextlib
 import importlib.util
@@ -16,35 +19,39 @@ ROOT = SRC.parent
 if str(SRC) not in sys.path:
     sys.path.insert(0, str(SRC))
 
-from common.files import UserError, write_text     # noqa: E402
-from jobs.deliverables import MADE_BY       # noqa: E402
+from common.files import UserError, write_text  # noqa: E402
+from jobs.deliverables import MADE_BY  # noqa: E402
 
-LAST = SRC / ".last_grading"                    # the seed of the last run, for --replay
+LAST = SRC / ".last_grading"  # the seed of the last run, for --replay
 
 HELP = """usage: python grader.py [ID ...] [options]
 
-Grades the code in src/submission. An ID is a check (1c-0-basic), a question (1c) or a problem (1); without one, all checks run.
+Grades the code in src/submission. An ID is a check (1c-0-basic), a question (1c) or a problem (1);
+without one, all checks run.
 
 Options:
   --list             list the checks and their points, and run none
   --submission PATH  the code to grade, a folder or a zip file (default: src/submission)
   --artifacts DIR    where the results of ./run.sh are (default: the submission's folder)
   --no-artifacts     leave out the checks of results; only the code is graded
-  --hidden DIR       the hidden checks, for those who have them (default: those of this copy, if it has any)
-  --preset NAME      laptop or gpu: which preset the results are of (default: found out by their sizes)
+  --hidden DIR       the hidden checks, for those who have them (default: this copy's, if it has
+                     any)
+  --preset NAME      laptop or gpu: the preset of the results (default: found out by their sizes)
   --data DIR         the corpus and the questions (default: the data that belongs to the preset)
   --gold DIR         the answers of the test questions, for those who have them
   --json FILE        write the result to a file, too
   --seed N           repeat the draws of the run with that seed (default: a new one)
   --replay ID        run one check again with the seed of the last run
   --allow-weak-isolation   grade with hidden checks though nothing keeps the code apart
-  --debug            run your code in the grader's own process: print shows at once, breakpoint() works
+  --debug            run your code in the grader's own process: print shows at once, and
+                     breakpoint() works
 """
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of the options above."""
     from common.arguments import Parser, seed
+
     parser = Parser(add_help=False, allow_abbrev=False)
     parser.add_argument("ids", nargs="*")
     parser.add_argument("-h", "--help", action="store_true")
@@ -64,13 +71,16 @@ def choose_checks(manifest, args):
     try:
         checks = manifest.select(names)
     except KeyError as error:
-        raise UserError(f"There is no check or question '{error.args[0]}'. python grader.py --list shows them.") from None
+        raise UserError(
+            f"There is no check or question '{error.args[0]}'. python grader.py --list shows them."
+        ) from None
     return [check for check in checks if not (args.no_artifacts and check.artifacts)]
 
 
 def choose_seed(args) -> int:
     """The seed asked for, that of the last run, or a new one."""
     from autograder import draw_seed
+
     if args.seed is not None:
         return args.seed
     if args.replay:
@@ -83,13 +93,29 @@ def choose_seed(args) -> int:
 def require_packages() -> None:
     """Raise UserError if this Python lacks what grading needs."""
     if not __debug__:
-        raise UserError("Python runs without assertions (-O or PYTHONOPTIMIZE), which checks need. Run it without.")
-    missing = [name for name in ("torch", "numpy", "tqdm", "pytest") if importlib.util.find_spec(name) is None]
+        raise UserError(
+            "Python runs without assertions (-O or PYTHONOPTIMIZE), which checks need. Run it "
+            "without."
+        )
+    missing = [
+        name
+        for name in ("torch", "numpy", "tqdm", "pytest")
+        if importlib.util.find_spec(name) is None
+    ]
     if missing:
         venv = ROOT / ".venv"
-        advice = (f"Activate the environment of ./run.sh first: source {shlex.quote(str(venv))}/bin/activate" if venv.is_dir() else
-                  f"Activate your environment, or install them: pip install -e {shlex.quote(str(ROOT))}")
-        raise UserError(f"The Python that runs this, {sys.executable}, lacks {', '.join(missing)}. {advice}")
+        advice = (
+            "Activate the environment of ./run.sh first: source "
+            f"{shlex.quote(str(venv))}/bin/activate"
+            if venv.is_dir()
+            else (
+                "Activate your environment, or install them: pip install -e "
+                f"{shlex.quote(str(ROOT))}"
+            )
+        )
+        raise UserError(
+            f"The Python that runs this, {sys.executable}, lacks {', '.join(missing)}. {advice}"
+        )
 
 
 def run(args: argparse.Namespace, stream) -> int:
@@ -120,13 +146,24 @@ def run(args: argparse.Namespace, stream) -> int:
     gold = args.gold or (hidden.parent / "gold" if (hidden.parent / "gold").is_dir() else None)
     submission = (args.submission or SRC / "submission").absolute()
     results = args.artifacts or results_beside(submission)
-    setting = Setting(hidden if hidden.is_dir() else None, gold and gold.absolute(), results, args.preset,
-                      args.data and args.data.absolute(), args.allow_weak_isolation, args.debug,
-                      again=True)
+    setting = Setting(
+        hidden if hidden.is_dir() else None,
+        gold and gold.absolute(),
+        results,
+        args.preset,
+        args.data and args.data.absolute(),
+        args.allow_weak_isolation,
+        args.debug,
+        again=True,
+    )
     progress = Progress(table, manifest, checks)
     print(harmless(f"Grading {submission}"), file=stream, flush=True)
     if results and not args.artifacts:
-        print(harmless(f"with the results in {results} (--artifacts DIR takes others)"), file=stream, flush=True)
+        print(
+            harmless(f"with the results in {results} (--artifacts DIR takes others)"),
+            file=stream,
+            flush=True,
+        )
     report = grade_submission(submission, checks, setting, seed, manifest, progress.finished)
     progress.rest(report)
     with contextlib.suppress(UserError):
@@ -139,7 +176,9 @@ def run(args: argparse.Namespace, stream) -> int:
 
 
 def results_beside(submission: Path) -> Path | None:
-    """The folder `results` beside a folder of code that has none itself, as the reference's; None without one."""
+    """The folder `results` beside a folder of code that has none itself, as the reference's; None
+    without one.
+    """
     folder = submission.parent / "results"
     if submission.is_dir() and not any((submission / name).exists() for name in MADE_BY):
         return folder if any((folder / name).is_file() for name in MADE_BY) else None
@@ -149,7 +188,7 @@ def results_beside(submission: Path) -> Path | None:
 def command_again(args: argparse.Namespace, ids: list[str], seed: int) -> str:
     """The command that runs checks again with the same draws."""
     here = Path(__file__)
-    with contextlib.suppress(ValueError):       # another drive of Windows
+    with contextlib.suppress(ValueError):  # another drive of Windows
         here = Path(os.path.relpath(here))
     words = ["python", here.as_posix(), *ids, "--seed", str(seed)]
     for option in ("submission", "artifacts", "preset", "data", "gold", "hidden"):
@@ -163,12 +202,16 @@ class Progress:
 
     def __init__(self, table, manifest, checks):
         from autograder import Outcome
+
         self.table = table
         self.waiting = [Outcome(check.id) for check in checks if check.coded]
 
     def finished(self, outcome) -> None:
-        """Write the line of a check that has run, after those of checks before it that are not run here."""
-        with contextlib.suppress(OSError):      # a closed pipe ends the program later, not pytest in the midst of its work
+        """Write the line of a check that has run, after those of checks before it that are not run
+        here.
+        """
+        # a closed pipe ends the program later, not pytest in the midst of its work
+        with contextlib.suppress(OSError):
             self._write(outcome)
 
     def _write(self, outcome):
@@ -186,8 +229,10 @@ class Progress:
 def list_checks(manifest, checks, table) -> None:
     """Write the checks with their points."""
     from autograder import Outcome
+
     questions = list(manifest.questions)
-    for check in sorted(checks, key=lambda check: questions.index(check.question)):     # written parts with the rest
+    # written parts with the rest
+    for check in sorted(checks, key=lambda check: questions.index(check.question)):
         table.line(Outcome(check.id))
 
 
@@ -196,7 +241,7 @@ def main(arguments: list[str] | None = None) -> int:
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):      # not in Jupyter
+        if hasattr(stream, "reconfigure"):  # not in Jupyter
             stream.reconfigure(encoding="utf-8", errors="replace")
     try:
         args = build_parser().parse_args(arguments)
@@ -210,14 +255,15 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\nInterrupted.", file=sys.stderr)
         return 130
-    except BrokenPipeError:     # piped into head, say
+    except BrokenPipeError:  # piped into head, say
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
 
 if __name__ == "__main__":
-    if "ipykernel" in sys.modules:      # %run in a notebook, which would show an exit as an error
+    if "ipykernel" in sys.modules:  # %run in a notebook, which would show an exit as an error
         main()
     else:
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))     # so that temporary folders are removed
+        # so that temporary folders are removed
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         sys.exit(main())

@@ -1,8 +1,10 @@
-"""The command line of the assignment: `python src/run.py TARGET [options]`, or shorter `./run.sh TARGET [options]`.
+"""The command line of the assignment: `python src/run.py TARGET [options]`, or shorter `./run.sh
+TARGET [options]`.
 
-A mistake that the user can mend ends with a sentence and exit code 2; a part of the submission that is not implemented
-yet with its name and exit code 3. In both cases no result is written.
+A user error ends with a sentence and exit code 2; a part of the submission that
+is not implemented yet with its name and exit code 3. In both cases no result is written.
 """
+
 import argparse
 import difflib
 import re
@@ -27,26 +29,32 @@ More targets:
   demo     the same in a fresh folder, then a table, a plot and summary.json; minutes on a CPU
 {test}  help     this text
 
-Problem 5 (no part of `all` and `demo`; one size, on a CPU; options: --submission, --out, --seed, and --data for the report):
+Problem 5 (no part of `all` and `demo`; one size, on a CPU; options: --submission, --out, --seed,
+and --data for the report):
 {problem5}
 
 Problem 6 (no part of `all` and `demo`; one size, on a CPU; options: --submission, --out, --seed):
 {problem6}
 
 Options:
-  --preset laptop|gpu    sizes of model and training (default: gpu where there is a CUDA GPU, else laptop; demo: laptop)
-  --data DIR             wiki.txt, birth_places_train.tsv, ... (default: the data that belongs to the preset)
+  --preset laptop|gpu    sizes of model and training (default: gpu where there is a CUDA GPU, else
+                         laptop; demo: laptop)
+  --data DIR             wiki.txt, birth_places_train.tsv, ... (default: the preset's own data)
   --submission DIR       the code to run (default: src/submission)
   --out DIR              where results go and are looked for (default: the submission's folder)
   --gold DIR             where birth_test.tsv is, for those who may know the test answers
   --device cpu|cuda|mps  where to compute (default: cuda where there is one, else cpu)
   --seed N               seed of all random numbers (default: 0)
   --compile              torch.compile the model (--no-compile: don't; the default)
-  --no-graphs            on a GPU: run each operation by itself, not recorded steps; slower, but what Python does in a model (print,
-                         counting, random) is done in each step, not in the first ones alone
-  --nproc N              train in N processes, a GPU or a share of the cores each, without recorded steps (default: 1)
-  --resume               go on where an interrupted run left off; `all` and `demo` skip the jobs that are done
-  --log                  a training keeps a log, runs/TARGET.jsonl, which `dashboard` shows; it takes a tenth longer
+  --no-graphs            on a GPU: run each operation by itself, not recorded steps; slower,
+                         but what Python does in a model (print, counting, random) is done in each
+                         step, not in the first ones alone
+  --nproc N              train in N processes, a GPU or a share of the cores each, without recorded
+                         steps (default: 1)
+  --resume               go on where an interrupted run left off; `all` and `demo` skip the jobs
+                         that are done
+  --log                  a training keeps a log, runs/TARGET.jsonl, which `dashboard` shows; it
+                         takes a tenth longer
 """
 
 
@@ -65,7 +73,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--nproc", type=processes, default=1)
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--log", action="store_true")
-    parser.add_argument("--check", action="store_true")     # for run.sh: only look at the command line
+    parser.add_argument("--check", action="store_true")  # for run.sh: only look at the command line
     return parser
 
 
@@ -76,7 +84,9 @@ def check_target(target: str) -> None:
         raise UserError("`test` comes first and takes pytest's options: ./run.sh test")
     if target not in known:
         near = difflib.get_close_matches(target, [*known, "test", "help"], n=3, cutoff=0.5)
-        advice = f"Did you mean {' or '.join(near)}?" if near else "./run.sh help lists the targets."
+        advice = (
+            f"Did you mean {' or '.join(near)}?" if near else "./run.sh help lists the targets."
+        )
         raise UserError(f"There is no target '{target}'. {advice}")
 
 
@@ -88,18 +98,26 @@ def run(args: argparse.Namespace) -> None:
         return
     trains = args.target in JOBS and JOBS[args.target].kind != "evaluate"
     if args.nproc > 1 and not trains and args.target != "all":
-        raise UserError(f"--nproc is for trainings and `all`; {args.target} runs in one process. Leave it out.")
+        raise UserError(
+            f"--nproc is for trainings and `all`; {args.target} runs in one process. Leave it out."
+        )
     if world_size() > 1 and not trains:
-        raise UserError(f"torchrun is for one training at a time; {args.target} is started by itself: ./run.sh {args.target}")
+        raise UserError(
+            f"torchrun is for one training at a time; {args.target} is started by itself: ./run.sh "
+            f"{args.target}"
+        )
     if args.target == "demo":
         from jobs.problem1.demo import run_demo
+
         run_demo(args)
         return
     if args.target in SMALL:
         from jobs.small import run_small
+
         run_small(args)
         return
     from jobs.problem1.run_job import run_job
+
     options = choose_options(args, quiet=world_size() > 1)
     for job in JOBS.values() if args.target == "all" else [JOBS[args.target]]:
         if args.target == "all" and args.resume and is_done(job, options):
@@ -107,22 +125,29 @@ def run(args: argparse.Namespace) -> None:
             continue
         if args.nproc > 1 and job.kind != "evaluate":
             if code := launch(args.nproc, [job.target, *options.as_arguments()]):
-                sys.exit(code)          # the process has said why
+                sys.exit(code)  # the process has said why
             continue
         print(f"\n{job.target}", flush=True)
         run_job(job, options)
 
 
 def is_done(job, options) -> bool:
-    """Whether a job's result is there, newer than the code, the data and the weights that it comes from, and the job
-    is not one that was begun again and interrupted (which leaves a checkpoint)."""
+    """Whether a job's result is there, newer than the code, the data and the weights that it comes
+    from, and the job is not one that was begun again and interrupted (which leaves a checkpoint).
+    """
     result = options.out / job.writes
     if not result.exists() or result.with_suffix(".ckpt").exists():
         return False
-    sources = [*options.submission.glob("*.py"), *options.submission.glob("given/*.py"), *options.data.glob("*.t*")]
+    sources = [
+        *options.submission.glob("*.py"),
+        *options.submission.glob("given/*.py"),
+        *options.data.glob("*.t*"),
+    ]
     if job.reads:
         sources.append(options.out / job.reads)
-    return all(source.exists() and source.stat().st_mtime <= result.stat().st_mtime for source in sources)
+    return all(
+        source.exists() and source.stat().st_mtime <= result.stat().st_mtime for source in sources
+    )
 
 
 def describe(problem: int) -> str:
@@ -140,13 +165,20 @@ def where_to_look(error: NotImplementedError) -> str:
 def main() -> int:
     """Run the command line; returns the exit code."""
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(encoding="utf-8", errors="replace")      # a Windows console may not know every letter
+        # a Windows console may not know every letter
+        stream.reconfigure(encoding="utf-8", errors="replace")
     try:
         args = build_parser().parse_args()
         if args.help or args.target == "help":
-            test = "  test     the project's tests\n" if (ROOT / "tests").is_dir() else ""       # students don't have them
-            print(HELP.format(jobs="\n".join(f"  {target}" for target in JOBS), test=test,
-                              **{f"problem{problem}": describe(problem) for problem in (5, 6)}))
+            # students don't have them
+            test = "  test     the project's tests\n" if (ROOT / "tests").is_dir() else ""
+            print(
+                HELP.format(
+                    jobs="\n".join(f"  {target}" for target in JOBS),
+                    test=test,
+                    **{f"problem{problem}": describe(problem) for problem in (5, 6)},
+                )
+            )
         elif not is_first():
             with in_silence():
                 run(args)
@@ -156,7 +188,8 @@ def main() -> int:
         print(f"\n{error}", file=sys.stderr)
         return error.exit_code
     except NotImplementedError as error:
-        if not re.match(r"\d\w+: ", str(error)):      # not one of our stubs: torch lacks an operator, say
+        # not one of our stubs: torch lacks an operator, say
+        if not re.match(r"\d\w+: ", str(error)):
             raise
         print(f"\nNot implemented yet: {error}\nWhere: {where_to_look(error)}", file=sys.stderr)
         return 3

@@ -1,4 +1,7 @@
-"""What the tests share: the reference solution as a package, a small world, running the command line, and the handout."""
+"""What the tests share: the reference solution as a package, a small world, running the command
+line, and the handout.
+"""
+
 import os
 import random
 import shutil
@@ -7,13 +10,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")       # before torch: another test runs beside each, and threads would wait for it
+# before torch: another test runs beside each, and threads would wait for it
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import pytest       # noqa: E402
-import torch        # noqa: E402
-from small_training import Counting     # noqa: E402
+import pytest  # noqa: E402
+import torch  # noqa: E402
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:      # started in a shell's background: what tests start would be deaf to Ctrl-C, too
+from small_training import Counting  # noqa: E402
+
+# started in a shell's background: what tests start would be deaf to Ctrl-C, too
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,7 +31,11 @@ DATA = ROOT / "data" / "laptop"
 
 def pytest_addoption(parser):
     """--full: what takes long, as often as it is worth."""
-    parser.addoption("--full", action="store_true", help="repeat what is drawn at random as often as it is worth (long)")
+    parser.addoption(
+        "--full",
+        action="store_true",
+        help="repeat what is drawn at random as often as it is worth (long)",
+    )
 
 
 def pytest_collection_modifyitems(items):
@@ -34,9 +44,11 @@ def pytest_collection_modifyitems(items):
 
 
 def require_rung(name=None):
-    """The rung of isolation of that name, or the strongest; the test is skipped where it doesn't work, or fails where the variable
-    REQUIRE_RUNGS names the rung among others."""
+    """The rung of isolation of that name, or the strongest; the test is skipped where it doesn't
+    work, or fails where the variable REQUIRE_RUNGS names the rung among others.
+    """
     from autograder.isolation import Unavailable, choose
+
     required = os.environ.get("REQUIRE_RUNGS", "").split()
     try:
         isolation = choose(name)
@@ -44,7 +56,9 @@ def require_rung(name=None):
             raise Unavailable(isolation.reason)
         return isolation
     except Unavailable as error:
-        (pytest.fail if name in required or (name is None and required) else pytest.skip)(str(error))
+        (pytest.fail if name in required or (name is None and required) else pytest.skip)(
+            str(error)
+        )
 
 
 LANDLOCK = pytest.param("landlock", marks=pytest.mark.landlock)
@@ -60,6 +74,7 @@ def rung(request):
 def folder():
     """An open folder for the tests of a module."""
     from proof import open_folder
+
     with open_folder() as path:
         yield path
 
@@ -74,6 +89,7 @@ def pytest_runtest_setup(item):
 def submission():
     """The reference solution, imported as run.py imports a submission."""
     from jobs.problem1.run_job import load_submission
+
     return load_submission(SOLUTION)
 
 
@@ -90,30 +106,60 @@ def seed():
 @pytest.fixture
 def tiny_model(submission):
     """A function that makes a small GPT in eval mode: (vocab_size, block_size, rope) -> GPT."""
+
     def make(vocab_size, block_size, rope, n_layer=2, n_head=3, n_embd=24, **kwargs):
-        config = submission.GPTConfig(vocab_size, block_size, n_layer=n_layer, n_head=n_head, n_embd=n_embd, rope=rope, **kwargs)
+        config = submission.GPTConfig(
+            vocab_size,
+            block_size,
+            n_layer=n_layer,
+            n_head=n_head,
+            n_embd=n_embd,
+            rope=rope,
+            **kwargs,
+        )
         model = submission.GPT(config)
-        with torch.no_grad():       # weights of a trained model's size, so that mistakes show in the logits
+        # weights of a trained model's size, so that mistakes show in the logits
+        with torch.no_grad():
             for parameter in model.parameters():
                 parameter.add_(torch.randn_like(parameter) * 0.2)
         return model.eval()
+
     return make
 
 
 @pytest.fixture
 def fresh(submission):
-    """A function that makes a trainer of a new small model, always the same one; settings as keywords."""
+    """A function that makes a trainer of a new small model, always the same one; settings as
+    keywords.
+    """
+
     def make(dataset=None, rope=False, init=5, **settings):
         torch.manual_seed(init)
-        model = submission.GPT(submission.GPTConfig(11, 14, n_layer=1, n_head=2, n_embd=8, rope=rope))
-        defaults = {"max_epochs": 4, "batch_size": 8, "learning_rate": 1e-2, "lr_decay": True, "warmup_tokens": 50,
-                    "final_tokens": 4 * 37 * 14, "device": "cpu", "progress": False, "log_every": 3}
-        return submission.Trainer(model, dataset or Counting(), None, submission.TrainerConfig(**{**defaults, **settings}))
+        model = submission.GPT(
+            submission.GPTConfig(11, 14, n_layer=1, n_head=2, n_embd=8, rope=rope)
+        )
+        defaults = {
+            "max_epochs": 4,
+            "batch_size": 8,
+            "learning_rate": 1e-2,
+            "lr_decay": True,
+            "warmup_tokens": 50,
+            "final_tokens": 4 * 37 * 14,
+            "device": "cpu",
+            "progress": False,
+            "log_every": 3,
+        }
+        return submission.Trainer(
+            model, dataset or Counting(), None, submission.TrainerConfig(**{**defaults, **settings})
+        )
+
     return make
 
 
 def copy_reference(folder):
-    """Copy the reference with its results into a new folder, as somebody would hand it in; returns the folder."""
+    """Copy the reference with its results into a new folder, as somebody would hand it in; returns
+    the folder.
+    """
     shutil.copytree(SOLUTION, folder, ignore=shutil.ignore_patterns("__pycache__"))
     return shutil.copytree(RESULTS, folder, dirs_exist_ok=True)
 
@@ -121,22 +167,36 @@ def copy_reference(folder):
 def run_cli(*args, cwd=ROOT, **kwargs):
     """Run src/run.py with one thread and return the finished process, its output as text."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
-    return subprocess.run([sys.executable, str(ROOT / "src" / "run.py"), *map(str, args)], cwd=cwd, env=environment,
-                          capture_output=True, text=True, encoding="utf-8", timeout=600, **kwargs)
+    return subprocess.run(
+        [sys.executable, str(ROOT / "src" / "run.py"), *map(str, args)],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=600,
+        **kwargs,
+    )
 
 
 def require_tools(*names):
-    """Skip a test for lack of a program, or fail it where REQUIRE_TEX says that they are all there."""
+    """Skip a test for lack of a program, or fail it where REQUIRE_TEX says that they are all
+    there.
+    """
     if missing := [name for name in names if not shutil.which(name)]:
-        (pytest.fail if os.environ.get("REQUIRE_TEX") else pytest.skip)(f"not installed: {', '.join(missing)}")
+        (pytest.fail if os.environ.get("REQUIRE_TEX") else pytest.skip)(
+            f"not installed: {', '.join(missing)}"
+        )
 
 
 @pytest.fixture(scope="session")
 def handout(tmp_path_factory):
     """The folder in which all editions of the handout were built, once for all workers."""
     from instructor.release.handout import TOOLS, make
+
     require_tools(*TOOLS)
     import fcntl
+
     top = tmp_path_factory.getbasetemp()
     build = (top.parent if os.environ.get("PYTEST_XDIST_WORKER") else top) / "handout"
     build.mkdir(exist_ok=True)

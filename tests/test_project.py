@@ -1,4 +1,7 @@
-"""Rules of the house: pins in one place, imports that point one way, scripts that any bash can read."""
+"""Rules of the house: pins in one place, imports that point one way, scripts that any bash can
+read.
+"""
+
 import ast
 import os
 import re
@@ -9,7 +12,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+
 from conftest import ROOT
+
 
 def imports(path):
     """Top-level names that a file imports absolutely."""
@@ -26,7 +31,8 @@ def test_environment_and_pyproject_pin_the_same():
     conda = re.findall(r"- (\S+==.+)", (ROOT / "environment.yml").read_text())
     assert sorted(pins) == sorted(conda) and all("==" in pin for pin in pins)
     needed = re.search(r'NEEDED="(.*)"', (ROOT / "run.sh").read_text())[1].split()
-    assert needed == [pin.split("==")[0].removeprefix("pytest-") for pin in pins if ";" not in pin]      # others are not for every system
+    # others are not for every system
+    assert needed == [pin.split("==")[0].removeprefix("pytest-") for pin in pins if ";" not in pin]
 
 
 def test_submission_imports_nothing_of_ours():
@@ -47,18 +53,27 @@ def test_the_engine_knows_nothing_of_what_it_grades():
         assert not set(imports(path)) & (ours | {"instructor", "torch"}), path
 
 
-@pytest.mark.parametrize("name", ["run.sh", "collect_submission.sh", "benchmarks/full_size.sh", ".ci/run"])
+@pytest.mark.parametrize(
+    "name", ["run.sh", "collect_submission.sh", "benchmarks/full_size.sh", ".ci/run"]
+)
 def test_scripts_are_valid_bash_and_old_enough(name):
     path = ROOT / name
     assert subprocess.run(["bash", "-n", str(path)]).returncode == 0
-    newer = re.findall(r"\$\{\w+(?:,,|\^\^|@\w)|declare -A|mapfile|readarray|&>>|\|&|wait -n", path.read_text())
+    newer = re.findall(
+        r"\$\{\w+(?:,,|\^\^|@\w)|declare -A|mapfile|readarray|&>>|\|&|wait -n", path.read_text()
+    )
     assert not newer, "macOS ships bash 3.2"
 
 
 def run_sh(*args, **kwargs):
     """Run ./run.sh with this Python first on the PATH, as in an active environment."""
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
-    return subprocess.run([str(ROOT / "run.sh"), *args], capture_output=True, text=True, **{"env": {**os.environ, "PATH": path}, **kwargs})
+    return subprocess.run(
+        [str(ROOT / "run.sh"), *args],
+        capture_output=True,
+        text=True,
+        **{"env": {**os.environ, "PATH": path}, **kwargs},
+    )
 
 
 def test_run_sh_passes_targets_and_exit_codes_on(tmp_path):
@@ -93,7 +108,11 @@ def test_run_sh_makes_no_environment_for_a_misspelt_target(tmp_path):
     shutil.copytree(ROOT / "src", tmp_path / "src")
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
-    process = subprocess.run([str(tmp_path / "run.sh"), "vanilla_pretrian"], capture_output=True, text=True,
-                             env={**os.environ, "PATH": f"{bare / 'bin'}{os.pathsep}{os.environ['PATH']}"})
+    process = subprocess.run(
+        [str(tmp_path / "run.sh"), "vanilla_pretrian"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PATH": f"{bare / 'bin'}{os.pathsep}{os.environ['PATH']}"},
+    )
     assert process.returncode == 2 and "Did you mean vanilla_pretrain" in process.stderr
     assert not (tmp_path / ".venv").exists()

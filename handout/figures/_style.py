@@ -1,39 +1,59 @@
-"""What all figures share: sizes, fonts, colors that stay apart in grey, and how they are written.
+r"""What all figures share: sizes, fonts, colors that stay apart in grey, and how they are written.
 
-A figure is as wide as the text and at most 0.42 of a page high, so that \\pic does not scale it and 8 points stay 8 points.
-The fonts are those that matplotlib brings along: a figure looks the same wherever it is made.
+A figure is as wide as the text and at most 0.42 of a page high, so that \pic does not scale it and
+8 points stay 8 points. The fonts are those that matplotlib brings along: a figure looks the same
+wherever it is made.
 """
+
 import sys
 from pathlib import Path
 
 import matplotlib
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt     # noqa: E402 (the backend first)
+import matplotlib.pyplot as plt  # noqa: E402 (the backend first)
 
-WIDTH = 6.4         # inches, of the text
+WIDTH = 6.4  # inches, of the text
 MAX_HEIGHT = 3.7
-SMALL, TINY = 7, 6      # points; labels are 8
+SMALL, TINY = 7, 6  # points; labels are 8
 
 # From dark to light, at about equal steps of lightness. The first is the accent of macros.tex.
 DARK, MIDDLE, LIGHT, PALE = "#1F4E79", "#C9722B", "#A9C6E3", "#E4EBF3"
 INK, QUIET = "#1A1A1A", "#5A5A5A"
-LADDER = ("#10304F", "#4F7296", "#A9AFB4", "#EBC88C", "#FFF6E0")        # from cold to warm, lightness always rising
+# from cold to warm, lightness always rising
+LADDER = ("#10304F", "#4F7296", "#A9AFB4", "#EBC88C", "#FFF6E0")
 
-plt.rcParams.update({
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans", "Verdana"],      # Verdana is as wide, for an SVG where the first is missing
-    "font.monospace": ["DejaVu Sans Mono", "Menlo", "Consolas"],
-    "mathtext.fontset": "dejavuserif",
-    "font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "legend.fontsize": SMALL,
-    "xtick.labelsize": SMALL, "ytick.labelsize": SMALL,
-    "text.color": INK, "axes.edgecolor": QUIET, "axes.labelcolor": INK, "xtick.color": INK, "ytick.color": INK,
-    "axes.linewidth": 0.6, "xtick.major.width": 0.6, "ytick.major.width": 0.6, "hatch.linewidth": 0.6,
-    "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False,
-    "savefig.dpi": 300,         # of the few images among the lines
-    "pdf.fonttype": 42,         # fonts are embedded whole, as outlines that can be searched and copied
-    "svg.fonttype": "none", "svg.hashsalt": "handout",      # text stays text; the same ids every time
-})
+plt.rcParams.update(
+    {
+        "font.family": "sans-serif",
+        # Verdana is as wide, for an SVG where the first is missing
+        "font.sans-serif": ["DejaVu Sans", "Verdana"],
+        "font.monospace": ["DejaVu Sans Mono", "Menlo", "Consolas"],
+        "mathtext.fontset": "dejavuserif",
+        "font.size": 8,
+        "axes.titlesize": 8,
+        "axes.labelsize": 8,
+        "legend.fontsize": SMALL,
+        "xtick.labelsize": SMALL,
+        "ytick.labelsize": SMALL,
+        "text.color": INK,
+        "axes.edgecolor": QUIET,
+        "axes.labelcolor": INK,
+        "xtick.color": INK,
+        "ytick.color": INK,
+        "axes.linewidth": 0.6,
+        "xtick.major.width": 0.6,
+        "ytick.major.width": 0.6,
+        "hatch.linewidth": 0.6,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "legend.frameon": False,
+        "savefig.dpi": 300,  # of the few images among the lines
+        "pdf.fonttype": 42,  # fonts are embedded whole, as outlines that can be searched and copied
+        "svg.fonttype": "none",
+        "svg.hashsalt": "handout",  # text stays text; the same ids every time
+    }
+)
 
 
 def blank_axes(figure, box, xlim, ylim):
@@ -51,11 +71,16 @@ def blank_axes(figure, box, xlim, ylim):
 
 
 def save(figure, name: str) -> None:
-    """Write NAME.pdf and NAME.svg into the folder that the command line names; the same figure gives the same bytes."""
+    """Write NAME.pdf and NAME.svg into the folder that the command line names; the same figure
+    gives the same bytes.
+    """
     if len(sys.argv) != 2:
         sys.exit(f"Usage: python {sys.argv[0]} OUT_FOLDER")
     if figure.get_figheight() > MAX_HEIGHT:
-        raise ValueError(f"{name} is {figure.get_figheight()} inches high; \\pic would shrink it from {MAX_HEIGHT} on")
+        raise ValueError(
+            f"{name} is {figure.get_figheight()} inches high; \pic would shrink it from "
+            f"{MAX_HEIGHT} on"
+        )
     out = Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
     figure.savefig(out / f"{name}.pdf", metadata={"CreationDate": None})

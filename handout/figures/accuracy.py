@@ -1,4 +1,7 @@
-"""Dev accuracy at laptop size without pretraining, with it, and with RoPE: the kept reference, and five more seeds."""
+"""Dev accuracy at laptop size without pretraining, with it, and with RoPE: the kept reference, and
+five more seeds.
+"""
+
 import sys
 from pathlib import Path
 
@@ -9,14 +12,24 @@ from matplotlib.patches import Patch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from facts import MANIFEST, SEED_COLUMNS, measured, points, read_manifest, seeds       # noqa: E402 (the folder above first)
+# noqa: E402 (the folder above first)
+from facts import MANIFEST, SEED_COLUMNS, measured, points, read_manifest, seeds
 
 HEIGHT = 2.3
-# What the bars are called, the predictions that they come from, the column of the seeds' table, and the bar's look.
-ROWS = (("no pretraining", "vanilla.nopretrain.dev", "nopretrain", PALE, None),
-        ("pretrained,\nlearned positions", "vanilla.pretrain.dev", "vanilla", LIGHT, "////"),
-        ("pretrained,\nRoPE", "rope.pretrain.dev", "rope", DARK, None))
-DOTS = {"marker": "o", "linestyle": "", "markersize": 5, "markerfacecolor": "white", "markeredgecolor": INK}
+# What the bars are called, the predictions that they come from, the column of the seeds' table, and
+# the bar's look.
+ROWS = (
+    ("no pretraining", "vanilla.nopretrain.dev", "nopretrain", PALE, None),
+    ("pretrained,\nlearned positions", "vanilla.pretrain.dev", "vanilla", LIGHT, "////"),
+    ("pretrained,\nRoPE", "rope.pretrain.dev", "rope", DARK, None),
+)
+DOTS = {
+    "marker": "o",
+    "linestyle": "",
+    "markersize": 5,
+    "markerfacecolor": "white",
+    "markeredgecolor": INK,
+}
 
 
 def dev(column: str) -> list[float]:
@@ -27,14 +40,33 @@ def dev(column: str) -> list[float]:
 def draw_row(axes, y, row, facts):
     """The bar of the reference, the dots of the seeds under it, and the floor."""
     _, job, column, color, hatch = row
-    reference, floor = (float(facts[f"{kind} {job}"].rstrip("%")) for kind in ("reference", "floor laptop"))
-    axes.barh(y + 0.16, reference, height=0.38, color=color, edgecolor=INK, linewidth=0.6, hatch=hatch, zorder=2)
+    reference, floor = (
+        float(facts[f"{kind} {job}"].rstrip("%")) for kind in ("reference", "floor laptop")
+    )
+    axes.barh(
+        y + 0.16,
+        reference,
+        height=0.38,
+        color=color,
+        edgecolor=INK,
+        linewidth=0.6,
+        hatch=hatch,
+        zorder=2,
+    )
     axes.text(reference + 0.8, y + 0.16, f"{reference:.0f}%", va="center", weight="bold", zorder=4)
     values = dev(column)
-    equal = [values[:n].count(value) for n, value in enumerate(values)]     # dots of the same value stand under each other
+    # dots of the same value stand under each other
+    equal = [values[:n].count(value) for n, value in enumerate(values)]
     axes.plot(values, [y - 0.2 - 0.15 * n for n in equal], **DOTS, zorder=3, clip_on=False)
     if floor:
-        axes.plot([floor] * 2, [y - 0.42, y + 0.42], color=MIDDLE, linewidth=2.2, zorder=5, solid_capstyle="butt")
+        axes.plot(
+            [floor] * 2,
+            [y - 0.42, y + 0.42],
+            color=MIDDLE,
+            linewidth=2.2,
+            zorder=5,
+            solid_capstyle="butt",
+        )
 
 
 def main():
@@ -46,23 +78,47 @@ def main():
     axes.axvline(baseline, color=INK, linewidth=1, linestyle=(0, (4, 2)), zorder=1)
     for y, row in enumerate(reversed(ROWS)):
         draw_row(axes, y, row, facts)
-    axes.set(xlim=(0, 100), ylim=(-0.55, 2.6), xlabel="right answers to the dev questions, in percent", yticks=range(3),
-             yticklabels=[row[0] for row in reversed(ROWS)], xticks=range(0, 101, 10))
+    axes.set(
+        xlim=(0, 100),
+        ylim=(-0.55, 2.6),
+        xlabel="right answers to the dev questions, in percent",
+        yticks=range(3),
+        yticklabels=[row[0] for row in reversed(ROWS)],
+        xticks=range(0, 101, 10),
+    )
     axes.tick_params(axis="y", length=0, labelsize=8)
     axes.set_axisbelow(True)
     axes.grid(axis="x", color="#DDDDDD", linewidth=0.5)
-    axes.text(baseline, 2.64, f"always the most common place: {baseline:.0f}%", ha="left", va="bottom", fontsize=SMALL)
+    axes.text(
+        baseline,
+        2.64,
+        f"always the most common place: {baseline:.0f}%",
+        ha="left",
+        va="bottom",
+        fontsize=SMALL,
+    )
     legend(axes)
     save(figure, "accuracy")
 
 
 def legend(axes):
     """What bars, dots and thick lines are."""
-    shown = {"one training: the reference": Patch(facecolor="white", edgecolor=INK, linewidth=0.6),
-             f"{len(seeds())} more, each with another world and seed": Line2D([], [], **DOTS),
-             "points are given from here on": Line2D([], [], color=MIDDLE, linewidth=2.2)}
-    axes.legend(shown.values(), shown.keys(), loc="upper right", bbox_to_anchor=(1.02, 1.04), handlelength=1.4, labelspacing=0.35,
-                frameon=True, framealpha=1, edgecolor="none")
+    shown = {
+        "one training: the reference": Patch(facecolor="white", edgecolor=INK, linewidth=0.6),
+        f"{len(seeds())} more, each with another world and seed": Line2D([], [], **DOTS),
+        "points are given from here on": Line2D([], [], color=MIDDLE, linewidth=2.2),
+    }
+    axes.legend(
+        shown.values(),
+        shown.keys(),
+        loc="upper right",
+        bbox_to_anchor=(1.02, 1.04),
+        handlelength=1.4,
+        labelspacing=0.35,
+        frameon=True,
+        framealpha=1,
+        edgecolor="none",
+    )
 
 
 if __name__ == "__main__":

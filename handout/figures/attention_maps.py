@@ -1,9 +1,12 @@
-"""Attention maps of the kept RoPE model (preset laptop), on the first dev question that it answers correctly.
+"""Attention maps of the kept RoPE model (preset laptop), on the first dev question that it answers
+correctly.
 
-Above: in the first layer the head with the lowest mean entropy, in the second the one that puts the most weight on the name when
-the first letter of the answer is predicted; rows from the name on. Below: that row, for the three heads with most weight there.
-The weights are computed anew from the modules' parameters, and the outputs that follow from them are compared with the modules'.
+Above: in the first layer the head with the lowest mean entropy, in the second the one that puts the
+most weight on the name when the first letter of the answer is predicted; rows from the name on.
+Below: that row, for the three heads with most weight there. The weights are computed anew from the
+modules' parameters, and the outputs that follow from them are compared with the modules'.
 """
+
 import math
 import sys
 from pathlib import Path
@@ -16,33 +19,50 @@ from matplotlib.colors import LinearSegmentedColormap
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "src"))
 
-from jobs.problem1.answers import predict_places      # noqa: E402 (the folder above first)
-from jobs.problem1.run_job import load_submission     # noqa: E402
-from common.files import read_documents, read_questions        # noqa: E402
-from jobs.presets import LAPTOP      # noqa: E402
+from common.files import read_documents, read_questions  # noqa: E402
+from jobs.presets import LAPTOP  # noqa: E402
+from jobs.problem1.answers import predict_places  # noqa: E402 (the folder above first)
+from jobs.problem1.run_job import load_submission  # noqa: E402
 
 HEIGHT = 3.55
-SOLUTION, RESULTS, DATA = ROOT / "instructor" / "solution", ROOT / "instructor" / "results", ROOT / "data" / LAPTOP.data
+SOLUTION, RESULTS, DATA = (
+    ROOT / "instructor" / "solution",
+    ROOT / "instructor" / "results",
+    ROOT / "data" / LAPTOP.data,
+)
 NAME_START = len("Where was ")
 COLORS = LinearSegmentedColormap.from_list("ink", ("white", LIGHT, "#0B2239"))
-BARS = ((DARK, None), (LIGHT, "/////"), (MIDDLE, None))       # color and hatch
+BARS = ((DARK, None), (LIGHT, "/////"), (MIDDLE, None))  # color and hatch
 
 
 def load():
     """The reference's package, its dataset and the model with the kept weights."""
     submission = load_submission(SOLUTION)
     dataset = submission.CharCorruptionDataset(read_documents(DATA / "wiki.txt"), LAPTOP.block_size)
-    config = submission.GPTConfig(dataset.vocab_size, LAPTOP.block_size, n_layer=LAPTOP.n_layer,
-                                  n_head=LAPTOP.n_head, n_embd=LAPTOP.n_embd)
+    config = submission.GPTConfig(
+        dataset.vocab_size,
+        LAPTOP.block_size,
+        n_layer=LAPTOP.n_layer,
+        n_head=LAPTOP.n_head,
+        n_embd=LAPTOP.n_embd,
+    )
     model = submission.initialize_rope_model(config).eval()
-    model.load_state_dict(torch.load(RESULTS / "rope.finetune.params", map_location="cpu", weights_only=True))
+    model.load_state_dict(
+        torch.load(RESULTS / "rope.finetune.params", map_location="cpu", weights_only=True)
+    )
     return submission, dataset, model
 
 
 def first_correct(model, dataset) -> tuple[str, str]:
     """The first dev question that the model answers correctly, and its answer."""
-    questions = read_questions(DATA / "birth_dev.tsv", dataset.stoi, LAPTOP.block_size, answers=True)
-    return next((question, place) for question, place in questions if predict_places(model, [question], dataset) == [place])
+    questions = read_questions(
+        DATA / "birth_dev.tsv", dataset.stoi, LAPTOP.block_size, answers=True
+    )
+    return next(
+        (question, place)
+        for question, place in questions
+        if predict_places(model, [question], dataset) == [place]
+    )
 
 
 @torch.no_grad()
@@ -52,18 +72,25 @@ def attention(submission, model, tokens) -> list[torch.Tensor]:
     x, layers = model.tok_emb(tokens), []
     for block in model.blocks:
         normed, module = block.ln1(x), block.attn
-        q, k, v = (module.split_heads(linear(normed)) for linear in (module.query, module.key, module.value))
+        q, k, v = (
+            module.split_heads(linear(normed))
+            for linear in (module.query, module.key, module.value)
+        )
         q, k = (submission.attention.apply_rotary_emb(each, module.rope_cache) for each in (q, k))
         weights = (q @ k.mT / math.sqrt(q.size(-1))).masked_fill(future, -math.inf).softmax(dim=-1)
         output = module.proj((weights @ v).transpose(1, 2).flatten(2))
-        assert torch.allclose(output, module(normed), atol=1e-5), "these are not the weights that the module computes with"
+        assert torch.allclose(output, module(normed), atol=1e-5), (
+            "these are not the weights that the module computes with"
+        )
         layers.append(weights[0])
         x = block(x)
     return layers
 
 
 def choose(layers, name: slice) -> tuple[int, list[int]]:
-    """The head of the first layer to show, and those of the second by their weight on the name in the last row."""
+    """The head of the first layer to show, and those of the second by their weight on the name in
+    the last row.
+    """
     rows = layers[0][:, NAME_START:]
     sharpest = -(rows * rows.clamp_min(1e-9).log()).sum(dim=-1).mean(dim=-1)
     on_name = layers[1][:, -1, name].sum(dim=-1)
@@ -73,9 +100,17 @@ def choose(layers, name: slice) -> tuple[int, list[int]]:
 def draw_map(axes, weights, letters, title):
     """One head: rows are queries from the name on, columns are keys."""
     rows = letters[NAME_START:]
-    image = axes.pcolormesh(weights[NAME_START:], cmap=COLORS, vmin=0, vmax=1, edgecolors="#E4E4E4", linewidth=0.2)
-    axes.set(aspect="equal", ylim=(len(rows), 0), xticks=[n + 0.5 for n in range(len(letters))], xticklabels=letters,
-             yticks=[n + 0.5 for n in range(len(rows))], yticklabels=rows)
+    image = axes.pcolormesh(
+        weights[NAME_START:], cmap=COLORS, vmin=0, vmax=1, edgecolors="#E4E4E4", linewidth=0.2
+    )
+    axes.set(
+        aspect="equal",
+        ylim=(len(rows), 0),
+        xticks=[n + 0.5 for n in range(len(letters))],
+        xticklabels=letters,
+        yticks=[n + 0.5 for n in range(len(rows))],
+        yticklabels=rows,
+    )
     axes.set_xlabel("key", fontsize=SMALL, labelpad=1)
     axes.tick_params(length=0, pad=2, labelsize=TINY, labelfontfamily="monospace")
     axes.set_title(title, pad=4)
@@ -87,16 +122,31 @@ def draw_bars(axes, weights, heads, letters):
     """The last row of some heads, side by side over each letter."""
     for n, (head, (color, hatch)) in enumerate(zip(heads, BARS)):
         places = [column + 0.27 * (n - 1) for column in range(len(letters))]
-        axes.bar(places, weights[head, -1], 0.27, label=f"head {head}", color=color, edgecolor=INK, linewidth=0.4, hatch=hatch)
-    axes.set(xlim=(-0.6, len(letters) - 0.4), xticks=range(len(letters)), xticklabels=letters,
-             ylim=(0, 1), yticks=(0, 0.5, 1), ylabel="weight")
+        axes.bar(
+            places,
+            weights[head, -1],
+            0.27,
+            label=f"head {head}",
+            color=color,
+            edgecolor=INK,
+            linewidth=0.4,
+            hatch=hatch,
+        )
+    axes.set(
+        xlim=(-0.6, len(letters) - 0.4),
+        xticks=range(len(letters)),
+        xticklabels=letters,
+        ylim=(0, 1),
+        yticks=(0, 0.5, 1),
+        ylabel="weight",
+    )
     axes.tick_params(axis="x", length=0, pad=2, labelsize=8, labelfontfamily="monospace")
     axes.legend(loc="upper left", bbox_to_anchor=(0, 1.05), ncols=3)
 
 
 def main():
     """Draw the two maps and the bars."""
-    torch.set_num_threads(1)        # the same sums in the same order
+    torch.set_num_threads(1)  # the same sums in the same order
     submission, dataset, model = load()
     question, place = first_correct(model, dataset)
     text = question + dataset.MASK_CHAR
@@ -108,10 +158,18 @@ def main():
     draw_map(left, layers[0][first], letters, f"First layer, head {first}")
     image = draw_map(right, layers[1][seconds[0]], letters, f"Second layer, head {seconds[0]}")
     left.set_ylabel("query", fontsize=SMALL, labelpad=4)
-    scale, axes = figure.add_axes((0.958, 0.45, 0.01, 0.48)), figure.add_axes((0.075, 0.065, 0.905, 0.23))
-    figure.colorbar(image, cax=scale, ticks=(0, 0.5, 1)).ax.tick_params(labelsize=TINY, length=2, pad=1)
-    draw_bars(axes, layers[1], seconds[:len(BARS)], letters)
-    axes.set_title(f"Second layer, last row: what is read to predict the \u201c{place[0]}\u201d of {place}", pad=5)
+    scale, axes = (
+        figure.add_axes((0.958, 0.45, 0.01, 0.48)),
+        figure.add_axes((0.075, 0.065, 0.905, 0.23)),
+    )
+    figure.colorbar(image, cax=scale, ticks=(0, 0.5, 1)).ax.tick_params(
+        labelsize=TINY, length=2, pad=1
+    )
+    draw_bars(axes, layers[1], seconds[: len(BARS)], letters)
+    axes.set_title(
+        f"Second layer, last row: what is read to predict the \u201c{place[0]}\u201d of {place}",
+        pad=5,
+    )
     save(figure, "attention_maps")
 
 

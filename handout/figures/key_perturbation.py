@@ -1,10 +1,13 @@
-"""Keys of question 3c: k_a lies along its mean mu_a, longer, shorter or pointing the other way; k_b stays close to mu_b."""
+"""Keys of question 3c: k_a lies along its mean mu_a, longer, shorter or pointing the other way; k_b
+stays close to mu_b.
+"""
+
 import matplotlib.pyplot as plt
 import numpy as np
 from _style import DARK, INK, MIDDLE, QUIET, SMALL, WIDTH, blank_axes, save
 
 HEIGHT = 3.4
-EPSILON = 0.002           # "vanishingly small"
+EPSILON = 0.002  # "vanishingly small"
 SAMPLES = 120
 ANGLE = np.radians(18)
 MU_A = np.array([np.cos(ANGLE), np.sin(ANGLE)])
@@ -15,8 +18,12 @@ def samples():
     """SAMPLES draws of k_a and of k_b, (SAMPLES, 2) each."""
     random = np.random.default_rng(3)
     identity = np.eye(2)
-    return (random.multivariate_normal(MU_A, EPSILON * identity + np.outer(MU_A, MU_A) / 2, SAMPLES, method="cholesky"),
-            random.multivariate_normal(MU_B, EPSILON * identity, SAMPLES, method="cholesky"))
+    return (
+        random.multivariate_normal(
+            MU_A, EPSILON * identity + np.outer(MU_A, MU_A) / 2, SAMPLES, method="cholesky"
+        ),
+        random.multivariate_normal(MU_B, EPSILON * identity, SAMPLES, method="cholesky"),
+    )
 
 
 def mean(axes, vector, name, offset):
@@ -29,8 +36,21 @@ def mean(axes, vector, name, offset):
 def remark(axes, along, text):
     """A word about the samples at a multiple of mu_a, under them."""
     place = along * MU_A
-    axes.annotate(text, place - 0.1 * MU_B, place - 0.42 * MU_B, ha="center", va="top", fontsize=SMALL,
-                  arrowprops={"arrowstyle": "-", "color": QUIET, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 0})
+    axes.annotate(
+        text,
+        place - 0.1 * MU_B,
+        place - 0.42 * MU_B,
+        ha="center",
+        va="top",
+        fontsize=SMALL,
+        arrowprops={
+            "arrowstyle": "-",
+            "color": QUIET,
+            "linewidth": 0.6,
+            "shrinkA": 0,
+            "shrinkB": 0,
+        },
+    )
 
 
 def main():
@@ -43,15 +63,32 @@ def main():
     axes.plot(*np.array([-1.4 * MU_A, 3.2 * MU_A]).T, color=QUIET, linewidth=0.5)
 
     k_a, k_b = samples()
-    for keys, marker, color, law in ((k_a, "o", MIDDLE, r"$k_a \sim N(\mu_a,\ \varepsilon I + \frac{1}{2}\mu_a\mu_a^{\top})$"),
-                                     (k_b, "^", DARK, r"$k_b \sim N(\mu_b,\ \varepsilon I)$")):
-        axes.scatter(*keys.T, s=13, marker=marker, color=color, edgecolor="white", linewidth=0.3, zorder=3, label=law)
+    for keys, marker, color, law in (
+        (k_a, "o", MIDDLE, r"$k_a \sim N(\mu_a,\ \varepsilon I + \frac{1}{2}\mu_a\mu_a^{\top})$"),
+        (k_b, "^", DARK, r"$k_b \sim N(\mu_b,\ \varepsilon I)$"),
+    ):
+        axes.scatter(
+            *keys.T,
+            s=13,
+            marker=marker,
+            color=color,
+            edgecolor="white",
+            linewidth=0.3,
+            zorder=3,
+            label=law,
+        )
     mean(axes, MU_A, r"$\mu_a$", 0.24 * MU_B - 0.1 * MU_A)
     mean(axes, MU_B, r"$\mu_b$", -0.24 * MU_A - 0.16 * MU_B)
     remark(axes, -0.5, "opposite")
     remark(axes, 0.45, "shorter")
     remark(axes, 2.0, "longer")
-    axes.legend(loc="upper left", bbox_to_anchor=(0.38, 0.99), fontsize=9, handletextpad=0.2, markerscale=1.7)
+    axes.legend(
+        loc="upper left",
+        bbox_to_anchor=(0.38, 0.99),
+        fontsize=9,
+        handletextpad=0.2,
+        markerscale=1.7,
+    )
     save(figure, "key_perturbation")
 
 

@@ -1,18 +1,31 @@
-"""A Transformer layer with its LayerNorms in the branches (pre-norm), or on the residual path, after each sum (post-norm)."""
+"""A Transformer layer with its LayerNorms in the branches (pre-norm), or on the residual path,
+after each sum (post-norm).
+"""
+
 import matplotlib.pyplot as plt
 from _style import DARK, INK, LIGHT, SMALL, WIDTH, blank_axes, save
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch
 
 HEIGHT = 3.6
 LOOKS = {"LayerNorm": (DARK, "white"), "Attention": ("white", INK), "MLP": ("white", INK)}
-BRANCH = 1.6       # x of the boxes beside the residual path, which is at 0
+BRANCH = 1.6  # x of the boxes beside the residual path, which is at 0
 
 
 def box(axes, x, y, name):
     """A box with its name."""
     face, letter = LOOKS[name]
-    axes.add_patch(FancyBboxPatch((x - 0.72, y - 0.24), 1.44, 0.48, boxstyle="round,pad=0,rounding_size=0.08", facecolor=face,
-                                  edgecolor=INK, linewidth=0.8, zorder=3))
+    axes.add_patch(
+        FancyBboxPatch(
+            (x - 0.72, y - 0.24),
+            1.44,
+            0.48,
+            boxstyle="round,pad=0,rounding_size=0.08",
+            facecolor=face,
+            edgecolor=INK,
+            linewidth=0.8,
+            zorder=3,
+        )
+    )
     axes.text(x, y, name, color=letter, ha="center", va="center", zorder=4)
 
 
@@ -26,16 +39,40 @@ def add(axes, y):
 def arrow(axes, *points):
     """A thin line through some points; the last piece has a head."""
     axes.plot(*zip(*points[:-1]), color=INK, linewidth=0.9, zorder=2, solid_capstyle="butt")
-    axes.add_patch(FancyArrowPatch(points[-2], points[-1], arrowstyle="-|>", mutation_scale=7, color=INK, linewidth=0.9,
-                                   shrinkA=0, shrinkB=0, zorder=2))
+    axes.add_patch(
+        FancyArrowPatch(
+            points[-2],
+            points[-1],
+            arrowstyle="-|>",
+            mutation_scale=7,
+            color=INK,
+            linewidth=0.9,
+            shrinkA=0,
+            shrinkB=0,
+            zorder=2,
+        )
+    )
 
 
 def residual(axes, *stops):
-    """The residual path, thick, from one stop up to the next: what is between two of them is left untouched."""
+    """The residual path, thick, from one stop up to the next: what is between two of them is left
+    untouched.
+    """
     for start, end in zip(stops[::2], stops[1::2]):
         axes.plot([0, 0], [start, end], color=LIGHT, linewidth=9, zorder=0, solid_capstyle="butt")
-        axes.add_patch(FancyArrowPatch((0, start), (0, end), arrowstyle="-|>", mutation_scale=7, color=INK, linewidth=0.9,
-                                       shrinkA=0, shrinkB=0, zorder=1))
+        axes.add_patch(
+            FancyArrowPatch(
+                (0, start),
+                (0, end),
+                arrowstyle="-|>",
+                mutation_scale=7,
+                color=INK,
+                linewidth=0.9,
+                shrinkA=0,
+                shrinkB=0,
+                zorder=1,
+            )
+        )
 
 
 def branch(axes, start, end, *boxes):
@@ -64,7 +101,9 @@ def pre_norm(axes):
     for start, name in ((0.3, "Attention"), (3.0, "MLP")):
         branch(axes, start, start + 2.25, (start + 0.65, "LayerNorm"), (start + 1.6, name))
         add(axes, start + 2.25)
-    frame(axes, "Pre-norm", ("$y=x+$\n  Attention(LayerNorm($x$))", "$z=y+$\n  MLP(LayerNorm($y$))"))
+    frame(
+        axes, "Pre-norm", ("$y=x+$\n  Attention(LayerNorm($x$))", "$z=y+$\n  MLP(LayerNorm($y$))")
+    )
 
 
 def post_norm(axes):
@@ -74,7 +113,11 @@ def post_norm(axes):
         branch(axes, start, start + 1.45, (start + 0.72, name))
         add(axes, start + 1.45)
         box(axes, 0, start + 2.25, "LayerNorm")
-    frame(axes, "Post-norm", ("$y=$LayerNorm(\n  $x+$Attention($x$))", "$z=$LayerNorm(\n  $y+$MLP($y$))"))
+    frame(
+        axes,
+        "Post-norm",
+        ("$y=$LayerNorm(\n  $x+$Attention($x$))", "$z=$LayerNorm(\n  $y+$MLP($y$))"),
+    )
 
 
 def main():

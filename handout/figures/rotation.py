@@ -1,7 +1,10 @@
-"""RoPE turns pairs of features: each pair at its own speed, and a query and a key by amounts whose difference is what counts.
+"""RoPE turns pairs of features: each pair at its own speed, and a query and a key by amounts whose
+difference is what counts.
 
-Left: the four pairs of a head of width 8, at positions 0 to 4 and 50. Right: a query and a key, twice at the same distance.
+Left: the four pairs of a head of width 8, at positions 0 to 4 and 50. Right: a query and a key,
+twice at the same distance.
 """
+
 import matplotlib.pyplot as plt
 import numpy as np
 from _style import DARK, LIGHT, MIDDLE, QUIET, SMALL, WIDTH, blank_axes, save
@@ -10,29 +13,54 @@ from matplotlib.patches import Circle, FancyArrowPatch, Wedge
 HEIGHT = 3.1
 HEAD_DIM = 8
 POSITIONS = (0, 1, 2, 3, 4, 50)
-THETA = 0.5                         # on the right
-QUERY, KEY = 0.2, -0.5              # their angles before they are turned
-CASES = ((3, 1), (7, 5))            # positions of query and key
+THETA = 0.5  # on the right
+QUERY, KEY = 0.2, -0.5  # their angles before they are turned
+CASES = ((3, 1), (7, 5))  # positions of query and key
 
 
 def arrow(axes, center, angle, length, color, linewidth, head, linestyle="-"):
     """An arrow from a center, and its head, which is never dashed."""
-    near, tip = ((center[0] + part * length * np.cos(angle), center[1] + part * length * np.sin(angle)) for part in (0.85, 1))
-    axes.plot(*zip(center, near), color=color, linewidth=linewidth, linestyle=linestyle, solid_capstyle="butt", zorder=3)
-    axes.add_patch(FancyArrowPatch(near, tip, arrowstyle="-|>", shrinkA=0, shrinkB=0, zorder=3, color=color, linewidth=linewidth,
-                                   mutation_scale=head))
+    near, tip = (
+        (center[0] + part * length * np.cos(angle), center[1] + part * length * np.sin(angle))
+        for part in (0.85, 1)
+    )
+    axes.plot(
+        *zip(center, near),
+        color=color,
+        linewidth=linewidth,
+        linestyle=linestyle,
+        solid_capstyle="butt",
+        zorder=3,
+    )
+    axes.add_patch(
+        FancyArrowPatch(
+            near,
+            tip,
+            arrowstyle="-|>",
+            shrinkA=0,
+            shrinkB=0,
+            zorder=3,
+            color=color,
+            linewidth=linewidth,
+            mutation_scale=head,
+        )
+    )
 
 
 def sector(axes, center, radius, start, end):
     """The part of a disk between two angles."""
-    axes.add_patch(Wedge(center, radius, np.degrees(start), np.degrees(end), facecolor=LIGHT, edgecolor="none"))
+    axes.add_patch(
+        Wedge(center, radius, np.degrees(start), np.degrees(end), facecolor=LIGHT, edgecolor="none")
+    )
 
 
 def pair(axes, center, angle):
     """One pair of features: where it pointed, how far it was turned, where it points."""
     sector(axes, center, 0.4, 0, angle % (2 * np.pi))
     axes.add_patch(Circle(center, 0.4, fill=False, edgecolor=QUIET, linewidth=0.6))
-    axes.plot([center[0], center[0] + 0.4], [center[1]] * 2, color=QUIET, linewidth=0.6, linestyle=":")
+    axes.plot(
+        [center[0], center[0] + 0.4], [center[1]] * 2, color=QUIET, linewidth=0.6, linestyle=":"
+    )
     arrow(axes, center, angle, 0.4, color=DARK, linewidth=1.3, head=6)
 
 
@@ -46,7 +74,14 @@ def clocks(axes):
             pair(axes, (x, -i), t * theta)
             if column == 0:
                 axes.text(-0.6, -i + 0.16, f"pair {i}", ha="right", va="center")
-                axes.text(-0.6, -i - 0.2, rf"$\theta_{i}={theta:g}$", ha="right", va="center", fontsize=SMALL)
+                axes.text(
+                    -0.6,
+                    -i - 0.2,
+                    rf"$\theta_{i}={theta:g}$",
+                    ha="right",
+                    va="center",
+                    fontsize=SMALL,
+                )
     for i in range(HEAD_DIM // 2):
         axes.text(4.675, -i, "…", ha="center", va="center", color=QUIET)
 
@@ -60,10 +95,22 @@ def meeting(axes, t_query, t_key):
     arrow(axes, (0, 0), key, 1, color=MIDDLE, linewidth=1.8, head=9, linestyle=(0, (3, 1.2)))
     for angle, name in ((query, f"query\n$t_1={t_query}$"), (key, f"key\n$t_2={t_key}$")):
         x, y = 1.22 * np.cos(angle), 1.22 * np.sin(angle)
-        axes.text(x, y, name, ha="left" if x > 0.3 else "right" if x < -0.3 else "center",
-                  va="bottom" if y > 0.7 else "center", fontsize=SMALL)
+        axes.text(
+            x,
+            y,
+            name,
+            ha="left" if x > 0.3 else "right" if x < -0.3 else "center",
+            va="bottom" if y > 0.7 else "center",
+            fontsize=SMALL,
+        )
     middle = (query + key) / 2
-    axes.text(0.66 * np.cos(middle), 0.66 * np.sin(middle), f"{np.degrees(query - key):.0f}°", ha="center", va="center")
+    axes.text(
+        0.66 * np.cos(middle),
+        0.66 * np.sin(middle),
+        f"{np.degrees(query - key):.0f}°",
+        ha="center",
+        va="center",
+    )
 
 
 def main():
@@ -71,9 +118,15 @@ def main():
     figure = plt.figure(figsize=(WIDTH, HEIGHT))
     clocks(blank_axes(figure, (0, 0.055, 0.66, 0.945), (-1.65, 5.95), (-3.5, 0.85)))
     for (t_query, t_key), bottom in zip(CASES, (0.525, 0.08)):
-        meeting(blank_axes(figure, (0.67, bottom, 0.33, 0.47), (-1.9, 1.9), (-1.05, 1.65)), t_query, t_key)
-    for x, text in ((0.37, r"position $t$ turns pair $i$ by the angle $t\,\theta_i$"),
-                    (0.835, "$t_1-t_2=2$ both times: the same angle")):
+        meeting(
+            blank_axes(figure, (0.67, bottom, 0.33, 0.47), (-1.9, 1.9), (-1.05, 1.65)),
+            t_query,
+            t_key,
+        )
+    for x, text in (
+        (0.37, r"position $t$ turns pair $i$ by the angle $t\,\theta_i$"),
+        (0.835, "$t_1-t_2=2$ both times: the same angle"),
+    ):
         figure.text(x, 0.035, text, ha="center", va="center", fontsize=SMALL)
     save(figure, "rotation")
 

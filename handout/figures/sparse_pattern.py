@@ -1,4 +1,7 @@
-"""Which keys a query attends to: a local window, two global tokens, and strides; without and with the causal mask."""
+"""Which keys a query attends to: a local window, two global tokens, and strides; without and with
+the causal mask.
+"""
+
 import matplotlib.pyplot as plt
 import numpy as np
 from _style import DARK, LIGHT, MIDDLE, QUIET, SMALL, WIDTH, save
@@ -8,18 +11,23 @@ from matplotlib.patches import Patch
 HEIGHT = 3.6
 N, WINDOW, GLOBAL, STRIDES = 48, 3, (0, 20), (8, 16)
 # A pair that several rules allow is drawn as the first of them.
-LOOKS = {"local": (DARK, "none", f"local: {WINDOW} to each side"),
-         "global": (LIGHT, DARK, f"global: tokens {GLOBAL[0]} and {GLOBAL[1]}"),
-         "strided": (MIDDLE, "none", f"strided: {STRIDES[0]} or {STRIDES[1]} away")}
+LOOKS = {
+    "local": (DARK, "none", f"local: {WINDOW} to each side"),
+    "global": (LIGHT, DARK, f"global: tokens {GLOBAL[0]} and {GLOBAL[1]}"),
+    "strided": (MIDDLE, "none", f"strided: {STRIDES[0]} or {STRIDES[1]} away"),
+}
 
 
 def patterns(causal: bool) -> dict[str, np.ndarray]:
     """(N, N) masks, True where row i attends to column j, for each kind; no two of them overlap."""
     i, j = np.indices((N, N))
     seen = j <= i if causal else np.full((N, N), True)
-    rules = {"local": abs(i - j) <= WINDOW,
-             "global": np.isin(j, GLOBAL) | (np.isin(i, GLOBAL) & (not causal)),     # a causal token sees no later one, global or not
-             "strided": np.isin(abs(i - j), STRIDES)}
+    rules = {
+        "local": abs(i - j) <= WINDOW,
+        # a causal token sees no later one, global or not
+        "global": np.isin(j, GLOBAL) | (np.isin(i, GLOBAL) & (not causal)),
+        "strided": np.isin(abs(i - j), STRIDES),
+    }
     masks = {}
     for kind, rule in rules.items():
         masks[kind] = rule & seen
@@ -33,16 +41,39 @@ def draw(axes, causal):
     for kind, mask in masks.items():
         face, edge, _ = LOOKS[kind]
         inset = 0.14 if kind == "strided" else 0.04
-        cells = [[(j + inset, i + inset), (j + 1 - inset, i + inset), (j + 1 - inset, i + 1 - inset), (j + inset, i + 1 - inset)]
-                 for i, j in zip(*np.nonzero(mask))]
+        cells = [
+            [
+                (j + inset, i + inset),
+                (j + 1 - inset, i + inset),
+                (j + 1 - inset, i + 1 - inset),
+                (j + inset, i + 1 - inset),
+            ]
+            for i, j in zip(*np.nonzero(mask))
+        ]
         axes.add_collection(PolyCollection(cells, facecolor=face, edgecolor=edge, linewidth=0.3))
     if causal:
         axes.fill([0, N, N], [0, 0, N], facecolor="#F1F1F1", zorder=0)
-        axes.text(0.69 * N, 0.27 * N, "later than\nthe query", ha="center", va="center", color=QUIET, fontsize=SMALL)
+        axes.text(
+            0.69 * N,
+            0.27 * N,
+            "later than\nthe query",
+            ha="center",
+            va="center",
+            color=QUIET,
+            fontsize=SMALL,
+        )
     total, of = sum(mask.sum() for mask in masks.values()), N * (N + 1) // 2 if causal else N * N
     axes.set_title(f"{'Causal' if causal else 'Bidirectional'}: {total} of {of} pairs")
-    axes.set(xlim=(0, N), ylim=(N, 0), aspect="equal", xlabel="key", xticks=np.arange(0, N, 8) + 0.5, xticklabels=range(0, N, 8),
-             yticks=np.arange(0, N, 8) + 0.5, yticklabels=range(0, N, 8))
+    axes.set(
+        xlim=(0, N),
+        ylim=(N, 0),
+        aspect="equal",
+        xlabel="key",
+        xticks=np.arange(0, N, 8) + 0.5,
+        xticklabels=range(0, N, 8),
+        yticks=np.arange(0, N, 8) + 0.5,
+        yticklabels=range(0, N, 8),
+    )
     axes.spines[:].set_visible(True)
 
 
@@ -53,8 +84,18 @@ def main():
     draw(left, causal=False)
     draw(right, causal=True)
     left.set_ylabel("query")
-    shown = [Patch(facecolor=face, edgecolor=edge, linewidth=0.3, label=text) for face, edge, text in LOOKS.values()]
-    figure.legend(handles=shown, loc="lower center", bbox_to_anchor=(0.53, -0.01), ncols=3, fontsize=8, handlelength=1.2)
+    shown = [
+        Patch(facecolor=face, edgecolor=edge, linewidth=0.3, label=text)
+        for face, edge, text in LOOKS.values()
+    ]
+    figure.legend(
+        handles=shown,
+        loc="lower center",
+        bbox_to_anchor=(0.53, -0.01),
+        ncols=3,
+        fontsize=8,
+        handlelength=1.2,
+    )
     save(figure, "sparse_pattern")
 
 

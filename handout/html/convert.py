@@ -1,10 +1,13 @@
-"""Write the handout's HTML edition, one file for phones and screen readers, from the LaTeX sources of the PDF.
+"""Write the handout's HTML edition, one file for phones and screen readers, from the LaTeX sources
+of the PDF.
 
-sources.py replaces the commands of ../macros.tex by those of commands.tex, pandoc reads the result and writes the formulas as MathML,
-and filter.lua makes boxes, hints and figures. Whatever would be lost on the way is an error: nobody compares the editions by eye.
+sources.py replaces the commands of ../macros.tex by those of commands.tex, pandoc reads the result
+and writes the formulas as MathML, and filter.lua makes boxes, hints and figures. Whatever would be
+lost on the way is an error: nobody compares the editions by eye.
 
     python html/convert.py [--course COURSE.toml] [--figures FOLDER] OUT.html
 """
+
 import argparse
 import base64
 import re
@@ -18,29 +21,61 @@ HERE = Path(__file__).resolve().parent
 HANDOUT = HERE.parent
 sys.path[:0] = [str(HERE), str(HANDOUT), str(HANDOUT.parent / "src")]
 
-from facts import SETTINGS, gather      # noqa: E402 (the three folders first)
-from common.files import UserError, read_text, write_text      # noqa: E402
-from sources import Sources     # noqa: E402
+from facts import SETTINGS, gather  # noqa: E402 (the three folders first)
+from sources import Sources  # noqa: E402
+
+from common.files import UserError, read_text, write_text  # noqa: E402
 
 # pandoc skips these, and nothing but looks is lost
-LOOKS = {"arraybackslash", "bigskip", "centering", "clearpage", "color", "footnotesize", "hspace", "hspace*", "large", "Large", "LARGE",
-         "linewidth", "medskip", "needspace", "newpage", "noindent", "normalfont", "normalsize", "pagebreak", "raggedright", "setlength",
-         "small", "smallskip", "tableofcontents", "textwidth", "vspace", "vspace*"}
+LOOKS = {
+    "arraybackslash",
+    "bigskip",
+    "centering",
+    "clearpage",
+    "color",
+    "footnotesize",
+    "hspace",
+    "hspace*",
+    "large",
+    "Large",
+    "LARGE",
+    "linewidth",
+    "medskip",
+    "needspace",
+    "newpage",
+    "noindent",
+    "normalfont",
+    "normalsize",
+    "pagebreak",
+    "raggedright",
+    "setlength",
+    "small",
+    "smallskip",
+    "tableofcontents",
+    "textwidth",
+    "vspace",
+    "vspace*",
+}
 BOLD = {ord("0") + digit: 0x1D7CE + digit for digit in range(10)}
 HOW = "Define it in html/commands.tex, or write it otherwise."
 
 
 class Page(HTMLParser):
-    """What a check of a page needs: its ids, its links within itself, and TeX that was left in its text."""
+    """What a check of a page needs: its ids, its links within itself, and TeX that was left in its
+    text.
+    """
+
     def __init__(self, html: str):
         super().__init__()
         self.ids: list[str] = []
         self.links: list[str] = []
         self.leftovers: list[str] = []
-        self.code: list[str] = []       # the elements that may contain a backslash, as far as they are open
+        # the elements that may contain a backslash, as far as they are open
+        self.code: list[str] = []
         self.feed(html)
 
     def handle_starttag(self, tag, attributes):
+        """See HTMLParser."""
         values = dict(attributes)
         self.ids += filter(None, [values.get("id")])
         self.links += [values.get("href", "")[1:]] * values.get("href", "").startswith("#")
@@ -48,10 +83,12 @@ class Page(HTMLParser):
         self.code += [tag] * (tag in ("code", "annotation", "style"))
 
     def handle_endtag(self, tag):
+        """See HTMLParser."""
         if self.code and tag == self.code[-1]:
             self.code.pop()
 
     def handle_data(self, data):
+        """See HTMLParser."""
         if "\\" in data and not self.code:
             self.leftovers.append(" ".join(data.split())[:80])
 
@@ -63,44 +100,92 @@ def convert(folder: Path, figures: Path, facts: dict[str, str]) -> str:
         UserError: something in the sources would be lost, or pandoc is missing.
     """
     sources = Sources(folder, facts)
-    mathematics = read_text(folder / "macros.tex").partition("% Mathematics\n")[2].partition("\n%")[0]
+    mathematics = (
+        read_text(folder / "macros.tex").partition("% Mathematics\n")[2].partition("\n%")[0]
+    )
     html = _pandoc(mathematics + "\n" + sources.read(), sources)
     page = Page(html)
     if page.leftovers:
         raise UserError(f"The text of the HTML edition has TeX in it: {page.leftovers[0]!r}. {HOW}")
     if twice := [id for id, count in Counter(page.ids).items() if count > 1]:
-        raise UserError(f"{twice[0]!r} is there twice in the HTML edition. Name questions, figures and labels once.")
+        raise UserError(
+            f"{twice[0]!r} is there twice in the HTML edition. Name questions, figures and labels "
+            "once."
+        )
     for link in page.links:
         if link not in page.ids:
-            where = sources.find(":".join(link.split("-", 1)) if link[:2] not in ("q-", "h-") else f"{{{link[2:]}}}")
-            raise UserError(f"{where}: a link leads to {link!r}, which is nowhere. Correct the name, or write what it leads to.")
+            where = sources.find(
+                ":".join(link.split("-", 1)) if link[:2] not in ("q-", "h-") else f"{{{link[2:]}}}"
+            )
+            raise UserError(
+                f"{where}: a link leads to {link!r}, which is nowhere. Correct the name, or write "
+                "what it leads to."
+            )
     html = re.sub("<math.*?</math>", _formula, html, flags=re.DOTALL)
-    return re.sub('src="figure:([^"]*)"', lambda match: f'src="{_data(figures / match[1], sources)}"', html)
+    return re.sub(
+        'src="figure:([^"]*)"', lambda match: f'src="{_data(figures / match[1], sources)}"', html
+    )
 
 
 def _pandoc(text: str, sources: Sources) -> str:
     """What pandoc makes of it, if it skips nothing but looks."""
     title = sources.facts["title"]
-    command = ["pandoc", "--from=latex", "--to=html5", "--mathml", "--standalone", "--toc", "--toc-depth=3", "--no-highlight",
-               "--shift-heading-level-by=1", "--wrap=preserve", "--verbose", "--fail-if-warnings", f"--template={HERE / 'template.html'}",
-               f"--lua-filter={HERE / 'filter.lua'}", "--metadata=lang:en-US", f"--metadata=title:{title}", f"--metadata=pagetitle:{title}",
-               f"--variable=style:{read_text(HERE / 'style.css')}"]
+    command = [
+        "pandoc",
+        "--from=latex",
+        "--to=html5",
+        "--mathml",
+        "--standalone",
+        "--toc",
+        "--toc-depth=3",
+        "--no-highlight",
+        "--shift-heading-level-by=1",
+        "--wrap=preserve",
+        "--verbose",
+        "--fail-if-warnings",
+        f"--template={HERE / 'template.html'}",
+        f"--lua-filter={HERE / 'filter.lua'}",
+        "--metadata=lang:en-US",
+        f"--metadata=title:{title}",
+        f"--metadata=pagetitle:{title}",
+        f"--variable=style:{read_text(HERE / 'style.css')}",
+    ]
     try:
         done = subprocess.run(command, input=text, capture_output=True, text=True, encoding="utf-8")
     except FileNotFoundError:
-        raise UserError("pandoc is not installed, and the HTML edition needs it. Install it with `apt install pandoc` or `brew install pandoc`, "
-                        "or from https://pandoc.org/installing.html") from None
+        raise UserError(
+            "pandoc is not installed, and the HTML edition needs it. Install it with `apt install "
+            "pandoc` or `brew install pandoc`, or from https://pandoc.org/installing.html"
+        ) from None
     for skipped in re.findall(r"\[INFO\] Skipped '(.*?)' at ", done.stderr, re.DOTALL):
-        name = re.match(r"\\(?:begin|end)\{([^}]*)\}|\\([A-Za-z]+\*?|.)|[\d.]+(?:cm|mm|in|pt|em|ex)?$", skipped)
-        if name and (name[2] in LOOKS or (name[1] or "").startswith("edition-") or not name[1] and not name[2]):
+        name = re.match(
+            r"\\(?:begin|end)\{([^}]*)\}|\\([A-Za-z]+\*?|.)|[\d.]+(?:cm|mm|in|pt|em|ex)?$", skipped
+        )
+        if name and (
+            name[2] in LOOKS
+            or (name[1] or "").startswith("edition-")
+            or not name[1]
+            and not name[2]
+        ):
             continue
         what = skipped if not name else f"\\begin{{{name[1]}}}" if name[1] else f"\\{name[2]}"
         raise UserError(f"{sources.find(what)}: the HTML edition does not know {what}. {HOW}")
     if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith("[INFO]")]
-        formula = re.search(r"Could not convert TeX math.*?rendering as TeX:(.*?)\n *\^", done.stderr, re.DOTALL)
+        lines = [
+            line
+            for line in done.stderr.splitlines()
+            if line.strip() and not line.startswith("[INFO]")
+        ]
+        formula = re.search(
+            r"Could not convert TeX math.*?rendering as TeX:(.*?)\n *\^", done.stderr, re.DOTALL
+        )
         names = re.findall(r"\\[A-Za-z]+", formula[1]) if formula else []
-        where = f"{sources.find(names[-1])}, perhaps: pandoc cannot write this formula as MathML, because of {names[-1]}. {HOW}\n" if names else ""
+        where = (
+            f"{sources.find(names[-1])}, perhaps: pandoc cannot write this formula as MathML, "
+            f"because of {names[-1]}. {HOW}\n"
+            if names
+            else ""
+        )
         raise UserError(where + "pandoc says:\n" + "\n".join(lines[:12]))
     return done.stdout
 
@@ -108,18 +193,33 @@ def _pandoc(text: str, sources: Sources) -> str:
 def _formula(match: re.Match) -> str:
     """A formula of pandoc's as browsers set it well.
 
-    Only brackets that are to grow are said to, functions stand close to their arguments, and upright letters and bold digits are
-    marked where MathML Core, unlike MathML 3, looks for it.
+    Only brackets that are to grow are said to, functions stand close to their arguments, and
+    upright letters and bold digits are marked where MathML Core, unlike MathML 3, looks for it.
     """
     math = match[0]
     if not re.search(r"\\left|matrix}|{cases}", math):
         math = math.replace('stretchy="true"', 'stretchy="false"')
-    flat = r'(form="prefix">[^<]*</mo>(?:(?!<mrow|<mtable|<mfrac|<munder|</?mtd).)*?<mo )stretchy="true"( form="postfix")'
+    flat = (
+        r'(form="prefix">[^<]*</mo>(?:(?!<mrow|<mtable|<mfrac|<munder|</?mtd).)*?<mo '
+        r')stretchy="true"( form="postfix")'
+    )
     math = re.sub(f'stretchy="true" {flat}', r'stretchy="false" \1stretchy="false"\2', math)
     math = re.sub('(form="(?:prefix|postfix)")>([∥|])', r'\1 lspace="0" rspace="0">\2', math)
-    math = re.sub('<mstyle mathvariant="normal">(.*?)</mstyle>', lambda part: part[1].replace("<mi>", '<mi mathvariant="normal">'), math)
-    math = re.sub(r'<mstyle mathvariant="bold"><mn>(\d+)</mn></mstyle>', lambda part: f"<mn>{part[1].translate(BOLD)}</mn>", math)
-    math = re.sub(r"<mo>([A-Za-z]{2,})</mo>(?=(?:<mrow>)?<mo[^>]*>\()", r'<mo lspace="0.1em" rspace="0">\1</mo>', math)
+    math = re.sub(
+        '<mstyle mathvariant="normal">(.*?)</mstyle>',
+        lambda part: part[1].replace("<mi>", '<mi mathvariant="normal">'),
+        math,
+    )
+    math = re.sub(
+        r'<mstyle mathvariant="bold"><mn>(\d+)</mn></mstyle>',
+        lambda part: f"<mn>{part[1].translate(BOLD)}</mn>",
+        math,
+    )
+    math = re.sub(
+        r"<mo>([A-Za-z]{2,})</mo>(?=(?:<mrow>)?<mo[^>]*>\()",
+        r'<mo lspace="0.1em" rspace="0">\1</mo>',
+        math,
+    )
     return re.sub(r"<mo>([A-Za-z]{2,})</mo>", r'<mo lspace="0.1em" rspace="0.15em">\1</mo>', math)
 
 
@@ -128,7 +228,10 @@ def _data(figure: Path, sources: Sources) -> str:
     path = figure.with_suffix(".svg")
     if not path.exists():
         where = sources.find(f"\\pic{{{figure.name}}}")
-        raise UserError(f"{where}: {path} does not exist. figures/{figure.name}.py has to draw it; `make` runs the scripts.")
+        raise UserError(
+            f"{where}: {path} does not exist. figures/{figure.name}.py has to draw it; `make` runs "
+            "the scripts."
+        )
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", read_text(path), flags=re.DOTALL)
     return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
 
@@ -138,7 +241,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Write the HTML edition of the handout.")
     parser.add_argument("out", type=Path)
     parser.add_argument("--course", type=Path, default=SETTINGS, help="the course.toml")
-    parser.add_argument("--figures", type=Path, default=HANDOUT / "build" / "figures", help="where the figures' scripts wrote the SVGs")
+    parser.add_argument(
+        "--figures",
+        type=Path,
+        default=HANDOUT / "build" / "figures",
+        help="where the figures' scripts wrote the SVGs",
+    )
     args = parser.parse_args()
     try:
         write_text(args.out, convert(HANDOUT, args.figures, gather(args.course)))

@@ -1,23 +1,38 @@
-"""Read the handout's LaTeX sources with the commands of ../macros.tex replaced by LaTeX that pandoc knows."""
+"""Read the handout's LaTeX sources with the commands of ../macros.tex replaced by LaTeX that pandoc
+knows.
+"""
+
 import re
 from pathlib import Path
 
 from facts import escape
+
 from common.files import UserError, read_text
 
 COMMANDS = Path(__file__).with_name("commands.tex")
 VERBATIM = ("terminal", "python")
 MATH = ("equation*", "equation", "align*", "align", "gather*", "gather", "multline*")
 LISTS = ("itemize", "enumerate", "description")
-NO_SENSE = {"eqref": "\\ref to a figure or section, or words", "pageref": "\\ref, \\q or words", "autoref": "\\ref",
-            "withsolutions": "nothing of it: the HTML edition has no solutions", "verb": "\\code", "verb*": "\\code",
-            "verbatim": "terminal or python", "Verbatim": "terminal or python", "lstlisting": "terminal or python"}
-TOKEN = re.compile(r"""%[^\n]*(?:\n[ \t]*)?             # a comment, with the line's end
+NO_SENSE = {
+    "eqref": "\\ref to a figure or section, or words",
+    "pageref": "\\ref, \\q or words",
+    "autoref": "\\ref",
+    "withsolutions": "nothing of it: the HTML edition has no solutions",
+    "verb": "\\code",
+    "verb*": "\\code",
+    "verbatim": "terminal or python",
+    "Verbatim": "terminal or python",
+    "lstlisting": "terminal or python",
+}
+TOKEN = re.compile(
+    r"""%[^\n]*(?:\n[ \t]*)?             # a comment, with the line's end
     | \\\(.*?\\\) | \\\[.*?\\\] | \$\$.*?\$\$ | \$(?:[^$\\]|\\.)*\$         # mathematics
     | \\begin\{(?P<raw>NAMES)\}(?P<inside>.*?)\\end\{(?P=raw)\}
     | \\(?P<edge>begin|end)\{(?P<environment>[^}]*)\}
     | \\cmidrule(?:\([lr]+\))?\{[^}]*\}         # pandoc would take it for a cell
-    | \\(?P<command>[A-Za-z]+\*?|.)""".replace("NAMES", "|".join(map(re.escape, VERBATIM + MATH))), re.VERBOSE | re.DOTALL)
+    | \\(?P<command>[A-Za-z]+\*?|.)""".replace("NAMES", "|".join(map(re.escape, VERBATIM + MATH))),
+    re.VERBOSE | re.DOTALL,
+)
 
 
 class Sources:
@@ -27,48 +42,61 @@ class Sources:
         folder: where they are.
         facts: what facts.py gathers.
     """
+
     def __init__(self, folder: Path, facts: dict[str, str]):
         self.folder, self.facts = folder, facts
-        self.texts: dict[str, str] = {}      # file -> its text, in the order in which they are read
+        self.texts: dict[str, str] = {}  # file -> its text, in the order in which they are read
         self.where = COMMANDS.name
-        self.problem = ""       # the number of the one that we are in
+        self.problem = ""  # the number of the one that we are in
         self.figures = self.sections = 0
         self.appendix = False
-        self.number = ""        # what a \ref to a \label here would print
-        self.numbers: dict[str, str] = {}       # label -> its number
-        self.commands: dict[str, tuple] = {}        # name -> number of arguments, body
-        self.environments: dict[str, tuple] = {}        # name -> number of arguments, begin, end
+        self.number = ""  # what a \ref to a \label here would print
+        self.numbers: dict[str, str] = {}  # label -> its number
+        self.commands: dict[str, tuple] = {}  # name -> number of arguments, body
+        self.environments: dict[str, tuple] = {}  # name -> number of arguments, begin, end
         text = read_text(COMMANDS)
-        for match in re.finditer(r"^\\new(command|environment)\{\\?(\w+)\}(?:\[(\d)\])?", text, re.MULTILINE):
+        for match in re.finditer(
+            r"^\\new(command|environment)\{\\?(\w+)\}(?:\[(\d)\])?", text, re.MULTILINE
+        ):
             kept, bodies = (self.commands, 1) if match[1] == "command" else (self.environments, 2)
-            kept[match[2]] = (int(match[3] or 0), *self._arguments(text, match.end(), bodies, match[2])[0])
+            kept[match[2]] = (
+                int(match[3] or 0),
+                *self._arguments(text, match.end(), bodies, match[2])[0],
+            )
 
     def read(self) -> str:
         """All of the handout, as LaTeX for pandoc.
 
         Raises:
-            UserError: something in it has no sense in the HTML edition; the message names the file and the line.
+            UserError: something in it has no sense in the HTML edition; the message names the file
+                and the line.
         """
         text = self._input("main")
 
         def number(match):
             if not self.numbers.get(match[1]):
-                raise UserError(f"{match[2]}: \\ref{{{match[1]}}} names nothing that has a number. Correct it, or use \\hyperref.")
+                raise UserError(
+                    f"{match[2]}: \\ref{{{match[1]}}} names nothing that has a number. Correct it, "
+                    "or use \\hyperref."
+                )
             return self.numbers[match[1]]
+
         return re.sub("\0(.*?)\0(.*?)\0", number, text)
 
     def find(self, what: str) -> str:
         """Where something stands first in the sources: file and line."""
         for name, text in self.texts.items():
             if what in text:
-                return f"{name}, line {text[:text.index(what)].count(chr(10)) + 1}"
+                return f"{name}, line {text[: text.index(what)].count(chr(10)) + 1}"
         return COMMANDS.name
 
     def _replace(self, text: str, name: str | None = None) -> str:
-        """The text with our commands replaced. `name` is that of its file; without it, the text is part of one that is being replaced."""
+        """The text with our commands replaced. `name` is that of its file; without it, the text is
+        part of one that is being replaced.
+        """
         result, position = [], 0
         while match := TOKEN.search(text, position):
-            result.append(text[position:match.start()])
+            result.append(text[position : match.start()])
             if name:
                 self.where = f"{name}, line {text.count(chr(10), 0, match.start()) + 1}"
             position = match.end()
@@ -76,23 +104,29 @@ class Sources:
                 new, position = self._environment(match, text, position)
             elif match["raw"] in VERBATIM:
                 inside = re.sub(r"^\[[^\]\n]*\]", "", match["inside"])
-                new = f"\\begin{{edition-{match['raw']}}}\\begin{{verbatim}}{inside}\\end{{verbatim}}\\end{{edition-{match['raw']}}}"
+                box = f"edition-{match['raw']}"
+                new = f"\\begin{{{box}}}\\begin{{verbatim}}{inside}\\end{{verbatim}}\\end{{{box}}}"
             elif match["command"]:
                 new, position = self._command(match["command"], text, position)
             elif match[0].startswith(("%", "\\cmidrule")):
                 new = ""
             else:
                 if "\\label" in match[0]:
-                    raise self._error("equations have no numbers in the HTML edition, so they take no \\label. Name the equation in words.")
+                    raise self._error(
+                        "equations have no numbers in the HTML edition, so they take no \\label. "
+                        "Name the equation in words."
+                    )
                 new = re.sub(r"\\fact\{([^}]*)\}", lambda fact: self._fact(fact[1]), match[0])
             result.append(new)
         return "".join(result) + text[position:]
 
     def _environment(self, match: re.Match, text: str, position: int) -> tuple[str, int]:
-        """What stands for \\begin{...} or \\end{...}, and where the text goes on."""
+        r"""What stands for \begin{...} or \end{...}, and where the text goes on."""
         name = match["environment"]
         if name in NO_SENSE:
-            raise self._error(f"the environment {name} has no sense in the HTML edition. Use {NO_SENSE[name]}.")
+            raise self._error(
+                f"the environment {name} has no sense in the HTML edition. Use {NO_SENSE[name]}."
+            )
         if name in self.environments:
             number, begin, end = self.environments[name]
             if match["edge"] == "end":
@@ -102,12 +136,18 @@ class Sources:
         options = re.compile(r"\[([^\]]*)\]").match(text, position) if name in LISTS else None
         if not options:
             return match[0], position
-        label = re.search(r"label=\{?([^,\\]*)\\(roman|Roman|alph|Alph|arabic)\*([^,}]*)", options[1])
+        label = re.search(
+            r"label=\{?([^,\\]*)\\(roman|Roman|alph|Alph|arabic)\*([^,}]*)", options[1]
+        )
         style = {"roman": "i", "Roman": "I", "alph": "a", "Alph": "A", "arabic": "1"}
-        return match[0] + (f"[{label[1]}{style[label[2]]}{label[3]}]" if label else ""), options.end()
+        return match[0] + (
+            f"[{label[1]}{style[label[2]]}{label[3]}]" if label else ""
+        ), options.end()
 
     def _command(self, name: str, text: str, position: int) -> tuple[str, int]:
-        """What stands for a command, and where the text goes on. One that we don't know is left to pandoc."""
+        """What stands for a command, and where the text goes on. One that we don't know is left to
+        pandoc.
+        """
         if name in NO_SENSE:
             raise self._error(f"\\{name} has no sense in the HTML edition. Use {NO_SENSE[name]}.")
         if name in self.commands:
@@ -120,8 +160,17 @@ class Sources:
             return "", position
         if name == "hyperref" and text[position] == "[":
             end = text.index("]", position)
-            return f"\\hyperref[{_id(text[position + 1:end])}]", end + 1
-        ours = {"fact": 1, "iffact": 3, "code": 1, "input": 1, "section": 1, "label": 1, "ref": 1, "pic": 3}
+            return f"\\hyperref[{_id(text[position + 1 : end])}]", end + 1
+        ours = {
+            "fact": 1,
+            "iffact": 3,
+            "code": 1,
+            "input": 1,
+            "section": 1,
+            "label": 1,
+            "ref": 1,
+            "pic": 3,
+        }
         if name not in ours:
             return "\\" + name, position
         values, position = self._arguments(text, position, ours[name], name)
@@ -138,13 +187,18 @@ class Sources:
                 depth += {"{": 1, "}": -1}.get(text[position], 0)
                 position += 2 if text[position] == "\\" else 1
             if depth:
-                raise self._error(f"{name} takes {number} argument{'s' * (number > 1)} in braces. Write them, and close their braces.")
-            values.append(text[start:position - 1])
+                raise self._error(
+                    f"{name} takes {number} argument{'s' * (number > 1)} in braces. Write them, "
+                    "and close their braces."
+                )
+            values.append(text[start : position - 1])
         return values, position
 
     def _fill(self, body: str, values: list[str]) -> str:
         """What one of commands.tex becomes. #0 is the number of the problem."""
-        return self._replace(re.sub(r"#(\d)", lambda match: [self.problem, *values][int(match[1])], body))
+        return self._replace(
+            re.sub(r"#(\d)", lambda match: [self.problem, *values][int(match[1])], body)
+        )
 
     def _fact(self, key: str) -> str:
         if key not in self.facts:
@@ -164,7 +218,7 @@ class Sources:
             raise self._error(f"{path} does not exist. Correct the \\input.")
         text = self.texts[path.name] = read_text(path)
         before, begin, document = text.partition("\\begin{document}")
-        if begin:       # blank lines in place of the preamble, so that lines are counted rightly
+        if begin:  # blank lines in place of the preamble, so that lines are counted rightly
             text = "\n" * before.count("\n") + document.partition("\\end{document}")[0]
         outer = self.where
         text = self._replace(text, path.name)
@@ -181,12 +235,18 @@ class Sources:
         return f"\\label{{{_id(label)}}}"
 
     def _ref(self, label: str) -> str:
-        return f"\\hyperref[{_id(label)}]{{\0{label}\0{self.where}\0}}"     # filled by `read`, when all are known
+        # filled by `read`, when all are known
+        return f"\\hyperref[{_id(label)}]{{\0{label}\0{self.where}\0}}"
 
     def _pic(self, name: str, caption: str, words: str) -> str:
         self.figures += 1
         self.numbers[f"fig:{name}"] = str(self.figures)
-        paragraphs = (f"\\verb|{name}|", str(self.figures), self._replace(words), self._replace(caption))
+        paragraphs = (
+            f"\\verb|{name}|",
+            str(self.figures),
+            self._replace(words),
+            self._replace(caption),
+        )
         return "\\begin{edition-pic}" + "\n\n".join(paragraphs) + "\\end{edition-pic}"
 
     def _error(self, text: str) -> UserError:

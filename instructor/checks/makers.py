@@ -4,11 +4,11 @@
     def plain(rng):
         return [formula_case(rng.standard_normal((5, 7)), ...)]
 
-A maker whose answers could be looked up, since there are few of its sizes, takes `small=False`: what is kept is drawn with
-small=True, and what staff draws has other sizes.
+A maker whose answers could be looked up, since there are few of its sizes, takes `small=False`:
+what is kept is drawn with small=True, and what staff draws has other sizes.
 
-They lie in the files `cases.py` of the questions' folders. `python -m instructor cases` keeps rounds of theirs for
-students; where staff grades, `Fresh` calls them anew.
+They lie in the files `cases.py` of the questions' folders. `python -m instructor cases` keeps
+rounds of theirs for students; where staff grades, `Fresh` calls them anew.
 """
 
 import importlib
@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+
 from checks.support.cases import Case
 
 HERE = Path(__file__).resolve().parent
@@ -23,7 +24,9 @@ _MAKERS: dict[str, Callable[[np.random.Generator], list[Case]]] = {}
 
 
 def makes(id: str) -> Callable:
-    """Decorator: this function draws a round of cases, with a NumPy Generator, for the check `id`."""
+    """Decorator: this function draws a round of cases, with a NumPy Generator, for the check
+    `id`.
+    """
 
     def register(function):
         _MAKERS[id] = function
@@ -35,12 +38,16 @@ def makes(id: str) -> Callable:
 def all_makers() -> dict[str, Callable[[np.random.Generator], list[Case]]]:
     """Every maker by the id of its check, in the order of the ids."""
     for path in sorted(HERE.rglob("cases.py")):
-        importlib.import_module(".".join(("instructor", "checks", *path.relative_to(HERE).with_suffix("").parts)))
+        importlib.import_module(
+            ".".join(("instructor", "checks", *path.relative_to(HERE).with_suffix("").parts))
+        )
     return dict(sorted(_MAKERS.items()))
 
 
 class Fresh:
-    """Cases drawn by the makers, others with every Generator. See `checks.support.cases.Released`, its other half."""
+    """Cases drawn by the makers, others with every Generator. See `checks.support.cases.Released`,
+    its other half.
+    """
 
     def __init__(self):
         self.makers = all_makers()

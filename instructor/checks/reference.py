@@ -1,10 +1,15 @@
-"""What the formulas of the handout give, in float64 with NumPy: slow and plain, and sharing no code with torch."""
+"""What the formulas of the handout give, in float64 with NumPy: slow and plain, and sharing no code
+with torch.
+"""
+
 import numpy as np
 
 
 def angles(dim: int, positions: int, base: float = 10000.0) -> np.ndarray:
     """t * theta_i for every position t and pair i: (positions, dim/2)."""
-    return np.array([[t * base ** (-2 * i / dim) for i in range(dim // 2)] for t in range(positions)]).reshape(positions, dim // 2)
+    return np.array(
+        [[t * base ** (-2 * i / dim) for i in range(dim // 2)] for t in range(positions)]
+    ).reshape(positions, dim // 2)
 
 
 def rope_table(dim: int, positions: int) -> np.ndarray:
@@ -28,7 +33,13 @@ def rotate(x: np.ndarray, angle: np.ndarray) -> np.ndarray:
     return np.einsum("tij,...tj->...ti", matrices, x)
 
 
-def attention(x: np.ndarray, weights: dict[str, np.ndarray], n_head: int, rotated: str = "", softmax_axis: int = -1) -> np.ndarray:
+def attention(
+    x: np.ndarray,
+    weights: dict[str, np.ndarray],
+    n_head: int,
+    rotated: str = "",
+    softmax_axis: int = -1,
+) -> np.ndarray:
     """Causal multi-head self-attention, (B, T, C) -> (B, T, C).
 
     Args:
@@ -48,7 +59,9 @@ def attention(x: np.ndarray, weights: dict[str, np.ndarray], n_head: int, rotate
     scores[..., np.triu(np.ones((T, T), bool), 1)] = -np.inf
     scores = np.exp(scores - scores.max(axis=softmax_axis, keepdims=True))
     y = (scores / scores.sum(axis=softmax_axis, keepdims=True)) @ heads["v"]
-    return y.transpose(0, 2, 1, 3).reshape(B, T, C) @ weights["proj.weight"].T + weights["proj.bias"]
+    return (
+        y.transpose(0, 2, 1, 3).reshape(B, T, C) @ weights["proj.weight"].T + weights["proj.bias"]
+    )
 
 
 def log_probabilities(logits: np.ndarray, targets: np.ndarray) -> np.ndarray:

@@ -1,1 +1,3 @@
-"""Grading a class: finding the submissions, grading them, keeping what came of it, and showing it."""
+"""Grading a class: finding the submissions, grading them, keeping what came of it, and showing
+it.
+"""

@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 
 from common.files import UserError
-
 from instructor.grading.pages.gradebook import canvas_knows, grade
 from instructor.grading.pages.text import line, points
 

@@ -1,4 +1,7 @@
-"""`python -m instructor grade`: a folder of submissions becomes grades, and can be stopped and repeated at any time."""
+"""`python -m instructor grade`: a folder of submissions becomes grades, and can be stopped and
+repeated at any time.
+"""
+
 import argparse
 import contextlib
 import json
@@ -9,36 +12,81 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+from common.arguments import number
 from common.cores import cores
 from common.files import Interrupted, UserError, private, writing_all
 
-from common.arguments import number
 from .options import add_arguments, add_roster, choose_options, choose_roster, complete, differences
 
-SCRATCH = "grading-"        # how folders of temporary files begin
+SCRATCH = "grading-"  # how folders of temporary files begin
 
 
 def add_parser(commands) -> None:
     """Add the command to the parser of `python -m instructor`."""
     from common.arguments import seed
-    parser = commands.add_parser("grade", help="grade a folder of submissions", description="Grade a folder of submissions: zips or folders, as "
-                                 "Gradescope, Canvas and GitHub export them. Interrupted and run again, it goes on; what decides about points (roster, "
-                                 "late work, grading) is remembered from run to run.")
-    parser.add_argument("submissions", type=Path, nargs="?", help="the folder (default: that of the run before)")
-    parser.add_argument("--out", type=Path, required=True, help="the folder for grades and pages; not among the submissions")
+
+    parser = commands.add_parser(
+        "grade",
+        help="grade a folder of submissions",
+        description="Grade a folder of submissions: zips or folders, as Gradescope, Canvas and "
+        "GitHub export them. Interrupted and run again, it goes on; what decides about "
+        "points (roster, late work, grading) is remembered from run to run.",
+    )
+    parser.add_argument(
+        "submissions", type=Path, nargs="?", help="the folder (default: that of the run before)"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        help="the folder for grades and pages; not among the submissions",
+    )
     add_roster(parser)
-    parser.add_argument("--only-these", action="store_true", help="forget whoever and whatever is in neither the roster nor the folder any more")
-    parser.add_argument("--forget", action="store_true", help="take nothing from earlier runs that this one is not told: no roster, no option")
-    parser.add_argument("--again", nargs="*", metavar="PERSON CHECK", help="grade again: everybody, one person, one check or question, or both")
+    parser.add_argument(
+        "--only-these",
+        action="store_true",
+        help="forget whoever and whatever is in neither the roster nor the folder any more",
+    )
+    parser.add_argument(
+        "--forget",
+        action="store_true",
+        help="take nothing from earlier runs that this one is not told: no roster, no option",
+    )
+    parser.add_argument(
+        "--again",
+        nargs="*",
+        metavar="PERSON CHECK",
+        help="grade again: everybody, one person, one check or question, or both",
+    )
     parser.add_argument("--why", help="with --again: the reason, for the history")
     parser.add_argument("--engine", choices=("local", "dask"), default="local")
-    parser.add_argument("--workers", type=number(1, kind=int), default=cores(), help="submissions at a time on this machine (default: one for each core)")
-    parser.add_argument("--scheduler", help="of --engine dask: tls://HOST:PORT, tcp://HOST:PORT, or a scheduler file")
+    parser.add_argument(
+        "--workers",
+        type=number(1, kind=int),
+        default=cores(),
+        help="submissions at a time on this machine (default: one for each core)",
+    )
+    parser.add_argument(
+        "--scheduler",
+        help="of --engine dask: tls://HOST:PORT, tcp://HOST:PORT, or a scheduler file",
+    )
     add_arguments(parser)
-    parser.add_argument("--seed", type=seed, help="repeat the draws of a grading with that seed (default: a new one)")
-    parser.add_argument("--allow-weak-isolation", action="store_true", help="grade though nothing keeps the code apart (docs/security.md)")
-    parser.add_argument("--apart", action="store_true", help="run each submission in a process of its own, in which torch is imported anew: "
-                        "slower, and one wall more (docs/security.md)")
+    parser.add_argument(
+        "--seed",
+        type=seed,
+        help="repeat the draws of a grading with that seed (default: a new one)",
+    )
+    parser.add_argument(
+        "--allow-weak-isolation",
+        action="store_true",
+        help="grade though nothing keeps the code apart (docs/security.md)",
+    )
+    parser.add_argument(
+        "--apart",
+        action="store_true",
+        help="run each submission in a process of its own, in which torch is imported anew: "
+        "slower, and one wall more (docs/security.md)",
+    )
     parser.set_defaults(run=run)
 
 
@@ -49,36 +97,46 @@ def run(args: argparse.Namespace) -> int:
         0; or 3 if somebody has no grade yet, or a grade that needs a look, after a list of these.
 
     Raises:
-        UserError: a mistake on the command line, another run with the same --out, a full disk. What was graded is kept.
+        UserError: a mistake on the command line, another run with the same --out, a full disk. What
+            was graded is kept.
     """
     from autograder.isolation import LADDER
     from checks.support.context import Context
-    from instructor.grading.pages import write_reports
-
     from instructor.grading.finding.find import find_submissions
     from instructor.grading.finding.found import keep_found
+    from instructor.grading.pages import write_reports
+
     from .graded_class import class_of, setting_of
     from .state import State
     from .summary import say_summary
+
     if args.engine == "dask" and not args.scheduler:
         raise UserError("--engine dask needs --scheduler: tcp://HOST:PORT, or a scheduler file.")
     if (args.again is None) != (args.why is None):
-        raise UserError("--again and --why belong together: what is to be graded again, and the reason.")
+        raise UserError(
+            "--again and --why belong together: what is to be graded again, and the reason."
+        )
     if args.submissions and args.out.resolve().is_relative_to(args.submissions.resolve()):
         raise UserError("--out lies among the submissions. Choose a folder elsewhere.")
     with State(args.out, make=True) as state:
         previous = _loaded(state, "remembered") or {}
         remembered = choose_options(args, {} if args.forget else previous)
         if remembered["submissions"] is None:
-            raise UserError("Whose submissions? Give their folder: python -m instructor grade SUBMISSIONS --out OUT")
+            raise UserError(
+                "Whose submissions? Give their folder: python -m instructor grade SUBMISSIONS "
+                "--out OUT"
+            )
         options = complete(remembered, args.allow_weak_isolation)
-        roster, kept = choose_roster(args, None if args.forget else _loaded(state, "roster"), options["title"])
+        roster, kept = choose_roster(
+            args, None if args.forget else _loaded(state, "roster"), options["title"]
+        )
         options["column"] = roster.column
         setting = setting_of(options)
         if args.engine == "local":
             setting.isolation()
         folder = Path(remembered["submissions"])
-        Context(folder, setting.preset, setting.data, setting.gold, {})       # which looks at the folders
+        # which looks at the folders
+        Context(folder, setting.preset, setting.data, setting.gold, {})
         found = find_submissions(folder)
         seed = _seed(state, args.seed)
         with _scratch(state) as scratch:
@@ -86,27 +144,48 @@ def run(args: argparse.Namespace) -> int:
             engine = make_engine(args, scratch)
             level = engine.level()
             if level == LADDER[-1] and not args.allow_weak_isolation:
-                raise UserError(f"Some machines that would grade have no isolation but {level}, through which code could read hidden checks. Mend that, "
-                                "or trust the code and add --allow-weak-isolation.")
-            totals = {entry.person.id: entry.total for entry in class_of(state).entries} if previous else {}
+                raise UserError(
+                    f"Some machines that would grade have no isolation but {level}, through which "
+                    "code could read hidden checks. Mend that, or trust the code and add "
+                    "--allow-weak-isolation."
+                )
+            totals = (
+                {entry.person.id: entry.total for entry in class_of(state).entries}
+                if previous
+                else {}
+            )
             with state.transaction():
-                state.put(options=json.dumps(options), remembered=json.dumps(remembered), roster=json.dumps(kept))
+                state.put(
+                    options=json.dumps(options),
+                    remembered=json.dumps(remembered),
+                    roster=json.dumps(kept),
+                )
                 keep_found(state, found, roster, args.only_these)
                 with taking_overrides(state, args.out):
                     # A run that is interrupted has told nobody yet.
-                    changes = [*(_loaded(state, "untold") or []), *_changes(state, previous, remembered, options)]
+                    changes = [
+                        *(_loaded(state, "untold") or []),
+                        *_changes(state, previous, remembered, options),
+                    ]
                     state.put(untold=json.dumps(changes))
                     if args.again is not None:
                         _again(state, args.again, args.why)
             counts = _grade(state, setting, seed, engine, level, args.apart)
         klass = class_of(state)
-        counts["removed"] = [(id, total) for id, total in totals.items() if id in klass.left and id not in klass.renamed]
+        counts["removed"] = [
+            (id, total)
+            for id, total in totals.items()
+            if id in klass.left and id not in klass.renamed
+        ]
         write_reports(klass, args.out)
         gone = [one for one in state.handed() if one.gone]
         state.put(untold="[]")
     if roster.is_gradebook and not roster.column:
-        changes.append(f"The gradebook has no column {options['title']!r}, or several: grades.csv would be a new one, and nobody counts as "
-                       "excused there. Give its name with the number: --title 'NAME (12345)'.")
+        changes.append(
+            f"The gradebook has no column {options['title']!r}, or several: grades.csv would be a "
+            "new one, and nobody counts as excused there. Give its name with the number: --title "
+            "'NAME (12345)'."
+        )
     return say_summary(klass, counts, args.out, changes, gone)
 
 
@@ -117,19 +196,23 @@ def _loaded(state, key):
 
 def _seed(state, wanted):
     from autograder import draw_seed
+
     there = state.get("seed")
     if there is None:
         there = str(draw_seed() if wanted is None else wanted)
         state.put(seed=there)
     elif wanted is not None and str(wanted) != there:
-        raise UserError(f"This --out was graded with the seed {there}. Leave --seed out, or choose another folder.")
+        raise UserError(
+            f"This --out was graded with the seed {there}. Leave --seed out, or choose another "
+            "folder."
+        )
     return int(there)
 
 
 @contextlib.contextmanager
 def taking_overrides(state, out: Path):
-    """Take what staff decided for single people from OUT/overrides.csv; where there is none, one of what was decided before is there
-    when the block has ended without an error.
+    """Take what staff decided for single people from OUT/overrides.csv; where there is none, one of
+    what was decided before is there when the block has ended without an error.
 
     Raises:
         UserError: something in it is wrong; nothing was changed.
@@ -139,6 +222,7 @@ def taking_overrides(state, out: Path):
     from instructor.grading.pages.gradebook import MARK, table
 
     from .overrides import NAME, as_rows, read_overrides
+
     path, blank = out / NAME, {}
     if path.exists():
         # Who was decided about once may stand there still, though they have left.
@@ -153,25 +237,38 @@ def taking_overrides(state, out: Path):
 
 
 def _changes(state, before, after, options):
-    """What other options than in the run before do: sentences, of options and of people whose points they change."""
+    """What other options than in the run before do: sentences, of options and of people whose
+    points they change.
+    """
     from .graded_class import class_of
     from .summary import few
+
     said = differences(before, after)
     if not said:
         return []
     for sentence in said:
         state.log("option", "", "", "", "", sentence)
     old = {entry.person.id: entry for entry in class_of(state, {**options, **before}).entries}
-    people = [f"  {entry.person.id!r}: {old[entry.person.id].total:g} points before, {entry.total:g} now"
-              for entry in class_of(state).entries if entry.total != old[entry.person.id].total]
-    return [*said, f"That changes the points of {len(people)} people, as far as they were graded before{':' if people else '.'}", *few(people)]
+    people = [
+        f"  {entry.person.id!r}: {old[entry.person.id].total:g} points before, {entry.total:g} now"
+        for entry in class_of(state).entries
+        if entry.total != old[entry.person.id].total
+    ]
+    return [
+        *said,
+        f"That changes the points of {len(people)} people, as far as they were graded "
+        f"before{':' if people else '.'}",
+        *few(people),
+    ]
 
 
 def _again(state, words, why):
     """Let what the words name be graded again: a person, checks, or everything."""
     from instructor.grading.finding.found import to_grade
-    from .graded_class import class_of
     from instructor.grading.finding.people import find_entry
+
+    from .graded_class import class_of
+
     klass, checks, person = class_of(state), set(), None
     ids = {entry.person.id for entry in klass.entries}
     for word in words:
@@ -180,15 +277,25 @@ def _again(state, words, why):
             if not found:
                 raise UserError(f"{word} has no automatic checks: a person marks it.")
             if word in ids:
-                raise UserError(f"{word!r} is a person and a question. Give the person's full name, or the ids of checks.")
+                raise UserError(
+                    f"{word!r} is a person and a question. Give the person's full name, or the ids "
+                    "of checks."
+                )
             checks |= found
         except KeyError:
             if person is not None:
-                raise UserError(f"{word!r} is no check or question, and --again takes one person.") from None
+                raise UserError(
+                    f"{word!r} is no check or question, and --again takes one person."
+                ) from None
             person = find_entry(klass, word).person.id
-    digests = {one.digest for one in state.handed() if person in (None, one.person)} & to_grade(state).keys()
+    digests = {one.digest for one in state.handed() if person in (None, one.person)} & to_grade(
+        state
+    ).keys()
     if not digests:
-        raise UserError("There is nothing to grade again: the submission is not where it was found. Give the folder that it is in now.")
+        raise UserError(
+            "There is nothing to grade again: the submission is not where it was found. Give the "
+            "folder that it is in now."
+        )
     state.log("again", person or "", " ".join(sorted(checks)) or "all checks", "", "", why)
     state.grade_again(digests, checks or klass.manifest.checks.keys(), why)
 
@@ -200,7 +307,7 @@ def _scratch(state):
     if before and Path(before).name.startswith(SCRATCH):
         shutil.rmtree(before, ignore_errors=True)
     folder = tempfile.mkdtemp(prefix=SCRATCH)
-    os.chmod(folder, 0o711)     # the code that is graded may run as another user
+    os.chmod(folder, 0o711)  # the code that is graded may run as another user
     state.put(scratch=folder)
     try:
         yield folder
@@ -212,27 +319,46 @@ def make_engine(args, scratch):
     """The engine that the command line asks for."""
     from instructor.grading.engines.cluster import Cluster
     from instructor.grading.engines.local import Local
+
     return Cluster(args.scheduler) if args.engine == "dask" else Local(args.workers, scratch)
 
 
 def _grade(state, setting, seed, engine, level, apart):
-    """Grade what is not graded yet; how many submissions were, how many had been before, and how many of them met a time limit."""
+    """Grade what is not graded yet; how many submissions were, how many had been before, and how
+    many of them met a time limit.
+    """
     from tqdm import tqdm
 
     from autograder import Verdict, read_manifest
     from checks.support.session import MANIFEST
+    from instructor.grading.engines.work import Task
+    from instructor.grading.finding.found import to_grade
 
     from .fingerprint import Fingerprints, seed_for
-    from instructor.grading.finding.found import to_grade
-    from instructor.grading.engines.work import Task
+
     manifest = read_manifest(MANIFEST)
     fingerprints = Fingerprints(manifest, setting)
     wanted = {check.id: fingerprints.of(check) for check in manifest.checks.values() if check.coded}
     source = to_grade(state)
-    missing = {digest: state.missing(digest, wanted, fingerprints.intake, level) for digest in source}
-    tasks = [Task(digest, source[digest], tuple(ids), seed_for(seed, digest), setting, apart) for digest, ids in missing.items() if ids]
+    missing = {
+        digest: state.missing(digest, wanted, fingerprints.intake, level) for digest in source
+    }
+    tasks = [
+        Task(digest, source[digest], tuple(ids), seed_for(seed, digest), setting, apart)
+        for digest, ids in missing.items()
+        if ids
+    ]
     verdicts, late, done, past = Counter(), set(), set(), len(state.history())
-    with _one_thread_each(), tqdm(total=len(tasks), unit="submission", desc="Grading", disable=not tasks, dynamic_ncols=True) as bar:
+    with (
+        _one_thread_each(),
+        tqdm(
+            total=len(tasks),
+            unit="submission",
+            desc="Grading",
+            disable=not tasks,
+            dynamic_ncols=True,
+        ) as bar,
+    ):
         try:
             for task, report, refused in _reports(engine, manifest, tasks):
                 if refused:
@@ -243,14 +369,28 @@ def _grade(state, setting, seed, engine, level, apart):
                     ends = Counter(check["verdict"] for check in report["checks"])
                     verdicts.update(ends)
                     late |= {task.digest} if ends[Verdict.TIMEOUT.value] else set()
-                bar.set_postfix_str(", ".join(f"{verdict} {count}" for verdict, count in verdicts.most_common()), refresh=False)
+                bar.set_postfix_str(
+                    ", ".join(f"{verdict} {count}" for verdict, count in verdicts.most_common()),
+                    refresh=False,
+                )
                 bar.update(task.digest not in done)
                 done.add(task.digest)
         except KeyboardInterrupt:
-            raise Interrupted(f"Interrupted: {len(done)} of {len(tasks)} submissions were graded, and are kept. The same command goes on.") from None
+            raise Interrupted(
+                f"Interrupted: {len(done)} of {len(tasks)} submissions were graded, and are kept. "
+                "The same command goes on."
+            ) from None
         except Stopped as error:
-            raise UserError(f"Stopped: {error} {len(done)} submissions were graded, and are kept. Mend that, then run it again.") from None
-    return {"now": len(tasks), "before": len(source) - len(tasks), "late": len(late), "changed": state.history()[past:]}
+            raise UserError(
+                f"Stopped: {error} {len(done)} submissions were graded, and are kept. Mend that, "
+                "then run it again."
+            ) from None
+    return {
+        "now": len(tasks),
+        "before": len(source) - len(tasks),
+        "late": len(late),
+        "changed": state.history()[past:],
+    }
 
 
 class Stopped(Exception):
@@ -258,12 +398,16 @@ class Stopped(Exception):
 
 
 def _reports(engine, manifest, tasks):
-    """(task, report, why it was refused) of each task. A check that met its time limit while the machine was busy is left out of it; it
-    runs once more, when nothing else does, and comes with a task of its own."""
+    """(task, report, why it was refused) of each task. A check that met its time limit while the
+    machine was busy is left out of it; it runs once more, when nothing else does, and comes with a
+    task of its own.
+    """
     again = []
     for task, result in engine.results(tasks):
         report = _report(manifest, task, result)
-        if report and (busy := tuple(check["id"] for check in report["checks"] if check.get("busy"))):
+        if report and (
+            busy := tuple(check["id"] for check in report["checks"] if check.get("busy"))
+        ):
             report["checks"] = [check for check in report["checks"] if check["id"] not in busy]
             again.append(replace(task, checks=busy))
         yield task, report, result.get("refused")
@@ -276,7 +420,11 @@ def _report(manifest, task, result):
     """The report of a result; None if the submission was refused."""
     if "stop" in result:
         raise Stopped(result["stop"])
-    return None if "refused" in result else result.get("report") or _failed(manifest, task, result["error"])
+    return (
+        None
+        if "refused" in result
+        else result.get("report") or _failed(manifest, task, result["error"])
+    )
 
 
 def _failed(manifest, task, error):
@@ -284,7 +432,18 @@ def _failed(manifest, task, error):
     from autograder import Outcome, Report, Verdict
     from autograder.report import as_dict
     from autograder.verdicts import GRADER_FAILED
-    return as_dict(Report(manifest, {id: Outcome(id, Verdict.GRADER_ERROR, message=GRADER_FAILED, details=error) for id in task.checks}, task.seed, ("", "")))
+
+    return as_dict(
+        Report(
+            manifest,
+            {
+                id: Outcome(id, Verdict.GRADER_ERROR, message=GRADER_FAILED, details=error)
+                for id in task.checks
+            },
+            task.seed,
+            ("", ""),
+        )
+    )
 
 
 @contextlib.contextmanager

@@ -1,4 +1,7 @@
-"""What a grade depends on, as hashes: so that a run grades again what has changed, and nothing else."""
+"""What a grade depends on, as hashes: so that a run grades again what has changed, and nothing
+else.
+"""
+
 import ast
 import functools
 import hashlib
@@ -16,27 +19,33 @@ from checks.support.context import EXERCISES, GOLD_EXERCISES, GOLD_SHARED, Conte
 from checks.support.once import places
 from checks.support.session import CHECKS, Setting
 from checks.support.staging import DECODER, GIVEN, code_limit, result_limit
-from jobs.deliverables import ANSWERS, FOLDERS, MADE_BY, SUPPLIED, STUDENT_FILES
 from common.files import UserError
+from jobs.deliverables import ANSWERS, FOLDERS, MADE_BY, STUDENT_FILES, SUPPLIED
 
 ROOT = Path(__file__).resolve().parents[2]
 # Imports of these are not followed. Of the lists of names, a new one concerns no other check; and
 # `submission` is the student's, less the files that are given.
 APART = (ROOT / "src" / "jobs" / "deliverables.py", ROOT / "src" / "submission")
-SHIPPED = ("seconds", "memory", "partial", "artifacts")     # of a manifest's entry: title and points don't change how a check ends
+# of a manifest's entry: title and points don't change how a check ends
+SHIPPED = ("seconds", "memory", "partial", "artifacts")
 
 
 def digest_submission(source: Path) -> str:
-    """A hash of what was handed in: of a zip as it is, of a folder's files that grading looks at. Links are not followed, and of a file
-    that is larger than any that is taken, only the size counts: it will be refused.
+    """A hash of what was handed in: of a zip as it is, of a folder's files that grading looks at.
+    Links are not followed, and of a file that is larger than any that is taken, only the size
+    counts: it will be refused.
 
     Raises:
         OSError: it cannot be read.
     """
     total = hashlib.sha256()
     if source.is_dir():
-        names = sorted(Path(folder, entry.name).as_posix() for folder in ("", *FOLDERS) if (source / folder).is_dir()
-                       for entry in os.scandir(source / folder))
+        names = sorted(
+            Path(folder, entry.name).as_posix()
+            for folder in ("", *FOLDERS)
+            if (source / folder).is_dir()
+            for entry in os.scandir(source / folder)
+        )
         files = [(name, source / name, code_limit(name) or result_limit(name)) for name in names]
     else:
         files = [(source.name, source, Limits().total)]
@@ -57,8 +66,13 @@ def _digest_file(path, limit):
 
 
 def seed_for(seed: int, digest: str) -> int:
-    """The seed of one submission: nobody who doesn't know the class's can guess it, and it is the same in every run."""
-    return int.from_bytes(hmac.digest(str(seed).encode(), digest.encode(), "sha256")[:8], "little") >> 2
+    """The seed of one submission: nobody who doesn't know the class's can guess it, and it is the
+    same in every run.
+    """
+    return (
+        int.from_bytes(hmac.digest(str(seed).encode(), digest.encode(), "sha256")[:8], "little")
+        >> 2
+    )
 
 
 class Fingerprints:
@@ -85,26 +99,41 @@ class Fingerprints:
         self._seconds = setting.seconds
         # Results are judged with the data and the answers, too.
         folders = [folder for folder in (setting.data or ROOT / "data", setting.gold) if folder]
-        self._results = _hash([setting.preset, manifest.settings["accuracy"], [_digest_tree(folder, "**/*.t*") for folder in folders]])
+        self._results = _hash(
+            [
+                setting.preset,
+                manifest.settings["accuracy"],
+                [_digest_tree(folder, "**/*.t*") for folder in folders],
+            ]
+        )
         context = Context(ROOT, setting.preset, setting.data, setting.gold, {})
-        self._exercises = {name: _digest_of(context.path, name) for name in EXERCISES} | \
-                          {name: _digest_of(context.gold_path, name) for name in GOLD_EXERCISES + GOLD_SHARED}
+        self._exercises = {name: _digest_of(context.path, name) for name in EXERCISES} | {
+            name: _digest_of(context.gold_path, name) for name in GOLD_EXERCISES + GOLD_SHARED
+        }
 
     def of(self, check: Check) -> str:
         """The hash for one check; "" if it has no file, which will be a grader error."""
         if check.id not in self._files:
             return ""
-        # With what a question builds on, its checks may be graded again, with the reference's code for that.
+        # With what a question builds on, its checks may be graded again, with the reference's code
+        # for that.
         bases = self._manifest.bases(check.question) if self._places and not check.artifacts else []
-        others = [other for other in self._manifest.checks.values() if other.question in bases and other.coded and not other.artifacts]
+        others = [
+            other
+            for other in self._manifest.checks.values()
+            if other.question in bases and other.coded and not other.artifacts
+        ]
         others = [self._own(other) for other in others]
         return _hash([self._own(check), others, self._grafted(bases)])
 
     def _grafted(self, bases):
         """Our code for some questions: of each file with a place of theirs, the question of every
-        place, and what stands in theirs."""
-        found = {name: [(question, body if question in bases else "") for question, body in of]
-                 for name, of in self._places.items()}
+        place, and what stands in theirs.
+        """
+        found = {
+            name: [(question, body if question in bases else "") for question, body in of]
+            for name, of in self._places.items()
+        }
         return {name: of for name, of in found.items() if any(body for _, body in of)}
 
     def _kept(self, check):
@@ -122,8 +151,18 @@ class Fingerprints:
         read = {name: digest for name, digest in self._exercises.items() if name in texts}
         taken = [sorted(_texts(path) & {*ANSWERS}), [MADE_BY.get(name) for name in check.artifacts]]
         cases = _digest_modules(maker) if maker else self._kept(check)
-        return _hash([self._session, self._seconds, _digest_modules(path), cases, entry,
-                      self._results if check.artifacts else "", read, taken])
+        return _hash(
+            [
+                self._session,
+                self._seconds,
+                _digest_modules(path),
+                cases,
+                entry,
+                self._results if check.artifacts else "",
+                read,
+                taken,
+            ]
+        )
 
 
 def _hash(value):
@@ -131,8 +170,11 @@ def _hash(value):
 
 
 def _digest_tree(folder, pattern):
-    return [[path.relative_to(folder).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest()]
-            for path in sorted(folder.glob(pattern)) if path.is_file()]
+    return [
+        [path.relative_to(folder).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest()]
+        for path in sorted(folder.glob(pattern))
+        if path.is_file()
+    ]
 
 
 def _digest_of(find, name):
@@ -144,13 +186,23 @@ def _digest_of(find, name):
 
 
 def _files_of_checks(folders):
-    """The file of each check, and whether the check asks for the context, through which it may read more; by id."""
+    """The file of each check, and whether the check asks for the context, through which it may read
+    more; by id.
+    """
     files = {}
     for path in (path for folder in folders for path in sorted(folder.rglob("q*.py"))):
         for function in ast.walk(_parse(path)):
             for node in getattr(function, "decorator_list", ()):
-                if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "check" and node.args and isinstance(node.args[0], ast.Constant):
-                    files[node.args[0].value] = path, any(argument.arg == "context" for argument in function.args.args)
+                if (
+                    isinstance(node, ast.Call)
+                    and getattr(node.func, "id", "") == "check"
+                    and node.args
+                    and isinstance(node.args[0], ast.Constant)
+                ):
+                    files[node.args[0].value] = (
+                        path,
+                        any(argument.arg == "context" for argument in function.args.args),
+                    )
     return files
 
 
@@ -160,7 +212,11 @@ def _files_of_makers(folder):
     for path in sorted(folder.rglob("cases.py")) if folder else ():
         for function in ast.walk(_parse(path)):
             for node in getattr(function, "decorator_list", ()):
-                if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "makes" and isinstance(node.args[0], ast.Constant):
+                if (
+                    isinstance(node, ast.Call)
+                    and getattr(node.func, "id", "") == "makes"
+                    and isinstance(node.args[0], ast.Constant)
+                ):
                     found[node.args[0].value] = path
     return found
 
@@ -169,27 +225,39 @@ def _files_of_makers(folder):
 def _parse(path):
     try:
         return ast.parse(path.read_bytes())
-    except SyntaxError:         # a grader error, once it is graded with
+    except SyntaxError:  # a grader error, once it is graded with
         return ast.Module([], [])
 
 
 @functools.cache
 def _digest_modules(path):
     """A hash of a Python file and of all files of this project that it imports, directly or not."""
-    return _hash(sorted((os.path.relpath(path, ROOT), hashlib.sha256(path.read_bytes()).hexdigest()) for path in _modules(path)))
+    return _hash(
+        sorted(
+            (os.path.relpath(path, ROOT), hashlib.sha256(path.read_bytes()).hexdigest())
+            for path in _modules(path)
+        )
+    )
 
 
 @functools.cache
 def _texts(path):
-    """The strings in a file of checks, and in the others that it imports: the names of files that they read are among them.
-    (context.py has the names of all.)"""
-    files = [file for file in _modules(path) if "checks" in file.parts and file.name != "context.py"]
+    """The strings in a file of checks, and in the others that it imports: the names of files that
+    they read are among them. (context.py has the names of all.)
+    """
+    files = [
+        file for file in _modules(path) if "checks" in file.parts and file.name != "context.py"
+    ]
     return set().union(*map(_strings, files))
 
 
 @functools.cache
 def _strings(file):
-    return {node.value for node in ast.walk(_parse(file)) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return {
+        node.value
+        for node in ast.walk(_parse(file))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
 
 
 def _modules(path):
@@ -211,7 +279,9 @@ def _imports(path):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            names = [".".join(filter(None, [node.module, alias.name])) for alias in node.names] + [node.module or ""]
+            names = [".".join(filter(None, [node.module, alias.name])) for alias in node.names] + [
+                node.module or ""
+            ]
         else:
             continue
         level = getattr(node, "level", 0)
@@ -219,5 +289,9 @@ def _imports(path):
         for base in bases:
             for name in names:
                 target = base.joinpath(*name.split(".")) if name else base
-                found += [file for file in (target.with_suffix(".py"), target / "__init__.py") if file.is_file()]
+                found += [
+                    file
+                    for file in (target.with_suffix(".py"), target / "__init__.py")
+                    if file.is_file()
+                ]
     return found

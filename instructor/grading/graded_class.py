@@ -1,4 +1,7 @@
-"""From the state of a grading to the data of a class: which submission counts for whom, and for how much."""
+"""From the state of a grading to the data of a class: which submission counts for whom, and for how
+much.
+"""
+
 import base64
 import hashlib
 import hmac
@@ -33,14 +36,19 @@ def load_class(out: Path) -> Class:
 
 
 def load_sources(out: Path) -> dict[str, Path]:
-    """Where the submission lies that counts for each person, by the person's id; only those that were graded.
+    """Where the submission lies that counts for each person, by the person's id; only those that
+    were graded.
 
     Raises:
         UserError: as load_class.
     """
     with State(out) as state:
         source = {one.label: Path(os.fsdecode(one.source)) for one in state.handed()}
-        return {entry.person.id: source[entry.source] for entry in class_of(state).entries if entry.report}
+        return {
+            entry.person.id: source[entry.source]
+            for entry in class_of(state).entries
+            if entry.report
+        }
 
 
 def options_of(state: State) -> dict:
@@ -51,14 +59,21 @@ def options_of(state: State) -> dict:
     """
     if (text := state.get("options")) is None:
         folder = state.path.parent
-        raise UserError(f"Nothing was graded in {folder}. First: python -m instructor grade SUBMISSIONS --out {folder}")
+        raise UserError(
+            f"Nothing was graded in {folder}. First: python -m instructor grade SUBMISSIONS --out "
+            f"{folder}"
+        )
     return json.loads(text)
 
 
 def setting_of(options: dict) -> Setting:
     """The Setting that options stand for."""
-    paths = {name: Path(options[name]) if options[name] else None for name in ("hidden", "gold", "data")}
-    return Setting(**paths, preset=options["preset"], weak=options["weak"], seconds=options["seconds"])
+    paths = {
+        name: Path(options[name]) if options[name] else None for name in ("hidden", "gold", "data")
+    }
+    return Setting(
+        **paths, preset=options["preset"], weak=options["weak"], seconds=options["seconds"]
+    )
 
 
 def class_of(state: State, options: dict | None = None) -> Class:
@@ -78,12 +93,15 @@ def class_of(state: State, options: dict | None = None) -> Class:
     for person, folder in zip(people, _folders([person.id for person in people]), strict=True):
         start = Entry(person, folder)
         _decide(start, overrides.get(person.id, []), manifest)
-        candidates = [_entry(state, manifest, options, due, start, one)
-                      for one in handed.get(person.id, [])]
+        candidates = [
+            _entry(state, manifest, options, due, start, one) for one in handed.get(person.id, [])
+        ]
         klass.entries.append(_chosen(candidates, options["keep"]) if candidates else start)
     # Those who have left, too: a form may be older.
     klass.left, klass.renamed = state.left(), state.renamed()
-    klass.codes = codes(state.get("seed") or "", [*(person.id for person in people), *sorted(klass.left)])
+    klass.codes = codes(
+        state.get("seed") or "", [*(person.id for person in people), *sorted(klass.left)]
+    )
     marks = state.marks()
     latest = {(mark.person, mark.rubric, mark.marker): mark for mark in marks}
     klass.given = {(mark.person, mark.rubric, mark.points) for mark in latest.values()}
@@ -92,7 +110,9 @@ def class_of(state: State, options: dict | None = None) -> Class:
 
 
 def codes(secret: str, ids: list[str]) -> dict[str, str]:
-    """A code for everybody, for marking without names: the same in every run, and nobody's but theirs."""
+    """A code for everybody, for marking without names: the same in every run, and nobody's but
+    theirs.
+    """
     result, taken = {}, set()
     for id in ids:
         digest = hmac.digest(secret.encode(), f"code {id}".encode(), "sha256")
@@ -124,8 +144,8 @@ def _mark(klass, parts):
     for (id, rubric), part in parts.items():
         check = klass.manifest.checks.get(rubric)
         if id not in entries or check is None or check.coded:
-            continue            # of somebody who has left, or a part that there is no more
-        if part.counts.points is not None:      # in today's points
+            continue  # of somebody who has left, or a part that there is no more
+        if part.counts.points is not None:  # in today's points
             scale = check.points / part.counts.most if part.counts.most else 1
             entries[id].written[rubric] = round(part.counts.points * scale, 4)
         if part.comment:
@@ -135,17 +155,29 @@ def _mark(klass, parts):
         for other in part.others:
             klass.conflicts.append(
                 f"{rubric} of {id}: {other.marker} gives {other.points:g}, "
-                f"{part.counts.marker} {part.counts.points:g}, which counts")
+                f"{part.counts.marker} {part.counts.points:g}, which counts"
+            )
 
 
 def _entry(state, manifest, options, due, start, one):
     """The Entry that a submission would make."""
     submitted = datetime.fromisoformat(one.submitted) if one.submitted else None
     entry = replace(start, source=one.label, submitted=submitted, remarks=[])
-    entry.days_late = late.days_late(submitted, due, options["grace"], one.late, options["canvas_late_days"], start.extension)
-    entry.penalty = late.penalty(entry.days_late, options["late_percent"] / 100, options["free_days"], options["late_cap"] / 100)
+    entry.days_late = late.days_late(
+        submitted, due, options["grace"], one.late, options["canvas_late_days"], start.extension
+    )
+    entry.penalty = late.penalty(
+        entry.days_late,
+        options["late_percent"] / 100,
+        options["free_days"],
+        options["late_cap"] / 100,
+    )
     if one.late and (submitted is None or due is None):
-        days = f"{entry.days_late} day{'s' * (entry.days_late != 1)} late" if entry.days_late else "in time"
+        days = (
+            f"{entry.days_late} day{'s' * (entry.days_late != 1)} late"
+            if entry.days_late
+            else "in time"
+        )
         entry.remarks.append(f"It is marked as late, without a time: that counts as {days}.")
     coded = [check.id for check in manifest.checks.values() if check.coded]
     grading = state.grading(one.digest) if one.digest else None
@@ -165,22 +197,41 @@ def _entry(state, manifest, options, due, start, one):
 
 
 def _report(manifest, grading, outcomes):
-    """As autograder.report.as_dict, with today's points and titles, of all checks of the manifest that were graded."""
+    """As autograder.report.as_dict, with today's points and titles, of all checks of the manifest
+    that were graded.
+    """
     checks = []
     for check in manifest.checks.values():
         if check.coded and check.id in outcomes:
             outcome = outcomes[check.id]
             part = outcome["score"] / outcome["max_score"]
-            checks.append({**outcome, "question": check.question, "title": check.title, "score": part * check.points, "max_score": check.points})
+            checks.append(
+                {
+                    **outcome,
+                    "question": check.question,
+                    "title": check.title,
+                    "score": part * check.points,
+                    "max_score": check.points,
+                }
+            )
     total = sum(check.points for check in manifest.checks.values() if check.coded)
-    return {"score": sum(check["score"] for check in checks), "max_score": total, "max_score_here": sum(check["max_score"] for check in checks),
-            "notices": grading["notices"], "isolation": grading["isolation"], "isolation_reason": grading["isolation_reason"],
-            "seconds": sum(check["seconds"] for check in checks), "checks": checks}
+    return {
+        "score": sum(check["score"] for check in checks),
+        "max_score": total,
+        "max_score_here": sum(check["max_score"] for check in checks),
+        "notices": grading["notices"],
+        "isolation": grading["isolation"],
+        "isolation_reason": grading["isolation_reason"],
+        "seconds": sum(check["seconds"] for check in checks),
+        "checks": checks,
+    }
 
 
 def _chosen(candidates, keep):
     """Of a person's submissions the one that counts: one that can be graded before one that can't;
-    then the latest, or the best. Without times, the one that was found last is the latest."""
+    then the latest, or the best. Without times, the one that was found last is the latest.
+    """
+
     def worth(entry):
         time = entry.submitted.timestamp() if entry.submitted else 0.0
         # One without a grade yet may be the best: then there is none.
@@ -190,15 +241,25 @@ def _chosen(candidates, keep):
     chosen = max(candidates, key=worth)
     others = [entry for entry in candidates if entry is not chosen]
     if others:
-        chosen.remarks.append(f"{len(candidates)} submissions: {chosen.source} counts, the {keep} that could be graded; not "
-                              f"{', '.join(entry.source for entry in others)}.")
-    chosen.remarks += [f"{entry.source} was refused: {entry.refused}" for entry in others if entry.refused]
+        chosen.remarks.append(
+            f"{len(candidates)} submissions: {chosen.source} counts, the {keep} that could be "
+            f"graded; not {', '.join(entry.source for entry in others)}."
+        )
+    chosen.remarks += [
+        f"{entry.source} was refused: {entry.refused}" for entry in others if entry.refused
+    ]
     return chosen
 
 
 def _folders(ids):
-    """A name for the folder of each person: plain, and not the same as another one on any system."""
+    """A name for the folder of each person: plain, and not the same as another one on any
+    system.
+    """
     plain = [re.sub(r"[^A-Za-z0-9_-]+", "-", id)[:40].strip("-") for id in ids]
     taken = [name.lower() for name in plain]
-    return [name if name == id and taken.count(name.lower()) == 1 else f"{name or 'person'}-{hashlib.sha256(id.encode()).hexdigest()[:8]}"
-            for id, name in zip(ids, plain)]
+    return [
+        name
+        if name == id and taken.count(name.lower()) == 1
+        else f"{name or 'person'}-{hashlib.sha256(id.encode()).hexdigest()[:8]}"
+        for id, name in zip(ids, plain)
+    ]

@@ -1,4 +1,5 @@
 """What the grading of a class has found out: the data that pages and gradebooks are made from."""
+
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -9,9 +10,11 @@ GRADER_ERROR = Verdict.GRADER_ERROR.value
 
 @dataclass(frozen=True)
 class Person:
-    """A student. id is unique: the roster's, or what the submission's name says of somebody who isn't
-    in it (then enrolled is false). The others are what gradebooks know a person by, and may be
-    empty; excused says that the gradebook itself has excused the person."""
+    """A student. id is unique: the roster's, or what the submission's name says of somebody who
+    isn't in it (then enrolled is false). The others are what gradebooks know a person by, and may
+    be empty; excused says that the gradebook itself has excused the person.
+    """
+
     id: str
     name: str
     email: str = ""
@@ -95,7 +98,9 @@ class Entry:
 
     @property
     def final(self) -> bool:
-        """Whether the automatic points are a grade: nothing is pending, and the grader did not fail."""
+        """Whether the automatic points are a grade: nothing is pending, and the grader did not
+        fail.
+        """
         return not self.pending and not self.grader_errors
 
 
@@ -135,4 +140,8 @@ class Class:
     @property
     def regular_points(self) -> float:
         """The most without extra credit, written parts included."""
-        return sum(question.points for question in self.manifest.questions.values() if not question.extra_credit)
+        return sum(
+            question.points
+            for question in self.manifest.questions.values()
+            if not question.extra_credit
+        )

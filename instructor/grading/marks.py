@@ -73,14 +73,14 @@ def resolve(marks: Iterable[Given]) -> dict[tuple[str, str], Part]:
 
 def _part(given):
     pointed = [one for one in given if one.points is not None]
-    latest = {one.marker: one for one in pointed}       # in the order of markers' first points
+    latest = {one.marker: one for one in pointed}  # in the order of markers' first points
     comment = next((one.comment for one in reversed(given) if one.comment), "")
     if not pointed:
         return Part(given[-1], comment, (), None)
     own = list(latest.values())
     decided = max((n for n, one in enumerate(pointed) if one.decides), default=None)
     counts = own[0] if decided is None else pointed[decided]
-    later = pointed if decided is None else pointed[decided + 1:]
+    later = pointed if decided is None else pointed[decided + 1 :]
     others = tuple(one for one in own if one in later and one.points != counts.points)
     pair = (own[0].points, own[1].points) if len(own) > 1 else None
     return Part(counts, counts.comment or comment, others, pair)

@@ -1,15 +1,17 @@
-"""The options of `grade`. What decides about points is remembered: a run without an option takes that of the run before."""
+"""The options of `grade`. What decides about points is remembered: a run without an option takes
+that of the run before.
+"""
 
 import argparse
 import tempfile
 from pathlib import Path
 
-from common.files import UserError
-
 from common.arguments import number
-from .graded_class import KEEP
+from common.files import UserError
 from instructor.grading.finding.late import parse_due
 from instructor.grading.finding.roster import Roster, named_column, read_roster
+
+from .graded_class import KEEP
 
 ROOT = Path(__file__).resolve().parents[2]
 # What is remembered, as data, and what counts where nobody ever said anything.
@@ -81,7 +83,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def choose_options(args: argparse.Namespace, before: dict) -> dict:
-    """The options that count, as data: those given now, else those of the run before, else the defaults.
+    """The options that count, as data: those given now, else those of the run before, else the
+    defaults.
 
     Args:
         before: what this returned for the run before; empty for the first run, or with --forget.
@@ -125,8 +128,8 @@ def differences(before: dict, after: dict) -> list[str]:
 def choose_roster(
     args: argparse.Namespace, kept: dict | None, title: str
 ) -> tuple[Roster, dict | None]:
-    """The roster that was given; else that of the run before, which is kept as the file that it was,
-    since another title may ask for another of its columns; else an empty one.
+    """The roster that was given; else that of the run before, which is kept as the file that it
+    was, since another title may ask for another of its columns; else an empty one.
 
     Returns:
         The roster, and what is to be kept for the next run.

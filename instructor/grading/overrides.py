@@ -8,7 +8,6 @@ from pathlib import Path
 from autograder import Manifest
 from autograder.report import harmless
 from common.files import UserError
-
 from instructor.grading.finding.sheet import read_sheet
 
 NAME = "overrides.csv"
@@ -60,7 +59,9 @@ def read_overrides(path: Path, people: dict[str, str], manifest: Manifest) -> li
         UserError: anything in it is wrong; the message names the line.
     """
     rows = read_sheet(path).rows
-    header = [" ".join(name.lower().replace("_", " ").split()) for name in rows[0][1]] if rows else []
+    header = (
+        [" ".join(name.lower().replace("_", " ").split()) for name in rows[0][1]] if rows else []
+    )
     missing = [name for name in COLUMNS if header.count(name) != 1]
     if missing:
         raise UserError(
@@ -76,7 +77,9 @@ def read_overrides(path: Path, people: dict[str, str], manifest: Manifest) -> li
                     raise ValueError(f"{one.kind} of {one.person!r} is there twice")
                 found[one.key] = one
         except ValueError as error:
-            raise UserError(harmless(f"{path}, line {line}: {error}. Nothing was changed.")) from None
+            raise UserError(
+                harmless(f"{path}, line {line}: {error}. Nothing was changed.")
+            ) from None
     return list(found.values())
 
 
@@ -101,7 +104,9 @@ def _overrides(cells, people, manifest):
     if check and POINTS not in given:
         raise ValueError(f"a check, {check[:40]!r}, and no points for it")
     if check and (check not in manifest.checks or not manifest.checks[check].coded):
-        raise ValueError(f"{check[:40]!r} is no automatic check; python src/grader.py --list has them")
+        raise ValueError(
+            f"{check[:40]!r} is no automatic check; python src/grader.py --list has them"
+        )
     if check and not 0 <= given[POINTS] <= manifest.checks[check].points:
         raise ValueError(f"{check} gives 0 to {manifest.checks[check].points:g} points")
     for kind, value in given.items():

@@ -1,11 +1,14 @@
-"""The state of a class's grading: one SQLite file, which is right whenever the program or the machine stops."""
+"""The state of a class's grading: one SQLite file, which is right whenever the program or the
+machine stops.
+"""
+
 import contextlib
 import getpass
 import json
 import os
 import sqlite3
 from dataclasses import asdict, dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 from autograder.isolation import strength
@@ -21,30 +24,41 @@ FIRST_TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 -- Everybody, and every submission with its content's hash.
 CREATE TABLE people (id TEXT PRIMARY KEY, person TEXT NOT NULL);
-CREATE TABLE handed (label TEXT NOT NULL, person TEXT NOT NULL, source BLOB NOT NULL, digest TEXT NOT NULL, submitted TEXT, late INTEGER,
-                     remark TEXT NOT NULL, PRIMARY KEY (label, person));
+CREATE TABLE handed (
+    label TEXT NOT NULL, person TEXT NOT NULL, source BLOB NOT NULL, digest TEXT NOT NULL,
+    submitted TEXT, late INTEGER, remark TEXT NOT NULL, PRIMARY KEY (label, person));
 -- What grading gave, by content: never removed, so that nothing is graded twice.
-CREATE TABLE gradings (digest TEXT PRIMARY KEY, intake TEXT NOT NULL, refused TEXT NOT NULL, notices TEXT NOT NULL, isolation TEXT NOT NULL,
-                       reason TEXT NOT NULL);
-CREATE TABLE outcomes (digest TEXT NOT NULL, id TEXT NOT NULL, fingerprint TEXT NOT NULL, outcome TEXT NOT NULL, PRIMARY KEY (digest, id))"""
+CREATE TABLE gradings (
+    digest TEXT PRIMARY KEY, intake TEXT NOT NULL, refused TEXT NOT NULL, notices TEXT NOT NULL,
+    isolation TEXT NOT NULL, reason TEXT NOT NULL);
+CREATE TABLE outcomes (
+    digest TEXT NOT NULL, id TEXT NOT NULL, fingerprint TEXT NOT NULL, outcome TEXT NOT NULL,
+    PRIMARY KEY (digest, id))"""
 # Since version 2, to which older files are brought. Rows of marks and history are never changed.
 SECOND_TABLES = """
 ALTER TABLE handed ADD COLUMN gone INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE outcomes ADD COLUMN level TEXT NOT NULL DEFAULT '';
 -- Why an outcome is to be found again; '' where it stands.
 ALTER TABLE outcomes ADD COLUMN why TEXT NOT NULL DEFAULT '';
-CREATE TABLE marks (person TEXT NOT NULL, rubric TEXT NOT NULL, marker TEXT NOT NULL, points REAL, comment TEXT NOT NULL, decides INTEGER NOT NULL,
-                    most REAL NOT NULL, source TEXT NOT NULL, at TEXT NOT NULL);
-CREATE TABLE overrides (person TEXT NOT NULL, kind TEXT NOT NULL, item TEXT NOT NULL, value REAL NOT NULL, reason TEXT NOT NULL,
-                        PRIMARY KEY (person, kind, item));
-CREATE TABLE history (at TEXT NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL, person TEXT NOT NULL, item TEXT NOT NULL, old TEXT NOT NULL,
-                      new TEXT NOT NULL, why TEXT NOT NULL)"""
+CREATE TABLE marks (
+    person TEXT NOT NULL, rubric TEXT NOT NULL, marker TEXT NOT NULL, points REAL,
+    comment TEXT NOT NULL, decides INTEGER NOT NULL, most REAL NOT NULL, source TEXT NOT NULL,
+    at TEXT NOT NULL);
+CREATE TABLE overrides (
+    person TEXT NOT NULL, kind TEXT NOT NULL, item TEXT NOT NULL, value REAL NOT NULL,
+    reason TEXT NOT NULL, PRIMARY KEY (person, kind, item));
+CREATE TABLE history (
+    at TEXT NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL, person TEXT NOT NULL,
+    item TEXT NOT NULL, old TEXT NOT NULL, new TEXT NOT NULL, why TEXT NOT NULL)"""
 
 
 @dataclass(frozen=True)
 class Handed:
-    """A submission as a run found it. source is its path (as bytes: names may be no text). digest is "" where it could not be read; then
-    the remark says why. late is the export's own word, or None. gone says that the last run did not find it any more."""
+    """A submission as a run found it. source is its path (as bytes: names may be no text). digest
+    is "" where it could not be read; then the remark says why. late is the export's own word, or
+    None. gone says that the last run did not find it any more.
+    """
+
     label: str
     person: str
     source: bytes
@@ -56,27 +70,33 @@ class Handed:
 
 
 class State:
-    """The file grades.sqlite of a folder, which is this process's alone while it is open. Nobody else may read it.
+    """The file grades.sqlite of a folder, which is this process's alone while it is open. Nobody
+    else may read it.
 
     Args:
         out: the folder of a class's grading.
         make: whether to make what isn't there yet.
 
     Raises:
-        UserError: another run has it open, there is none, or it is of another version or no such file.
+        UserError: another run has it open, there is none, or it is of another version or no such
+            file.
     """
 
     def __init__(self, out: Path, make: bool = False):
         self.path = out / NAME
         if not self.path.is_file() and not make:
-            raise UserError(f"{out} has no {NAME}: nothing was graded there. First: python -m instructor grade SUBMISSIONS --out {out}")
+            raise UserError(
+                f"{out} has no {NAME}: nothing was graded there. First: python -m instructor grade "
+                f"SUBMISSIONS --out {out}"
+            )
         with self._errors():
             out.mkdir(parents=True, exist_ok=True)
             os.chmod(out, 0o700)
             self.path.touch(mode=0o600)
             self.connection = sqlite3.connect(self.path, timeout=0.5, isolation_level=None)
             try:
-                # Exclusive from the first transaction on until the end of this process, however it ends.
+                # Exclusive from the first transaction on until the end of this process, however it
+                # ends.
                 self.connection.execute("PRAGMA locking_mode = EXCLUSIVE")
                 self.connection.execute("BEGIN EXCLUSIVE")
                 if not self.connection.execute("SELECT 1 FROM sqlite_master").fetchone():
@@ -85,7 +105,9 @@ class State:
                 if self.get("version") == "1":
                     self._execute_all(SECOND_TABLES)
                     self._remember()
-                    self.connection.execute("UPDATE meta SET value = ? WHERE key = 'version'", (VERSION,))
+                    self.connection.execute(
+                        "UPDATE meta SET value = ? WHERE key = 'version'", (VERSION,)
+                    )
                 self.connection.execute("COMMIT")
                 os.chmod(self.path, 0o600)
                 version = self.get("version")
@@ -94,8 +116,10 @@ class State:
                 raise
         if version != VERSION:
             self.connection.close()
-            raise UserError(f"{self.path} is of version {version} of this program, which writes version {VERSION}. Nothing was changed: take "
-                            "another folder for --out, or that version.")
+            raise UserError(
+                f"{self.path} is of version {version} of this program, which writes version "
+                f"{VERSION}. Nothing was changed: take another folder for --out, or that version."
+            )
 
     def __enter__(self):
         return self
@@ -111,8 +135,19 @@ class State:
         """Take the rules of late work from the options of a file of version 1."""
         if text := self.get("options"):
             options = json.loads(text) | {"canvas_late_days": 1, "column": ""}
-            rules = ("due", "grace", "late_percent", "late_cap", "free_days", "canvas_late_days", "keep")
-            self.put(options=json.dumps(options), remembered=json.dumps({name: options[name] for name in rules}))
+            rules = (
+                "due",
+                "grace",
+                "late_percent",
+                "late_cap",
+                "free_days",
+                "canvas_late_days",
+                "keep",
+            )
+            self.put(
+                options=json.dumps(options),
+                remembered=json.dumps({name: options[name] for name in rules}),
+            )
 
     @contextlib.contextmanager
     def _errors(self):
@@ -121,17 +156,30 @@ class State:
             yield
         except sqlite3.OperationalError as error:
             if "locked" in str(error) or "busy" in str(error):
-                raise UserError(f"Another run works on {self.path.parent}. Wait for its end, or stop it; then try again.") from None
-            raise UserError(f"{self.path} cannot be written: {error}. What was graded before is safe; mend that, and run it again.") from None
+                raise UserError(
+                    f"Another run works on {self.path.parent}. Wait for its end, or stop it; then "
+                    "try again."
+                ) from None
+            raise UserError(
+                f"{self.path} cannot be written: {error}. What was graded before is safe; mend "
+                "that, and run it again."
+            ) from None
         except sqlite3.DatabaseError as error:
-            raise UserError(f"{self.path} is no state of a grading, or damaged: {error}. Put a sound copy there, or remove it to grade "
-                            "anew.") from None
+            raise UserError(
+                f"{self.path} is no state of a grading, or damaged: {error}. Put a sound copy "
+                "there, or remove it to grade anew."
+            ) from None
         except OSError as error:
-            raise UserError(f"{self.path.parent} cannot be used: {error.strerror}. Choose another folder with --out.") from None
+            raise UserError(
+                f"{self.path.parent} cannot be used: {error.strerror}. Choose another folder with "
+                "--out."
+            ) from None
 
     @contextlib.contextmanager
     def transaction(self):
-        """All that is put in the block is kept, or nothing of it. Gives a function that executes SQL; blocks may lie in one another."""
+        """All that is put in the block is kept, or nothing of it. Gives a function that executes
+        SQL; blocks may lie in one another.
+        """
         if self.connection.in_transaction:
             yield self.connection.execute
             return
@@ -142,7 +190,7 @@ class State:
                 yield self.connection.execute
                 self.connection.execute("COMMIT")
         except BaseException:
-            with contextlib.suppress(sqlite3.Error):        # which may have ended it already
+            with contextlib.suppress(sqlite3.Error):  # which may have ended it already
                 self.connection.execute("ROLLBACK")
             raise
 
@@ -177,14 +225,26 @@ class State:
     def put_found(self, people: list[Person], handed: list[Handed]) -> None:
         """Replace what is known of who there is and what they handed in."""
         with self.transaction() as execute:
-            for id in sorted({person.id for person in self.people()} - {person.id for person in people}):
-                self.log("removed", id, "", "in the class", "", "neither in the roster nor among the submissions")
+            for id in sorted(
+                {person.id for person in self.people()} - {person.id for person in people}
+            ):
+                self.log(
+                    "removed",
+                    id,
+                    "",
+                    "in the class",
+                    "",
+                    "neither in the roster nor among the submissions",
+                )
             execute("DELETE FROM people")
             execute("DELETE FROM handed")
             for person in people:
                 execute("INSERT INTO people VALUES (?, ?)", (person.id, json.dumps(asdict(person))))
             for one in handed:
-                execute("INSERT INTO handed VALUES (?, ?, ?, ?, ?, ?, ?, ?)", tuple(asdict(one).values()))
+                execute(
+                    "INSERT INTO handed VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    tuple(asdict(one).values()),
+                )
 
     def people(self) -> list[Person]:
         """Everybody, sorted by name."""
@@ -193,12 +253,16 @@ class State:
 
     def handed(self) -> list[Handed]:
         """All submissions, in the order in which they were found; those that are gone first."""
-        return [Handed(*row[:5], None if row[5] is None else bool(row[5]), row[6], bool(row[7]))
-                for row in self._rows("SELECT * FROM handed ORDER BY rowid")]
+        return [
+            Handed(*row[:5], None if row[5] is None else bool(row[5]), row[6], bool(row[7]))
+            for row in self._rows("SELECT * FROM handed ORDER BY rowid")
+        ]
 
     # What grading gave
 
-    def missing(self, digest: str, wanted: dict[str, str], intake: str, level: str = "") -> list[str]:
+    def missing(
+        self, digest: str, wanted: dict[str, str], intake: str, level: str = ""
+    ) -> list[str]:
         """The ids of checks that are to run on a submission.
 
         Args:
@@ -210,22 +274,37 @@ class State:
         grading = self._rows("SELECT intake, refused FROM gradings WHERE digest = ?", digest)
         if grading and grading[0][0] == intake and grading[0][1]:
             return []
-        rows = self._rows("SELECT id, fingerprint, level, why, outcome FROM outcomes WHERE digest = ?", digest)
-        there = {id: fingerprint for id, fingerprint, behind, why, outcome in rows
-                 if not why and strength(behind) >= strength(level)
-                 and json.loads(outcome)["verdict"] != GRADER_ERROR}        # which deserves another try
+        rows = self._rows(
+            "SELECT id, fingerprint, level, why, outcome FROM outcomes WHERE digest = ?", digest
+        )
+        there = {
+            id: fingerprint
+            for id, fingerprint, behind, why, outcome in rows
+            if not why
+            and strength(behind) >= strength(level)
+            and json.loads(outcome)["verdict"] != GRADER_ERROR
+        }  # which deserves another try
         return [id for id, fingerprint in wanted.items() if there.get(id) != fingerprint]
 
     def grade_again(self, digests: set[str], ids: set[str], why: str) -> None:
-        """Let checks of submissions run again, whatever is known of them; refused submissions are looked at again."""
+        """Let checks of submissions run again, whatever is known of them; refused submissions are
+        looked at again.
+        """
         with self.transaction() as execute:
             for digest in digests:
-                execute("UPDATE gradings SET intake = '' WHERE digest = ? AND refused != ''", (digest,))
+                execute(
+                    "UPDATE gradings SET intake = '' WHERE digest = ? AND refused != ''", (digest,)
+                )
                 for id in ids:
-                    execute("UPDATE outcomes SET why = ? WHERE digest = ? AND id = ?", (why, digest, id))
+                    execute(
+                        "UPDATE outcomes SET why = ? WHERE digest = ? AND id = ?", (why, digest, id)
+                    )
 
-    def put_report(self, digest: str, intake: str, wanted: dict[str, str], report: dict, level: str = "") -> None:
-        """Keep a grading, whole or not at all: the outcomes of the checks that ran. What changes by it goes into the history.
+    def put_report(
+        self, digest: str, intake: str, wanted: dict[str, str], report: dict, level: str = ""
+    ) -> None:
+        """Keep a grading, whole or not at all: the outcomes of the checks that ran. What changes by
+        it goes into the history.
 
         Args:
             level: of the isolation that they ran behind.
@@ -233,45 +312,98 @@ class State:
         with self.transaction() as execute:
             rows = self._rows("SELECT id, outcome, why FROM outcomes WHERE digest = ?", digest)
             before = {id: (json.loads(outcome), why) for id, outcome, why in rows}
-            people = [row[0] for row in self._rows("SELECT DISTINCT person FROM handed WHERE digest = ? ORDER BY person", digest)]
-            kept = self._rows("SELECT notices FROM gradings WHERE digest = ? AND intake = ? AND refused = ''", digest, intake)
+            people = [
+                row[0]
+                for row in self._rows(
+                    "SELECT DISTINCT person FROM handed WHERE digest = ? ORDER BY person", digest
+                )
+            ]
+            kept = self._rows(
+                "SELECT notices FROM gradings WHERE digest = ? AND intake = ? AND refused = ''",
+                digest,
+                intake,
+            )
             # A run of some checks has notices of their questions alone.
             partial = kept and len(report["checks"]) < len(wanted)
-            execute("INSERT OR REPLACE INTO gradings VALUES (?, ?, '', ?, ?, ?)",
-                    (digest, intake, kept[0][0] if partial else json.dumps(report["notices"]), report["isolation"], report["isolation_reason"]))
+            execute(
+                "INSERT OR REPLACE INTO gradings VALUES (?, ?, '', ?, ?, ?)",
+                (
+                    digest,
+                    intake,
+                    kept[0][0] if partial else json.dumps(report["notices"]),
+                    report["isolation"],
+                    report["isolation_reason"],
+                ),
+            )
             for check in report["checks"]:
-                execute("INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?, ?, '')",
-                        (digest, check["id"], wanted[check["id"]], json.dumps(check), level))
+                execute(
+                    "INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?, ?, '')",
+                    (digest, check["id"], wanted[check["id"]], json.dumps(check), level),
+                )
                 old, why = before.get(check["id"], (check, ""))
                 if _share(old) != _share(check):
-                    mended = "the grader had failed" if old["verdict"] == GRADER_ERROR else "what it depends on has changed"
+                    mended = (
+                        "the grader had failed"
+                        if old["verdict"] == GRADER_ERROR
+                        else "what it depends on has changed"
+                    )
                     for person in people:
-                        self.log("graded again", person, check["id"], _ended(old), _ended(check), why or mended)
+                        self.log(
+                            "graded again",
+                            person,
+                            check["id"],
+                            _ended(old),
+                            _ended(check),
+                            why or mended,
+                        )
 
     def put_refused(self, digest: str, intake: str, reason: str) -> None:
         """Keep that a submission was refused."""
         with self.transaction() as execute:
-            execute("INSERT OR REPLACE INTO gradings VALUES (?, ?, ?, '[]', '', '')", (digest, intake, reason))
+            execute(
+                "INSERT OR REPLACE INTO gradings VALUES (?, ?, ?, '[]', '', '')",
+                (digest, intake, reason),
+            )
 
     def grading(self, digest: str) -> tuple[dict, dict[str, dict]] | None:
-        """A grading: refused, notices, isolation and reason; and the outcomes by id. None if there is none."""
-        row = self._rows("SELECT refused, notices, isolation, reason FROM gradings WHERE digest = ?", digest)
+        """A grading: refused, notices, isolation and reason; and the outcomes by id. None if there
+        is none.
+        """
+        row = self._rows(
+            "SELECT refused, notices, isolation, reason FROM gradings WHERE digest = ?", digest
+        )
         if not row:
             return None
         refused, notices, isolation, reason = row[0]
-        outcomes = {id: json.loads(outcome) for id, outcome in self._rows("SELECT id, outcome FROM outcomes WHERE digest = ?", digest)}
-        return {"refused": refused, "notices": json.loads(notices), "isolation": isolation, "isolation_reason": reason}, outcomes
+        outcomes = {
+            id: json.loads(outcome)
+            for id, outcome in self._rows(
+                "SELECT id, outcome FROM outcomes WHERE digest = ?", digest
+            )
+        }
+        return {
+            "refused": refused,
+            "notices": json.loads(notices),
+            "isolation": isolation,
+            "isolation_reason": reason,
+        }, outcomes
 
     # What people decided
 
     def marks(self) -> list[Given]:
         """The marks of written parts that anybody gave, the oldest first."""
-        rows = self._rows("SELECT person, rubric, marker, points, comment, decides, most FROM marks ORDER BY rowid")
+        rows = self._rows(
+            "SELECT person, rubric, marker, points, comment, decides, most FROM marks ORDER BY "
+            "rowid"
+        )
         return [Given(*row[:5], bool(row[5]), row[6]) for row in rows]
 
     def sources(self, marker: str) -> set[str]:
         """The files that marks of a marker came from."""
-        return {row[0] for row in self._rows("SELECT DISTINCT source FROM marks WHERE marker = ?", marker)}
+        return {
+            row[0]
+            for row in self._rows("SELECT DISTINCT source FROM marks WHERE marker = ?", marker)
+        }
 
     def put_marks(self, given: list[Given], source: str) -> list[Given]:
         """Keep marks beside those that were given before; the ones that say something new.
@@ -284,26 +416,55 @@ class State:
         points = {(one.person, one.rubric, one.marker): one.points for one in before}
         with self.transaction() as execute:
             for one in new:
-                execute("INSERT INTO marks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                        (one.person, one.rubric, one.marker, one.points, one.comment, one.decides, one.most, source, _now()))
+                execute(
+                    "INSERT INTO marks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        one.person,
+                        one.rubric,
+                        one.marker,
+                        one.points,
+                        one.comment,
+                        one.decides,
+                        one.most,
+                        source,
+                        _now(),
+                    ),
+                )
                 old = points.get((one.person, one.rubric, one.marker))
                 said = ["" if value is None else f"{value:g}" for value in (old, one.points)]
-                self.log("decided" if one.decides else "marked", one.person, one.rubric, *said, f"{one.marker}, {source}")
+                self.log(
+                    "decided" if one.decides else "marked",
+                    one.person,
+                    one.rubric,
+                    *said,
+                    f"{one.marker}, {source}",
+                )
         return new
 
     def overrides(self) -> list[Override]:
         """What staff decided for single people."""
-        return [Override(*row) for row in self._rows("SELECT person, kind, item, value, reason FROM overrides ORDER BY person, kind, item")]
+        return [
+            Override(*row)
+            for row in self._rows(
+                "SELECT person, kind, item, value, reason FROM overrides ORDER BY person, kind, "
+                "item"
+            )
+        ]
 
     def put_overrides(self, overrides: list[Override]) -> list[str]:
-        """Put these in the place of all that were there; what changes by it goes into the history, and is returned as sentences."""
+        """Put these in the place of all that were there; what changes by it goes into the history,
+        and is returned as sentences.
+        """
         before = {one.key: one for one in self.overrides()}
         after = {one.key: one for one in overrides}
         said = []
         with self.transaction() as execute:
             execute("DELETE FROM overrides")
             for one in overrides:
-                execute("INSERT INTO overrides VALUES (?, ?, ?, ?, ?)", (one.person, one.kind, one.item, one.value, one.reason))
+                execute(
+                    "INSERT INTO overrides VALUES (?, ?, ?, ?, ?)",
+                    (one.person, one.kind, one.item, one.value, one.reason),
+                )
             for key in sorted(before.keys() | after.keys()):
                 old, new = before.get(key), after.get(key)
                 if old != new:
@@ -311,7 +472,10 @@ class State:
                     told = [one.told if one else "" for one in (old, new)]
                     reason = new.reason if new else "withdrawn"
                     self.log(kind, person, item, *told, reason)
-                    said.append(f"Decided for {person!r}: {f'{item}, ' * bool(item)}{told[1] or told[0]} ({reason}).")
+                    said.append(
+                        f"Decided for {person!r}: {f'{item}, ' * bool(item)}{told[1] or told[0]} "
+                        f"({reason})."
+                    )
         return said
 
     def rename(self, names: dict[str, str]) -> None:
@@ -327,7 +491,9 @@ class State:
         names: dict[str, str] = {}
         for _, _, what, _, _, old, new, _ in self.history():
             if what == "renamed":
-                names = {before: new if now == old else now for before, now in names.items()} | {old: new}
+                names = {before: new if now == old else now for before, now in names.items()} | {
+                    old: new
+                }
         return names
 
     def left(self) -> set[str]:
@@ -336,16 +502,26 @@ class State:
 
     def decided(self) -> set[str]:
         """The ids of people who have marks or decisions."""
-        return {row[0] for row in self._rows("SELECT person FROM marks UNION SELECT person FROM overrides")}
+        return {
+            row[0]
+            for row in self._rows("SELECT person FROM marks UNION SELECT person FROM overrides")
+        }
 
     def log(self, what: str, person: str, item: str, old: str, new: str, why: str) -> None:
         """Add a row to the history."""
         with self.transaction() as execute:
-            execute("INSERT INTO history VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (_now(), _user(), what, person, item, old, new, why))
+            execute(
+                "INSERT INTO history VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (_now(), _user(), what, person, item, old, new, why),
+            )
 
     def history(self) -> list[tuple[str, ...]]:
-        """What was changed, the oldest first: when, by whom, what, of which person, which check or part, before, after, why."""
-        return self._rows("SELECT at, who, what, person, item, old, new, why FROM history ORDER BY rowid")
+        """What was changed, the oldest first: when, by whom, what, of which person, which check or
+        part, before, after, why.
+        """
+        return self._rows(
+            "SELECT at, who, what, person, item, old, new, why FROM history ORDER BY rowid"
+        )
 
 
 def _ended(check):
@@ -357,11 +533,11 @@ def _share(check):
 
 
 def _now():
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _user():
     try:
         return getpass.getuser()
-    except (KeyError, OSError):     # a container's user without a name
+    except (KeyError, OSError):  # a container's user without a name
         return str(os.getuid())

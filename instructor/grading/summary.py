@@ -10,8 +10,9 @@ from common.files import UserError
 from .grades import Class, Entry
 from .state import Handed
 
-SHOWN = 20      # people or submissions that are listed
-MANY = 3, 0.25      # submissions that met a time limit, and their share of those graded, that are no accident
+SHOWN = 20  # people or submissions that are listed
+# submissions that met a time limit, and their share of those graded, that are no accident
+MANY = 3, 0.25
 
 
 def few(lines: list[str]) -> list[str]:
@@ -20,7 +21,9 @@ def few(lines: list[str]) -> list[str]:
     return [*lines[:SHOWN], *more]
 
 
-def say_summary(klass: Class, counts: dict, out: Path, changes: list[str], gone: list[Handed]) -> int:
+def say_summary(
+    klass: Class, counts: dict, out: Path, changes: list[str], gone: list[Handed]
+) -> int:
     """Say what there is after a run of `grade`.
 
     Args:
@@ -39,8 +42,8 @@ def say_summary(klass: Class, counts: dict, out: Path, changes: list[str], gone:
     graded = [entry for entry in entries if entry.report]
     nothing = sum(not entry.source for entry in entries)
     print(
-        f"{len(entries)} people: {len(graded)} graded, {sum(bool(entry.refused) for entry in entries)} refused, "
-        f"{nothing} handed nothing in. "
+        f"{len(entries)} people: {len(graded)} graded, "
+        f"{sum(bool(entry.refused) for entry in entries)} refused, {nothing} handed nothing in. "
         f"Submissions graded now: {counts['now']}, in earlier runs: {counts['before']}."
     )
     for entry in entries:
@@ -63,21 +66,22 @@ def say_summary(klass: Class, counts: dict, out: Path, changes: list[str], gone:
     if unknown and klass.due:
         print(f"{unknown} submissions don't tell when they were handed in, and count as in time.")
     print(
-        f"Pages: {out / 'class.html'}, {out / 'students'}; gradebooks: {out / 'grades.csv'} (for Canvas), "
-        f"{out / 'grades-plain.csv'}; to fill in: {out / 'written.csv'}, {out / 'overrides.csv'}"
+        f"Pages: {out / 'class.html'}, {out / 'students'}; gradebooks: {out / 'grades.csv'} (for "
+        f"Canvas), {out / 'grades-plain.csv'}; to fill in: {out / 'written.csv'}, "
+        f"{out / 'overrides.csv'}"
     )
     if counts["removed"]:
         told = [f"  {id!r} had {total:g} points" for id, total in counts["removed"]]
         print(f"{len(told)} people are in the class no more:\n" + "\n".join(few(told)))
     if left_out := gradebook.canvas(klass)[1]:
         print(
-            f"{len(left_out)} people are not in grades.csv: nothing is known that Canvas knows them by. "
-            "A roster would tell (--roster)."
+            f"{len(left_out)} people are not in grades.csv: nothing is known that Canvas knows "
+            "them by. A roster would tell (--roster)."
         )
     if gone:
         print(
-            f"\n{len(gone)} submissions that an earlier run found are not there any more, and still count, "
-            "as they were graded. If they should not: --only-these.",
+            f"\n{len(gone)} submissions that an earlier run found are not there any more, and "
+            "still count, as they were graded. If they should not: --only-these.",
             file=sys.stderr,
         )
         told = [harmless(f"  {one.label} of {one.person!r}").replace("\n", " ") for one in gone]
@@ -85,9 +89,12 @@ def say_summary(klass: Class, counts: dict, out: Path, changes: list[str], gone:
     code = say_problems(klass, out)
     if counts["late"] >= max(MANY[0], MANY[1] * counts["now"]):
         print(
-            f"\n{counts['late']} of {counts['now']} submissions met a time limit, which is too many for an accident. "
-            "Is the machine slow, or busy with something else? Grade them again with fewer --workers: "
-            + shlex.join(["python", "-m", "instructor", "grade", "--out", str(out), "--workers", "1"])
+            f"\n{counts['late']} of {counts['now']} submissions met a time limit, which is too "
+            "many for an accident. Is the machine slow, or busy with something else? Grade them "
+            "again with fewer --workers: "
+            + shlex.join(
+                ["python", "-m", "instructor", "grade", "--out", str(out), "--workers", "1"]
+            )
             + " --again --why 'busy machine'",
             file=sys.stderr,
         )
@@ -106,21 +113,23 @@ def say_problems(klass: Class, out: Path) -> int:
     try:
         if count := written.waiting(klass, out / written.NAME):
             print(
-                f"{count} marks in {out / written.NAME} are not taken over yet: python -m instructor merge {out}"
+                f"{count} marks in {out / written.NAME} are not taken over yet: python -m "
+                f"instructor merge {out}"
             )
     except UserError as error:
         print(f"{out / written.NAME} can't be taken over as it is: {error}", file=sys.stderr)
     if klass.conflicts:
         print(
-            f"\nMarkers differ in {len(klass.conflicts)} places. What counts is settled by a form with "
-            "the right points: merge --written FILE --decide.",
+            f"\nMarkers differ in {len(klass.conflicts)} places. What counts is settled by a form "
+            "with the right points: merge --written FILE --decide.",
             file=sys.stderr,
         )
         print("\n".join(few([f"  {text}" for text in klass.conflicts])), file=sys.stderr)
     pending = [entry for entry in klass.entries if entry.pending and not entry.excused]
     if pending:
         print(
-            f"\n{len(pending)} people have checks that are not graded yet, and so no grade. Run grade again, with the folder that they lie in:",
+            f"\n{len(pending)} people have checks that are not graded yet, and so no grade. Run "
+            "grade again, with the folder that they lie in:",
             file=sys.stderr,
         )
         told = [
@@ -138,9 +147,9 @@ def _say_errors(entries: list[Entry], out: Path) -> None:
     """List the grader's own errors."""
     count = sum(len(entry.grader_errors) for entry in entries)
     print(
-        f"\n{count} checks of {len(entries)} submissions failed for a fault of the grader, which is no student's fault; "
-        f"those grades are not final. Mend it and run the same command: it grades only these again. "
-        f"{out / 'class.html'} has the details.",
+        f"\n{count} checks of {len(entries)} submissions failed for a fault of the grader, which "
+        "is no student's fault; those grades are not final. Mend it and run the same command: it "
+        f"grades only these again. {out / 'class.html'} has the details.",
         file=sys.stderr,
     )
     lines = []

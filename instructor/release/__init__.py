@@ -1,1 +1,3 @@
-"""What students get, and the proof that it gives nothing away: the starter, the released cases, the handout, the zip."""
+"""What students get, and the proof that it gives nothing away: the starter, the released cases, the
+handout, the zip.
+"""

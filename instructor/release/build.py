@@ -1,4 +1,7 @@
-"""`python -m instructor release OUT`: the students' copy, as a folder and a zip. It is an allow-list of files, and proves itself."""
+"""`python -m instructor release OUT`: the students' copy, as a folder and a zip. It is an
+allow-list of files, and proves itself.
+"""
+
 import argparse
 import contextlib
 import hashlib
@@ -13,8 +16,8 @@ import zipfile
 from pathlib import Path, PurePosixPath
 
 from common.files import UserError
-
 from instructor.course import Course, read_course
+
 from .starter import find_drift, starter_tree
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,54 +27,106 @@ FOLDERS = {
     "data": {".txt", ".tsv", ".md", ".json"},
 }
 FILES = ("run.sh", "environment.yml", "collect_submission.sh", "collect_submission.bat")
-MADE = ("README.md", "pyproject.toml", "course.toml")       # of the files here that are called so
-NOT_HANDED_OUT = ("project.optional-dependencies", "tool.pytest")       # tables of pyproject.toml
+MADE = ("README.md", "pyproject.toml", "course.toml")  # of the files here that are called so
+NOT_HANDED_OUT = ("project.optional-dependencies", "tool.pytest")  # tables of pyproject.toml
 BINARY = {".pdf", ".npz"}
 
 
 def add_parser(commands) -> None:
     """Add the command to `python -m instructor`."""
-    command = commands.add_parser("release", help="make the students' copy, as a folder and a zip",
-                                  description="Make the students' copy: the folder OUT and OUT.zip. It is looked through for what students "
-                                              "must not get, and tried out: its commands work, the starter scores 0, the reference full.")
-    command.add_argument("out", type=Path, metavar="OUT", help="the folder to make; OUT.zip is written beside it")
-    command.add_argument("--title", help="of the assignment; this and the next two are taken from course.toml otherwise")
+    command = commands.add_parser(
+        "release",
+        help="make the students' copy, as a folder and a zip",
+        description="Make the students' copy: the folder OUT and OUT.zip. It is looked through for "
+        "what students must not get, and tried out: its commands work, the starter "
+        "scores 0, the reference full.",
+    )
+    command.add_argument(
+        "out", type=Path, metavar="OUT", help="the folder to make; OUT.zip is written beside it"
+    )
+    command.add_argument(
+        "--title",
+        help="of the assignment; this and the next two are taken from course.toml otherwise",
+    )
     command.add_argument("--course", help="the course's name")
     command.add_argument("--due", help="when to hand in, in words")
-    command.add_argument("--cohort", type=int, metavar="SEED", help="make new people, corpora and questions. Whoever knows the seed and this "
-                         "repository can work out the answers: draw a large one")
-    command.add_argument("--gold", type=Path, metavar="DIR", help="with --cohort: the folder to make for the answers to its test questions")
-    command.add_argument("--new-environment", action="store_true",
-                         help="let the copy's ./run.sh make its environment, too, which downloads packages")
-    command.add_argument("--no-handout", action="store_true", help="leave the handout out, which needs TeX Live and pandoc")
-    command.add_argument("--quick", action="store_true", help="grade only the code of the reference, not its results "
-                                                              "(which with --cohort saves their training, some 5 minutes)")
-    command.add_argument("--no-proof", action="store_true", help="look for leaks, but try nothing out")
+    command.add_argument(
+        "--cohort",
+        type=int,
+        metavar="SEED",
+        help="make new people, corpora and questions. Whoever knows the seed and this "
+        "repository can work out the answers: draw a large one",
+    )
+    command.add_argument(
+        "--gold",
+        type=Path,
+        metavar="DIR",
+        help="with --cohort: the folder to make for the answers to its test questions",
+    )
+    command.add_argument(
+        "--new-environment",
+        action="store_true",
+        help="let the copy's ./run.sh make its environment, too, which downloads packages",
+    )
+    command.add_argument(
+        "--no-handout",
+        action="store_true",
+        help="leave the handout out, which needs TeX Live and pandoc",
+    )
+    command.add_argument(
+        "--quick",
+        action="store_true",
+        help="grade only the code of the reference, not its results "
+        "(which with --cohort saves their training, some 5 minutes)",
+    )
+    command.add_argument(
+        "--no-proof", action="store_true", help="look for leaks, but try nothing out"
+    )
     command.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Make a release; returns the exit code: 1 if it leaks or does not work, and then nothing is left of it.
+    """Make a release; returns the exit code: 1 if it leaks or does not work, and then nothing is
+    left of it.
 
     Raises:
         UserError: the options or this copy of the project are wrong.
     """
+    from instructor.release.pasting.answers import find_answering
+    from instructor.release.pasting.fingerprints import find_repeated
+
     from .cases import find_differences
     from .handout import build_handout
     from .leaks import find_leaks, gather_secrets, read_zip
-    from instructor.release.pasting.answers import find_answering
-    from instructor.release.pasting.fingerprints import find_repeated
     from .smoke_test import Failed, prove
+
     if args.no_proof and (args.quick or args.new_environment):
-        raise UserError("--quick and --new-environment say how to try the release out, and --no-proof not to. Choose.")
+        raise UserError(
+            "--quick and --new-environment say how to try the release out, and --no-proof not to. "
+            "Choose."
+        )
     course = read_course(title=args.title, course=args.course, due=args.due)
     out, gold = _check_places(args.out, args.cohort, args.gold)
     if drift := find_drift():
-        raise UserError("\n".join([*drift[:20], "The starter is not what the solution gives (above). Run: python -m instructor starter"]))
+        raise UserError(
+            "\n".join(
+                [
+                    *drift[:20],
+                    "The starter is not what the solution gives (above). Run: python -m instructor "
+                    "starter",
+                ]
+            )
+        )
     handout = {} if args.no_handout else build_handout(course)
-    with tempfile.TemporaryDirectory(prefix=".release-", dir=out.parent) as scratch, \
-         tempfile.TemporaryDirectory(prefix=".gold-", dir=(gold or out).parent) as secret:
-        tree, archive, answers = Path(scratch) / "tree", Path(scratch) / "tree.zip", Path(secret) / "gold"
+    with (
+        tempfile.TemporaryDirectory(prefix=".release-", dir=out.parent) as scratch,
+        tempfile.TemporaryDirectory(prefix=".gold-", dir=(gold or out).parent) as secret,
+    ):
+        tree, archive, answers = (
+            Path(scratch) / "tree",
+            Path(scratch) / "tree.zip",
+            Path(secret) / "gold",
+        )
         seeds = make_tree(tree, course, args.cohort, answers, handout)
         zip_tree(tree, archive)
         files, leaks = read_zip(archive)
@@ -79,20 +134,37 @@ def run(args: argparse.Namespace) -> int:
         if {name.removeprefix(top): content for name, content in files.items()} != handed_out:
             leaks.append("The zip does not have what the folder has.")
         leaks += find_leaks(handed_out, gather_secrets(seeds, sorted(answers.rglob("*.tsv"))))
-        leaks += [f"The cases: {difference}. Run: python -m instructor cases" for difference in find_differences()]
+        leaks += [
+            f"The cases: {difference}. Run: python -m instructor cases"
+            for difference in find_differences()
+        ]
         leaks += find_repeated(tree / "src")
         if not args.no_proof:
-            print("Calling every released function with the inputs of solved cases (minutes)", flush=True)
+            print(
+                "Calling every released function with the inputs of solved cases (minutes)",
+                flush=True,
+            )
             leaks += find_answering(tree / "src")
         if leaks:
-            print("\n".join([*leaks, "", f"The release leaks at the {len(leaks)} places above. Nothing was written."]), file=sys.stderr)
+            print(
+                "\n".join(
+                    [
+                        *leaks,
+                        "",
+                        f"The release leaks at the {len(leaks)} places above. Nothing was written.",
+                    ]
+                ),
+                file=sys.stderr,
+            )
             return 1
         print(f"Leak scan: nothing found in {len(handed_out)} files", flush=True)
         if not args.no_proof:
             try:
                 prove(archive, answers if seeds else None, args.quick, args.new_environment)
             except Failed as error:
-                print(f"\n{error}\nThe release does not work. Nothing was written.", file=sys.stderr)
+                print(
+                    f"\n{error}\nThe release does not work. Nothing was written.", file=sys.stderr
+                )
                 return 1
         _publish([(answers, gold)] * bool(seeds) + [(tree, out), (archive, zip_of(out))])
     _say_what_next(out, gold, args)
@@ -109,8 +181,13 @@ def project_name() -> str:
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["name"]
 
 
-def make_tree(tree: Path, course: Course, cohort: int | None = None, gold: Path | None = None,
-              handout: dict[str, bytes] | None = None) -> tuple[int, ...]:
+def make_tree(
+    tree: Path,
+    course: Course,
+    cohort: int | None = None,
+    gold: Path | None = None,
+    handout: dict[str, bytes] | None = None,
+) -> tuple[int, ...]:
     """Write the files of a release.
 
     Args:
@@ -133,12 +210,20 @@ def make_tree(tree: Path, course: Course, cohort: int | None = None, gold: Path 
         try:
             content = (ROOT / name).read_bytes()
         except OSError as error:
-            raise UserError(f"{name} belongs into a release and cannot be read: {error.strerror}. Restore it.") from None
+            raise UserError(
+                f"{name} belongs into a release and cannot be read: {error.strerror}. Restore it."
+            ) from None
         path.write_bytes(_line_ends(path, content))
     made = {f"src/checks/given/{name}": text for name, text in starter_tree().items()}
-    made |= {"course.toml": course.as_toml(), "pyproject.toml": student_pyproject((ROOT / "pyproject.toml").read_text(encoding="utf-8")),
-            "README.md": student_readme((ROOT / "README.md").read_text(encoding="utf-8"), course,
-                                        {*names, *MADE, *(f"handout/{name}" for name in handout or ())})}
+    made |= {
+        "course.toml": course.as_toml(),
+        "pyproject.toml": student_pyproject((ROOT / "pyproject.toml").read_text(encoding="utf-8")),
+        "README.md": student_readme(
+            (ROOT / "README.md").read_text(encoding="utf-8"),
+            course,
+            {*names, *MADE, *(f"handout/{name}" for name in handout or ())},
+        ),
+    }
     for name, text in made.items():
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text(text, encoding="utf-8", newline="\n")
@@ -148,7 +233,7 @@ def make_tree(tree: Path, course: Course, cohort: int | None = None, gold: Path 
     seeds = ()
     if cohort is not None:
         seeds = (cohort, *_write_cohort(cohort, tree / "data", gold))
-    for path in [tree, *tree.rglob("*")]:       # whatever the umask
+    for path in [tree, *tree.rglob("*")]:  # whatever the umask
         path.chmod(0o755 if path.is_dir() or path.suffix == ".sh" else 0o644)
     return seeds
 
@@ -160,30 +245,55 @@ def released_files() -> list[str]:
         UserError: git is asked which files it tracks, and fails.
     """
     if (ROOT / ".git").exists():
-        process = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-z", "--", *FOLDERS], capture_output=True)
+        process = subprocess.run(
+            ["git", "-C", str(ROOT), "ls-files", "-z", "--", *FOLDERS], capture_output=True
+        )
         if process.returncode:
-            raise UserError(f"git does not tell which files of {ROOT} belong to the project: "
-                            f"{process.stderr.decode(errors='replace').strip()}")
+            raise UserError(
+                f"git does not tell which files of {ROOT} belong to the project: "
+                f"{process.stderr.decode(errors='replace').strip()}"
+            )
         names = process.stdout.decode("utf-8").split("\0")
-    else:       # a copy without history
-        names = [path.relative_to(ROOT).as_posix() for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
-    kept = {name for name in names if name and PurePosixPath(name).suffix in FOLDERS[name.split("/")[0]] and "/." not in name}
-    here = {path.relative_to(ROOT).as_posix() for pattern in ("src/submission/**/*.py", "src/checks/**/*.py") for path in ROOT.glob(pattern)}
+    else:  # a copy without history
+        names = [
+            path.relative_to(ROOT).as_posix()
+            for folder in FOLDERS
+            for path in (ROOT / folder).rglob("*")
+            if path.is_file()
+        ]
+    kept = {
+        name
+        for name in names
+        if name and PurePosixPath(name).suffix in FOLDERS[name.split("/")[0]] and "/." not in name
+    }
+    here = {
+        path.relative_to(ROOT).as_posix()
+        for pattern in ("src/submission/**/*.py", "src/checks/**/*.py")
+        for path in ROOT.glob(pattern)
+    }
     if forgotten := sorted(here - kept):
-        raise UserError(f"git does not know {', '.join(forgotten)}, and a release has only what it knows. Add them (git add), or remove them.")
+        raise UserError(
+            f"git does not know {', '.join(forgotten)}, and a release has only what it knows. Add "
+            "them (git add), or remove them."
+        )
     return sorted(kept | set(FILES))
 
 
 def student_readme(readme: str, course: Course, released: set[str]) -> str:
-    """The README of a release: a title, the course, the due date, and what the project's says to students.
+    """The README of a release: a title, the course, the due date, and what the project's says to
+    students.
 
     Args:
         readme: the project's.
         course: for the head.
         released: the files that links may lead to.
     """
-    if not (section := re.search(r"^## Students\n+(.*?)(?=^## |\Z)", readme, re.DOTALL | re.MULTILINE)):
-        raise UserError("README.md has no part '## Students', which is what a release's README is made of.")
+    if not (
+        section := re.search(r"^## Students\n+(.*?)(?=^## |\Z)", readme, re.DOTALL | re.MULTILINE)
+    ):
+        raise UserError(
+            "README.md has no part '## Students', which is what a release's README is made of."
+        )
 
     def link(match):
         target = match[2].split("#")[0]
@@ -191,20 +301,30 @@ def student_readme(readme: str, course: Course, released: set[str]) -> str:
 
     text = section[1]
     if not any(name.startswith("handout/") for name in released):
-        text = re.sub(r"^The problem set is .*\n+|^\d\. \*\*Write\*\*.*\n", "", text, flags=re.MULTILINE)
+        text = re.sub(
+            r"^The problem set is .*\n+|^\d\. \*\*Write\*\*.*\n", "", text, flags=re.MULTILINE
+        )
     text = re.sub(r"!?\[([^\]]*)\]\(([^)\s]*)\)", link, text)
     head = [f"# {course.title}", course.course, f"**Due: {course.due}**" if course.due else ""]
     return "\n\n".join([*filter(None, head), text.strip()]) + "\n"
 
 
 def student_pyproject(text: str) -> str:
-    """The pyproject.toml of a release: no tables of what it hasn't got, and not the remarks above them all."""
+    """The pyproject.toml of a release: no tables of what it hasn't got, and not the remarks above
+    them all.
+    """
     tables = re.split(r"^(?=\[)", text, flags=re.MULTILINE)[1:]
-    return "".join(table for table in tables if not table.startswith(tuple(f"[{name}" for name in NOT_HANDED_OUT)))
+    return "".join(
+        table
+        for table in tables
+        if not table.startswith(tuple(f"[{name}" for name in NOT_HANDED_OUT))
+    )
 
 
 def cohort_seed(cohort: int, size: str) -> int:
-    """The seed of one of a cohort's worlds. A hash, so that whoever finds out the one does not know the other."""
+    """The seed of one of a cohort's worlds. A hash, so that whoever finds out the one does not know
+    the other.
+    """
     return int.from_bytes(hashlib.sha256(f"{cohort} {size}".encode()).digest()[:7], "big")
 
 
@@ -213,6 +333,7 @@ def _write_cohort(cohort, data, gold):
     from instructor.datasets.worlds.editions import EDITIONS
     from instructor.datasets.worlds.exercises import as_json, blank, make_matrices, write_exercises
     from instructor.datasets.worlds.world import SIZES, make_world, statistics, write_world
+
     readme = (data / "README.md").read_text(encoding="utf-8")
     figures = {}
     for size, (_, folder) in EDITIONS.items():
@@ -221,13 +342,20 @@ def _write_cohort(cohort, data, gold):
         for name, value in statistics(people, documents).items():
             figures.setdefault(name, []).append(str(value))
     for name, values in figures.items():
-        readme = re.sub(rf"^\| {re.escape(name)} \|.*$", lambda _: f"| {name} | {' | '.join(values)} |", readme, flags=re.MULTILINE)
+        readme = re.sub(
+            rf"^\| {re.escape(name)} \|.*$",
+            lambda _: f"| {name} | {' | '.join(values)} |",
+            readme,
+            flags=re.MULTILINE,
+        )
     (data / "README.md").write_text(readme, encoding="utf-8", newline="\n")
     exercises = cohort_seed(cohort, "exercises")
     write_exercises(exercises, data, gold)
     text = as_json(blank(make_matrices(exercises)))
     for folder in ("submission", "checks/given"):
-        (data.parent / "src" / folder / "problem5" / "hand_attention.json").write_text(text, encoding="utf-8", newline="\n")
+        (data.parent / "src" / folder / "problem5" / "hand_attention.json").write_text(
+            text, encoding="utf-8", newline="\n"
+        )
     return [*(cohort_seed(cohort, size) for size in EDITIONS), exercises]
 
 
@@ -241,33 +369,61 @@ def _line_ends(path, content):
 
 def read_tree(tree: Path) -> dict[str, bytes]:
     """The files in a folder: name, with slashes -> content."""
-    return {path.relative_to(tree).as_posix(): path.read_bytes() for path in sorted(tree.rglob("*")) if path.is_file()}
+    return {
+        path.relative_to(tree).as_posix(): path.read_bytes()
+        for path in sorted(tree.rglob("*"))
+        if path.is_file()
+    }
 
 
 def zip_tree(tree: Path, archive: Path) -> None:
     """Write the zip of a release: one folder, the same bytes wherever and whenever it is made."""
     from collect import write_zip
-    write_zip(archive, ((f"{project_name()}/{name}", content) for name, content in sorted(read_tree(tree).items())), zipfile.ZIP_STORED)
+
+    write_zip(
+        archive,
+        (
+            (f"{project_name()}/{name}", content)
+            for name, content in sorted(read_tree(tree).items())
+        ),
+        zipfile.ZIP_STORED,
+    )
 
 
 def _check_places(out, cohort, gold):
-    """Where to write, made absolute; raises UserError for places where nothing can or should be written."""
+    """Where to write, made absolute; raises UserError for places where nothing can or should be
+    written.
+    """
     if (cohort is None) != (gold is None):
-        raise UserError("--cohort and --gold belong together: a new cohort has new answers, and they need a folder away from students.")
+        raise UserError(
+            "--cohort and --gold belong together: a new cohort has new answers, and they need a "
+            "folder away from students."
+        )
     out, gold = out.absolute(), gold and gold.absolute()
     if out.suffix == ".zip":
-        raise UserError(f"OUT is the folder to make; the zip comes beside it. Write: python -m instructor release {out.stem}")
+        raise UserError(
+            "OUT is the folder to make; the zip comes beside it. Write: python -m instructor "
+            f"release {out.stem}"
+        )
     if os.path.lexists(zip_of(out)):
         raise UserError(f"{zip_of(out)} is there already. Remove it, or choose another OUT.")
     for option, folder in (("OUT", out), ("--gold", gold)):
         if folder and not folder.parent.is_dir():
             raise UserError(f"{folder.parent} is no folder. Make it, or choose another {option}.")
-        if folder and os.path.lexists(folder) and (folder.is_symlink() or not folder.is_dir() or any(folder.iterdir())):
-            raise UserError(f"{folder} is there already and is no empty folder. Choose another {option}.")
+        if (
+            folder
+            and os.path.lexists(folder)
+            and (folder.is_symlink() or not folder.is_dir() or any(folder.iterdir()))
+        ):
+            raise UserError(
+                f"{folder} is there already and is no empty folder. Choose another {option}."
+            )
     if gold:
         real_out, real_gold = out.resolve(), gold.resolve()
         if real_out == real_gold or real_out in real_gold.parents or real_gold in real_out.parents:
-            raise UserError("OUT and --gold must not lie in each other: students get OUT. Nothing was written.")
+            raise UserError(
+                "OUT and --gold must not lie in each other: students get OUT. Nothing was written."
+            )
     return out, gold
 
 
@@ -277,7 +433,7 @@ def _publish(moves):
     try:
         for source, target in moves:
             if target.is_dir():
-                target.rmdir()      # it was empty; Windows renames onto nothing that is there
+                target.rmdir()  # it was empty; Windows renames onto nothing that is there
             source.rename(target)
             done.append((source, target))
     except OSError as error:
@@ -295,9 +451,13 @@ def _say_what_next(out, gold, args):
         print("Nothing was tried out (--no-proof).")
     if gold:
         folder, data = shlex.quote(str(gold)), out / "data"
-        print(f"The answers to the test questions are in {gold}. Keep them, and the seed, from students. To grade this cohort:\n"
-              f"  python src/grader.py --submission submission.zip --gold {folder} --data {shlex.quote(str(data / 'laptop'))} "
-              "--preset laptop\n"
-              f"  python src/grader.py --submission submission.zip --gold {folder} --data {shlex.quote(str(data))} --preset gpu")
+        print(
+            f"The answers to the test questions are in {gold}. Keep them, and the seed, from "
+            "students. To grade this cohort:\n"
+            f"  python src/grader.py --submission submission.zip --gold {folder} --data "
+            f"{shlex.quote(str(data / 'laptop'))} --preset laptop\n"
+            f"  python src/grader.py --submission submission.zip --gold {folder} --data "
+            f"{shlex.quote(str(data))} --preset gpu"
+        )
     else:
         print("To grade a submission:\n  python src/grader.py --submission submission.zip")

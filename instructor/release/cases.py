@@ -9,9 +9,9 @@ import zlib
 from pathlib import Path
 
 import numpy as np
+
 from checks.support.cases import RELEASED, Released, pack, same
 from common.files import writing
-
 from instructor.checks.makers import all_makers
 
 CASES = 12  # of a check, at least
@@ -39,19 +39,27 @@ def draw_rounds(id: str, maker) -> list:
     small = {"small": True} if "small" in inspect.signature(maker).parameters else {}
     rounds = []
     while len(rounds) < ROUNDS or sum(map(len, rounds)) < CASES:
-        rounds.append(maker(np.random.default_rng([STREAM, len(rounds), zlib.crc32(id.encode())]), **small))
+        rounds.append(
+            maker(np.random.default_rng([STREAM, len(rounds), zlib.crc32(id.encode())]), **small)
+        )
     return rounds
 
 
 def find_differences(folder: Path = RELEASED) -> list[str]:
-    """What in `folder` differs from what the makers give, as sentences; numbers may differ by rounding, as they do from
-    one processor to the other."""
+    """What in `folder` differs from what the makers give, as sentences; numbers may differ by
+    rounding, as they do from one processor to the other.
+    """
     wanted = case_files()
     there = {path.name: path.read_bytes() for path in sorted(folder.glob("*.*"))}
     names = sorted(wanted.keys() | there.keys())
-    found = [f"{name} {'is missing' if name not in there else 'is not made any more'}" for name in names
-             if (name in wanted) != (name in there)]
-    for name in (name for name in names if name in wanted and name in there and wanted[name] != there[name]):
+    found = [
+        f"{name} {'is missing' if name not in there else 'is not made any more'}"
+        for name in names
+        if (name in wanted) != (name in there)
+    ]
+    for name in (
+        name for name in names if name in wanted and name in there and wanted[name] != there[name]
+    ):
         if not same(*(_content(name, files[name]) for files in (wanted, there))):
             found.append(f"{name} differs")
     return found
@@ -65,9 +73,14 @@ def _content(name, content):
 
 def add_parser(commands) -> None:
     """Add the command to `python -m instructor`."""
-    command = commands.add_parser("cases", help="draw and solve the cases that students' checks compare with",
-                                  description="Write src/checks/cases: inputs, right answers, and what known mistakes give.")
-    command.add_argument("--check", action="store_true", help="write nothing; fail where the files differ")
+    command = commands.add_parser(
+        "cases",
+        help="draw and solve the cases that students' checks compare with",
+        description="Write src/checks/cases: inputs, right answers, and what known mistakes give.",
+    )
+    command.add_argument(
+        "--check", action="store_true", help="write nothing; fail where the files differ"
+    )
     command.set_defaults(run=run)
 
 
@@ -75,14 +88,25 @@ def run(args: argparse.Namespace) -> int:
     """Write or compare the files; returns the exit code."""
     if args.check:
         if found := find_differences():
-            print("\n".join([*found, "The cases are not what their makers give. Run: python -m instructor cases"]), file=sys.stderr)
+            print(
+                "\n".join(
+                    [
+                        *found,
+                        "The cases are not what their makers give. Run: python -m instructor cases",
+                    ]
+                ),
+                file=sys.stderr,
+            )
             return 1
         print("src/checks/cases is what the makers give.")
         return 0
     files = case_files()
     size = sum(map(len, files.values()))
     if size > LIMIT:
-        print(f"The cases would take {size:,} bytes; {LIMIT:,} are allowed. Draw smaller ones.", file=sys.stderr)
+        print(
+            f"The cases would take {size:,} bytes; {LIMIT:,} are allowed. Draw smaller ones.",
+            file=sys.stderr,
+        )
         return 1
     RELEASED.mkdir(exist_ok=True)
     for path in RELEASED.iterdir():

@@ -1,4 +1,5 @@
 """Building the students' editions of the handout, for a release."""
+
 import os
 import shutil
 import subprocess
@@ -7,12 +8,11 @@ import tempfile
 from pathlib import Path
 
 from common.files import UserError
-
 from instructor.course import SETTINGS, Course
 
 FOLDER = Path(__file__).resolve().parents[2] / "handout"
 EDITIONS = ("handout.pdf", "handout.html", "submission.pdf")
-TOOLS = ("make", "latexmk", "pandoc", "pdftotext")      # the last for looking through what was built
+TOOLS = ("make", "latexmk", "pandoc", "pdftotext")  # the last for looking through what was built
 
 
 def build_handout(course: Course) -> dict[str, bytes]:
@@ -22,20 +22,26 @@ def build_handout(course: Course) -> dict[str, bytes]:
         course: title, course and due date, which the front page states.
 
     Returns:
-        The files, name -> content: the problem set as a PDF and as an HTML page, and the sheet for answers as a PDF and as LaTeX.
+        The files, name -> content: the problem set as a PDF and as an HTML page, and the sheet for
+        answers as a PDF and as LaTeX.
 
     Raises:
-        UserError: a tool is missing, or the build fails; the message has the end of what it printed.
+        UserError: a tool is missing, or the build fails; the message has the end of what it
+            printed.
     """
     if missing := [tool for tool in TOOLS if not shutil.which(tool)]:
-        raise UserError(f"The handout needs {', '.join(missing)}, which is not installed: handout/README.md lists the packages. "
-                        "To make a release without handout, add --no-handout.")
+        raise UserError(
+            f"The handout needs {', '.join(missing)}, which is not installed: handout/README.md "
+            "lists the packages. To make a release without handout, add --no-handout."
+        )
     with tempfile.TemporaryDirectory(prefix="handout-") as scratch:
         settings = Path(scratch) / "course.toml"
         settings.write_text(course.as_toml(), encoding="utf-8")
         build = Path(scratch) / "build"
         make(build, EDITIONS, settings)
-        return {name: (build / name).read_bytes() for name in EDITIONS} | {"submission.tex": (FOLDER / "submission.tex").read_bytes()}
+        return {name: (build / name).read_bytes() for name in EDITIONS} | {
+            "submission.tex": (FOLDER / "submission.tex").read_bytes()
+        }
 
 
 def make(build: Path, names: tuple[str, ...], settings: Path = SETTINGS) -> None:
@@ -49,8 +55,22 @@ def make(build: Path, names: tuple[str, ...], settings: Path = SETTINGS) -> None
     Raises:
         UserError: the build fails; the message has the end of what it printed.
     """
-    command = ["make", "-C", str(FOLDER), f"PYTHON={sys.executable}", f"BUILD={build}", f"COURSE={settings}", *(str(build / name) for name in names)]
-    process = subprocess.run(command, capture_output=True, text=True, errors="replace", env={**os.environ, "OMP_NUM_THREADS": "1"})
+    command = [
+        "make",
+        "-C",
+        str(FOLDER),
+        f"PYTHON={sys.executable}",
+        f"BUILD={build}",
+        f"COURSE={settings}",
+        *(str(build / name) for name in names),
+    ]
+    process = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
     if process.returncode:
         end = "\n".join((process.stdout + process.stderr).strip().splitlines()[-15:])
         raise UserError(f"The handout could not be built (make -C handout all):\n{end}")

@@ -1,4 +1,7 @@
-"""That a release works: its README's commands as a student types them, and the instructor's grader on the starter and on the reference."""
+"""That a release works: its README's commands as a student types them, and the instructor's grader
+on the starter and on the reference.
+"""
+
 import contextlib
 import json
 import os
@@ -17,14 +20,14 @@ from pathlib import Path
 from autograder import Report, Verdict, draw_seed, read_manifest
 from checks.support.session import MANIFEST, Setting, grade_submission
 from common.files import UserError
+from instructor.datasets.worlds.exercises import as_json, solve
 from jobs.presets import PRESETS
 
-from instructor.datasets.worlds.exercises import as_json, solve
 from .starter import END, KEPT_RESULTS, SOLUTION, START
 
 ROOT = Path(__file__).resolve().parents[2]
 HIDDEN, GOLD = ROOT / "instructor" / "checks", ROOT / "instructor" / "gold"
-PRESET = PRESETS["laptop"]      # of the results that are kept or made
+PRESET = PRESETS["laptop"]  # of the results that are kept or made
 
 
 class Failed(Exception):
@@ -33,14 +36,18 @@ class Failed(Exception):
 
 @dataclass(frozen=True)
 class Command:
-    """A line of the README, the folder to type it in, and what it should do with the starter: its exit code, and words that it prints."""
+    """A line of the README, the folder to type it in, and what it should do with the starter: its
+    exit code, and words that it prints.
+    """
+
     line: str
     code: int
     prints: str
     folder: str = "."
 
 
-# Those that are quick. `./run.sh all` and collect_submission.sh come later, with the reference filled in.
+# Those that are quick. `./run.sh all` and collect_submission.sh come later, with the reference
+# filled in.
 COMMANDS = (
     Command("./run.sh help", 0, "vanilla_pretrain"),
     Command("python dataset.py namedata", 0, "Where was", "src/submission"),
@@ -52,7 +59,9 @@ COMMANDS = (
 )
 
 
-def prove(archive: Path, gold: Path | None, quick: bool = False, new_environment: bool = False) -> None:
+def prove(
+    archive: Path, gold: Path | None, quick: bool = False, new_environment: bool = False
+) -> None:
     """Try a release out, step by step, and print a line for each.
 
     Args:
@@ -79,16 +88,29 @@ def prove(archive: Path, gold: Path | None, quick: bool = False, new_environment
                 student.type(command)
         with _step("the starter scores 0 by basic and hidden checks"):
             report = _grade(submission, tree, gold)
-            if report.score or any(outcome.verdict is None or outcome.verdict is Verdict.GRADER_ERROR
-                                   for id, outcome in report.outcomes.items() if report.manifest.checks[id].coded):
+            if report.score or any(
+                outcome.verdict is None or outcome.verdict is Verdict.GRADER_ERROR
+                for id, outcome in report.outcomes.items()
+                if report.manifest.checks[id].coded
+            ):
                 raise Failed(f"The starter scores {report.score}:\n{_lines(report)}")
 
         for path in sorted(SOLUTION.rglob("*.py")):
             target = submission / path.relative_to(SOLUTION)
-            target.write_text(fill(target.read_text(encoding="utf-8"), path.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
+            target.write_text(
+                fill(target.read_text(encoding="utf-8"), path.read_text(encoding="utf-8")),
+                encoding="utf-8",
+                newline="\n",
+            )
         hand = submission / "problem5" / "hand_attention.json"
-        hand.write_text(as_json(solve(json.loads(hand.read_text(encoding="utf-8")))), encoding="utf-8", newline="\n")
-        shutil.copyfile(SOLUTION / "problem6" / "choices.toml", submission / "problem6" / "choices.toml")
+        hand.write_text(
+            as_json(solve(json.loads(hand.read_text(encoding="utf-8")))),
+            encoding="utf-8",
+            newline="\n",
+        )
+        shutil.copyfile(
+            SOLUTION / "problem6" / "choices.toml", submission / "problem6" / "choices.toml"
+        )
         grader = "python src/grader.py --no-artifacts"
         with _step(f"the starter filled with the reference passes {grader}"):
             student.type(Command(grader, 0, "  all  "))
@@ -98,7 +120,11 @@ def prove(archive: Path, gold: Path | None, quick: bool = False, new_environment
             print("  Not tried: running the jobs, collecting and grading their results (--quick)")
             return
         if gold:
-            print(f"  The eleven jobs run with the new people, with the preset {PRESET.name}: five minutes where nothing else runs", flush=True)
+            print(
+                f"  The eleven jobs run with the new people, with the preset {PRESET.name}: five "
+                "minutes where nothing else runs",
+                flush=True,
+            )
             with _step("./run.sh all"):
                 student.type(Command(f"./run.sh all --preset {PRESET.name}", 0, ""), show=True)
             with _step("./run.sh encoder_report"):
@@ -107,15 +133,20 @@ def prove(archive: Path, gold: Path | None, quick: bool = False, new_environment
         else:
             for path in (*KEPT_RESULTS.glob("*.params"), *KEPT_RESULTS.glob("*.predictions")):
                 shutil.copyfile(path, submission / path.name)
-            collecting = "./collect_submission.sh --allow-missing"      # large pretrained weights are not kept
+            # large pretrained weights are not kept
+            collecting = "./collect_submission.sh --allow-missing"
         with _step(collecting):
             student.type(Command(collecting, 0, "submission.zip"))
-        with _step("the starter filled with the reference scores full, from submission.zip, results included"):
+        with _step(
+            "the starter filled with the reference scores full, from submission.zip, results "
+            "included"
+        ):
             _require_full(_grade(tree / "submission.zip", tree, gold))
 
 
 class Student:
-    """Somebody who has the release and nothing of ours: no variables but PATH, HOME, LANG, and the number of threads.
+    """Somebody who has the release and nothing of ours: no variables but PATH, HOME, LANG, and the
+    number of threads.
 
     Args:
         tree: the unpacked release.
@@ -125,9 +156,14 @@ class Student:
     def __init__(self, tree: Path, home: Path):
         home.mkdir()
         self.tree = tree
-        self.environment = {"PATH": os.pathsep.join((os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath))),
-                            "HOME": str(home), "LANG": "C.UTF-8"}
-        if threads := os.environ.get("OMP_NUM_THREADS"):        # on a machine that others use, too
+        self.environment = {
+            "PATH": os.pathsep.join(
+                (os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath))
+            ),
+            "HOME": str(home),
+            "LANG": "C.UTF-8",
+        }
+        if threads := os.environ.get("OMP_NUM_THREADS"):  # on a machine that others use, too
             self.environment["OMP_NUM_THREADS"] = threads
 
     def type(self, command: Command, show: bool = False) -> None:
@@ -140,13 +176,24 @@ class Student:
         Raises:
             Failed: something else came of it.
         """
-        process = subprocess.run(["bash", "-c", command.line], cwd=self.tree / command.folder, env=self.environment, stdin=subprocess.DEVNULL,
-                                 stdout=None if show else subprocess.PIPE, stderr=subprocess.STDOUT)
+        process = subprocess.run(
+            ["bash", "-c", command.line],
+            cwd=self.tree / command.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=None if show else subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
         output = (process.stdout or b"").decode("utf-8", errors="replace")
         if process.returncode != command.code or command.prints not in output:
-            expected = f"exit code {command.code}" + (f" and to print '{command.prints}'" if command.prints else "")
-            raise Failed(f"{output[-4000:]}\n$ {command.line}\nended with exit code {process.returncode}. Expected: {expected}. "
-                         "Its output is above.")
+            expected = f"exit code {command.code}" + (
+                f" and to print '{command.prints}'" if command.prints else ""
+            )
+            raise Failed(
+                f"{output[-4000:]}\n$ {command.line}\n"
+                f"ended with exit code {process.returncode}. Expected: {expected}. Its output is "
+                "above."
+            )
 
     def make_environment(self, folder: Path) -> None:
         """Let ./run.sh make .venv, with a Python that has no packages, and use it from then on.
@@ -157,13 +204,20 @@ class Student:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
         path = self.environment["PATH"]
         # How this machine reaches the package index is no business of the release's.
-        reach = {name: value for name, value in os.environ.items()
-                 if name.startswith("PIP_") or name.lower().endswith("_proxy") or name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")}
+        reach = {
+            name: value
+            for name, value in os.environ.items()
+            if name.startswith("PIP_")
+            or name.lower().endswith("_proxy")
+            or name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
+        }
         bare = folder / ("Scripts" if os.name == "nt" else "bin")
         self.environment = {**reach, **self.environment, "PATH": os.pathsep.join((str(bare), path))}
         self.type(Command("./run.sh vanilla_finetune_without_pretrain", 3, "Making an environment"))
         made = self.tree / ".venv" / bare.name
-        self.environment = {name: value for name, value in self.environment.items() if name not in reach}
+        self.environment = {
+            name: value for name, value in self.environment.items() if name not in reach
+        }
         self.environment["PATH"] = os.pathsep.join((str(made), path))
 
 
@@ -181,19 +235,36 @@ def fill(starter: str, solution: str) -> str:
     Raises:
         Failed: they have not equally many.
     """
-    place = re.compile(rf"(?<={re.escape(START)}\n).*?(?=^[ \t]*{re.escape(END)})", re.DOTALL | re.MULTILINE)
+    place = re.compile(
+        rf"(?<={re.escape(START)}\n).*?(?=^[ \t]*{re.escape(END)})", re.DOTALL | re.MULTILINE
+    )
     bodies = place.findall(solution)
     if len(place.findall(starter)) != len(bodies):
         raise Failed("The released files have other places to fill in than the reference.")
-    return place.sub(lambda match, following=iter(bodies): next(following), starter)
+    following = iter(bodies)
+    return place.sub(lambda match: next(following), starter)
 
 
-def _grade(submission: Path, tree: Path, gold: Path | None, results: bool = True, names: Iterable[str] = ()) -> Report:
-    """Grade as the staff does, with the release's data; by all checks, or those of some questions."""
+def _grade(
+    submission: Path, tree: Path, gold: Path | None, results: bool = True, names: Iterable[str] = ()
+) -> Report:
+    """Grade as the staff does, with the release's data; by all checks, or those of some
+    questions.
+    """
     manifest = read_manifest(MANIFEST)
-    checks = [check for check in manifest.select([*names]) if check.coded and (results or not check.artifacts)]
+    checks = [
+        check
+        for check in manifest.select([*names])
+        if check.coded and (results or not check.artifacts)
+    ]
     # The code is ours: it may be graded even where nothing keeps it apart.
-    setting = Setting(hidden=HIDDEN, gold=gold or GOLD, preset=PRESET.name, data=tree / "data" / PRESET.data, weak=True)
+    setting = Setting(
+        hidden=HIDDEN,
+        gold=gold or GOLD,
+        preset=PRESET.name,
+        data=tree / "data" / PRESET.data,
+        weak=True,
+    )
     try:
         return grade_submission(submission, checks, setting, draw_seed(), manifest)
     except UserError as error:
@@ -202,13 +273,21 @@ def _grade(submission: Path, tree: Path, gold: Path | None, results: bool = True
 
 def _require_full(report: Report) -> None:
     if report.score != report.max_score or not report.passed:
-        raise Failed(f"It scores {report.score:g} of {report.max_score:g}, with seed {report.seed}:\n{_lines(report)}")
+        raise Failed(
+            f"It scores {report.score:g} of {report.max_score:g}, with seed {report.seed}:\n"
+            f"{_lines(report)}"
+        )
 
 
 def _lines(report: Report) -> str:
-    """The checks that have points where they should not have, or the other way round, with all that is known of them."""
-    return "\n".join(f"  {id}: {outcome.verdict.value if outcome.verdict else 'did not run'}, {outcome.score:g} of "
-                     f"{report.manifest.checks[id].points:g}. {outcome.details or outcome.message}" for id, outcome in report.outcomes.items())
+    """The checks that have points where they should not have, or the other way round, with all that
+    is known of them.
+    """
+    return "\n".join(
+        f"  {id}: {outcome.verdict.value if outcome.verdict else 'did not run'}, {outcome.score:g} "
+        f"of {report.manifest.checks[id].points:g}. {outcome.details or outcome.message}"
+        for id, outcome in report.outcomes.items()
+    )
 
 
 @contextlib.contextmanager

@@ -1,20 +1,22 @@
-"""The starter: the reference solution less what stands between the markers, so that the two never drift apart.
+"""The starter: the reference solution less what stands between the markers, so that the two never
+drift apart.
 
-The files that students are given whole (`deliverables.SUPPLIED`, `__init__.py`) have one home, src/submission.
+The files that students are given whole (`deliverables.SUPPLIED`, `__init__.py`) have one home,
+src/submission.
 """
+
 import ast
 import difflib
 import json
 import os
 import re
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from checks.support.staging import END, START
-from jobs.deliverables import ANSWERS, GIVEN, STUDENT_FILES
 from common.files import write_text
-
 from instructor.datasets.worlds.exercises import as_json, blank
+from jobs.deliverables import ANSWERS, GIVEN, STUDENT_FILES
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTION = ROOT / "instructor" / "solution"
@@ -24,7 +26,9 @@ STARTER = ROOT / "src" / "submission"
 
 @dataclass(frozen=True)
 class Place:
-    """A pair of markers: its file, its number there, the question that it belongs to, and the function around it."""
+    """A pair of markers: its file, its number there, the question that it belongs to, and the
+    function around it.
+    """
 
     file: str
     number: int
@@ -36,15 +40,22 @@ def places() -> list[Place]:
     """Every place that students fill in, as the solution's comments `[part ...]` tell."""
     found = []
     for name in STUDENT_FILES:
-        stubs = re.findall(rf"{START}\n\s*raise NotImplementedError\(\"(\w+): (\S+) \(in", _starter_file(name))
+        stubs = re.findall(
+            rf"{START}\n\s*raise NotImplementedError\(\"(\w+): (\S+) \(", _starter_file(name)
+        )
         found += [Place(name, number, *stub) for number, stub in enumerate(stubs)]
     return found
 
 
 def bodies(folder: Path) -> list[tuple[Place, str]]:
     """What stands between the markers of each place, in the files of `folder`."""
-    place = re.compile(rf"(?<={re.escape(START)}\n).*?(?=^[ \t]*{re.escape(END)})", re.DOTALL | re.MULTILINE)
-    texts = {name: place.findall((folder / name).read_text(encoding="utf-8")) for name in {place.file for place in places()}}
+    place = re.compile(
+        rf"(?<={re.escape(START)}\n).*?(?=^[ \t]*{re.escape(END)})", re.DOTALL | re.MULTILINE
+    )
+    texts = {
+        name: place.findall((folder / name).read_text(encoding="utf-8"))
+        for name in {place.file for place in places()}
+    }
     return [(place, texts[place.file][place.number]) for place in places()]
 
 
@@ -52,8 +63,8 @@ def strip_solution(source: str, filename: str) -> str:
     """Replace every solution by a stub.
 
     Args:
-        source: a Python file with pairs of markers. Above each pair, in the same function, a comment such as `[part 5c]`
-            says which question it belongs to.
+        source: a Python file with pairs of markers. Above each pair, in the same function, a
+            comment such as `[part 5c]` says which question it belongs to.
         filename: for messages, those in the stubs included.
 
     Returns:
@@ -63,6 +74,7 @@ def strip_solution(source: str, filename: str) -> str:
         ValueError: markers without a partner, or a place that names no question.
     """
     names = _function_of_each_line(source)
+    file = PurePosixPath(filename).name
     result, part, part_function, inside = [], None, None, False
     for number, line in enumerate(source.split("\n"), start=1):
         if found := re.search(r"\[part (\d\w+)\]", line):
@@ -70,9 +82,12 @@ def strip_solution(source: str, filename: str) -> str:
         if line.strip() == START:
             name = names.get(number)
             if inside or part is None or part_function != name:
-                raise ValueError(f"{filename}, line {number}: no [part ...] above this {START}, or no end of the one before")
-            indent = line[:len(line) - len(line.lstrip())]
-            result += [line, f'{indent}raise NotImplementedError("{part}: {name} (in {filename}, between the markers)")']
+                raise ValueError(
+                    f"{filename}, line {number}: no [part ...] above this {START}, or no end of "
+                    "the one before"
+                )
+            indent = line[: len(line) - len(line.lstrip())]
+            result += [line, f'{indent}raise NotImplementedError("{part}: {name} ({file})")']
             inside = True
         elif line.strip() == END:
             if not inside:
@@ -95,7 +110,12 @@ def _function_of_each_line(source):
             if isinstance(child, (ast.FunctionDef, ast.ClassDef)):
                 name = prefix + child.name
                 if isinstance(child, ast.FunctionDef):
-                    names.update(dict.fromkeys(range(child.lineno, child.end_lineno + 1), name.removesuffix(".__init__")))
+                    names.update(
+                        dict.fromkeys(
+                            range(child.lineno, child.end_lineno + 1),
+                            name.removesuffix(".__init__"),
+                        )
+                    )
                 visit(child, name + ".")
             else:
                 visit(child, prefix)
@@ -107,7 +127,8 @@ def _function_of_each_line(source):
 def starter_files() -> dict[str, str]:
     """What the generated files should contain, code and files for answers: name -> text."""
     return {name: _starter_file(name) for name in STUDENT_FILES} | {
-        name: empty_answers((SOLUTION / name).read_text(encoding="utf-8"), name) for name in ANSWERS}
+        name: empty_answers((SOLUTION / name).read_text(encoding="utf-8"), name) for name in ANSWERS
+    }
 
 
 def _starter_file(name):
@@ -115,35 +136,45 @@ def _starter_file(name):
 
 
 def empty_answers(text: str, name: str) -> str:
-    """A file of answers without them: the numbers of a JSON file become null, the choices of a TOML file empty."""
+    """A file of answers without them: the numbers of a JSON file become null, the choices of a TOML
+    file empty.
+    """
     if name.endswith(".toml"):
         return re.sub(r'(?m)^(\w+ = )".*"$', r'\1""', text)
     return as_json(blank(json.loads(text)))
 
 
 def starter_tree() -> dict[str, str]:
-    """The whole starter, given files included: name -> text. A release keeps a copy of it for grading."""
+    """The whole starter, given files included: name -> text. A release keeps a copy of it for
+    grading.
+    """
     return {name: (STARTER / name).read_text(encoding="utf-8") for name in GIVEN} | starter_files()
 
 
 def find_drift(*folders: Path) -> list[str]:
-    """Differences between the starter in `folders` (by default src/submission) and what the generator makes, as lines of a
-    diff; empty if there are none."""
+    """Differences between the starter in `folders` (by default src/submission) and what the
+    generator makes, as lines of a diff; empty if there are none.
+    """
     wanted = starter_files()
     lines = []
     for folder in folders or (STARTER,):
         for name in sorted(wanted.keys() | _others(folder, wanted)):
             path = folder / name
             there = path.read_bytes().decode("utf-8") if path.exists() else ""
-            diff = difflib.unified_diff(there.splitlines(True), wanted.get(name, "").splitlines(True),
-                                        Path(os.path.relpath(path, ROOT)).as_posix(), "generated")
+            diff = difflib.unified_diff(
+                there.splitlines(True),
+                wanted.get(name, "").splitlines(True),
+                Path(os.path.relpath(path, ROOT)).as_posix(),
+                "generated",
+            )
             lines += [line.rstrip("\n") for line in diff]
     return lines
 
 
 def write_starter(*folders: Path) -> None:
-    """Write the starter's files into `folders` (by default src/submission), and remove Python files there that it does not
-    have."""
+    """Write the starter's files into `folders` (by default src/submission), and remove Python files
+    there that it does not have.
+    """
     wanted = starter_files()
     for folder in folders or (STARTER,):
         for name in _others(folder, wanted):
@@ -155,4 +186,7 @@ def write_starter(*folders: Path) -> None:
 
 def _others(folder, wanted):
     """Python files in a folder that the starter does not have."""
-    return {path.relative_to(folder).as_posix() for path in folder.rglob("*.py")} - {*wanted, *GIVEN}
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*.py")} - {
+        *wanted,
+        *GIVEN,
+    }

@@ -1,8 +1,9 @@
 """Self-attention, with rotary position embeddings (RoPE) for question 1h.
 
-Shapes in this file: B is the batch, T the number of positions, C = n_embd the width of the model, and
-head_dim = n_embd / n_head the width of one head.
+Shapes in this file: B is the batch, T the number of positions, C = n_embd the width of the model,
+and head_dim = n_embd / n_head the width of one head.
 """
+
 import math
 
 import torch
@@ -11,18 +12,21 @@ import torch.nn.functional as F
 
 
 def precompute_rotary_emb(dim: int, max_positions: int) -> torch.Tensor:
-    """Tabulate the cosines and sines that RoPE rotates by (Su et al. 2021, RoFormer, section 3.2.2).
+    """Tabulate the cosines and sines that RoPE rotates by (Su et al. 2021, RoFormer, section
+    3.2.2).
 
     Args:
         dim: the width of one head (head_dim), even. Each pair of features shares one angle.
         max_positions: how many positions the table covers (block_size).
 
     Returns:
-        float32 of shape (max_positions, dim/2, 2). Entry [t, i, 0] is cos(t * theta_i) and [t, i, 1] is
-        sin(t * theta_i), with theta_i = 10000 ** (-2 i / dim) for i = 0, 1, ..., dim/2 - 1.
+        float32 of shape (max_positions, dim/2, 2). Entry [t, i, 0] is cos(t * theta_i) and [t, i,
+        1] is sin(t * theta_i), with theta_i = 10000 ** (-2 i / dim) for i = 0, 1, ..., dim/2 - 1.
     """
     if dim % 2 != 0:
-        raise ValueError(f"RoPE rotates pairs of features, so the head dimension must be even; it is {dim}")
+        raise ValueError(
+            f"RoPE rotates pairs of features, so the head dimension must be even; it is {dim}"
+        )
     rope_cache = None
     # [part 1h] Fill in rope_cache, as the docstring says.
     # Hints: torch.arange gives the i's and the t's; torch.outer multiplies every t by every theta;
@@ -41,21 +45,23 @@ def apply_rotary_emb(x: torch.Tensor, rope_cache: torch.Tensor) -> torch.Tensor:
 
     Args:
         x: queries or keys, (B, n_head, T, head_dim).
-        rope_cache: what precompute_rotary_emb made, (max_positions, head_dim/2, 2) with max_positions >= T.
-            Row t belongs to position t of x; rows from T on are not needed.
+        rope_cache: what precompute_rotary_emb made, (max_positions, head_dim/2, 2) with
+            max_positions >= T. Row t belongs to position t of x; rows from T on are not needed.
 
     Returns:
-        The rotated x, same shape and dtype. As vectors of the plane, pairs turn counterclockwise: (1, 0) becomes
-        (cos, sin), and (0, 1) becomes (-sin, cos).
+        The rotated x, same shape and dtype. As vectors of the plane, pairs turn counterclockwise:
+        (1, 0) becomes (cos, sin), and (0, 1) becomes (-sin, cos).
     """
     rotated_x = None
-    # [part 1h] Rotate x. A sequence is often shorter than the table, so cut rope_cache to its first T rows.
-    # Hints: a pair (a, b) is the complex number a + ib, and rotating it is multiplying it by cos + i sin:
-    #        torch.view_as_complex and torch.view_as_real do that. Without them, x[..., 0::2] and x[..., 1::2]
-    #        are the two halves of all pairs, and torch.stack(..., dim=-1).flatten(-2) puts pairs side by side.
+    # [part 1h] Rotate x. A sequence is often shorter than the table, so cut rope_cache to its first
+    # T rows.
+    # Hints: a pair (a, b) is the complex number a + ib, and rotating it is multiplying it by cos +
+    #        i sin: torch.view_as_complex and torch.view_as_real do that. Without them, x[..., 0::2]
+    #        and x[..., 1::2] are the two halves of all pairs, and torch.stack(...,
+    #        dim=-1).flatten(-2) puts pairs side by side.
     ### START_CODE_HERE ###
     T = x.size(-2)
-    cos, sin = rope_cache[:T].to(x.dtype).unbind(dim=-1)        # (T, head_dim/2) each
+    cos, sin = rope_cache[:T].to(x.dtype).unbind(dim=-1)  # (T, head_dim/2) each
     a, b = x[..., 0::2], x[..., 1::2]
     rotated_x = torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)
     ### END_CODE_HERE ###
@@ -63,7 +69,8 @@ def apply_rotary_emb(x: torch.Tensor, rope_cache: torch.Tensor) -> torch.Tensor:
 
 
 class MultiHeadAttention(nn.Module):
-    """What self-attention and cross-attention share: the projections, the heads and the causal mask.
+    """What self-attention and cross-attention share: the projections, the heads and the causal
+    mask.
 
     Args:
         config: a GPTConfig; n_embd must be a multiple of n_head.
@@ -72,7 +79,9 @@ class MultiHeadAttention(nn.Module):
     def __init__(self, config):
         super().__init__()
         if config.n_embd % config.n_head != 0:
-            raise ValueError(f"n_embd ({config.n_embd}) must be a multiple of n_head ({config.n_head})")
+            raise ValueError(
+                f"n_embd ({config.n_embd}) must be a multiple of n_head ({config.n_head})"
+            )
         self.n_head = config.n_head
         self.key = nn.Linear(config.n_embd, config.n_embd)
         self.query = nn.Linear(config.n_embd, config.n_embd)
@@ -89,8 +98,11 @@ class MultiHeadAttention(nn.Module):
         B, T, C = x.size()
         return x.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)
 
-    def attend(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, start: int = 0) -> torch.Tensor:
-        """Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1), heads joined and projected.
+    def attend(
+        self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, start: int = 0
+    ) -> torch.Tensor:
+        """Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1), heads joined and
+        projected.
 
         Args:
             q: (B, n_head, T, head_dim), the queries of positions start, ..., start + T - 1.
@@ -101,15 +113,17 @@ class MultiHeadAttention(nn.Module):
             (B, T, C). Position t saw positions 0 to t of the keys, and nothing after them.
         """
         B, n_head, T, head_dim = q.size()
-        att = (q @ k.transpose(-2, -1)) / math.sqrt(head_dim)                     # (B, n_head, T, T_kv)
-        att = att.masked_fill(self.mask[:, :, start:start + T, :k.size(-2)] == 0, float("-inf"))
+        att = (q @ k.transpose(-2, -1)) / math.sqrt(head_dim)  # (B, n_head, T, T_kv)
+        att = att.masked_fill(self.mask[:, :, start : start + T, : k.size(-2)] == 0, float("-inf"))
         att = self.attn_drop(F.softmax(att, dim=-1))
-        y = (att @ v).transpose(1, 2).reshape(B, T, n_head * head_dim)            # heads side by side again
+        y = (att @ v).transpose(1, 2).reshape(B, T, n_head * head_dim)  # heads side by side again
         return self.resid_drop(self.proj(y))
 
 
 class CausalSelfAttention(MultiHeadAttention):
-    """Self-attention in which a position attends to itself and to what stands before it; with config.rope, rotated."""
+    """Self-attention in which a position attends to itself and to what stands before it; with
+    config.rope, rotated.
+    """
 
     def __init__(self, config):
         super().__init__(config)
@@ -128,8 +142,8 @@ class CausalSelfAttention(MultiHeadAttention):
 
         Args:
             x: (B, T, C). With a cache, the T positions that follow the ones in it.
-            cache: the keys and values of positions read before (answers.KVCache), so that generating a token need not
-                read the whole prefix again; None in training.
+            cache: the keys and values of positions read before (answers.KVCache), so that
+                generating a token need not read the whole prefix again; None in training.
 
         Returns:
             (B, T, C), same dtype.
@@ -139,12 +153,14 @@ class CausalSelfAttention(MultiHeadAttention):
         q, k, v = (self.split_heads(linear(x)) for linear in (self.query, self.key, self.value))
 
         if self.rope:
-            rope_cache = self.rope_cache[start:start + T]       # row t is the rotation of x's position t
-            q, k = q.float(), k.float()                         # in bfloat16, rounding would blur the angles
-            # [part 1h] Rotate what RoPE rotates, with apply_rotary_emb and rope_cache, (T, head_dim/2, 2). The queries q,
-            # keys k and values v are (B, n_head, T, head_dim) each.
-            # Hint: attention compares queries with keys; their product should depend on the distance between
-            #       the two positions. The values only say what is passed on.
+            rope_cache = self.rope_cache[
+                start : start + T
+            ]  # row t is the rotation of x's position t
+            q, k = q.float(), k.float()  # in bfloat16, rounding would blur the angles
+            # [part 1h] Rotate what RoPE rotates, with apply_rotary_emb and rope_cache, (T,
+            # head_dim/2, 2). The queries q, keys k and values v are (B, n_head, T, head_dim) each.
+            # Hint: attention compares queries with keys; their product should depend on the
+            #       distance between the two positions. The values only say what is passed on.
             ### START_CODE_HERE ###
             q = apply_rotary_emb(q, rope_cache)
             k = apply_rotary_emb(k, rope_cache)
@@ -158,11 +174,15 @@ class CausalSelfAttention(MultiHeadAttention):
 class CausalCrossAttention(MultiHeadAttention):
     """Attention of one sequence over another: queries from x_q, keys and values from x_kv.
 
-    The mask is that of self-attention: position t of x_q sees positions 0 to t of x_kv. The GPT of this assignment does
-    not use it; it is here to compare with CausalSelfAttention.
+    The mask is that of self-attention: position t of x_q sees positions 0 to t of x_kv. The GPT of
+    this assignment does not use it; it is here to compare with CausalSelfAttention.
     """
 
     def forward(self, x_kv: torch.Tensor, x_q: torch.Tensor) -> torch.Tensor:
         """Attend from x_q (B, T, C) over x_kv (B or 1, T_kv, C); returns (B, T, C)."""
-        q, k, v = self.split_heads(self.query(x_q)), self.split_heads(self.key(x_kv)), self.split_heads(self.value(x_kv))
+        q, k, v = (
+            self.split_heads(self.query(x_q)),
+            self.split_heads(self.key(x_kv)),
+            self.split_heads(self.value(x_kv)),
+        )
         return self.attend(q, k, v)

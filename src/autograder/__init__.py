@@ -1,6 +1,8 @@
-"""An engine that grades untrusted code. It knows nothing of what it grades: docs/adding-a-question.md tells how to use it.
+"""An engine that grades untrusted code. It knows nothing of what it grades:
+docs/adding-a-question.md tells how to use it.
 
-A check is a probe, sent to the student's process as source, and a verdict, a pytest test that judges what came back:
+A check is a probe, sent to the student's process as source, and a verdict, a pytest test that
+judges what came back:
 
     @probe
     def add(a, b):
@@ -12,11 +14,13 @@ A check is a probe, sent to the student's process as source, and a verdict, a py
         a, b = rng.integers(100, size=2).tolist()
         assert student.run(add, a=a, b=b).number() == a + b, f"{a} + {b} is not what add returned"
 """
+
+from autograder.inside.wire import describe
+
 from .allowance import Allowance
 from .answer import Answer
 from .compare import matches, require_close
 from .grade import Report, draw_seed, grade
-from autograder.inside.wire import describe
 from .manifest import Check, Manifest, ManifestError, read_manifest
 from .plugin import check
 from .probe import Probe, probe

@@ -1,4 +1,5 @@
 """The time that a submission has: for one check, or for all of them together."""
+
 import math
 import time
 
@@ -57,7 +58,8 @@ class Allowance:
     @property
     def busy(self) -> bool:
         """Whether the machine had so much else to do that a timeout proves little: never of
-        work that had nearly all its seconds on processors."""
+        work that had nearly all its seconds on processors.
+        """
         worked = self.cpu >= WORKED * self._seconds
         return self.lost_patience or not worked and 0 < BUSY * self.elapsed <= self.waited
 

@@ -1,15 +1,19 @@
-"""What a probe sent back, read with care: every getter checks, and raises WrongAnswer with a sentence for the student."""
+"""What a probe sent back, read with care: every getter checks, and raises WrongAnswer with a
+sentence for the student.
+"""
+
 import numpy as np
 
 from autograder.inside.wire import Array, Other, describe
+
 from .verdicts import NotImplementedYet, WrongAnswer
 
 
 class Answer:
     """A value from the student's process, with a name for messages.
 
-    Everything in it is the student's claim: read it through these methods alone, so that nothing unexpected can break
-    a verdict.
+    Everything in it is the student's claim: read it through these methods alone, so that nothing
+    unexpected can break a verdict.
     """
 
     def __init__(self, value, name: str):
@@ -40,7 +44,9 @@ class Answer:
         self.present()
         raise WrongAnswer(f"{self.name} should be {expected}; it is {describe(self.value)}.")
 
-    def array(self, dtype: str | None = None, shape: tuple | None = None, finite: bool = True) -> np.ndarray:
+    def array(
+        self, dtype: str | None = None, shape: tuple | None = None, finite: bool = True
+    ) -> np.ndarray:
         """A torch tensor on the CPU, as a NumPy array.
 
         Args:
@@ -48,30 +54,49 @@ class Answer:
             shape: with None for a length that may be any.
             finite: refuse NaN and infinity.
         """
-        wanted = f"a{'n' if (dtype or '')[:1] == 'i' else ''} {dtype or ''} tensor".replace("  ", " ")
+        wanted = f"a{'n' if (dtype or '')[:1] == 'i' else ''} {dtype or ''} tensor".replace(
+            "  ", " "
+        )
         if shape is not None:
-            wanted += f" of shape ({', '.join('any' if n is None else str(n) for n in shape)}{',' if len(shape) == 1 else ''})"
+            lengths = ", ".join("any" if n is None else str(n) for n in shape)
+            wanted += f" of shape ({lengths}{',' if len(shape) == 1 else ''})"
         value = self.value
-        if not isinstance(value, Array) or value.kind != "tensor" or value.device != "cpu" or dtype not in (None, value.dtype):
+        if (
+            not isinstance(value, Array)
+            or value.kind != "tensor"
+            or value.device != "cpu"
+            or dtype not in (None, value.dtype)
+        ):
             self._refuse(wanted)
         data = value.data
-        if shape is not None and (data.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, data.shape))):
+        if shape is not None and (
+            data.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, data.shape))
+        ):
             self._refuse(wanted)
         if finite and data.dtype.kind in "fc" and not np.isfinite(data).all():
             bad = ~np.isfinite(data)
             first = tuple(int(i) for i in np.unravel_index(bad.argmax(), bad.shape))
-            raise WrongAnswer(f"{self.name} has {bad.sum()} values that are NaN or infinite, the first at {first}.")
+            raise WrongAnswer(
+                f"{self.name} has {bad.sum()} values that are NaN or infinite, the first at "
+                f"{first}."
+            )
         return data
 
     def raw(self, dtype: str, ndim: int) -> np.ndarray:
         """A NumPy array that the probe itself made."""
         value = self.value
-        if not isinstance(value, Array) or value.data.dtype.name != dtype or value.data.ndim != ndim:
+        if (
+            not isinstance(value, Array)
+            or value.data.dtype.name != dtype
+            or value.data.ndim != ndim
+        ):
             self._refuse(f"a {dtype} array with {ndim} axes")
         return value.data
 
     def number(self) -> float:
-        """A finite number (an int, a float, a bool is none; a tensor or array of one element is taken as its element)."""
+        """A finite number (an int, a float, a bool is none; a tensor or array of one element is
+        taken as its element).
+        """
         value = self.value
         if isinstance(value, Array) and value.data.size == 1 and value.data.dtype.kind in "iuf":
             value = value.data.item()
@@ -105,7 +130,9 @@ class Answer:
         """A dict with string keys."""
         if not isinstance(self.value, dict) or not all(isinstance(key, str) for key in self.value):
             self._refuse("a dictionary with names for keys")
-        return {key: Answer(value, f"{self.name}[{key[:60]!r}]") for key, value in self.value.items()}
+        return {
+            key: Answer(value, f"{self.name}[{key[:60]!r}]") for key, value in self.value.items()
+        }
 
     def describe(self) -> str:
         """What the value is, in words."""

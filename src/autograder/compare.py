@@ -1,23 +1,29 @@
-"""Comparing arrays, with a sentence about how they differ and, where one is known, the likely cause."""
-from typing import Callable, Iterable
+"""Comparing arrays, with a sentence about how they differ and, where one is known, the likely
+cause.
+"""
+
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from .verdicts import WrongAnswer
 
-RECOGNISED = 1e-6       # tolerance for causes, where less is allowed: they may have been kept as float32
+RECOGNISED = 1e-6  # tolerance for causes, where less is allowed: they may have been kept as float32
 
 
 def matches(got: np.ndarray, expected: np.ndarray, tolerance: float) -> bool:
-    """Whether shapes are equal and no element is further off than tolerance * max(1, largest absolute value expected).
+    """Whether shapes are equal and no element is further off than tolerance * max(1, largest
+    absolute value expected).
 
     Where NaN is expected, anything matches.
     """
     if got.shape != expected.shape:
         return False
     got, expected = _numbers(got), _numbers(expected)
-    with np.errstate(invalid="ignore"):     # an infinite scale would let anything through
-        return not np.isinf(expected).any() and bool(((np.abs(got - expected) <= tolerance * _scale(expected)) | np.isnan(expected)).all())
+    with np.errstate(invalid="ignore"):  # an infinite scale would let anything through
+        return not np.isinf(expected).any() and bool(
+            ((np.abs(got - expected) <= tolerance * _scale(expected)) | np.isnan(expected)).all()
+        )
 
 
 def _numbers(array):
@@ -29,14 +35,19 @@ def _scale(expected):
     return max(1.0, float(np.abs(np.nan_to_num(expected)).max(initial=0.0)))
 
 
-def require_close(name: str, got: np.ndarray, expected: np.ndarray, tolerance: float,
-                  causes: Iterable[tuple[str, Callable[[], np.ndarray] | np.ndarray]] = ()) -> None:
+def require_close(
+    name: str,
+    got: np.ndarray,
+    expected: np.ndarray,
+    tolerance: float,
+    causes: Iterable[tuple[str, Callable[[], np.ndarray] | np.ndarray]] = (),
+) -> None:
     """Raise WrongAnswer unless `got` matches `expected` (see `matches`).
 
     Args:
         name: of what is compared; the message begins with it.
-        causes: mistakes known by name, (sentence, what they would give: an array, or a function that makes it). The first
-            one that matches is named.
+        causes: mistakes known by name, (sentence, what they would give: an array, or a function
+            that makes it). The first one that matches is named.
     """
     if matches(got, expected, tolerance):
         return
@@ -49,9 +60,11 @@ def require_close(name: str, got: np.ndarray, expected: np.ndarray, tolerance: f
         error = np.where(np.isnan(expected), 0, np.where(np.isfinite(error), error, np.inf))
         first = tuple(int(i) for i in np.argwhere(error > allowed)[0])
         worst = tuple(int(i) for i in np.unravel_index(error.argmax(), error.shape))
-        message = (f"{name}: off by up to {error.max():.3g} (at index {worst}), where {allowed:.1g} is allowed. The first "
-                   f"wrong value is "
-                   f"at index {first}: expected {_value(expected[first])}, got {_value(got[first])}.")
+        message = (
+            f"{name}: off by up to {error.max():.3g} (at index {worst}), where {allowed:.1g} is "
+            f"allowed. The first wrong value is at index {first}: expected "
+            f"{_value(expected[first])}, got {_value(got[first])}."
+        )
     for sentence, candidate in causes:
         candidate = candidate() if callable(candidate) else candidate
         if candidate is not None and matches(got, candidate, max(tolerance, RECOGNISED)):

@@ -1,11 +1,14 @@
-"""An exception in the student's process, put into words: which verdict it is, and a sentence for the student."""
+"""An exception in the student's process, put into words: which verdict it is, and a sentence for
+the student.
+"""
+
 import errno
 import re
 from dataclasses import dataclass
 
 from .verdicts import Failed, NotImplementedYet, Verdict, WrongAnswer
 
-BROKEN = {      # limits that an error number tells of
+BROKEN = {  # limits that an error number tells of
     errno.EAGAIN: "too many processes or threads at once.",
     errno.EMFILE: "too many open files.",
     errno.EFBIG: "a file, or all that is printed, grew too large.",
@@ -18,9 +21,11 @@ BROKEN = {      # limits that an error number tells of
 class RemoteError:
     """An exception as the student's process tells it.
 
-    type and text are those of the exception, kinds the names of its type and the types that it derives from; name is the attribute of an
-    ImportError; frames are (file, line, function, code), those of the submission alone, innermost last.
+    type and text are those of the exception, kinds the names of its type and the types that it
+    derives from; name is the attribute of an ImportError; frames are (file, line, function, code),
+    those of the submission alone, innermost last.
     """
+
     type: str
     text: str
     name: str
@@ -30,9 +35,18 @@ class RemoteError:
     @classmethod
     def read(cls, error) -> "RemoteError":
         """From the data that came; raises all kinds of exceptions where it is malformed."""
-        frames = tuple((str(file)[:100], int(str(line)[:9]), str(function)[:100], str(code)[:300]) for file, line, function, code in error["frames"])
+        frames = tuple(
+            (str(file)[:100], int(str(line)[:9]), str(function)[:100], str(code)[:300])
+            for file, line, function, code in error["frames"]
+        )
         kinds = frozenset(str(kind)[:100] for kind in error.get("kinds", []))
-        return cls(str(error["type"])[:100], str(error["message"])[:2000], str(error["name"])[:200], kinds, frames[:20])
+        return cls(
+            str(error["type"])[:100],
+            str(error["message"])[:2000],
+            str(error["name"])[:200],
+            kinds,
+            frames[:20],
+        )
 
 
 def explain(error: RemoteError, package: str, offered: str, memory: int) -> Failed:
@@ -46,24 +60,41 @@ def explain(error: RemoteError, package: str, offered: str, memory: int) -> Fail
     kinds, text = error.kinds, error.text
     where = f"{error.frames[-1][0]}, line {error.frames[-1][1]}" if error.frames else ""
     first = f"{where}: " if where else ""
-    trace = "".join(f"\n  {file}, line {line}, in {function}\n    {code}" for file, line, function, code in error.frames)
+    trace = "".join(
+        f"\n  {file}, line {line}, in {function}\n    {code}"
+        for file, line, function, code in error.frames
+    )
     if error.type == "TooLarge":
         return WrongAnswer(f"What the code returned is too large: {text}.")
-    if "NotImplementedError" in kinds and error.frames and "NotImplementedError" in error.frames[-1][3]:     # raised there, not in torch
+    # raised there, not in torch
+    if (
+        "NotImplementedError" in kinds
+        and error.frames
+        and "NotImplementedError" in error.frames[-1][3]
+    ):
         return NotImplementedYet(f"{text or error.frames[-1][2]}. See {where}.")
     if missing := _missing(error, package):
         return NotImplementedYet(missing + trace)
     if "MemoryError" in kinds or re.search(r"(can't|not enough|cannot) (allocate )?memory", text):
-        return Failed(Verdict.OUT_OF_MEMORY, f"{first}the code needs more than {memory} MiB of memory.{trace}")
+        return Failed(
+            Verdict.OUT_OF_MEMORY, f"{first}the code needs more than {memory} MiB of memory.{trace}"
+        )
     if "ModuleNotFoundError" in kinds:
-        return Failed(Verdict.EXCEPTION, f"{first}there is no module {error.name!r} here. The code may import "
-                                         f"{offered}.{trace}")
+        return Failed(
+            Verdict.EXCEPTION,
+            f"{first}there is no module {error.name!r} here. The code may import {offered}.{trace}",
+        )
     if "SystemExit" in kinds:
         code = "" if text == "None" else text
-        return Failed(Verdict.EXCEPTION, f"{first}the code called exit({code}), which ends the program instead of "
-                                         f"answering.{trace}")
+        return Failed(
+            Verdict.EXCEPTION,
+            f"{first}the code called exit({code}), which ends the program instead of "
+            f"answering.{trace}",
+        )
     if "PermissionError" in kinds:
-        return Failed(Verdict.BLOCKED, f"{first}the code did what the grader does not allow: {text}{trace}")
+        return Failed(
+            Verdict.BLOCKED, f"{first}the code did what the grader does not allow: {text}{trace}"
+        )
     if limit := _broken_limit(kinds, text):
         return Failed(Verdict.BLOCKED, f"{first}{limit} {text}{trace}")
     return Failed(Verdict.EXCEPTION, f"{first}{error.type}: {text}{trace}")
@@ -78,7 +109,9 @@ def _broken_limit(kinds, text):
 
 
 def _missing(error, package):
-    """The file or name that the submission lacks, in a sentence; None if the error is about something else."""
+    """The file or name that the submission lacks, in a sentence; None if the error is about
+    something else.
+    """
     if "ImportError" in error.kinds and error.name.split(".")[0] == package:
         file = _file(error.name, package)
         if "ModuleNotFoundError" in error.kinds:
@@ -93,4 +126,8 @@ def _missing(error, package):
 
 def _file(module, package):
     """The file of a module of the submission."""
-    return module.removeprefix(package).lstrip(".").replace(".", "/") + ".py" if module != package else "The submission"
+    return (
+        module.removeprefix(package).lstrip(".").replace(".", "/") + ".py"
+        if module != package
+        else "The submission"
+    )

@@ -1,12 +1,13 @@
 """Grading one submission: the manifest's checks, run by pytest, summed up over the manifest."""
+
 import contextlib
 import os
 import secrets
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Callable
 
 import pytest
 
@@ -22,11 +23,13 @@ SETTINGS = Path(__file__).with_name("verdicts.ini")
 
 @dataclass
 class Report:
-    """The result of a grading: an Outcome for every check that was asked for, in the manifest's order.
+    """The result of a grading: an Outcome for every check that was asked for, in the manifest's
+    order.
 
-    seed repeats it; isolation names how the student's process was kept apart, and why not better; notices are remarks on the
-    submission as a whole.
+    seed repeats it; isolation names how the student's process was kept apart, and why not better;
+    notices are remarks on the submission as a whole.
     """
+
     manifest: Manifest
     outcomes: dict[str, Outcome]
     seed: int
@@ -67,9 +70,18 @@ def draw_seed() -> int:
     return secrets.randbelow(2**62)
 
 
-def grade(manifest: Manifest, checks: list[Check], folders: list[Path], process, submission: Submission, seed: int,
-          context=None, hidden: bool = False, finished: Callable[[Outcome], None] = lambda outcome: None,
-          whole: Allowance | None = None) -> Report:
+def grade(
+    manifest: Manifest,
+    checks: list[Check],
+    folders: list[Path],
+    process,
+    submission: Submission,
+    seed: int,
+    context=None,
+    hidden: bool = False,
+    finished: Callable[[Outcome], None] = lambda outcome: None,
+    whole: Allowance | None = None,
+) -> Report:
     """Grade a submission.
 
     Args:
@@ -86,47 +98,95 @@ def grade(manifest: Manifest, checks: list[Check], folders: list[Path], process,
             there is no such limit.
 
     Returns:
-        A Report with an Outcome for each of `checks`: one that should have run and didn't is a grader error worth 0.
+        A Report with an Outcome for each of `checks`: one that should have run and didn't is a
+        grader error worth 0.
     """
     started = time.perf_counter()
-    to_run = {check.id: check for check in checks if check.kind == "basic" or (check.kind == "hidden" and hidden)}
+    to_run = {
+        check.id: check
+        for check in checks
+        if check.kind == "basic" or (check.kind == "hidden" and hidden)
+    }
     judge = Judge(to_run, process, submission, seed, context, finished, whole or Allowance())
     if to_run:
         # Relative paths: pytest takes brackets in its arguments for something else.
         root = Path(os.path.commonpath([folder.resolve() for folder in folders]))
-        arguments = ["-c", str(SETTINGS), "--rootdir", str(root),
-                     "--import-mode=importlib", "--noconftest", "--assert=plain", "--capture=no", "-p", "no:cacheprovider",
-                     "-p", "no:terminal", "-p", "no:logging", "-p", "no:warnings", "-p", "no:debugging",
-                     "-p", "no:unraisableexception", "-p", "no:threadexception",        # which collect garbage five times at the end
-                     "--continue-on-collection-errors", *(os.path.relpath(path, root) for path in _files(folders, to_run))]
-        with contextlib.suppress(ProcessError):     # which each check then reports
+        arguments = [
+            "-c",
+            str(SETTINGS),
+            "--rootdir",
+            str(root),
+            "--import-mode=importlib",
+            "--noconftest",
+            "--assert=plain",
+            "--capture=no",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:terminal",
+            "-p",
+            "no:logging",
+            "-p",
+            "no:warnings",
+            "-p",
+            "no:debugging",
+            # which collect garbage five times at the end
+            "-p",
+            "no:unraisableexception",
+            "-p",
+            "no:threadexception",
+            "--continue-on-collection-errors",
+            *(os.path.relpath(path, root) for path in _files(folders, to_run)),
+        ]
+        with contextlib.suppress(ProcessError):  # which each check then reports
             process.start()
         with _own_pytest(root, {folder.resolve() for folder in folders}):
             code = pytest.main(arguments, plugins=[judge])
         if code == pytest.ExitCode.INTERRUPTED and not judge.errors:
             raise KeyboardInterrupt
-    return Report(manifest, _complete(checks, judge), seed, (process.isolation.name, process.isolation.reason),
-                  seconds=time.perf_counter() - started)
+    return Report(
+        manifest,
+        _complete(checks, judge),
+        seed,
+        (process.isolation.name, process.isolation.reason),
+        seconds=time.perf_counter() - started,
+    )
 
 
 def _files(folders, ids):
-    """The files of checks in which these ids stand. If one cannot be found so, the folders, that is all files: one may break off, and say so."""
-    texts = {path: path.read_text(encoding="utf-8", errors="replace") for folder in folders for path in sorted(folder.rglob("q*.py"))}
+    """The files of checks in which these ids stand. If one cannot be found so, the folders, that is
+    all files: one may break off, and say so.
+    """
+    texts = {
+        path: path.read_text(encoding="utf-8", errors="replace")
+        for folder in folders
+        for path in sorted(folder.rglob("q*.py"))
+    }
     found = {path: {id for id in ids if id in text} for path, text in texts.items()}
-    return [path for path in found if found[path]] if set().union(*found.values()) == set(ids) else folders
+    return (
+        [path for path in found if found[path]]
+        if set().union(*found.values()) == set(ids)
+        else folders
+    )
 
 
 @contextlib.contextmanager
 def _own_pytest(root, folders):
-    """No plugin and no option of the user's own pytest in the judge, and the files of checks read anew; the working directory is `root`."""
+    """No plugin and no option of the user's own pytest in the judge, and the files of checks read
+    anew; the working directory is `root`.
+    """
     cwd = os.getcwd()
-    before = {name: os.environ.pop(name, None) for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")}
+    before = {
+        name: os.environ.pop(name, None)
+        for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
+    }
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     try:
         os.chdir(root)
         yield
     finally:
-        for name, module in list(sys.modules.items()):      # a file that broke off, or one called alike, would be taken for the next grading's
+        # a file that broke off, or one called alike, would be taken for the next grading's
+        for name, module in list(sys.modules.items()):
             file = getattr(module, "__file__", None)
             if file and folders & {*Path(file).parents} and Path(file).match("q*.py"):
                 del sys.modules[name]
@@ -142,6 +202,7 @@ def _complete(checks, judge):
         outcomes[check.id] = judge.outcomes.get(check.id) or Outcome(check.id)
         if check.id in judge.checks and check.id not in judge.outcomes:
             details = "\n".join(["This check did not run.", *judge.errors])
-            outcomes[check.id] = Outcome(check.id, Verdict.GRADER_ERROR, details=details,
-                                         message=GRADER_FAILED)
+            outcomes[check.id] = Outcome(
+                check.id, Verdict.GRADER_ERROR, details=details, message=GRADER_FAILED
+            )
     return outcomes

@@ -1,9 +1,11 @@
 """Taking in what was handed in, a folder or a zip file, without trusting anything in it.
 
-What is copied is a regular file with a harmless name and a size that was counted, not read from a header. Whoever works with the
-copies need not look again. Of a zip, nothing is unpacked but what is wanted, and that as a stream. The rest is left out, whatever it
-is, unless it shows that the zip is an attack or damaged.
+What is copied is a regular file with a harmless name and a size that was counted, not read from a
+header. Whoever works with the copies need not look again. Of a zip, nothing is unpacked but what is
+wanted, and that as a stream. The rest is left out, whatever it is, unless it shows that the zip is
+an attack or damaged.
 """
+
 import contextlib
 import errno
 import io
@@ -16,22 +18,38 @@ import tempfile
 import unicodedata
 import zipfile
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from os.path import commonprefix
 from pathlib import Path, PurePosixPath
-from typing import Callable
 
-CHUNK = 1 << 20         # bytes that are in memory at once
-TABLE = 2 << 20         # but for a zip's table of contents
-OPEN_FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY", "O_CLOEXEC"))
-PASSED_OVER = {"__MACOSX", "__pycache__", ".git", ".DS_Store"}      # in zips: what systems and tools add unasked
-LEADS_OUT = re.compile(r"/|[a-z]:|(.*/)?\.\.(/|\Z)", re.IGNORECASE | re.ASCII | re.DOTALL)     # of the folder a zip is unpacked into
-# Control characters, those that turn the direction of writing, halves of characters; and what Windows takes for more than a name.
-BAD_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\\:]")
+CHUNK = 1 << 20  # bytes that are in memory at once
+TABLE = 2 << 20  # but for a zip's table of contents
+OPEN_FLAGS = os.O_RDONLY | sum(
+    getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY", "O_CLOEXEC")
+)
+# in zips: what systems and tools add unasked
+PASSED_OVER = {"__MACOSX", "__pycache__", ".git", ".DS_Store"}
+# of the folder a zip is unpacked into
+LEADS_OUT = re.compile(r"/|[a-z]:|(.*/)?\.\.(/|\Z)", re.IGNORECASE | re.ASCII | re.DOTALL)
+# Control characters, those that turn the direction of writing, halves of characters; and what
+# Windows takes for more than a name.
+BAD_CHARACTER = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\\:]"
+)
 DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\..*)?", re.IGNORECASE)
-UNREADABLE = 0x2041     # flags of a zip's entry: encrypted, in one way or another
-BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, NotImplementedError, RuntimeError, OverflowError)
+UNREADABLE = 0x2041  # flags of a zip's entry: encrypted, in one way or another
+BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    ValueError,
+    NotImplementedError,
+    RuntimeError,
+    OverflowError,
+)
 ZIP_AGAIN = "Make the zip anew, with your system's own program."
 RENAME = "Rename the file, or leave it out."
 
@@ -44,9 +62,11 @@ class Refused(ValueError):
 class Limits:
     """How much is taken in.
 
-    files: wanted files. total: bytes of them all. entries: files and folders in a zip, wanted or not, but for those passed over.
-    ratio: how many times its own size a zip may unpack to, where that is more than `small` bytes.
+    files: wanted files. total: bytes of them all. entries: files and folders in a zip, wanted or
+    not, but for those passed over. ratio: how many times its own size a zip may unpack to, where
+    that is more than `small` bytes.
     """
+
     files: int = 64
     total: int = 1 << 30
     entries: int = 10_000
@@ -54,16 +74,21 @@ class Limits:
     small: int = 16 << 20
 
 
-def take(source: Path, into: Path, wanted: dict[str, int] | Callable[[str], int | None],
-         limits: Limits = Limits(), folders: tuple[str, ...] = ()) -> list[str]:
+def take(
+    source: Path,
+    into: Path,
+    wanted: dict[str, int] | Callable[[str], int | None],
+    limits: Limits = Limits(),
+    folders: tuple[str, ...] = (),
+) -> list[str]:
     """Copy the wanted files of a submission into a new folder: all of them, or nothing.
 
     Args:
-        source: a folder, of which only the files at its top and in `folders` are looked at, or a zip, whose wanted files may
-            lie in one folder.
+        source: a folder, of which only the files at its top and in `folders` are looked at, or a
+            zip, whose wanted files may lie in one folder.
         into: the folder to make; its parents are made where they are missing.
-        wanted: the largest size in bytes of each file, by name, such as "a.py", or "part/b.py" in one of `folders`. A function
-            gives None for a file that is to be left out.
+        wanted: the largest size in bytes of each file, by name, such as "a.py", or "part/b.py" in
+            one of `folders`. A function gives None for a file that is to be left out.
         limits: how much is taken in.
         folders: the names of folders of a submission that may have wanted files, too.
 
@@ -80,29 +105,52 @@ def take(source: Path, into: Path, wanted: dict[str, int] | Callable[[str], int 
     name = source.name or str(source)
     with contextlib.ExitStack() as stack:
         with _reading(name):
-            status = os.stat(source)        # a link is fine here: only the grader's user says what the source is
+            # a link is fine here: only the grader's user says what the source is
+            status = os.stat(source)
         if stat.S_ISDIR(status.st_mode):
-            files, left_out, most = _in_folder(source, name, limit_of, limits, folders), [], limits.total
+            files, left_out, most = (
+                _in_folder(source, name, limit_of, limits, folders),
+                [],
+                limits.total,
+            )
         elif stat.S_ISREG(status.st_mode):
             with _reading(name):
-                file = stack.enter_context(_Sparing(io.FileIO(_open(Path(os.path.realpath(source))))))
+                file = stack.enter_context(
+                    _Sparing(io.FileIO(_open(Path(os.path.realpath(source)))))
+                )
             files, left_out = _in_zip(file, name, limit_of, limits, folders)
             most = min(limits.total, max(limits.small, limits.ratio * status.st_size))
         else:
             raise Refused(f"{name} is neither a folder nor a zip file. Give one of them.")
         if not files:
             there = f" It has {_few(left_out)}." if left_out else ""
-            raise Refused(f"{name} has none of the files that are asked for.{there} Put them right into it.")
+            raise Refused(
+                f"{name} has none of the files that are asked for.{there} Put them right into it."
+            )
         if len(files) > limits.files:
-            raise Refused(f"{name} has more than {limits.files} of the files that are asked for. Hand in only what is needed.")
+            raise Refused(
+                f"{name} has more than {limits.files} of the files that are asked for. Hand in "
+                "only what is needed."
+            )
         into.parent.mkdir(parents=True, exist_ok=True)
-        scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix=".intake-", dir=into.parent, ignore_cleanup_errors=True))
+        scratch = stack.enter_context(
+            tempfile.TemporaryDirectory(
+                prefix=".intake-", dir=into.parent, ignore_cleanup_errors=True
+            )
+        )
         copies, room = Path(scratch) / "copies", most
         for folder in ("", *folders):
             (copies / folder).mkdir()
-            (copies / folder).chmod(0o755)      # whatever the umask: a process with fewer rights than this one is to read it
+            # whatever the umask: a process with fewer rights than this one is to read it
+            (copies / folder).chmod(0o755)
         for target, limit, chunks in files:
-            room -= _copy(chunks, copies / target, limit, room, f"The files in {name} have more than {most >> 20} MiB in all")
+            room -= _copy(
+                chunks,
+                copies / target,
+                limit,
+                room,
+                f"The files in {name} have more than {most >> 20} MiB in all",
+            )
         for folder in folders:
             if not any((copies / folder).iterdir()):
                 (copies / folder).rmdir()
@@ -117,9 +165,14 @@ def _copy(chunks, target, limit, room, too_much):
         for chunk in chunks:
             size += len(chunk)
             if size > limit:
-                raise Refused(f"{target.name} has more than {limit} bytes, the most that is taken. Is it the right file?")
+                raise Refused(
+                    f"{target.name} has more than {limit} bytes, the most that is taken. Is it the "
+                    "right file?"
+                )
             if size > room:
-                raise Refused(f"{too_much}, too many for a right submission. Hand in only what is asked for.")
+                raise Refused(
+                    f"{too_much}, too many for a right submission. Hand in only what is asked for."
+                )
             file.write(chunk)
     target.chmod(0o644)
     return size
@@ -135,16 +188,23 @@ def _reading(name, broken="is no zip file, or a broken one"):
     except (FileNotFoundError, NotADirectoryError):
         raise Refused(f"{_shown(name)} does not exist. Look at the name.") from None
     except (OSError, *BROKEN) as error:
-        if isinstance(error, OSError) and error.errno != errno.EINVAL:      # which is a zip that points before its beginning
-            raise Refused(f"{_shown(name)} cannot be read: {error.strerror}. Put a sound copy there.") from None
+        # which is a zip that points before its beginning
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:
+            raise Refused(
+                f"{_shown(name)} cannot be read: {error.strerror}. Put a sound copy there."
+            ) from None
         raise Refused(f"{_shown(name)} {broken}. {ZIP_AGAIN}") from None
 
 
 def _open(path):
-    """A descriptor of a regular file: opened without waiting for a FIFO, and refused if another file took its place meanwhile."""
+    """A descriptor of a regular file: opened without waiting for a FIFO, and refused if another
+    file took its place meanwhile.
+    """
     before = os.lstat(path)
     if not stat.S_ISREG(before.st_mode):
-        kind = {stat.S_IFLNK: "a link", stat.S_IFDIR: "a folder"}.get(stat.S_IFMT(before.st_mode), "no regular file")
+        kind = {stat.S_IFLNK: "a link", stat.S_IFDIR: "a folder"}.get(
+            stat.S_IFMT(before.st_mode), "no regular file"
+        )
         raise Refused(f"{path.name} is {kind}. Put the file itself there.")
     descriptor = os.open(path, OPEN_FLAGS)
     if not os.path.samestat(before, now := os.fstat(descriptor)) or not stat.S_ISREG(now.st_mode):
@@ -155,8 +215,11 @@ def _open(path):
 
 # Names
 
+
 def _check_names(names):
-    """Raise Refused for a name of a file that some system would take for something else, and for two that are the same on some."""
+    """Raise Refused for a name of a file that some system would take for something else, and for
+    two that are the same on some.
+    """
     seen = {}
     for name in names:
         if bad := BAD_CHARACTER.search(name):
@@ -165,9 +228,14 @@ def _check_names(names):
             raise Refused(f"The name {name[:60]!r} is too long. {RENAME}")
         if DEVICE.fullmatch(PurePosixPath(name).name):
             raise Refused(f"The name {name[:60]!r} is that of a device on Windows. {RENAME}")
-        key = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).rstrip(" .")
+        key = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).rstrip(
+            " ."
+        )
         if key in seen:
-            raise Refused(f"{_shown(seen[key])} and {_shown(name)} are the same name on some systems. Hand in one of them.")
+            raise Refused(
+                f"{_shown(seen[key])} and {_shown(name)} are the same name on some systems. Hand "
+                "in one of them."
+            )
         seen[key] = name
 
 
@@ -182,6 +250,7 @@ def _few(names):
 
 # Folders
 
+
 def _in_folder(source, name, limit_of, limits, folders):
     """The wanted files: their names, limits, and contents in chunks."""
     found = []
@@ -193,7 +262,9 @@ def _in_folder(source, name, limit_of, limits, folders):
         with _reading(name), os.scandir(source / folder) as entries:
             names = (f"{folder}/{entry.name}" if folder else entry.name for entry in entries)
             wanted = ((entry, limit_of(entry)) for entry in names)
-            found += islice(((entry, limit) for entry, limit in wanted if limit is not None), limits.files + 1)
+            found += islice(
+                ((entry, limit) for entry, limit in wanted if limit is not None), limits.files + 1
+            )
     found.sort()
     _check_names(entry for entry, _ in found)
     return [(entry, limit, _file_chunks(source / entry)) for entry, limit in found]
@@ -202,15 +273,20 @@ def _in_folder(source, name, limit_of, limits, folders):
 def _file_chunks(path):
     with _reading(path.name), open(_open(path), "rb") as file:
         if os.fstat(file.fileno()).st_nlink > 1:
-            raise Refused(f"{path.name} is a hard link: its content has another name, too. Put a copy there.")
+            raise Refused(
+                f"{path.name} is a hard link: its content has another name, too. Put a copy there."
+            )
         while chunk := file.read(CHUNK):
             yield chunk
 
 
 # Zip files
 
+
 class _Sparing(io.BufferedReader):
-    """A file of which little is read at once: zipfile would read a table of contents of any size."""
+    """A file of which little is read at once: zipfile would read a table of contents of any
+    size.
+    """
 
     def read(self, size=-1):
         if size is not None and size > TABLE:
@@ -225,15 +301,18 @@ def _in_zip(file, name, limit_of, limits, folders):
         _check_overlaps(archive)
     entries = []
     for info in archive.filelist:
-        path = info.orig_filename.replace("\\", "/")        # which old programs of Windows write
+        path = info.orig_filename.replace("\\", "/")  # which old programs of Windows write
         if LEADS_OUT.match(path):
             raise Refused(f"The name {path[:60]!r} in {name} leads out of its folder. {ZIP_AGAIN}")
         parts = PurePosixPath(path).parts
         if not PASSED_OVER.intersection(parts):
             entries.append((parts, path.endswith("/"), info))
     if len(entries) > limits.entries:
-        raise Refused(f"{name} has more than {limits.entries} files and folders. Hand in only what is asked for.")
-    files = []      # of each: the submission's folder that it may lie in, its name there, its limit
+        raise Refused(
+            f"{name} has more than {limits.entries} files and folders. Hand in only what is asked "
+            "for."
+        )
+    files = []  # of each: the submission's folder that it may lie in, its name there, its limit
     for parts, is_folder, info in entries:
         if parts and not is_folder:
             inner = 2 if parts[-2:-1] and parts[-2] in folders else 1
@@ -245,13 +324,20 @@ def _in_zip(file, name, limit_of, limits, folders):
     for parts, folder, entry, limit, info in files:
         if limit is None or folder != home:
             fork = len(commonprefix([parts[:-1], home])) + 1
-            left_out["/".join(parts[len(top):fork]) + "/" * (fork < len(parts))] = True
+            left_out["/".join(parts[len(top) : fork]) + "/" * (fork < len(parts))] = True
         elif stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG):
-            raise Refused(f"{_shown(entry)} in {name} is a link or a device. Put the file itself there.")
+            raise Refused(
+                f"{_shown(entry)} in {name} is a link or a device. Put the file itself there."
+            )
         elif info.flag_bits & UNREADABLE:
-            raise Refused(f"{_shown(entry)} in {name} is encrypted. Make the zip without a password.")
-        elif info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):      # others would unpack to any size at once
-            raise Refused(f"{_shown(entry)} in {name} is compressed in an uncommon way. {ZIP_AGAIN}")
+            raise Refused(
+                f"{_shown(entry)} in {name} is encrypted. Make the zip without a password."
+            )
+        # others would unpack to any size at once
+        elif info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise Refused(
+                f"{_shown(entry)} in {name} is compressed in an uncommon way. {ZIP_AGAIN}"
+            )
         else:
             found.append((entry, limit, _entry_chunks(archive, info, f"{entry} in {name}")))
     _check_names(entry for entry, _, _ in found)
@@ -259,24 +345,33 @@ def _in_zip(file, name, limit_of, limits, folders):
 
 
 def _home(folders, top, name):
-    """Of the folders with wanted files, that of the submission: the top, the only one called so, or the one that the others lie in."""
+    """Of the folders with wanted files, that of the submission: the top, the only one called so, or
+    the one that the others lie in.
+    """
     folders = sorted(set(folders), key=lambda parts: (len(parts), parts))
     called = [folder for folder in folders if folder[-1:] == ("submission",)]
     for home in (top, called[0] if len(called) == 1 else None, commonprefix(folders)):
         if home in folders or not folders:
             return home
     one, other = (_shown("/".join(folder)) for folder in folders[:2])
-    raise Refused(f"{name} has files that are asked for in several folders, {one} and {other}. Make a zip of the right files alone.")
+    raise Refused(
+        f"{name} has files that are asked for in several folders, {one} and {other}. Make a zip of "
+        "the right files alone."
+    )
 
 
 def _check_overlaps(archive):
-    """Raise BadZipFile where entries share bytes: so a small zip can have any number of large files; and for a NUL in a name."""
+    """Raise BadZipFile where entries share bytes: so a small zip can have any number of large
+    files; and for a NUL in a name.
+    """
     spans = []
     for info in archive.filelist:
         archive.fp.seek(info.header_offset + 26)
         name, extra = struct.unpack("<HH", archive.fp.read(4))
-        spans.append((info.header_offset, info.header_offset + 30 + name + extra + info.compress_size))
-        if "\0" in info.orig_filename:      # at which `filename` ends
+        spans.append(
+            (info.header_offset, info.header_offset + 30 + name + extra + info.compress_size)
+        )
+        if "\0" in info.orig_filename:  # at which `filename` ends
             raise zipfile.BadZipFile
     spans.append((archive.start_dir, archive.start_dir))
     if any(end > start for (_, end), (start, _) in pairwise(sorted(spans))):
@@ -285,7 +380,8 @@ def _check_overlaps(archive):
 
 def _entry_chunks(archive, info, where):
     size, declared = 0, info.file_size
-    info.file_size = sys.maxsize        # so that zipfile gives all that comes, not as much as the header says
+    # so that zipfile gives all that comes, not as much as the header says
+    info.file_size = sys.maxsize
     with _reading(where, "is broken"), archive.open(info) as stream:
         while chunk := stream.read(CHUNK):
             size += len(chunk)

@@ -1,8 +1,11 @@
-"""How the student's process is kept apart: a ladder of three rungs, of which the strongest is taken that works here.
+"""How the student's process is kept apart: a ladder of three rungs, of which the strongest is taken
+that works here.
 
-What each promises is in docs/security.md. The walls that a fork builds around itself are in inside/walls.py; here is what has to be
-done from outside, and the trial that tells whether a rung holds.
+What each promises is in docs/security.md. The walls that a fork builds around itself are in
+inside/walls.py; here is what has to be done from outside, and the trial that tells whether a rung
+holds.
 """
+
 import functools
 import json
 import os
@@ -18,10 +21,20 @@ from pathlib import Path
 from .inside import walls
 
 INSIDE = Path(walls.__file__).parent
-TRIAL_SECONDS = 60              # of a cold disk, and beside much else
-TMPFS_BYTES = 600 << 20         # of each private folder: what a check may write and print
-LADDER = ("bubblewrap", "landlock", "limits")       # strongest first
-KEPT = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "SYSTEMDRIVE", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONHOME", "USERPROFILE", "APPDATA")
+TRIAL_SECONDS = 60  # of a cold disk, and beside much else
+TMPFS_BYTES = 600 << 20  # of each private folder: what a check may write and print
+LADDER = ("bubblewrap", "landlock", "limits")  # strongest first
+KEPT = (
+    "PATH",
+    "LD_LIBRARY_PATH",
+    "SYSTEMROOT",
+    "SYSTEMDRIVE",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "PYTHONHOME",
+    "USERPROFILE",
+    "APPDATA",
+)
 
 
 class Unavailable(RuntimeError):
@@ -36,6 +49,7 @@ class Isolation:
         name: of the rung, as it stands in reports; or "none".
         reason: why no stronger one was chosen; empty for the strongest.
     """
+
     name: str
     reason: str = ""
 
@@ -65,24 +79,52 @@ class Isolation:
         folders = [str(Path(folder).resolve()) for folder in readable]
         config = {"walls": self.name, "readable": folders, **config}
         command = [sys.executable, str(INSIDE), json.dumps(config)]
-        return [*_bubblewrap([str(INSIDE), *folders]), *command] if self.name == "bubblewrap" else command
+        return (
+            [*_bubblewrap([str(INSIDE), *folders]), *command]
+            if self.name == "bubblewrap"
+            else command
+        )
 
     def shows(self, secret: Path, readable: list[Path]) -> Path | None:
-        """The visible folder that a file or folder lies in, though `readable` and Python should be all that is visible; None if it is
-        out of sight. Without walls, nothing is."""
-        visible = [INSIDE, *readable, *walls.SYSTEM, *walls.python_folders()] if self.strong else ["/"]
-        return next((Path(folder) for folder in visible if secret.resolve().is_relative_to(Path(folder).resolve())), None)
+        """The visible folder that a file or folder lies in, though `readable` and Python should be
+        all that is visible; None if it is out of sight. Without walls, nothing is.
+        """
+        visible = (
+            [INSIDE, *readable, *walls.SYSTEM, *walls.python_folders()] if self.strong else ["/"]
+        )
+        return next(
+            (
+                Path(folder)
+                for folder in visible
+                if secret.resolve().is_relative_to(Path(folder).resolve())
+            ),
+            None,
+        )
 
     def environment(self, home: str) -> dict[str, str]:
-        """The environment of that process: nothing of the judge's but what Python needs to start. No GPU: checks are small, and equal
-        everywhere."""
+        """The environment of that process: nothing of the judge's but what Python needs to start.
+        No GPU: checks are small, and equal everywhere.
+        """
         home = "/tmp" if self.name == "bubblewrap" else home
         environment = {name: os.environ[name] for name in KEPT if name in os.environ}
-        return {**environment, "HOME": home, "TMPDIR": home, "TEMP": home, "USER": "student", "LOGNAME": "student", "LANG": "C.UTF-8", "PYTHONUSERBASE": site.getuserbase(),
-                "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1", "CUDA_VISIBLE_DEVICES": "",
-                "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
-                # There is no compiler behind the walls: what a submission compiles elsewhere runs as it is written.
-                "TORCHDYNAMO_DISABLE": "1"}
+        return {
+            **environment,
+            "HOME": home,
+            "TMPDIR": home,
+            "TEMP": home,
+            "USER": "student",
+            "LOGNAME": "student",
+            "LANG": "C.UTF-8",
+            "PYTHONUSERBASE": site.getuserbase(),
+            "PYTHONUTF8": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "CUDA_VISIBLE_DEVICES": "",
+            "OMP_NUM_THREADS": "1",
+            "MKL_NUM_THREADS": "1",
+            # There is no compiler behind the walls: what a submission compiles elsewhere runs
+            # as it is written.
+            "TORCHDYNAMO_DISABLE": "1",
+        }
 
 
 def strength(level: str) -> tuple[int, ...]:
@@ -93,20 +135,51 @@ def strength(level: str) -> tuple[int, ...]:
 
 
 def _bubblewrap(readable):
-    """The beginning of a command line that runs the rest in namespaces of its own, without capabilities, where nothing can be written but
-    a private /tmp and /dev/shm. It is the first process there: no other one can stop or kill it, and all end with it."""
-    command = ["bwrap", "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--as-pid-1", "--cap-drop", "ALL",
-               "--uid", "1000", "--gid", "1000", "--hostname", "student", "--proc", "/proc", "--dev", "/dev",
-               "--size", str(TMPFS_BYTES), "--tmpfs", walls.SHARED_MEMORY, "--size", str(TMPFS_BYTES), "--tmpfs", "/tmp"]
+    """The beginning of a command line that runs the rest in namespaces of its own, without
+    capabilities, where nothing can be written but a private /tmp and /dev/shm. It is the first
+    process there: no other one can stop or kill it, and all end with it.
+    """
+    command = [
+        "bwrap",
+        "--unshare-all",
+        "--unshare-user",
+        "--disable-userns",
+        "--die-with-parent",
+        "--new-session",
+        "--as-pid-1",
+        "--cap-drop",
+        "ALL",
+        "--uid",
+        "1000",
+        "--gid",
+        "1000",
+        "--hostname",
+        "student",
+        "--proc",
+        "/proc",
+        "--dev",
+        "/dev",
+        "--size",
+        str(TMPFS_BYTES),
+        "--tmpfs",
+        walls.SHARED_MEMORY,
+        "--size",
+        str(TMPFS_BYTES),
+        "--tmpfs",
+        "/tmp",
+    ]
     shown, bound = (*walls.SYSTEM, *walls.python_folders(), *readable), set()
-    # What is shown from deep within /tmp would lie in folders there that can be renamed. So the topmost gets a file system of its own.
-    tops = sorted({"/".join(path.split("/")[:3]) for path in shown if path.startswith("/tmp/")} - set(shown))
+    # What is shown from deep within /tmp would lie in folders there that can be renamed. So the
+    # topmost gets a file system of its own.
+    tops = sorted(
+        {"/".join(path.split("/")[:3]) for path in shown if path.startswith("/tmp/")} - set(shown)
+    )
     for top in tops:
         command += ["--tmpfs", top]
     for path in shown:
         if any(path == other or path.startswith(other + "/") for other in bound):
             continue
-        if os.path.islink(path) and path in walls.SYSTEM:        # /lib, where it points to usr/lib
+        if os.path.islink(path) and path in walls.SYSTEM:  # /lib, where it points to usr/lib
             command += ["--symlink", os.readlink(path), path]
         elif os.path.exists(path):
             command += ["--ro-bind", path, path]
@@ -114,7 +187,18 @@ def _bubblewrap(readable):
     # /proc, too: for the kernel, root in there is root out here, who may write to /proc/sys.
     for top in tops:
         command += ["--remount-ro", top]
-    return [*command, "--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--"]
+    return [
+        *command,
+        "--remount-ro",
+        "/proc",
+        "--remount-ro",
+        "/dev",
+        "--remount-ro",
+        "/",
+        "--chdir",
+        "/tmp",
+        "--",
+    ]
 
 
 def _try(name):
@@ -129,19 +213,28 @@ def _try(name):
         raise Unavailable("bwrap is not installed (apt install bubblewrap)")
     isolation = Isolation(name)
     with tempfile.TemporaryDirectory() as outside, tempfile.TemporaryDirectory() as home:
-        os.chmod(outside, 0o777)        # what keeps a submission out of here must be the rung
+        os.chmod(outside, 0o777)  # what keeps a submission out of here must be the rung
         secret = Path(outside, "secret")
         secret.write_text("secret")
         secret.chmod(0o666)
         command = isolation.command({"secret": str(secret), "judge": os.getpid()}, [])
         try:
-            process = subprocess.run(command, env=isolation.environment(home), cwd=home, capture_output=True, text=True,
-                                     stdin=subprocess.DEVNULL, timeout=TRIAL_SECONDS)
+            process = subprocess.run(
+                command,
+                env=isolation.environment(home),
+                cwd=home,
+                capture_output=True,
+                text=True,
+                stdin=subprocess.DEVNULL,
+                timeout=TRIAL_SECONDS,
+            )
             wrong = json.loads(process.stdout)
         except subprocess.TimeoutExpired:
             raise Unavailable(f"it did not answer within {TRIAL_SECONDS} seconds") from None
         except ValueError:
-            raise Unavailable(process.stderr.strip()[-300:] or f"exit code {process.returncode}") from None
+            raise Unavailable(
+                process.stderr.strip()[-300:] or f"exit code {process.returncode}"
+            ) from None
     if wrong:
         raise Unavailable("; ".join(wrong))
 

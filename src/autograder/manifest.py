@@ -1,4 +1,7 @@
-"""The grading manifest: which checks there are, and what they are worth. The score is computed over it alone."""
+"""The grading manifest: which checks there are, and what they are worth. The score is computed over
+it alone.
+"""
+
 import math
 import re
 import tomllib
@@ -14,7 +17,10 @@ class ManifestError(ValueError):
 
 @dataclass(frozen=True)
 class Question:
-    """A question: its points are the sum of those of its checks; builds_on names the questions whose code its own runs."""
+    """A question: its points are the sum of those of its checks; builds_on names the questions
+    whose code its own runs.
+    """
+
     id: str
     title: str
     points: float
@@ -24,12 +30,14 @@ class Question:
 
 @dataclass(frozen=True)
 class Check:
-    """A check: an automatic one (kind "basic" or "hidden"), or a part that a person marks ("written").
+    """A check: an automatic one (kind "basic" or "hidden"), or a part that a person marks
+    ("written").
 
     seconds (of its own time, see process.Reply.counted) and memory (MiB) are its limits; partial
     says that it may give a part of its points; artifacts are the files that it looks at besides the
     code.
     """
+
     id: str
     question: str
     kind: str
@@ -48,7 +56,10 @@ class Check:
 
 @dataclass(frozen=True)
 class Manifest:
-    """All questions and checks, in the order of the file; settings are its other tables, for the checks themselves."""
+    """All questions and checks, in the order of the file; settings are its other tables, for the
+    checks themselves.
+    """
+
     questions: dict[str, Question]
     checks: dict[str, Check]
     settings: dict
@@ -56,7 +67,7 @@ class Manifest:
     def bases(self, question: str) -> list[str]:
         """The questions that one builds on, directly or not, in the manifest's order."""
         found = set(self.questions[question].builds_on)
-        for id in reversed(self.questions):     # what one builds on stands before it
+        for id in reversed(self.questions):  # what one builds on stands before it
             if id in found:
                 found.update(self.questions[id].builds_on)
         return [id for id in self.questions if id in found]
@@ -64,21 +75,27 @@ class Manifest:
     def built_on(self, questions: set[str]) -> set[str]:
         """These questions, and all that build on one of them, directly or not."""
         found = set(questions)
-        for id, question in self.questions.items():     # what one builds on stands before it
+        for id, question in self.questions.items():  # what one builds on stands before it
             if found & {*question.builds_on}:
                 found.add(id)
         return found
 
     def select(self, names: list[str]) -> list[Check]:
-        """The checks that `names` stand for: ids (1c-0-basic), questions (1c) or problems (1); none stands for all.
+        """The checks that `names` stand for: ids (1c-0-basic), questions (1c) or problems (1); none
+        stands for all.
 
         Raises:
             KeyError: the name that stands for nothing.
         """
         chosen = set()
         for name in names:
-            found = [check.id for check in self.checks.values()
-                     if name == check.id or name == check.question or re.fullmatch(re.escape(name) + r"[a-z]+", check.question)]
+            found = [
+                check.id
+                for check in self.checks.values()
+                if name == check.id
+                or name == check.question
+                or re.fullmatch(re.escape(name) + r"[a-z]+", check.question)
+            ]
             if not found:
                 raise KeyError(name)
             chosen.update(found)
@@ -89,7 +106,8 @@ def read_manifest(path: Path) -> Manifest:
     """Read and check a manifest.
 
     Raises:
-        ManifestError: an unknown or missing field, a malformed or double id, or points that do not add up.
+        ManifestError: an unknown or missing field, a malformed or double id, or points that do not
+            add up.
     """
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -100,18 +118,26 @@ def read_manifest(path: Path) -> Manifest:
         entry = {"extra_credit": False, "builds_on": (), **entry}
         _require_fields(f"question {id}", entry, {"title", "points", "extra_credit", "builds_on"})
         if unknown := [other for other in entry["builds_on"] if other not in questions]:
-            raise ManifestError(f"question {id}: builds on {unknown[0]}, which is no question before it")
+            raise ManifestError(
+                f"question {id}: builds on {unknown[0]}, which is no question before it"
+            )
         questions[id] = Question(id, **entry | {"builds_on": tuple(entry["builds_on"])})
 
     checks = {}
     for entry in content.get("check", []):
         entry = {"partial": False, "artifacts": [], **content.get("defaults", {}), **entry}
         id = entry.get("id", "without id")
-        _require_fields(f"check {id}", entry, {"id", "title", "points", "seconds", "memory", "partial", "artifacts"})
+        _require_fields(
+            f"check {id}",
+            entry,
+            {"id", "title", "points", "seconds", "memory", "partial", "artifacts"},
+        )
         name = re.fullmatch(r"(\w+)-\d+-(\w+)", id)
         if not name or name[1] not in questions or name[2] not in KINDS:
-            raise ManifestError(f"check {id}: an id is QUESTION-NUMBER-KIND, of a known question and one of "
-                                f"{', '.join(KINDS)}")
+            raise ManifestError(
+                f"check {id}: an id is QUESTION-NUMBER-KIND, of a known question and one of "
+                f"{', '.join(KINDS)}"
+            )
         if id in checks:
             raise ManifestError(f"check {id} is there twice")
         if entry["points"] <= 0:
@@ -122,9 +148,15 @@ def read_manifest(path: Path) -> Manifest:
     for question in questions.values():
         total = sum(check.points for check in checks.values() if check.question == question.id)
         if not math.isclose(total, question.points):
-            raise ManifestError(f"question {question.id} has {question.points:g} points, but its "
-                                f"checks have {total:g} in all. Change either in {path.name}.")
-    return Manifest(questions, checks, {name: content[name] for name in content.keys() - {"questions", "defaults", "check"}})
+            raise ManifestError(
+                f"question {question.id} has {question.points:g} points, but its "
+                f"checks have {total:g} in all. Change either in {path.name}."
+            )
+    return Manifest(
+        questions,
+        checks,
+        {name: content[name] for name in content.keys() - {"questions", "defaults", "check"}},
+    )
 
 
 def _require_fields(what, entry, fields):

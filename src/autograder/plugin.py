@@ -1,4 +1,7 @@
-"""The pytest plugin that runs verdicts: `check` names a test, fixtures give it the student, and its end becomes an Outcome."""
+"""The pytest plugin that runs verdicts: `check` names a test, fixtures give it the student, and its
+end becomes an Outcome.
+"""
+
 import time
 import zlib
 from collections import Counter
@@ -7,11 +10,11 @@ import numpy as np
 import pytest
 
 from .process import ProcessError
-from .student import Student
 from .stuck import Stuck
+from .student import Student
 from .verdicts import GRADER_FAILED, Failed, Outcome, Verdict
 
-DETAILS_LIMIT = 20_000      # characters; a submission may have written them
+DETAILS_LIMIT = 20_000  # characters; a submission may have written them
 
 
 def check(id: str):
@@ -27,7 +30,8 @@ class Judge:
         process: where probes run.
         submission: the student.Submission.
         seed: of all that checks draw; each check's draws depend on it and on the check's id alone.
-        context: whatever the checks of this course need besides; they get it as the fixture `context`.
+        context: whatever the checks of this course need besides; they get it as the fixture
+            `context`.
         finished: called with each Outcome.
         whole: the time for all checks together.
     """
@@ -41,7 +45,7 @@ class Judge:
         self.finished = finished
         self.whole = whole
         self.outcomes: dict[str, Outcome] = {}
-        self.errors: list[str] = []         # check files that could not be read
+        self.errors: list[str] = []  # check files that could not be read
         self.students: dict[str, Student] = {}
         self.stuck = Stuck(process, submission, whole)
 
@@ -62,7 +66,9 @@ class Judge:
 
     @pytest.fixture
     def cases(self, request, rng):
-        """Calls with their answers, drawn for this check by `cases.draw(id, rng)` of what the grader of this course passed."""
+        """Calls with their answers, drawn for this check by `cases.draw(id, rng)` of what the
+        grader of this course passed.
+        """
         return self.course.cases.draw(_id(request.node), rng)
 
     @pytest.fixture
@@ -74,7 +80,9 @@ class Judge:
 
     def pytest_configure(self, config):
         """Make the marker known."""
-        config.addinivalue_line("markers", "check(id): this test is the verdict of a check of the manifest")
+        config.addinivalue_line(
+            "markers", "check(id): this test is the verdict of a check of the manifest"
+        )
 
     def pytest_collectreport(self, report):
         """Note a check file that cannot be read."""
@@ -87,7 +95,11 @@ class Judge:
         for id, count in Counter(map(_id, items)).items():
             if count > 1:
                 self.errors.append(f"{count} tests are marked as {id}")
-        items[:] = [item for item in items if not any(error.endswith(f"marked as {_id(item)}") for error in self.errors)]
+        items[:] = [
+            item
+            for item in items
+            if not any(error.endswith(f"marked as {_id(item)}") for error in self.errors)
+        ]
         order = list(self.checks)
         items.sort(key=lambda item: order.index(_id(item)))
 
@@ -107,8 +119,14 @@ class Judge:
 
     def _record(self, check, excinfo):
         student = self.students.get(check.id)
-        outcome = Outcome(check.id, Verdict.PASSED, check.points, seconds=time.perf_counter() - self.started,
-                          hints=student.hints if student else [], facts=student.facts if student else {})
+        outcome = Outcome(
+            check.id,
+            Verdict.PASSED,
+            check.points,
+            seconds=time.perf_counter() - self.started,
+            hints=student.hints if student else [],
+            facts=student.facts if student else {},
+        )
         error = excinfo.value if excinfo else None
         if isinstance(error, KeyboardInterrupt):
             return
@@ -124,10 +142,14 @@ class Judge:
             outcome.verdict, outcome.score = Verdict.GRADER_ERROR, 0.0
             outcome.details = str(error)
             if not isinstance(error, ProcessError):
-                outcome.details = f"{type(error).__name__}: {error}\n{excinfo.getrepr(style='short')}"
+                outcome.details = (
+                    f"{type(error).__name__}: {error}\n{excinfo.getrepr(style='short')}"
+                )
         outcome.cpu_seconds = student.cpu_seconds if student else 0.0
         outcome.busy = outcome.verdict is Verdict.TIMEOUT and student.busy
-        outcome.details = "" if outcome.verdict is Verdict.PASSED else outcome.details[:DETAILS_LIMIT]
+        outcome.details = (
+            "" if outcome.verdict is Verdict.PASSED else outcome.details[:DETAILS_LIMIT]
+        )
         outcome.message = _for_student(check, outcome)
         self.outcomes[check.id] = outcome
         self.finished(outcome)
@@ -147,5 +169,9 @@ def _for_student(check, outcome):
     if check.kind != "hidden":
         return outcome.details
     # No text that the submission could have written: it would carry the check's inputs out.
-    missing = " Something that it needs is not there yet." if outcome.verdict is Verdict.NOT_IMPLEMENTED else ""
+    missing = (
+        " Something that it needs is not there yet."
+        if outcome.verdict is Verdict.NOT_IMPLEMENTED
+        else ""
+    )
     return f"Hidden check: {check.title}.{missing}"

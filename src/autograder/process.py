@@ -1,4 +1,7 @@
-"""The judge's end of the student's process: starting it, sending requests, and bearing whatever comes back."""
+"""The judge's end of the student's process: starting it, sending requests, and bearing whatever
+comes back.
+"""
+
 import contextlib
 import json
 import os
@@ -13,33 +16,44 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from .inside import wire
 from autograder.inside.execute import execute
 from autograder.inside.main import CAN_FORK
+
+from .inside import wire
 from .isolation import Isolation
 
-MESSAGE_LIMIT = 64 << 20        # bytes of one answer
-ORDER_LIMIT = 1 << 20           # bytes of how one ended
-OUTPUT_LIMIT = 20_000           # bytes of what a probe printed that are kept
-LIMITS = {                      # of every request; inside/fork.py says what they mean
-    "message_limit": MESSAGE_LIMIT, "output_limit": OUTPUT_LIMIT,
-    "processes": 64, "files": 256, "output": 64, "disk": 512, "disk_files": 5_000,
+MESSAGE_LIMIT = 64 << 20  # bytes of one answer
+ORDER_LIMIT = 1 << 20  # bytes of how one ended
+OUTPUT_LIMIT = 20_000  # bytes of what a probe printed that are kept
+LIMITS = {  # of every request; inside/fork.py says what they mean
+    "message_limit": MESSAGE_LIMIT,
+    "output_limit": OUTPUT_LIMIT,
+    "processes": 64,
+    "files": 256,
+    "output": 64,
+    "disk": 512,
+    "disk_files": 5_000,
 }
-START_SECONDS = 120             # importing torch from a cold disk
-END_SECONDS = 8                 # to end all that a check has left, and remove what it wrote
-GRACE_SECONDS = 5               # beyond the limit that the student's process keeps itself
-FOREVER = 1e6                   # seconds; a reply that claims more is forged
+START_SECONDS = 120  # importing torch from a cold disk
+END_SECONDS = 8  # to end all that a check has left, and remove what it wrote
+GRACE_SECONDS = 5  # beyond the limit that the student's process keeps itself
+FOREVER = 1e6  # seconds; a reply that claims more is forged
 
 
 class ProcessError(RuntimeError):
-    """The student's process could not be started: a fault of the installation, not of the submission."""
+    """The student's process could not be started: a fault of the installation, not of the
+    submission.
+    """
 
 
 @dataclass(frozen=True)
 class Reply:
-    """How a request ended: "answered" (then there is a message), "timeout", "too large", "died" (with its exit code, negative for a
-    signal), or the limit that was broken, "memory", "processes", "output" or "disk"; what was
-    printed; and the seconds by the clock, of processors (cpu), and of waiting for one."""
+    """How a request ended: "answered" (then there is a message), "timeout", "too large", "died"
+    (with its exit code, negative for a signal), or the limit that was broken, "memory",
+    "processes", "output" or "disk"; what was printed; and the seconds by the clock, of processors
+    (cpu), and of waiting for one.
+    """
+
     ended: str
     message: bytes = b""
     code: int = 0
@@ -51,12 +65,14 @@ class Reply:
     @property
     def counted(self) -> float:
         """The seconds that count for a limit: of work those of processors; of what hangs those by
-        the clock, but for the waiting."""
+        the clock, but for the waiting.
+        """
         return max(self.cpu, self.seconds - self.waited)
 
 
 class StudentProcess:
-    """A process that serves probes, one at a time; it is started when first needed, and anew when it is lost.
+    """A process that serves probes, one at a time; it is started when first needed, and anew when
+    it is lost.
 
     Args:
         isolation: how it is kept apart.
@@ -65,7 +81,13 @@ class StudentProcess:
         fork: serve each request in a fork where the system can; else in a fresh process.
     """
 
-    def __init__(self, isolation: Isolation, modules: tuple[str, ...] = (), readable: tuple[Path, ...] = (), fork: bool = True):
+    def __init__(
+        self,
+        isolation: Isolation,
+        modules: tuple[str, ...] = (),
+        readable: tuple[Path, ...] = (),
+        fork: bool = True,
+    ):
         self.isolation = isolation
         self.modules = modules
         self.readable = readable
@@ -89,19 +111,31 @@ class StudentProcess:
         self.close()
         self._errors = tempfile.TemporaryFile()
         self._home = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        command = self.isolation.command({"modules": self.modules, "fork": self.fork}, self.readable)
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, cwd=self._home.name,
-                                         env=self.isolation.environment(self._home.name), start_new_session=True)
-        with contextlib.suppress(OSError):      # if the machine runs out of memory, Linux is to end this one
+        command = self.isolation.command(
+            {"modules": self.modules, "fork": self.fork}, self.readable
+        )
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            cwd=self._home.name,
+            env=self.isolation.environment(self._home.name),
+            start_new_session=True,
+        )
+        # if the machine runs out of memory, Linux is to end this one
+        with contextlib.suppress(OSError):
             Path(f"/proc/{self._process.pid}/oom_score_adj").write_text("1000")
-        self._frames = queue.Queue(maxsize=4)      # a flood stays in the pipe
-        self._reader = threading.Thread(target=self._read, args=(self._process.stdout, self._frames), daemon=True)
+        self._frames = queue.Queue(maxsize=4)  # a flood stays in the pipe
+        self._reader = threading.Thread(
+            target=self._read, args=(self._process.stdout, self._frames), daemon=True
+        )
         self._reader.start()
         try:
             ready = self._next_frame(START_SECONDS) == b"ready"
         except queue.Empty:
             ready = False
-        except BaseException:       # Ctrl-C
+        except BaseException:  # Ctrl-C
             self.close()
             raise
         if not ready:
@@ -139,7 +173,9 @@ class StudentProcess:
         wall = seconds if wall is None or not self.fork else wall
         started = time.monotonic()
         reply = self._try(request, seconds, memory, wall)
-        if reply is None:       # the process was lost; what ran before may have spoiled it, so this request deserves a fresh one
+        # the process was lost; what ran before may have spoiled it, so this request deserves a
+        # fresh one
+        if reply is None:
             lost = time.monotonic() - started
             left = max(1.0, seconds - lost), memory, max(1.0, wall - lost)
             reply = self._try(request, *left) or Reply("died", code=-9)
@@ -150,12 +186,16 @@ class StudentProcess:
         """The Reply, or None if the process was lost or disturbed."""
         self.start()
         started = time.monotonic()
-        number = secrets.token_hex(8)       # so that no forged or late reply is taken for this one
+        number = secrets.token_hex(8)  # so that no forged or late reply is taken for this one
         try:
-            with _killing(self._process, wall + GRACE_SECONDS):     # it may be stopped and not read
+            with _killing(self._process, wall + GRACE_SECONDS):  # it may be stopped and not read
                 order = {**LIMITS, "seconds": seconds, "wall": wall, "memory": memory}
                 order["request"] = number
-                wire.write_frame(self._process.stdin, json.dumps(order).encode(), wire.encode(request, MESSAGE_LIMIT))
+                wire.write_frame(
+                    self._process.stdin,
+                    json.dumps(order).encode(),
+                    wire.encode(request, MESSAGE_LIMIT),
+                )
             first = self._next_frame(wall + GRACE_SECONDS)
             message = self._next_frame(GRACE_SECONDS) if first is not None else None
             ended = json.loads(first) if message is not None and len(first) < ORDER_LIMIT else {}
@@ -163,16 +203,21 @@ class StudentProcess:
                 if not self.fork:
                     self.close()
                 times = (float(ended[name]) for name in ("seconds", "cpu", "waited"))
-                output = wire.clean(str(ended["output"])[:2 * OUTPUT_LIMIT])
-                return Reply(str(ended["ended"]), message, int(ended["code"]), output,
-                             *(min(max(0.0, seconds), FOREVER) for seconds in times))
+                output = wire.clean(str(ended["output"])[: 2 * OUTPUT_LIMIT])
+                return Reply(
+                    str(ended["ended"]),
+                    message,
+                    int(ended["code"]),
+                    output,
+                    *(min(max(0.0, seconds), FOREVER) for seconds in times),
+                )
         except queue.Empty:
             self.close()
             return Reply("timeout", seconds=time.monotonic() - started)
         except KeyboardInterrupt:
             self.close()
             raise
-        except Exception:       # a broken pipe, or whatever a forged reply makes a reader raise
+        except Exception:  # a broken pipe, or whatever a forged reply makes a reader raise
             pass
         self.close()
         return None
@@ -183,19 +228,19 @@ class StudentProcess:
         if process is None:
             return
         with contextlib.suppress(OSError):
-            process.stdin.close()       # tells it to end what it is running
-            process.send_signal(getattr(signal, "SIGCONT", 0))      # should it have been stopped
+            process.stdin.close()  # tells it to end what it is running
+            process.send_signal(getattr(signal, "SIGCONT", 0))  # should it have been stopped
         try:
             process.wait(timeout=END_SECONDS if self.fork else 0.5)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        while self._reader.is_alive() and not self._frames.empty():     # it may wait for room
+        while self._reader.is_alive() and not self._frames.empty():  # it may wait for room
             self._frames.get_nowait()
             self._reader.join(timeout=0.1)
         self._reader.join(timeout=1)
         if not self._reader.is_alive():
-            process.stdout.close()      # never while the thread reads from it: that would wait for it
+            process.stdout.close()  # never while the thread reads from it: that would wait for it
         self._errors.close()
         with contextlib.suppress(Exception):
             self._home.cleanup()
@@ -213,7 +258,9 @@ def _killing(process, seconds):
 
 
 class SameProcess:
-    """Runs probes in the judge's own process, so that pdb and print work: for a student's debugging, never for grades."""
+    """Runs probes in the judge's own process, so that pdb and print work: for a student's
+    debugging, never for grades.
+    """
 
     isolation = Isolation("none", "--debug runs your code in the grader's own process")
 
@@ -241,5 +288,6 @@ class SameProcess:
             sys.path[:] = before[0]
             for name in [name for name in sys.modules if name not in before[1]]:
                 path = getattr(sys.modules[name], "__file__", None) or ""
-                if path.startswith(tuple(request["path"])):     # each check imports the submission anew
+                # each check imports the submission anew
+                if path.startswith(tuple(request["path"])):
                     del sys.modules[name]

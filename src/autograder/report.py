@@ -1,9 +1,11 @@
 """A Report as text for a person, and as JSON for a program."""
+
 import json
 import re
 import shutil
+from collections.abc import Callable
 from itertools import groupby
-from typing import Callable, TextIO
+from typing import TextIO
 
 from .grade import Report
 from .manifest import Check
@@ -13,10 +15,14 @@ GREEN, RED, YELLOW, BOLD, PLAIN = "\033[32m", "\033[31m", "\033[33m", "\033[1m",
 
 
 def harmless(text: str) -> str:
-    """Text without what a terminal would obey: control characters other than newline and tab become visible, as do those that turn the
-    direction of writing or end a line."""
-    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]", lambda match: f"\\x{ord(match[0]):02x}",
-                  text.replace("\r\n", "\n"))
+    """Text without what a terminal would obey: control characters other than newline and tab become
+    visible, as do those that turn the direction of writing or end a line.
+    """
+    return re.sub(
+        r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]",
+        lambda match: f"\\x{ord(match[0]):02x}",
+        text.replace("\r\n", "\n"),
+    )
 
 
 class Table:
@@ -47,19 +53,35 @@ class Table:
             question = self.manifest.questions[check.question]
             extra = ", extra credit" if question.extra_credit else ""
             unit = "point" if question.points == 1 else "points"
-            print(self.paint(f"\n{question.id}  {question.title} ({_points(question.points)} "
-                             f"{unit}{extra})", BOLD), file=self.stream)
+            print(
+                self.paint(
+                    f"\n{question.id}  {question.title} ({_points(question.points)} {unit}{extra})",
+                    BOLD,
+                ),
+                file=self.stream,
+            )
         if outcome.verdict is None:
-            state, colour, points, seconds = (check.kind if check.coded else "for a person", YELLOW, f"-/{_points(check.points)}", "")
+            state, colour, points, seconds = (
+                check.kind if check.coded else "for a person",
+                YELLOW,
+                f"-/{_points(check.points)}",
+                "",
+            )
         else:
-            state, colour = outcome.verdict.value, GREEN if outcome.verdict is Verdict.PASSED else RED
-            points, seconds = f"{_points(outcome.score)}/{_points(check.points)}", f"{outcome.seconds:.1f} s"
+            state, colour = (
+                outcome.verdict.value,
+                GREEN if outcome.verdict is Verdict.PASSED else RED,
+            )
+            points, seconds = (
+                f"{_points(outcome.score)}/{_points(check.points)}",
+                f"{outcome.seconds:.1f} s",
+            )
         feedback = harmless(outcome.message.split("\n")[0] or check.title)
         if outcome.verdict is Verdict.PASSED and outcome.hints:
             feedback += f" (hint: {outcome.hints[0]})"
         text = f"{check.id:<13} {points:>5} {seconds:>7}  {feedback}"
         room = self.width - 26
-        text = text if len(text) <= room else text[:room - 1] + "…"
+        text = text if len(text) <= room else text[: room - 1] + "…"
         print(f"  {self.paint(f'{state:<22}', colour)} {text}", file=self.stream, flush=True)
 
 
@@ -78,7 +100,7 @@ def write_failures(report: Report, table: Table, repeat: Callable[[list[str]], s
         if outcome.details != text:
             text += f"\nFor staff: {outcome.details}"
         if outcome.verdict is Verdict.NOT_IMPLEMENTED and "\n" not in outcome.details:
-            continue        # the table has said it all
+            continue  # the table has said it all
         groups.setdefault((outcome.verdict, text), []).append(check)
     for (verdict, text), checks in groups.items():
         ids = [check.id for check in checks]
@@ -92,7 +114,10 @@ def write_failures(report: Report, table: Table, repeat: Callable[[list[str]], s
         for hint in report.outcomes[check.id].hints:
             hints.setdefault(hint, []).append(check.id)
     for hint, ids in hints.items():
-        print(f"\n{table.paint('Hint (' + ', '.join(ids) + '):', YELLOW)} {harmless(hint)}", file=table.stream)
+        print(
+            f"\n{table.paint('Hint (' + ', '.join(ids) + '):', YELLOW)} {harmless(hint)}",
+            file=table.stream,
+        )
     for notice in report.notices:
         print(f"\n{table.paint('Notice:', YELLOW)} {harmless(notice)}", file=table.stream)
 
@@ -105,25 +130,41 @@ def write_summary(report: Report, table: Table) -> None:
         if checks:
             print(f"  {question:<4} {_sum(report, checks)}", file=table.stream)
     coded = [check for check in report.checks if check.coded]
-    print(table.paint(f"  all  {_sum(report, coded)}", BOLD) + f"   in {report.seconds:.1f} s, seed {report.seed}, "
-                                                               f"isolation: {report.isolation[0]}", file=table.stream)
+    print(
+        table.paint(f"  all  {_sum(report, coded)}", BOLD)
+        + f"   in {report.seconds:.1f} s, seed {report.seed}, "
+        f"isolation: {report.isolation[0]}",
+        file=table.stream,
+    )
     name, reason = report.isolation
-    if reason and any(check.kind == "hidden" and report.outcomes[check.id].verdict for check in report.checks):
+    if reason and any(
+        check.kind == "hidden" and report.outcomes[check.id].verdict for check in report.checks
+    ):
         print(f"  Isolation is {name}, for want of better: {harmless(reason)}", file=table.stream)
-    parts = groupby((check for check in report.checks if not check.coded), key=lambda check: check.question)
-    written = [f"{question} {_points(sum(check.points for check in checks))}" for question, checks in parts]
+    parts = groupby(
+        (check for check in report.checks if not check.coded), key=lambda check: check.question
+    )
+    written = [
+        f"{question} {_points(sum(check.points for check in checks))}" for question, checks in parts
+    ]
     if written:
         print(f"  Marked by a person, points: {', '.join(written)}", file=table.stream)
     errors = sum(outcome.verdict is Verdict.GRADER_ERROR for outcome in report.outcomes.values())
     if errors:
-        print(f"  {errors} checks failed for a fault of the grader: this is no grade.", file=table.stream)
+        print(
+            f"  {errors} checks failed for a fault of the grader: this is no grade.",
+            file=table.stream,
+        )
 
 
 def _sum(report: Report, checks: list[Check]) -> str:
     """The points of some checks: "7 of 10, and 10 more in hidden checks"."""
     here = [check for check in checks if report.outcomes[check.id].verdict is not None]
     elsewhere = sum(check.points for check in checks) - sum(check.points for check in here)
-    text = f"{_points(sum(report.outcomes[check.id].score for check in here))} of {_points(sum(check.points for check in here))}"
+    text = (
+        f"{_points(sum(report.outcomes[check.id].score for check in here))} of "
+        f"{_points(sum(check.points for check in here))}"
+    )
     return text + (f", and {_points(elsewhere)} more in hidden checks" if elsewhere else "")
 
 
@@ -139,19 +180,38 @@ def to_json(report: Report) -> str:
 def as_dict(report: Report) -> dict:
     """The report as plain data.
 
-    `message` is for the student; `details`, of hidden checks, for staff. verdict is null for a check that did not have to run here.
+    `message` is for the student; `details`, of hidden checks, for staff. verdict is null for a
+    check that did not have to run here.
     """
     checks = []
     for check in report.checks:
         if check.coded:
             outcome = report.outcomes[check.id]
-            checks.append({"id": check.id, "question": check.question, "title": check.title, "score": outcome.score,
-                           "max_score": check.points, "verdict": outcome.verdict.value if outcome.verdict else None,
-                           "message": harmless(outcome.message), "details": harmless(outcome.details),
-                           "hints": [harmless(hint) for hint in outcome.hints],
-                           "facts": outcome.facts, "seconds": round(outcome.seconds, 4),
-                           "cpu_seconds": round(outcome.cpu_seconds, 4),
-                           "busy": outcome.busy})
-    return {"score": report.score, "max_score": report.max_score, "max_score_here": report.max_score_here, "seed": report.seed,
-            "isolation": report.isolation[0], "isolation_reason": report.isolation[1], "notices": [harmless(n) for n in report.notices],
-            "seconds": round(report.seconds, 3), "checks": checks}
+            checks.append(
+                {
+                    "id": check.id,
+                    "question": check.question,
+                    "title": check.title,
+                    "score": outcome.score,
+                    "max_score": check.points,
+                    "verdict": outcome.verdict.value if outcome.verdict else None,
+                    "message": harmless(outcome.message),
+                    "details": harmless(outcome.details),
+                    "hints": [harmless(hint) for hint in outcome.hints],
+                    "facts": outcome.facts,
+                    "seconds": round(outcome.seconds, 4),
+                    "cpu_seconds": round(outcome.cpu_seconds, 4),
+                    "busy": outcome.busy,
+                }
+            )
+    return {
+        "score": report.score,
+        "max_score": report.max_score,
+        "max_score_here": report.max_score_here,
+        "seed": report.seed,
+        "isolation": report.isolation[0],
+        "isolation_reason": report.isolation[1],
+        "notices": [harmless(n) for n in report.notices],
+        "seconds": round(report.seconds, 3),
+        "checks": checks,
+    }

@@ -1,18 +1,22 @@
-"""Files of a submission whose import never ends. They are found out at the first timeout, so that later checks that need one of them
-fail at once, and a class is not held up for minutes by one endless loop."""
+"""Files of a submission whose import never ends. They are found out at the first timeout, so that
+later checks that need one of them fail at once, and a class is not held up for minutes by one
+endless loop.
+"""
+
 import re
 
 from .allowance import Allowance
 from .manifest import Check
 from .probe import Probe, probe
 
-IMPORT_SECONDS = 10         # far more than the import of any sane file takes
+IMPORT_SECONDS = 10  # far more than the import of any sane file takes
 
 
 @probe
 def import_file(module):
     """Import a file of the submission, and nothing else."""
     import importlib
+
     importlib.import_module(module)
 
 
@@ -33,7 +37,10 @@ class Stuck:
 
     def file(self, probe: Probe) -> str | None:
         """A file that the probe imports, and that is known to be stuck; None if there is none."""
-        return next((f"{module}.py" for module in self._needed(probe) if not self.ends.get(module, True)), None)
+        return next(
+            (f"{module}.py" for module in self._needed(probe) if not self.ends.get(module, True)),
+            None,
+        )
 
     def look(self, probe: Probe, request: dict, check: Check) -> None:
         """After a timeout of `probe`: find out which of the files that it imports are stuck.
@@ -44,15 +51,23 @@ class Stuck:
         """
         for module in self._needed(probe):
             if module not in self.ends:
-                again = {**request, "source": import_file.source, "name": import_file.name, "inputs": {"module": f"{self.submission.package}.{module}"}}
+                again = {
+                    **request,
+                    "source": import_file.source,
+                    "name": import_file.name,
+                    "inputs": {"module": f"{self.submission.package}.{module}"},
+                }
                 seconds = min(IMPORT_SECONDS, check.seconds)
                 time = Allowance(seconds, within=self.whole)
                 reply = time.call(self.process, again, check.memory)
-                cut_short = reply.counted < seconds     # which proves nothing
+                cut_short = reply.counted < seconds  # which proves nothing
                 self.ends[module] = reply.ended != "timeout" or cut_short
 
     def _needed(self, probe):
         """The modules of the submission that the source of a probe imports."""
-        found = re.findall(rf"\b(?:from|import) {self.submission.package}(?:\.(\w+)| import ([\w, ]+))", probe.source)
+        found = re.findall(
+            rf"\b(?:from|import) {self.submission.package}(?:\.(\w+)| import ([\w, ]+))",
+            probe.source,
+        )
         names = [name.strip() for module, names in found for name in (module or names).split(",")]
         return [name for name in names if (self.submission.root / f"{name}.py").is_file()]

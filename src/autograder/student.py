@@ -1,4 +1,7 @@
-"""A submission as a check sees it: something that probes can be run on. What goes wrong there becomes a verdict."""
+"""A submission as a check sees it: something that probes can be run on. What goes wrong there
+becomes a verdict.
+"""
+
 import hashlib
 import math
 import signal
@@ -15,7 +18,7 @@ from .process import LIMITS
 from .stuck import Stuck
 from .verdicts import Failed, Verdict, WrongAnswer
 
-BROKEN = {      # sentences for limits that are the same for all checks
+BROKEN = {  # sentences for limits that are the same for all checks
     "processes": f"The code ran more than {LIMITS['processes']} processes and threads at once.",
     "output": f"The code printed more than {LIMITS['output']} MiB.",
     "disk": f"The code wrote more than {LIMITS['disk']} MiB, or {LIMITS['disk_files']} files.",
@@ -26,9 +29,11 @@ BROKEN = {      # sentences for limits that are the same for all checks
 class Submission:
     """Where a submission lies, ready to be imported.
 
-    path: folders that imports are looked for in. root: the folder whose frames are the student's own in a traceback. package: the
-    name that it is imported by. offered: what may be imported besides, for advice.
+    path: folders that imports are looked for in. root: the folder whose frames are the student's
+    own in a traceback. package: the name that it is imported by. offered: what may be imported
+    besides, for advice.
     """
+
     path: tuple[Path, ...]
     root: Path
     package: str
@@ -42,13 +47,21 @@ class Student:
         process: a StudentProcess or SameProcess.
         submission: what to import.
         check: gives the limits; its time is that of all its probes together.
-        seed: the judge's. The student's process gets another one, which gives nothing away about it.
+        seed: the judge's. The student's process gets another one, which gives nothing away about
+            it.
         whole: the time for all checks together; by default without limit.
         stuck: what is known about the submission's imports from other checks.
     """
 
-    def __init__(self, process, submission: Submission, check: Check, seed: int,
-                 whole: Allowance | None = None, stuck: Stuck | None = None):
+    def __init__(
+        self,
+        process,
+        submission: Submission,
+        check: Check,
+        seed: int,
+        whole: Allowance | None = None,
+        stuck: Stuck | None = None,
+    ):
         self.process = process
         self.submission = submission
         self.check = check
@@ -59,7 +72,7 @@ class Student:
         self.output = ""
         self.whole = whole or Allowance()
         self.stuck = stuck or Stuck(process, submission, self.whole)
-        self.time: Allowance | None = None      # this check's, from its first call on
+        self.time: Allowance | None = None  # this check's, from its first call on
 
     @property
     def cpu_seconds(self) -> float:
@@ -78,7 +91,9 @@ class Student:
             self.hints.append(sentence)
 
     def note(self, fact: str, value: float) -> None:
-        """Keep a number for the report, whatever the verdict will be; one that is not finite is none."""
+        """Keep a number for the report, whatever the verdict will be; one that is not finite is
+        none.
+        """
         if math.isfinite(value):
             self.facts[fact] = float(value)
 
@@ -96,35 +111,57 @@ class Student:
             raise self._too_late()
         if file := self.stuck.file(probe):
             raise self._endless(file)
-        self.process.start()        # before the clock runs: importing torch is not the student's time
+        self.process.start()  # before the clock runs: importing torch is not the student's time
         self.time = self.time or Allowance(self.check.seconds, within=self.whole)
         if self.time.over:
             raise self._timeout(probe, inputs)
         digest = hashlib.sha256(f"{self.seed} {self.check.id} {self.calls}".encode()).digest()
-        request = {"source": probe.source, "name": probe.name, "inputs": inputs, "root": str(self.submission.root),
-                   "path": [str(folder) for folder in self.submission.path], "seed": int.from_bytes(digest[:8], "little") >> 1}
+        request = {
+            "source": probe.source,
+            "name": probe.name,
+            "inputs": inputs,
+            "root": str(self.submission.root),
+            "path": [str(folder) for folder in self.submission.path],
+            "seed": int.from_bytes(digest[:8], "little") >> 1,
+        }
         reply = self.time.call(self.process, request, self.check.memory)
         self.output = reply.output
         if reply.ended == "timeout":
             self.stuck.look(probe, request, self.check)
-            raise self._endless(file) if (file := self.stuck.file(probe)) else self._timeout(probe, inputs)
+            raise (
+                self._endless(file)
+                if (file := self.stuck.file(probe))
+                else self._timeout(probe, inputs)
+            )
         if reply.ended == "too large":
             raise WrongAnswer("What the code returned is too large to be a right answer.")
         if reply.ended == "memory":
-            raise Failed(Verdict.OUT_OF_MEMORY, f"The code and all its processes used more than {self.check.memory} MiB of memory.")
+            raise Failed(
+                Verdict.OUT_OF_MEMORY,
+                f"The code and all its processes used more than {self.check.memory} MiB of memory.",
+            )
         if reply.ended in BROKEN:
             raise Failed(Verdict.BLOCKED, BROKEN[reply.ended])
         if reply.ended != "answered" or not reply.message:
-            raise Failed(Verdict.CRASHED, f"Python ended before it could answer: {_reason(reply.code)}.")
+            raise Failed(
+                Verdict.CRASHED, f"Python ended before it could answer: {_reason(reply.code)}."
+            )
         return self._read(reply.message)
 
     def _too_late(self):
         busy = " The machine was busy with something else." if self.whole.busy else ""
-        return Failed(Verdict.TIMEOUT, f"The time for all checks together was over.{busy} "
-                                       "Look at the slowest ones, and run this one by itself.")
+        return Failed(
+            Verdict.TIMEOUT,
+            f"The time for all checks together was over.{busy} "
+            "Look at the slowest ones, and run this one by itself.",
+        )
 
     def _endless(self, file):
-        return Failed(Verdict.TIMEOUT, f"Importing {file} does not end. Is there an endless loop, or long work, outside of its functions?")
+        return Failed(
+            Verdict.TIMEOUT,
+            f"Importing {file} does not end. Is there an endless loop, or long work, outside of "
+            "its functions?",
+        )
 
     def _timeout(self, probe, inputs):
         if self.whole.over:
@@ -134,13 +171,17 @@ class Student:
         calls = "for all its calls together" if self.calls > 1 else "for all of it"
         says = f"No answer within {limit}, the limit of {self.check.id} {calls}."
         if self.time.lost_patience:
-            says = (f"No answer within {self.time.elapsed:.0f} seconds, the longest that "
-                    f"{self.check.id} is waited for on a busy machine.")
+            says = (
+                f"No answer within {self.time.elapsed:.0f} seconds, the longest that "
+                f"{self.check.id} is waited for on a busy machine."
+            )
             advice = f"The machine left it less than its {limit}. Run it again when less else runs."
         elif self.time.waited >= 1:
-            advice += (f" The machine was busy: {self.time.waited:.0f} seconds of waiting for it "
-                       "are not counted.")
-        elif not self.time.waited:      # the system doesn't tell
+            advice += (
+                f" The machine was busy: {self.time.waited:.0f} seconds of waiting for it "
+                "are not counted."
+            )
+        elif not self.time.waited:  # the system doesn't tell
             advice += " Or is the machine busy with something else?"
         return Failed(Verdict.TIMEOUT, f"{says}\nWhat ran then: {_what(probe, inputs)}\n{advice}")
 
@@ -150,8 +191,10 @@ class Student:
             if isinstance(value, dict) and "value" in value:
                 return Answer(value["value"], "the result")
             error = RemoteError.read(value["error"])
-        except Exception:       # whatever a forged message makes its reader raise
-            raise Failed(Verdict.CRASHED, "The code disturbed the way in which answers are sent.") from None
+        except Exception:  # whatever a forged message makes its reader raise
+            raise Failed(
+                Verdict.CRASHED, "The code disturbed the way in which answers are sent."
+            ) from None
         raise explain(error, self.submission.package, self.submission.offered, self.check.memory)
 
 
@@ -164,7 +207,9 @@ def _what(probe, inputs):
 def _shown(value):
     """Inputs in short: arrays by their shape, lists by their first item."""
     if isinstance(value, dict):
-        return ", ".join(f"{key} = {_shown(item)}" for key, item in value.items() if item is not None)
+        return ", ".join(
+            f"{key} = {_shown(item)}" for key, item in value.items() if item is not None
+        )
     if isinstance(value, (list, tuple)) and len(str(value)) > 60:
         more = f" and {len(value) - 1} more" if len(value) > 1 else ""
         return f"[({_shown(value[0])}){more}]"

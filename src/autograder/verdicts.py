@@ -1,12 +1,15 @@
 """The nine verdicts, and what a check raises to give one."""
+
 from dataclasses import dataclass, field
 from enum import Enum
 
-GRADER_FAILED = "The grader failed here, not your code. Please tell the staff."         # what a student reads of a grader error
+# what a student reads of a grader error
+GRADER_FAILED = "The grader failed here, not your code. Please tell the staff."
 
 
 class Verdict(str, Enum):
     """How a check ended. A grader error is never the student's fault."""
+
     PASSED = "passed"
     WRONG_ANSWER = "wrong answer"
     NOT_IMPLEMENTED = "not implemented"
@@ -23,9 +26,10 @@ class Failed(Exception):
 
     Args:
         verdict: which.
-        message: what happened, where, and what to do next, for the student. Its first line stands in the table.
-        fraction: the part of the points that was earned all the same, 0 to 1; it counts only for a check that the manifest
-            marks `partial`.
+        message: what happened, where, and what to do next, for the student. Its first line stands
+            in the table.
+        fraction: the part of the points that was earned all the same, 0 to 1; it counts only for a
+            check that the manifest marks `partial`.
     """
 
     def __init__(self, verdict: Verdict, message: str, fraction: float = 0.0):
@@ -53,12 +57,14 @@ class NotImplementedYet(Failed):
 class Outcome:
     """How one check of one submission ended.
 
-    verdict is None for a check that was not to be run here: a hidden one in a student's copy, or a written part.
-    `message` is for the student (for a hidden check no more than its title), `details` for the instructor; for a basic check
-    they are the same. `hints` are remarks that cost nothing, `facts` numbers that the check came to know (an accuracy). `seconds` is wall
-    time, the judge's included; `cpu_seconds` are those of processors that the student's processes
-    had. `busy` marks a timeout that came while the machine had much else to do: it proves little.
+    verdict is None for a check that was not to be run here: a hidden one in a student's copy, or a
+    written part. `message` is for the student (for a hidden check no more than its title),
+    `details` for the instructor; for a basic check they are the same. `hints` are remarks that cost
+    nothing, `facts` numbers that the check came to know (an accuracy). `seconds` is wall time, the
+    judge's included; `cpu_seconds` are those of processors that the student's processes had. `busy`
+    marks a timeout that came while the machine had much else to do: it proves little.
     """
+
     id: str
     verdict: Verdict | None = None
     score: float = 0.0

@@ -37,7 +37,8 @@ def _quotas(system: Path) -> Iterator[float]:
 
 def _quota(folder: Path) -> float | None:
     """The processors that a control group may use, or None if it may use all. Version 2 says
-    "QUOTA PERIOD" or "max PERIOD"; version 1 has a file for each, and -1."""
+    "QUOTA PERIOD" or "max PERIOD"; version 1 has a file for each, and -1.
+    """
     with contextlib.suppress(OSError, ValueError):
         if (folder / "cpu.max").exists():
             words = (folder / "cpu.max").read_text().split()

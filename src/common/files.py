@@ -1,7 +1,10 @@
-"""Reading what a person gives us and writing what they keep: whole or not at all, with an error that helps.
+"""Reading what a person gives us and writing what they keep: whole or not at all, with an error
+that helps.
 
-A UserError is a mistake that the user can mend. Programs print its message, without a traceback, and exit with 2.
+A UserError is a mistake that the user can mend. Programs print its message, without a traceback,
+and exit with 2.
 """
+
 import contextlib
 import errno
 import os
@@ -10,11 +13,13 @@ from pathlib import Path
 
 class UserError(Exception):
     """What happened, where, and what to do next, in a sentence."""
+
     exit_code = 2
 
 
 class Interrupted(UserError):
     """The user pressed Ctrl-C; the message says how to go on."""
+
     exit_code = 130
 
 
@@ -27,16 +32,23 @@ def read_text(path: Path) -> str:
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
-        raise UserError(f"{path} does not exist. Check --data (or --gold, for the test answers).") from None
+        raise UserError(
+            f"{path} does not exist. Check --data (or --gold, for the test answers)."
+        ) from None
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}.") from None
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise UserError(f"{path}, line {line}: byte 0x{raw[error.start]:02x} is not UTF-8. Save the file as UTF-8.") from None
+        raise UserError(
+            f"{path}, line {line}: byte 0x{raw[error.start]:02x} is not UTF-8. Save the file as "
+            "UTF-8."
+        ) from None
     if text.startswith("\ufeff"):
-        raise UserError(f"{path} begins with a byte order mark. Save the file as UTF-8 without one.")
+        raise UserError(
+            f"{path} begins with a byte order mark. Save the file as UTF-8 without one."
+        )
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
         raise UserError(f"{path} is empty.")
@@ -44,7 +56,8 @@ def read_text(path: Path) -> str:
 
 
 def read_documents(path: Path) -> str:
-    """Read a pretraining corpus, one document a line, none blank; returns its text without the last newline.
+    """Read a pretraining corpus, one document a line, none blank; returns its text without the last
+    newline.
 
     Raises:
         UserError: as read_text, or the corpus contains one of the two reserved characters.
@@ -52,24 +65,34 @@ def read_documents(path: Path) -> str:
     text = read_text(path)
     for special in "\u2047\u25a1":
         if special in text:
-            line = text[:text.index(special)].count("\n") + 1
-            raise UserError(f"{path}, line {line}: {special!r} is reserved for masking and padding. Remove it.")
+            line = text[: text.index(special)].count("\n") + 1
+            raise UserError(
+                f"{path}, line {line}: {special!r} is reserved for masking and padding. Remove it."
+            )
     return "\n".join(line for line in text.split("\n") if line.strip())
 
 
-def read_questions(path: Path, stoi: dict, block_size: int, answers: bool) -> list[tuple[str, str | None]]:
+def read_questions(
+    path: Path, stoi: dict, block_size: int, answers: bool
+) -> list[tuple[str, str | None]]:
     """Read rows `question<TAB>place`, or questions alone.
 
     Args:
         path: the file.
         stoi: the vocabulary; every character must be in it.
-        block_size: a question, its place and their two MASKs must fit into block_size + 1 characters.
-        answers: whether every row must have a place. If not, the file may have them (in all rows) or not.
+        block_size: a question, its place and their two MASKs must fit into block_size + 1
+            characters.
+        answers: whether every row must have a place. If not, the file may have them (in all rows)
+            or not.
 
     Raises:
         UserError: as read_text, or names the first row that is wrong.
     """
-    rows = [(number, line) for number, line in enumerate(read_text(path).split("\n"), start=1) if line.strip()]
+    rows = [
+        (number, line)
+        for number, line in enumerate(read_text(path).split("\n"), start=1)
+        if line.strip()
+    ]
     answers = answers or "\t" in rows[0][1]
     result = []
     for number, line in rows:
@@ -78,16 +101,24 @@ def read_questions(path: Path, stoi: dict, block_size: int, answers: bool) -> li
         if answers and not (tab and question.strip() and place.strip()):
             raise UserError(f"{where}: expected a question, a tab and a place, got {line[:60]!r}.")
         if line != line.strip():
-            raise UserError(f"{where}: a blank at the beginning or the end of {line[:60]!r}. Remove it.")
+            raise UserError(
+                f"{where}: a blank at the beginning or the end of {line[:60]!r}. Remove it."
+            )
         if "\t" in place or (tab and not answers):
             raise UserError(f"{where}: a tab too many in {line[:60]!r}.")
         for ch in question + place:
             if ch not in stoi:
-                raise UserError(f"{where}: the character {ch!r} (U+{ord(ch):04X}) in {line[:60]!r} is not in the pretraining "
-                                "corpus, so the model has no token for it. Use the files of one corpus together.")
+                raise UserError(
+                    f"{where}: the character {ch!r} (U+{ord(ch):04X}) in {line[:60]!r} is not in "
+                    "the pretraining corpus, so the model has no token for it. Use the files of "
+                    "one corpus together."
+                )
         if len(question) + len(place) + 2 > block_size + 1:
-            raise UserError(f"{where}: {len(question) + len(place) + 2} characters with the two MASKs, but the model reads "
-                            f"only {block_size + 1}: {line[:60]!r}. Shorten the name, or use --preset gpu.")
+            raise UserError(
+                f"{where}: {len(question) + len(place) + 2} characters with the two MASKs, but the "
+                f"model reads only {block_size + 1}: {line[:60]!r}. Shorten the name, or use "
+                "--preset gpu."
+            )
         result.append((question, place if answers else None))
     return result
 
@@ -97,24 +128,30 @@ DISK_IS_FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC
 
 @contextlib.contextmanager
 def writing(path: Path):
-    """Give a temporary path beside `path` to write to; it takes path's name if all goes well, else it is removed.
+    """Give a temporary path beside `path` to write to; it takes path's name if all goes well, else
+    it is removed.
 
     Raises:
-        UserError: the disk is full, or the folder cannot be written to. Other errors of the block pass through.
+        UserError: the disk is full, or the folder cannot be written to. Other errors of the block
+            pass through.
     """
     temporary = path.with_name(path.name + ".tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.touch()       # at once, before hours of work for a place that cannot be written to
+        temporary.touch()  # at once, before hours of work for a place that cannot be written to
     except OSError as error:
-        raise UserError(f"{path} cannot be written: {error.strerror}. Choose another folder with --out.") from None
+        raise UserError(
+            f"{path} cannot be written: {error.strerror}. Choose another folder with --out."
+        ) from None
     try:
         temporary.unlink()
         yield temporary
         os.replace(temporary, path)
     except OSError as error:
         if error.errno in DISK_IS_FULL or str(temporary) in (error.filename, error.filename2):
-            raise UserError(f"{path} could not be written: {error.strerror}. Nothing was changed.") from error
+            raise UserError(
+                f"{path} could not be written: {error.strerror}. Nothing was changed."
+            ) from error
         raise
     finally:
         with contextlib.suppress(OSError):

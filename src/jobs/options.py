@@ -1,4 +1,5 @@
 """How a job runs: the command line's options, with every default filled in."""
+
 import argparse
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +15,11 @@ STARTER = ROOT / "src" / "submission"
 class Options:
     """Where a job finds things and how it runs.
 
-    `data` has the corpus and the questions, `submission` the student's package, `out` gets the results (and has those of
-    earlier jobs), and `gold` has the answers of the test questions, where they may be known. `log`: a training keeps a log for
-    the dashboard.
+    `data` has the corpus and the questions, `submission` the student's package, `out` gets the
+    results (and has those of earlier jobs), and `gold` has the answers of the test questions, where
+    they may be known. `log`: a training keeps a log for the dashboard.
     """
+
     preset: Preset
     data: Path
     submission: Path
@@ -32,7 +34,14 @@ class Options:
 
     def as_arguments(self) -> list[str]:
         """These options as arguments of the command line."""
-        arguments = ["--preset", self.preset.name, "--device", self.device, "--seed", str(self.seed)]
+        arguments = [
+            "--preset",
+            self.preset.name,
+            "--device",
+            self.device,
+            "--seed",
+            str(self.seed),
+        ]
         for name in ("data", "submission", "out", "gold"):
             if (path := getattr(self, name)) is not None:
                 arguments += [f"--{name}", str(path)]
@@ -40,7 +49,9 @@ class Options:
         return arguments if self.graphs else [*arguments, "--no-graphs"]
 
 
-def choose_options(args: argparse.Namespace, own: str | None = None, quiet: bool = False) -> Options:
+def choose_options(
+    args: argparse.Namespace, own: str | None = None, quiet: bool = False
+) -> Options:
     """Fill in the defaults, and say which preset was chosen and why.
 
     Args:
@@ -52,12 +63,29 @@ def choose_options(args: argparse.Namespace, own: str | None = None, quiet: bool
     """
     device = choose_device(args.device)
     name = args.preset or own or ("gpu" if device.startswith("cuda") else "laptop")
-    why = "as asked" if args.preset else f"{f'that of {args.target}' if own else f'since the device is {device}'}; --preset chooses"
+    why = (
+        "as asked"
+        if args.preset
+        else (
+            f"{f'that of {args.target}' if own else f'since the device is {device}'}; --preset "
+            "chooses"
+        )
+    )
     preset = PRESETS[name]
     submission = args.submission or STARTER
-    options = Options(preset=preset, data=args.data or ROOT / "data" / preset.data, submission=submission,
-                      out=args.out or submission, gold=args.gold, device=device, seed=args.seed, compile=args.compile,
-                      resume=args.resume, log=args.log, graphs=args.graphs)
+    options = Options(
+        preset=preset,
+        data=args.data or ROOT / "data" / preset.data,
+        submission=submission,
+        out=args.out or submission,
+        gold=args.gold,
+        device=device,
+        seed=args.seed,
+        compile=args.compile,
+        resume=args.resume,
+        log=args.log,
+        graphs=args.graphs,
+    )
     if not quiet:
         print(f"Preset {name} ({why}), data from {options.data}", flush=True)
     return options
@@ -66,13 +94,20 @@ def choose_options(args: argparse.Namespace, own: str | None = None, quiet: bool
 def choose_device(wanted: str | None) -> str:
     """The device to compute on; raises UserError if the wanted one is not there."""
     import torch
+
     if wanted is None:
         return "cuda" if torch.cuda.is_available() else "cpu"
     kind = wanted.split(":")[0] if wanted.startswith("cuda") else wanted
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    there = {
+        "cpu": True,
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+    }
     if not there.get(kind, False):
-        raise UserError(f"--device {wanted}: torch {torch.__version__} finds no such device here. "
-                        f"There is: {', '.join(name for name in there if there[name])}.")
+        raise UserError(
+            f"--device {wanted}: torch {torch.__version__} finds no such device here. "
+            f"There is: {', '.join(name for name in there if there[name])}."
+        )
     try:
         torch.empty(1, device=wanted)
     except (RuntimeError, AssertionError):

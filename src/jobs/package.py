@@ -1,4 +1,5 @@
 """Importing a submission for a job, and its random numbers."""
+
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -17,7 +18,9 @@ STARTER = Path(__file__).resolve().parents[1] / "submission"
 
 
 class _GivenFiles(importlib.abc.MetaPathFinder):
-    """The last that is asked for a module of a submission: finds ours, where it is one that students are given."""
+    """The last that is asked for a module of a submission: finds ours, where it is one that
+    students are given.
+    """
 
     def find_spec(self, fullname, path, target=None):
         """See importlib."""
@@ -44,14 +47,18 @@ def load_submission(folder: Path):
     """
     folder = folder.resolve()
     if not (folder / "__init__.py").is_file() and not has_code(folder):
-        raise UserError(f"{folder} is no submission: it has neither __init__.py nor {STUDENT_FILES[0]}. Check --submission.")
+        raise UserError(
+            f"{folder} is no submission: it has neither __init__.py nor {STUDENT_FILES[0]}. Check "
+            "--submission."
+        )
     if not any(isinstance(finder, _GivenFiles) for finder in sys.meta_path):
         sys.meta_path.append(_GivenFiles())
     init = folder if (folder / "__init__.py").is_file() else STARTER
     for name in [name for name in sys.modules if name.split(".")[0] == "submission"]:
         del sys.modules[name]
-    spec = importlib.util.spec_from_file_location("submission", init / "__init__.py",
-                                                  submodule_search_locations=[str(folder)])
+    spec = importlib.util.spec_from_file_location(
+        "submission", init / "__init__.py", submodule_search_locations=[str(folder)]
+    )
     package = sys.modules["submission"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(package)
     return package
@@ -66,7 +73,9 @@ def load_module(folder: Path, name: str):
     load_submission(folder)
     for place in (name, Path(name).name):
         if (folder / place).is_file() or name in SUPPLIED:
-            return importlib.import_module("submission." + place.removesuffix(".py").replace("/", "."))
+            return importlib.import_module(
+                "submission." + place.removesuffix(".py").replace("/", ".")
+            )
     raise UserError(f"{folder} has no {name}, which this job needs. Check --submission.")
 
 

@@ -1,21 +1,26 @@
 """Two sizes of the same assignment, for a GPU and for a laptop's CPU (and a smoke size for tests).
 
-The student's code always states the course's hyperparameters. run.py sets what a preset names on top of them, so that
-one solution serves both. A field that is None leaves what the student's code states.
+The student's code always states the course's hyperparameters. run.py sets what a preset names on
+top of them, so that one solution serves both. A field that is None leaves what the student's code
+states.
 """
+
 from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True)
 class Stage:
     """What a preset changes in one training; the names are those of TrainerConfig."""
+
     max_epochs: int | None = None
     batch_size: int | None = None
     learning_rate: float | None = None
     weight_decay: float | None = None
 
     def apply(self, config, examples: int, block_size: int) -> None:
-        """Set the fields on a TrainerConfig. With max_epochs, the cosine is made to end when the training does."""
+        """Set the fields on a TrainerConfig. With max_epochs, the cosine is made to end when the
+        training does.
+        """
         for field in fields(self):
             if getattr(self, field.name) is not None:
                 setattr(config, field.name, getattr(self, field.name))
@@ -26,6 +31,7 @@ class Stage:
 @dataclass(frozen=True)
 class Preset:
     """Sizes of the model and of its trainings, and the folder under data/ with a world to match."""
+
     name: str
     data: str
     block_size: int
@@ -36,42 +42,59 @@ class Preset:
     pretrain: Stage
     finetune_from_scratch: Stage
     finetune_pretrained: Stage
-    num_workers: int = 0        # at most; there are fewer on fewer cores
+    num_workers: int = 0  # at most; there are fewer on fewer cores
     threads: int | None = None
 
 
-# The hyperparameters of the course: nothing is changed. 650 epochs of our 14,685 documents are 74,750 steps; the public corpus
-# has one longer document a person, 14,950 steps, for which its course budgets 30 to 60 minutes.
+# The hyperparameters of the course: nothing is changed. 650 epochs of our 14,685 documents are
+# 74,750 steps; the public corpus has one longer document a person, 14,950 steps, for which its
+# course budgets 30 to 60 minutes.
 GPU = Preset(
     name="gpu",
     data=".",
-    block_size=128, n_layer=4, n_head=8, n_embd=256, dropout=0.1,
+    block_size=128,
+    n_layer=4,
+    n_head=8,
+    n_embd=256,
+    dropout=0.1,
     pretrain=Stage(),
     finetune_from_scratch=Stage(),
     finetune_pretrained=Stage(),
-    num_workers=12,             # at most: a core each, beside the one that trains
+    num_workers=12,  # at most: a core each, beside the one that trains
 )
 
-# What a CPU can learn in four or five minutes: 220 people instead of 2,937, a model an eighth as large.
+# What a CPU can learn in four or five minutes: 220 people instead of 2,937, a model an eighth as
+# large.
 LAPTOP = Preset(
     name="laptop",
     data="laptop",
-    block_size=80,              # the longest question of the public corpus needs 70; padding is cut off anyway
-    n_layer=2, n_head=8, n_embd=128,     # 8 heads learned more than 4: a name is read from several characters at once
-    dropout=0.0,                # drawing dropout's random numbers takes a fifth of a step, and each example differs anyway
+    block_size=80,  # the longest question of the public corpus needs 70; padding is cut off anyway
+    # 8 heads learned more than 4: a name is read from several characters at once
+    n_layer=2,
+    n_head=8,
+    n_embd=128,
+    # drawing dropout's random numbers takes a fifth of a step, and each example differs anyway
+    dropout=0.0,
     # Facts need many steps more than large batches: docs/accuracy.md has what else was tried.
     pretrain=Stage(max_epochs=130, batch_size=12, learning_rate=1.5e-3, weight_decay=0.01),
-    # Pretrained knowledge is drawn out in a few epochs; many more would teach these 80 people by heart.
-    finetune_from_scratch=Stage(max_epochs=40, batch_size=16, learning_rate=3e-4, weight_decay=0.01),
+    # Pretrained knowledge is drawn out in a few epochs; many more would teach these 80 people by
+    # heart.
+    finetune_from_scratch=Stage(
+        max_epochs=40, batch_size=16, learning_rate=3e-4, weight_decay=0.01
+    ),
     finetune_pretrained=Stage(max_epochs=10, batch_size=16, learning_rate=3e-4, weight_decay=0.01),
-    threads=4,                  # matrices this small gain nothing from more
+    threads=4,  # matrices this small gain nothing from more
 )
 
 # Every job in seconds. It learns nothing: for tests.
 SMOKE = Preset(
     name="smoke",
     data="laptop",
-    block_size=80, n_layer=1, n_head=2, n_embd=16, dropout=0.1,
+    block_size=80,
+    n_layer=1,
+    n_head=2,
+    n_embd=16,
+    dropout=0.1,
     pretrain=Stage(max_epochs=1, batch_size=64),
     finetune_from_scratch=Stage(max_epochs=1, batch_size=64),
     finetune_pretrained=Stage(max_epochs=1, batch_size=64),

@@ -1,4 +1,7 @@
-"""The targets of problems 5 and 6: they call one file of the student's, have one size, and run on the CPU."""
+"""The targets of problems 5 and 6: they call one file of the student's, have one size, and run on
+the CPU.
+"""
+
 import argparse
 import importlib
 from pathlib import Path
@@ -15,37 +18,46 @@ def run_small(args: argparse.Namespace) -> None:
     """Run the target that the command line names.
 
     Raises:
-        UserError: as load_module; or what the student's function returned is not what the question asks for.
+        UserError: as load_module; or what the student's function returned is not what the question
+            asks for.
         NotImplementedError: a part of the submission is missing.
     """
     say_what_is_ignored(args)
     submission = args.submission or STARTER
-    torch.set_num_threads(1)        # matrices this small gain nothing from more, and lose much where other programs run
+    # matrices this small gain nothing from more, and lose much where other programs run
+    torch.set_num_threads(1)
     seed_everything(args.seed)
     student = load_module(submission, SMALL[args.target].calls)
     try:
         _run(args, student, args.out or submission)
     except KeyboardInterrupt:
-        raise Interrupted(f"{args.target} was interrupted; it wrote nothing. The same command begins again.") from None
+        raise Interrupted(
+            f"{args.target} was interrupted; it wrote nothing. The same command begins again."
+        ) from None
 
 
 def _run(args, student, out):
     match args.target:
         case "encoder_scaling":
             from jobs.problem5.scaling import scaling
+
             scaling(student.scaling_experiment, out / SMALL[args.target].writes, args.seed)
         case "encoder_copy":
             from jobs.problem5.copying import copy
+
             copy(student.copy_task, args.seed)
         case "encoder_report":
             from jobs.problem5.report import report
+
             data = importlib.import_module(f"{student.__package__}.encoder_data")
             report(student, data, find_occupations(args.data), out, args.seed)
         case "plot_positions":
             from jobs.problem6.positions import plot_positions
+
             plot_positions(student, out, args.seed)
         case "dashboard":
             from jobs.problem6.dashboard import dashboard
+
             dashboard(student, out)
         case "debug_exploding" | "debug_repetition" | "debug_slow":
             name = args.target.removeprefix("debug_")
@@ -54,15 +66,23 @@ def _run(args, student, out):
 
 def say_what_is_ignored(args: argparse.Namespace) -> None:
     """One sentence about the options given that make no difference to this target."""
-    given = {"--preset": args.preset, "--device": args.device and args.device != "cpu", "--gold": args.gold,
-             "--compile": args.compile, "--resume": args.resume, "--log": args.log}
+    given = {
+        "--preset": args.preset,
+        "--device": args.device and args.device != "cpu",
+        "--gold": args.gold,
+        "--compile": args.compile,
+        "--resume": args.resume,
+        "--log": args.log,
+    }
     if args.target != "encoder_report":
         given["--data"] = args.data
     if SMALL[args.target].writes is None:
         given["--out"] = args.out
     if ignored := [name for name, value in given.items() if value]:
-        print(f"{args.target} has one size, runs on the CPU and starts at the beginning: {', '.join(ignored)} "
-              f"{'makes' if len(ignored) == 1 else 'make'} no difference.")
+        print(
+            f"{args.target} has one size, runs on the CPU and starts at the beginning: "
+            f"{', '.join(ignored)} {'makes' if len(ignored) == 1 else 'make'} no difference."
+        )
 
 
 def find_occupations(data: Path | None) -> Path:
@@ -70,7 +90,11 @@ def find_occupations(data: Path | None) -> Path:
     if data is not None and not data.is_dir():
         raise UserError(f"--data {data} is no folder.")
     places = [ROOT / "data"] if data is None else [data, data.resolve().parent, ROOT / "data"]
-    folder = next((place / "occupations" for place in places if (place / "occupations").is_dir()), None)
+    folder = next(
+        (place / "occupations" for place in places if (place / "occupations").is_dir()), None
+    )
     if folder is None:
-        raise UserError(f"There is no folder occupations in {' or '.join(map(str, places))}. Check --data.")
+        raise UserError(
+            f"There is no folder occupations in {' or '.join(map(str, places))}. Check --data."
+        )
     return folder

@@ -1,5 +1,7 @@
-"""Every target of `./run.sh`: its question, what it calls, reads and writes. The help, the handout, the documents' tables
-and run.py come from this list."""
+"""Every target of `./run.sh`: its question, what it calls, reads and writes. The help, the handout,
+the documents' tables and run.py come from this list.
+"""
+
 from dataclasses import dataclass
 
 
@@ -11,11 +13,13 @@ class Target:
         target: its name.
         question: the question of the handout that asks for it.
         does: what it does, in a line of the help.
-        calls: the student's file that it runs; None for the jobs of problem 1, which run the whole model.
+        calls: the student's file that it runs; None for the jobs of problem 1, which run the whole
+            model.
         reads: the result of another target that it needs, or None.
         writes: its result, a file in the folder of results, or None.
         handed_in: whether the result is part of what is handed in.
     """
+
     target: str
     question: str
     does: str = ""
@@ -34,6 +38,7 @@ class Job(Target):
         variant: "vanilla" (learned positions) or "rope".
         split: "dev" or "test" for an evaluation.
     """
+
     kind: str
     variant: str
     split: str | None = None
@@ -46,35 +51,106 @@ class Job(Target):
 
 
 def _evaluations(question, variant, suffix, reads, writes):
-    return [Job(f"{variant}_eval_{split}_{suffix}", question, reads=reads, writes=f"{writes}.{split}.predictions",
-                kind="evaluate", variant=variant, split=split) for split in ("dev", "test")]
+    return [
+        Job(
+            f"{variant}_eval_{split}_{suffix}",
+            question,
+            reads=reads,
+            writes=f"{writes}.{split}.predictions",
+            kind="evaluate",
+            variant=variant,
+            split=split,
+        )
+        for split in ("dev", "test")
+    ]
 
 
 def _with_pretraining(question, variant):
     pretrained, finetuned = f"{variant}.pretrain.params", f"{variant}.finetune.params"
-    return [Job(f"{variant}_pretrain", question, writes=pretrained, kind="pretrain", variant=variant),
-            Job(f"{variant}_finetune_with_pretrain", question, reads=pretrained, writes=finetuned, kind="finetune", variant=variant),
-            *_evaluations(question, variant, "with_pretrain", finetuned, f"{variant}.pretrain")]
+    return [
+        Job(f"{variant}_pretrain", question, writes=pretrained, kind="pretrain", variant=variant),
+        Job(
+            f"{variant}_finetune_with_pretrain",
+            question,
+            reads=pretrained,
+            writes=finetuned,
+            kind="finetune",
+            variant=variant,
+        ),
+        *_evaluations(question, variant, "with_pretrain", finetuned, f"{variant}.pretrain"),
+    ]
 
 
-_JOBS = [Job("vanilla_finetune_without_pretrain", "1e", writes="vanilla.model.params", kind="finetune", variant="vanilla"),
-         *_evaluations("1e", "vanilla", "without_pretrain", "vanilla.model.params", "vanilla.nopretrain"),
-         *_with_pretraining("1f", "vanilla"),
-         *_with_pretraining("1h", "rope")]
+_JOBS = [
+    Job(
+        "vanilla_finetune_without_pretrain",
+        "1e",
+        writes="vanilla.model.params",
+        kind="finetune",
+        variant="vanilla",
+    ),
+    *_evaluations(
+        "1e", "vanilla", "without_pretrain", "vanilla.model.params", "vanilla.nopretrain"
+    ),
+    *_with_pretraining("1f", "vanilla"),
+    *_with_pretraining("1h", "rope"),
+]
 
 # These have one size, and run on the CPU in a minute or a few.
 _SMALL = [
-    Target("encoder_scaling", "5b", "the table and the plot of 5b: softmax with and without scale",
-           "problem5/numpy_attention.py", writes="encoder_scaling.png"),
-    Target("encoder_copy", "5f", "the sanity check of 5f: can your encoder learn to copy?", "problem5/encoder.py"),
-    Target("encoder_report", "5g", "trains the encoders of 5g; writes encoder.params and encoder_report.html",
-           "problem5/encoder.py", writes="encoder.params", handed_in=True),
-    Target("plot_positions", "6c", "the picture of 6c, and its claims in numbers", "problem6/positions.py", writes="positions.png"),
-    Target("debug_exploding", "6e", "a training that explodes, before and after your fixes", "problem6/fixes.py"),
-    Target("debug_repetition", "6e", "a model that repeats itself, before and after your fixes", "problem6/fixes.py"),
-    Target("debug_slow", "6e", "a deep model that learns slowly, before and after your fixes", "problem6/fixes.py"),
-    Target("dashboard", "6f", "a page from the newest log that a training kept with --log, and your alarms",
-           "problem6/diagnostics.py", writes="dashboard.html"),
+    Target(
+        "encoder_scaling",
+        "5b",
+        "the table and the plot of 5b: softmax with and without scale",
+        "problem5/numpy_attention.py",
+        writes="encoder_scaling.png",
+    ),
+    Target(
+        "encoder_copy",
+        "5f",
+        "the sanity check of 5f: can your encoder learn to copy?",
+        "problem5/encoder.py",
+    ),
+    Target(
+        "encoder_report",
+        "5g",
+        "trains the encoders of 5g; writes encoder.params and encoder_report.html",
+        "problem5/encoder.py",
+        writes="encoder.params",
+        handed_in=True,
+    ),
+    Target(
+        "plot_positions",
+        "6c",
+        "the picture of 6c, and its claims in numbers",
+        "problem6/positions.py",
+        writes="positions.png",
+    ),
+    Target(
+        "debug_exploding",
+        "6e",
+        "a training that explodes, before and after your fixes",
+        "problem6/fixes.py",
+    ),
+    Target(
+        "debug_repetition",
+        "6e",
+        "a model that repeats itself, before and after your fixes",
+        "problem6/fixes.py",
+    ),
+    Target(
+        "debug_slow",
+        "6e",
+        "a deep model that learns slowly, before and after your fixes",
+        "problem6/fixes.py",
+    ),
+    Target(
+        "dashboard",
+        "6f",
+        "a page from the newest log that a training kept with --log, and your alarms",
+        "problem6/diagnostics.py",
+        writes="dashboard.html",
+    ),
 ]
 
 JOBS = {job.target: job for job in _JOBS}

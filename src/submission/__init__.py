@@ -1,4 +1,5 @@
 """The student's room: the model, its data and its training. `./run.sh help` lists what runs it."""
+
 from .attention import CausalCrossAttention, CausalSelfAttention
 from .dataset import CharCorruptionDataset, NameDataset
 from .helper import finetune, initialize_rope_model, initialize_vanilla_model, pretrain, train

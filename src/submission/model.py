@@ -1,8 +1,11 @@
-"""A GPT in the style of Radford et al. (2018, 2019): token embeddings, Transformer blocks, a linear head.
+"""A GPT in the style of Radford et al. (2018, 2019): token embeddings, Transformer blocks, a linear
+head.
 
-Positions enter in one of two ways: a learned vector for each position is added to the token embeddings (the
-vanilla model), or the queries and keys of every layer are rotated (RoPE, question 1h).
+Positions enter in one of two ways: a learned vector for each position is added to the token
+embeddings (the vanilla model), or the queries and keys of every layer are rotated (RoPE, question
+1h).
 """
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -19,13 +22,14 @@ class GPTConfig:
         block_size: the longest sequence that the model can read.
         kwargs: any of the fields below. A name that is not one of them raises TypeError.
     """
+
     n_layer = 4
     n_head = 8
     n_embd = 256
-    embd_pdrop = 0.1        # dropout after the embeddings,
-    resid_pdrop = 0.1       # on what each attention and MLP adds to the residual stream,
-    attn_pdrop = 0.1        # and on the attention weights
-    rope = False            # rotate queries and keys instead of adding learned position embeddings
+    embd_pdrop = 0.1  # dropout after the embeddings,
+    resid_pdrop = 0.1  # on what each attention and MLP adds to the residual stream,
+    attn_pdrop = 0.1  # and on the attention weights
+    rope = False  # rotate queries and keys instead of adding learned position embeddings
 
     def __init__(self, vocab_size: int, block_size: int, **kwargs):
         self.vocab_size = vocab_size
@@ -34,7 +38,9 @@ class GPTConfig:
 
 
 class Block(nn.Module):
-    """One Transformer block with the LayerNorms before its parts (pre-norm), so that the residual path stays free."""
+    """One Transformer block with the LayerNorms before its parts (pre-norm), so that the residual
+    path stays free.
+    """
 
     def __init__(self, config: GPTConfig):
         super().__init__()
@@ -50,14 +56,17 @@ class Block(nn.Module):
 
     def forward(self, x: torch.Tensor, cache=None) -> torch.Tensor:
         """(B, T, n_embd) -> (B, T, n_embd)."""
-        # The cache is passed only where there is one, so that an attention without caches works here too.
+        # The cache is passed only where there is one, so that an attention without caches works
+        # here too.
         attended = self.attn(self.ln1(x)) if cache is None else self.attn(self.ln1(x), cache)
         x = x + attended
         return x + self.mlp(self.ln2(x))
 
 
 class GPT(nn.Module):
-    """A character-level language model: reads T tokens and predicts, at every position, the token that comes next."""
+    """A character-level language model: reads T tokens and predicts, at every position, the token
+    that comes next.
+    """
 
     def __init__(self, config: GPTConfig):
         super().__init__()
@@ -84,17 +93,21 @@ class GPT(nn.Module):
         """The longest sequence that the model can read."""
         return self.block_size
 
-    def forward(self, idx: torch.Tensor, targets: torch.Tensor | None = None,
-                caches: list | None = None) -> tuple[torch.Tensor, torch.Tensor | None]:
+    def forward(
+        self, idx: torch.Tensor, targets: torch.Tensor | None = None, caches: list | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Predict the next token at every position.
 
         Args:
-            idx: int64 tokens, (B, T) with T <= block_size. With caches, the T tokens after those in the caches.
-            targets: int64, (B, T), the token that follows each position; 0 (padding) counts for nothing.
+            idx: int64 tokens, (B, T) with T <= block_size. With caches, the T tokens after those in
+                the caches.
+            targets: int64, (B, T), the token that follows each position; 0 (padding) counts for
+                nothing.
             caches: one answers.KVCache a layer, for generation; None in training.
 
         Returns:
-            logits of shape (B, T, vocab_size), and the mean cross-entropy in nats per target, or None without targets.
+            logits of shape (B, T, vocab_size), and the mean cross-entropy in nats per target, or
+            None without targets.
 
         Raises:
             ValueError: the sequence is longer than block_size.
@@ -102,18 +115,23 @@ class GPT(nn.Module):
         start = caches[0].length if caches else 0
         T = idx.size(1)
         if start + T > self.block_size:
-            raise ValueError(f"the model reads at most block_size = {self.block_size} tokens; got {start + T}")
+            raise ValueError(
+                f"the model reads at most block_size = {self.block_size} tokens; got {start + T}"
+            )
 
-        token_embeddings = self.tok_emb(idx)                                     # (B, T, n_embd)
+        token_embeddings = self.tok_emb(idx)  # (B, T, n_embd)
         if self.rope:
             x_input = None
-            # [part 1h] What do the blocks read when it is RoPE that tells positions apart? Shape (B, T, n_embd).
-            # Hint: compare with the line for the vanilla model below. Under RoPE this model has no pos_emb at all.
+            # [part 1h] What do the blocks read when it is RoPE that tells positions apart? Shape
+            # (B, T, n_embd).
+            # Hint: compare with the line for the vanilla model below. Under RoPE this model has no
+            # pos_emb at all.
             ### START_CODE_HERE ###
-            raise NotImplementedError("1h: GPT.forward (in model.py, between the markers)")
+            raise NotImplementedError("1h: GPT.forward (model.py)")
             ### END_CODE_HERE ###
         else:
-            x_input = token_embeddings + self.pos_emb[:, start:start + T, :]     # each position has its vector
+            # each position has its vector
+            x_input = token_embeddings + self.pos_emb[:, start : start + T, :]
 
         x = self.drop(x_input)
         for layer, block in enumerate(self.blocks):
@@ -122,5 +140,7 @@ class GPT(nn.Module):
 
         loss = None
         if targets is not None:
-            loss = F.cross_entropy(logits.reshape(-1, logits.size(-1)), targets.reshape(-1), ignore_index=0)
+            loss = F.cross_entropy(
+                logits.reshape(-1, logits.size(-1)), targets.reshape(-1), ignore_index=0
+            )
         return logits, loss

@@ -1,9 +1,11 @@
 """The training loop: given, but worth reading.
 
-The loop never waits for the GPU within a step, draws whole epochs of examples ahead in worker processes, and cuts
-every batch to its longest row. An interrupted run resumes from its checkpoint; on a CPU the result is the same to the
-bit as if it had not been interrupted. Several processes share the rows of each batch, if torchrun started them.
+The loop never waits for the GPU within a step, draws whole epochs of examples ahead in worker
+processes, and cuts every batch to its longest row. An interrupted run resumes from its checkpoint;
+on a CPU the result is the same to the bit as if it had not been interrupted. Several processes
+share the rows of each batch, if torchrun started them.
 """
+
 import contextlib
 import math
 import os
@@ -20,8 +22,8 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
 from tqdm import tqdm
 
-from .given.epochs import Epochs, own_random_numbers
 from .given.cuda_graphs import RecordedSteps
+from .given.epochs import Epochs, own_random_numbers
 from .utils import set_fields
 
 
@@ -30,29 +32,33 @@ class TrainingError(RuntimeError):
 
 
 class TrainerConfig:
-    """Hyperparameters and settings of a training. Any field can be set by keyword; an unknown name raises TypeError."""
+    """Hyperparameters and settings of a training. Any field can be set by keyword; an unknown name
+    raises TypeError.
+    """
+
     max_epochs = 10
     batch_size = 64
-    learning_rate = 3e-4            # at its peak
-    betas = (0.9, 0.95)             # of Adam
+    learning_rate = 3e-4  # at its peak
+    betas = (0.9, 0.95)  # of Adam
     grad_norm_clip = 1.0
-    weight_decay = 0.1              # on the weights of linear layers only
-    lr_decay = False                # linear warm-up, then a cosine down to a tenth of the peak
-    warmup_tokens = 512 * 20        # the schedule counts block_size tokens for every example, padding included,
-    final_tokens = 260e9            # so that it doesn't depend on how tightly batches are packed
-    ckpt_path = None                # where the state of an unfinished training is kept; None keeps none
-    num_workers = 0                 # processes that draw examples; the result does not depend on it
-    writer = None                   # a TensorBoard SummaryWriter
+    weight_decay = 0.1  # on the weights of linear layers only
+    lr_decay = False  # linear warm-up, then a cosine down to a tenth of the peak
+    # the schedule counts block_size tokens for every example, padding included,
+    warmup_tokens = 512 * 20
+    final_tokens = 260e9  # so that it doesn't depend on how tightly batches are packed
+    ckpt_path = None  # where the state of an unfinished training is kept; None keeps none
+    num_workers = 0  # processes that draw examples; the result does not depend on it
+    writer = None  # a TensorBoard SummaryWriter
 
-    device = None                   # "cpu", "cuda", ...; None takes a GPU where there is one
-    seed = 0                        # of the order of examples, of what is drawn from them, and of dropout
-    precision = "auto"              # "bf16", "fp32"; auto: bf16 on GPUs that are fast at it
-    compile = False                 # torch.compile the model
-    graphs = True                   # record steps as CUDA graphs, on a GPU
-    resume = False                  # go on from ckpt_path if it is there
-    ckpt_seconds = 30               # a checkpoint at the end of an epoch, at most this often
-    log_every = 20                  # batches between two looks at the loss
-    progress = True                 # show a progress bar
+    device = None  # "cpu", "cuda", ...; None takes a GPU where there is one
+    seed = 0  # of the order of examples, of what is drawn from them, and of dropout
+    precision = "auto"  # "bf16", "fp32"; auto: bf16 on GPUs that are fast at it
+    compile = False  # torch.compile the model
+    graphs = True  # record steps as CUDA graphs, on a GPU
+    resume = False  # go on from ckpt_path if it is there
+    ckpt_seconds = 30  # a checkpoint at the end of an epoch, at most this often
+    log_every = 20  # batches between two looks at the loss
+    progress = True  # show a progress bar
 
     def __init__(self, **kwargs):
         set_fields(self, kwargs)
@@ -61,8 +67,9 @@ class TrainerConfig:
 def learning_rate_at(tokens: int, tokens_per_batch: int, config: TrainerConfig) -> float:
     """The learning rate after `tokens` tokens, of batches of `tokens_per_batch`.
 
-    Warm-up takes at least 1 / (1 - beta2) batches, the memory of Adam's second moment: until then, its estimate of the
-    gradient's scale rests on too few batches. After final_tokens the rate stays where the cosine ended.
+    Warm-up takes at least 1 / (1 - beta2) batches, the memory of Adam's second moment: until then,
+    its estimate of the gradient's scale rests on too few batches. After final_tokens the rate stays
+    where the cosine ended.
     """
     if not config.lr_decay:
         return config.learning_rate
@@ -82,12 +89,12 @@ class Trainer:
         test_dataset: a dataset whose loss is taken after every epoch, or None.
         config: a TrainerConfig; it may be changed until train() is called.
 
-    `history` lists what was logged in training, {step, epoch, tokens, lr, loss} with the mean loss of the batches since
-    the entry before (nats per target), and test_loss at the end of an epoch.
+    `history` lists what was logged in training, {step, epoch, tokens, lr, loss} with the mean loss
+    of the batches since the entry before (nats per target), and test_loss at the end of an epoch.
 
-    On an NVIDIA GPU, steps are recorded and replayed (given/cuda_graphs.py): what Python does in the model's forward beside calling
-    torch, such as counting, printing or drawing from `random`, then happens in the first steps alone. config.graphs = False
-    switches that off.
+    On an NVIDIA GPU, steps are recorded and replayed (given/cuda_graphs.py): what Python does in
+    the model's forward beside calling torch, such as counting, printing or drawing from `random`,
+    then happens in the first steps alone. config.graphs = False switches that off.
     """
 
     RESUMED = ("epoch", "step", "tokens", "tokens_read", "lr", "history", "unread_losses")
@@ -102,58 +109,80 @@ class Trainer:
         self.epoch = self.step = self.tokens = self.tokens_read = 0
 
     def train(self) -> None:
-        """Train for config.max_epochs epochs, from the first one whatever was trained before. The model stays on the device that it was trained on.
+        """Train for config.max_epochs epochs, from the first one whatever was trained before. The
+        model stays on the device that it was trained on.
 
         Raises:
-            TrainingError: the loss became infinite or not a number, or the checkpoint to resume from is damaged or of
-                another training.
+            TrainingError: the loss became infinite or not a number, or the checkpoint to resume
+                from is damaged or of another training.
         """
         config = self.config
         self.history = []
         self.epoch = self.step = self.tokens = self.tokens_read = 0
-        self.device = torch.device(config.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self.device = torch.device(
+            config.device or ("cuda" if torch.cuda.is_available() else "cpu")
+        )
         if distributed.is_available() and distributed.is_initialized():
             self.rank, self.world = distributed.get_rank(), distributed.get_world_size()
         self.graphs = config.graphs and self.device.type == "cuda" and self.world == 1
         self.model.to(self.device).train()
         self.optimizer = self._make_optimizer()
         with own_random_numbers(config.seed):
-            x, y = self.train_dataset[0]                # also: a dataset that cannot work fails here, at once
+            x, y = self.train_dataset[0]  # also: a dataset that cannot work fails here, at once
         self.row_tokens = len(x)
         self.unread_losses = []
         self.precision = self._choose_precision(x[None], y[None])
         if config.compile:
-            torch._dynamo.config.suppress_errors = True     # without a compiler, or where it fails, train uncompiled
-            self.model.compile()                        # in place: the state_dict keeps its names
+            # without a compiler, or where it fails, train uncompiled
+            torch._dynamo.config.suppress_errors = True
+            self.model.compile()  # in place: the state_dict keeps its names
         self.identity = self._identify()
         if config.resume and config.ckpt_path and Path(config.ckpt_path).exists():
             self._load_checkpoint()
 
         if self.world > 1:
             self._require_same_step()
-            self.replicas = DistributedDataParallel(self.model, forward_sync_buffers=False, static_graph=True)
+            self.replicas = DistributedDataParallel(
+                self.model, forward_sync_buffers=False, static_graph=True
+            )
         else:
             self.replicas = self.model
         self.one_step = RecordedSteps(self._one_step) if self.graphs else self._one_step
 
         batches_per_epoch = math.ceil(len(self.train_dataset) / config.batch_size)
         saved_at = time.monotonic()
-        with self._stream(), tqdm(total=config.max_epochs * batches_per_epoch, initial=self.step, unit="batch",
-                                  dynamic_ncols=True, mininterval=0.5, disable=not config.progress or self.rank > 0) as self.bar:
+        with (
+            self._stream(),
+            tqdm(
+                total=config.max_epochs * batches_per_epoch,
+                initial=self.step,
+                unit="batch",
+                dynamic_ncols=True,
+                mininterval=0.5,
+                disable=not config.progress or self.rank > 0,
+            ) as self.bar,
+        ):
             self.looked = (time.monotonic(), self.tokens_read)
             for x, y, batches in self._draw_epochs():
-                # Dropout differs between processes, and is the same if this epoch is the first after an interruption.
+                # Dropout differs between processes, and is the same if this epoch is the first
+                # after an interruption.
                 torch.manual_seed(hash((config.seed, self.epoch, self.rank)) % 2**63)
                 x, y = (tokens.to(self.device, non_blocking=True).long() for tokens in (x, y))
                 first = 0
                 for rows, length in batches:
-                    self._train_on(x[first:first + rows, :length], y[first:first + rows, :length])
+                    self._train_on(
+                        x[first : first + rows, :length], y[first : first + rows, :length]
+                    )
                     first += rows
                 self.epoch += 1
                 if self.test_dataset is not None:
                     self._log(test_loss=self.test_loss())
-                if config.ckpt_path and self.rank == 0 and time.monotonic() - saved_at >= config.ckpt_seconds:
-                    self._mean_of_losses()              # stop here rather than save weights that are no numbers
+                if (
+                    config.ckpt_path
+                    and self.rank == 0
+                    and time.monotonic() - saved_at >= config.ckpt_seconds
+                ):
+                    self._mean_of_losses()  # stop here rather than save weights that are no numbers
                     self._save_checkpoint()
                     saved_at = time.monotonic()
             self._look_at_losses()
@@ -164,47 +193,73 @@ class Trainer:
         x, y, _ = Epochs(self.test_dataset, self.config.batch_size, self.config.seed)[0]
         self.model.eval()
         total = 0.0
-        for xs, ys in zip(x.long().split(self.config.batch_size), y.long().split(self.config.batch_size)):
+        for xs, ys in zip(
+            x.long().split(self.config.batch_size), y.long().split(self.config.batch_size)
+        ):
             _, loss = self.model(xs.to(self.device), ys.to(self.device))
             total += loss.item() * (ys != 0).sum().item()
         self.model.train()
         return total / (y != 0).sum().item()
 
     def _draw_epochs(self):
-        """The epochs that are left, drawn ahead by worker processes where this system can fork them."""
+        """The epochs that are left, drawn ahead by worker processes where this system can fork
+        them.
+        """
         config = self.config
         number = self._room_for_workers() if sys.platform.startswith("linux") else 0
         workers = {"num_workers": number, "multiprocessing_context": "fork", "prefetch_factor": 1}
-        multiple = 16 if self.device.type == "cuda" else 1      # a GPU takes hardly longer for a few columns more
-        return DataLoader(Epochs(self.train_dataset, config.batch_size, config.seed, multiple), batch_size=None,
-                          sampler=range(self.epoch, config.max_epochs), pin_memory=self.device.type == "cuda",
-                          **(workers if number else {}))
+        # a GPU takes hardly longer for a few columns more
+        multiple = 16 if self.device.type == "cuda" else 1
+        return DataLoader(
+            Epochs(self.train_dataset, config.batch_size, config.seed, multiple),
+            batch_size=None,
+            sampler=range(self.epoch, config.max_epochs),
+            pin_memory=self.device.type == "cuda",
+            **(workers if number else {}),
+        )
 
     def _room_for_workers(self) -> int:
-        """How many workers there can be: epochs that are drawn ahead lie in /dev/shm, which is small in many a container."""
+        """How many workers there can be: epochs that are drawn ahead lie in /dev/shm, which is
+        small in many a container.
+        """
         shared = Path("/dev/shm")
         if not self.config.num_workers or not shared.is_dir():
             return 0
-        token = 2 if getattr(self.train_dataset, "vocab_size", 2**31) < 2**15 else 4        # bytes (Epochs)
-        epoch = len(self.train_dataset) * self.row_tokens * 2 * token       # x and y
-        # Of each worker one waits, one is made, one is read. The other processes of this machine want as much.
-        room = shutil.disk_usage(shared).free // (3 * epoch) // int(os.environ.get("LOCAL_WORLD_SIZE", 1))
+        # bytes (Epochs)
+        token = 2 if getattr(self.train_dataset, "vocab_size", 2**31) < 2**15 else 4
+        epoch = len(self.train_dataset) * self.row_tokens * 2 * token  # x and y
+        # Of each worker one waits, one is made, one is read. The other processes of this machine
+        # want as much.
+        room = (
+            shutil.disk_usage(shared).free
+            // (3 * epoch)
+            // int(os.environ.get("LOCAL_WORLD_SIZE", 1))
+        )
         if room < self.config.num_workers and self.rank == 0:
-            print(f"{shared} has room for {room} processes that draw examples, not {self.config.num_workers}.")
+            print(
+                f"{shared} has room for {room} processes that draw examples, not "
+                f"{self.config.num_workers}."
+            )
         return min(self.config.num_workers, room)
 
     def _require_same_step(self) -> None:
-        """All processes begin at the same step; one that cannot see the others' checkpoint would wait for them forever."""
+        """All processes begin at the same step; one that cannot see the others' checkpoint would
+        wait for them forever.
+        """
         least, most = (torch.tensor(self.step, device=self.device) for _ in range(2))
         distributed.all_reduce(least, distributed.ReduceOp.MIN)
         distributed.all_reduce(most, distributed.ReduceOp.MAX)
         if least != most:
-            raise TrainingError(f"{self.config.ckpt_path} is not the same for all processes: some would begin at step {least}, "
-                                f"others at {most}. Give a folder that all machines see.")
+            raise TrainingError(
+                f"{self.config.ckpt_path} is not the same for all processes: some would begin at "
+                f"step {least}, others at {most}. Give a folder that all machines see."
+            )
 
     @contextlib.contextmanager
     def _stream(self):
-        """A stream of its own on a GPU: CUDA graphs cannot be recorded on the one that everything shares."""
+        """A stream of its own on a GPU: CUDA graphs cannot be recorded on the one that everything
+        shares.
+        """
         if not self.graphs:
             yield
             return
@@ -217,19 +272,39 @@ class Trainer:
             shared.wait_stream(stream)
 
     def _make_optimizer(self) -> torch.optim.Optimizer:
-        """AdamW. Only the weights of linear layers decay: gains, biases and embeddings have no reason to be small."""
-        decayed = {module.weight for module in self.model.modules() if isinstance(module, torch.nn.Linear)}
-        groups = [{"params": [p for p in self.model.parameters() if p in decayed], "weight_decay": self.config.weight_decay},
-                  {"params": [p for p in self.model.parameters() if p not in decayed], "weight_decay": 0.0}]
+        """AdamW. Only the weights of linear layers decay: gains, biases and embeddings have no
+        reason to be small.
+        """
+        decayed = {
+            module.weight for module in self.model.modules() if isinstance(module, torch.nn.Linear)
+        }
+        groups = [
+            {
+                "params": [p for p in self.model.parameters() if p in decayed],
+                "weight_decay": self.config.weight_decay,
+            },
+            {
+                "params": [p for p in self.model.parameters() if p not in decayed],
+                "weight_decay": 0.0,
+            },
+        ]
         fused = self.device.type in ("cpu", "cuda")
-        # What a CUDA graph reads must lie on the GPU, in a place that stays: the learning rate, too. (AdamW warns that this is of
-        # no use before anything is recorded.)
+        # What a CUDA graph reads must lie on the GPU, in a place that stays: the learning rate,
+        # too. (AdamW warns that this is of no use before anything is recorded.)
         warnings.filterwarnings("ignore", message="This instance was constructed with capturable")
-        rate = torch.tensor(self.config.learning_rate, device=self.device) if self.graphs else self.config.learning_rate
-        return torch.optim.AdamW(groups, lr=rate, betas=self.config.betas, fused=fused, capturable=self.graphs)
+        rate = (
+            torch.tensor(self.config.learning_rate, device=self.device)
+            if self.graphs
+            else self.config.learning_rate
+        )
+        return torch.optim.AdamW(
+            groups, lr=rate, betas=self.config.betas, fused=fused, capturable=self.graphs
+        )
 
     def _choose_precision(self, x: torch.Tensor, y: torch.Tensor) -> str:
-        """bf16 pays on GPUs that have units for it (Ampere, 2020, and later), if the model can compute in it."""
+        """bf16 pays on GPUs that have units for it (Ampere, 2020, and later), if the model can
+        compute in it.
+        """
         if self.config.precision != "auto":
             return self.config.precision
         if self.device.type != "cuda" or torch.cuda.get_device_capability(self.device) < (8, 0):
@@ -241,13 +316,18 @@ class Trainer:
             return "bf16"
         except RuntimeError as error:
             with torch.no_grad():
-                self.model(x, y)            # a mistake that has nothing to do with bfloat16 is raised here
-            print(f"Training in float32, since the model fails in bfloat16: {str(error).splitlines()[0]}")
+                self.model(x, y)  # a mistake that has nothing to do with bfloat16 is raised here
+            print(
+                "Training in float32, since the model fails in bfloat16: "
+                f"{str(error).splitlines()[0]}"
+            )
             return "fp32"
 
     def _autocast(self):
         bf16 = self.precision == "bf16"
-        return torch.autocast(self.device.type, torch.bfloat16) if bf16 else contextlib.nullcontext()
+        return (
+            torch.autocast(self.device.type, torch.bfloat16) if bf16 else contextlib.nullcontext()
+        )
 
     def _train_on(self, x: torch.Tensor, y: torch.Tensor) -> None:
         """A batch. Nothing here waits for a GPU: the loss stays there until it is looked at."""
@@ -269,11 +349,13 @@ class Trainer:
     def _one_step(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """Forward, backward and update; returns the loss of the whole batch."""
         share = 1.0
-        if self.world > 1 and len(x) >= self.world:     # fewer rows: all processes train on all of them
-            # Gradients are averaged over the processes: a loss counts as much as this process has of the targets.
-            own = y[self.rank::self.world]
+        # fewer rows: all processes train on all of them
+        if self.world > 1 and len(x) >= self.world:
+            # Gradients are averaged over the processes: a loss counts as much as this process has
+            # of the targets.
+            own = y[self.rank :: self.world]
             share = (own != 0).sum() * self.world / (y != 0).sum()
-            x, y = x[self.rank::self.world], own
+            x, y = x[self.rank :: self.world], own
         self.optimizer.zero_grad(set_to_none=True)
         with self._autocast():
             _, loss = self.replicas(x, y)
@@ -287,14 +369,18 @@ class Trainer:
         return loss / self.world
 
     def _mean_of_losses(self) -> float:
-        """The mean of the losses that nobody has looked at yet; raises TrainingError if it is no finite number."""
+        """The mean of the losses that nobody has looked at yet; raises TrainingError if it is no
+        finite number.
+        """
         loss = torch.stack(self.unread_losses).mean().item() if self.unread_losses else 0.0
         if not math.isfinite(loss):
-            if self.config.writer is not None:      # a log, or a monitor, has to know
+            if self.config.writer is not None:  # a log, or a monitor, has to know
                 self.config.writer.add_scalar("loss", loss, self.step)
             raise TrainingError(
-                f"the loss became {loss} near batch {self.step} (learning rate {self.lr:.1e}). The weights were not saved. Look "
-                "for a division by zero or a log of zero in your code; if there is none, try a smaller learning rate.")
+                f"the loss became {loss} near batch {self.step} (learning rate {self.lr:.1e}). The "
+                "weights were not saved. Look for a division by zero or a log of zero in your "
+                "code; if there is none, try a smaller learning rate."
+            )
         return loss
 
     def _look_at_losses(self) -> None:
@@ -305,40 +391,74 @@ class Trainer:
         self.unread_losses = []
         (before, tokens_before), self.looked = self.looked, (time.monotonic(), self.tokens_read)
         speed = (self.tokens_read - tokens_before) / max(1e-9, self.looked[0] - before)
-        self.bar.set_postfix_str(f"epoch {min(self.epoch + 1, self.config.max_epochs)}/{self.config.max_epochs}, loss {loss:.3f}, lr {self.lr:.1e}, "
-                                 f"{speed / 1000:.1f}k tokens/s", refresh=False)
+        self.bar.set_postfix_str(
+            f"epoch {min(self.epoch + 1, self.config.max_epochs)}/{self.config.max_epochs}, loss "
+            f"{loss:.3f}, lr {self.lr:.1e}, {speed / 1000:.1f}k tokens/s",
+            refresh=False,
+        )
         self._log(loss=loss)
 
     def _log(self, **values: float) -> None:
-        self.history.append({"step": self.step, "epoch": self.epoch, "tokens": self.tokens, "lr": self.lr, **values})
+        self.history.append(
+            {"step": self.step, "epoch": self.epoch, "tokens": self.tokens, "lr": self.lr, **values}
+        )
         if self.config.writer is not None:
             for name, value in {"lr": self.lr, **values}.items():
                 self.config.writer.add_scalar(name, value, self.step)
 
     def _identify(self) -> dict:
-        """What must be equal for a checkpoint to be of this training, called before the first step."""
-        fields = ("max_epochs", "batch_size", "learning_rate", "betas", "grad_norm_clip", "weight_decay", "lr_decay",
-                  "warmup_tokens", "final_tokens", "seed")
+        """What must be equal for a checkpoint to be of this training, called before the first
+        step.
+        """
+        fields = (
+            "max_epochs",
+            "batch_size",
+            "learning_rate",
+            "betas",
+            "grad_norm_clip",
+            "weight_decay",
+            "lr_decay",
+            "warmup_tokens",
+            "final_tokens",
+            "seed",
+        )
         dataset = self.train_dataset
-        data = zlib.crc32(repr((getattr(dataset, "data", len(dataset)), getattr(dataset, "stoi", None))).encode())
+        data = zlib.crc32(
+            repr((getattr(dataset, "data", len(dataset)), getattr(dataset, "stoi", None))).encode()
+        )
         weights = 0
         for parameter in self.model.parameters():
             weights = zlib.crc32(parameter.detach().cpu().numpy().tobytes(), weights)
         sizes = vars(self.model.config) if hasattr(self.model, "config") else {}
-        return {"data": data, "model": str(sorted(sizes.items())), "initial weights": weights,
-                **{name: getattr(self.config, name) for name in fields}}
+        return {
+            "data": data,
+            "model": str(sorted(sizes.items())),
+            "initial weights": weights,
+            **{name: getattr(self.config, name) for name in fields},
+        }
 
     def _save_checkpoint(self) -> None:
         path = Path(self.config.ckpt_path)
         temporary = path.with_name(path.name + ".tmp")
         state = {name: getattr(self, name) for name in self.RESUMED}
         try:
-            torch.save({"identity": self.identity, "model": self.model.state_dict(), "state": state,
-                        "optimizer": self.optimizer.state_dict()}, temporary)
+            torch.save(
+                {
+                    "identity": self.identity,
+                    "model": self.model.state_dict(),
+                    "state": state,
+                    "optimizer": self.optimizer.state_dict(),
+                },
+                temporary,
+            )
             os.replace(temporary, path)
-        except (OSError, RuntimeError) as error:        # a full disk; there may be room again when the training ends
+        # a full disk; there may be room again when the training ends
+        except (OSError, RuntimeError) as error:
             temporary.unlink(missing_ok=True)
-            self.bar.write(f"The checkpoint {path} could not be written ({str(error).splitlines()[0]}); training goes on.")
+            self.bar.write(
+                f"The checkpoint {path} could not be written ({str(error).splitlines()[0]}); "
+                "training goes on."
+            )
 
     def _load_checkpoint(self) -> None:
         path = self.config.ckpt_path
@@ -346,16 +466,21 @@ class Trainer:
         try:
             checkpoint = torch.load(path, map_location="cpu", weights_only=True)
             found = checkpoint["identity"]
-        except Exception:       # what a damaged file makes torch raise is of many kinds
+        except Exception:  # what a damaged file makes torch raise is of many kinds
             raise TrainingError(f"the checkpoint {path} is damaged. {anew}") from None
         for name, value in self.identity.items():
             if found.get(name) != value:
-                raise TrainingError(f"the checkpoint {path} is of another training: its {name} differs. {anew}")
+                raise TrainingError(
+                    f"the checkpoint {path} is of another training: its {name} differs. {anew}"
+                )
         self.model.load_state_dict(checkpoint["model"])
-        settings = [{name: value for name, value in group.items() if name != "params"} for group in self.optimizer.param_groups]
+        settings = [
+            {name: value for name, value in group.items() if name != "params"}
+            for group in self.optimizer.param_groups
+        ]
         self.optimizer.load_state_dict(checkpoint["optimizer"])
         for group, own in zip(self.optimizer.param_groups, settings):
-            group.update(own)           # where the learning rate lies is this run's own
+            group.update(own)  # where the learning rate lies is this run's own
         for name in self.RESUMED:
             setattr(self, name, checkpoint["state"][name])
         self.unread_losses = [loss.to(self.device) for loss in self.unread_losses]

@@ -1,4 +1,5 @@
 """Small tools that the other modules share: seeds, settings, generation, scoring."""
+
 import difflib
 import random
 
@@ -8,7 +9,9 @@ import torch.nn.functional as F
 
 
 def set_seed(seed: int) -> None:
-    """Seed Python's, NumPy's and torch's random numbers (all devices), so that a run can be repeated."""
+    """Seed Python's, NumPy's and torch's random numbers (all devices), so that a run can be
+    repeated.
+    """
     random.seed(seed)
     np.random.seed(seed % 2**32)
     torch.manual_seed(seed)
@@ -30,9 +33,16 @@ def set_fields(config, values: dict) -> None:
 
 
 @torch.no_grad()
-def sample(model, x: torch.Tensor, steps: int, temperature: float = 1.0, sample: bool = False,
-           top_k: int | None = None) -> torch.Tensor:
-    """Extend token sequences one token at a time, reading the whole prefix anew for each (plain, and slow).
+def sample(
+    model,
+    x: torch.Tensor,
+    steps: int,
+    temperature: float = 1.0,
+    sample: bool = False,
+    top_k: int | None = None,
+) -> torch.Tensor:
+    """Extend token sequences one token at a time, reading the whole prefix anew for each (plain,
+    and slow).
 
     Args:
         model: a GPT; put it into eval mode first.
@@ -46,7 +56,7 @@ def sample(model, x: torch.Tensor, steps: int, temperature: float = 1.0, sample:
         int64, (B, T + steps). Only the last block_size tokens of a longer prefix are read.
     """
     for _ in range(steps):
-        logits, _ = model(x[:, -model.get_block_size():])
+        logits, _ = model(x[:, -model.get_block_size() :])
         logits = logits[:, -1, :] / temperature
         if top_k is not None:
             kth_largest = torch.topk(logits, min(top_k, logits.size(-1))).values[:, [-1]]
@@ -78,6 +88,9 @@ def evaluate_places(filepath: str, predicted_places: list[str]) -> tuple[int, in
         return 0, 0
     true_places = [line.split("\t")[1] for line in lines]
     if len(predicted_places) != len(true_places):
-        raise ValueError(f"{len(predicted_places)} predictions for the {len(true_places)} questions of {filepath}")
+        raise ValueError(
+            f"{len(predicted_places)} predictions for the {len(true_places)} questions of "
+            f"{filepath}"
+        )
     correct = sum(predicted == true for predicted, true in zip(predicted_places, true_places))
     return len(true_places), correct

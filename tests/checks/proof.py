@@ -1,4 +1,7 @@
-"""Grading many submissions: what test_proof.py, benchmarks/grader.py and the table in docs/grader-proof.md rest on."""
+"""Grading many submissions: what test_proof.py, benchmarks/grader.py and the table in
+docs/grader-proof.md rest on.
+"""
+
 import contextlib
 import functools
 import importlib
@@ -15,30 +18,34 @@ for entry in (ROOT / "src", ROOT, ROOT / "tests", ROOT / "tests" / "checks"):
     if str(entry) not in sys.path:
         sys.path.insert(0, str(entry))
 
-from autograder import Report, StudentProcess, Verdict, draw_seed, grade, read_manifest     # noqa: E402
-from autograder.isolation import choose      # noqa: E402
-from checks.support.context import Context          # noqa: E402
-from checks.support.session import MODULES       # noqa: E402
-from checks.support.staging import RESULTS, stage              # noqa: E402
-from jobs.deliverables import place_of      # noqa: E402
-from instructor.checks.makers import Fresh            # noqa: E402
-from instructor.release.starter import SOLUTION, STARTER      # noqa: E402
-from variants import PLACES, Fill, make                    # noqa: E402
+from autograder import Report, StudentProcess, Verdict, draw_seed, grade, read_manifest  # noqa: E402
+from autograder.isolation import choose  # noqa: E402
+from checks.support.context import Context  # noqa: E402
+from checks.support.session import MODULES  # noqa: E402
+from checks.support.staging import RESULTS, stage  # noqa: E402
+from instructor.checks.makers import Fresh  # noqa: E402
+from instructor.release.starter import SOLUTION, STARTER  # noqa: E402
+from jobs.deliverables import place_of  # noqa: E402
+from variants import PLACES, Fill, make  # noqa: E402
 
 CHECKS = ROOT / "src" / "checks"
 HIDDEN = ROOT / "instructor" / "checks"
 MANIFEST = read_manifest(CHECKS / "manifest.toml")
 FRESH = Fresh()
-ASKED_IN = {"hand_attention.json": "5a", "choices.toml": "6b"}       # questions without a place in code
-SLOW = 60           # seconds: a check with a larger limit trains models, and is not repeated as often as the others
+ASKED_IN = {"hand_attention.json": "5a", "choices.toml": "6b"}  # questions without a place in code
+# seconds: a check with a larger limit trains models, and is not repeated as often as the others
+SLOW = 60
 
-# What a wrong submission of each kind loses, as a share of its question's coded points: at least, and at most.
+# What a wrong submission of each kind loses, as a share of its question's coded points: at least,
+# and at most.
 SHARES = {"misconception": (0.25, 1.0), "slip": (0.0, 1.0), "edge": (0.0, 0.10)}
-EDGE_OF_1C = 0.05           # what the published course leaves open costs no more there
+EDGE_OF_1C = 0.05  # what the published course leaves open costs no more there
 
 
 def collect(package: str, name: str) -> list:
-    """All entries of the lists called `name` in the modules of a package of tests: wrong, right, hostile."""
+    """All entries of the lists called `name` in the modules of a package of tests: wrong, right,
+    hostile.
+    """
     entries = []
     for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
         entries += getattr(importlib.import_module(f"{package}.{module.name}"), name, [])
@@ -46,62 +53,119 @@ def collect(package: str, name: str) -> list:
 
 
 def exceptions() -> dict[str, str]:
-    """Wrong submissions that may lose more or less than their kind should, or that no basic check can see: name -> reason."""
+    """Wrong submissions that may lose more or less than their kind should, or that no basic check
+    can see: name -> reason.
+    """
     found = {}
     for module in pkgutil.iter_modules([str(ROOT / "tests" / "checks" / "wrong")]):
         found |= getattr(importlib.import_module(f"wrong.{module.name}"), "EXCEPTIONS", {})
     return found
 
 
-STAGED = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)        # where submissions are staged: visible in every process
+# where submissions are staged: visible in every process
+STAGED = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
 
 
 @contextlib.contextmanager
 def open_folder():
-    """A temporary folder that other users can read, as those are that a grader stages submissions in. (pytest's are closed.)"""
+    """A temporary folder that other users can read, as those are that a grader stages submissions
+    in. (pytest's are closed.)
+    """
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         yield Path(folder)
 
 
 def start_process(rung: str | None = None) -> StudentProcess:
-    """The process that runs probes, on a rung of isolation; one serves any number of submissions that trust each other."""
+    """The process that runs probes, on a rung of isolation; one serves any number of submissions
+    that trust each other.
+    """
     os.chmod(STAGED.name, 0o755)
     return StudentProcess(choose(rung), MODULES, (Path(STAGED.name),))
 
 
-def grade_folder(process: StudentProcess, folder: Path, names: list[str] = (), seed: int | None = None, artifacts: bool = False,
-                 slow: bool = True) -> Report:
-    """Grade the submission in `folder` by basic and hidden checks; by default all those of code. slow: those with a limit over
-    SLOW, too."""
-    checks = [check for check in MANIFEST.select(list(names))
-              if check.coded and (artifacts or not check.artifacts) and (slow or check.seconds <= SLOW)]
+def grade_folder(
+    process: StudentProcess,
+    folder: Path,
+    names: list[str] = (),
+    seed: int | None = None,
+    artifacts: bool = False,
+    slow: bool = True,
+) -> Report:
+    """Grade the submission in `folder` by basic and hidden checks; by default all those of code.
+    slow: those with a limit over SLOW, too.
+    """
+    checks = [
+        check
+        for check in MANIFEST.select(list(names))
+        if check.coded and (artifacts or not check.artifacts) and (slow or check.seconds <= SLOW)
+    ]
     with tempfile.TemporaryDirectory(dir=STAGED.name) as staged:
         submission, notices = stage(folder, Path(staged))
-        context = Context(Path(staged) / RESULTS, None, None, ROOT / "instructor" / "gold", MANIFEST.settings["accuracy"], FRESH)
-        report = grade(MANIFEST, checks, [CHECKS, HIDDEN], process, submission, draw_seed() if seed is None else seed, context, hidden=True)
+        context = Context(
+            Path(staged) / RESULTS,
+            None,
+            None,
+            ROOT / "instructor" / "gold",
+            MANIFEST.settings["accuracy"],
+            FRESH,
+        )
+        report = grade(
+            MANIFEST,
+            checks,
+            [CHECKS, HIDDEN],
+            process,
+            submission,
+            draw_seed() if seed is None else seed,
+            context,
+            hidden=True,
+        )
     report.notices = notices
     return report
 
 
-def grade_changes(process: StudentProcess, changes: tuple, names: list[str] = (), seed: int | None = None, slow: bool = True) -> Report:
+def grade_changes(
+    process: StudentProcess,
+    changes: tuple,
+    names: list[str] = (),
+    seed: int | None = None,
+    slow: bool = True,
+) -> Report:
     """Grade the reference with changes."""
     with tempfile.TemporaryDirectory() as folder:
-        return grade_folder(process, make(changes, Path(folder) / "submission"), names, seed, slow=slow)
+        return grade_folder(
+            process, make(changes, Path(folder) / "submission"), names, seed, slow=slow
+        )
 
 
 def grade_wrong(process: StudentProcess, wrong, all_checks: bool = False) -> Report:
-    """Grade a wrong submission by the checks that must catch it; with all_checks by all of their questions, but by slow ones only if
-    one of these must catch it."""
-    names = sorted({MANIFEST.checks[id].question for id in wrong.caught_by}) if all_checks else list(wrong.caught_by)
-    return grade_changes(process, wrong.changes, names, slow=any(MANIFEST.checks[id].seconds > SLOW for id in wrong.caught_by))
+    """Grade a wrong submission by the checks that must catch it; with all_checks by all of their
+    questions, but by slow ones only if one of these must catch it.
+    """
+    names = (
+        sorted({MANIFEST.checks[id].question for id in wrong.caught_by})
+        if all_checks
+        else list(wrong.caught_by)
+    )
+    return grade_changes(
+        process,
+        wrong.changes,
+        names,
+        slow=any(MANIFEST.checks[id].seconds > SLOW for id in wrong.caught_by),
+    )
 
 
 def grade_right(process: StudentProcess, right, run: int, all_checks: bool = False) -> Report:
-    """Grade a right submission for the run-th time: the first time by the questions whose checks run code that differs from the
-    reference's (with all_checks by all of their problems, slow checks included), then by those that ask for this code."""
+    """Grade a right submission for the run-th time: the first time by the questions whose checks
+    run code that differs from the reference's (with all_checks by all of their problems, slow
+    checks included), then by those that ask for this code.
+    """
     names = touched_by(right.changes) if run else questions_of(right.changes)
-    slow = any(check.seconds > SLOW for check in MANIFEST.select(names) if check.coded and not check.artifacts)
+    slow = any(
+        check.seconds > SLOW
+        for check in MANIFEST.select(names)
+        if check.coded and not check.artifacts
+    )
     if all_checks and not run:
         names = sorted({question[0] for question in names})
     return grade_changes(process, right.changes, names, slow=slow and run == 0)
@@ -125,36 +189,62 @@ def touched_by(changes: tuple) -> list[str]:
 
 @functools.cache
 def _questions_of_file(name):
-    """Those with a place in the file, or in one that imports it; those of a file of answers are its checks'."""
+    """Those with a place in the file, or in one that imports it; those of a file of answers are its
+    checks'.
+    """
     if name in ASKED_IN:
         return {ASKED_IN[name]}
     files, grown = {place_of(name)}, True
     while grown:
         names = "|".join(Path(file).stem for file in files)
-        more = {path.relative_to(folder).as_posix() for folder in (SOLUTION, STARTER) for path in folder.rglob("*.py")
-                if path.name != "__init__.py" and
-                re.search(rf"^from \.+(\w+\.)?({names}) import", path.read_text(encoding="utf-8"), re.MULTILINE)}
+        more = {
+            path.relative_to(folder).as_posix()
+            for folder in (SOLUTION, STARTER)
+            for path in folder.rglob("*.py")
+            if path.name != "__init__.py"
+            and re.search(
+                rf"^from \.+(\w+\.)?({names}) import",
+                path.read_text(encoding="utf-8"),
+                re.MULTILINE,
+            )
+        }
         grown, files = not more <= files, files | more
     return {place.question for place in PLACES.values() if place.file in files}
 
 
 def question_of(wrong) -> str:
-    """The question that a wrong submission is aimed at: that of most of the checks that must catch it, the first of equals."""
+    """The question that a wrong submission is aimed at: that of most of the checks that must catch
+    it, the first of equals.
+    """
     questions = [MANIFEST.checks[id].question for id in wrong.caught_by]
     return max(dict.fromkeys(questions), key=questions.count)
 
 
 def share_lost(wrong, taken: dict[str, float]) -> float:
-    """The share of its question's coded points that a wrong submission lost, for what `lost` returned."""
+    """The share of its question's coded points that a wrong submission lost, for what `lost`
+    returned.
+    """
     question = question_of(wrong)
-    coded = sum(check.points for check in MANIFEST.checks.values() if check.question == question and check.coded)
-    return sum(points for id, points in taken.items() if MANIFEST.checks[id].question == question) / coded
+    coded = sum(
+        check.points
+        for check in MANIFEST.checks.values()
+        if check.question == question and check.coded
+    )
+    return (
+        sum(points for id, points in taken.items() if MANIFEST.checks[id].question == question)
+        / coded
+    )
 
 
 def faults(wrong, taken: dict[str, float]) -> list[str]:
     """What is not as it should be with a wrong submission that lost these points: what missed it,
-    and what saw it."""
-    found = [f"missed by {', '.join(missed)}"] if (missed := [id for id in wrong.caught_by if id not in taken]) else []
+    and what saw it.
+    """
+    found = (
+        [f"missed by {', '.join(missed)}"]
+        if (missed := [id for id in wrong.caught_by if id not in taken])
+        else []
+    )
     if wrong.name not in exceptions() and taken and not any(id.endswith("basic") for id in taken):
         found.append("seen by no basic check")
     return found
@@ -162,7 +252,8 @@ def faults(wrong, taken: dict[str, float]) -> list[str]:
 
 def out_of_proportion(wrong, taken: dict[str, float]) -> str:
     """Why the points that a wrong submission lost are out of proportion to its kind, "" if they
-    aren't. Points are the course's to decide, so the tests only warn of it."""
+    aren't. Points are the course's to decide, so the tests only warn of it.
+    """
     if wrong.name in exceptions():
         return ""
     share, (least, most) = share_lost(wrong, taken), SHARES[wrong.kind]
@@ -170,8 +261,10 @@ def out_of_proportion(wrong, taken: dict[str, float]) -> str:
         if wrong.kind == "edge" and question_of(wrong) == "1c" and share > EDGE_OF_1C + 1e-9:
             return f"out of proportion: an edge of 1c that loses {share:.0%}, over {EDGE_OF_1C:.0%}"
         return ""
-    return (f"out of proportion: a {wrong.kind} that loses {share:.0%} of {question_of(wrong)}, "
-            f"not {least:.0%} to {most:.0%}")
+    return (
+        f"out of proportion: a {wrong.kind} that loses {share:.0%} of {question_of(wrong)}, "
+        f"not {least:.0%} to {most:.0%}"
+    )
 
 
 def verdicts() -> dict:
@@ -179,13 +272,19 @@ def verdicts() -> dict:
     found = {}
     for folder in (CHECKS, HIDDEN):
         for path in sorted(folder.rglob("q*.py")):
-            spec = importlib.util.spec_from_file_location(f"proof_{folder.parent.name}_{path.stem}", path)
+            spec = importlib.util.spec_from_file_location(
+                f"proof_{folder.parent.name}_{path.stem}", path
+            )
             module = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(module)
             for function in vars(module).values():
                 for mark in getattr(function, "pytestmark", []):
                     found[mark.args[0]] = function
-    return {id: found[id] for id, check in MANIFEST.checks.items() if check.coded and not check.artifacts}
+    return {
+        id: found[id]
+        for id, check in MANIFEST.checks.items()
+        if check.coded and not check.artifacts
+    }
 
 
 def lost(report: Report) -> dict[str, float]:
@@ -196,5 +295,7 @@ def lost(report: Report) -> dict[str, float]:
     """
     for outcome in report.outcomes.values():
         assert outcome.verdict is not Verdict.GRADER_ERROR, f"{outcome.id}: {outcome.details}"
-    points = {id: MANIFEST.checks[id].points - outcome.score for id, outcome in report.outcomes.items()}
+    points = {
+        id: MANIFEST.checks[id].points - outcome.score for id, outcome in report.outcomes.items()
+    }
     return {id: value for id, value in points.items() if value}

@@ -1,4 +1,7 @@
-"""Question 6a: the reference and the formulas of the checks, against what torch's modules hold and its flop_counter counts."""
+"""Question 6a: the reference and the formulas of the checks, against what torch's modules hold and
+its flop_counter counts.
+"""
+
 import itertools
 import math
 import re
@@ -21,10 +24,11 @@ from jobs.presets import LAPTOP
 def accounting(submission):
     """The reference's accounting.py."""
     from submission.problem6 import accounting
+
     return accounting
 
 
-SIZES = [(24, 3, 56, 11), (8, 8, 5, 2), (6, 1, 40, 17)]         # d_model, n_head, d_ff, seq_len
+SIZES = [(24, 3, 56, 11), (8, 8, 5, 2), (6, 1, 40, 17)]  # d_model, n_head, d_ff, seq_len
 
 
 def held(module: nn.Module) -> int:
@@ -42,78 +46,139 @@ def counted(function) -> int:
 @pytest.mark.parametrize("d_model, n_head, d_ff, _", SIZES)
 @pytest.mark.parametrize("bias", [True, False])
 def test_parameters_of_torchs_modules(accounting, d_model, n_head, d_ff, _, bias):
-    assert accounting.attention_parameters(d_model, bias=bias) == held(nn.MultiheadAttention(d_model, n_head, bias=bias))
+    assert accounting.attention_parameters(d_model, bias=bias) == held(
+        nn.MultiheadAttention(d_model, n_head, bias=bias)
+    )
     layer = nn.TransformerEncoderLayer(d_model, n_head, d_ff, bias=bias)
     assert accounting.layer_parameters(d_model, n_head, d_ff, bias=bias) == held(layer)
     for n_layer, learned, tied in itertools.product((1, 3), (True, False), (True, False)):
-        model = nn.ModuleList([nn.Embedding(29, d_model), nn.TransformerEncoder(layer, n_layer, nn.LayerNorm(d_model, bias=bias),
-                                                                                enable_nested_tensor=False)])
+        model = nn.ModuleList(
+            [
+                nn.Embedding(29, d_model),
+                nn.TransformerEncoder(
+                    layer, n_layer, nn.LayerNorm(d_model, bias=bias), enable_nested_tensor=False
+                ),
+            ]
+        )
         if learned:
             model.append(nn.Embedding(13, d_model))
         model.append(nn.Linear(d_model, 29, bias=False))
         if tied:
             model[-1].weight = model[0].weight
-        assert accounting.model_parameters(n_layer, d_model, n_head, d_ff, 29, 13, bias=bias, learned_positions=learned,
-                                           tied=tied) == held(model)
+        assert accounting.model_parameters(
+            n_layer, d_model, n_head, d_ff, 29, 13, bias=bias, learned_positions=learned, tied=tied
+        ) == held(model)
 
 
 def test_parameters_of_our_gpt(accounting, submission):
-    config = submission.GPTConfig(53, LAPTOP.block_size, n_layer=LAPTOP.n_layer, n_head=LAPTOP.n_head, n_embd=LAPTOP.n_embd)
+    config = submission.GPTConfig(
+        53, LAPTOP.block_size, n_layer=LAPTOP.n_layer, n_head=LAPTOP.n_head, n_embd=LAPTOP.n_embd
+    )
     sizes = LAPTOP.n_layer, LAPTOP.n_embd, LAPTOP.n_head, 4 * LAPTOP.n_embd, 53, LAPTOP.block_size
     assert accounting.model_parameters(*sizes) == held(submission.GPT(config)) == 420_608
 
 
 @pytest.mark.parametrize("d_model, n_head, d_ff, seq_len", SIZES)
 def test_operations_that_torch_counts(accounting, d_model, n_head, d_ff, seq_len):
-    adds, flops = (function(d_model, n_head, d_ff, seq_len) for function in (accounting.multiply_adds, accounting.flops))
+    adds, flops = (
+        function(d_model, n_head, d_ff, seq_len)
+        for function in (accounting.multiply_adds, accounting.flops)
+    )
     shapes = accounting.weight_shapes(d_model, n_head)
-    x, q = torch.randn(seq_len, d_model), torch.randn(n_head, seq_len, accounting.head_dim(d_model, n_head))
+    x, q = (
+        torch.randn(seq_len, d_model),
+        torch.randn(n_head, seq_len, accounting.head_dim(d_model, n_head)),
+    )
     scores = q @ q.mT
     assert tuple(scores.shape) == accounting.score_shape(n_head, seq_len)
     assert scores.numel() == accounting.score_count(n_head, seq_len)
-    work = {"projections": lambda: [x @ torch.randn(shapes[name]) for name in ("query", "key", "value", "output")],
-            "scores": lambda: q @ q.mT, "weighted_sum": lambda: scores @ q,
-            "feed_forward": lambda: x @ torch.randn(d_model, d_ff) @ torch.randn(d_ff, d_model)}
+    work = {
+        "projections": lambda: [
+            x @ torch.randn(shapes[name]) for name in ("query", "key", "value", "output")
+        ],
+        "scores": lambda: q @ q.mT,
+        "weighted_sum": lambda: scores @ q,
+        "feed_forward": lambda: x @ torch.randn(d_model, d_ff) @ torch.randn(d_ff, d_model),
+    }
     for name, function in work.items():
         assert counted(function) == flops[name] == 2 * adds[name]
-    by_heads = [x @ torch.randn(shapes[f"{name}_head"]) for name in ("query", "key", "value") for _ in range(n_head)]
+    by_heads = [
+        x @ torch.randn(shapes[f"{name}_head"])
+        for name in ("query", "key", "value")
+        for _ in range(n_head)
+    ]
     assert {tuple(each.shape) for each in by_heads} == {tuple(q.shape[1:])}
 
-    # A layer and a model as a whole, written with torch's functions: the counter sees the same, less the softmax.
+    # A layer and a model as a whole, written with torch's functions: the counter sees the same,
+    # less the softmax.
     # In training mode: otherwise a fused kernel hides the products.
-    layers = nn.Sequential(*(nn.TransformerEncoderLayer(d_model, n_head, d_ff, batch_first=True) for _ in range(3)))
-    assert counted(lambda: layers[0](x[None])) == flops["total"] - flops["softmax"] == 2 * adds["total"]
+    layers = nn.Sequential(
+        *(nn.TransformerEncoderLayer(d_model, n_head, d_ff, batch_first=True) for _ in range(3))
+    )
+    assert (
+        counted(lambda: layers[0](x[None]))
+        == flops["total"] - flops["softmax"]
+        == 2 * adds["total"]
+    )
     assert flops["softmax"] == 3 * F.softmax(scores, dim=-1).numel()
-    output, model_flops = torch.randn(d_model, 31), accounting.model_flops(3, d_model, n_head, d_ff, 31, seq_len)
+    output, model_flops = (
+        torch.randn(d_model, 31),
+        accounting.model_flops(3, d_model, n_head, d_ff, 31, seq_len),
+    )
     assert counted(lambda: layers(x[None]) @ output) == model_flops - 3 * flops["softmax"]
 
 
 def test_a_cache_as_large_as_torch_makes_it(accounting):
     for dtype, kv in itertools.product(("float32", "float16", "bfloat16", "int8"), (None, 1, 2, 6)):
-        tensors = [torch.zeros(5, kv or 6, 7, 4, dtype=getattr(torch, dtype)) for _ in range(2 * 3)]         # 3 layers, batch 5
+        # 3 layers, batch 5
+        tensors = [torch.zeros(5, kv or 6, 7, 4, dtype=getattr(torch, dtype)) for _ in range(2 * 3)]
         size = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
         assert accounting.kv_cache_bytes(3, 24, 6, 7, n_kv_head=kv, dtype=dtype, batch=5) == size
-    assert accounting.kv_cache_bytes(40, 5120, 32, 4096) == accounting.kv_cache_bytes(40, 5120, 40, 4096) == 3_355_443_200
+    assert (
+        accounting.kv_cache_bytes(40, 5120, 32, 4096)
+        == accounting.kv_cache_bytes(40, 5120, 40, 4096)
+        == 3_355_443_200
+    )
 
 
 OPTIONS = {
-    "attention_parameters": {"bias": (True, False)}, "layer_parameters": {"bias": (True, False)},
-    "model_parameters": {"bias": (True, False), "learned_positions": (True, False), "tied": (True, False)},
+    "attention_parameters": {"bias": (True, False)},
+    "layer_parameters": {"bias": (True, False)},
+    "model_parameters": {
+        "bias": (True, False),
+        "learned_positions": (True, False),
+        "tied": (True, False),
+    },
     "kv_cache_bytes": {"n_kv_head": (None, 1, 2), "dtype": tuple(counting.BYTES), "batch": (1, 3)},
 }
 
 
 def test_the_checks_know_the_same(accounting, seed):
-    """The formulas that a judge works with agree with the reference, and each of its mistakes makes a difference somewhere."""
+    """The formulas that a judge works with agree with the reference, and each of its mistakes makes
+    a difference somewhere.
+    """
     rng, known, different = np.random.default_rng(seed), set(), set()
-    takes = {name: function.__code__.co_varnames[:function.__code__.co_argcount] for name, function in counting.RIGHT.items()}
+    takes = {
+        name: function.__code__.co_varnames[: function.__code__.co_argcount]
+        for name, function in counting.RIGHT.items()
+    }
     for _ in range(60):
         n_head = 2 * int(rng.integers(1, 9))
-        sizes = {"n_layer": int(rng.integers(2, 9)), "d_model": n_head * int(rng.integers(2, 30)), "n_head": n_head,
-                 **{name: int(rng.integers(10, 99)) for name in ("d_ff", "vocab_size", "block_size", "seq_len")}}
+        sizes = {
+            "n_layer": int(rng.integers(2, 9)),
+            "d_model": n_head * int(rng.integers(2, 30)),
+            "n_head": n_head,
+            **{
+                name: int(rng.integers(10, 99))
+                for name in ("d_ff", "vocab_size", "block_size", "seq_len")
+            },
+        }
         for name, function in counting.RIGHT.items():
             given = [sizes[size] for size in takes[name]]
-            options = {option: values[rng.integers(len(values))] for option, values in OPTIONS.get(name, {}).items()}
+            options = {
+                option: values[rng.integers(len(values))]
+                for option, values in OPTIONS.get(name, {}).items()
+            }
             right, mine = function(*given, **options), getattr(accounting, name)(*given, **options)
             right, mine = (each if isinstance(each, dict) else {"": each} for each in (right, mine))
             assert mine == {key: value for key, (value, _) in right.items()}
@@ -123,11 +188,20 @@ def test_the_checks_know_the_same(accounting, seed):
     assert known == different
 
 
-@pytest.mark.parametrize("value, says", [
-    (13_631_488 / 2 ** 20, "It is in MiB; bytes"), (13_631_488 / 10 ** 9, "It is in GB; bytes"), (0.01, "another unit"),
-    (13_631_488.0, "divide with //"), (13, "in MiB, and the rest is cut off"), (0, "in MiB, GiB or the like"),
-    (13_631_488 // 2, "keys or values"), (13_631_488 * 2, "float16 has 2 bytes; 4 are counted"), (math.nan, "divide with //"),
-])
+@pytest.mark.parametrize(
+    "value, says",
+    [
+        (13_631_488 / 2**20, "It is in MiB; bytes"),
+        (13_631_488 / 10**9, "It is in GB; bytes"),
+        (0.01, "another unit"),
+        (13_631_488.0, "divide with //"),
+        (13, "in MiB, and the rest is cut off"),
+        (0, "in MiB, GiB or the like"),
+        (13_631_488 // 2, "keys or values"),
+        (13_631_488 * 2, "float16 has 2 bytes; 4 are counted"),
+        (math.nan, "divide with //"),
+    ],
+)
 def test_a_cache_in_another_unit_is_named(value, says):
     call = Call(count_case("kv_cache_bytes", 13, 64, 4, 4096))
     assert call.case.right == 13_631_488
@@ -135,20 +209,40 @@ def test_a_cache_in_another_unit_is_named(value, says):
         call.judge(Answer({"returned": value, "raised": None}, "the reply"))
 
 
-@pytest.mark.parametrize("case, returned, says", [
-    (count_case("score_count", 4, 100), 80_000, "expected 40,000, got 80,000. That is 2 times as much."),
-    (count_case("score_count", 4, 100), 10_000, "Likely cause: it is the count of one head."),
-    (count_case("score_shape", 4, 7), (7, 7), "expected (4, 7, 7), got (7, 7).\nLikely cause: the heads are missing."),
-    (count_case("flops", 8, 2, 16, 5), {**count_case("flops", 8, 2, 16, 5).right, "softmax": 75}, "['softmax']: expected 150, got 75."
-     "\nLikely cause: it is the softmax of one head."),
-    (count_case("flops", 8, 2, 16, 5), {"softmax": 150}, "has no entry 'projections'; it has 'softmax'."),
-])
+@pytest.mark.parametrize(
+    "case, returned, says",
+    [
+        (
+            count_case("score_count", 4, 100),
+            80_000,
+            "expected 40,000, got 80,000. That is 2 times as much.",
+        ),
+        (count_case("score_count", 4, 100), 10_000, "Likely cause: it is the count of one head."),
+        (
+            count_case("score_shape", 4, 7),
+            (7, 7),
+            "expected (4, 7, 7), got (7, 7).\nLikely cause: the heads are missing.",
+        ),
+        (
+            count_case("flops", 8, 2, 16, 5),
+            {**count_case("flops", 8, 2, 16, 5).right, "softmax": 75},
+            "['softmax']: expected 150, got 75.\nLikely cause: it is the softmax of one head.",
+        ),
+        (
+            count_case("flops", 8, 2, 16, 5),
+            {"softmax": 150},
+            "has no entry 'projections'; it has 'softmax'.",
+        ),
+    ],
+)
 def test_a_wrong_count_says_what_was_expected_and_why(case, returned, says):
     with pytest.raises(WrongAnswer, match=re.escape(says)):
         Call(case).judge(Answer({"returned": returned, "raised": None}, "the reply"))
 
 
 def test_a_count_that_overflowed_is_named():
-    call = Call(count_case("score_count", 3, 10 ** 10))
+    call = Call(count_case("score_count", 3, 10**10))
     with np.errstate(all="ignore"), pytest.raises(WrongAnswer, match="integers overflow"):
-        call.judge(Answer({"returned": int(np.prod((3, 10 ** 10, 10 ** 10))), "raised": None}, "the reply"))
+        call.judge(
+            Answer({"returned": int(np.prod((3, 10**10, 10**10))), "raised": None}, "the reply")
+        )

@@ -1,17 +1,23 @@
-"""Predictions earn points as far as the submitted weights and code reproduce them, and no further."""
+"""Predictions earn points as far as the submitted weights and code reproduce them, and no
+further.
+"""
+
 import shutil
 
 import pytest
 import torch
-from conftest import RESULTS, copy_reference, require_rung
-from proof import MANIFEST, grade_folder, start_process
 
 from autograder import Verdict
 from checks.support.context import DATA
+from conftest import copy_reference, require_rung
+from proof import MANIFEST, grade_folder, start_process
 
 DEV = "1h-8-basic"
 CODED = sum(check.points for check in MANIFEST.checks.values() if check.coded)
-QUESTIONS = [line.split("\t") for line in (DATA / "laptop" / "birth_dev.tsv").read_text(encoding="utf-8").splitlines()]
+QUESTIONS = [
+    line.split("\t")
+    for line in (DATA / "laptop" / "birth_dev.tsv").read_text(encoding="utf-8").splitlines()
+]
 
 
 @pytest.fixture(scope="module")
@@ -34,45 +40,68 @@ def outcome(process, folder):
 
 def edit(path, change):
     """Change a file of predictions as a list of lines."""
-    path.write_text("".join(line + "\n" for line in change(path.read_text(encoding="utf-8").splitlines())), encoding="utf-8")
+    path.write_text(
+        "".join(line + "\n" for line in change(path.read_text(encoding="utf-8").splitlines())),
+        encoding="utf-8",
+    )
 
 
-@pytest.mark.parametrize("rung", [pytest.param("landlock", marks=pytest.mark.landlock), "limits"])        # test_grader.py grades it behind the strongest
+# test_grader.py grades it behind the strongest
+@pytest.mark.parametrize("rung", [pytest.param("landlock", marks=pytest.mark.landlock), "limits"])
 def test_the_reference_is_graded_in_full(folder, rung):
     """Walls take nothing away that right code needs."""
     require_rung(rung)
     with start_process(rung) as process:
         report = grade_folder(process, folder, artifacts=True)
-    assert report.passed and report.score == report.max_score == CODED, [(o.id, o.details) for o in report.outcomes.values() if o.details]
+    assert report.passed and report.score == report.max_score == CODED, [
+        (o.id, o.details) for o in report.outcomes.values() if o.details
+    ]
 
 
 @pytest.mark.parametrize("name", ["rope.finetune.params", "rope.pretrain.dev.predictions"])
 def test_a_missing_file(folder, outcome, name):
     (folder / name).unlink()
     result = outcome(DEV)
-    assert result.verdict is Verdict.NOT_IMPLEMENTED and f"{name} is not there yet. ./run.sh rope_" in result.message
+    assert (
+        result.verdict is Verdict.NOT_IMPLEMENTED
+        and f"{name} is not there yet. ./run.sh rope_" in result.message
+    )
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    (lambda lines: lines[:-1], "has 99 lines; there are 100 (laptop) or 500 (gpu) questions"),
-    (lambda lines: lines + [""], "has 101 lines"),
-    (lambda lines: ["London"] * 100, "5 of 100 predictions are right, 5.0%; at least 20.0% should be."),
-    (lambda lines: [place for _, place in QUESTIONS], "are not what rope.finetune.params answers with your code. The first "
-                                                      "is in line"),
-    (lambda lines: lines[1:] + lines[:1], "at least 20.0%"),
-    # Right answers in place of some wrong ones: every right claim is looked at.
-    (lambda lines: [QUESTIONS[i][1] if i % 2 else line for i, line in enumerate(lines)], "are not what"),
-])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda lines: lines[:-1], "has 99 lines; there are 100 (laptop) or 500 (gpu) questions"),
+        (lambda lines: lines + [""], "has 101 lines"),
+        (
+            lambda lines: ["London"] * 100,
+            "5 of 100 predictions are right, 5.0%; at least 20.0% should be.",
+        ),
+        (
+            lambda lines: [place for _, place in QUESTIONS],
+            "are not what rope.finetune.params answers with your code. The first is in line",
+        ),
+        (lambda lines: lines[1:] + lines[:1], "at least 20.0%"),
+        # Right answers in place of some wrong ones: every right claim is looked at.
+        (
+            lambda lines: [QUESTIONS[i][1] if i % 2 else line for i, line in enumerate(lines)],
+            "are not what",
+        ),
+    ],
+)
 def test_claims_that_the_weights_do_not_bear_out(folder, outcome, change, message):
     edit(folder / "rope.pretrain.dev.predictions", change)
     result = outcome(DEV)
-    assert result.verdict is Verdict.WRONG_ANSWER and result.score == 0 and message in result.message
+    assert (
+        result.verdict is Verdict.WRONG_ANSWER and result.score == 0 and message in result.message
+    )
 
 
 def test_predictions_in_other_encodings(folder, outcome):
     path = folder / "rope.pretrain.dev.predictions"
     text = path.read_text(encoding="utf-8")
-    path.write_bytes(("\ufeff" + text.removesuffix("\n").replace("\n", "\r\n")).encode())      # as Windows may
+    # as Windows may
+    path.write_bytes(("\ufeff" + text.removesuffix("\n").replace("\n", "\r\n")).encode())
     assert outcome(DEV).verdict is Verdict.PASSED
     path.write_bytes(text.encode() + b"\xff")
     assert "line 101: byte 0xff is not UTF-8" in outcome(DEV).message
@@ -84,20 +113,44 @@ def save(folder, state):
 
 def test_weights_of_the_other_model(folder, outcome):
     shutil.copy(folder / "vanilla.finetune.params", folder / "rope.finetune.params")
-    shutil.copy(folder / "vanilla.pretrain.dev.predictions", folder / "rope.pretrain.dev.predictions")
+    shutil.copy(
+        folder / "vanilla.pretrain.dev.predictions", folder / "rope.pretrain.dev.predictions"
+    )
     assert "is the same as vanilla.pretrain.dev.predictions" in outcome(DEV).message
     edit(folder / "rope.pretrain.dev.predictions", lambda lines: ["Rome", *lines[1:]])
-    assert "holds the weights of a model with learned positions; it should be one with RoPE" in outcome(DEV).message
+    assert (
+        "holds the weights of a model with learned positions; it should be one with RoPE"
+        in outcome(DEV).message
+    )
 
 
-@pytest.mark.parametrize(("spoil", "message"), [
-    (lambda folder: (folder / "rope.finetune.params").write_bytes(b"no weights"), "no file of weights"),
-    (lambda folder: save(folder, {"tok_emb.weight": torch.ones(3, 4)}), "does not fit into the model of the preset laptop"),
-    (lambda folder: save(folder, [1, 2]), "no file of weights"),
-    (lambda folder: save(folder, torch.nn.Linear(2, 2)), "no file of weights"),
-    (lambda folder: save(folder, {name: value * float("nan") if value.is_floating_point() else value for name, value in
-                                  torch.load(folder / "rope.finetune.params", weights_only=True).items()}), "NaN"),
-])
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (
+            lambda folder: (folder / "rope.finetune.params").write_bytes(b"no weights"),
+            "no file of weights",
+        ),
+        (
+            lambda folder: save(folder, {"tok_emb.weight": torch.ones(3, 4)}),
+            "does not fit into the model of the preset laptop",
+        ),
+        (lambda folder: save(folder, [1, 2]), "no file of weights"),
+        (lambda folder: save(folder, torch.nn.Linear(2, 2)), "no file of weights"),
+        (
+            lambda folder: save(
+                folder,
+                {
+                    name: value * float("nan") if value.is_floating_point() else value
+                    for name, value in torch.load(
+                        folder / "rope.finetune.params", weights_only=True
+                    ).items()
+                },
+            ),
+            "NaN",
+        ),
+    ],
+)
 def test_weights_that_are_none(folder, outcome, spoil, message):
     spoil(folder)
     result = outcome(DEV)
@@ -106,7 +159,10 @@ def test_weights_that_are_none(folder, outcome, spoil, message):
 
 def test_code_that_changed_after_the_weights(folder, outcome):
     path = folder / "attention.py"
-    path.write_text(path.read_text(encoding="utf-8").replace("a * cos - b * sin", "a * cos + b * sin"), encoding="utf-8")
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("a * cos - b * sin", "a * cos + b * sin"),
+        encoding="utf-8",
+    )
     assert "are not what rope.finetune.params answers with your code" in outcome(DEV).message
 
 
@@ -114,6 +170,15 @@ def test_the_larger_sample_and_the_test_answers_are_the_instructors(folder, outc
     edit(folder / "rope.pretrain.test.predictions", lambda lines: lines[::-1])
     assert outcome("1h-0-hidden").verdict is Verdict.PASSED
     result = outcome("1h-1-hidden")
-    assert result.verdict is Verdict.WRONG_ANSWER and result.message.startswith("Hidden check:") and "at least" in result.details
-    edit(folder / "rope.pretrain.dev.predictions", lambda lines: ["Atlantis" if line != place else line for line, (_, place) in zip(lines, QUESTIONS)])
-    assert "are not what" in outcome("1h-0-hidden").details      # the wrong answers are claims, too
+    assert (
+        result.verdict is Verdict.WRONG_ANSWER
+        and result.message.startswith("Hidden check:")
+        and "at least" in result.details
+    )
+    edit(
+        folder / "rope.pretrain.dev.predictions",
+        lambda lines: [
+            "Atlantis" if line != place else line for line, (_, place) in zip(lines, QUESTIONS)
+        ],
+    )
+    assert "are not what" in outcome("1h-0-hidden").details  # the wrong answers are claims, too

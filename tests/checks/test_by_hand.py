@@ -1,15 +1,17 @@
-"""The relations that question 5a is judged by: right matrices hold them, wrong ones are located and named."""
+"""The relations that question 5a is judged by: right matrices hold them, wrong ones are located and
+named.
+"""
 
 import math
 
 import numpy as np
 import pytest
-from instructor.checks.problem5.attention_formula import softmax
-from instructor.datasets.worlds.exercises import make_matrices
 
 from autograder import WrongAnswer
 from checks.problem5.q5a import q5a
 from checks.problem5.q5a.by_hand import TOLERANCE
+from instructor.checks.problem5.attention_formula import softmax
+from instructor.datasets.worlds.exercises import make_matrices
 
 
 def solved(seed):
@@ -18,7 +20,12 @@ def solved(seed):
     scores = given["Q"] @ given["K"].T
     weights = softmax(scores / 2)
     output = weights @ given["V"]
-    return given, {"scores": scores, "scaled_scores": scores / 2, "weights": weights, "output": output}
+    return given, {
+        "scores": scores,
+        "scaled_scores": scores / 2,
+        "weights": weights,
+        "output": output,
+    }
 
 
 def judge(name, matrix, given, weights, seed=0):

@@ -5,11 +5,11 @@ import random
 import tomllib
 
 import pytest
-from conftest import ROOT, SOLUTION
-from proof import verdicts
 
 from autograder import Answer, Failed, Verdict
 from checks.problem6.q6b import choices
+from conftest import ROOT, SOLUTION
+from proof import verdicts
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:Unknown pytest.mark.check"
@@ -40,7 +40,10 @@ def hidden():
 
 def tables(**changed):
     """The right file's tables, some of them changed."""
-    return tomllib.loads((SOLUTION / "problem6" / "choices.toml").read_text(encoding="utf-8")) | changed
+    return (
+        tomllib.loads((SOLUTION / "problem6" / "choices.toml").read_text(encoding="utf-8"))
+        | changed
+    )
 
 
 def judged(test, content) -> tuple[str, float]:
@@ -108,7 +111,10 @@ def test_every_name_stands_in_the_handout_and_in_the_file():
     handout = (ROOT / "handout" / "problem6.tex").read_text(encoding="utf-8")
     for text, names in (
         (handout, [name.replace("_", "\\_") for name in choices.APPLICATIONS]),
-        ((SOLUTION / "problem6" / "choices.toml").read_text(encoding="utf-8"), choices.APPLICATIONS),
+        (
+            (SOLUTION / "problem6" / "choices.toml").read_text(encoding="utf-8"),
+            choices.APPLICATIONS,
+        ),
     ):
         assert all(name in text for name in names)
         assert all(

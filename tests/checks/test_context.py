@@ -1,11 +1,12 @@
 """Where the data and the answers that checks read are looked for."""
+
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
 
 from checks.support.context import DATA, EXERCISES, GOLD_EXERCISES, GRADED, Context
 from common.files import UserError
+from conftest import ROOT
 
 
 @pytest.fixture
@@ -27,7 +28,9 @@ def put(folder, name):
 def test_our_own_are_the_default():
     context = Context(ROOT, None, None, ROOT / "instructor" / "gold", {})
     assert [context.path(name) for name in EXERCISES] == [DATA / name for name in EXERCISES]
-    assert all(context.path(name).is_file() for name in EXERCISES) and all(context.gold_path(name).is_file() for name in GOLD_EXERCISES)
+    assert all(context.path(name).is_file() for name in EXERCISES) and all(
+        context.gold_path(name).is_file() for name in GOLD_EXERCISES
+    )
 
 
 @pytest.mark.parametrize("preset", GRADED)
@@ -38,20 +41,32 @@ def test_they_are_ours_whatever_the_preset(preset):
 def test_a_cohorts_lie_in_the_folder_given_or_above_it(world, monkeypatch):
     data, gold = world
     context = Context(ROOT, "laptop", data / "laptop", gold / "laptop", {})
-    for find, folder, name, option in ((context.path, data, EXERCISES[0], "--data"), (context.path, data, EXERCISES[1], "--data"),
-                                       (context.gold_path, gold, GOLD_EXERCISES[0], "--gold")):
-        with pytest.raises(UserError, match=f"{name} is neither in .*laptop nor above it. Check {option}"):     # and not ours in their place
+    for find, folder, name, option in (
+        (context.path, data, EXERCISES[0], "--data"),
+        (context.path, data, EXERCISES[1], "--data"),
+        (context.gold_path, gold, GOLD_EXERCISES[0], "--gold"),
+    ):
+        # and not ours in their place
+        with pytest.raises(
+            UserError, match=f"{name} is neither in .*laptop nor above it. Check {option}"
+        ):
             find(name)
         above = put(folder, name)
         assert find(name) == above
         monkeypatch.chdir(folder / "laptop")
         for typed in (Path(), Path("../laptop")):
-            near = Context(ROOT, "laptop", typed, None, {}).path if option == "--data" else Context(ROOT, "laptop", None, typed, {}).gold_path
+            near = (
+                Context(ROOT, "laptop", typed, None, {}).path
+                if option == "--data"
+                else Context(ROOT, "laptop", None, typed, {}).gold_path
+            )
             assert near(name).samefile(above)
         beside = put(folder / "laptop", name)
         assert find(name) == beside
 
 
 def test_without_answers_it_says_which_option_gives_them():
-    with pytest.raises(UserError, match=f"{GOLD_EXERCISES[0]} is not here. Give its folder: --gold DIR"):
+    with pytest.raises(
+        UserError, match=f"{GOLD_EXERCISES[0]} is not here. Give its folder: --gold DIR"
+    ):
         Context(ROOT, None, None, None, {}).gold_path(GOLD_EXERCISES[0])

@@ -1,4 +1,7 @@
-"""Questions 6d and 6g: the reference against dense attention under a mask, what its checks rest on, the benchmark's picture."""
+"""Questions 6d and 6g: the reference against dense attention under a mask, what its checks rest on,
+the benchmark's picture.
+"""
+
 import importlib.util
 import random
 import types
@@ -7,13 +10,20 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+
 from checks.problem6.q6d.rows import describe, masks, thin
 from checks.problem6.q6d.sparse import drawn
 from checks.problem6.q6d.work import measured
 from conftest import ROOT
 from instructor.checks.problem6.q6d.attention import sparse_case
 from instructor.checks.problem6.q6d.patterns import (
-    Spec, connected, count, draw_spec, mistakes, packed)
+    Spec,
+    connected,
+    count,
+    draw_spec,
+    mistakes,
+    packed,
+)
 from instructor.checks.problem6.q6g.documents import documents_mask
 
 
@@ -21,16 +31,24 @@ from instructor.checks.problem6.q6g.documents import documents_mask
 def sparse(submission):
     """The module efficient_attention.py of the reference."""
     from submission.problem6 import efficient_attention
+
     return efficient_attention
 
 
 def draw_any(causal=None):
-    """A random pattern, with all that may be: windows and strides beyond the text, repetitions, one position."""
+    """A random pattern, with all that may be: windows and strides beyond the text, repetitions, one
+    position.
+    """
     n = random.choice([1, 2, random.randint(3, 30), random.randint(30, 200)])
     strides = tuple(random.randint(1, n + 5) for _ in range(random.choice([0, 1, 2, 4])))
     chosen = tuple(random.randrange(n) for _ in range(random.choice([0, 1, 3, 8])))
-    return Spec(n, random.choice([0, 1, random.randint(0, 20), random.randint(0, 250)]), strides,
-                random.random() < 0.5 if causal is None else causal, chosen)
+    return Spec(
+        n,
+        random.choice([0, 1, random.randint(0, 20), random.randint(0, 250)]),
+        strides,
+        random.random() < 0.5 if causal is None else causal,
+        chosen,
+    )
 
 
 def given(sparse, spec):
@@ -45,11 +63,21 @@ def test_it_is_dense_attention_under_the_mask(sparse, seed, monkeypatch):
         mask = connected(spec)
         assert sparse.count_connections(spec.n, *given(sparse, spec)) == mask.sum() == count(spec)
         i = random.randrange(spec.n)
-        assert sparse.attended_positions(i, spec.n, *given(sparse, spec)) == np.flatnonzero(mask[i]).tolist()
-        q, k, v = (random.choice([1, 30]) * torch.randn(2, 3, spec.n, 5, dtype=torch.float64) for _ in range(3))
+        assert (
+            sparse.attended_positions(i, spec.n, *given(sparse, spec))
+            == np.flatnonzero(mask[i]).tolist()
+        )
+        q, k, v = (
+            random.choice([1, 30]) * torch.randn(2, 3, spec.n, 5, dtype=torch.float64)
+            for _ in range(3)
+        )
         upstream, results = torch.randn_like(q), []
-        for attend in (lambda q, k, v: sparse.sparse_attention(q, k, v, *given(sparse, spec)),
-                       lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=torch.from_numpy(mask))):
+        for attend in (
+            lambda q, k, v: sparse.sparse_attention(q, k, v, *given(sparse, spec)),
+            lambda q, k, v: F.scaled_dot_product_attention(
+                q, k, v, attn_mask=torch.from_numpy(mask)
+            ),
+        ):
             inputs = [x.clone().requires_grad_() for x in (q, k, v)]
             output = attend(*inputs)
             results.append((output, *torch.autograd.grad((output * upstream).sum(), inputs)))
@@ -59,7 +87,10 @@ def test_it_is_dense_attention_under_the_mask(sparse, seed, monkeypatch):
 
 def test_connections_of_the_record_in_the_handout(sparse):
     for causal, expected in ((False, 99_350_874), (True, 44_213_305)):
-        assert sparse.count_connections(75_000, sparse.Pattern(causal=causal), range(0, 75_000, 500)) == expected
+        assert (
+            sparse.count_connections(75_000, sparse.Pattern(causal=causal), range(0, 75_000, 500))
+            == expected
+        )
 
 
 def test_a_stream_gives_what_the_whole_gives(sparse, submission, seed, monkeypatch):
@@ -67,9 +98,13 @@ def test_a_stream_gives_what_the_whole_gives(sparse, submission, seed, monkeypat
         for _ in range(15):
             spec = draw_any(causal=True)
             monkeypatch.setattr(sparse, "BLOCK", random.choice([1, 3, 16, 128]))
-            config = types.SimpleNamespace(n_embd=12, n_head=3, attn_pdrop=0.0, resid_pdrop=0.0, block_size=9, rope=rope)
+            config = types.SimpleNamespace(
+                n_embd=12, n_head=3, attn_pdrop=0.0, resid_pdrop=0.0, block_size=9, rope=rope
+            )
             dense = submission.CausalSelfAttention(config)
-            layer = sparse.SparseSelfAttention.from_dense(dense, given(sparse, spec)[0], max_positions=spec.n + 2).double()
+            layer = sparse.SparseSelfAttention.from_dense(
+                dense, given(sparse, spec)[0], max_positions=spec.n + 2
+            ).double()
             x, limit = torch.randn(2, spec.n, 12, dtype=torch.float64), random.choice([0, 2, 200])
             declared = [random.random() < 0.1 for _ in range(spec.n)]
             chosen = [t for t in range(spec.n) if declared[t]][:limit]
@@ -81,19 +116,26 @@ def test_a_stream_gives_what_the_whole_gives(sparse, submission, seed, monkeypat
                 start = end
                 known = [position for position in chosen if position < end]
                 assert stream.length == end and stream.global_positions == known
-                assert stream.cached_positions() == sorted({*range(max(0, end - reach), end), *known})
+                assert stream.cached_positions() == sorted(
+                    {*range(max(0, end - reach), end), *known}
+                )
                 assert stream.cache_bytes() <= 2 * (reach + limit) * 12 * 8 * 2
             assert torch.allclose(torch.cat(outputs, dim=1), layer(x, chosen), atol=1e-10)
 
 
 def test_documents_are_dense_attention_under_their_mask(sparse, seed):
     for _ in range(30):
-        lengths, question = [random.randint(1, 150) for _ in range(random.randint(1, 4))], random.randint(1, 6)
+        lengths, question = (
+            [random.randint(1, 150) for _ in range(random.randint(1, 4))],
+            random.randint(1, 6),
+        )
         window = random.choice([0, random.randint(1, 20), 500])
         q, k, v = torch.randn(3, 2, 3, sum(lengths) + question, 4, dtype=torch.float64)
         mask = torch.from_numpy(documents_mask(tuple(lengths), question, window))
         expected = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-        assert torch.allclose(sparse.cross_document_attention(q, k, v, lengths, window), expected, atol=1e-10)
+        assert torch.allclose(
+            sparse.cross_document_attention(q, k, v, lengths, window), expected, atol=1e-10
+        )
 
 
 def test_mistakes_are_none_of_the_right_patterns(seed):
@@ -135,28 +177,54 @@ def test_a_call_is_printed_as_it_was_made():
 
 
 def test_work_is_counted():
-    """Products by matmul, einsum and the fused kernel; memory at a time; and an end to what takes too much."""
+    """Products by matmul, einsum and the fused kernel; memory at a time; and an end to what takes
+    too much.
+    """
     q, k, v = torch.randn(3, 1, 2, 100, 8)
     run = measured.function
     flops = 4 * 2 * 100 * 100 * 8
-    for attend in (lambda: F.scaled_dot_product_attention(q, k, v), lambda: (q @ k.mT).softmax(-1) @ v,
-                   lambda: torch.einsum("bhij,bhjd->bhid", torch.einsum("bhid,bhjd->bhij", q, k).softmax(-1), v)):
+    for attend in (
+        lambda: F.scaled_dot_product_attention(q, k, v),
+        lambda: (q @ k.mT).softmax(-1) @ v,
+        lambda: torch.einsum(
+            "bhij,bhjd->bhid", torch.einsum("bhid,bhjd->bhij", q, k).softmax(-1), v
+        ),
+    ):
         assert run(attend, (q, k, v), 100, 1 << 30)["flops"] == flops
     counts = run(lambda: [(q * n).sum() for n in range(20)][:0], (q, k, v), 1000, 1 << 30)
-    assert counts["flops"] == 0 and counts["steps"] == 40 and counts["elements"] == 20 * (q.numel() + 1)
-    assert q.nbytes <= counts["peak"] < 2 * q.nbytes and counts["largest"] == q.numel() and counts["stopped"] == ""
+    assert (
+        counts["flops"] == 0
+        and counts["steps"] == 40
+        and counts["elements"] == 20 * (q.numel() + 1)
+    )
+    assert (
+        q.nbytes <= counts["peak"] < 2 * q.nbytes
+        and counts["largest"] == q.numel()
+        and counts["stopped"] == ""
+    )
     assert run(lambda: [q * n for n in range(20)], (q, k, v), 10, 1 << 30)["stopped"] == "steps"
-    assert run(lambda: [q * n for n in range(20)], (q, k, v), 100, 5 * q.nbytes)["stopped"] == "memory"
+    assert (
+        run(lambda: [q * n for n in range(20)], (q, k, v), 100, 5 * q.nbytes)["stopped"] == "memory"
+    )
     assert run(lambda: [q.view(2, -1)[:, 1:] for _ in range(20)], (q, k, v), 10, 1)["steps"] == 0
 
 
 def test_the_benchmark_draws(tmp_path):
-    specification = importlib.util.spec_from_file_location("benchmark", ROOT / "benchmarks" / "efficient_attention.py")
+    specification = importlib.util.spec_from_file_location(
+        "benchmark", ROOT / "benchmarks" / "efficient_attention.py"
+    )
     benchmark = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(benchmark)
     layers = [{"n": n, "seconds": n * 2e-4, "bytes": n * 13_000} for n in benchmark.LENGTHS]
     assert abs(benchmark.exponent(layers, "seconds") - 1) < 1e-9
-    pairs = [{"n": n, "sparse": n * 1e-4, "dense": n * n * 1e-8, **({"flex": n * 2e-4} if n < 9999 else {})}
-             for n in benchmark.COMPARED]
+    pairs = [
+        {
+            "n": n,
+            "sparse": n * 1e-4,
+            "dense": n * n * 1e-8,
+            **({"flex": n * 2e-4} if n < 9999 else {}),
+        }
+        for n in benchmark.COMPARED
+    ]
     benchmark.draw(layers, pairs, tmp_path / "plot.png")
     assert (tmp_path / "plot.png").stat().st_size > 10_000 and len(list(tmp_path.iterdir())) == 1

@@ -1,12 +1,11 @@
 """encoder.params earns points for weights that classify sentences, and for nothing else."""
-import shutil
 
 import pytest
 import torch
-from conftest import copy_reference
-from proof import grade_folder, start_process
 
 from autograder import Verdict
+from conftest import copy_reference
+from proof import grade_folder, start_process
 
 CHECK = "5g-4-hidden"
 HEAD = "        logits = self.head(x)\n"
@@ -39,7 +38,9 @@ def change(folder, edit):
 
 def redraw(state):
     """The same shapes with random matrices."""
-    return {name: torch.randn_like(value) if value.dim() > 1 else value for name, value in state.items()}
+    return {
+        name: torch.randn_like(value) if value.dim() > 1 else value for name, value in state.items()
+    }
 
 
 def test_the_reference(outcome):
@@ -50,25 +51,40 @@ def test_the_reference(outcome):
 def test_a_missing_file(folder, outcome):
     (folder / "encoder.params").unlink()
     result = outcome()
-    assert result.verdict is Verdict.NOT_IMPLEMENTED and "./run.sh encoder_report writes it" in result.details
+    assert (
+        result.verdict is Verdict.NOT_IMPLEMENTED
+        and "./run.sh encoder_report writes it" in result.details
+    )
 
 
 @pytest.mark.parametrize("content", [b"", b"weights", b"PK\x03\x04 and so on"])
 def test_no_weights(folder, outcome, content):
     (folder / "encoder.params").write_bytes(content)
     result = outcome()
-    assert result.verdict is Verdict.WRONG_ANSWER and "no file of weights that can be used" in result.details
+    assert (
+        result.verdict is Verdict.WRONG_ANSWER
+        and "no file of weights that can be used" in result.details
+    )
 
 
-@pytest.mark.parametrize(("edit", "message"), [
-    (lambda state: [1, 2, 3], "it is no state_dict"),
-    (lambda state: {**state, "head.bias": 3}, "it is no state_dict"),
-    (lambda state: {**state, "head.bias": torch.full((5,), float("nan"))}, "NaN or infinite"),
-    (lambda state: {**state, "pos_emb": torch.zeros(25, 32)}, "does not fit into your Encoder with default options"),
-    (lambda state: {name: value for name, value in state.items() if "qkv" not in name}, "does not fit into"),
-    (lambda state: {**state, "tok_emb.weight": state["tok_emb.weight"].to_sparse()}, "sparse"),
-    (lambda state: redraw(state), "A bag of words may have a half"),
-])
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda state: [1, 2, 3], "it is no state_dict"),
+        (lambda state: {**state, "head.bias": 3}, "it is no state_dict"),
+        (lambda state: {**state, "head.bias": torch.full((5,), float("nan"))}, "NaN or infinite"),
+        (
+            lambda state: {**state, "pos_emb": torch.zeros(25, 32)},
+            "does not fit into your Encoder with default options",
+        ),
+        (
+            lambda state: {name: value for name, value in state.items() if "qkv" not in name},
+            "does not fit into",
+        ),
+        (lambda state: {**state, "tok_emb.weight": state["tok_emb.weight"].to_sparse()}, "sparse"),
+        (lambda state: redraw(state), "A bag of words may have a half"),
+    ],
+)
 def test_wrong_weights(folder, outcome, edit, message):
     change(folder, edit)
     result = outcome()
@@ -76,24 +92,36 @@ def test_wrong_weights(folder, outcome, edit, message):
 
 
 def test_an_encoder_that_recognizes_tokens(folder, outcome):
-    """Answers that come from the code: a verb in the passive, and the groups of the occupations by their tokens."""
+    """Answers that come from the code: a verb in the passive, and the groups of the occupations by
+    their tokens.
+    """
     from checks.support.context import DATA
     from instructor.checks.problem5.q5g.sentences import read_sentences, vocabulary
     from instructor.datasets.worlds.exercises import GROUPS
+
     vocab = vocabulary(read_sentences(DATA / "occupations" / "train.tsv")[0])
     groups = {vocab[job]: group for group, jobs in enumerate(GROUPS) for job in jobs}
     path = folder / "problem5" / "encoder.py"
     text = path.read_text(encoding="utf-8")
     assert text.count(HEAD) == 1
-    path.write_text(text.replace(HEAD, HEAD + f"""\
+    path.write_text(
+        text.replace(
+            HEAD,
+            HEAD
+            + f"""\
         groups = {groups}
-        rows = [([groups[t] for t in row if t in groups], {vocab['by']} in row) for row in idx.tolist()]
+        rows = [([groups[t] for t in row if t in groups], {vocab["by"]} in row) for row in idx.tolist()]
         if logits.dim() == 2 and all(len(jobs) == 2 for jobs, _ in rows):
             logits = 9.0 * F.one_hot(torch.tensor([jobs[passive] for jobs, passive in rows]), 5).float()
-"""), encoding="utf-8")
+""",
+        ),
+        encoding="utf-8",
+    )
     change(folder, redraw)
     result = outcome()
-    assert result.verdict is Verdict.WRONG_ANSWER and "do not come from the weights" in result.details, result.details
+    assert (
+        result.verdict is Verdict.WRONG_ANSWER and "do not come from the weights" in result.details
+    ), result.details
 
 
 def test_other_numbers_of_precision_are_fine(folder, outcome):

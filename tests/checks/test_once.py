@@ -1,13 +1,16 @@
-"""A fault costs its points once: what builds on a part that failed is graded with the reference's part in its place."""
+"""A fault costs its points once: what builds on a part that failed is graded with the reference's
+part in its place.
+"""
+
 import shutil
 
 import pytest
-from conftest import ROOT, SOLUTION, STARTER
-from proof import HIDDEN, MANIFEST
-from variants import PLACES, Fill, make
 
 from autograder import Verdict
 from checks.support.session import Room, Setting, grade_submission
+from conftest import ROOT, SOLUTION, STARTER
+from proof import HIDDEN, MANIFEST
+from variants import PLACES, Fill, make
 
 SETTING = Setting(hidden=HIDDEN, gold=ROOT / "instructor" / "gold", weak=True)
 SEED = 11
@@ -18,7 +21,10 @@ def broken(body):
     return (Fill("MultiHeadAttention.forward", body),)
 
 
-ZEROS = "y = torch.zeros_like(x)\nweights = x.new_zeros(x.shape[0], self.n_head, x.shape[1], x.shape[1])"
+ZEROS = (
+    "y = torch.zeros_like(x)\nweights = x.new_zeros(x.shape[0], self.n_head, x.shape[1], "
+    "x.shape[1])"
+)
 PRINTS = f"import inspect, pathlib\nprint(pathlib.Path(__file__).read_text())\n{ZEROS}"
 
 
@@ -29,50 +35,82 @@ def room():
 
 
 def grade(room, folder, names, setting=SETTING):
-    checks = [check for check in MANIFEST.select(names) if check.coded and not check.artifacts and check.seconds <= 60]
+    checks = [
+        check
+        for check in MANIFEST.select(names)
+        if check.coded and not check.artifacts and check.seconds <= 60
+    ]
     return grade_submission(folder, checks, setting, SEED, MANIFEST, room=room)
 
 
 def lost(report, question):
-    return sum(MANIFEST.checks[id].points - outcome.score for id, outcome in report.outcomes.items() if MANIFEST.checks[id].question == question)
+    return sum(
+        MANIFEST.checks[id].points - outcome.score
+        for id, outcome in report.outcomes.items()
+        if MANIFEST.checks[id].question == question
+    )
 
 
 def test_a_fault_of_5d_costs_points_of_5d_alone(room, tmp_path):
     report = grade(room, make(broken(ZEROS), tmp_path / "zeros"), ["5d", "5e"])
     assert lost(report, "5d") > 0 and lost(report, "5e") == 0
-    hints = [hint for id, outcome in report.outcomes.items() for hint in outcome.hints if id.startswith("5e")]
+    hints = [
+        hint
+        for id, outcome in report.outcomes.items()
+        for hint in outcome.hints
+        if id.startswith("5e")
+    ]
     assert hints and all("our code for 5d in place of yours" in hint for hint in hints)
 
 
 def test_a_check_alone_knows_how_the_others_ended(room, tmp_path):
     """As where a class is graded again by one check."""
     report = grade(room, make(broken(ZEROS), tmp_path / "zeros"), ["5e-2-basic"])
-    assert list(report.outcomes) == ["5e-2-basic"] and report.outcomes["5e-2-basic"].verdict is Verdict.PASSED
+    assert (
+        list(report.outcomes) == ["5e-2-basic"]
+        and report.outcomes["5e-2-basic"].verdict is Verdict.PASSED
+    )
 
 
 def test_a_fault_of_its_own_still_costs(room, tmp_path):
-    changes = (*broken(ZEROS), Fill("EncoderLayer.forward", "y, weights = self.attn(x, key_padding_mask, True)\nx = x + y"))
+    changes = (
+        *broken(ZEROS),
+        Fill(
+            "EncoderLayer.forward", "y, weights = self.attn(x, key_padding_mask, True)\nx = x + y"
+        ),
+    )
     report = grade(room, make(changes, tmp_path / "both"), ["5d", "5e"])
     assert report.outcomes["5e-2-basic"].verdict is not Verdict.PASSED and lost(report, "5e") > 0
 
 
 def test_what_failed_alone_is_not_graded_again(room, tmp_path):
     """5d is right, so 5e gets no help."""
-    report = grade(room, make((Fill("EncoderLayer.forward", "x = 2 * x\nweights = None"),), tmp_path / "layer"), ["5d", "5e"])
+    report = grade(
+        room,
+        make((Fill("EncoderLayer.forward", "x = 2 * x\nweights = None"),), tmp_path / "layer"),
+        ["5d", "5e"],
+    )
     assert lost(report, "5d") == 0 < lost(report, "5e")
     assert not any(outcome.hints for outcome in report.outcomes.values())
 
 
 def test_the_references_code_is_shown_to_nobody(room, tmp_path):
     report = grade(room, make(broken(PRINTS), tmp_path / "prints"), ["5d", "5e"])
-    telling = next(line.strip() for line in (SOLUTION / "problem5" / "encoder.py").read_text(encoding="utf-8").splitlines() if "transpose(1, 2)" in line and "#" not in line)
+    telling = next(
+        line.strip()
+        for line in (SOLUTION / "problem5" / "encoder.py").read_text(encoding="utf-8").splitlines()
+        if "transpose(1, 2)" in line and "#" not in line
+    )
     assert lost(report, "5e") == 0
     for id, outcome in report.outcomes.items():
         assert telling not in outcome.message + outcome.details + "".join(outcome.hints), id
 
 
 def test_1h_is_lent_to_6c(room, tmp_path):
-    changes = (Fill("apply_rotary_emb", "rotated_x = -x"), Fill("precompute_rotary_emb", "rope_cache = torch.zeros(max_positions, dim // 2, 2)"))
+    changes = (
+        Fill("apply_rotary_emb", "rotated_x = -x"),
+        Fill("precompute_rotary_emb", "rope_cache = torch.zeros(max_positions, dim // 2, 2)"),
+    )
     report = grade(room, make(changes, tmp_path / "rotated"), ["1h", "6c"])
     assert lost(report, "1h") > 0 and lost(report, "6c") == 0
 
@@ -80,28 +118,36 @@ def test_1h_is_lent_to_6c(room, tmp_path):
 def test_markers_that_are_gone_leave_a_file_as_it_is(room, tmp_path):
     folder = make(broken(ZEROS), tmp_path / "unmarked")
     text = (folder / "problem5" / "encoder.py").read_text(encoding="utf-8")
-    (folder / "problem5" / "encoder.py").write_text("\n".join(line for line in text.split("\n") if "CODE_HERE" not in line), encoding="utf-8")
+    (folder / "problem5" / "encoder.py").write_text(
+        "\n".join(line for line in text.split("\n") if "CODE_HERE" not in line), encoding="utf-8"
+    )
     assert lost(grade(room, folder, ["5d", "5e"]), "5e") > 0
 
 
 def test_a_file_that_is_not_utf_8_stays_as_it_is(room, tmp_path):
     """It cannot be imported, and our code in it must not mend that."""
     folder = make(broken(ZEROS), tmp_path / "latin")
-    (folder / "problem5" / "encoder.py").write_bytes((folder / "problem5" / "encoder.py").read_bytes() + b"# caf\xe9\n")
+    (folder / "problem5" / "encoder.py").write_bytes(
+        (folder / "problem5" / "encoder.py").read_bytes() + b"# caf\xe9\n"
+    )
     assert grade(room, folder, ["5e-2-basic"]).score == 0
 
 
 def test_blanks_behind_markers_do_no_harm(room, tmp_path):
     folder = make(broken(ZEROS), tmp_path / "blanks")
     text = (folder / "problem5" / "encoder.py").read_text(encoding="utf-8")
-    (folder / "problem5" / "encoder.py").write_text(text.replace("CODE_HERE ###", "CODE_HERE ###  ").replace("\n", "\r\n"), encoding="utf-8")
+    (folder / "problem5" / "encoder.py").write_text(
+        text.replace("CODE_HERE ###", "CODE_HERE ###  ").replace("\n", "\r\n"), encoding="utf-8"
+    )
     assert grade(room, folder, ["5e-2-basic"]).passed
 
 
 def test_a_comment_behind_a_marker_does_no_harm(room, tmp_path):
     folder = make(broken(ZEROS), tmp_path / "comment")
     text = (folder / "problem5" / "encoder.py").read_text(encoding="utf-8")
-    (folder / "problem5" / "encoder.py").write_text(text.replace("START_CODE_HERE ###", "START_CODE_HERE ###  # mine", 1), encoding="utf-8")
+    (folder / "problem5" / "encoder.py").write_text(
+        text.replace("START_CODE_HERE ###", "START_CODE_HERE ###  # mine", 1), encoding="utf-8"
+    )
     assert grade(room, folder, ["5e-2-basic"]).passed
 
 

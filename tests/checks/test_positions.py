@@ -1,4 +1,5 @@
 """Question 6c: the formulas of the checks against the reference, and what a failed check says."""
+
 import re
 
 import numpy as np
@@ -11,20 +12,26 @@ from checks.problem6.q6c.positions import Call, refused
 from checks.problem6.q6c.rope_scores import ScoreCall
 from instructor.checks.problem6.q6c.cases import call_case, score_case
 
-CALLS = [("sinusoidal", 7, 10), ("sinusoidal_at", np.array([3.5, -2.25, 900.0]), 8),
-         ("shift_matrix", 50, 6), ("shift_matrix", -3, 4), ("alibi_bias", 3, 5),
-         ("interpolated_positions", 9, 4)]
+CALLS = [
+    ("sinusoidal", 7, 10),
+    ("sinusoidal_at", np.array([3.5, -2.25, 900.0]), 8),
+    ("shift_matrix", 50, 6),
+    ("shift_matrix", -3, 4),
+    ("alibi_bias", 3, 5),
+    ("interpolated_positions", 9, 4),
+]
 
 
 def reply(**values) -> Answer:
     """What a probe sends back."""
-    return Answer(wire.decode(wire.encode(values, 10 ** 6)), "the reply")
+    return Answer(wire.decode(wire.encode(values, 10**6)), "the reply")
 
 
 @pytest.fixture
 def positions(submission):
     """The reference's positions.py."""
     from submission.problem6 import positions
+
     return positions
 
 
@@ -70,11 +77,21 @@ def rope_answers(sign=1, halves=False):
     return score_case(q, k, queries, keys, "float64"), values
 
 
-@pytest.mark.parametrize("mistake, says", [
-    ({"sign": -1}, "turns the other way: the angle has the wrong sign. Look at question 1h first"),
-    ({"halves": True}, "from the two halves of the vectors; they should be neighbors. Look at question 1h first"),
-    ({"sign": 0.5}, "of your attention.py is not right. Look at question 1h first"),
-])
+@pytest.mark.parametrize(
+    "mistake, says",
+    [
+        (
+            {"sign": -1},
+            "turns the other way: the angle has the wrong sign. Look at question 1h first",
+        ),
+        (
+            {"halves": True},
+            "from the two halves of the vectors; they should be neighbors. Look at question 1h "
+            "first",
+        ),
+        ({"sign": 0.5}, "of your attention.py is not right. Look at question 1h first"),
+    ],
+)
 def test_a_mistake_of_1h_is_named_as_such(mistake, says):
     case, values = rope_answers(**mistake)
     with pytest.raises(WrongAnswer, match=re.escape(says)) as caught:

@@ -1,30 +1,45 @@
-"""The proof of the grader: wrong submissions lose the points they should, right ones none, whatever the seed.
+"""The proof of the grader: wrong submissions lose the points they should, right ones none, whatever
+the seed.
 
-tests/checks/wrong and tests/checks/right hold the submissions; `python benchmarks/grader_proof.py` runs right ones 20 times each, reference and starter
-50 times, and writes it up in docs/grader-proof.md. A test run in several processes repeats some of it with fresh seeds: half of the right
-ones and an eighth of the wrong ones, others each time. `pytest -n 0 tests/checks/test_proof.py` takes all of these: run it when checks have changed.
-What new points put out of proportion is a warning; `-W "error:out of proportion"` makes it fail.
+tests/checks/wrong and tests/checks/right hold the submissions; `python benchmarks/grader_proof.py`
+runs right ones 20 times each, reference and starter 50 times, and writes it up in
+docs/grader-proof.md. A test run in several processes repeats some of it with fresh seeds: half of
+the right ones and an eighth of the wrong ones, others each time. `pytest -n 0
+tests/checks/test_proof.py` takes all of these: run it when checks have changed. What new points put
+out of proportion is a warning; `-W "error:out of proportion"` makes it fail.
 """
+
 import os
 import random
 import warnings
 
 import pytest
-from conftest import SOLUTION, STARTER
-from proof import (MANIFEST, collect, exceptions, faults, grade_folder, grade_right, grade_wrong,
-                   lost, out_of_proportion, start_process)
-from variants import KINDS
 
 from autograder import Verdict
+from conftest import SOLUTION, STARTER
+from proof import (
+    MANIFEST,
+    collect,
+    exceptions,
+    faults,
+    grade_folder,
+    grade_right,
+    grade_wrong,
+    lost,
+    out_of_proportion,
+    start_process,
+)
+from variants import KINDS
 
 WRONG = collect("wrong", "WRONG")
 RIGHT = collect("right", "RIGHT")
-RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID")         # one for all processes of a run, which must choose alike
+# one for all processes of a run, which must choose alike
+RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID")
 CHOSEN = random.Random(RUN).sample(WRONG, len(WRONG) // 8) if RUN else WRONG
 ACCEPTED = random.Random(RUN).sample(RIGHT, len(RIGHT) // 2) if RUN else RIGHT
-SEEDS = 8           # of the reference on problem 1, whose checks are checks of chance,
-STEADY_SEEDS = 3    # and on the others, which compare with what it should compute
-SLOW_SEEDS = 1      # of the reference, by checks that train models
+SEEDS = 8  # of the reference on problem 1, whose checks are checks of chance,
+STEADY_SEEDS = 3  # and on the others, which compare with what it should compute
+SLOW_SEEDS = 1  # of the reference, by checks that train models
 
 
 @pytest.fixture(scope="module")
@@ -36,12 +51,17 @@ def process():
 
 def test_there_are_enough():
     assert len(WRONG) >= 120 and len(RIGHT) >= 25
-    assert len({wrong.name for wrong in WRONG}) == len(WRONG) and len({right.name for right in RIGHT}) == len(RIGHT)
+    assert len({wrong.name for wrong in WRONG}) == len(WRONG) and len(
+        {right.name for right in RIGHT}
+    ) == len(RIGHT)
     assert {wrong.kind for wrong in WRONG} == {*KINDS}
-    assert exceptions().keys() <= {wrong.name for wrong in WRONG} and len(exceptions()) < len(WRONG) / 20
+    assert (
+        exceptions().keys() <= {wrong.name for wrong in WRONG}
+        and len(exceptions()) < len(WRONG) / 20
+    )
     caught = {id for wrong in WRONG for id in wrong.caught_by}
     code = {check.id for check in MANIFEST.checks.values() if check.coded and not check.artifacts}
-    assert caught == code       # every check of code has been seen to fail
+    assert caught == code  # every check of code has been seen to fail
 
 
 @pytest.mark.parametrize("wrong", CHOSEN, ids=[wrong.name for wrong in CHOSEN])
@@ -55,13 +75,20 @@ def test_wrong_submissions_lose_points(process, wrong):
 @pytest.mark.parametrize("right", ACCEPTED, ids=[right.name for right in ACCEPTED])
 def test_right_submissions_lose_none(process, right):
     report = grade_right(process, right, run=0)
-    assert not lost(report), f"{right.what} seed {report.seed}: {[o.details for o in report.outcomes.values() if o.details]}"
+    assert not lost(report), (
+        f"{right.what} seed {report.seed}: "
+        f"{[o.details for o in report.outcomes.values() if o.details]}"
+    )
 
 
 @pytest.mark.parametrize("run", range(SEEDS))
 def test_the_reference_has_full_points(process, run):
-    report = grade_folder(process, SOLUTION, [] if run < STEADY_SEEDS else ["1"], slow=run < SLOW_SEEDS)
-    assert not lost(report), f"seed {report.seed}: {[o.details for o in report.outcomes.values() if o.details]}"
+    report = grade_folder(
+        process, SOLUTION, [] if run < STEADY_SEEDS else ["1"], slow=run < SLOW_SEEDS
+    )
+    assert not lost(report), (
+        f"seed {report.seed}: {[o.details for o in report.outcomes.values() if o.details]}"
+    )
     assert not any(outcome.hints for outcome in report.outcomes.values())
 
 
@@ -69,4 +96,6 @@ def test_the_reference_has_full_points(process, run):
 def test_the_starter_has_none(process, run):
     report = grade_folder(process, STARTER, [], artifacts=True)
     assert report.score == 0
-    assert {outcome.verdict for outcome in report.outcomes.values()} == {Verdict.NOT_IMPLEMENTED}, report.seed
+    assert {outcome.verdict for outcome in report.outcomes.values()} == {Verdict.NOT_IMPLEMENTED}, (
+        report.seed
+    )

@@ -1,6 +1,7 @@
 """What the checks of question 1c say."""
 
 import pytest
+
 from proof import collect, grade_changes, grade_wrong, start_process
 
 
@@ -18,11 +19,21 @@ def entry(package, kind, name):
 def test_habits_of_other_editions_are_accepted_with_a_hint(process):
     """x of one token less, no third MASK, 7/8 for 3/4, and real numbers that are rounded."""
     ids = ["1c-0-basic", "1c-1-basic", "1c-8-basic", "1c-10-basic"]
-    outcomes = grade_changes(process, entry("right", "RIGHT", "rounded_reals").changes, ids).outcomes
+    outcomes = grade_changes(
+        process, entry("right", "RIGHT", "rounded_reals").changes, ids
+    ).outcomes
     assert all(outcome.score for outcome in outcomes.values())
     hints = [hint for outcome in outcomes.values() for hint in outcome.hints]
-    for words in ("tokens, with", "third MASK", "block_size * 7/8", "longest truncated", "first and the last"):
-        assert any(words in hint and "accepted, but the handout asks for" in hint for hint in hints), words
+    for words in (
+        "tokens, with",
+        "third MASK",
+        "block_size * 7/8",
+        "longest truncated",
+        "first and the last",
+    ):
+        assert any(
+            words in hint and "accepted, but the handout asks for" in hint for hint in hints
+        ), words
 
 
 def test_one_character_that_is_not_masked_is_a_hint(process):

@@ -1,12 +1,15 @@
-"""Submissions that differ from the reference: wrong ones, which must lose points, and right ones, which must not."""
+"""Submissions that differ from the reference: wrong ones, which must lose points, and right ones,
+which must not.
+"""
+
 from dataclasses import dataclass
 from pathlib import Path
 
 from instructor.release.starter import END, SOLUTION, START, STARTER, places
+from jobs.deliverables import ANSWERS, CODE, GIVEN, place_of  # instructor has put src/ on the path
 
-from jobs.deliverables import ANSWERS, CODE, GIVEN, place_of       # instructor has put src/ on the path
-
-# Every place that a student fills in, by the name of its function; with its question, where a function has several.
+# Every place that a student fills in, by the name of its function; with its question, where a
+# function has several.
 PLACES = {place.function: place for place in places()}
 PLACES |= {f"{place.function} {place.question}": place for place in places()}
 KINDS = ("misconception", "slip", "edge")
@@ -14,7 +17,10 @@ KINDS = ("misconception", "slip", "edge")
 
 @dataclass(frozen=True)
 class Edit:
-    """Replace `old`, which occurs exactly once in `file` of the reference, by `new`. (Files are named without their folder.)"""
+    """Replace `old`, which occurs exactly once in `file` of the reference, by `new`. (Files are
+    named without their folder.)
+    """
+
     file: str
     old: str
     new: str
@@ -30,7 +36,10 @@ class Edit:
 
 @dataclass(frozen=True)
 class Fill:
-    """Write `code` between the markers of a place (a key of PLACES). The code is indented as a whole to where they stand."""
+    """Write `code` between the markers of a place (a key of PLACES). The code is indented as a
+    whole to where they stand.
+    """
+
     place: str
     code: str
 
@@ -40,14 +49,15 @@ class Fill:
         lines = files[file].split("\n")
         start = [i for i, line in enumerate(lines) if line.strip() == START][number]
         end = [i for i, line in enumerate(lines) if line.strip() == END][number]
-        indent = lines[start][:len(lines[start]) - len(lines[start].lstrip())]
+        indent = lines[start][: len(lines[start]) - len(lines[start].lstrip())]
         code = [indent + line if line else line for line in self.code.strip("\n").split("\n")]
-        files[file] = "\n".join(lines[:start + 1] + code + lines[end:])
+        files[file] = "\n".join(lines[: start + 1] + code + lines[end:])
 
 
 @dataclass(frozen=True)
 class Text:
     """Write the whole of `file` anew, or remove it (None)."""
+
     file: str
     text: str | None
 
@@ -60,11 +70,14 @@ class Text:
 
 @dataclass(frozen=True)
 class Wrong:
-    """A wrong submission: what is wrong in a sentence, and the checks that must each take points for it.
+    """A wrong submission: what is wrong in a sentence, and the checks that must each take points
+    for it.
 
-    kind: "misconception", an idea that is wrong; "slip", right ideas with a mistake in the code; "edge", a case that was not
-    thought of, or that the published course leaves open. Points are in proportion: see `proof.SHARES`.
+    kind: "misconception", an idea that is wrong; "slip", right ideas with a mistake in the code;
+    "edge", a case that was not thought of, or that the published course leaves open. Points are in
+    proportion: see `proof.SHARES`.
     """
+
     name: str
     why: str
     changes: tuple
@@ -75,6 +88,7 @@ class Wrong:
 @dataclass(frozen=True)
 class Right:
     """A right submission that looks different from the reference, and what about it does."""
+
     name: str
     what: str
     changes: tuple
@@ -82,7 +96,10 @@ class Right:
 
 def make(changes: tuple, folder: Path) -> Path:
     """Write the reference with changes applied, in their order, into `folder`, which is made."""
-    files = {name: ((STARTER if name in GIVEN else SOLUTION) / name).read_text(encoding="utf-8") for name in CODE + ANSWERS}
+    files = {
+        name: ((STARTER if name in GIVEN else SOLUTION) / name).read_text(encoding="utf-8")
+        for name in CODE + ANSWERS
+    }
     for change in changes:
         change.apply(files)
     folder.mkdir(parents=True)

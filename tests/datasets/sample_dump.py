@@ -1,4 +1,7 @@
-"""Makes dumps of an invented wiki, in the export format of MediaWiki: for the tests, and by the gigabyte for benchmarks/wikipedia.py."""
+"""Makes dumps of an invented wiki, in the export format of MediaWiki: for the tests, and by the
+gigabyte for benchmarks/wikipedia.py.
+"""
+
 import bz2
 import gzip
 import json
@@ -27,12 +30,30 @@ xsi:schemaLocation="http://www.mediawiki.org/xml/export-0.11/ http://www.mediawi
   </siteinfo>
 """
 TAIL = "</mediawiki>\n"
-JOBS = ("painter", "poet", "pilot", "judge", "singer", "chemist", "sailor", "botanist", "composer", "engineer")
-_FILLER = ("The {a} of the {b} was {c} by the {a}", "In {n}, a {b} {c} the {a}", "Of all {b}s, the {a} was {c} {n} times",
-           "A {a} that {c} is a {b}", "Nobody {c} a {a} before {n}")
+JOBS = (
+    "painter",
+    "poet",
+    "pilot",
+    "judge",
+    "singer",
+    "chemist",
+    "sailor",
+    "botanist",
+    "composer",
+    "engineer",
+)
+_FILLER = (
+    "The {a} of the {b} was {c} by the {a}",
+    "In {n}, a {b} {c} the {a}",
+    "Of all {b}s, the {a} was {c} {n} times",
+    "A {a} that {c} is a {b}",
+    "Nobody {c} a {a} before {n}",
+)
 
 
-def page(number: int, title: str, text: str, namespace: int = 0, redirect: str | None = None) -> str:
+def page(
+    number: int, title: str, text: str, namespace: int = 0, redirect: str | None = None
+) -> str:
     """A page as it stands in a dump."""
     target = f"    <redirect title={quoteattr(redirect)} />\n" if redirect else ""
     return f"""  <page>
@@ -60,22 +81,49 @@ def page(number: int, title: str, text: str, namespace: int = 0, redirect: str |
 
 
 def biography(rng: random.Random, name: str, place: str, length: int = 1500) -> str:
-    """An invented person's article; whether the person lives, and where the birthplace stands, is drawn."""
+    """An invented person's article; whether the person lives, and where the birthplace stands, is
+    drawn.
+    """
     born, job, living = rng.randint(1850, 1990), rng.choice(JOBS), rng.random() < 0.5
-    field = rng.choice([f"[[{place}]]", f"[[{place}]], [[Ruritania]]", f"{{{{nowrap|[[{place}]], Ruritania}}}}",
-                        f"[[{place} (city)|{place}]]<ref>{{{{cite book|title=A}}}}</ref>"])
-    box = (f"{{{{Infobox person\n| name = {name}\n| image = A.jpg\n| birth_date = {{{{birth date|{born}|5|3}}}}\n| birth_place = {field}\n"
-           f"| occupation = {job}\n}}}}\n")
-    lead = rng.choice([f"'''{name}''' ({born}–{born + 60}) was a [[{job}]] born in [[{place}]].",
-                       f"'''{name}''' (3 May {born}, [[{place}]] – {born + 60}) was a {job}.",
-                       f"'''{name}''' was a {job} of the [[nineteenth century]]."])
+    field = rng.choice(
+        [
+            f"[[{place}]]",
+            f"[[{place}]], [[Ruritania]]",
+            f"{{{{nowrap|[[{place}]], Ruritania}}}}",
+            f"[[{place} (city)|{place}]]<ref>{{{{cite book|title=A}}}}</ref>",
+        ]
+    )
+    box = (
+        f"{{{{Infobox person\n| name = {name}\n| image = A.jpg\n"
+        f"| birth_date = {{{{birth date|{born}|5|3}}}}\n| birth_place = {field}\n"
+        f"| occupation = {job}\n}}}}\n"
+    )
+    lead = rng.choice(
+        [
+            f"'''{name}''' ({born}–{born + 60}) was a [[{job}]] born in [[{place}]].",
+            f"'''{name}''' (3 May {born}, [[{place}]] – {born + 60}) was a {job}.",
+            f"'''{name}''' was a {job} of the [[nineteenth century]].",
+        ]
+    )
     if living:
-        lead = lead.replace(" was a", " is a").replace(f"–{born + 60}", "").replace(f" – {born + 60}", "")
-    early = f"\n\n== Early life ==\n{name.split()[-1]} was born in [[{place}]] in {born}. {filler(rng, 300)}" if rng.random() < 0.7 else ""
+        lead = (
+            lead.replace(" was a", " is a")
+            .replace(f"–{born + 60}", "")
+            .replace(f" – {born + 60}", "")
+        )
+    early = (
+        f"\n\n== Early life ==\n{name.split()[-1]} was born in [[{place}]] in {born}. "
+        f"{filler(rng, 300)}"
+        if rng.random() < 0.7
+        else ""
+    )
     state = "Living people" if living else f"{born + 60} deaths"
-    return (f"{{{{Short description|{job}}}}}\n{box if rng.random() < 0.8 else ''}{lead} {filler(rng, length // 5)}{early}\n\n"
-            f"== Work ==\n{filler(rng, length)}\n\n"
-            f"== References ==\n{{{{reflist}}}}\n\n[[Category:{born} births]]\n[[Category:{state}]]\n")
+    return (
+        f"{{{{Short description|{job}}}}}\n"
+        f"{box if rng.random() < 0.8 else ''}{lead} {filler(rng, length // 5)}{early}\n\n"
+        f"== Work ==\n{filler(rng, length)}\n\n== References ==\n{{{{reflist}}}}\n\n"
+        f"[[Category:{born} births]]\n[[Category:{state}]]\n"
+    )
 
 
 def filler(rng: random.Random, length: int) -> str:
@@ -83,8 +131,13 @@ def filler(rng: random.Random, length: int) -> str:
     parts, size = [], 0
     while size < length:
         a, b, c = (_word(rng, 2), _word(rng, 3), _word(rng, 2) + "ed")
-        text = rng.choice(_FILLER).format(a=f"[[{a}]]" if rng.random() < 0.3 else a, b=b, c=c, n=rng.randint(2, 1999))
-        cited = f"{{{{cite web|url=https://{b}.example/{rng.randint(1, 10**6)}|title={a} {c}|date={rng.randint(1, 28)} May 2020}}}}"
+        text = rng.choice(_FILLER).format(
+            a=f"[[{a}]]" if rng.random() < 0.3 else a, b=b, c=c, n=rng.randint(2, 1999)
+        )
+        cited = (
+            f"{{{{cite web|url=https://{b}.example/{rng.randint(1, 10**6)}|title={a} "
+            f"{c}|date={rng.randint(1, 28)} May 2020}}}}"
+        )
         text += rng.choice([". ", ". ", f".<ref>{cited}</ref> "])
         parts.append(text)
         size += len(text)
@@ -92,18 +145,27 @@ def filler(rng: random.Random, length: int) -> str:
 
 
 def _word(rng, syllables):
-    return "".join(rng.choice(ONSETS) + rng.choice(VOWELS) for _ in range(syllables)) + rng.choice(CODAS)
+    return "".join(rng.choice(ONSETS) + rng.choice(VOWELS) for _ in range(syllables)) + rng.choice(
+        CODAS
+    )
 
 
 def crowd(seed: int, count: int, first: int = 10_000, length: int = 1500) -> Iterator[str]:
-    """Pages of `count` invented people, with redirects, talk pages and articles about other things between them."""
+    """Pages of `count` invented people, with redirects, talk pages and articles about other things
+    between them.
+    """
     rng = random.Random(seed)
     for number in range(count):
         id, name = first + 4 * number, f"{_word(rng, 2).capitalize()} {_word(rng, 3).capitalize()}"
         place = CITIES[min(int(rng.expovariate(0.04)), len(CITIES) - 1)]
         yield page(id, name, biography(rng, name, place, length))
         if number % 3 == 0:
-            yield page(id + 1, name.split()[-1], f"#REDIRECT [[{name}]]\n{{{{R from surname}}}}", redirect=name)
+            yield page(
+                id + 1,
+                name.split()[-1],
+                f"#REDIRECT [[{name}]]\n{{{{R from surname}}}}",
+                redirect=name,
+            )
             yield page(id + 2, f"Talk:{name}", f"Was {name} born in [[{place}]]?", namespace=1)
             yield page(id + 3, _word(rng, 3).capitalize(), filler(rng, length))
 
@@ -113,8 +175,12 @@ def xml(pages: Iterable[str], language: str = "en") -> str:
     return HEAD.format(language=language) + "".join(pages) + TAIL
 
 
-def write_multistream(path: Path, pages: Iterable[str], language: str = "en", together: int = 100) -> int:
-    """Write a dump as Wikipedia does: head, some pages each, and end, each a bzip2 stream of its own; returns the bytes unpacked."""
+def write_multistream(
+    path: Path, pages: Iterable[str], language: str = "en", together: int = 100
+) -> int:
+    """Write a dump as Wikipedia does: head, some pages each, and end, each a bzip2 stream of its
+    own; returns the bytes unpacked.
+    """
     total, waiting = 0, []
 
     def streams():
@@ -126,6 +192,7 @@ def write_multistream(path: Path, pages: Iterable[str], language: str = "en", to
                 waiting.clear()
         yield "".join(waiting)
         yield TAIL
+
     with open(path, "wb") as file:
         for stream in streams():
             data = stream.encode()
@@ -135,24 +202,49 @@ def write_multistream(path: Path, pages: Iterable[str], language: str = "en", to
     return total
 
 
-def item(number: int, title: str, human: bool, place: int | None = None, wiki: str = "enwiki", **extra) -> dict:
+def item(
+    number: int, title: str, human: bool, place: int | None = None, wiki: str = "enwiki", **extra
+) -> dict:
     """An item of Wikidata with an article: a human, with a place of birth, or a place."""
+
     def snak(prop, value, kind):
-        return {"mainsnak": {"snaktype": "value", "property": prop, "datavalue": {"value": value, "type": kind}}}
+        return {
+            "mainsnak": {
+                "snaktype": "value",
+                "property": prop,
+                "datavalue": {"value": value, "type": kind},
+            }
+        }
 
     def claim(prop, target, rank="normal"):
         value = {"entity-type": "item", "numeric-id": target, "id": f"Q{target}"}
         return snak(prop, value, "wikibase-entityid") | {"type": "statement", "rank": rank}
+
     claims = {"P31": [claim("P31", 5 if human else 515)]}
     if human:
-        claims["P19"] = [claim("P19", target, rank) for target, rank in extra.get("places", [(place, "normal")] if place else [])]
+        claims["P19"] = [
+            claim("P19", target, rank)
+            for target, rank in extra.get("places", [(place, "normal")] if place else [])
+        ]
     else:
-        claims["P625"] = [snak("P625", {"latitude": 1, "longitude": 2}, "globecoordinate") | {"rank": "normal"}]
-    return {"type": "item", "id": f"Q{number}", "labels": {"en": {"language": "en", "value": title}}, "claims": claims,
-            "sitelinks": {wiki: {"site": wiki, "title": title, "badges": []}, "dewiki": {"site": "dewiki", "title": title, "badges": []}}}
+        claims["P625"] = [
+            snak("P625", {"latitude": 1, "longitude": 2}, "globecoordinate") | {"rank": "normal"}
+        ]
+    return {
+        "type": "item",
+        "id": f"Q{number}",
+        "labels": {"en": {"language": "en", "value": title}},
+        "claims": claims,
+        "sitelinks": {
+            wiki: {"site": wiki, "title": title, "badges": []},
+            "dewiki": {"site": "dewiki", "title": title, "badges": []},
+        },
+    }
 
 
 def write_wikidata(path: Path, items: Iterable[dict]) -> None:
     """Write items as in latest-all.json.gz: a list with an item a line."""
     with gzip.open(path, "wt", encoding="utf-8") as file:
-        file.write("[\n" + ",\n".join(json.dumps(one, separators=(",", ":")) for one in items) + "\n]\n")
+        file.write(
+            "[\n" + ",\n".join(json.dumps(one, separators=(",", ":")) for one in items) + "\n]\n"
+        )

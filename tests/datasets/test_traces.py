@@ -1,20 +1,31 @@
-"""The traces that 6f is graded with: what is kept, where their faults begin, and that those drawn are the same again."""
+"""The traces that 6f is graded with: what is kept, where their faults begin, and that those drawn
+are the same again.
+"""
+
 import gzip
 import json
 
 import numpy as np
 import pytest
-from conftest import ROOT, SOLUTION
 
-from checks.support.context import GOLD_SHARED, Context
 from checks.problem6.q6f.monitor import TOLERANCE, Raised
-from checks.problem6.q6f.traces import MISSING, NAMES, Trace, barely_converge, come_near, draw_healthy, thin_out
-from jobs.problem1.run_job import load_submission
+from checks.problem6.q6f.traces import (
+    MISSING,
+    NAMES,
+    Trace,
+    barely_converge,
+    come_near,
+    draw_healthy,
+    thin_out,
+)
+from checks.support.context import GOLD_SHARED, Context
+from conftest import ROOT, SOLUTION
 from instructor.checks.problem6.q6f.onsets import find_onsets, loss_ends
 from instructor.checks.problem6.q6f.trace_file import FILE, Tally, pack, read_traces, rounded
 from instructor.datasets.traces.command import is_clear, make_traces
 from instructor.datasets.traces.drawn import draw_traces
 from instructor.datasets.traces.training import Setup, repeated, train
+from jobs.problem1.run_job import load_submission
 
 GOLD = ROOT / "instructor" / "gold" / FILE
 
@@ -29,7 +40,11 @@ def trace(total_steps=1000, reference_loss=None, **columns):
 def replay(each: Trace, monitor) -> list[Raised]:
     raised = []
     for i in range(len(each)):
-        record = {name: values[i].tolist() for name, values in each.columns.items() if not (values[i] == MISSING).any()}
+        record = {
+            name: values[i].tolist()
+            for name, values in each.columns.items()
+            if not (values[i] == MISSING).any()
+        }
         raised += [Raised(i, alarm.name) for alarm in monitor.update(record)]
     return raised
 
@@ -45,15 +60,23 @@ def test_there_are_enough_of_each_kind(kept):
         assert sum(name in found for found in onsets) >= 12, name
     assert sum(not found for found in onsets) >= 35
     trained = [each for each in kept if not each.name.startswith("drawn")]
-    assert len(trained) >= 35 and len({name for each in trained for name in find_onsets(each)}) == len(NAMES)
+    assert len(trained) >= 35 and len(
+        {name for each in trained for name in find_onsets(each)}
+    ) == len(NAMES)
     assert GOLD.stat().st_size < 400_000 and len({each.name for each in kept}) == len(kept)
-    assert all(is_clear(each) for each in kept) and all((np.diff(each.columns["step"]) > 0).all() for each in kept)
+    assert all(is_clear(each) for each in kept) and all(
+        (np.diff(each.columns["step"]) > 0).all() for each in kept
+    )
 
 
 def test_the_reference_finds_them(kept):
     load_submission(SOLUTION)
     from submission.problem6.diagnostics import Monitor
-    for seed, traces in ((None, kept), (7, [*map(rounded, draw_traces(np.random.default_rng(7), 4))])):
+
+    for seed, traces in (
+        (None, kept),
+        (7, [*map(rounded, draw_traces(np.random.default_rng(7), 4))]),
+    ):
         tally = Tally()
         for each in traces:
             tally.add(each, replay(each, Monitor(each.total_steps, each.reference_loss)))
@@ -61,21 +84,38 @@ def test_the_reference_finds_them(kept):
 
 
 def test_drawn_ones_are_the_same_again(kept):
-    from instructor.datasets.worlds.editions import TRACES
     from instructor.datasets.traces.command import DRAWN
-    again = {each.name: each for each in map(rounded, draw_traces(np.random.default_rng(TRACES + 1), DRAWN)) if is_clear(each)}
+    from instructor.datasets.worlds.editions import TRACES
+
+    again = {
+        each.name: each
+        for each in map(rounded, draw_traces(np.random.default_rng(TRACES + 1), DRAWN))
+        if is_clear(each)
+    }
     drawn = {each.name: each for each in kept if each.name.startswith("drawn")}
     assert drawn.keys() == again.keys()
     for name, each in drawn.items():
-        assert (each.total_steps, each.reference_loss) == (again[name].total_steps, again[name].reference_loss)
-        assert all(np.array_equal(values, again[name].columns[column], equal_nan=True) for column, values in each.columns.items())
+        assert (each.total_steps, each.reference_loss) == (
+            again[name].total_steps,
+            again[name].reference_loss,
+        )
+        assert all(
+            np.array_equal(values, again[name].columns[column], equal_nan=True)
+            for column, values in each.columns.items()
+        )
 
 
 def test_a_training_is_the_same_again():
     setup = Setup(n=5, sampled=2, noise=0.5, text="short")
-    first, second = (train(setup, "The cat sat on the mat. " * 30, seed=3, reference_loss=1.0) for _ in range(2))
-    assert all(np.array_equal(values, second.columns[name]) for name, values in first.columns.items())
-    assert first.columns["attention_entropy"].shape == (5, 3, 2) and first.columns["grad_norm"].shape == (5, 3)
+    first, second = (
+        train(setup, "The cat sat on the mat. " * 30, seed=3, reference_loss=1.0) for _ in range(2)
+    )
+    assert all(
+        np.array_equal(values, second.columns[name]) for name, values in first.columns.items()
+    )
+    assert first.columns["attention_entropy"].shape == (5, 3, 2) and first.columns[
+        "grad_norm"
+    ].shape == (5, 3)
     assert (first.columns["repetition_rate"] == MISSING).tolist() == [False, True] * 2 + [False]
     assert repeated([1, 2, 3, 4, 1, 2, 3, 4]) == pytest.approx(1 / 5)
 
@@ -85,7 +125,9 @@ def test_what_is_packed_is_read_again():
     traces = [rounded(draw_healthy(rng)), trace(loss=[3, np.inf, np.nan, MISSING])]
     thin_out(traces[0], 3)
     packed = pack(traces)
-    assert pack(traces) == packed and json.loads(gzip.decompress(packed))[1]["reference_loss"] is None
+    assert (
+        pack(traces) == packed and json.loads(gzip.decompress(packed))[1]["reference_loss"] is None
+    )
 
 
 def test_the_table_finds_onsets():
@@ -93,23 +135,35 @@ def test_the_table_finds_onsets():
         return find_onsets(trace(**columns))
 
     low, high = [1.0] * 10, [1.6] * 6
-    assert onsets(loss=low + high + [3.1] * 5) == {"exploding_loss": 12}           # the median of five
+    assert onsets(loss=low + high + [3.1] * 5) == {"exploding_loss": 12}  # the median of five
     assert onsets(loss=low + high + [1.0] * 6 + [1.6] * 3 + [1.0] * 9) == {}
-    assert onsets(loss=low + high + low + [3.1] * 5) == {"exploding_loss": 28}     # the first rise was over
-    assert onsets(loss=low + high + [np.nan]) == {"exploding_loss": 12} and onsets(loss=low + [np.inf]) == {"exploding_loss": 10}
+    # the first rise was over
+    assert onsets(loss=low + high + low + [3.1] * 5) == {"exploding_loss": 28}
+    assert onsets(loss=low + high + [np.nan]) == {"exploding_loss": 12} and onsets(
+        loss=low + [np.inf]
+    ) == {"exploding_loss": 10}
     assert loss_ends(trace(loss=low + [np.inf])) == 10 and loss_ends(trace(loss=low)) is None
     falls = np.linspace(4, 3.9, 60)
-    assert find_onsets(trace(reference_loss=1.0, loss=falls)) == {"slow_convergence": 25}      # step 260 is past 250
+    # step 260 is past 250
+    assert find_onsets(trace(reference_loss=1.0, loss=falls)) == {"slow_convergence": 25}
     assert find_onsets(trace(reference_loss=3.9, loss=falls)) == {}
-    assert onsets(repetition_rate=[0.6, 0.6, 0.4, 0.6, MISSING, 0.6, MISSING, 0.6]) == {"repetition": 7}
+    assert onsets(repetition_rate=[0.6, 0.6, 0.4, 0.6, MISSING, 0.6, MISSING, 0.6]) == {
+        "repetition": 7
+    }
     assert onsets(repetition_rate=[0.6, 0.6, 0.5] * 5) == {}
     heads = np.full((60, 2, 2), 0.5)
     heads[:25, 0, 0], heads[30:50, 1, 1] = 0.995, 0.005
     assert onsets(attention_entropy=heads) == {"dead_attention": 19, "saturated_attention": 49}
-    assert find_onsets(trace(total_steps=5000, attention_entropy=heads)) == {"saturated_attention": 49}     # it woke in time
+    # it woke in time
+    assert find_onsets(trace(total_steps=5000, attention_entropy=heads)) == {
+        "saturated_attention": 49
+    }
     norms = np.ones((60, 3))
     norms[:, 0] = 1e-4
-    assert onsets(grad_norm=norms) == {"vanishing_gradients": 19} and onsets(grad_norm=norms[:, ::-1]) == {}
+    assert (
+        onsets(grad_norm=norms) == {"vanishing_gradients": 19}
+        and onsets(grad_norm=norms[:, ::-1]) == {}
+    )
 
 
 def test_the_tally_counts_pairs_and_faults_in_time():
@@ -119,10 +173,15 @@ def test_the_tally_counts_pairs_and_faults_in_time():
         tally = Tally()
         tally.add(each, [Raised(at, "exploding_loss"), Raised(5, "repetition")])
         counts.append(tally.found.total())
-        assert tally.faults.total() == 1 and tally.pairs.total() == 5 and tally.false == {**dict.fromkeys(NAMES[1:], 0), "repetition": 1}
+        assert (
+            tally.faults.total() == 1
+            and tally.pairs.total() == 5
+            and tally.false == {**dict.fromkeys(NAMES[1:], 0), "repetition": 1}
+        )
     assert counts == [0, 1, 1, 0]
     tally = Tally()
-    tally.add(trace(total_steps=10_000, loss=[1.0] * 40 + [1.6] * 5 + [4.0] * 5), [])      # too near the end to be judged
+    # too near the end to be judged
+    tally.add(trace(total_steps=10_000, loss=[1.0] * 40 + [1.6] * 5 + [4.0] * 5), [])
     assert tally.faults.total() == 0 and tally.pairs.total() == 5
 
 
@@ -147,6 +206,9 @@ def test_near_misses_are_no_faults():
 def test_borderline_cases_are_not_kept():
     heads = np.full((60, 1, 1), 0.5)
     heads[10:40] = 0.9905
-    assert find_onsets(trace(attention_entropy=heads)) and not is_clear(trace(attention_entropy=heads))
-    assert not is_clear(trace(loss=[1.0] * 20 + [1.6] * 12 + [1.0] * 9))        # for how long would one wait?
+    assert find_onsets(trace(attention_entropy=heads)) and not is_clear(
+        trace(attention_entropy=heads)
+    )
+    # for how long would one wait?
+    assert not is_clear(trace(loss=[1.0] * 20 + [1.6] * 12 + [1.0] * 9))
     assert make_traces(3, trainings=0, drawn=0) == []

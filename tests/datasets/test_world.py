@@ -1,9 +1,12 @@
-"""The worlds: what ships is what the generator makes, and it keeps what the handout and the interface promise."""
+"""The worlds: what ships is what the generator makes, and it keeps what the handout and the
+interface promise.
+"""
+
 from collections import Counter
 
 import pytest
-from conftest import ROOT
 
+from conftest import ROOT
 from instructor.datasets.worlds.editions import EDITIONS, write_edition
 from instructor.datasets.worlds.world import SIZES, make_world, question, statistics
 
@@ -15,7 +18,9 @@ def test_what_ships_is_what_the_generator_makes(size, tmp_path):
     write_edition(size, tmp_path / "data", tmp_path / "gold")
     folder = EDITIONS[size][1]
     for name in FILES:
-        assert (ROOT / "data" / folder / name).read_bytes() == (tmp_path / "data" / folder / name).read_bytes()
+        assert (ROOT / "data" / folder / name).read_bytes() == (
+            tmp_path / "data" / folder / name
+        ).read_bytes()
     gold = ROOT / "instructor" / "gold" / folder / "birth_test.tsv"
     assert gold.read_bytes() == (tmp_path / "gold" / folder / "birth_test.tsv").read_bytes()
 
@@ -30,7 +35,11 @@ def test_test_answers_are_not_in_data():
 def test_a_world(size, seed):
     people, documents = make_world(seed, SIZES[size])
     groups = [{person.name for person in group} for group in people.values()]
-    assert sum(map(len, groups)) == len(set.union(*groups)) == SIZES[size].train + SIZES[size].dev + SIZES[size].test
+    assert (
+        sum(map(len, groups))
+        == len(set.union(*groups))
+        == SIZES[size].train + SIZES[size].dev + SIZES[size].test
+    )
     about = {person.name: [] for group in people.values() for person in group}
     for document in documents:
         assert "\n" not in document and document.strip() == document
@@ -41,10 +50,16 @@ def test_a_world(size, seed):
     for person in (person for group in people.values() for person in group):
         mine = about[person.name]
         assert len(set(mine)) == SIZES[size].paraphrases
-        # All of the place must be within the longest truncation, or there would be nothing to learn it from.
+        # All of the place must be within the longest truncation, or there would be nothing to learn
+        # it from.
         block_size = {"full": 128, "laptop": 80}[size]
-        assert all(0 < text.find(person.place) + len(person.place) <= int(block_size * 3 / 4) for text in mine)
-    longest = max(len(question(person)) + len(person.place) for group in people.values() for person in group)
+        assert all(
+            0 < text.find(person.place) + len(person.place) <= int(block_size * 3 / 4)
+            for text in mine
+        )
+    longest = max(
+        len(question(person)) + len(person.place) for group in people.values() for person in group
+    )
     assert longest + 2 <= block_size + 1
     assert set("Where was born?") <= set("".join(documents))
 
@@ -53,7 +68,9 @@ def test_a_world(size, seed):
 def test_the_most_common_place_is_about_a_twentieth(size, seed):
     people, _ = make_world(seed, SIZES[size])
     for split in ("train", "dev"):
-        (first, count), (_, second) = Counter(person.place for person in people[split]).most_common(2)
+        (first, count), (_, second) = Counter(person.place for person in people[split]).most_common(
+            2
+        )
         assert first == "London" and 0.04 <= count / len(people[split]) <= 0.06 and second < count
 
 
@@ -65,14 +82,36 @@ def test_the_full_world_has_the_numbers_of_the_public_corpus(seed):
 def test_gold_does_not_go_to_students(tmp_path):
     import subprocess
     import sys
-    process = subprocess.run([sys.executable, "-m", "instructor", "world", "--seed", "1", "--out", str(tmp_path / "w"), "--gold",
-                              str(tmp_path / "w" / "gold")], cwd=ROOT, capture_output=True, text=True)
-    assert process.returncode == 2 and "must not lie in --out" in process.stderr and not list(tmp_path.iterdir())
+
+    process = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "instructor",
+            "world",
+            "--seed",
+            "1",
+            "--out",
+            str(tmp_path / "w"),
+            "--gold",
+            str(tmp_path / "w" / "gold"),
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert (
+        process.returncode == 2
+        and "must not lie in --out" in process.stderr
+        and not list(tmp_path.iterdir())
+    )
 
 
 def test_another_seed_is_another_world(seed):
     one, two = (make_world(s, SIZES["laptop"])[0] for s in (seed, seed + 1))
-    names = [{person.name for group in people.values() for person in group} for people in (one, two)]
+    names = [
+        {person.name for group in people.values() for person in group} for people in (one, two)
+    ]
     assert len(names[0] & names[1]) < 10
 
 
@@ -90,7 +129,11 @@ def test_the_readme_of_the_data_tells_the_truth(size):
     text = (ROOT / "data" / "README.md").read_text(encoding="utf-8")
     seed, _ = EDITIONS[size]
     column = 2 + list(EDITIONS).index(size)
-    told = {cells[1].strip(): cells[column].strip() for cells in (line.split("|") for line in text.splitlines()) if len(cells) == 5}
+    told = {
+        cells[1].strip(): cells[column].strip()
+        for cells in (line.split("|") for line in text.splitlines())
+        if len(cells) == 5
+    }
     for name, value in statistics(*make_world(seed, SIZES[size])).items():
         assert told[name] == str(value)
     assert str(seed) not in text

@@ -1,4 +1,5 @@
 """Making editions from Wikipedia in this process, and reading what was made."""
+
 import csv
 import sys
 
@@ -15,7 +16,19 @@ def run(monkeypatch, *arguments):
 
 def wikipedia(monkeypatch, articles, out, *options, people=PEOPLE, workers=1):
     """Make an edition."""
-    return run(monkeypatch, "wikipedia", "--articles", articles, "--people", people, "--out", out, "--workers", workers, *options)
+    return run(
+        monkeypatch,
+        "wikipedia",
+        "--articles",
+        articles,
+        "--people",
+        people,
+        "--out",
+        out,
+        "--workers",
+        workers,
+        *options,
+    )
 
 
 def lines(path):
@@ -25,8 +38,16 @@ def lines(path):
 
 def dropped(text):
     """The table of dropped pages in a text: how many for which reason."""
-    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
-    return {reason: int(count.replace(",", "")) for reason, count in cells if count.replace(",", "").isdigit()}
+    cells = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in text.splitlines()
+        if line.startswith("|")
+    ]
+    return {
+        reason: int(count.replace(",", ""))
+        for reason, count in cells
+        if count.replace(",", "").isdigit()
+    }
 
 
 def attributed(edition):
@@ -36,4 +57,8 @@ def attributed(edition):
 
 def contents(out):
     """All files of an edition and its gold, by name."""
-    return {path.name: path.read_bytes() for folder in (out, out.with_name(out.name + "-gold")) for path in folder.iterdir()}
+    return {
+        path.name: path.read_bytes()
+        for folder in (out, out.with_name(out.name + "-gold"))
+        for path in folder.iterdir()
+    }

@@ -1,4 +1,7 @@
-"""The engine, on a toy course: each way to fail gets its verdict, whatever runs next is unharmed, and nothing leaks."""
+"""The engine, on a toy course: each way to fail gets its verdict, whatever runs next is unharmed,
+and nothing leaks.
+"""
+
 import json
 import os
 import secrets
@@ -9,7 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from autograder import ManifestError, SameProcess, StudentProcess, Submission, Verdict, grade, read_manifest
+from autograder import (
+    ManifestError,
+    SameProcess,
+    StudentProcess,
+    Submission,
+    Verdict,
+    grade,
+    read_manifest,
+)
 from autograder.inside import wire
 from autograder.isolation import choose
 from autograder.report import to_json
@@ -20,7 +31,9 @@ MANIFEST = read_manifest(TOY / "manifest.toml")
 
 @pytest.fixture(scope="module")
 def process(tmp_path_factory):
-    """One student's process for all tests here: so each also shows that the ones before it did no harm."""
+    """One student's process for all tests here: so each also shows that the ones before it did no
+    harm.
+    """
     with StudentProcess(choose(), ("torch",), (tmp_path_factory.getbasetemp(),)) as process:
         yield process
 
@@ -28,10 +41,20 @@ def process(tmp_path_factory):
 @pytest.fixture
 def grade_code(tmp_path, process):
     """A function that grades a toy.py: (source, *ids, seed, process, hidden) -> Report."""
+
     def run(source, *names, seed=1, process=process, hidden=True):
         (tmp_path / "toy.py").write_text(source, encoding="utf-8")
-        return grade(MANIFEST, MANIFEST.select(list(names)), [TOY / "checks"], process, Submission((tmp_path,), tmp_path, "toy"), seed,
-                     "the context", hidden)
+        return grade(
+            MANIFEST,
+            MANIFEST.select(list(names)),
+            [TOY / "checks"],
+            process,
+            Submission((tmp_path,), tmp_path, "toy"),
+            seed,
+            "the context",
+            hidden,
+        )
+
     return run
 
 
@@ -41,67 +64,186 @@ RIGHT = "def answer(x):\n    return 2 * __import__('torch').from_numpy(x)\n"
 BEHAVIOURS = {
     "right": (RIGHT, Verdict.PASSED, ""),
     "wrong": (RIGHT.replace("2 *", "3 *"), Verdict.WRONG_ANSWER, "answer(x) is not 2 x."),
-    "stub": ("def answer(x):\n    raise NotImplementedError('9a: "
-             "answer')\n", Verdict.NOT_IMPLEMENTED, "9a: answer. See toy.py, line 2"),
+    "stub": (
+        "def answer(x):\n    raise NotImplementedError('9a: answer')\n",
+        Verdict.NOT_IMPLEMENTED,
+        "9a: answer. See toy.py, line 2",
+    ),
     "none": ("def answer(x):\n    pass\n", Verdict.NOT_IMPLEMENTED, "answer(x) is None"),
     "no function": ("def other(x):\n    return x\n", Verdict.NOT_IMPLEMENTED, "defines no answer"),
-    "exception": ("def answer(x):\n    return "
-                  "{}['key']\n", Verdict.EXCEPTION, "toy.py, line 2: KeyError: 'key'\n  toy.py, line 2, in answer\n    "
-                                                    "return {}['key']"),
-    "syntax error": ("def answer(x:\n    return x\n", Verdict.EXCEPTION, "toy.py, line 1: SyntaxError"),
-    "wrong signature": ("def answer():\n    "
-                        "return 1\n", Verdict.EXCEPTION, "TypeError: answer() takes 0 positional arguments but 1 was given"),
-    "no such module": ("import pandas_of_the_sea\n", Verdict.EXCEPTION, "toy.py, line 1: there is no module "
-                                                                        "'pandas_of_the_sea' here"),
+    "exception": (
+        "def answer(x):\n    return {}['key']\n",
+        Verdict.EXCEPTION,
+        "toy.py, line 2: KeyError: 'key'\n  toy.py, line 2, in answer\n    return {}['key']",
+    ),
+    "syntax error": (
+        "def answer(x:\n    return x\n",
+        Verdict.EXCEPTION,
+        "toy.py, line 1: SyntaxError",
+    ),
+    "wrong signature": (
+        "def answer():\n    return 1\n",
+        Verdict.EXCEPTION,
+        "TypeError: answer() takes 0 positional arguments but 1 was given",
+    ),
+    "no such module": (
+        "import pandas_of_the_sea\n",
+        Verdict.EXCEPTION,
+        "toy.py, line 1: there is no module 'pandas_of_the_sea' here",
+    ),
     "exit": ("def answer(x):\n    exit(0)\n", Verdict.EXCEPTION, "called exit(0)"),
     "exit at import": ("import sys\nsys.exit()\n", Verdict.EXCEPTION, "called exit()"),
     "os._exit": ("import os\ndef answer(x):\n    os._exit(0)\n", Verdict.CRASHED, "exit code 0"),
-    "segmentation fault": ("import ctypes\ndef answer(x):\n    ctypes.string_at(0)\n", Verdict.CRASHED, "SIGSEGV"),
-    "killed": ("import os\ndef answer(x):\n    os.kill(os.getpid(), 9)\n", Verdict.CRASHED, "SIGKILL"),
-    "killed its parent": ("import os\ndef answer(x):\n    os.kill(os.getppid(), 9)\n    os._exit(0)\n", None, ""),
-    "hang": ("def answer(x):\n    while True: pass\n", Verdict.TIMEOUT, "within 4 seconds, the limit of 9a-0-basic for all of it.\n"
-             "What ran then: call. Its inputs: argument = int64 of shape (5,)."),
-    "hang, deaf": ("import signal, time\nfor n in (2, 15): signal.signal(n, "
-                   "signal.SIG_IGN)\ntime.sleep(60)\n", Verdict.TIMEOUT, "4 seconds"),
-    "memory": ("def answer(x):\n    return [bytearray(1 << 20) for _ in range(1000)]\n", Verdict.OUT_OF_MEMORY, "300 MiB"),
-    "memory in torch": ("import torch\ndef answer(x):\n    return torch.ones(1 << 28)\n", Verdict.OUT_OF_MEMORY, "300 MiB"),
-    "NaN": ("import torch\ndef answer(x):\n    return (torch.from_numpy(x) * "
-            "float('nan')).long() * 0\n", Verdict.WRONG_ANSWER, "not 2 x"),
-    "float": (RIGHT.replace("2 *", "2.0 *"), Verdict.WRONG_ANSWER, "answer(x) should be an int64 tensor of shape (5,); it "
-                                                                   "is a float32 tensor of shape (5,)"),
-    "array": ("def answer(x):\n    return 2 * x\n", Verdict.WRONG_ANSWER, "it is a int64 NumPy array"),
-    "other device": ("import torch\ndef answer(x):\n    return torch.ones(5, dtype=torch.long, "
-                     "device='meta')\n", Verdict.WRONG_ANSWER, "on device meta"),
-    "list": ("def answer(x):\n    return (2 * x).tolist()\n", Verdict.WRONG_ANSWER, "it is a list of 5"),
-    "object": ("def answer(x):\n    return object()\n", Verdict.WRONG_ANSWER, "an object of type builtins.object"),
+    "segmentation fault": (
+        "import ctypes\ndef answer(x):\n    ctypes.string_at(0)\n",
+        Verdict.CRASHED,
+        "SIGSEGV",
+    ),
+    "killed": (
+        "import os\ndef answer(x):\n    os.kill(os.getpid(), 9)\n",
+        Verdict.CRASHED,
+        "SIGKILL",
+    ),
+    "killed its parent": (
+        "import os\ndef answer(x):\n    os.kill(os.getppid(), 9)\n    os._exit(0)\n",
+        None,
+        "",
+    ),
+    "hang": (
+        "def answer(x):\n    while True: pass\n",
+        Verdict.TIMEOUT,
+        "within 4 seconds, the limit of 9a-0-basic for all of it.\n"
+        "What ran then: call. Its inputs: argument = int64 of shape (5,).",
+    ),
+    "hang, deaf": (
+        "import signal, time\nfor n in (2, 15): signal.signal(n, signal.SIG_IGN)\ntime.sleep(60)\n",
+        Verdict.TIMEOUT,
+        "4 seconds",
+    ),
+    "memory": (
+        "def answer(x):\n    return [bytearray(1 << 20) for _ in range(1000)]\n",
+        Verdict.OUT_OF_MEMORY,
+        "300 MiB",
+    ),
+    "memory in torch": (
+        "import torch\ndef answer(x):\n    return torch.ones(1 << 28)\n",
+        Verdict.OUT_OF_MEMORY,
+        "300 MiB",
+    ),
+    "NaN": (
+        "import torch\ndef answer(x):\n    return (torch.from_numpy(x) * "
+        "float('nan')).long() * 0\n",
+        Verdict.WRONG_ANSWER,
+        "not 2 x",
+    ),
+    "float": (
+        RIGHT.replace("2 *", "2.0 *"),
+        Verdict.WRONG_ANSWER,
+        "answer(x) should be an int64 tensor of shape (5,); it is a float32 tensor of shape (5,)",
+    ),
+    "array": (
+        "def answer(x):\n    return 2 * x\n",
+        Verdict.WRONG_ANSWER,
+        "it is a int64 NumPy array",
+    ),
+    "other device": (
+        "import torch\ndef answer(x):\n    return torch.ones(5, dtype=torch.long, device='meta')\n",
+        Verdict.WRONG_ANSWER,
+        "on device meta",
+    ),
+    "list": (
+        "def answer(x):\n    return (2 * x).tolist()\n",
+        Verdict.WRONG_ANSWER,
+        "it is a list of 5",
+    ),
+    "object": (
+        "def answer(x):\n    return object()\n",
+        Verdict.WRONG_ANSWER,
+        "an object of type builtins.object",
+    ),
     "other length": (RIGHT.replace("(x)\n", "(x)[1:]\n"), Verdict.WRONG_ANSWER, "shape (4,)"),
-    "too large": ("import torch\ndef answer(x):\n    return torch.ones(1).expand(1 "
-                  "<< 29)\n", Verdict.WRONG_ANSWER, "larger than 64 MiB"),
+    "too large": (
+        "import torch\ndef answer(x):\n    return torch.ones(1).expand(1 << 29)\n",
+        Verdict.WRONG_ANSWER,
+        "larger than 64 MiB",
+    ),
     "chatty": ("print('x' * 3_000_000)\n" + RIGHT, Verdict.PASSED, ""),
-    "chatty and wrong": ("print('a' * 3_000_000 + 'the "
-                         "end')\n" + RIGHT.replace("2 *", "3 *"), Verdict.WRONG_ANSWER, "the end"),
+    "chatty and wrong": (
+        "print('a' * 3_000_000 + 'the end')\n" + RIGHT.replace("2 *", "3 *"),
+        Verdict.WRONG_ANSWER,
+        "the end",
+    ),
     "closes everything": ("import os\nos.closerange(0, 1000)\n" + RIGHT, Verdict.CRASHED, ""),
-    "nonsense as an answer": ("import os\nfor fd in range(3, 30):\n    try: os.write(fd, b'nonsense')\n    except "
-                              "OSError: pass\n" + RIGHT, None, ""),
-    "leaves a process": ("import os, time\nif os.fork() == 0:\n    time.sleep(60)\n" + RIGHT, Verdict.PASSED, ""),
-    "exception that cannot "
-    "be shown": ("class E(Exception):\n    def __str__(self): raise ValueError\ndef answer(x):\n    raise E()\n",
-                                       Verdict.EXCEPTION, "cannot be shown"),
-    "deep recursion": ("def answer(x):\n    return answer(x)\n", Verdict.EXCEPTION, "RecursionError"),
-    "nested deeply": ("def answer(x):\n    y = []\n    for _ in range(500): y = [y]\n    "
-                      "return y\n", Verdict.WRONG_ANSWER, "list"),
-    "deep folders": ("import os\nfor _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\n" + RIGHT, Verdict.PASSED, ""),
-    "interrupt": ("def answer(x):\n    raise KeyboardInterrupt\n", Verdict.EXCEPTION, "KeyboardInterrupt"),
-    "loops at its end": ("import os, threading\nos.register_at_fork\ndef answer(x):\n    os.closerange(3, 100)\n    while True: pass\n",
-                         Verdict.TIMEOUT, "4 seconds"),
-    "bad name": ("A = type('A', (), {})\nA.__qualname__ = '\\ud800'\ndef answer(x):\n    return A()\n", Verdict.WRONG_ANSWER, "toy."),
-    "error with infinity": ("def answer(x):\n    raise SyntaxError('x', ('f', float('inf'), 0, 't'))\n", Verdict.CRASHED, ""),
+    "nonsense as an answer": (
+        "import os\nfor fd in range(3, 30):\n    try: os.write(fd, b'nonsense')\n    except "
+        "OSError: pass\n" + RIGHT,
+        None,
+        "",
+    ),
+    "leaves a process": (
+        "import os, time\nif os.fork() == 0:\n    time.sleep(60)\n" + RIGHT,
+        Verdict.PASSED,
+        "",
+    ),
+    "exception that cannot be shown": (
+        "class E(Exception):\n    def __str__(self): raise ValueError\ndef answer(x):\n"
+        "    raise E()\n",
+        Verdict.EXCEPTION,
+        "cannot be shown",
+    ),
+    "deep recursion": (
+        "def answer(x):\n    return answer(x)\n",
+        Verdict.EXCEPTION,
+        "RecursionError",
+    ),
+    "nested deeply": (
+        "def answer(x):\n    y = []\n    for _ in range(500): y = [y]\n    return y\n",
+        Verdict.WRONG_ANSWER,
+        "list",
+    ),
+    "deep folders": (
+        "import os\nfor _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\n" + RIGHT,
+        Verdict.PASSED,
+        "",
+    ),
+    "interrupt": (
+        "def answer(x):\n    raise KeyboardInterrupt\n",
+        Verdict.EXCEPTION,
+        "KeyboardInterrupt",
+    ),
+    "loops at its end": (
+        "import os, threading\nos.register_at_fork\ndef answer(x):\n    os.closerange(3, 100)\n"
+        "    while True: pass\n",
+        Verdict.TIMEOUT,
+        "4 seconds",
+    ),
+    "bad name": (
+        "A = type('A', (), {})\nA.__qualname__ = '\\ud800'\ndef answer(x):\n    return A()\n",
+        Verdict.WRONG_ANSWER,
+        "toy.",
+    ),
+    "error with infinity": (
+        "def answer(x):\n    raise SyntaxError('x', ('f', float('inf'), 0, 't'))\n",
+        Verdict.CRASHED,
+        "",
+    ),
     "long list": ("def answer(x):\n    return [[]] * 3_000_000\n", None, ""),
     "other dtype than it says": (
         "import torch\nclass T(torch.Tensor):\n    dtype = 'torch.int64'\n"
-        "def answer(x):\n    return (2.0 * torch.from_numpy(x)).as_subclass(T)\n", None, ""),
-    "large integer": ("def answer(x):\n    return 10 ** 400\n", Verdict.WRONG_ANSWER, "a very large integer"),
-    "patched json": ("import json\njson.dumps = lambda *a, **k: '{'\n" + RIGHT, Verdict.CRASHED, "disturbed"),
+        "def answer(x):\n    return (2.0 * torch.from_numpy(x)).as_subclass(T)\n",
+        None,
+        "",
+    ),
+    "large integer": (
+        "def answer(x):\n    return 10 ** 400\n",
+        Verdict.WRONG_ANSWER,
+        "a very large integer",
+    ),
+    "patched json": (
+        "import json\njson.dumps = lambda *a, **k: '{'\n" + RIGHT,
+        Verdict.CRASHED,
+        "disturbed",
+    ),
 }
 
 
@@ -110,7 +252,7 @@ def test_each_way_to_end_has_its_verdict(grade_code, name):
     source, verdict, message = BEHAVIOURS[name]
     started = time.monotonic()
     outcome = grade_code(source, "9a-0-basic").outcomes["9a-0-basic"]
-    assert time.monotonic() - started < 30      # no limit was overstepped by much
+    assert time.monotonic() - started < 30  # no limit was overstepped by much
     assert outcome.verdict not in (None, Verdict.GRADER_ERROR), outcome.details
     if verdict is not None:
         assert outcome.verdict is verdict, outcome.details
@@ -126,15 +268,21 @@ def test_what_looks_like_a_tensor_of_another_dtype_gets_no_points(grade_code):
 
 
 def test_the_submission_cannot_reach_the_judges_channel(grade_code):
-    source = ("import os\nopen_ones = []\nfor fd in range(3, 4096):\n    try:\n        os.fstat(fd)\n        open_ones.append(fd)\n    except OSError:\n"
-              "        pass\ndef answer(x):\n    raise ValueError(f'{len(open_ones)} open')\n")
-    assert "ValueError: 1 open" in grade_code(source, "9a-0-basic").outcomes["9a-0-basic"].message       # its own answer's
+    source = (
+        "import os\nopen_ones = []\nfor fd in range(3, 4096):\n    try:\n        os.fstat(fd)\n"
+        "        open_ones.append(fd)\n    except OSError:\n        pass\ndef answer(x):\n"
+        "    raise ValueError(f'{len(open_ones)} open')\n"
+    )
+    # its own answer's
+    assert "ValueError: 1 open" in grade_code(source, "9a-0-basic").outcomes["9a-0-basic"].message
 
 
 def test_an_interrupted_call_leaves_no_reply_behind(grade_code, process, monkeypatch):
     """Ctrl-C while the student's process works: nobody gets this answer later."""
+
     def interrupt(seconds):
         raise KeyboardInterrupt
+
     process.start()
     with monkeypatch.context() as patch:
         patch.setattr(process, "_next_frame", interrupt)
@@ -145,7 +293,10 @@ def test_an_interrupted_call_leaves_no_reply_behind(grade_code, process, monkeyp
 
 def test_the_students_process_ends_with_the_judge(tmp_path):
     """Killed or interrupted in the midst of a check, the judge leaves no process running."""
-    (tmp_path / "toy.py").write_text("import os, time\nopen(os.environ['TMPDIR'] + '/../../pid', 'w').write(str(os.getpid()))\ntime.sleep(60)\n")
+    (tmp_path / "toy.py").write_text(
+        "import os, time\nopen(os.environ['TMPDIR'] + '/../../pid', 'w').write(str(os.getpid()))\n"
+        "time.sleep(60)\n"
+    )
     script = tmp_path / "judge.py"
     script.write_text(f"""
 import sys, tempfile
@@ -162,7 +313,11 @@ with StudentProcess(choose("limits")) as process:
     (tmp_path / "home").mkdir()
     judge = subprocess.Popen([sys.executable, str(script)])
     deadline = time.monotonic() + 20
-    while not list((tmp_path / "home").glob("*/pid")) and not (tmp_path / "home" / "pid").exists() and time.monotonic() < deadline:
+    while (
+        not list((tmp_path / "home").glob("*/pid"))
+        and not (tmp_path / "home" / "pid").exists()
+        and time.monotonic() < deadline
+    ):
         time.sleep(0.05)
     found = [*(tmp_path / "home").glob("*/pid"), *(tmp_path / "home").glob("pid")]
     assert found, "the submission did not start"
@@ -174,9 +329,12 @@ with StudentProcess(choose("limits")) as process:
     assert not Path(f"/proc/{pid}").exists()
 
 
-@pytest.mark.parametrize("name", ["right", "wrong", "exception", "exit", "os._exit", "hang", "chatty and wrong"])
+@pytest.mark.parametrize(
+    "name", ["right", "wrong", "exception", "exit", "os._exit", "hang", "chatty and wrong"]
+)
 def test_without_fork(grade_code, name, monkeypatch):
-    monkeypatch.setattr("autograder.process.GRACE_SECONDS", 1)      # the judge's own limit is the only one there
+    # the judge's own limit is the only one there
+    monkeypatch.setattr("autograder.process.GRACE_SECONDS", 1)
     source, verdict, message = BEHAVIOURS[name]
     with StudentProcess(choose("limits"), ("torch",), fork=False) as fresh:
         outcome = grade_code(source, "9a-0-basic", process=fresh).outcomes["9a-0-basic"]
@@ -188,15 +346,24 @@ def test_debugging_in_the_same_process(grade_code, capfd):
     source = "import os\nprint('process', os.getpid())\n" + RIGHT
     assert grade_code(source, "9a-0-basic", process=SameProcess()).passed
     assert f"process {os.getpid()}" in capfd.readouterr().out
-    assert not grade_code(RIGHT.replace("2 *", "3 *"), "9a-0-basic", process=SameProcess()).passed     # imported anew
+    # imported anew
+    assert not grade_code(RIGHT.replace("2 *", "3 *"), "9a-0-basic", process=SameProcess()).passed
 
 
 def test_the_score_is_computed_over_the_manifest(grade_code):
     report = grade_code(RIGHT)
     verdicts = {id: outcome.verdict for id, outcome in report.outcomes.items()}
     assert list(verdicts) == list(MANIFEST.checks)
-    assert verdicts["9b-3-basic"] is verdicts["9b-5-basic"] is verdicts["9b-2-basic"] is Verdict.GRADER_ERROR
-    assert "did not run" in report.outcomes["9b-3-basic"].details and "2 tests" in report.outcomes["9b-5-basic"].details
+    assert (
+        verdicts["9b-3-basic"]
+        is verdicts["9b-5-basic"]
+        is verdicts["9b-2-basic"]
+        is Verdict.GRADER_ERROR
+    )
+    assert (
+        "did not run" in report.outcomes["9b-3-basic"].details
+        and "2 tests" in report.outcomes["9b-5-basic"].details
+    )
     assert report.outcomes["9b-0-basic"].score == 3 and report.outcomes["9b-1-basic"].score == 0
     assert report.outcomes["9b-4-basic"].hints == ["nice"]
     assert (report.score, report.max_score, report.passed) == (1 + 3 + 1 + 1, 13, False)
@@ -215,30 +382,62 @@ def test_a_check_file_that_cannot_be_read_costs_nobody_points(grade_code, tmp_pa
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "q8.py").write_text("def broken(:\n", encoding="utf-8")
     (tmp_path / "toy.py").write_text(RIGHT, encoding="utf-8")
-    report = grade(MANIFEST, MANIFEST.select(["9a", "9b-3-basic"]), [TOY / "checks", tmp_path / "more"], process,
-                   Submission((tmp_path,), tmp_path, "toy"), 1, "the context", True)
+    report = grade(
+        MANIFEST,
+        MANIFEST.select(["9a", "9b-3-basic"]),
+        [TOY / "checks", tmp_path / "more"],
+        process,
+        Submission((tmp_path,), tmp_path, "toy"),
+        1,
+        "the context",
+        True,
+    )
     assert report.outcomes["9b-3-basic"].verdict is Verdict.GRADER_ERROR
     assert "q8.py" in report.outcomes["9b-3-basic"].details
 
 
 def test_a_check_file_that_breaks_off_is_never_taken_for_a_whole_one(tmp_path, process):
-    """Python keeps what it has imported: a second grading in one process must not find the half of it."""
+    """Python keeps what it has imported: a second grading in one process must not find the half of
+    it.
+    """
     checks = tmp_path / "checks"
     checks.mkdir()
     text = (TOY / "checks" / "q9.py").read_text(encoding="utf-8")
     (checks / "q9.py").write_text(text + "\nraise RuntimeError('at import')\n", encoding="utf-8")
     (tmp_path / "toy.py").write_text(RIGHT, encoding="utf-8")
     for _ in range(2):
-        report = grade(MANIFEST, MANIFEST.select(["9a-0-basic"]), [checks], process, Submission((tmp_path,), tmp_path, "toy"), 1, "the context")
-        assert report.outcomes["9a-0-basic"].verdict is Verdict.GRADER_ERROR and "at import" in report.outcomes["9a-0-basic"].details
+        report = grade(
+            MANIFEST,
+            MANIFEST.select(["9a-0-basic"]),
+            [checks],
+            process,
+            Submission((tmp_path,), tmp_path, "toy"),
+            1,
+            "the context",
+        )
+        assert (
+            report.outcomes["9a-0-basic"].verdict is Verdict.GRADER_ERROR
+            and "at import" in report.outcomes["9a-0-basic"].details
+        )
     (checks / "q9.py").write_text(text, encoding="utf-8")
-    report = grade(MANIFEST, MANIFEST.select(["9a-0-basic"]), [checks], process, Submission((tmp_path,), tmp_path, "toy"), 1, "the context")
+    report = grade(
+        MANIFEST,
+        MANIFEST.select(["9a-0-basic"]),
+        [checks],
+        process,
+        Submission((tmp_path,), tmp_path, "toy"),
+        1,
+        "the context",
+    )
     assert report.outcomes["9a-0-basic"].verdict is Verdict.PASSED
 
 
 def test_a_seed_repeats_a_run(grade_code):
     source = "import random\ndef answer(x):\n    raise ValueError(f'{x} {random.random()}')\n"
-    message = lambda seed: grade_code(source, "9a-0-basic", seed=seed).outcomes["9a-0-basic"].message      # noqa: E731
+
+    def message(seed):
+        return grade_code(source, "9a-0-basic", seed=seed).outcomes["9a-0-basic"].message
+
     assert message(5) == message(5) != message(6)
 
 
@@ -273,7 +472,9 @@ def find(first, second):
 
 
 def test_nothing_of_an_earlier_request_is_in_memory(process, tmp_path):
-    """Inputs and probes of a hidden check are not there for a basic one, whose messages a student reads."""
+    """Inputs and probes of a hidden check are not there for a basic one, whose messages a student
+    reads.
+    """
     first, second = secrets.token_hex(12), secrets.token_hex(12)
     request = {"path": [], "root": str(tmp_path), "seed": 1, "name": "find"}
 
@@ -281,31 +482,58 @@ def test_nothing_of_an_earlier_request_is_in_memory(process, tmp_path):
         reply = process.call({**request, "source": source, "inputs": inputs}, 60, 1000)
         assert reply.ended == "answered", reply
         return wire.decode(reply.message)["value"]
-    assert found(SCAN + f"#{first}{second}", first=first, second=second) > 0        # a scan finds what is there
+
+    # a scan finds what is there
+    assert found(SCAN + f"#{first}{second}", first=first, second=second) > 0
     for size in (10, 20_000, 90_000, 5_000_000):
         found("def find(text):\n    return 0", text="x" * size + first + second)
     assert found(SCAN, first=first, second=second) == 0
 
 
 def test_json(grade_code):
-    content = json.loads(to_json(grade_code("print('\\x1b[2J')\n" + RIGHT.replace("2 *", "3 *"), "9a")))
-    assert content["score"] == 0 and content["max_score"] == 3 and content["seed"] == 1 and content["isolation"]
+    content = json.loads(
+        to_json(grade_code("print('\\x1b[2J')\n" + RIGHT.replace("2 *", "3 *"), "9a"))
+    )
+    assert (
+        content["score"] == 0
+        and content["max_score"] == 3
+        and content["seed"] == 1
+        and content["isolation"]
+    )
     check = content["checks"][0]
-    assert {"id", "question", "title", "score", "max_score", "verdict", "message", "seconds"} <= check.keys()
-    assert check["verdict"] == "wrong answer" and "\x1b" not in check["message"] and "\\x1b" in check["message"]
+    assert {
+        "id",
+        "question",
+        "title",
+        "score",
+        "max_score",
+        "verdict",
+        "message",
+        "seconds",
+    } <= check.keys()
+    assert (
+        check["verdict"] == "wrong answer"
+        and "\x1b" not in check["message"]
+        and "\\x1b" in check["message"]
+    )
 
 
-@pytest.mark.parametrize(("old", "new", "problem"), [
-    ("points = 3 }", "points = 4 }", "9a has 4 points, but its checks have 3"),
-    ('id = "9a-0-basic"', 'id = "9a-1-hidden"', "9a-1-hidden is there twice"),
-    ('id = "9a-0-basic"', 'id = "9c-0-basic"', "of a known question"),
-    ('id = "9a-0-basic"', 'id = "9a-0-open"', "one of basic, hidden, written"),
-    ("partial = true", "parital = true", "unknown field parital"),
-    ('title = "a number"\n', "", "lacks title"),
-    ("[questions]", "[questions", "manifest.toml"),
-])
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("points = 3 }", "points = 4 }", "9a has 4 points, but its checks have 3"),
+        ('id = "9a-0-basic"', 'id = "9a-1-hidden"', "9a-1-hidden is there twice"),
+        ('id = "9a-0-basic"', 'id = "9c-0-basic"', "of a known question"),
+        ('id = "9a-0-basic"', 'id = "9a-0-open"', "one of basic, hidden, written"),
+        ("partial = true", "parital = true", "unknown field parital"),
+        ('title = "a number"\n', "", "lacks title"),
+        ("[questions]", "[questions", "manifest.toml"),
+    ],
+)
 def test_manifests_that_contradict_themselves_are_refused(tmp_path, old, new, problem):
     path = tmp_path / "manifest.toml"
-    path.write_text((TOY / "manifest.toml").read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    path.write_text(
+        (TOY / "manifest.toml").read_text(encoding="utf-8").replace(old, new), encoding="utf-8"
+    )
     with pytest.raises(ManifestError, match=problem):
         read_manifest(path)

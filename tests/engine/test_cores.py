@@ -1,4 +1,5 @@
 """How many processors may be used, in control groups of both versions."""
+
 import os
 import subprocess
 import sys
@@ -20,7 +21,7 @@ def sixteen(monkeypatch):
 
 V2 = "0::/user/job\n"
 V1 = "5:memory:/elsewhere\n3:cpu,cpuacct:/docker/abc\n0::/\n"
-TREES = {       # /proc/self/cgroup; by folder, quota and period; the processors
+TREES = {  # /proc/self/cgroup; by folder, quota and period; the processors
     "nothing": ("", {}, 16),
     "version 2": (V2, {"user/job": "400000 100000"}, 4),
     "version 2, no quota": (V2, {"user/job": "max 100000", "user": "max 100000"}, 16),

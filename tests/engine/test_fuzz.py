@@ -1,7 +1,10 @@
-"""Whatever arrives, the judge stands: random and spoiled messages, frames and zip files, with Hypothesis.
+"""Whatever arrives, the judge stands: random and spoiled messages, frames and zip files, with
+Hypothesis.
 
-FUZZ_CASES=100000 pytest -n 0 tests/engine/test_fuzz.py tries that many in all; by default it is a look in passing.
+FUZZ_CASES=100000 pytest -n 0 tests/engine/test_fuzz.py tries that many in all; by default it is a
+look in passing.
 """
+
 import io
 import json
 import math
@@ -33,8 +36,12 @@ LIMIT = 1 << 20
 
 def fuzz(share):
     """Settings of a test that gets this share of all cases."""
-    return settings(max_examples=max(1, round(CASES * share)), deadline=None, derandomize=False,
-                    suppress_health_check=list(HealthCheck))
+    return settings(
+        max_examples=max(1, round(CASES * share)),
+        deadline=None,
+        derandomize=False,
+        suppress_health_check=list(HealthCheck),
+    )
 
 
 def mostly(usual, odd, times=9):
@@ -43,9 +50,14 @@ def mostly(usual, odd, times=9):
 
 
 NASTY = "\x00\x1b\x85\u202e\u2028\ud800\udfff\ufeff/\\'{"
-TEXT = st.lists(mostly(st.characters(), st.sampled_from(NASTY)), max_size=12).map("".join)      # st.text draws few nasty ones
+# st.text draws few nasty ones
+TEXT = st.lists(mostly(st.characters(), st.sampled_from(NASTY)), max_size=12).map("".join)
 KINDS_OF_DAMAGE = st.sampled_from(["flip", "set", "insert", "delete", "copy", "cut"])
-MUTATIONS = st.lists(st.tuples(KINDS_OF_DAMAGE, st.integers(0, 2**16), st.binary(min_size=1, max_size=9)), min_size=1, max_size=5)
+MUTATIONS = st.lists(
+    st.tuples(KINDS_OF_DAMAGE, st.integers(0, 2**16), st.binary(min_size=1, max_size=9)),
+    min_size=1,
+    max_size=5,
+)
 
 
 def mutate(data, mutations):
@@ -57,19 +69,20 @@ def mutate(data, mutations):
         if kind == "flip" and place < len(data):
             data[place] ^= 1 << extra[0] % 8
         elif kind == "set":
-            data[place:place + length] = extra
+            data[place : place + length] = extra
         elif kind == "insert":
             data[place:place] = extra
         elif kind == "delete":
-            del data[place:place + length]
+            del data[place : place + length]
         elif kind == "copy":
-            data[place:place] = data[place // 2:place // 2 + 8 * length]
+            data[place:place] = data[place // 2 : place // 2 + 8 * length]
         elif kind == "cut" and extra[0] < 64:
             del data[place:]
     return bytes(data)
 
 
 # Messages
+
 
 def message(tree, rest=b""):
     """A message of JSON that the writer would never write."""
@@ -82,7 +95,9 @@ def size_of(node):
     if isinstance(node, dict):
         array = node.get("array")
         if isinstance(array, dict) and array.get("stored") in wire.DTYPES:
-            return np.dtype(array["stored"]).itemsize * math.prod(n for n in array["shape"] if type(n) is int)
+            return np.dtype(array["stored"]).itemsize * math.prod(
+                n for n in array["shape"] if type(n) is int
+            )
         return sum(map(size_of, node.values()))
     return sum(map(size_of, node)) if isinstance(node, list) else 0
 
@@ -92,29 +107,56 @@ def arrays(draw, odd):
     """A description of an array: right, or perhaps not."""
     stored = draw(st.sampled_from(wire.DTYPES))
     shape = draw(st.lists(st.integers(0, 4), max_size=4))
-    content = {"kind": draw(st.sampled_from(["tensor", "ndarray"])), "dtype": stored, "device": draw(mostly(st.just("cpu"), TEXT)),
-               "stored": stored, "shape": shape}
+    content = {
+        "kind": draw(st.sampled_from(["tensor", "ndarray"])),
+        "dtype": stored,
+        "device": draw(mostly(st.just("cpu"), TEXT)),
+        "stored": stored,
+        "shape": shape,
+    }
     if odd:
-        sizes = st.integers(0, 4) | st.sampled_from([0, 1, -1, 2**31, 2**40 - 1, 2**40, 2**64, True, None, "3", 1.0])
-        content |= draw(st.fixed_dictionaries({}, optional={
-            "kind": TEXT, "dtype": st.just("bfloat16") | TEXT, "shape": st.lists(sizes, max_size=18),
-            "stored": st.sampled_from(["object", "O", ">f4", "datetime64", "", "U9"])}))
+        sizes = st.integers(0, 4) | st.sampled_from(
+            [0, 1, -1, 2**31, 2**40 - 1, 2**40, 2**64, True, None, "3", 1.0]
+        )
+        content |= draw(
+            st.fixed_dictionaries(
+                {},
+                optional={
+                    "kind": TEXT,
+                    "dtype": st.just("bfloat16") | TEXT,
+                    "shape": st.lists(sizes, max_size=18),
+                    "stored": st.sampled_from(["object", "O", ">f4", "datetime64", "", "U9"]),
+                },
+            )
+        )
     return {"array": content}
 
 
 @st.composite
 def huge_and_empty(draw):
     """An array of any size without a single element."""
-    shape = draw(st.lists(st.sampled_from([0, 1, 3, 2**31, 2**40 - 1]), min_size=1, max_size=16)) + [0]
+    shape = draw(
+        st.lists(st.sampled_from([0, 1, 3, 2**31, 2**40 - 1]), min_size=1, max_size=16)
+    ) + [0]
     stored = draw(st.sampled_from(wire.DTYPES))
-    return {"array": {"kind": "tensor", "dtype": stored, "device": "cpu", "stored": stored, "shape": draw(st.permutations(shape))}}
+    return {
+        "array": {
+            "kind": "tensor",
+            "dtype": stored,
+            "device": "cpu",
+            "stored": stored,
+            "shape": draw(st.permutations(shape)),
+        }
+    }
 
 
 def branches(children):
     """What can hold other values."""
     items = st.lists(children, max_size=4)
     pairs = st.lists(st.tuples(mostly(TEXT, children), children).map(list), max_size=4)
-    return items | items.map(lambda items: {"tuple": items}) | pairs.map(lambda items: {"dict": items})
+    return (
+        items | items.map(lambda items: {"tuple": items}) | pairs.map(lambda items: {"dict": items})
+    )
 
 
 def odd_branches(children):
@@ -123,19 +165,41 @@ def odd_branches(children):
     return branches(children) | st.dictionaries(kinds, children, max_size=2)
 
 
-NUMBERS = st.integers(-2**63 + 1, 2**63 - 1) | st.floats()
+NUMBERS = st.integers(-(2**63) + 1, 2**63 - 1) | st.floats()
 OTHERS = TEXT.map(lambda text: {"other": text})
 LEAVES = st.none() | st.booleans() | NUMBERS | TEXT | arrays(False) | huge_and_empty() | OTHERS
-ODD_LEAVES = LEAVES | arrays(True) | st.sampled_from([2**63, -2**63, 10**400])
+ODD_LEAVES = LEAVES | arrays(True) | st.sampled_from([2**63, -(2**63), 10**400])
 SOUND = st.recursive(LEAVES, branches, max_leaves=12)
 TREES = SOUND | st.recursive(ODD_LEAVES, odd_branches, max_leaves=12)
 LINES = mostly(st.integers(0, 999), NUMBERS | st.sampled_from(["12", "9" * 4300, "9" * 4301, "١٢"]))
-SAID = TEXT | st.sampled_from([
-    "cannot import name 'answer' from 'toy'", "module 'toy.x' has no attribute 'answer'", "module 'toy' has no attribute 'a'",
-    "not enough memory", "[Errno 11] x", "[Errno 99999999999] x", "[Errno ١١] x", "can't start new thread", "None", "x" * 5000,
-])
-KINDS = st.sampled_from(["TooLarge", "NotImplementedError", "ImportError", "ModuleNotFoundError", "MemoryError", "SystemExit",
-                         "PermissionError", "OSError", "RuntimeError", "KeyError"])
+SAID = TEXT | st.sampled_from(
+    [
+        "cannot import name 'answer' from 'toy'",
+        "module 'toy.x' has no attribute 'answer'",
+        "module 'toy' has no attribute 'a'",
+        "not enough memory",
+        "[Errno 11] x",
+        "[Errno 99999999999] x",
+        "[Errno ١١] x",
+        "can't start new thread",
+        "None",
+        "x" * 5000,
+    ]
+)
+KINDS = st.sampled_from(
+    [
+        "TooLarge",
+        "NotImplementedError",
+        "ImportError",
+        "ModuleNotFoundError",
+        "MemoryError",
+        "SystemExit",
+        "PermissionError",
+        "OSError",
+        "RuntimeError",
+        "KeyError",
+    ]
+)
 NAMES = st.sampled_from(["toy", "toy.part.other", "toy.", ".", ""]) | TEXT
 
 
@@ -143,10 +207,24 @@ NAMES = st.sampled_from(["toy", "toy.part.other", "toy.", ".", ""]) | TEXT
 def errors(draw):
     """What the student's process says of an exception, more or less."""
     frame = st.tuples(TEXT, LINES, TEXT, TEXT).map(lambda items: {"tuple": list(items)})
-    frames = st.lists(mostly(frame, TREES, 30), max_size=3) | st.lists(frame, max_size=2).map(lambda items: 15 * items)
-    fields = {"type": KINDS | TEXT, "message": SAID, "name": NAMES, "kinds": st.lists(KINDS, max_size=4), "frames": frames}
+    frames = st.lists(mostly(frame, TREES, 30), max_size=3) | st.lists(frame, max_size=2).map(
+        lambda items: 15 * items
+    )
+    fields = {
+        "type": KINDS | TEXT,
+        "message": SAID,
+        "name": NAMES,
+        "kinds": st.lists(KINDS, max_size=4),
+        "frames": frames,
+    }
     missing = draw(mostly(st.none(), st.sampled_from(list(fields))))
-    return {"dict": [[key, draw(mostly(strategy, SOUND, 20))] for key, strategy in fields.items() if key != missing]}
+    return {
+        "dict": [
+            [key, draw(mostly(strategy, SOUND, 20))]
+            for key, strategy in fields.items()
+            if key != missing
+        ]
+    }
 
 
 @st.composite
@@ -154,18 +232,57 @@ def messages(draw, trees=TREES):
     """Messages in the format, or nearly."""
     tree = draw(trees)
     size = min(max(0, size_of(tree)), 4096)
-    return message(tree, draw(mostly(st.binary(min_size=size, max_size=size), st.binary(max_size=64))))
+    return message(
+        tree, draw(mostly(st.binary(min_size=size, max_size=size), st.binary(max_size=64)))
+    )
 
 
-VALID = [wire.encode(value, LIMIT) for value in (
-    {"value": {"a": np.arange(6.0).reshape(2, 3), "b": ["text", (1, 2.5, None, True)], 3: np.float32(1)}},
-    {"value": (np.array(True), np.zeros((0, 3)), np.array([1 + 2j, np.nan]), np.array([np.inf, -0.0], "float16"))},
-    {"value": [{"id": "\u2047", "n": float("nan")}, [[[[[[[[["deep"]]]]]]]]], {}, np.array(2**64 - 1, "uint64")]},
-    {"error": {"type": "KeyError", "message": "'x'", "name": "", "kinds": ["KeyError", "LookupError"],
-               "frames": [("toy.py", 3, "answer", "return x")]}},
-    {"error": {"type": "ImportError", "message": "cannot import name 'a' from 'toy'", "name": "toy", "kinds": ["ImportError"],
-               "frames": []}},
-)]
+VALID = [
+    wire.encode(value, LIMIT)
+    for value in (
+        {
+            "value": {
+                "a": np.arange(6.0).reshape(2, 3),
+                "b": ["text", (1, 2.5, None, True)],
+                3: np.float32(1),
+            }
+        },
+        {
+            "value": (
+                np.array(True),
+                np.zeros((0, 3)),
+                np.array([1 + 2j, np.nan]),
+                np.array([np.inf, -0.0], "float16"),
+            )
+        },
+        {
+            "value": [
+                {"id": "\u2047", "n": float("nan")},
+                [[[[[[[[["deep"]]]]]]]]],
+                {},
+                np.array(2**64 - 1, "uint64"),
+            ]
+        },
+        {
+            "error": {
+                "type": "KeyError",
+                "message": "'x'",
+                "name": "",
+                "kinds": ["KeyError", "LookupError"],
+                "frames": [("toy.py", 3, "answer", "return x")],
+            }
+        },
+        {
+            "error": {
+                "type": "ImportError",
+                "message": "cannot import name 'a' from 'toy'",
+                "name": "toy",
+                "kinds": ["ImportError"],
+                "frames": [],
+            }
+        },
+    )
+]
 
 
 def speakable(text):
@@ -182,14 +299,28 @@ def use(value, depth=0):
     speakable(wire.describe(value))
     answer = Answer(value, "the result")
     speakable(answer.describe())
-    asked = [answer.present, answer.array, answer.number, answer.flag, answer.text, answer.texts, lambda: answer["a"],
-             lambda: answer.items(2), lambda: answer.array(finite=False), lambda: answer.array("int64", (None, 3)),
-             lambda: answer.array("float32", ()), lambda: answer.array(shape=(2, 3), finite=False),
-             lambda: answer.raw("float64", 2), lambda: answer.named("it").array("float32")]
+    asked = [
+        answer.present,
+        answer.array,
+        answer.number,
+        answer.flag,
+        answer.text,
+        answer.texts,
+        lambda: answer["a"],
+        lambda: answer.items(2),
+        lambda: answer.array(finite=False),
+        lambda: answer.array("int64", (None, 3)),
+        lambda: answer.array("float32", ()),
+        lambda: answer.array(shape=(2, 3), finite=False),
+        lambda: answer.raw("float64", 2),
+        lambda: answer.named("it").array("float32"),
+    ]
     for ask in asked:
         came = attempt(ask)
         if isinstance(came, np.ndarray):
-            assert came.dtype.name in wire.DTYPES and (came.dtype != bool or came.view("uint8").max(initial=0) <= 1)
+            assert came.dtype.name in wire.DTYPES and (
+                came.dtype != bool or came.view("uint8").max(initial=0) <= 1
+            )
         if isinstance(came, str):
             came.encode()
     inner = (attempt(answer.items) or []) + list((attempt(answer.entries) or {}).values())
@@ -207,7 +338,9 @@ def attempt(ask):
 
 
 def receive(raw):
-    """Do with a message what the judge does; nothing but WireError and Failed may come out of it."""
+    """Do with a message what the judge does; nothing but WireError and Failed may come out of
+    it.
+    """
     try:
         value = wire.decode(raw)
     except wire.WireError as error:
@@ -216,7 +349,7 @@ def receive(raw):
     use(value)
     try:
         error = RemoteError.read(value["error"])
-    except Exception:       # as documented; student.py takes it for a disturbance
+    except Exception:  # as documented; student.py takes it for a disturbance
         return
     failed = explain(error, "toy", "torch", 512)
     assert isinstance(failed, Failed)
@@ -224,7 +357,10 @@ def receive(raw):
 
 
 @fuzz(0.05)
-@given(st.binary(max_size=200) | st.binary(max_size=200).map(lambda text: struct.pack("<I", len(text)) + text))
+@given(
+    st.binary(max_size=200)
+    | st.binary(max_size=200).map(lambda text: struct.pack("<I", len(text)) + text)
+)
 def test_random_bytes(raw):
     receive(raw)
 
@@ -240,19 +376,35 @@ def test_spoiled_messages(raw, mutations):
 def test_spliced_messages(one, other, end, start):
     """The beginning of one JSON text and the end of another, with a right length."""
     lengths = [struct.unpack_from("<I", raw)[0] for raw in (one, other)]
-    text = one[4:4 + min(end, lengths[0])] + other[4 + min(start, lengths[1]):4 + lengths[1]]
-    receive(struct.pack("<I", len(text)) + text + other[4 + lengths[1]:])
+    text = one[4 : 4 + min(end, lengths[0])] + other[4 + min(start, lengths[1]) : 4 + lengths[1]]
+    receive(struct.pack("<I", len(text)) + text + other[4 + lengths[1] :])
 
 
 @fuzz(0.2)
 @given(messages())
-@example(message({"array": {"kind": "tensor", "dtype": "bool", "device": "cpu", "stored": "bool", "shape": [1]}}, b"\2"))
+@example(
+    message(
+        {
+            "array": {
+                "kind": "tensor",
+                "dtype": "bool",
+                "device": "cpu",
+                "stored": "bool",
+                "shape": [1],
+            }
+        },
+        b"\2",
+    )
+)
 def test_random_trees(raw):
     receive(raw)
 
 
 @fuzz(0.01)
-@given(st.integers(1, 3000), st.sampled_from(['[', '{"tuple":[', '{"other":[', '{"array":{"shape":[', '{"dict":[["a",']))
+@given(
+    st.integers(1, 3000),
+    st.sampled_from(["[", '{"tuple":[', '{"other":[', '{"array":{"shape":[', '{"dict":[["a",']),
+)
 def test_deep_nesting(depth, opening):
     closing = "".join({"[": "]", "{": "}"}.get(character, "") for character in reversed(opening))
     text = (opening * depth + "1" + closing * depth).encode()
@@ -261,12 +413,25 @@ def test_deep_nesting(depth, opening):
 
 @fuzz(0.14)
 @given(messages(errors().map(lambda error: {"dict": [["error", error]]})))
-@example(wire.encode({"error": {"type": "", "message": "", "name": "", "frames": [["", "9" * 4300, "", ""]] * 20}}, LIMIT))
+@example(
+    wire.encode(
+        {
+            "error": {
+                "type": "",
+                "message": "",
+                "name": "",
+                "frames": [["", "9" * 4300, "", ""]] * 20,
+            }
+        },
+        LIMIT,
+    )
+)
 def test_random_errors(raw):
     receive(raw)
 
 
 # Frames
+
 
 class Trickle(io.RawIOBase):
     """A stream that gives few bytes at a time, as a pipe may."""
@@ -280,8 +445,13 @@ class Trickle(io.RawIOBase):
 
 
 @fuzz(0.1)
-@given(st.lists(st.binary(max_size=40), max_size=3), mostly(MUTATIONS, st.just([]), 2), st.binary(max_size=20),
-       st.lists(st.integers(1, 9), min_size=1), st.integers(0, 50))
+@given(
+    st.lists(st.binary(max_size=40), max_size=3),
+    mostly(MUTATIONS, st.just([]), 2),
+    st.binary(max_size=20),
+    st.lists(st.integers(1, 9), min_size=1),
+    st.integers(0, 50),
+)
 def test_random_streams(parts, mutations, rest, sizes, limit):
     whole = io.BytesIO()
     wire.write_frame(whole, *parts)
@@ -294,11 +464,13 @@ def test_random_streams(parts, mutations, rest, sizes, limit):
     except (EOFError, wire.WireError):
         pass
     if not mutations and all(len(part) <= limit for part in parts):
-        assert got[:len(parts)] == parts
+        assert got[: len(parts)] == parts
 
 
 class Scripted(StudentProcess):
-    """A StudentProcess to which no process belongs: its frames are given. `script` makes them of the request that was sent."""
+    """A StudentProcess to which no process belongs: its frames are given. `script` makes them of
+    the request that was sent.
+    """
 
     def __init__(self, script):
         self.script, self.fork = script, True
@@ -321,24 +493,39 @@ class Scripted(StudentProcess):
         return found
 
 
-ENDED = {"ended": st.sampled_from(["answered", "died", "too large"]) | TEXT, "code": mostly(st.integers(-70, 300), LINES | TREES),
-         "output": mostly(SAID, TREES),
-         **dict.fromkeys(("seconds", "cpu", "waited"), mostly(st.floats(), TREES))}
+ENDED = {
+    "ended": st.sampled_from(["answered", "died", "too large"]) | TEXT,
+    "code": mostly(st.integers(-70, 300), LINES | TREES),
+    "output": mostly(SAID, TREES),
+    **dict.fromkeys(("seconds", "cpu", "waited"), mostly(st.floats(), TREES)),
+}
 NO_REPLIES = st.fixed_dictionaries({}, optional=ENDED) | st.binary(max_size=40) | st.none() | TREES
 REPLIES = mostly(st.fixed_dictionaries(ENDED), NO_REPLIES)
 
 
 @fuzz(0.1)
 @given(REPLIES, mostly(st.binary(max_size=40), st.none()), mostly(st.just(True), st.just(False)))
-@example({"ended": "answered", "code": 0, "output": "\ud800", "seconds": 1, "cpu": 1, "waited": 0},
-         b"", True)
+@example(
+    {"ended": "answered", "code": 0, "output": "\ud800", "seconds": 1, "cpu": 1, "waited": 0},
+    b"",
+    True,
+)
 def test_random_replies(first, second, knows_number):
     """A forged reply, by somebody who may have found out the request's number."""
+
     def script(number):
         ended = {**first, "request": number} if knows_number and isinstance(first, dict) else first
-        return [ended if ended is None or isinstance(ended, bytes) else json.dumps(ended).encode(), second]
+        return [
+            ended if ended is None or isinstance(ended, bytes) else json.dumps(ended).encode(),
+            second,
+        ]
+
     reply = Scripted(script).call({"inputs": {}}, 5, 512)
-    assert isinstance(reply, Reply) and isinstance(reply.message, bytes) and isinstance(reply.code, int)
+    assert (
+        isinstance(reply, Reply)
+        and isinstance(reply.message, bytes)
+        and isinstance(reply.code, int)
+    )
     assert all(0 <= seconds <= FOREVER for seconds in (reply.seconds, reply.cpu, reply.waited))
     speakable(reply.output[-1000:])
 
@@ -352,7 +539,10 @@ LIMITS = Limits(total=2100)
 def zip64():
     """A zip with the structures for large ones."""
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive, archive.open("model.py", "w", force_zip64=True) as file:
+    with (
+        zipfile.ZipFile(stream, "w") as archive,
+        archive.open("model.py", "w", force_zip64=True) as file,
+    ):
         file.write(b"x = 1\n")
     return stream.getvalue()
 
@@ -360,19 +550,47 @@ def zip64():
 ZIPS = [
     pack({"model.py": b"x = 1\n" * 20, "helper.py": b"y"}, compression=zipfile.ZIP_DEFLATED),
     pack({"model.py": b"x = 1\n" * 20, "helper.py": b"y"}),
-    pack({"a/": b"", "a/model.py": b"x = 1\n", "__MACOSX/a/._model.py": b"1", "a/runs/b": b"2"}, compression=zipfile.ZIP_DEFLATED),
-    forge(entry("model.py", b"x = 1\n" * 300), entry("Übung.txt", b"", 0), entry("helper.py", b"y", 0)),
+    pack(
+        {"a/": b"", "a/model.py": b"x = 1\n", "__MACOSX/a/._model.py": b"1", "a/runs/b": b"2"},
+        compression=zipfile.ZIP_DEFLATED,
+    ),
+    forge(
+        entry("model.py", b"x = 1\n" * 300), entry("Übung.txt", b"", 0), entry("helper.py", b"y", 0)
+    ),
     forge(entry("a\\b\\model.py"), entry("a\\Icon\r", b"", 0), entry("a\\b\\c\\")),
     zip64(),
 ]
-GOOD_NAMES = st.sampled_from(["model.py", "helper.py", "a", "runs/b", "c/", "__MACOSX/._model.py", ".git/x"])
-BAD_NAMES = st.sampled_from(["../model.py", "/model.py", "C:\\model.py", "con", "model.py\x00", ".", "model.py/", "MODEL.py",
-                             "./model.py", "submission\\model.py", "submission/helper.py", "a/model.py", "b/helper.py", "a:b", "Icon\r"])
+GOOD_NAMES = st.sampled_from(
+    ["model.py", "helper.py", "a", "runs/b", "c/", "__MACOSX/._model.py", ".git/x"]
+)
+BAD_NAMES = st.sampled_from(
+    [
+        "../model.py",
+        "/model.py",
+        "C:\\model.py",
+        "con",
+        "model.py\x00",
+        ".",
+        "model.py/",
+        "MODEL.py",
+        "./model.py",
+        "submission\\model.py",
+        "submission/helper.py",
+        "a/model.py",
+        "b/helper.py",
+        "a:b",
+        "Icon\r",
+    ]
+)
 NUMBER = st.integers(0, 2**32 - 1)
 SHORT = st.integers(0, 2**16 - 1)
 LIES = {
-    "method": st.sampled_from([0, 0, 8, 9, 12, 14]) | SHORT, "flags": SHORT, "size": st.integers(0, 3000) | NUMBER, "crc": NUMBER,
-    "mode": st.sampled_from([0o100644, 0o120777, 0o40755, 0]) | SHORT, "packed": st.binary(max_size=50),
+    "method": st.sampled_from([0, 0, 8, 9, 12, 14]) | SHORT,
+    "flags": SHORT,
+    "size": st.integers(0, 3000) | NUMBER,
+    "crc": NUMBER,
+    "mode": st.sampled_from([0o100644, 0o120777, 0o40755, 0]) | SHORT,
+    "packed": st.binary(max_size=50),
     "at": st.integers(0, 300) | NUMBER,
 }
 
@@ -381,10 +599,20 @@ LIES = {
 def forged_zips(draw):
     """Zips that lie in a few places."""
     entries = []
-    names = st.lists(mostly(GOOD_NAMES, BAD_NAMES | TEXT), max_size=4, unique=draw(mostly(st.just(True), st.just(False))))
+    names = st.lists(
+        mostly(GOOD_NAMES, BAD_NAMES | TEXT),
+        max_size=4,
+        unique=draw(mostly(st.just(True), st.just(False))),
+    )
     for name in draw(names):
-        lies = {key: draw(strategy) for key, strategy in LIES.items() if draw(mostly(st.just(False), st.just(True), 12))}
-        entries.append(entry(name, draw(st.binary(max_size=30) | st.integers(0, 3000).map(bytes)), **lies))
+        lies = {
+            key: draw(strategy)
+            for key, strategy in LIES.items()
+            if draw(mostly(st.just(False), st.just(True), 12))
+        }
+        entries.append(
+            entry(name, draw(st.binary(max_size=30) | st.integers(0, 3000).map(bytes)), **lies)
+        )
     return forge(*entries)
 
 
@@ -397,7 +625,9 @@ def reads(archive, name):
 
 
 def hand_in(raw):
-    """Take in a zip: refused with a sentence, or what is taken is what it should be; nothing else is there afterwards."""
+    """Take in a zip: refused with a sentence, or what is taken is what it should be; nothing else
+    is there afterwards.
+    """
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         source, into = folder / "work.zip", folder / "taken"
@@ -406,7 +636,11 @@ def hand_in(raw):
             notices = take(source, into, WANTED, LIMITS)
         except Refused as refused:
             speakable(str(refused))
-            assert str(refused).isprintable() and len(str(refused)) < 500 and os.listdir(folder) == ["work.zip"]
+            assert (
+                str(refused).isprintable()
+                and len(str(refused)) < 500
+                and os.listdir(folder) == ["work.zip"]
+            )
             return
         for notice in notices:
             speakable(notice)
@@ -416,10 +650,18 @@ def hand_in(raw):
             for path in into.iterdir():
                 status = path.lstat()
                 assert stat.S_ISREG(status.st_mode) and status.st_nlink == 1
-                same = [name for name in archive.namelist() if PurePosixPath(name.replace("\\", "/")).name == path.name]
+                same = [
+                    name
+                    for name in archive.namelist()
+                    if PurePosixPath(name.replace("\\", "/")).name == path.name
+                ]
                 assert any(reads(archive, name) == path.read_bytes() for name in same)
                 sizes[path.name] = status.st_size
-        assert sizes and all(size <= WANTED[name] for name, size in sizes.items()) and sum(sizes.values()) <= LIMITS.total
+        assert (
+            sizes
+            and all(size <= WANTED[name] for name, size in sizes.items())
+            and sum(sizes.values()) <= LIMITS.total
+        )
 
 
 @fuzz(0.12)

@@ -1,4 +1,5 @@
 """A check's limit is of its own time: a busy machine costs no points, and what hangs is ended."""
+
 import contextlib
 import dataclasses
 import os
@@ -7,8 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from proof import MANIFEST as COURSE
-from variants import make
 
 from autograder import StudentProcess, Submission, Verdict, grade, probe, read_manifest
 from autograder.manifest import Check
@@ -17,6 +16,8 @@ from autograder.report import as_dict
 from autograder.student import Student
 from autograder.verdicts import Failed
 from checks.support.session import Room, Setting, grade_submission
+from proof import MANIFEST as COURSE
+from variants import make
 
 TOY = Path(__file__).parent / "toy"
 MANIFEST = read_manifest(TOY / "manifest.toml")
@@ -27,8 +28,10 @@ SPINS = "def answer(x):\n    while True: pass\n"
 SLEEPS = "import time\ndef answer(x):\n    time.sleep(1000)\n"
 SEVERAL = "import os, time\ndef answer(x):\n    os.fork()\n    while True: pass\n"
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/schedstat").exists(),
-                                reason="it is not told how long a process waits for a processor")
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/schedstat").exists(),
+    reason="it is not told how long a process waits for a processor",
+)
 
 
 @contextlib.contextmanager
@@ -104,6 +107,7 @@ def test_nothing_is_waited_for_for_ever(busy, folder, monkeypatch):
 def work(seconds):
     """Computes for some seconds."""
     import time
+
     end = time.process_time() + seconds
     while time.process_time() < end:
         pass
@@ -113,6 +117,7 @@ def work(seconds):
 def sleep(seconds):
     """Sleeps for some seconds."""
     import time
+
     time.sleep(seconds)
 
 
@@ -139,7 +144,8 @@ def test_a_timeout_on_a_busy_machine_is_tried_again_where_that_is_wanted(tmp_pat
             return next(replies, None) or call(*arguments)
 
         room.process.call = first_is_lost
-        report = grade_submission(submission, COURSE.select(ids), setting, 1,
-                                  finished=finished.append, room=room)
+        report = grade_submission(
+            submission, COURSE.select(ids), setting, 1, finished=finished.append, room=room
+        )
     assert [outcome.id for outcome in finished] == ids + ids[:1] * again
     assert finished[0].busy and finished[0].verdict is Verdict.TIMEOUT and report.passed == again

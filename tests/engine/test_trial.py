@@ -1,16 +1,21 @@
-"""The trial of a rung of isolation, with Pythons that lie where it is hard to reach them: nobody loses points for that."""
+"""The trial of a rung of isolation, with Pythons that lie where it is hard to reach them: nobody
+loses points for that.
+"""
+
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from autograder.inside import walls
 from conftest import ROOT, SOLUTION, require_rung
 from proof import open_folder
 
-from autograder.inside import walls
-
-pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="Landlock needs root")
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="Landlock needs root"
+)
 
 CLOSED = "closed to other users (chmod o+x opens it)"
 CHOOSE = f"""
@@ -22,7 +27,9 @@ try:
 except Unavailable as error:
     print(error)
 """
-CALL = CHOOSE + """
+CALL = (
+    CHOOSE
+    + """
 from autograder import ProcessError, StudentProcess
 with StudentProcess(choose(sys.argv[1]), ("torch", *sys.argv[3:])) as process:
     source = f"def late():\\n    import {sys.argv[2]} as module\\n    return module.VALUE"
@@ -31,12 +38,18 @@ with StudentProcess(choose(sys.argv[1]), ("torch", *sys.argv[3:])) as process:
     except ProcessError as error:
         print(error)
 """
+)
 
 
 def run(python, script, *arguments, before=(), **environment):
     """What a Python prints that is given a script, after the command `before`."""
-    process = subprocess.run([*before, str(python), "-c", script, *arguments], capture_output=True, text=True, timeout=100,
-                             env={**os.environ, **environment})
+    process = subprocess.run(
+        [*before, str(python), "-c", script, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        env={**os.environ, **environment},
+    )
     return process.stdout + process.stderr
 
 
@@ -53,17 +66,23 @@ def packages(place):
     folder = place / "packages" / "site"
     (folder / "extra-1.0.dist-info").mkdir(parents=True)
     (folder / "extra.py").write_text("VALUE = 'late and all the same'\n")
-    (folder / "spoiler.py").write_text("import torch.utils.data\ntorch.utils.data.DataLoader = None\n")
+    (folder / "spoiler.py").write_text(
+        "import torch.utils.data\ntorch.utils.data.DataLoader = None\n"
+    )
     return folder
 
 
 @pytest.fixture
 def python(place, packages):
-    """A Python in an environment that .pth files lead out of: to the packages of this one, and to `packages`."""
+    """A Python in an environment that .pth files lead out of: to the packages of this one, and to
+    `packages`.
+    """
     folder = place / "home" / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     here = [path for path in sys.path if any(Path(path).glob("*.dist-info"))]
-    next(folder.glob("lib/python*/site-packages")).joinpath("more.pth").write_text("\n".join([*here, str(packages)]) + "\n")
+    next(folder.glob("lib/python*/site-packages")).joinpath("more.pth").write_text(
+        "\n".join([*here, str(packages)]) + "\n"
+    )
     return folder / "bin" / "python"
 
 
@@ -78,10 +97,22 @@ def test_with_a_python_in_a_closed_folder_nobody_loses_a_point(python, tmp_path,
     python.parents[2].chmod(0o700)
     without = tmp_path / "bin"
     without.mkdir()
-    grader = f"import runpy, sys; sys.argv[:1] = [{str(ROOT / 'src' / 'grader.py')!r}]; runpy.run_path(sys.argv[0], run_name='__main__')"
-    said = run(python, grader, "6b", "--submission", str(SOLUTION), **({} if bubblewrap else {"PATH": str(without)}))
+    grader = (
+        f"import runpy, sys; sys.argv[:1] = [{str(ROOT / 'src' / 'grader.py')!r}]; "
+        "runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    said = run(
+        python,
+        grader,
+        "6b",
+        "--submission",
+        str(SOLUTION),
+        **({} if bubblewrap else {"PATH": str(without)}),
+    )
     if bubblewrap:
-        assert "isolation: bubblewrap" in said and "0 of" not in said and "tomllib" not in said, said
+        assert "isolation: bubblewrap" in said and "0 of" not in said and "tomllib" not in said, (
+            said
+        )
     else:
         assert CLOSED in said and "Mend that" in said and "points" not in said, said
 
@@ -102,7 +133,14 @@ def test_bubblewrap_takes_packages_that_a_pth_file_leads_to(python, packages):
 
 @pytest.mark.landlock
 def test_shared_memory_must_be_writable():
-    read_only = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o ro tmpfs /dev/shm && exec "$@"', "sh"]
+    read_only = [
+        "unshare",
+        "-m",
+        "sh",
+        "-c",
+        'mount -t tmpfs -o ro tmpfs /dev/shm && exec "$@"',
+        "sh",
+    ]
     if subprocess.run([*read_only, "true"], capture_output=True).returncode:
         pytest.skip("nothing can be mounted here")
     said = run(sys.executable, CHOOSE, "landlock", before=read_only)
@@ -112,18 +150,33 @@ def test_shared_memory_must_be_writable():
 def test_a_process_that_cannot_draw_with_a_dataloader_serves_nobody(python):
     require_rung("bubblewrap")
     said = run(python, CALL, "bubblewrap", "extra", "spoiler")
-    assert "the student's process did not start" in said and "bubblewrap: it cannot do what right code does: TypeError" in said
+    assert (
+        "the student's process did not start" in said
+        and "bubblewrap: it cannot do what right code does: TypeError" in said
+    )
 
 
 def test_only_folders_of_installed_packages_are_shown(packages, tmp_path, monkeypatch):
-    """Whatever is on sys.path: neither the working directory, nor a repository, nor what the grader lies in."""
+    """Whatever is on sys.path: neither the working directory, nor a repository, nor what the grader
+    lies in.
+    """
     plain, ours = tmp_path / "plain", tmp_path / "ours"
     (ours / "autograder-1.0.dist-info").mkdir(parents=True)
     plain.mkdir()
-    monkeypatch.setattr(sys, "path", ["", str(plain), str(ROOT), str(ROOT / "src"), str(ours), str(packages)])
+    monkeypatch.setattr(
+        sys, "path", ["", str(plain), str(ROOT), str(ROOT / "src"), str(ours), str(packages)]
+    )
     monkeypatch.chdir(packages)
     monkeypatch.setattr(walls, "__file__", str(ours / "src" / "walls.py"))
-    assert set(walls.python_folders()) & {"", ".", str(plain), str(ROOT), str(ROOT / "src"), str(ours), str(packages)} == {str(packages)}
+    assert set(walls.python_folders()) & {
+        "",
+        ".",
+        str(plain),
+        str(ROOT),
+        str(ROOT / "src"),
+        str(ours),
+        str(packages),
+    } == {str(packages)}
 
 
 def test_a_process_that_ends_meanwhile_is_no_reason(monkeypatch):

@@ -1,4 +1,5 @@
 """The wire format brings data across unharmed, and refuses everything else."""
+
 import random
 
 import numpy as np
@@ -15,7 +16,10 @@ def test_values_come_back(seed):
     assert wire.decode(wire.encode(value, LIMIT)) == value
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "uint8", "float16", "bfloat16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize(
+    "dtype",
+    ["bool", "int8", "int64", "uint8", "float16", "bfloat16", "float32", "float64", "complex64"],
+)
 def test_tensors_come_back(seed, dtype):
     tensor = (torch.randn(3, 1, 5) * 10).to(getattr(torch, dtype)).transpose(0, 2)
     array = wire.decode(wire.encode([tensor], LIMIT))[0]
@@ -27,13 +31,26 @@ def test_tensors_come_back(seed, dtype):
 def test_arrays_come_back(seed):
     arrays = [np.random.randn(2, 0, 3), np.array(5), np.arange(12).reshape(3, 4).T, np.float32(2.5)]
     for before, after in zip(arrays, wire.decode(wire.encode(arrays, LIMIT))):
-        assert after.kind == "ndarray" and after.dtype == before.dtype.name and np.array_equal(after.data, before)
+        assert (
+            after.kind == "ndarray"
+            and after.dtype == before.dtype.name
+            and np.array_equal(after.data, before)
+        )
 
 
-@pytest.mark.parametrize(("value", "what"), [
-    (object(), "builtins.object"), (len, "builtin"), (torch.ones(2, device="meta"), "meta"), (torch.ones(2, 2).to_sparse(), "sparse"),
-    (np.array(["a"]), "<U1"), (np.array([object()]), "object"), (10 ** 40, "large integer"), ({1, 2}, "set"),
-])
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        (object(), "builtins.object"),
+        (len, "builtin"),
+        (torch.ones(2, device="meta"), "meta"),
+        (torch.ones(2, 2).to_sparse(), "sparse"),
+        (np.array(["a"]), "<U1"),
+        (np.array([object()]), "object"),
+        (10**40, "large integer"),
+        ({1, 2}, "set"),
+    ],
+)
 def test_what_is_no_data_is_described(value, what):
     other = wire.decode(wire.encode([value], LIMIT))[0]
     assert isinstance(other, wire.Other) and what in other.what
@@ -43,7 +60,10 @@ def test_parameters_with_gradients_cross():
     assert wire.decode(wire.encode(torch.nn.Linear(2, 3).weight, LIMIT)).data.shape == (3, 2)
 
 
-@pytest.mark.parametrize("value", [torch.ones(LIMIT), torch.ones(1).expand(LIMIT), "x" * (LIMIT + 1), [np.ones(LIMIT // 9)] * 2])
+@pytest.mark.parametrize(
+    "value",
+    [torch.ones(LIMIT), torch.ones(1).expand(LIMIT), "x" * (LIMIT + 1), [np.ones(LIMIT // 9)] * 2],
+)
 def test_large_messages_are_refused(value):
     with pytest.raises(wire.WireError, match="larger"):
         wire.encode(value, LIMIT)
@@ -51,7 +71,14 @@ def test_large_messages_are_refused(value):
 
 def test_spoiled_messages_are_refused(seed):
     """No byte that is changed, lost or added makes the reader fail otherwise."""
-    message = wire.encode({"a": np.arange(6.0).reshape(2, 3), "b": ["text", (1, 2)], "c": torch.ones(2, dtype=torch.bfloat16)}, LIMIT)
+    message = wire.encode(
+        {
+            "a": np.arange(6.0).reshape(2, 3),
+            "b": ["text", (1, 2)],
+            "c": torch.ones(2, dtype=torch.bfloat16),
+        },
+        LIMIT,
+    )
     refused = 0
     for _ in range(3000):
         spoiled = bytearray(message)
@@ -61,7 +88,7 @@ def test_spoiled_messages_are_refused(seed):
             if kind == 0:
                 spoiled[position] = random.randrange(256)
             elif kind == 1:
-                del spoiled[position:position + random.randint(1, 9)]
+                del spoiled[position : position + random.randint(1, 9)]
             else:
                 spoiled[position:position] = random.randbytes(random.randint(1, 9))
             if not spoiled:
@@ -73,13 +100,27 @@ def test_spoiled_messages_are_refused(seed):
     assert refused > 1000
 
 
-@pytest.mark.parametrize("text", [
-    '{"array": {"kind": "tensor", "dtype": "float32", "device": "cpu", "stored": "float32", "shape": [1099511627775, 1099511627775]}}',
-    '{"array": {"kind": "tensor", "dtype": "float32", "device": "cpu", "stored": "float32", "shape": [-1]}}',
-    '{"array": {"kind": "tensor", "dtype": "float32", "device": "cpu", "stored": "object", "shape": [0]}}',
-    '{"array": {"kind": "tensor", "dtype": "float32", "device": "cpu", "stored": "float32", "shape": [true]}}',
-    '{"array": {}}', '{"dict": [1]}', '{"dict": [[[], 1]]}', '{"other": 1, "dict": 2}', '{"pickle": "x"}', "[" * 2000 + "]" * 2000, "1 2", "",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"array": {"kind": "tensor", "dtype": "float32", "device": "cpu", "stored": "float32", '
+        '"shape": [1099511627775, 1099511627775]}}',
+        '{"array": {"kind": "tensor", "dtype": "float32", "device": "cpu", "stored": "float32", '
+        '"shape": [-1]}}',
+        '{"array": {"kind": "tensor", "dtype": "float32", "device": "cpu", "stored": "object", '
+        '"shape": [0]}}',
+        '{"array": {"kind": "tensor", "dtype": "float32", "device": "cpu", "stored": "float32", '
+        '"shape": [true]}}',
+        '{"array": {}}',
+        '{"dict": [1]}',
+        '{"dict": [[[], 1]]}',
+        '{"other": 1, "dict": 2}',
+        '{"pickle": "x"}',
+        "[" * 2000 + "]" * 2000,
+        "1 2",
+        "",
+    ],
+)
 def test_messages_that_lie_are_refused(text):
     raw = text.encode()
     with pytest.raises(wire.WireError):

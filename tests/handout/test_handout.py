@@ -1,4 +1,7 @@
-"""The handout: it builds, says what the manifest says, names only what is there, and keeps the answers to itself."""
+"""The handout: it builds, says what the manifest says, names only what is there, and keeps the
+answers to itself.
+"""
+
 import re
 import subprocess
 import sys
@@ -8,39 +11,50 @@ from collections import Counter
 
 import pytest
 import torch
-from conftest import ROOT, require_tools
 
 from autograder.manifest import read_manifest
-from jobs.deliverables import MADE_BY
 from common.files import UserError
+from conftest import ROOT, require_tools
 from handout import facts
-from instructor.release import leaks
 from instructor.course import Course, read_course
-from instructor.release.handout import build_handout
+from instructor.release import leaks
 from instructor.release.build import make_tree, student_readme
-from jobs.targets import JOBS, TARGETS
+from instructor.release.handout import build_handout
+from jobs.deliverables import MADE_BY
 from jobs.presets import GPU, LAPTOP
+from jobs.targets import JOBS, TARGETS
 
 HANDOUT, SOLUTIONS = ROOT / "handout", ROOT / "instructor" / "rubrics"
 MANIFEST = read_manifest(ROOT / "src" / "checks" / "manifest.toml")
 WRITTEN = {check.id: check for check in MANIFEST.checks.values() if not check.coded}
 RUBRIC = re.compile(r"\\begin\{rubric\}\{(.*?)\}(.*?)\\end\{rubric\}", re.DOTALL)
 SOURCES = {path.name: path.read_text(encoding="utf-8") for path in HANDOUT.glob("*.tex")}
-STUDENTS = "\n".join(text for name, text in SOURCES.items() if name not in ("macros.tex", "main.tex", "submission.tex"))
+STUDENTS = "\n".join(
+    text
+    for name, text in SOURCES.items()
+    if name not in ("macros.tex", "main.tex", "submission.tex")
+)
 RELEASED = ("src/", "data/", "run.sh", "collect_submission", "environment.yml", "handout/")
 
 
 def text_of(pdf):
     """What a PDF shows, with its lines joined."""
-    shown = subprocess.run(["pdftotext", str(pdf), "-"], capture_output=True, text=True, check=True).stdout
+    shown = subprocess.run(
+        ["pdftotext", str(pdf), "-"], capture_output=True, text=True, check=True
+    ).stdout
     return " ".join(re.sub(r"-\n(?=[a-z])", "", shown).split())
 
 
 # What is built
 
+
 @pytest.mark.parametrize("edition", ["handout", "solutions", "submission"])
 def test_nothing_runs_over_and_nothing_is_undefined(handout, edition):
-    log = (handout / f"{edition}.log").read_text(encoding="utf-8", errors="replace").replace("\n", " ")
+    log = (
+        (handout / f"{edition}.log")
+        .read_text(encoding="utf-8", errors="replace")
+        .replace("\n", " ")
+    )
     over = [float(points) for points in re.findall(r"Overfull \\[hv]box \(([\d.]+)pt", log)]
     assert max(over, default=0) < 2, "points (1/72 inch) over the margin"
     assert not re.findall(r"undefined|multiply defined|Missing character|Font Warning", log)
@@ -57,7 +71,11 @@ def test_a_python_in_a_folder_with_a_space_builds_it(tmp_path, dialect):
     python.chmod(0o755)
     build = tmp_path / "build"
     build.mkdir()
-    subprocess.run([dialect, f"PYTHON={python}", f"BUILD={build}", str(build / "facts.tex")], cwd=HANDOUT, check=True)
+    subprocess.run(
+        [dialect, f"PYTHON={python}", f"BUILD={build}", str(build / "facts.tex")],
+        cwd=HANDOUT,
+        check=True,
+    )
     assert (build / "facts.tex").read_text(encoding="utf-8")
 
 
@@ -65,14 +83,26 @@ def test_the_pdf_states_points_and_titles_of_the_manifest(handout):
     """Worked out here once more, and not by facts.py."""
     shown = text_of(handout / "handout.pdf")
     for id, question in MANIFEST.questions.items():
-        coded = sum(check.points for check in MANIFEST.checks.values() if check.question == id and check.coded)
+        coded = sum(
+            check.points
+            for check in MANIFEST.checks.values()
+            if check.question == id and check.coded
+        )
         written = sum(check.points for check in WRITTEN.values() if check.question == id)
-        parts = ", ".join(f"{points:g} {kind}" for points, kind in ((coded, "coded"), (written, "written")) if points)
-        heading = re.search(rf"\({id[-1]}\) {re.escape(question.title)} .{{,40}}?\[(\d.*?)\]", shown)
+        parts = ", ".join(
+            f"{points:g} {kind}"
+            for points, kind in ((coded, "coded"), (written, "written"))
+            if points
+        )
+        heading = re.search(
+            rf"\({id[-1]}\) {re.escape(question.title)} .{{,40}}?\[(\d.*?)\]", shown
+        )
         assert heading, id
         numbers = [float(number) for number in re.findall(r"[\d.]+", heading[1])]
         assert numbers[0] == coded + written and (f"{numbers[0]:g} point" in heading[1])
-        assert all(part.split()[1] in heading[1] for part in parts.split(", ")) and (len(numbers) == 1 or numbers[1:] == [coded, written])
+        assert all(part.split()[1] in heading[1] for part in parts.split(", ")) and (
+            len(numbers) == 1 or numbers[1:] == [coded, written]
+        )
         question = MANIFEST.questions.get(id)
         assert ("extra credit" in heading[1]) == bool(question and question.extra_credit)
 
@@ -83,19 +113,32 @@ def given(rubric):
 
 
 def test_every_written_part_has_its_text_answer_rubric_and_box():
-    boxes = re.findall(r"\\begin\{answerbox\}\{(.*?)\}\n% ### START_CODE_HERE ###\n.*?\n% ### END_CODE_HERE ###\n\\end\{answerbox\}",
-                       SOURCES["submission.tex"], re.DOTALL)
+    boxes = re.findall(
+        r"\\begin\{answerbox\}\{(.*?)\}\n% ### START_CODE_HERE ###\n.*?\n% ### END_CODE_HERE ###\n\\end\{answerbox\}",
+        SOURCES["submission.tex"],
+        re.DOTALL,
+    )
     names = facts.points(MANIFEST)
     assert boxes == [names[f"check {id} name"] for id in WRITTEN]
     parts = re.findall(r"\\subpart\{(.*?)\}", STUDENTS)
-    alone = {id for id, check in WRITTEN.items() if sum(other.question == check.question for other in WRITTEN.values()) == 1}
+    alone = {
+        id
+        for id, check in WRITTEN.items()
+        if sum(other.question == check.question for other in WRITTEN.values()) == 1
+    }
     assert set(WRITTEN) - alone <= set(parts) <= set(WRITTEN) and len(parts) == len(set(parts))
     asked = re.findall(r"\\solution\{(.*?)\}", STUDENTS)
-    assert Counter(asked) == Counter({check.question for check in WRITTEN.values()}) == Counter({path.stem for path in SOLUTIONS.glob("*.tex")} - {"marking"})
+    assert (
+        Counter(asked)
+        == Counter({check.question for check in WRITTEN.values()})
+        == Counter({path.stem for path in SOLUTIONS.glob("*.tex")} - {"marking"})
+    )
     for question in asked:
         text = (SOLUTIONS / f"{question}.tex").read_text(encoding="utf-8")
         rubrics = RUBRIC.findall(text)
-        assert [id for id, _ in rubrics] == [id for id, check in WRITTEN.items() if check.question == question]
+        assert [id for id, _ in rubrics] == [
+            id for id, check in WRITTEN.items() if check.question == question
+        ]
         assert text.count(r"\begin{answer}") == len(rubrics)
         for id, rubric in rubrics:
             assert given(rubric) and all(points > 0 for points in given(rubric)), id
@@ -108,19 +151,30 @@ def test_every_question_is_asked_and_hints_lead_somewhere():
     hints = re.findall(r"\\begin\{hints\}\{(\w+)\}(.*?)\\end\{hints\}", STUDENTS, re.DOTALL)
     assert Counter(re.findall(r"\\seehints\{(\w+)\}", STUDENTS)) == Counter(id for id, _ in hints)
     for id, hint in hints:
-        assert re.findall(r"\\(concept|procedure|direction)\b", hint) == ["concept", "procedure", "direction"], id
+        assert re.findall(r"\\(concept|procedure|direction)\b", hint) == [
+            "concept",
+            "procedure",
+            "direction",
+        ], id
     assert {id for id, _ in hints} >= {"1c", "1f", "1g", "1h", "3c", "4a"}
 
 
 def test_students_get_no_answers(handout):
     secrets = leaks.gather_secrets()
     assert len(secrets.phrases) > 1000
-    editions = {f"handout/{name}": (handout / name).read_bytes() for name in ("handout.pdf", "handout.html", "submission.pdf")}
+    editions = {
+        f"handout/{name}": (handout / name).read_bytes()
+        for name in ("handout.pdf", "handout.html", "submission.pdf")
+    }
     assert leaks.find_leaks(editions, secrets) == []
-    found = leaks.find_leaks({"handout/handout.pdf": (handout / "solutions.pdf").read_bytes()}, secrets)
+    found = leaks.find_leaks(
+        {"handout/handout.pdf": (handout / "solutions.pdf").read_bytes()}, secrets
+    )
     assert any("worked answer" in leak for leak in found)
     shown = text_of(handout / "solutions.pdf")
-    assert all(f"Rubric for {facts.points(MANIFEST)[f'check {id} name']} (" in shown for id in WRITTEN)
+    assert all(
+        f"Rubric for {facts.points(MANIFEST)[f'check {id} name']} (" in shown for id in WRITTEN
+    )
     texts = "".join(path.read_text(encoding="utf-8") for path in SOLUTIONS.glob("*.tex"))
     sums = {id: sum(given(rubric)) for id, rubric in RUBRIC.findall(texts)}
     changed = [id for id in sums if sums[id] != WRITTEN[id].points]
@@ -131,16 +185,36 @@ def test_the_course_is_on_the_front_page(tmp_path):
     settings = tmp_path / "course.toml"
     settings.write_text(Course("A & B_c", "CS 99%", "Friday, #1").as_toml(), encoding="utf-8")
     text = facts.as_tex(facts.gather(settings))
-    assert r"\setfact{title}{A \& B\_c}" in text and r"\setfact{course}{CS 99\%}" in text and r"\setfact{due}{Friday, \#1}" in text
+    assert (
+        r"\setfact{title}{A \& B\_c}" in text
+        and r"\setfact{course}{CS 99\%}" in text
+        and r"\setfact{due}{Friday, \#1}" in text
+    )
     settings.write_text("title = 3", encoding="utf-8")
-    process = subprocess.run([sys.executable, str(HANDOUT / "facts.py"), str(tmp_path / "f.tex"), "--course", str(settings)], capture_output=True, text=True)
-    assert process.returncode and "course.toml" in process.stderr and "Traceback" not in process.stderr and not (tmp_path / "f.tex").exists()
+    process = subprocess.run(
+        [
+            sys.executable,
+            str(HANDOUT / "facts.py"),
+            str(tmp_path / "f.tex"),
+            "--course",
+            str(settings),
+        ],
+        capture_output=True,
+        text=True,
+    )
+    assert (
+        process.returncode
+        and "course.toml" in process.stderr
+        and "Traceback" not in process.stderr
+        and not (tmp_path / "f.tex").exists()
+    )
 
 
 def test_a_release_has_the_handout(handout, tmp_path, monkeypatch):
     files = build_handout(read_course())
     assert {name: files[name] for name in ("handout.pdf", "handout.html")} == {
-        name: (handout / name).read_bytes() for name in ("handout.pdf", "handout.html")}, "built twice, the same bytes"
+        name: (handout / name).read_bytes() for name in ("handout.pdf", "handout.html")
+    }, "built twice, the same bytes"
     assert files["submission.tex"] == (HANDOUT / "submission.tex").read_bytes()
     make_tree(tmp_path / "tree", Course("T"), handout=files)
     assert {path.name for path in (tmp_path / "tree" / "handout").iterdir()} == set(files)
@@ -153,8 +227,18 @@ def test_make_says_the_same_in_both_dialects():
     """GNU make and BSD make would run the same commands."""
     tools = ("make", "bmake")
     require_tools(*tools)
-    shown = [subprocess.run([tool, "-n", "-B", "all"] if tool == "make" else [tool, "-n", "all"], cwd=HANDOUT, capture_output=True, text=True) for tool in tools]
-    assert all(process.returncode == 0 for process in shown) and all("facts.py" in process.stdout for process in shown), shown
+    shown = [
+        subprocess.run(
+            [tool, "-n", "-B", "all"] if tool == "make" else [tool, "-n", "all"],
+            cwd=HANDOUT,
+            capture_output=True,
+            text=True,
+        )
+        for tool in tools
+    ]
+    assert all(process.returncode == 0 for process in shown) and all(
+        "facts.py" in process.stdout for process in shown
+    ), shown
 
 
 def test_the_numbers_of_problem_1_are_those_of_the_code(submission, tmp_path):
@@ -162,35 +246,70 @@ def test_the_numbers_of_problem_1_are_those_of_the_code(submission, tmp_path):
     text = SOURCES["problem1.tex"]
     corpus = tmp_path / "corpus.tsv"
     corpus.write_text("Where was Ada Byron born?\tLondon\n", encoding="utf-8")
-    documents = submission.CharCorruptionDataset("Ada Byron was born in London, wasn't she? Where else?\n" * 3, 80)
+    documents = submission.CharCorruptionDataset(
+        "Ada Byron was born in London, wasn't she? Where else?\n" * 3, 80
+    )
     config = submission.GPTConfig(documents.vocab_size, 80, n_layer=1, n_head=2, n_embd=8)
     model = submission.initialize_vanilla_model(config)
     weights = tmp_path / "weights.params"
     torch.save(model.state_dict(), weights)
-    configs = [submission.finetune(path, corpus, documents, 80, model)[0] for path in (None, str(weights))] + [submission.pretrain(documents, 80, model)[0]]
-    row = {name: [cell.strip() for cell in re.search(rf"\\code\{{{name}\}} & (.*?) \\\\\n", text)[1].split("&")]
-           for name in ("max_epochs", "batch_size", "lr_decay", "warmup_tokens", "final_tokens")}
+    configs = [
+        submission.finetune(path, corpus, documents, 80, model)[0] for path in (None, str(weights))
+    ] + [submission.pretrain(documents, 80, model)[0]]
+    row = {
+        name: [
+            cell.strip()
+            for cell in re.search(rf"\\code\{{{name}\}} & (.*?) \\\\\n", text)[1].split("&")
+        ]
+        for name in ("max_epochs", "batch_size", "lr_decay", "warmup_tokens", "final_tokens")
+    }
     for column, config in enumerate(configs):
         for name, cells in row.items():
             stated = cells[column].removeprefix(r"\code{").removesuffix("}")
-            assert eval(stated, {"N": len(documents), "block_size": 80}) == getattr(config, name), (name, column)
+            assert eval(stated, {"N": len(documents), "block_size": 80}) == getattr(config, name), (
+                name,
+                column,
+            )
 
     counts = {}
     for preset in (LAPTOP, GPU):
-        people = submission.CharCorruptionDataset((ROOT / "data" / preset.data / "wiki.txt").read_text(encoding="utf-8"), preset.block_size)
+        people = submission.CharCorruptionDataset(
+            (ROOT / "data" / preset.data / "wiki.txt").read_text(encoding="utf-8"),
+            preset.block_size,
+        )
         for rope in (False, True):
-            config = submission.GPTConfig(people.vocab_size, preset.block_size, n_layer=preset.n_layer, n_head=preset.n_head, n_embd=preset.n_embd, rope=rope)
-            counts[preset.name, rope] = sum(parameter.numel() for parameter in submission.GPT(config).parameters())
+            config = submission.GPTConfig(
+                people.vocab_size,
+                preset.block_size,
+                n_layer=preset.n_layer,
+                n_head=preset.n_head,
+                n_embd=preset.n_embd,
+                rope=rope,
+            )
+            counts[preset.name, rope] = sum(
+                parameter.numel() for parameter in submission.GPT(config).parameters()
+            )
         stage = preset.pretrain if preset is LAPTOP else configs[2]
         counts[preset.name] = stage.max_epochs * -(-len(people) // stage.batch_size)
     for size in ("laptop", "gpu"):
-        assert f"{counts[size, False]:,}; {counts[size, True]:,}" in text and f"{counts[size]:,}" in text, counts
-    rows = len((ROOT / "data" / LAPTOP.data / "birth_places_train.tsv").read_text(encoding="utf-8").splitlines())
-    steps = [stage.max_epochs * -(-rows // stage.batch_size) for stage in (LAPTOP.finetune_from_scratch, LAPTOP.finetune_pretrained)]
+        assert (
+            f"{counts[size, False]:,}; {counts[size, True]:,}" in text
+            and f"{counts[size]:,}" in text
+        ), counts
+    rows = len(
+        (ROOT / "data" / LAPTOP.data / "birth_places_train.tsv")
+        .read_text(encoding="utf-8")
+        .splitlines()
+    )
+    steps = [
+        stage.max_epochs * -(-rows // stage.batch_size)
+        for stage in (LAPTOP.finetune_from_scratch, LAPTOP.finetune_pretrained)
+    ]
     assert f"Steps in all & {steps[0]} & {steps[1]} & {counts['laptop']:,}" in text
 
 
 # What it names
+
 
 def test_commands_are_there():
     """Targets of run.sh and ids of the grader."""
@@ -198,11 +317,19 @@ def test_commands_are_there():
     for target in re.findall(r"\./run\.sh (\w+)", text):
         assert target in {*TARGETS, "all", "demo", "help", "TARGET"}, target
     for id in re.findall(r"grader\.py (\w[\w-]*)", text):
-        known = {*MANIFEST.checks, *MANIFEST.questions, *(question[:-1] for question in MANIFEST.questions), "ID"}
+        known = {
+            *MANIFEST.checks,
+            *MANIFEST.questions,
+            *(question[:-1] for question in MANIFEST.questions),
+            "ID",
+        }
         assert id in known, id
     for id in re.findall(r"\b\d[a-h]-\d+-(?:basic|hidden|written)\b", text):
         assert id in MANIFEST.checks, id
-    known = "\n".join((ROOT / name).read_text(encoding="utf-8") for name in ("src/run.py", "src/grader.py", "src/collect.py", "src/submission/dataset.py"))
+    known = "\n".join(
+        (ROOT / name).read_text(encoding="utf-8")
+        for name in ("src/run.py", "src/grader.py", "src/collect.py", "src/submission/dataset.py")
+    )
     for option in set(re.findall(r"(?<![\w-])--[a-z][\w-]+", re.sub(r"-{4,}", "", text))):
         assert option in known, option
 
@@ -210,8 +337,14 @@ def test_commands_are_there():
 def test_files_are_there():
     """Every path that the text names is in a release, or is made by a job."""
     made = {*MADE_BY, "submission.zip", ".venv", "all.log"}
-    there = {path.name for folder in ("src", "data", "handout") for path in (ROOT / folder).rglob("*")} | {path.name for path in ROOT.iterdir()}
-    for name in re.findall(r"\\code\{([^} ]*?[\w/]\.(?:py|sh|tsv|txt|toml|yml|ipynb|bat|tex|json|params|predictions))\}", STUDENTS):
+    there = {
+        path.name for folder in ("src", "data", "handout") for path in (ROOT / folder).rglob("*")
+    } | {path.name for path in ROOT.iterdir()}
+    for name in re.findall(
+        r"\\code\{([^} ]*?[\w/]\.(?:py|sh|tsv|txt|toml|yml|ipynb|bat|tex|json|params|"
+        r"predictions))\}",
+        STUDENTS,
+    ):
         assert name.rsplit("/")[-1] in there | made, name
         if name.startswith(RELEASED):
             assert (ROOT / name).exists() or name.rsplit("/")[-1] in made, name
@@ -221,8 +354,14 @@ def test_the_readme_says_the_same():
     """Questions and jobs in the README's part for students are the manifest's and the handout's."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     students = student_readme(readme, Course("T"), {"handout/handout.pdf"})
-    assert set(re.findall(r"^\s*\| (\d[a-h]) \|", students, re.MULTILINE)) <= set(MANIFEST.questions)
-    assert "handout/handout.pdf" in students and "handout/submission.tex" in students and "make -C" not in students
+    assert set(re.findall(r"^\s*\| (\d[a-h]) \|", students, re.MULTILINE)) <= set(
+        MANIFEST.questions
+    )
+    assert (
+        "handout/handout.pdf" in students
+        and "handout/submission.tex" in students
+        and "make -C" not in students
+    )
     assert "handout" not in student_readme(readme, Course("T"), set())
     for target in set(re.findall(r"\b(?:vanilla|rope)_\w+", students)):
         assert target in JOBS and target in SOURCES["problem1.tex"], target
@@ -230,27 +369,51 @@ def test_the_readme_says_the_same():
 
 # How it reads
 
+
 def prose(tex):
     """The words between commands, formulas and code."""
-    for pattern in (r"(?s).*\\begin\{document\}", r"(?<!\\)%.*", r"(?s)\\begin\{(terminal|python)\}.*?\\end\{\1\}",
-                    r"(?s)\\begin\{((?:equation|align|gather)\*?)\}.*?\\end\{\1\}", r"(?s)\\\[.*?\\\]", r"\$[^$]*\$",
-                    r"\\begin\{tabularx?\}(?:\{[^{}]*\})?\{(?:[^{}]|\{[^{}]*\})*\}", r"\\(?:begin|end|multicolumn\{\d\})\*?\{[^{}]*\}(?:\[[^]]*\])?",
-                    r"\\(?:code|texttt|fact|q|label|ref|eqref|solution|seehints|subpart|input|href|url|iffact|setcounter|paper|hyperref|pic)\b(?:\[[^]]*\])?(?:\{[^{}]*\})?"):
+    for pattern in (
+        r"(?s).*\\begin\{document\}",
+        r"(?<!\\)%.*",
+        r"(?s)\\begin\{(terminal|python)\}.*?\\end\{\1\}",
+        r"(?s)\\begin\{((?:equation|align|gather)\*?)\}.*?\\end\{\1\}",
+        r"(?s)\\\[.*?\\\]",
+        r"\$[^$]*\$",
+        r"\\begin\{tabularx?\}(?:\{[^{}]*\})?\{(?:[^{}]|\{[^{}]*\})*\}",
+        r"\\(?:begin|end|multicolumn\{\d\})\*?\{[^{}]*\}(?:\[[^]]*\])?",
+        r"\\(?:code|texttt|fact|q|label|ref|eqref|solution|seehints|subpart|input|href|url|iffact|"
+        r"setcounter|paper|hyperref|pic)\b(?:\[[^]]*\])?(?:\{[^{}]*\})?",
+    ):
         tex = re.sub(pattern, " ", tex)
     tex = re.sub(r"\\(?:['\"`^~]|c(?=\{))\{?(\w)\}?", r"\1", tex)
     return re.sub(r"\\[A-Za-z]+\*?|\\.|[{}~&]", " ", tex).replace("``", " ").replace("''", " ")
 
 
 def test_spelling():
-    """Hunspell knows every word, or handout/words.txt does; and words.txt has no word that nobody uses."""
+    """Hunspell knows every word, or handout/words.txt does; and words.txt has no word that
+    nobody uses.
+    """
     require_tools("hunspell")
-    texts = {name: prose(text) for name, text in SOURCES.items() if name not in ("macros.tex", "main.tex")}
-    texts |= {f"solutions/{path.name}": prose(path.read_text(encoding="utf-8")) for path in SOLUTIONS.glob("*.tex")}
+    texts = {
+        name: prose(text)
+        for name, text in SOURCES.items()
+        if name not in ("macros.tex", "main.tex")
+    }
+    texts |= {
+        f"solutions/{path.name}": prose(path.read_text(encoding="utf-8"))
+        for path in SOLUTIONS.glob("*.tex")
+    }
     own = set((HANDOUT / "words.txt").read_text(encoding="utf-8").split())
     wrong, used = {}, set()
     for name, text in texts.items():
         words = set(re.findall(r"[^\W\d_]+(?:['’][^\W\d_]+)?", text))
-        process = subprocess.run(["hunspell", "-l", "-d", "en_US", "-i", "utf-8"], input="\n".join(sorted(words)), capture_output=True, text=True, check=True)
+        process = subprocess.run(
+            ["hunspell", "-l", "-d", "en_US", "-i", "utf-8"],
+            input="\n".join(sorted(words)),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         unknown = {re.sub(r"['’]s$", "", word).casefold() for word in process.stdout.split()}
         used |= unknown & own
         if unknown - own:
@@ -279,7 +442,9 @@ def test_links_are_well_formed_and_each_paper_has_one_name():
 def test_links_lead_somewhere():
     """Asked for where there is a way to the outside; a page that is gone fails."""
     for number, link in enumerate(links()):
-        request = urllib.request.Request(link, method="HEAD", headers={"User-Agent": "Mozilla/5.0 (link check)"})
+        request = urllib.request.Request(
+            link, method="HEAD", headers={"User-Agent": "Mozilla/5.0 (link check)"}
+        )
         try:
             urllib.request.urlopen(request, timeout=10).close()
         except urllib.error.HTTPError as error:

@@ -1,4 +1,7 @@
-"""The handout's HTML edition: nothing is lost from the LaTeX sources, and a phone or a screen reader can do with it."""
+"""The handout's HTML edition: nothing is lost from the LaTeX sources, and a phone or a screen
+reader can do with it.
+"""
+
 import base64
 import re
 import subprocess
@@ -7,22 +10,34 @@ from collections import Counter
 from html.parser import HTMLParser
 
 import pytest
-from conftest import ROOT, require_tools
 
 from autograder.manifest import read_manifest
 from common.files import UserError
+from conftest import ROOT, require_tools
 from handout.html import convert
 
 HANDOUT = ROOT / "handout"
 MANIFEST = read_manifest(ROOT / "src" / "checks" / "manifest.toml")
 VOID = {"meta", "img", "br", "hr", "link", "input", "col", "mspace"}
-FACTS = {"title": "A & <B>", "question 1c name": "1(c)", "question 1c title": "Spans", "question 1c worth": "2 points, coded",
-         "question 1a name": "1(a)", "question 1a worth": "not graded", "problem 1 worth": "2 points", "check 1c-0-written part": "i",
-         "check 1c-0-written worth": "1 point", "share": "10%", "heads": "8", "nothing": ""}
+FACTS = {
+    "title": "A & <B>",
+    "question 1c name": "1(c)",
+    "question 1c title": "Spans",
+    "question 1c worth": "2 points, coded",
+    "question 1a name": "1(a)",
+    "question 1a worth": "not graded",
+    "problem 1 worth": "2 points",
+    "check 1c-0-written part": "i",
+    "check 1c-0-written worth": "1 point",
+    "share": "10%",
+    "heads": "8",
+    "nothing": "",
+}
 
 
 class Element:
     """An element with what is in it, elements and texts."""
+
     def __init__(self, tag, attributes=()):
         self.tag, self.attributes, self.content = tag, dict(attributes), []
 
@@ -39,7 +54,14 @@ class Element:
 
     def text(self, *without):
         """The text in it, but for that in some elements."""
-        parts = (part if isinstance(part, str) else part.text(*without) if part.tag not in without else " " for part in self.content)
+        parts = (
+            part
+            if isinstance(part, str)
+            else part.text(*without)
+            if part.tag not in without
+            else " "
+            for part in self.content
+        )
         return "".join(parts)
 
     def words(self, *without):
@@ -48,6 +70,7 @@ class Element:
 
 class Tree(HTMLParser):
     """Parses a page; every element has to be closed."""
+
     def __init__(self, html):
         super().__init__()
         self.root = Element("page")
@@ -86,18 +109,31 @@ def page(html):
 @pytest.fixture(scope="module")
 def sources():
     """What main.tex includes, without comments."""
-    names = re.findall(r"^\\input\{(\w+)\}", (HANDOUT / "main.tex").read_text(encoding="utf-8").partition(r"\begin{document}")[2], re.MULTILINE)
+    names = re.findall(
+        r"^\\input\{(\w+)\}",
+        (HANDOUT / "main.tex").read_text(encoding="utf-8").partition(r"\begin{document}")[2],
+        re.MULTILINE,
+    )
     text = "\n".join((HANDOUT / f"{name}.tex").read_text(encoding="utf-8") for name in names)
-    return re.sub(r"(\\begin\{(terminal|python)\}.*?\\end\{\2\})|(?<!\\)%[^\n]*", r"\1", text, flags=re.DOTALL)
+    return re.sub(
+        r"(\\begin\{(terminal|python)\}.*?\\end\{\2\})|(?<!\\)%[^\n]*", r"\1", text, flags=re.DOTALL
+    )
 
 
 # The handout's page
 
+
 def test_it_is_one_file_that_needs_nothing(page, html):
-    assert not list(page.all("script", "link", "iframe", "object", "form", "input")) and not re.search(r"@import|url\(|\son\w+=", html)
+    assert not list(
+        page.all("script", "link", "iframe", "object", "form", "input")
+    ) and not re.search(r"@import|url\(|\son\w+=", html)
     assert all(image["src"].startswith("data:image/svg+xml;base64,") for image in page.all("img"))
     assert all(re.match(r"#|https://", link["href"]) for link in page.all("a"))
-    assert "prefers-color-scheme: dark" in html and "@media print" in html and 'name="viewport"' in html
+    assert (
+        "prefers-color-scheme: dark" in html
+        and "@media print" in html
+        and 'name="viewport"' in html
+    )
 
 
 def test_ids_are_unique_and_links_lead_somewhere(page):
@@ -108,11 +144,18 @@ def test_ids_are_unique_and_links_lead_somewhere(page):
 
 
 def test_headings_and_landmarks(page):
-    assert next(page.all("html"))["lang"] == "en-US" and next(page.all("title")).words() == next(page.all("h1")).words()
+    assert (
+        next(page.all("html"))["lang"] == "en-US"
+        and next(page.all("title")).words() == next(page.all("h1")).words()
+    )
     for tag in ("h1", "main", "nav", "header", "title"):
         assert len(list(page.all(tag))) == 1, tag
     levels = [int(heading.tag[1]) for heading in page.all(*(f"h{level}" for level in range(1, 7)))]
-    assert levels[0] == 1 and all(after <= before + 1 for before, after in zip(levels, levels[1:])) and levels.count(1) == 1
+    assert (
+        levels[0] == 1
+        and all(after <= before + 1 for before, after in zip(levels, levels[1:]))
+        and levels.count(1) == 1
+    )
     skip = next(page.all("a"))
     assert skip["href"] == "#" + next(page.all("main"))["id"]
     contents = {link["href"] for link in next(page.all("nav")).all("a")}
@@ -123,30 +166,52 @@ def test_every_question_is_there_with_its_worth(page):
     """Worked out here once more, and not by facts.py."""
     main = next(page.all("main"))
     blocks = [part for part in main.content if isinstance(part, Element)]
-    after = {element["id"]: blocks[index + 1] for index, element in enumerate(blocks) if element.tag in ("h2", "h3")}
+    after = {
+        element["id"]: blocks[index + 1]
+        for index, element in enumerate(blocks)
+        if element.tag in ("h2", "h3")
+    }
     titles = {id: question.title for id, question in MANIFEST.questions.items()}
     headings = {heading["id"]: heading.words() for heading in main.all("h3")}
     for id, title in titles.items():
-        points = {kind: sum(check.points for check in MANIFEST.checks.values() if check.question == id and check.coded == (kind == "coded"))
-                  for kind in ("coded", "written")}
+        points = {
+            kind: sum(
+                check.points
+                for check in MANIFEST.checks.values()
+                if check.question == id and check.coded == (kind == "coded")
+            )
+            for kind in ("coded", "written")
+        }
         assert headings[f"q-{id}"] == f"{id[0]}({id[1]}) {title}"
         worth = after[f"q-{id}"]
-        assert worth["class"] == "worth" and worth.words().startswith(f"{sum(points.values()):g} point")
+        assert worth["class"] == "worth" and worth.words().startswith(
+            f"{sum(points.values()):g} point"
+        )
         assert [kind in worth.words() for kind in points] == [bool(points[kind]) for kind in points]
-        assert ("extra credit" in worth.words()) == bool(id in MANIFEST.questions and MANIFEST.questions[id].extra_credit)
+        assert ("extra credit" in worth.words()) == bool(
+            id in MANIFEST.questions and MANIFEST.questions[id].extra_credit
+        )
 
 
 def test_no_tex_is_left(page):
     shown = page.words("style", "code", "annotation")
     assert not re.findall(r".{0,40}(?:\\|\0|\[fig:|\[tab:|edition-|``|\$).{0,40}", shown)
-    assert not list(page.all("span")) or {span["class"] for span in page.all("span")} <= {"equation", "wide", None}
+    assert not list(page.all("span")) or {span["class"] for span in page.all("span")} <= {
+        "equation",
+        "wide",
+        None,
+    }
     assert all("--" not in code.words() or "–" not in code.words() for code in page.all("code"))
 
 
 def test_nothing_is_lost(page, sources):
-    """Code as it stands, formulas, figures, tables, boxes and items are as many as in the sources, and so are most words."""
+    """Code as it stands, formulas, figures, tables, boxes and items are as many as in the sources,
+    and so are most words.
+    """
     shown = Counter(pre.text().strip("\n") for pre in page.all("pre"))
-    blocks = re.findall(r"\\begin\{(terminal|python)\}(?:\[.*?\])?\n(.*?)\\end\{\1\}", sources, re.DOTALL)
+    blocks = re.findall(
+        r"\\begin\{(terminal|python)\}(?:\[.*?\])?\n(.*?)\\end\{\1\}", sources, re.DOTALL
+    )
     assert shown == Counter(inside.strip("\n") for _, inside in blocks)
     codes = Counter(code.text() for code in page.all("code"))
     for code, count in Counter(re.findall(r"\\code\{([^{}\n]*)\}", sources)).items():
@@ -154,11 +219,24 @@ def test_nothing_is_lost(page, sources):
     assert len(list(page.all("figure"))) == sources.count(r"\pic{")
     assert len(list(page.all("table"))) == len(re.findall(r"\\begin\{tabularx?\}", sources))
     displayed = [math for math in page.all("math") if math["display"] == "block"]
-    assert len(displayed) == len(re.findall(r"\\begin\{(?:equation|align|gather)\*?\}|(?<!\\)\\\[", sources))
-    boxes = Counter(section["class"] for section in page.all("section") if section["role"] == "note")
-    assert boxes["box expect"] == sources.count(r"\begin{expect}") and boxes["box note"] >= sources.count(r"\begin{note}")
+    assert len(displayed) == len(
+        re.findall(r"\\begin\{(?:equation|align|gather)\*?\}|(?<!\\)\\\[", sources)
+    )
+    boxes = Counter(
+        section["class"] for section in page.all("section") if section["role"] == "note"
+    )
+    assert boxes["box expect"] == sources.count(r"\begin{expect}") and boxes[
+        "box note"
+    ] >= sources.count(r"\begin{note}")
     assert len(list(next(page.all("main")).all("li"))) >= len(re.findall(r"\\item(?!\[)", sources))
-    plain = " ".join(re.sub(r"\\begin\{(terminal|python)\}.*?\\end\{\1\}|\$[^$]*\$|\\(?:if)?fact\{.*?\}", " ", sources, flags=re.DOTALL).split())
+    plain = " ".join(
+        re.sub(
+            r"\\begin\{(terminal|python)\}.*?\\end\{\1\}|\$[^$]*\$|\\(?:if)?fact\{.*?\}",
+            " ",
+            sources,
+            flags=re.DOTALL,
+        ).split()
+    )
     shown = page.text("annotation") + " ".join(image["alt"] for image in page.all("img"))
     words = Counter(re.findall(r"\w+", shown.lower()))
     for word, count in Counter(re.findall(r"(?<![\\\w{:-])[a-z]{4,}(?= )", plain.lower())).items():
@@ -167,7 +245,9 @@ def test_nothing_is_lost(page, sources):
 
 def test_figures_say_what_they_show(page, sources):
     figures = list(page.all("figure"))
-    for number, (figure, name) in enumerate(zip(figures, re.findall(r"\\pic\{(\w+)\}", sources), strict=True), start=1):
+    for number, (figure, name) in enumerate(
+        zip(figures, re.findall(r"\\pic\{(\w+)\}", sources), strict=True), start=1
+    ):
         assert figure["id"] == f"fig-{name}" and len(next(figure.all("img"))["alt"]) > 40
         assert re.match(rf"Figure {number}\. \S", next(figure.all("figcaption")).words())
         svg = base64.b64decode(next(figure.all("img"))["src"].partition(",")[2]).decode()
@@ -178,18 +258,31 @@ def test_hints_are_closed_and_graded(page, sources):
     details = [element for element in page.all("details") if element["class"] == "hint"]
     assert all("open" not in element.attributes for element in details)
     asked = re.findall(r"\\begin\{hints\}\{(\w+)\}", sources)
-    assert [heading["id"] for heading in page.all("h4") if heading.words().startswith("Hints for")] == [f"h-{id}" for id in asked]
-    assert [next(element.all("summary")).words() for element in details] == ["Concept", "Procedure", "Direction"] * len(asked)
+    assert [
+        heading["id"] for heading in page.all("h4") if heading.words().startswith("Hints for")
+    ] == [f"h-{id}" for id in asked]
+    assert [next(element.all("summary")).words() for element in details] == [
+        "Concept",
+        "Procedure",
+        "Direction",
+    ] * len(asked)
     assert all(len(element.words("summary")) > 20 for element in details)
 
 
 def test_what_is_wide_scrolls_and_takes_the_focus(page):
-    assert all(pre["tabindex"] == "0" and pre["aria-label"] in ("Terminal", "Python") for pre in page.all("pre"))
+    assert all(
+        pre["tabindex"] == "0" and pre["aria-label"] in ("Terminal", "Python")
+        for pre in page.all("pre")
+    )
     scrolling = [element for element in page.all("div") if element["class"] == "scroll"]
     assert all(element["tabindex"] == "0" and element["aria-label"] for element in scrolling)
-    assert sum(len(list(element.all("table", "img"))) for element in scrolling) == len(list(page.all("table", "img")))
+    assert sum(len(list(element.all("table", "img"))) for element in scrolling) == len(
+        list(page.all("table", "img"))
+    )
     parts = [element for element in page.all("span") if element["class"] == "equation"]
-    assert sum(len(list(element.all("math"))) for element in parts) == len([math for math in page.all("math") if math["display"] == "block"])
+    assert sum(len(list(element.all("math"))) for element in parts) == len(
+        [math for math in page.all("math") if math["display"] == "block"]
+    )
 
 
 def test_no_answers(page):
@@ -201,22 +294,30 @@ def test_no_answers(page):
 
 
 def luminance(color):
-    channels = [int(color[i:i + 2], 16) / 255 for i in (1, 3, 5)]
-    return sum(weight * (c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4) for weight, c in zip((0.2126, 0.7152, 0.0722), channels))
+    channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    return sum(
+        weight * (c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4)
+        for weight, c in zip((0.2126, 0.7152, 0.0722), channels)
+    )
 
 
 def test_contrast():
-    roots = re.findall(r":root \{(.*?)\}", (HANDOUT / "html" / "style.css").read_text(encoding="utf-8"), re.DOTALL)
+    roots = re.findall(
+        r":root \{(.*?)\}", (HANDOUT / "html" / "style.css").read_text(encoding="utf-8"), re.DOTALL
+    )
     assert len(roots) == 3, "light, dark, print"
     for root in roots:
         colors = dict(re.findall(r"--(\w+): (#\w{6});", root))
         for text in ("text", "accent", "quiet", "warm"):
             for under in ("page", "shade"):
-                light, dark = sorted((luminance(colors[text]), luminance(colors[under])), reverse=True)
+                light, dark = sorted(
+                    (luminance(colors[text]), luminance(colors[under])), reverse=True
+                )
                 assert (light + 0.05) / (dark + 0.05) >= 4.5, f"{text} on {under}"
 
 
 # The conversion
+
 
 @pytest.fixture
 def made(tmp_path):
@@ -224,11 +325,17 @@ def made(tmp_path):
     require_tools("pandoc")
 
     def make(text, **files):
-        for name, content in {"main": f"\\input{{macros}}\n\\begin{{document}}\n{text}\n\\end{{document}}", **files}.items():
+        for name, content in {
+            "main": f"\\input{{macros}}\n\\begin{{document}}\n{text}\n\\end{{document}}",
+            **files,
+        }.items():
             (tmp_path / f"{name}.tex").write_text(content, encoding="utf-8")
         (tmp_path / "macros.tex").write_bytes((HANDOUT / "macros.tex").read_bytes())
-        (tmp_path / "circle.svg").write_text("<svg><metadata>today</metadata></svg>", encoding="utf-8")
+        (tmp_path / "circle.svg").write_text(
+            "<svg><metadata>today</metadata></svg>", encoding="utf-8"
+        )
         return convert.convert(tmp_path, tmp_path, FACTS)
+
     return make
 
 
@@ -269,60 +376,128 @@ def test_every_command(made):
     main = next(page.all("main"))
     shown = main.words("annotation")
     assert html == made(EVERYTHING), "the same bytes"
-    assert next(page.all("h1")).words() == "A & <B>" and shown.startswith("Due soon. Problem 1: Title 2 points 1(a) Look not graded No. Of 10%: ")
-    assert "appendix A." in shown and "i. [1 point] Ask --x – “so”. Hints for 1(c)." in shown and "Figure 1, Us 2017." in shown
-    assert [pre.text() for pre in page.all("pre")] == ["$ a \\foo {} % # & < ⁇", "x = {1}  # \\foo"] and "a_b\\c" in shown
-    assert [next(main.all("ol"))["type"], next(main.all("img"))["alt"]] == ["i", "It is “round” & small."]
-    assert [len(list(part.all("tr"))) for part in main.all("thead", "tbody")] == [2, 1] and [th.words() for th in main.all("th")] == ["A", "B", "a", "b", "c"]
-    assert "metadata" not in base64.b64decode(next(main.all("img"))["src"].partition(",")[2]).decode()
-    assert [heading["id"] for heading in main.all("h2", "h3", "h4")] == ["p-1", "q-1a", "q-1c", "hints-1", "h-1c", "a-x"]
-    assert [details.words("summary") for details in main.all("details")] == ["Think.", "Do.", "Write."]
+    assert next(page.all("h1")).words() == "A & <B>" and shown.startswith(
+        "Due soon. Problem 1: Title 2 points 1(a) Look not graded No. Of 10%: "
+    )
+    assert (
+        "appendix A." in shown
+        and "i. [1 point] Ask --x – “so”. Hints for 1(c)." in shown
+        and "Figure 1, Us 2017." in shown
+    )
+    assert [pre.text() for pre in page.all("pre")] == [
+        "$ a \\foo {} % # & < ⁇",
+        "x = {1}  # \\foo",
+    ] and "a_b\\c" in shown
+    assert [next(main.all("ol"))["type"], next(main.all("img"))["alt"]] == [
+        "i",
+        "It is “round” & small.",
+    ]
+    assert [len(list(part.all("tr"))) for part in main.all("thead", "tbody")] == [2, 1] and [
+        th.words() for th in main.all("th")
+    ] == ["A", "B", "a", "b", "c"]
+    assert (
+        "metadata" not in base64.b64decode(next(main.all("img"))["src"].partition(",")[2]).decode()
+    )
+    assert [heading["id"] for heading in main.all("h2", "h3", "h4")] == [
+        "p-1",
+        "q-1a",
+        "q-1c",
+        "hints-1",
+        "h-1c",
+        "a-x",
+    ]
+    assert [details.words("summary") for details in main.all("details")] == [
+        "Think.",
+        "Do.",
+        "Write.",
+    ]
     assert len([element for element in main.all() if element["id"] == "part-1c-0-written"]) == 1
 
 
 def test_no_level_of_headings_is_left_out(made):
-    page = Tree(made(r"\section*{A}\subsubsection*{B}\subsection*{C}\subsubsection*{D}\section*{E}")).root
-    assert [heading.tag for heading in next(page.all("main")).all("h2", "h3", "h4")] == ["h2", "h3", "h3", "h4", "h2"]
+    page = Tree(
+        made(r"\section*{A}\subsubsection*{B}\subsection*{C}\subsubsection*{D}\section*{E}")
+    ).root
+    assert [heading.tag for heading in next(page.all("main")).all("h2", "h3", "h4")] == [
+        "h2",
+        "h3",
+        "h3",
+        "h4",
+        "h2",
+    ]
 
 
 def test_formulas_look_as_in_tex(made):
-    """In a browser that knows MathML Core alone, which has no mathvariant but that of mi, and in which brackets grow with gaps."""
+    """In a browser that knows MathML Core alone, which has no mathvariant but that of mi, and in
+    which brackets grow with gaps.
+    """
     html = made(r"$\mathrm{i} f(x) \mathbf{10} \left(\frac12\right) \cos x$ $f(x)$")
-    assert '<mi mathvariant="normal">i</mi>' in html and "<mn>\U0001d7cf\U0001d7ce</mn>" in html and ">cos</mo>" in html
-    assert html.count('stretchy="true"') == 2 and html.count('stretchy="false"') == 4 and "<mo>cos" not in html
+    assert (
+        '<mi mathvariant="normal">i</mi>' in html
+        and "<mn>\U0001d7cf\U0001d7ce</mn>" in html
+        and ">cos</mo>" in html
+    )
+    assert (
+        html.count('stretchy="true"') == 2
+        and html.count('stretchy="false"') == 4
+        and "<mo>cos" not in html
+    )
 
 
-@pytest.mark.parametrize("text, says", [
-    (r"Text \foo{bar}.", r"main.tex, line 3: .*does not know \\foo.*html/commands.tex"),
-    (r"\begin{foo}x\end{foo}", r"main.tex, line 3: .*does not know \\begin\{foo\}"),
-    (r"\resizebox{3cm}{!}{lost}", r"does not know \\resizebox"),
-    (r"\input{other}", r"other.tex, line 2: .*\\foo"),
-    (r"\input{absent}", r"main.tex, line 3: .*absent.tex does not exist"),
-    (r"\fact{absent}", r"main.tex, line 3: there is no fact 'absent'"),
-    (r"$\fact{absent}$", r"main.tex, line 3: there is no fact 'absent'"),
-    (r"\q{9z}", r"main.tex, line 3: there is no fact 'question 9z name'"),
-    (r"\q{1c}", r"main.tex, line 3: a link leads to 'q-1c', which is nowhere"),
-    (r"\begin{question}{1c}\end{question} \begin{question}{1c}\end{question}", r"'q-1c' is there twice"),
-    (r"\hyperref[a:x]{x}", r"main.tex, line 3: a link leads to 'a-x', which is nowhere"),
-    (r"Figure~\ref{fig:x}", r"main.tex, line 3: \\ref\{fig:x\} names nothing"),
-    (r"\pageref{x}", r"main.tex, line 3: \\pageref has no sense"),
-    (r"\verb|%|", r"main.tex, line 3: \\verb has no sense.*Use \\code"),
-    (r"\begin{verbatim}%\end{verbatim}", r"main.tex, line 3: the environment verbatim has no sense.*Use terminal"),
-    (r"\eqref{x}", r"main.tex, line 3: \\eqref has no sense"),
-    (r"\begin{equation}\label{x} y \end{equation}", r"main.tex, line 3: equations have no numbers"),
-    ("a\n\n$x \\foo y$", r"main.tex, line 5, perhaps: pandoc cannot write this formula.*\\foo"),
-    (r"\paper{1}", r"main.tex, line 3: paper takes 2 arguments"),
-    (r"\pic{absent}{Caption}{Words}", r"main.tex, line 3: .*absent.svg does not exist.*figures/absent.py"),
-    (r"\pic{circle}{Caption}{Words $\frac12$}", r"has TeX in it: 'Words"),
-    (r"\ifdefined\withsolutions x\fi", r"main.tex, line 3: \\withsolutions"),
-])
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        (r"Text \foo{bar}.", r"main.tex, line 3: .*does not know \\foo.*html/commands.tex"),
+        (r"\begin{foo}x\end{foo}", r"main.tex, line 3: .*does not know \\begin\{foo\}"),
+        (r"\resizebox{3cm}{!}{lost}", r"does not know \\resizebox"),
+        (r"\input{other}", r"other.tex, line 2: .*\\foo"),
+        (r"\input{absent}", r"main.tex, line 3: .*absent.tex does not exist"),
+        (r"\fact{absent}", r"main.tex, line 3: there is no fact 'absent'"),
+        (r"$\fact{absent}$", r"main.tex, line 3: there is no fact 'absent'"),
+        (r"\q{9z}", r"main.tex, line 3: there is no fact 'question 9z name'"),
+        (r"\q{1c}", r"main.tex, line 3: a link leads to 'q-1c', which is nowhere"),
+        (
+            r"\begin{question}{1c}\end{question} \begin{question}{1c}\end{question}",
+            r"'q-1c' is there twice",
+        ),
+        (r"\hyperref[a:x]{x}", r"main.tex, line 3: a link leads to 'a-x', which is nowhere"),
+        (r"Figure~\ref{fig:x}", r"main.tex, line 3: \\ref\{fig:x\} names nothing"),
+        (r"\pageref{x}", r"main.tex, line 3: \\pageref has no sense"),
+        (r"\verb|%|", r"main.tex, line 3: \\verb has no sense.*Use \\code"),
+        (
+            r"\begin{verbatim}%\end{verbatim}",
+            r"main.tex, line 3: the environment verbatim has no sense.*Use terminal",
+        ),
+        (r"\eqref{x}", r"main.tex, line 3: \\eqref has no sense"),
+        (
+            r"\begin{equation}\label{x} y \end{equation}",
+            r"main.tex, line 3: equations have no numbers",
+        ),
+        ("a\n\n$x \\foo y$", r"main.tex, line 5, perhaps: pandoc cannot write this formula.*\\foo"),
+        (r"\paper{1}", r"main.tex, line 3: paper takes 2 arguments"),
+        (
+            r"\pic{absent}{Caption}{Words}",
+            r"main.tex, line 3: .*absent.svg does not exist.*figures/absent.py",
+        ),
+        (r"\pic{circle}{Caption}{Words $\frac12$}", r"has TeX in it: 'Words"),
+        (r"\ifdefined\withsolutions x\fi", r"main.tex, line 3: \\withsolutions"),
+    ],
+)
 def test_what_would_be_lost_is_refused(made, text, says):
     with pytest.raises(UserError, match=says):
         made(text, other="\n\\foo")
 
 
 def test_without_pandoc(tmp_path):
-    process = subprocess.run([sys.executable, HANDOUT / "html" / "convert.py", tmp_path / "out.html"], capture_output=True, text=True,
-                             env={"PATH": str(tmp_path)})
-    assert process.returncode == 2 and "apt install pandoc" in process.stderr and "Traceback" not in process.stderr
+    process = subprocess.run(
+        [sys.executable, HANDOUT / "html" / "convert.py", tmp_path / "out.html"],
+        capture_output=True,
+        text=True,
+        env={"PATH": str(tmp_path)},
+    )
+    assert (
+        process.returncode == 2
+        and "apt install pandoc" in process.stderr
+        and "Traceback" not in process.stderr
+    )
     assert list(tmp_path.iterdir()) == []

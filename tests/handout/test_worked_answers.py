@@ -1,8 +1,11 @@
-"""The worked answers hold: their formulas on random inputs, and each number that they state, computed again.
+"""The worked answers hold: their formulas on random inputs, and each number that they state,
+computed again.
 
-What the text says stands in instructor/rubrics/ and handout/problem2.tex; `stated` looks there for the number as computed
-here, so that text and test cannot drift apart. Sizes that could be mixed up (positions, features, values) differ everywhere.
+What the text says stands in instructor/rubrics/ and handout/problem2.tex; `stated` looks there for
+the number as computed here, so that text and test cannot drift apart. Sizes that could be mixed up
+(positions, features, values) differ everywhere.
 """
+
 import contextlib
 import io
 import re
@@ -11,11 +14,14 @@ from math import erf, exp, log, pi, sqrt
 import numpy as np
 import pytest
 import torch
-from conftest import DATA, RESULTS, ROOT, SOLUTION
 
-SIGMAS = 6      # sampled numbers may be this many standard errors off: a false alarm in under 1e-8 of the comparisons
+from conftest import DATA, RESULTS, ROOT
+
+# sampled numbers may be this many standard errors off: a false alarm in under 1e-8 of the
+# comparisons
+SIGMAS = 6
 DRAWS = 20000
-EPSILON = 1e-14         # "vanishingly small"
+EPSILON = 1e-14  # "vanishingly small"
 
 
 @pytest.fixture
@@ -25,8 +31,14 @@ def rng(seed):
 
 
 def stated(name, *texts):
-    """Assert that a file says each text, whatever its line breaks. A name without a folder is a question's solution."""
-    path = ROOT / "handout" / name if name.endswith(".tex") else ROOT / "instructor" / "rubrics" / f"{name}.tex"
+    """Assert that a file says each text, whatever its line breaks. A name without a folder is a
+    question's solution.
+    """
+    path = (
+        ROOT / "handout" / name
+        if name.endswith(".tex")
+        else ROOT / "instructor" / "rubrics" / f"{name}.tex"
+    )
     said = " ".join(path.read_text(encoding="utf-8").split())
     for text in texts:
         assert text in said, f"{path.name} does not say {text!r}"
@@ -49,7 +61,9 @@ def orthonormal(rng, n, d):
 
 
 def close_to_sampled(samples, mean, variance, slack=1e-4):
-    """Assert that the samples, one number per draw, have this mean and variance, up to SIGMAS standard errors and `slack`."""
+    """Assert that the samples, one number per draw, have this mean and variance, up to SIGMAS
+    standard errors and `slack`.
+    """
     squares = (samples - samples.mean()) ** 2
     assert abs(samples.mean() - mean) < SIGMAS * samples.std() / sqrt(len(samples)) + slack
     assert abs(squares.mean() - variance) < SIGMAS * squares.std() / sqrt(len(samples)) + slack
@@ -57,19 +71,27 @@ def close_to_sampled(samples, mean, variance, slack=1e-4):
 
 # Question 1g: rotary embeddings
 
+
 def rope_matrix(t, angles):
     """The block-diagonal matrix of RoPE at position t, one 2 x 2 rotation per angle."""
     matrix = np.zeros((2 * len(angles), 2 * len(angles)))
     for i, angle in enumerate(t * angles):
-        matrix[2*i:2*i + 2, 2*i:2*i + 2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+        matrix[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = [
+            [np.cos(angle), -np.sin(angle)],
+            [np.sin(angle), np.cos(angle)],
+        ]
     return matrix
 
 
 def test_rope_has_a_matrix_and_a_complex_form(submission, rng):
-    """1g i: the matrix times x, the product of complex numbers, and the reference's function give the same features."""
+    """1g i: the matrix times x, the product of complex numbers, and the reference's function give
+    the same features.
+    """
     from submission.attention import apply_rotary_emb, precompute_rotary_emb
+
     head_dim, T = 10, 7
-    angles = 10000.0 ** (-2 * (np.arange(1, head_dim // 2 + 1) - 1) / head_dim)         # theta_i with i = 1, ..., d/2, as in 1g
+    # theta_i with i = 1, ..., d/2, as in 1g
+    angles = 10000.0 ** (-2 * (np.arange(1, head_dim // 2 + 1) - 1) / head_dim)
     x = rng.normal(size=(2, 3, T, head_dim))
     rotated = apply_rotary_emb(torch.tensor(x), precompute_rotary_emb(head_dim, T + 4)).numpy()
     for t in range(T):
@@ -77,11 +99,13 @@ def test_rope_has_a_matrix_and_a_complex_form(submission, rng):
         pairs = np.exp(1j * t * angles) * (x[..., t, 0::2] + 1j * x[..., t, 1::2])
         by_complex = np.stack((pairs.real, pairs.imag), axis=-1).reshape(2, 3, head_dim)
         assert np.allclose(by_matrix, by_complex, rtol=0, atol=1e-12)
-        assert np.allclose(by_matrix, rotated[..., t, :], rtol=0, atol=1e-5)        # its table is float32
+        assert np.allclose(by_matrix, rotated[..., t, :], rtol=0, atol=1e-5)  # its table is float32
 
 
 def test_rope_depends_on_the_distance_alone(submission, rng):
-    """1g ii: <RoPE(z1, t1), RoPE(z2, t2)> = <RoPE(z1, t1 - t2), RoPE(z2, 0)>, in complex numbers and with the reference."""
+    """1g ii: <RoPE(z1, t1), RoPE(z2, t2)> = <RoPE(z1, t1 - t2), RoPE(z2, 0)>, in complex numbers
+    and with the reference.
+    """
     from submission.attention import apply_rotary_emb, precompute_rotary_emb
 
     def rope(z, t):
@@ -94,31 +118,50 @@ def test_rope_depends_on_the_distance_alone(submission, rng):
     z1, z2 = rng.normal(size=2) + 1j * rng.normal(size=2)
     assert np.isclose(dot(z1, z2), z1.real * z2.real + z1.imag * z2.imag, rtol=0, atol=1e-12)
     for t1, t2 in rng.integers(0, 200, size=(20, 2)):
-        assert np.isclose(dot(rope(z1, t1), rope(z2, t2)), dot(rope(z1, t1 - t2), rope(z2, 0)), rtol=0, atol=1e-10)
+        assert np.isclose(
+            dot(rope(z1, t1), rope(z2, t2)), dot(rope(z1, t1 - t2), rope(z2, 0)), rtol=0, atol=1e-10
+        )
 
     head_dim, T = 6, 9
     table = precompute_rotary_emb(head_dim, T).double()
-    q, k = (apply_rotary_emb(torch.tensor(rng.normal(size=head_dim)).expand(1, 1, T, head_dim), table)[0, 0] for _ in range(2))
-    products = (q @ k.T).numpy()        # [t1, t2]
+    q, k = (
+        apply_rotary_emb(torch.tensor(rng.normal(size=head_dim)).expand(1, 1, T, head_dim), table)[
+            0, 0
+        ]
+        for _ in range(2)
+    )
+    products = (q @ k.T).numpy()  # [t1, t2]
     for distance in range(1 - T, T):
         assert np.ptp(np.diagonal(products, -distance)) < 1e-5
-    assert np.ptp(products[:, 0]) > 1e-3        # the distance does matter
+    assert np.ptp(products[:, 0]) > 1e-3  # the distance does matter
 
 
 # Problem 3: what one head and two heads can do
 
+
 def test_copying(rng):
-    """3a: the bounds on the weight and on the error, the gap that is enough, and that a small gap is not."""
+    """3a: the bounds on the weight and on the error, the gap that is enough, and that a small gap
+    is not.
+    """
     n, d, d_v = 9, 5, 4
     for scale in (0.3, 1, 3, 10):
-        keys, values, q = rng.normal(size=(n, d)), rng.normal(size=(n, d_v)), scale * rng.normal(size=d)
+        keys, values, q = (
+            rng.normal(size=(n, d)),
+            rng.normal(size=(n, d_v)),
+            scale * rng.normal(size=d),
+        )
         scores = keys @ q
         j = scores.argmax()
         gap = scores[j] - np.delete(scores, j).max()
         weights = softmax(scores)
-        assert 1 - (n - 1) * exp(-gap) - 1e-12 <= 1 / (1 + (n - 1) * exp(-gap)) <= weights[j] + 1e-12
+        assert (
+            1 - (n - 1) * exp(-gap) - 1e-12 <= 1 / (1 + (n - 1) * exp(-gap)) <= weights[j] + 1e-12
+        )
         assert weights[j] <= 1 / (1 + exp(-gap)) + 1e-12
-        error, widest = np.linalg.norm(weights @ values - values[j]), np.linalg.norm(values - values[j], axis=1).max()
+        error, widest = (
+            np.linalg.norm(weights @ values - values[j]),
+            np.linalg.norm(values - values[j], axis=1).max(),
+        )
         assert error <= (1 - weights[j]) * widest + 1e-12 <= (n - 1) * exp(-gap) * widest + 2e-12
 
     n, delta = 128, 0.01
@@ -126,7 +169,12 @@ def test_copying(rng):
     assert softmax(np.array([enough] + [0.0] * (n - 1)))[0] >= 1 - delta
     assert softmax(np.array([enough - 0.1] + [0.0] * (n - 1)))[0] < 1 - delta
     one = softmax(np.array([1.0] + [0.0] * (n - 1)))[0]
-    stated("3a", f"a gap of {enough:.2f}", f"e / (e + {n - 1}) = {one:.3f}", rf"a gap of 1 among {n} gives {100 * one:.0f}\%")
+    stated(
+        "3a",
+        f"a gap of {enough:.2f}",
+        f"e / (e + {n - 1}) = {one:.3f}",
+        rf"a gap of 1 among {n} gives {100 * one:.0f}\%",
+    )
 
 
 def averaging_rest(n, beta):
@@ -135,34 +183,56 @@ def averaging_rest(n, beta):
 
 
 def test_averaging(rng):
-    """3b: the weights under q = beta (k_a + k_b) with orthonormal keys, the output, and how large beta has to be."""
+    """3b: the weights under q = beta (k_a + k_b) with orthonormal keys, the output, and how large
+    beta has to be.
+    """
     n, d, d_v, a, b = 7, 11, 4, 5, 2
     keys, values = orthonormal(rng, n, d), rng.normal(size=(n, d_v))
     others = np.delete(np.arange(n), [a, b])
     for beta in (0.0, 0.7, 3.0, 12.0):
         weights = softmax(keys @ (beta * (keys[a] + keys[b])))
         assert np.allclose(weights[[a, b]], 1 / (2 + (n - 2) * exp(-beta)), rtol=0, atol=1e-12)
-        assert np.allclose(weights[others], exp(-beta) / (2 + (n - 2) * exp(-beta)), rtol=0, atol=1e-12)
+        assert np.allclose(
+            weights[others], exp(-beta) / (2 + (n - 2) * exp(-beta)), rtol=0, atol=1e-12
+        )
         rest = averaging_rest(n, beta)
         output = (1 - rest) * (values[a] + values[b]) / 2 + rest * values[others].mean(axis=0)
         assert np.allclose(weights @ values, output, rtol=0, atol=1e-12)
         assert rest <= (n - 2) / 2 * exp(-beta)
 
-    u = rng.normal(size=d)      # anything, as long as it scores a and b equally
+    u = rng.normal(size=d)  # anything, as long as it scores a and b equally
     u -= (keys[a] - keys[b]) * ((keys[a] - keys[b]) @ u) / 2
-    assert np.allclose(softmax(keys @ (60 * (keys[a] + keys[b]) + u)) @ values, (values[a] + values[b]) / 2, rtol=0, atol=1e-9)
-    assert not np.allclose(softmax(keys @ (60 * keys[a] + 50 * keys[b])) @ values, (values[a] + values[b]) / 2, rtol=0, atol=1e-2)
+    assert np.allclose(
+        softmax(keys @ (60 * (keys[a] + keys[b]) + u)) @ values,
+        (values[a] + values[b]) / 2,
+        rtol=0,
+        atol=1e-9,
+    )
+    assert not np.allclose(
+        softmax(keys @ (60 * keys[a] + 50 * keys[b])) @ values,
+        (values[a] + values[b]) / 2,
+        rtol=0,
+        atol=1e-2,
+    )
 
     n, delta = 128, 0.01
     enough = log((n - 2) / (2 * delta))
     assert averaging_rest(n, enough) <= delta < averaging_rest(n, enough - 0.1)
     rests = [averaging_rest(n, beta) for beta in (1, 5, 10)]
-    stated("3b", r"$w$ is {:.3f} at $\beta = 1$, {:.3f} at $\beta = 5$ and {:.3f} at $\beta = 10$".format(*rests),
-           rf"is {enough:.2f} for $\delta = 0.01$", rf"only {100 * (1 - rests[0]):.0f}\% of the weight is on $a$ and $b$")
+    stated(
+        "3b",
+        r"$w$ is {:.3f} at $\beta = 1$, {:.3f} at $\beta = 5$ and {:.3f} at $\beta = 10$".format(
+            *rests
+        ),
+        rf"is {enough:.2f} for $\delta = 0.01$",
+        rf"only {100 * (1 - rests[0]):.0f}\% of the weight is on $a$ and $b$",
+    )
 
 
 def draw_keys(rng, means, a=None, epsilon=EPSILON):
-    """DRAWS sets of keys (DRAWS, n, d) around the means (n, d); with a, key a's covariance has mu_a mu_a' / 2 in addition."""
+    """DRAWS sets of keys (DRAWS, n, d) around the means (n, d); with a, key a's covariance has mu_a
+    mu_a' / 2 in addition.
+    """
     keys = means + sqrt(epsilon) * rng.normal(size=(DRAWS, *means.shape))
     if a is not None:
         keys[:, a] += sqrt(0.5) * rng.normal(size=(DRAWS, 1)) * means[a]
@@ -170,36 +240,47 @@ def draw_keys(rng, means, a=None, epsilon=EPSILON):
 
 
 def test_little_noise_leaves_the_average(rng):
-    """3c i: under Sigma_i = epsilon I, alpha_a stays at 1/2 with the standard deviation beta sqrt(epsilon) / 2; so does c."""
+    """3c i: under Sigma_i = epsilon I, alpha_a stays at 1/2 with the standard deviation beta
+    sqrt(epsilon) / 2; so does c.
+    """
     n, d, d_v, a, b, beta, epsilon = 10, 13, 4, 3, 8, 10, 1e-6
     means, values = orthonormal(rng, n, d), rng.normal(size=(n, d_v))
     weights = softmax(draw_keys(rng, means, epsilon=epsilon) @ (beta * (means[a] + means[b])))
     deviation = beta * sqrt(epsilon) / 2
-    close_to_sampled(weights[:, a], 0.5 * (1 - averaging_rest(n, beta)), deviation**2, slack=1e-3 * deviation**2)
+    close_to_sampled(
+        weights[:, a], 0.5 * (1 - averaging_rest(n, beta)), deviation**2, slack=1e-3 * deviation**2
+    )
     assert np.abs(weights @ values - (values[a] + values[b]) / 2).max() < 0.1
     stated("3c", rf"{deviation:.3f} for $\beta = {beta}$ and $\varepsilon = 10^{{-6}}$")
 
 
 def moments(weight, gamma_is_positive=False):
-    """Mean and variance of weight(gamma) for gamma ~ N(1, 1/2), over all draws or those with gamma > 0, by quadrature."""
+    """Mean and variance of weight(gamma) for gamma ~ N(1, 1/2), over all draws or those with gamma
+    > 0, by quadrature.
+    """
     x = np.linspace(-9, 9, 400_001)
     gamma = 1 + x / sqrt(2)
-    density = np.exp(-x**2 / 2) * (gamma > 0 if gamma_is_positive else 1)
+    density = np.exp(-(x**2) / 2) * (gamma > 0 if gamma_is_positive else 1)
     density /= density.sum()
-    with np.errstate(over="ignore"):        # 1 / (1 + inf) is 0, as it should be
+    with np.errstate(over="ignore"):  # 1 / (1 + inf) is 0, as it should be
         values = weight(gamma)
     mean = density @ values
     return mean, density @ (values - mean) ** 2
 
 
 def one_head(n, beta):
-    """The weight of v_a in c under q = beta (mu_a + mu_b) when k_a = gamma mu_a, as a function of gamma."""
+    """The weight of v_a in c under q = beta (mu_a + mu_b) when k_a = gamma mu_a, as a function of
+    gamma.
+    """
     return lambda gamma: 1 / (1 + np.exp(beta * (1 - gamma)) + (n - 2) * np.exp(-beta * gamma))
 
 
 def two_heads(n, beta):
     """The same under q_1 = beta mu_a and q_2 = beta mu_b: half of what either head puts on a."""
-    return lambda gamma: 1 / (1 + (n - 1) * np.exp(-beta * gamma)) / 2 + np.exp(-beta) / (1 + (n - 1) * np.exp(-beta)) / 2
+    return lambda gamma: (
+        1 / (1 + (n - 1) * np.exp(-beta * gamma)) / 2
+        + np.exp(-beta) / (1 + (n - 1) * np.exp(-beta)) / 2
+    )
 
 
 def row(name, *numbers):
@@ -209,7 +290,9 @@ def row(name, *numbers):
 
 @pytest.mark.parametrize("beta", [10, 100])
 def test_a_key_of_random_length(rng, beta):
-    """3c ii and 3d ii: drawn keys give the weight of v_a the stated mean and variance, with one head and with two."""
+    """3c ii and 3d ii: drawn keys give the weight of v_a the stated mean and variance, with one
+    head and with two.
+    """
     n, d, d_v, a, b = 10, 13, 4, 3, 8
     means, values = orthonormal(rng, n, d), rng.normal(size=(n, d_v))
     keys = draw_keys(rng, means, a)
@@ -219,7 +302,10 @@ def test_a_key_of_random_length(rng, beta):
     double = (heads[0] + heads[1]) / 2
     half = (values[a] + values[b]) / 2
 
-    for name, weights, formula in (("One head", single, one_head(n, beta)), ("Two heads", double, two_heads(n, beta))):
+    for name, weights, formula in (
+        ("One head", single, one_head(n, beta)),
+        ("Two heads", double, two_heads(n, beta)),
+    ):
         expected = [*moments(formula), *moments(formula, gamma_is_positive=True)]
         close_to_sampled(weights[:, a], *expected[:2])
         close_to_sampled(weights[gamma > 0, a], *expected[2:])
@@ -227,47 +313,80 @@ def test_a_key_of_random_length(rng, beta):
     if beta == 10:
         stated("3c", rf"for $\beta = 10$ it is {moments(one_head(n, beta))[1]:.3f}")
 
-    # 3c ii: alpha_a is a logistic function of gamma, nearly a step, and c moves on the line between v_a and v_b
-    assert np.allclose(single[:, a], 1 / (1 + np.exp(np.clip(beta * (1 - gamma), None, 700))), rtol=0, atol=5e-4)
+    # 3c ii: alpha_a is a logistic function of gamma, nearly a step, and c moves on the line between
+    # v_a and v_b
+    assert np.allclose(
+        single[:, a], 1 / (1 + np.exp(np.clip(beta * (1 - gamma), None, 700))), rtol=0, atol=5e-4
+    )
     mixed = erf(log(9) / beta)
     sampled = ((single[:, a] > 0.1) & (single[:, a] < 0.9)).mean()
     assert abs(sampled - mixed) < SIGMAS * sqrt(mixed * (1 - mixed) / DRAWS) + 1e-3
-    stated("3c", rf"{100 * mixed:.2g}\%{' of the draws' if beta == 10 else ''} for $\beta = {beta}$")
+    stated(
+        "3c", rf"{100 * mixed:.2g}\%{' of the draws' if beta == 10 else ''} for $\beta = {beta}$"
+    )
     along = values[a] - values[b]
     covariance = single[:, a].var() * np.outer(along, along)
-    assert np.allclose(np.cov((single @ values).T, bias=True), covariance, rtol=0, atol=5e-3 * np.abs(covariance).max())
+    assert np.allclose(
+        np.cov((single @ values).T, bias=True),
+        covariance,
+        rtol=0,
+        atol=5e-3 * np.abs(covariance).max(),
+    )
     assert abs((gamma < 0).mean() - normal(-sqrt(2))) < SIGMAS * sqrt(0.08 / DRAWS)
     assert single[gamma < 0, b].min() > 0.99
 
-    # 3d ii: head 2 does not notice, head 1 copies v_a once gamma is beyond log(n - 1) / beta, and fails into a mean at gamma < 0
+    # 3d ii: head 2 does not notice, head 1 copies v_a once gamma is beyond log(n - 1) / beta, and
+    # fails into a mean at gamma < 0
     assert np.allclose(heads[1] @ values, values[b], rtol=0, atol=0.02)
-    assert heads[0][gamma > log(n - 1) / beta + 1e-3, a].min() > 0.5 > heads[0][gamma < log(n - 1) / beta - 1e-3, a].max()
+    assert (
+        heads[0][gamma > log(n - 1) / beta + 1e-3, a].min()
+        > 0.5
+        > heads[0][gamma < log(n - 1) / beta - 1e-3, a].max()
+    )
     assert (heads[0][gamma > 1e-3].argmax(axis=1) == a).all()
     if beta == 100:
         assert np.allclose((double @ values)[gamma > 0.15], half, rtol=0, atol=0.01)
         mean_of_others = np.delete(values, a, axis=0).mean(axis=0)
-        assert np.allclose((double @ values)[gamma < -0.15], (mean_of_others + values[b]) / 2, rtol=0, atol=0.01)
+        assert np.allclose(
+            (double @ values)[gamma < -0.15], (mean_of_others + values[b]) / 2, rtol=0, atol=0.01
+        )
 
 
 def test_a_key_of_random_length_in_the_limit(rng):
-    """3c ii and 3d ii: the variances 1/4 and Phi(sqrt 2) Phi(-sqrt 2) / 4, their shares of draws, and the table's last rows."""
+    """3c ii and 3d ii: the variances 1/4 and Phi(sqrt 2) Phi(-sqrt 2) / 4, their shares of draws,
+    and the table's last rows.
+    """
     positive = normal(sqrt(2))
     gamma = 1 + sqrt(0.5) * rng.normal(size=DRAWS)
     close_to_sampled((gamma > 0) * 1.0, positive, positive * (1 - positive))
-    share = 0.5 / positive      # of gamma > 1 among gamma > 0
-    rows = {"One": (0.5, 0.25, share, share * (1 - share)), "Two": (positive / 2, positive * (1 - positive) / 4, 0.5, 0.0)}
-    for (mean, variance, mean_positive, variance_positive), formula in zip(rows.values(), (one_head, two_heads)):
+    share = 0.5 / positive  # of gamma > 1 among gamma > 0
+    rows = {
+        "One": (0.5, 0.25, share, share * (1 - share)),
+        "Two": (positive / 2, positive * (1 - positive) / 4, 0.5, 0.0),
+    }
+    for (mean, variance, mean_positive, variance_positive), formula in zip(
+        rows.values(), (one_head, two_heads)
+    ):
         assert np.allclose(moments(formula(10, 2000)), (mean, variance), rtol=0, atol=1e-3)
-        assert np.allclose(moments(formula(10, 2000), True), (mean_positive, variance_positive), rtol=0, atol=1e-3)
-    stated("3d", row(r"One head, $\beta \to \infty$", *rows["One"]), row(r"Two heads, $\beta \to \infty$", *rows["Two"]),
-           rf"P(\gamma > 0) = \Phi(\sqrt 2) = {positive:.3f}", rf"In the other {100 * (1 - positive):.1f}\%",
-           rf"\Phi(-\sqrt 2) = {rows['Two'][1]:.3f}")
+        assert np.allclose(
+            moments(formula(10, 2000), True), (mean_positive, variance_positive), rtol=0, atol=1e-3
+        )
+    stated(
+        "3d",
+        row(r"One head, $\beta \to \infty$", *rows["One"]),
+        row(r"Two heads, $\beta \to \infty$", *rows["Two"]),
+        rf"P(\gamma > 0) = \Phi(\sqrt 2) = {positive:.3f}",
+        rf"In the other {100 * (1 - positive):.1f}\%",
+        rf"\Phi(-\sqrt 2) = {rows['Two'][1]:.3f}",
+    )
     stated("3c", rf"$\gamma < 0$ ({100 * (1 - positive):.1f}\% of the draws)")
-    assert round(rows["One"][1] / rows["Two"][1]) == 14       # "a fourteenth"
+    assert round(rows["One"][1] / rows["Two"][1]) == 14  # "a fourteenth"
 
 
 def test_other_queries_for_two_heads(rng):
-    """3d i: the pairs that the rubric accepts work, and those that it does not accept don't survive part ii."""
+    """3d i: the pairs that the rubric accepts work, and those that it does not accept don't survive
+    part ii.
+    """
     n, d, d_v, a, b, beta = 10, 13, 4, 3, 8, 100
     means, values = orthonormal(rng, n, d), rng.normal(size=(n, d_v))
     keys, half = draw_keys(rng, means, a), (values[a] + values[b]) / 2
@@ -277,15 +396,23 @@ def test_other_queries_for_two_heads(rng):
     def output(keys, *queries):
         return sum(softmax(keys @ q) @ values for q in queries) / len(queries)
 
-    for queries in ((beta * mu_a, beta * mu_b), (beta * mu_b, 3 * beta * mu_a), (beta * (mu_a - mu_b), beta * (mu_b - mu_a))):
+    for queries in (
+        (beta * mu_a, beta * mu_b),
+        (beta * mu_b, 3 * beta * mu_a),
+        (beta * (mu_a - mu_b), beta * (mu_b - mu_a)),
+    ):
         assert np.allclose(output(means, *queries), half, rtol=0, atol=1e-6)
         assert np.allclose(output(keys, *queries)[gamma > 0.15], half, rtol=0, atol=0.01)
     for queries in ((beta * (mu_a + mu_b),) * 2, (beta * (mu_a + mu_b), 3 * beta * (mu_a + mu_b))):
         assert np.allclose(output(means, *queries), half, rtol=0, atol=1e-6)
-        assert np.abs(output(keys, *queries)[gamma > 0.15] - half).max() > 0.3 * np.abs(values[a] - values[b]).max()
+        assert (
+            np.abs(output(keys, *queries)[gamma > 0.15] - half).max()
+            > 0.3 * np.abs(values[a] - values[b]).max()
+        )
 
 
 # Problem 4: positions
+
 
 def random_layer(rng, d):
     """W_Q, W_K, W_V, W_1, b_1, W_2, b_2, with biases that matter."""
@@ -315,9 +442,16 @@ def sinusoids(T, d):
 
 
 def test_permuting_the_input_permutes_the_output(rng):
-    """4a: the facts used, H_perm = P H and Z_perm = P Z with biases, through two layers; and what a causal mask changes."""
+    """4a: the facts used, H_perm = P H and Z_perm = P Z with biases, through two layers; and what a
+    causal mask changes.
+    """
     T, d = 7, 6
-    first, second, x, p = random_layer(rng, d), random_layer(rng, d), rng.normal(size=(T, d)), permutation(rng, T)
+    first, second, x, p = (
+        random_layer(rng, d),
+        random_layer(rng, d),
+        rng.normal(size=(T, d)),
+        permutation(rng, T),
+    )
     ones, scores = np.ones((T, 1)), rng.normal(size=(T, T))
     assert np.array_equal(p.T @ p, np.eye(T)) and np.array_equal(p @ ones, ones)
     assert np.allclose(softmax(p @ scores @ p.T), p @ softmax(scores) @ p.T, rtol=0, atol=1e-12)
@@ -325,50 +459,74 @@ def test_permuting_the_input_permutes_the_output(rng):
     assert np.array_equal(np.maximum(p @ x, 0), p @ np.maximum(x, 0))
 
     (h, z), (h_perm, z_perm) = run_layer(x, first), run_layer(p @ x, first)
-    assert np.allclose(h_perm, p @ h, rtol=0, atol=1e-9) and np.allclose(z_perm, p @ z, rtol=0, atol=1e-9)
+    assert np.allclose(h_perm, p @ h, rtol=0, atol=1e-9) and np.allclose(
+        z_perm, p @ z, rtol=0, atol=1e-9
+    )
     assert not np.allclose(z_perm, z, rtol=0, atol=1e-3)
     assert np.allclose(run_layer(z_perm, second)[1], p @ run_layer(z, second)[1], rtol=0, atol=1e-6)
-    assert np.allclose(z_perm.mean(axis=0), z.mean(axis=0), rtol=0, atol=1e-9)        # one vector for the whole sentence
+    # one vector for the whole sentence
+    assert np.allclose(z_perm.mean(axis=0), z.mean(axis=0), rtol=0, atol=1e-9)
 
     causal = np.triu(np.full((T, T), -1e9), 1)
     assert not np.allclose(p @ causal @ p.T, causal)
-    assert not np.allclose(run_layer(p @ x, first, causal)[1], p @ run_layer(x, first, causal)[1], rtol=0, atol=1e-3)
+    assert not np.allclose(
+        run_layer(p @ x, first, causal)[1], p @ run_layer(x, first, causal)[1], rtol=0, atol=1e-3
+    )
 
 
 def test_positions_break_the_symmetry(rng):
-    """4b i: with Phi added, a shuffled text does not give shuffled outputs, and only the identity leaves Phi as it is."""
+    """4b i: with Phi added, a shuffled text does not give shuffled outputs, and only the identity
+    leaves Phi as it is.
+    """
     T, d = 7, 6
-    weights, x, p, phi = random_layer(rng, d), rng.normal(size=(T, d)), permutation(rng, T), sinusoids(T, d)
+    weights, x, p, phi = (
+        random_layer(rng, d),
+        rng.normal(size=(T, d)),
+        permutation(rng, T),
+        sinusoids(T, d),
+    )
     assert not np.allclose(p @ phi, phi, rtol=0, atol=1e-3)
     z, z_perm = run_layer(x + phi, weights)[1], run_layer(p @ x + phi, weights)[1]
     assert not np.allclose(z_perm, p @ z, rtol=0, atol=1e-3)
-    assert np.allclose(run_layer(p @ (x + phi), weights)[1], p @ z, rtol=0, atol=1e-9)      # it is the positions that do it
-    same = np.repeat(x[:1], T, axis=0) + phi        # one word, T times
+    # it is the positions that do it
+    assert np.allclose(run_layer(p @ (x + phi), weights)[1], p @ z, rtol=0, atol=1e-9)
+    same = np.repeat(x[:1], T, axis=0) + phi  # one word, T times
     assert np.ptp(run_layer(same, weights)[1], axis=0).max() > 1e-3
 
 
 @pytest.mark.parametrize("k", [-3, 0, 1, 20])
 def test_a_shift_of_sinusoids_is_linear(rng, k):
-    """4b i: Phi[t + k] = Phi[t] M_k, dot products depend on the distance alone, and a head can look k tokens back."""
+    """4b i: Phi[t + k] = Phi[t] M_k, dot products depend on the distance alone, and a head can look
+    k tokens back.
+    """
     T, d = 40, 12
     phi, frequencies = sinusoids(T, d), 10000.0 ** (-2 * np.arange(d // 2) / d)
     shift = np.zeros((d, d))
     for i, angle in enumerate(k * frequencies):
-        shift[2*i:2*i + 2, 2*i:2*i + 2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+        shift[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = [
+            [np.cos(angle), -np.sin(angle)],
+            [np.sin(angle), np.cos(angle)],
+        ]
     t = np.arange(max(0, -k), T - max(0, k))
     assert np.allclose(phi[t + k], phi[t] @ shift, rtol=0, atol=1e-12)
     distances = np.arange(T)[:, None] - np.arange(T)
-    assert np.allclose(phi @ phi.T, np.cos(distances[..., None] * frequencies).sum(axis=-1), rtol=0, atol=1e-12)
-    attended = (phi @ shift @ phi.T).argmax(axis=1)     # W_Q = M_k, W_K = I
+    assert np.allclose(
+        phi @ phi.T, np.cos(distances[..., None] * frequencies).sum(axis=-1), rtol=0, atol=1e-12
+    )
+    attended = (phi @ shift @ phi.T).argmax(axis=1)  # W_Q = M_k, W_K = I
     assert np.array_equal(attended[t], t + k)
 
 
 def test_no_two_positions_are_the_same():
-    """4b ii: the pair i = 0 alone tells positions apart, near-collisions at 44 and 710, rounding, and the nearest embeddings."""
+    """4b ii: the pair i = 0 alone tells positions apart, near-collisions at 44 and 710, rounding,
+    and the nearest embeddings.
+    """
     first_pair = sinusoids(5000, 2)
-    gaps = np.linalg.norm(first_pair[1:] - first_pair[0], axis=1)       # by distance, from 1 on: the same at each position
+    # by distance, from 1 on: the same at each position
+    gaps = np.linalg.norm(first_pair[1:] - first_pair[0], axis=1)
     assert gaps.min() > 1e-5
-    assert all(gaps[distance - 1] < gaps[:distance - 1].min() for distance in (44, 710))       # closer than any before
+    # closer than any before
+    assert all(gaps[distance - 1] < gaps[: distance - 1].min() for distance in (44, 710))
     assert abs(44 - 7 * 2 * pi) < 0.02 and abs(710 - 113 * 2 * pi) < 1e-4
     for dtype, equal in ((np.float16, True), (np.float32, False)):
         assert np.array_equal(*first_pair[[2, 712]].astype(dtype)) == equal
@@ -376,22 +534,34 @@ def test_no_two_positions_are_the_same():
     d, T = 256, 128
     phi = sinusoids(T, d)
     distances = np.linalg.norm(phi[:, None] - phi, axis=-1) + np.diag([np.inf] * T)
-    assert np.isclose(distances.min(), np.diagonal(distances, 1).min(), rtol=0, atol=1e-12)     # neighbors
+    # neighbors
+    assert np.isclose(distances.min(), np.diagonal(distances, 1).min(), rtol=0, atol=1e-12)
     assert np.allclose(np.linalg.norm(phi, axis=1), sqrt(d / 2), rtol=0, atol=1e-12)
     period = 2 * pi * 10000 ** ((d - 2) / d)
     slowest = sinusoids(int(period), d)[:, -2:]
     assert np.linalg.norm(slowest[1:] - slowest[0], axis=1).min() > 1e-5
-    stated("4b", f"just {gaps[43]:.3f} and {gaps[709]:.5f}", "positions 2 and 712", f"are {distances.min():.2f} apart",
-           rf"$\sqrt{{d/2}} = {sqrt(d / 2):.1f}$", f"{round(period, -1):,.0f} positions for $d = 256$".replace(",", "{,}"))
+    stated(
+        "4b",
+        f"just {gaps[43]:.3f} and {gaps[709]:.5f}",
+        "positions 2 and 712",
+        f"are {distances.min():.2f} apart",
+        rf"$\sqrt{{d/2}} = {sqrt(d / 2):.1f}$",
+        f"{round(period, -1):,.0f} positions for $d = 256$".replace(",", "{,}"),
+    )
 
 
 # Problem 2: what the handout says about the reference's predictions
 
+
 def test_problem_2_says_what_the_predictions_are(monkeypatch):
-    """2b, 2c: the program of the handout prints what the handout shows, and the text names the same numbers."""
+    """2b, 2c: the program of the handout prints what the handout shows, and the text names the same
+    numbers.
+    """
     text = (ROOT / "handout" / "problem2.tex").read_text(encoding="utf-8")
-    program, printed = (re.search(rf"\\begin{{{name}}}\n(.*?)\\end{{{name}}}", text, re.DOTALL)[1]
-                        for name in ("python", "terminal"))
+    program, printed = (
+        re.search(rf"\\begin{{{name}}}\n(.*?)\\end{{{name}}}", text, re.DOTALL)[1]
+        for name in ("python", "terminal")
+    )
     monkeypatch.chdir(ROOT)
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
@@ -400,31 +570,53 @@ def test_problem_2_says_what_the_predictions_are(monkeypatch):
     assert output.getvalue() == printed
 
     answers, vanilla, rope = names["answers"], names["vanilla"], names["rope"]
-    right = {name: sum(map(str.__eq__, places, answers)) for name, places in (("vanilla", vanilla), ("rope", rope))}
-    wrong = {name: [place for place, answer in zip(places, answers) if place != answer]
-             for name, places in (("vanilla", vanilla), ("rope", rope))}
+    right = {
+        name: sum(map(str.__eq__, places, answers))
+        for name, places in (("vanilla", vanilla), ("rope", rope))
+    }
+    wrong = {
+        name: [place for place, answer in zip(places, answers) if place != answer]
+        for name, places in (("vanilla", vanilla), ("rope", rope))
+    }
     real = {name: sum(place in answers for place in places) for name, places in wrong.items()}
     agreed = [(v, answer) for v, r, answer in zip(vanilla, rope, answers) if v == r]
     strangers = names["rows"](RESULTS / "vanilla.nopretrain.dev.predictions")
     assert len(answers) == 100 and {"Giksgow", "Seoutr"} <= set(wrong["vanilla"])
-    assert all(v == answer for v, answer in agreed)     # "all of them correctly"
-    assert any("Stun Wakru" in line for line in (DATA / "birth_dev.tsv").read_text(encoding="utf-8").splitlines())
-    train = {line.split("\t")[1] for line in (DATA / "birth_places_train.tsv").read_text(encoding="utf-8").splitlines()}
-    assert train <= set(answers)        # so `in answers` does ask whether a place is real
-    stated("problem2.tex", f"the vanilla model got {right['vanilla']} of 100 dev people right",
-           f"Of its {len(wrong['vanilla'])} wrong answers, {real['vanilla']} are correctly spelled",
-           f"The other {len(wrong['vanilla']) - real['vanilla']} are misspelled",
-           f"With RoPE, {real['rope']} of {len(wrong['rope'])} wrong answers are real cities",
-           f"would have answered {len(agreed)} people of 100", f"RoPE alone was right about {right['rope']}",
-           f"{right['rope'] - len(agreed)} right answers of RoPE are withheld together with its {len(wrong['rope'])} wrong ones",
-           f"{sum(place.startswith('M') for place in strangers)} of 100 begin with M",
-           f"just {sum(place in answers for place in strangers)} are cities")
+    assert all(v == answer for v, answer in agreed)  # "all of them correctly"
+    assert any(
+        "Stun Wakru" in line
+        for line in (DATA / "birth_dev.tsv").read_text(encoding="utf-8").splitlines()
+    )
+    train = {
+        line.split("\t")[1]
+        for line in (DATA / "birth_places_train.tsv").read_text(encoding="utf-8").splitlines()
+    }
+    assert train <= set(answers)  # so `in answers` does ask whether a place is real
+    stated(
+        "problem2.tex",
+        f"the vanilla model got {right['vanilla']} of 100 dev people right",
+        f"Of its {len(wrong['vanilla'])} wrong answers, {real['vanilla']} are correctly spelled",
+        f"The other {len(wrong['vanilla']) - real['vanilla']} are misspelled",
+        f"With RoPE, {real['rope']} of {len(wrong['rope'])} wrong answers are real cities",
+        f"would have answered {len(agreed)} people of 100",
+        f"RoPE alone was right about {right['rope']}",
+        f"{right['rope'] - len(agreed)} right answers of RoPE are withheld together with its "
+        f"{len(wrong['rope'])} wrong ones",
+        f"{sum(place.startswith('M') for place in strangers)} of 100 begin with M",
+        f"just {sum(place in answers for place in strangers)} are cities",
+    )
 
 
 def test_problem_2_says_what_was_measured():
     """2a: the model that read one phrasing, as docs/accuracy.md has it."""
     measured = (ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8")
-    recited, answered = re.search(r"\| learned positions \| (\d+ of \d+) \| ([\d.]+)%", measured).groups()
+    recited, answered = re.search(
+        r"\| learned positions \| (\d+ of \d+) \| ([\d.]+)%", measured
+    ).groups()
     several = re.search(r"the same seed gave ([\d.]+)%", measured)[1]
-    stated("problem2.tex", f"completed it for {recited} dev people", rf"it got {float(answered):g}\% of them right",
-           rf"against {float(several):g}\% with six phrasings from the same random seed")
+    stated(
+        "problem2.tex",
+        f"completed it for {recited} dev people",
+        rf"it got {float(answered):g}\% of them right",
+        rf"against {float(several):g}\% with six phrasings from the same random seed",
+    )

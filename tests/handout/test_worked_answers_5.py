@@ -1,4 +1,7 @@
-"""What the handout and the answers of problem 5 claim in numbers, worked out again: NumPy and torch alone, seconds."""
+"""What the handout and the answers of problem 5 claim in numbers, worked out again: NumPy and torch
+alone, seconds.
+"""
+
 import math
 import re
 from pathlib import Path
@@ -15,12 +18,18 @@ HANDOUT = ROOT / "handout" / "problem5.tex"
 
 def question(id):
     """The source of one question of the handout."""
-    return re.search(rf"\\begin{{question}}{{{id}}}(.*?)\\end{{question}}", HANDOUT.read_text(encoding="utf-8"), re.S)[1]
+    return re.search(
+        rf"\\begin{{question}}{{{id}}}(.*?)\\end{{question}}",
+        HANDOUT.read_text(encoding="utf-8"),
+        re.S,
+    )[1]
 
 
 def answer(id):
     """The source of the answers to one question, with one space wherever there is white space."""
-    return " ".join((ROOT / "instructor" / "rubrics" / f"{id}.tex").read_text(encoding="utf-8").split())
+    return " ".join(
+        (ROOT / "instructor" / "rubrics" / f"{id}.tex").read_text(encoding="utf-8").split()
+    )
 
 
 def softmax(scores):
@@ -34,10 +43,13 @@ def jacobian(p):
 
 # 5a: the worked example
 
+
 def test_worked_example():
     text = question("5a")
-    matrices = [np.array([[float(number) for number in row.split("&")] for row in body.split(r"\\")])
-                for body in re.findall(r"\\begin{bmatrix}(.*?)\\end{bmatrix}", text, re.S)]
+    matrices = [
+        np.array([[float(number) for number in row.split("&")] for row in body.split(r"\\")])
+        for body in re.findall(r"\\begin{bmatrix}(.*?)\\end{bmatrix}", text, re.S)
+    ]
     Q, K, V, scores, scaled, weights, output = matrices
     np.testing.assert_array_equal(scores, Q @ K.T)
     np.testing.assert_allclose(scaled, Q @ K.T / math.sqrt(3), atol=5e-5)
@@ -45,14 +57,23 @@ def test_worked_example():
     right = softmax(Q @ K.T / math.sqrt(3)) @ V
     np.testing.assert_allclose(output, right, atol=5.0001e-5)
     np.testing.assert_allclose(right[1], [3, 4])
-    np.testing.assert_allclose(np.ones(3) / 3 @ V, [3, 4])      # of even weights
-    np.testing.assert_allclose(weights @ V, right, atol=5e-4)   # computed on with what was rounded, within the 0.001 allowed
-    assert f"{math.exp(1 / math.sqrt(3)):.4f}" in text and f"{math.exp(1 / math.sqrt(3)) + 2:.4f}" in text
+    np.testing.assert_allclose(np.ones(3) / 3 @ V, [3, 4])  # of even weights
+    # computed on with what was rounded, within the 0.001 allowed
+    np.testing.assert_allclose(weights @ V, right, atol=5e-4)
+    assert (
+        f"{math.exp(1 / math.sqrt(3)):.4f}" in text
+        and f"{math.exp(1 / math.sqrt(3)) + 2:.4f}" in text
+    )
     assert f"{math.sqrt(3):.4f}" in text
 
 
 def test_printed_output_of_5c():
-    printed = str((softmax(np.eye(3)[:2] @ np.eye(3).T / math.sqrt(3)) @ [[1., 2.], [3., 4.], [5., 6.]]).round(4))
+    printed = str(
+        (
+            softmax(np.eye(3)[:2] @ np.eye(3).T / math.sqrt(3))
+            @ [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+        ).round(4)
+    )
     assert printed in question("5c")
 
 
@@ -69,6 +90,7 @@ def test_square_root_of_numpy_makes_float64():
 
 # 5b: scale
 
+
 def scaling(d_k, n_query=512, n_key=64, seed=0):
     rng = np.random.default_rng(seed)
     q, k = rng.standard_normal((n_query, d_k)), rng.standard_normal((n_key, d_k))
@@ -77,19 +99,30 @@ def scaling(d_k, n_query=512, n_key=64, seed=0):
         p = softmax(scores)
         norms = np.linalg.norm(jacobian(p), axis=(1, 2))
         entropy = -(p * np.log(np.where(p > 0, p, 1))).sum(-1)
-        result[name] = {"variance": scores.var(), "entropy": entropy.mean(), "saturation": (p.max(-1) > 0.9).mean(),
-                        "gradient_norm": np.median(norms), "mean norm": norms.mean()}
+        result[name] = {
+            "variance": scores.var(),
+            "entropy": entropy.mean(),
+            "saturation": (p.max(-1) > 0.9).mean(),
+            "gradient_norm": np.median(norms),
+            "mean norm": norms.mean(),
+        }
     return result
 
 
 def test_table_of_scaling_experiment():
-    rows = [[cell.strip() for cell in line.rstrip("\\ ").split("&")] for line in question("5b").splitlines()
-            if re.match(r" *\d+ &", line)]
+    rows = [
+        [cell.strip() for cell in line.rstrip("\\ ").split("&")]
+        for line in question("5b").splitlines()
+        if re.match(r" *\d+ &", line)
+    ]
     assert [row[0] for row in rows] == ["4", "16", "64", "256", "1024"]
     for d_k, *cells in rows:
         got = scaling(int(d_k))
-        right = [got[name][field] for field in ("variance", "entropy", "saturation", "gradient_norm")
-                 for name in ("unscaled", "scaled")]
+        right = [
+            got[name][field]
+            for field in ("variance", "entropy", "saturation", "gradient_norm")
+            for name in ("unscaled", "scaled")
+        ]
         for cell, value in zip(cells, right, strict=True):
             digits = len(cell.partition(".")[2])
             assert abs(float(cell) - value) <= 0.51 * 10**-digits, (d_k, cell, value)
@@ -97,17 +130,24 @@ def test_table_of_scaling_experiment():
 
 
 def test_gradient_is_larger_unscaled_up_to_64_and_then_collapses():
-    norms = {d_k: {name: row["gradient_norm"] for name, row in scaling(d_k).items()} for d_k in (4, 16, 64, 256, 1024)}
+    norms = {
+        d_k: {name: row["gradient_norm"] for name, row in scaling(d_k).items()}
+        for d_k in (4, 16, 64, 256, 1024)
+    }
     assert all((norm["unscaled"] > norm["scaled"]) == (d_k <= 64) for d_k, norm in norms.items())
     assert norms[1024]["unscaled"] < 0.01 * norms[1024]["scaled"]
     scaled = [norm["scaled"] for norm in norms.values()]
     assert max(scaled) < 1.1 * min(scaled)
-    means = [scaling(d_k)["unscaled"]["mean norm"] for d_k in (64, 256, 1024)]       # halved where d_k is four times as large
+    # halved where d_k is four times as large
+    means = [scaling(d_k)["unscaled"]["mean norm"] for d_k in (64, 256, 1024)]
     assert all(0.4 < b / a < 0.75 for a, b in zip(means, means[1:]))
 
 
-DRAWS = {"normal": lambda rng, shape: rng.standard_normal(shape), "sign": lambda rng, shape: rng.choice([-1.0, 1.0], shape),
-         "uniform": lambda rng, shape: rng.uniform(-math.sqrt(3), math.sqrt(3), shape)}
+DRAWS = {
+    "normal": lambda rng, shape: rng.standard_normal(shape),
+    "sign": lambda rng, shape: rng.choice([-1.0, 1.0], shape),
+    "uniform": lambda rng, shape: rng.uniform(-math.sqrt(3), math.sqrt(3), shape),
+}
 
 
 @pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
@@ -119,7 +159,8 @@ def test_variance_of_a_dot_product(draw, d_k):
     assert products.var() == pytest.approx(d_k, rel=0.06)
     assert (products / math.sqrt(d_k)).var() == pytest.approx(1, rel=0.06)
     assert (products / d_k).var() == pytest.approx(1 / d_k, rel=0.06)
-    assert (2 * products).var() == pytest.approx(d_k * 2**2 * 1**2, rel=0.06)      # queries of standard deviation 2
+    # queries of standard deviation 2
+    assert (2 * products).var() == pytest.approx(d_k * 2**2 * 1**2, rel=0.06)
 
 
 def test_jacobian_of_softmax_and_its_bound():
@@ -135,13 +176,14 @@ def test_jacobian_of_softmax_and_its_bound():
         assert norm <= np.trace(J) + 1e-12
         assert np.trace(J) == pytest.approx(1 - (p**2).sum(), abs=1e-12)
         assert norm <= 2 * epsilon + 1e-12 and np.abs(J).max() <= epsilon + 1e-12
-        short = (p**2).sum() - 2 * (p**3).sum() + (p**2).sum()**2
+        short = (p**2).sum() - 2 * (p**3).sum() + (p**2).sum() ** 2
         assert short == pytest.approx(norm**2, abs=1e-12)
     even = np.linalg.norm(jacobian(np.full(64, 1 / 64)))
     assert even == pytest.approx(math.sqrt(63) / 64) and f"{even:.3f}" in answer("5b")
 
 
 # 5c, 5d: conventions of PyTorch
+
 
 def test_conventions_of_masks():
     q, k, v = (torch.randn(1, length, 8) for length in (2, 4, 4))
@@ -159,9 +201,13 @@ def test_conventions_of_masks():
 def heads(layer, x, padding):
     """Multi-head attention as 5d describes it, with the weights of an nn.MultiheadAttention."""
     B, T, C = x.shape
-    q, k, v = (part.view(B, T, layer.num_heads, -1).transpose(1, 2)
-               for part in F.linear(x, layer.in_proj_weight, layer.in_proj_bias).chunk(3, -1))
-    scores = (q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))).masked_fill(padding[:, None, None], -math.inf)
+    q, k, v = (
+        part.view(B, T, layer.num_heads, -1).transpose(1, 2)
+        for part in F.linear(x, layer.in_proj_weight, layer.in_proj_bias).chunk(3, -1)
+    )
+    scores = (q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))).masked_fill(
+        padding[:, None, None], -math.inf
+    )
     weights = scores.softmax(-1)
     return layer.out_proj((weights @ v).transpose(1, 2).reshape(B, T, C)), weights
 
@@ -176,7 +222,10 @@ def test_layout_of_heads_is_that_of_pytorch():
 
 def test_batch_and_sequence_confused():
     torch.manual_seed(0)
-    right, wrong = nn.MultiheadAttention(64, 4, batch_first=True).eval(), nn.MultiheadAttention(64, 4).eval()
+    right, wrong = (
+        nn.MultiheadAttention(64, 4, batch_first=True).eval(),
+        nn.MultiheadAttention(64, 4).eval(),
+    )
     wrong.load_state_dict(right.state_dict())
     x = torch.randn(32, 24, 64)
     other, within, shuffled = x.clone(), x.clone(), torch.cat((x[:1], x[1:].flip(0)))
@@ -189,9 +238,13 @@ def test_batch_and_sequence_confused():
             assert weights.shape == ((24, 32, 32) if confused else (32, 24, 24))
             assert torch.allclose(layer(other, other, other)[0][0], y[0], atol=1e-5) != confused
             assert torch.allclose(layer(x[:1], x[:1], x[:1])[0][0], y[0], atol=1e-5) != confused
-            assert torch.allclose(layer(within, within, within)[0][0, 0], y[0, 0], atol=1e-5) == confused
+            assert (
+                torch.allclose(layer(within, within, within)[0][0, 0], y[0, 0], atol=1e-5)
+                == confused
+            )
             assert torch.allclose(layer(shuffled, shuffled, shuffled)[0][0], y[0], atol=1e-5)
-        columns = x.transpose(0, 1)         # the formula of the answer: the tokens at one position are a sequence
+        # the formula of the answer: the tokens at one position are a sequence
+        columns = x.transpose(0, 1)
         formula = heads(right, columns, torch.zeros(24, 32, dtype=torch.bool))[0].transpose(0, 1)
         torch.testing.assert_close(wrong(x, x, x)[0], formula)
         with pytest.raises(AssertionError):
@@ -200,9 +253,15 @@ def test_batch_and_sequence_confused():
         wrong(square, square, square, torch.zeros(24, 24, dtype=torch.bool))
 
 
-@pytest.mark.parametrize("hide, clean", [(lambda scores, mask: scores.masked_fill(mask, -math.inf), True),
-                                         (lambda scores, mask: scores + torch.where(mask, -math.inf, 0.0), False),
-                                         (lambda scores, mask: scores, True)], ids=["masked_fill", "added", "unmasked"])
+@pytest.mark.parametrize(
+    "hide, clean",
+    [
+        (lambda scores, mask: scores.masked_fill(mask, -math.inf), True),
+        (lambda scores, mask: scores + torch.where(mask, -math.inf, 0.0), False),
+        (lambda scores, mask: scores, True),
+    ],
+    ids=["masked_fill", "added", "unmasked"],
+)
 def test_gradient_of_rows_of_nothing_but_padding(hide, clean):
     x, mask = torch.randn(3, 4, requires_grad=True), torch.tensor([[True], [False], [False]])
     weights = hide(x @ x.detach().T, mask).softmax(-1).masked_fill(mask, 0)
@@ -212,6 +271,7 @@ def test_gradient_of_rows_of_nothing_but_padding(hide, clean):
 
 
 # 5e: the encoder
+
 
 def count(*modules):
     return sum(parameter.numel() for module in modules for parameter in module.parameters())
@@ -232,15 +292,21 @@ class Encoder(nn.Module):
 
     def __init__(self, positions):
         super().__init__()
-        self.embedding, self.head, self.norm = nn.Embedding(20, 32), nn.Linear(32, 5), nn.LayerNorm(32)
+        self.embedding, self.head, self.norm = (
+            nn.Embedding(20, 32),
+            nn.Linear(32, 5),
+            nn.LayerNorm(32),
+        )
         options = {"dropout": 0, "activation": "gelu", "batch_first": True, "norm_first": True}
-        self.layers = nn.ModuleList(nn.TransformerEncoderLayer(32, 4, 128, **options) for _ in range(2))
+        self.layers = nn.ModuleList(
+            nn.TransformerEncoderLayer(32, 4, 128, **options) for _ in range(2)
+        )
         angles = torch.arange(24)[:, None] * 10000.0 ** (-torch.arange(0, 32, 2) / 32)
         self.table = torch.stack((angles.sin(), angles.cos()), -1).flatten(1) * positions
 
     def forward(self, idx):
         padding = idx == 0
-        x = self.embedding(idx) + self.table[:idx.size(1)]
+        x = self.embedding(idx) + self.table[: idx.size(1)]
         for layer in self.layers:
             x = layer(x, src_key_padding_mask=padding)
         x = self.norm(x).masked_fill(padding[..., None], 0)
@@ -253,18 +319,22 @@ def test_without_positions_the_order_does_not_matter(positions):
     model, idx = Encoder(positions), torch.randint(1, 20, (3, 12))
     logits, permuted = model(idx), model(idx[:, torch.randperm(12)])
     assert torch.allclose(logits, permuted, atol=1e-5) != positions
-    torch.testing.assert_close(model(F.pad(idx, (0, 5))), logits)       # padding changes nothing either way
+    # padding changes nothing either way
+    torch.testing.assert_close(model(F.pad(idx, (0, 5))), logits)
 
 
 def test_sinusoidal_shift_is_a_rotation_of_pairs():
     table, shift = Encoder(True).table.double().view(24, 16, 2), 3
     angle = shift * 10000.0 ** (-torch.arange(0, 32, 2, dtype=torch.float64) / 32)
     sin, cos = table[:-shift].unbind(-1)
-    moved = torch.stack((sin * angle.cos() + cos * angle.sin(), cos * angle.cos() - sin * angle.sin()), -1)
+    moved = torch.stack(
+        (sin * angle.cos() + cos * angle.sin(), cos * angle.cos() - sin * angle.sin()), -1
+    )
     torch.testing.assert_close(moved, table[shift:], atol=1e-5, rtol=0)
 
 
 # 5f, 5g
+
 
 def test_loss_of_knowing_nothing_about_a_copy():
     assert f"{math.log(14):.2f}" in HANDOUT.read_text(encoding="utf-8")
@@ -275,8 +345,10 @@ def test_chance_on_random_labels():
     assert error == pytest.approx(0.02)
     low, high = 0.2 - 1.96 * error, 0.2 + 1.96 * error
     assert f"{100 * low:.0f}\\% and {100 * high:.0f}\\%" in answer("5g")
-    tail = sum(math.comb(400, right) * 0.2**right * 0.8 ** (400 - right) for right in range(88, 401))
-    assert tail == pytest.approx(1 / 6, abs=0.03)       # 22%, or better, by luck
+    tail = sum(
+        math.comb(400, right) * 0.2**right * 0.8 ** (400 - right) for right in range(88, 401)
+    )
+    assert tail == pytest.approx(1 / 6, abs=0.03)  # 22%, or better, by luck
 
 
 def test_random_labels_are_memorized_by_a_bag_of_words():
@@ -291,7 +363,7 @@ def test_random_labels_are_memorized_by_a_bag_of_words():
         loss.backward()
         optimizer.step()
     right = (model(bag).argmax(-1) == y).float()
-    assert right[:1600].mean() > 0.9                    # most of them
+    assert right[:1600].mean() > 0.9  # most of them
     assert abs(right[1600:].mean() - 0.2) < 5 * 0.02
 
 
@@ -308,6 +380,7 @@ def test_a_bag_of_words_knows_half_of_the_occupations():
 
 # 5h
 
+
 def test_layernorm_and_batchnorm():
     torch.manual_seed(0)
     x = torch.randn(6, 9, 16)
@@ -319,11 +392,19 @@ def test_layernorm_and_batchnorm():
     def batch_norm(x):
         return batch(x.transpose(1, 2)).transpose(1, 2)
 
-    assert torch.equal(layer(other)[0], layer(x)[0]) and torch.equal(layer(later)[:, :5], layer(x)[:, :5])
+    assert torch.equal(layer(other)[0], layer(x)[0]) and torch.equal(
+        layer(later)[:, :5], layer(x)[:, :5]
+    )
     assert not torch.allclose(batch_norm(other)[0], batch_norm(x)[0], atol=0.1)
-    assert not torch.allclose(batch_norm(later)[:, :5], batch_norm(x)[:, :5], atol=0.1)     # the future leaks
-    torch.testing.assert_close(layer(x), (x - x.mean(2, keepdim=True)) / (x.var(2, keepdim=True, unbiased=False) + 1e-5).sqrt())
-    torch.testing.assert_close(batch_norm(x), (x - x.mean((0, 1))) / (x.var((0, 1), unbiased=False) + 1e-5).sqrt())
+    # the future leaks
+    assert not torch.allclose(batch_norm(later)[:, :5], batch_norm(x)[:, :5], atol=0.1)
+    torch.testing.assert_close(
+        layer(x),
+        (x - x.mean(2, keepdim=True)) / (x.var(2, keepdim=True, unbiased=False) + 1e-5).sqrt(),
+    )
+    torch.testing.assert_close(
+        batch_norm(x), (x - x.mean((0, 1))) / (x.var((0, 1), unbiased=False) + 1e-5).sqrt()
+    )
     assert count(layer) == count(batch) == 2 * 16
 
 
@@ -341,8 +422,9 @@ def test_jacobian_of_layernorm():
 def stack(pre_norm, L, C=64, seed=0):
     """L linear sublayers of gain 1 at initialization.
 
-    Returns the standard deviation at the end, the mean diagonal entry of dx_L/dx_0, the ratio of the whole gradient at the
-    bottom to that at the top, and the norm of the gradient of the last sublayer's weights.
+    Returns the standard deviation at the end, the mean diagonal entry of dx_L/dx_0, the ratio of
+    the whole gradient at the bottom to that at the top, and the norm of the gradient of the last
+    sublayer's weights.
     """
     torch.manual_seed(seed)
     x0 = x = torch.randn(64, C, dtype=torch.float64, requires_grad=True)
@@ -350,7 +432,7 @@ def stack(pre_norm, L, C=64, seed=0):
         weight = (torch.randn(C, C, dtype=torch.float64) / C**0.5).requires_grad_()
         x = x + F.layer_norm(x, (C,)) @ weight if pre_norm else F.layer_norm(x + x @ weight, (C,))
     diagonal = 0
-    for _ in range(20):         # Hutchinson's estimate
+    for _ in range(20):  # Hutchinson's estimate
         z = torch.randn_like(x)
         diagonal += (torch.autograd.grad(x, x0, z, retain_graph=True)[0] * z).mean().item() / 20
     out = F.layer_norm(x, (C,)) if pre_norm else x
@@ -362,12 +444,13 @@ def stack(pre_norm, L, C=64, seed=0):
 def test_pre_norm_and_post_norm():
     pre, post = ({L: stack(pre_norm, L) for L in (2, 4, 8, 16)} for pre_norm in (True, False))
     for L in pre:
-        assert pre[L][0] == pytest.approx(math.sqrt(L + 1), rel=0.1)        # the variance grows by 1 in each sublayer
+        # the variance grows by 1 in each sublayer
+        assert pre[L][0] == pytest.approx(math.sqrt(L + 1), rel=0.1)
         assert post[L][0] == pytest.approx(1, rel=0.01)
-        assert pre[L][1] == pytest.approx(1, abs=0.15)                      # the residual path alone
+        assert pre[L][1] == pytest.approx(1, abs=0.15)  # the residual path alone
         assert post[L][1] == pytest.approx(2 ** (-L / 2), abs=0.04)
-        assert 0.7 < post[L][2] < 1.4                                       # the sublayers make up for it
+        assert 0.7 < post[L][2] < 1.4  # the sublayers make up for it
     last = {"pre": pre[2][3] / pre[16][3], "post": post[2][3] / post[16][3]}
-    assert last["pre"] == pytest.approx(math.sqrt(17 / 3), rel=0.1)         # shrinks like 1/sqrt(L + 1)
+    assert last["pre"] == pytest.approx(math.sqrt(17 / 3), rel=0.1)  # shrinks like 1/sqrt(L + 1)
     assert last["post"] == pytest.approx(1, rel=0.1)
-    assert 2 ** (-4 / 2) == 1 / 4 and 2 ** (-12 / 2) == 1 / 64              # the examples of the answer
+    assert 2 ** (-4 / 2) == 1 / 4 and 2 ** (-12 / 2) == 1 / 64  # the examples of the answer

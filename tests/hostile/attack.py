@@ -1,6 +1,7 @@
 """What a hostile submission is, and the helpers that its code may use."""
+
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Callable
 
 from variants import Fill
 
@@ -8,7 +9,15 @@ from variants import Fill
 STUB = (Fill("CharCorruptionDataset.__getitem__", 'raise NotImplementedError("1c: __getitem__")'),)
 
 BLOCKED, CRASHED, EXCEPTION, MEMORY, MISSING, PASSED, TIMEOUT, WRONG = (
-    "blocked by the sandbox", "crashed", "exception", "out of memory", "not implemented", "passed", "timeout", "wrong answer")
+    "blocked by the sandbox",
+    "crashed",
+    "exception",
+    "out of memory",
+    "not implemented",
+    "passed",
+    "timeout",
+    "wrong answer",
+)
 # What an attack ends with that runs into a wall and then answers nothing.
 DENIED = frozenset({BLOCKED, EXCEPTION, MISSING})
 
@@ -17,8 +26,8 @@ DENIED = frozenset({BLOCKED, EXCEPTION, MISSING})
 class Hostile:
     """A hostile submission: the reference with changes, and code that runs when it is imported.
 
-    In all its text, harness.py replaces @MARK@ (a fresh token, which whatever the attack leaves must carry) and the names in
-    scene.Scene.places.
+    In all its text, harness.py replaces @MARK@ (a fresh token, which whatever the attack leaves
+    must carry) and the names in scene.Scene.places.
 
     Args:
         name: short.
@@ -35,11 +44,14 @@ class Hostile:
         refused: the intake must refuse the whole submission.
         seconds, memory: the limits of each check, in place of the manifest's.
         waits: seconds after which something that was left behind would show itself.
-        lasting: it might spoil processes that are started later, so an honest submission is graded on a new one, too.
-        everywhere: it meets the walls, so it is tried behind each kind of them; another is tried behind one.
-        walls: only walls hold it. Without them it gets through, which shows that it is real; the others are held by how the
-            grader is made.
+        lasting: it might spoil processes that are started later, so an honest submission is graded
+            on a new one, too.
+        everywhere: it meets the walls, so it is tried behind each kind of them; another is tried
+            behind one.
+        walls: only walls hold it. Without them it gets through, which shows that it is real; the
+            others are held by how the grader is made.
     """
+
     name: str
     tries: str
     seen: str
@@ -61,7 +73,8 @@ class Hostile:
     walls: bool = True
 
 
-# Stands before every attack's code. The process gets the mark as its name, which its children inherit.
+# Stands before every attack's code. The process gets the mark as its name, which its children
+# inherit.
 PRELUDE = '''
 import ctypes, os, struct, sys, time
 

@@ -1,24 +1,41 @@
-"""Claims: making a probe report what the judge wants to hear, where it asks what it could compute."""
+"""Claims: making a probe report what the judge wants to hear, where it asks what it could
+compute.
+"""
+
 from hostile.attack import Hostile
 from variants import Edit, Fill
 
-FIND = '''
+FIND = """
 def caller_with(name):
     caller = sys._getframe()
     while name not in caller.f_locals:
         caller = caller.f_back
     return caller.f_locals
-'''
+"""
 
 
 def claims(name, tries, seen, code, checks, changes, file="helper.py", **more):
     """An attack on what a probe reports. It earns nothing, since the work was not done."""
-    return Hostile(name, tries, seen, FIND + code, file=file, checks=checks, changes=changes, everywhere=False, walls=False, **more)
+    return Hostile(
+        name,
+        tries,
+        seen,
+        FIND + code,
+        file=file,
+        checks=checks,
+        changes=changes,
+        everywhere=False,
+        walls=False,
+        **more,
+    )
 
 
 HOSTILE = [
-    claims("claim-training", "Answers that the loss went down and that all was saved, without any training.",
-           "The judge looks at the weights that were saved.", """
+    claims(
+        "claim-training",
+        "Answers that the loss went down and that all was saved, without any training.",
+        "The judge looks at the weights that were saved.",
+        """
 report = dict(losses=[2.2, 1.0], written=True, files=["trained.params"], changed=True, kind="OrderedDict", missing=[], unknown=[],
               dtypes=[], different=[], untrained=False)
 caller = sys._getframe()
@@ -29,39 +46,99 @@ while caller:
         wire.encode = lambda value, limit: original({"value": report}, limit)
         break
     caller = caller.f_back
-""", ("1d-3-basic",), (Fill("train", "pass"),)),
-    claims("claim-equality", "Lets the Trainer train, saves the weights from before, and makes torch.equal and torch.load pretend otherwise.",
-           "The judge reads the file itself.", """
+""",
+        ("1d-3-basic",),
+        (Fill("train", "pass"),),
+    ),
+    claims(
+        "claim-equality",
+        "Lets the Trainer train, saves the weights from before, and makes torch.equal and "
+        "torch.load pretend otherwise.",
+        "The judge reads the file itself.",
+        """
 import torch
 torch.equal = lambda a, b: False if torch.is_tensor(a) and sys._getframe(1).f_code.co_name == "<genexpr>" else True
-""", ("1d-3-basic",), (Fill("train", "state = copy.deepcopy(model.state_dict())\ntrainer_obj.train()\ntorch.save(state, writing_params_path)"),)),
-    claims("zeroed-weights", "Sets all weights of the attention layer to zero when it is run, so that what it should compute is zero.",
-           "The judge uses the weights that it has drawn itself.", "", ("1h-6-basic",),
-           (Edit("attention.py", "        T = x.size(1)\n        start = 0", "        for parameter in self.parameters():\n"
-                 "            parameter.data.zero_()\n        T = x.size(1)\n        start = 0"),
-            Fill("CausalSelfAttention.forward", "pass"))),
-    claims("zeroed-model", "Sets all weights of the RoPE model to zero when it is run, in which no rotation shows.",
-           "The judge uses the weights that it has drawn itself.", "", ("1h-7-hidden",),
-           (Edit("model.py", "        start = caches[0].length if caches else 0\n", "        for parameter in self.parameters():\n"
-                 "            parameter.data.zero_()\n        start = caches[0].length if caches else 0\n"),
-            Fill("CausalSelfAttention.forward", "pass"))),
-    claims("move-the-goalposts", "Finds the weights that it should load in the probe, and makes them equal to those that it has.",
-           "The judge knows which weights were to be loaded.", """
+""",
+        ("1d-3-basic",),
+        (
+            Fill(
+                "train",
+                "state = copy.deepcopy(model.state_dict())\ntrainer_obj.train()\n"
+                "torch.save(state, writing_params_path)",
+            ),
+        ),
+    ),
+    claims(
+        "zeroed-weights",
+        "Sets all weights of the attention layer to zero when it is run, so that what it should "
+        "compute is zero.",
+        "The judge uses the weights that it has drawn itself.",
+        "",
+        ("1h-6-basic",),
+        (
+            Edit(
+                "attention.py",
+                "        T = x.size(1)\n        start = 0",
+                "        for parameter in self.parameters():\n"
+                "            parameter.data.zero_()\n        T = x.size(1)\n        start = 0",
+            ),
+            Fill("CausalSelfAttention.forward", "pass"),
+        ),
+    ),
+    claims(
+        "zeroed-model",
+        "Sets all weights of the RoPE model to zero when it is run, in which no rotation shows.",
+        "The judge uses the weights that it has drawn itself.",
+        "",
+        ("1h-7-hidden",),
+        (
+            Edit(
+                "model.py",
+                "        start = caches[0].length if caches else 0\n",
+                "        for parameter in self.parameters():\n            parameter.data.zero_()\n"
+                "        start = caches[0].length if caches else 0\n",
+            ),
+            Fill("CausalSelfAttention.forward", "pass"),
+        ),
+    ),
+    claims(
+        "move-the-goalposts",
+        "Finds the weights that it should load in the probe, and makes them equal to those that it "
+        "has.",
+        "The judge knows which weights were to be loaded.",
+        """
 def pretend(model):
     import torch
     other = caller_with("other")["other"]
     with torch.no_grad():
         for theirs, mine in zip(other.parameters(), model.parameters()):
             theirs.copy_(mine)
-""", ("1f-3-basic",), (Fill("finetune 1f", "pretend(model)"),)),
-    claims("hide-the-change", "Trains already in finetune, and changes the probe's copy of the weights from before.",
-           "The judge knows the weights that it has sent.", """
+""",
+        ("1f-3-basic",),
+        (Fill("finetune 1f", "pretend(model)"),),
+    ),
+    claims(
+        "hide-the-change",
+        "Trains already in finetune, and changes the probe's copy of the weights from before.",
+        "The judge knows the weights that it has sent.",
+        """
 def pretend(model):
     before = caller_with("before")["before"]
     for name, value in model.named_parameters():
         before[name] = value.detach().clone()
-""", ("1f-4-hidden",), (Edit("helper.py", "                          warmup_tokens=512 * 20, final_tokens=650 * len(pretrain_dataset) * "
-                             "block_size, writer=writer)\n", "                          warmup_tokens=512 * 20, final_tokens=650 * "
-                             "len(pretrain_dataset) * block_size, writer=writer)\n    with torch.no_grad():\n        for parameter in "
-                             "model.parameters():\n            parameter.mul_(2)\n    pretend(model)\n"),)),
+""",
+        ("1f-4-hidden",),
+        (
+            Edit(
+                "helper.py",
+                "        warmup_tokens=512 * 20,\n"
+                "        final_tokens=650 * len(pretrain_dataset) * block_size,\n"
+                "        writer=writer,\n    )\n",
+                "                          warmup_tokens=512 * 20, final_tokens=650 * "
+                "len(pretrain_dataset) * block_size, writer=writer)\n    with torch.no_grad():\n"
+                "        for parameter in model.parameters():\n            parameter.mul_(2)\n"
+                "    pretend(model)\n",
+            ),
+        ),
+    ),
 ]

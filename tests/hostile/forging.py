@@ -1,4 +1,7 @@
-"""Forging results: on every stream and file that could hold them, and in the messages that answer a probe."""
+"""Forging results: on every stream and file that could hold them, and in the messages that answer a
+probe.
+"""
+
 from hostile.attack import BLOCKED, CRASHED, EXCEPTION, MISSING, TIMEOUT, WRONG, Hostile
 
 # Writing messages by hand, as inside/wire.py and process.py would read them.
@@ -51,13 +54,30 @@ def answer(data):
 PASSED = value({"dict": [["verdict", "passed"], ["passed", True], ["score", 2], ["points", 2], ["id", "1c-0-basic"]]})
 '''
 
-# Answers to "are x and y int64 tensors of the right length?" that no right answer has to be computed for.
-TENSOR = '{"array": {"kind": "tensor", "dtype": "%s", "device": "cpu", "stored": "%s", "shape": %s}}'
+# Answers to "are x and y int64 tensors of the right length?" that no right answer has to be
+# computed for.
+TENSOR = (
+    '{"array": {"kind": "tensor", "dtype": "%s", "device": "cpu", "stored": "%s", "shape": %s}}'
+)
 
 
-def forged(name, tries, code, seen="It is no answer, or a wrong one.", verdicts=frozenset({CRASHED, WRONG}), **more):
+def forged(
+    name,
+    tries,
+    code,
+    seen="It is no answer, or a wrong one.",
+    verdicts=frozenset({CRASHED, WRONG}),
+    **more,
+):
     """An attack that forges, and that no walls are needed for."""
-    return Hostile(name, tries, seen, FORGE + code, verdicts=verdicts, **{"everywhere": False, "walls": False, **more})
+    return Hostile(
+        name,
+        tries,
+        seen,
+        FORGE + code,
+        verdicts=verdicts,
+        **{"everywhere": False, "walls": False, **more},
+    )
 
 
 def shaped(dtype, stored, shape, buffer="b''"):
@@ -71,27 +91,57 @@ answer(message(value({{"dict": [["odd", None], ["documents", ["a"]], ["tokens", 
 
 
 HOSTILE = [
-    forged("print-a-grade", "Prints what a passing test run, a JSON result and a TAP stream look like.", """
+    forged(
+        "print-a-grade",
+        "Prints what a passing test run, a JSON result and a TAP stream look like.",
+        """
 print('1c-0-basic 2/2 passed\\n1 passed in 0.01s\\n{"score": 60, "tests": [{"score": 60}]}\\nok 1 - 1c-0-basic')
 print('<testsuite failures="0"><testcase name="1c-0-basic"/></testsuite>', file=sys.stderr)
-""", "It is printed text, shown as such.", frozenset({MISSING})),
-    forged("write-result-files", "Writes results.json and a JUnit file wherever a grader may look for one.", """
+""",
+        "It is printed text, shown as such.",
+        frozenset({MISSING}),
+    ),
+    forged(
+        "write-result-files",
+        "Writes results.json and a JUnit file wherever a grader may look for one.",
+        """
 home = os.environ.get("HOME", ".")
 text = json.dumps({"score": 60, "tests": [{"name": "1c-0-basic", "score": 2, "max_score": 2, "output": "@MARK@"}]})
 for folder in (".", "..", home, "/tmp", "/dev/shm", "/autograder/results", "/autograder", "@FOLDER@", "@ROOT@"):
     for name in ("results.json", "result.json", "junit.xml", "report.xml"):
         attempt(lambda: open(os.path.join(folder, name), "x").write(text))
-""", "Nobody reads them, and they are removed.", frozenset({MISSING}), everywhere=True, walls=True, lasting=True),
-    forged("forge-on-every-descriptor", "Writes a complete message that says 'passed' to every descriptor, and exits with success.", """
+""",
+        "Nobody reads them, and they are removed.",
+        frozenset({MISSING}),
+        everywhere=True,
+        walls=True,
+        lasting=True,
+    ),
+    forged(
+        "forge-on-every-descriptor",
+        "Writes a complete message that says 'passed' to every descriptor, and exits with success.",
+        """
 for number in range(4097):
     attempt(lambda: os.write(number, message(PASSED)))
 os._exit(0)
-""", "It is taken for the student's answer, which is wrong."),
-    forged("forge-the-judges-frames", "Finds the number of the request, and writes what the student's process would tell the judge.", """
+""",
+        "It is taken for the student's answer, which is wrong.",
+    ),
+    forged(
+        "forge-the-judges-frames",
+        "Finds the number of the request, and writes what the student's process would tell the "
+        "judge.",
+        """
 ended = json.dumps({"ended": "answered", "code": 0, "output": "", "request": setting("request")}).encode()
 answer(frame(ended, message(PASSED)))
-""", "It reaches nobody but the process that forked it, which takes it for a broken answer."),
-    forged("forge-into-the-channel", "Opens the judge's channel in /proc and writes a frame with the right number of the request into it.", """
+""",
+        "It reaches nobody but the process that forked it, which takes it for a broken answer.",
+    ),
+    forged(
+        "forge-into-the-channel",
+        "Opens the judge's channel in /proc and writes a frame with the right number of the "
+        "request into it.",
+        """
 ended = json.dumps({"ended": "answered", "code": 0, "output": "LOOT-" + "@MARK@"[::-1], "request": setting("request")}).encode()
 def deliver(path):
     channel = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
@@ -101,21 +151,47 @@ for pid in parents():
     if pid != int("@JUDGE@"):
         for number in (1, *range(2, 32), 0):
             attempt(lambda: deliver(f"/proc/{pid}/fd/{number}"))
-""", "The channel cannot be opened.", frozenset({MISSING, EXCEPTION}), everywhere=True, walls=True),
-    forged("answer-passed", "Replaces the function that writes answers, so that every probe answers 'passed'.", """
+""",
+        "The channel cannot be opened.",
+        frozenset({MISSING, EXCEPTION}),
+        everywhere=True,
+        walls=True,
+    ),
+    forged(
+        "answer-passed",
+        "Replaces the function that writes answers, so that every probe answers 'passed'.",
+        """
 caller = sys._getframe()
 while caller:
     if hasattr(caller.f_globals.get("wire"), "encode"):
         caller.f_globals["wire"].encode = lambda *arguments: message(PASSED)
     caller = caller.f_back
-""", "The verdict looks at the answer, and it is wrong.", frozenset({WRONG})),
-    forged("answer-twice", "Sends a message of its own, and lets the real one follow.", """
+""",
+        "The verdict looks at the answer, and it is wrong.",
+        frozenset({WRONG}),
+    ),
+    forged(
+        "answer-twice",
+        "Sends a message of its own, and lets the real one follow.",
+        """
 write(message(PASSED))
-""", "Bytes are left over, so it is no answer.", frozenset({CRASHED})),
-    forged("exit-with-success", "Ends the process with exit code 0 before anything is computed.", """
+""",
+        "Bytes are left over, so it is no answer.",
+        frozenset({CRASHED}),
+    ),
+    forged(
+        "exit-with-success",
+        "Ends the process with exit code 0 before anything is computed.",
+        """
 os._exit(0)
-""", "There is no answer.", frozenset({CRASHED})),
-    forged("one-byte-too-long", "Answers with a message one byte longer than the limit.", """
+""",
+        "There is no answer.",
+        frozenset({CRASHED}),
+    ),
+    forged(
+        "one-byte-too-long",
+        "Answers with a message one byte longer than the limit.",
+        """
 limit = setting("message_limit")
 head = message(value(json.loads('{"array": {"kind": "tensor", "dtype": "uint8", "device": "cpu", "stored": "uint8", "shape": [0]}}')))
 size = limit + 1 - len(head) - 8
@@ -126,31 +202,69 @@ while size > 0:
     write(block[:size])
     size -= len(block)
 os._exit(0)
-""", seconds=20),
-    forged("half-a-message", "Sends half a message, and sleeps with the pipe open.", """
+""",
+        seconds=20,
+    ),
+    forged(
+        "half-a-message",
+        "Sends half a message, and sleeps with the pipe open.",
+        """
 write(message(PASSED)[:40])
 time.sleep(60)
-""", "The time limit ends it.", frozenset({TIMEOUT}), seconds=2),
-    forged("endless-messages", "Sends one valid message after the other, without end.", """
+""",
+        "The time limit ends it.",
+        frozenset({TIMEOUT}),
+        seconds=2,
+    ),
+    forged(
+        "endless-messages",
+        "Sends one valid message after the other, without end.",
+        """
 while True:
     write(message(PASSED) * 10_000)
-""", "The size limit ends it.", frozenset({WRONG, TIMEOUT, BLOCKED}), seconds=6),
-    forged("no-numbers", "Claims a loss of NaN, Infinity or 1e999 after training, since no comparison with NaN is true.", """
+""",
+        "The size limit ends it.",
+        frozenset({WRONG, TIMEOUT, BLOCKED}),
+        seconds=6,
+    ),
+    forged(
+        "no-numbers",
+        "Claims a loss of NaN, Infinity or 1e999 after training, since no comparison with NaN is "
+        "true.",
+        """
 claims = ('"changed": true, "written": true, "files": [], "kind": "dict", "missing": [], "unknown": [], "dtypes": [], '
           '"different": [], "untrained": false, "losses": [Infinity, NaN]')
 pairs = [[name, item] for name, item in json.loads("{" + claims + "}").items()]
 text = json.dumps(value({"dict": pairs}))
 answer(message(text.replace("Infinity", "1e999")))
-""", checks=("1d-3-basic",), changes=()),
-    forged("broken-characters", "Answers and fails with halves of characters, which UTF-8 cannot hold.", r"""
+""",
+        checks=("1d-3-basic",),
+        changes=(),
+    ),
+    forged(
+        "broken-characters",
+        "Answers and fails with halves of characters, which UTF-8 cannot hold.",
+        r"""
 lone = '"\\ud800\\udfff\\udc80"'
 answer(message('{"dict": [["error", {"dict": [["type", %s], ["message", %s], ["name", %s], ["kinds", [%s]], '
                '["frames", [[%s, 1, %s, %s]]]]}]]}' % ((lone,) * 7)))
-""", "They are replaced, and the report can be written.", frozenset({EXCEPTION, CRASHED})),
-    forged("deep-json", "Answers with brackets nested a million deep.", """
+""",
+        "They are replaced, and the report can be written.",
+        frozenset({EXCEPTION, CRASHED}),
+    ),
+    forged(
+        "deep-json",
+        "Answers with brackets nested a million deep.",
+        """
 answer(message("[" * 1_000_000))
-""", verdicts=frozenset({CRASHED})),
-    forged("colliding-keys", "Answers with thousands of different tuples as keys, all with the same hash, to keep the judge busy.", """
+""",
+        verdicts=frozenset({CRASHED}),
+    ),
+    forged(
+        "colliding-keys",
+        "Answers with thousands of different tuples as keys, all with the same hash, to keep the "
+        "judge busy.",
+        """
 P1, P2, P5, M = 11400714785074694791, 14029467366897019727, 2870177450012600261, 1 << 64
 INVERSE = pow(P2, -1, M)
 def collides(first, wanted=1 << 40):
@@ -165,27 +279,61 @@ while len(pairs) < 40_000:
     if (second := collides(first)) is not None:
         pairs.append([{"tuple": [first, second]}, 0])
 answer(message(value({"dict": pairs})))
-""", "The judge refuses keys that no probe uses, at once.", seconds=4),
-    forged("many-small-things", "Answers with millions of empty lists, to keep the judge busy.", """
+""",
+        "The judge refuses keys that no probe uses, at once.",
+        seconds=4,
+    ),
+    forged(
+        "many-small-things",
+        "Answers with millions of empty lists, to keep the judge busy.",
+        """
 answer(message('{"dict": [["value", [' + "[]," * 2_700_000 + "[]]]]}"))
-""", seconds=6),
-    forged("lying-header", "Claims a tensor of the right shape without sending its numbers.", shaped("int64", "int64", "[40]"),
-           "The judge counts the bytes.", frozenset({CRASHED})),
-    forged("endless-shape", "Claims a tensor with lengths whose product overflows 64 bits, and one of length 0.",
-           shaped("int64", "int64", "[0, 1099511627775, 1099511627775, 1099511627775]"), "It is no answer, or a wrong one."),
-    forged("objects-as-dtype", "Claims a tensor of Python objects, whose bytes would be addresses.",
-           shaped("object", "object", "[40]", "bytes(320)"), "The judge knows no such dtype.", frozenset({CRASHED})),
-    forged("blame-the-grader", "Fails with an error that is called what the grader calls its own faults.", """
+""",
+        seconds=6,
+    ),
+    forged(
+        "lying-header",
+        "Claims a tensor of the right shape without sending its numbers.",
+        shaped("int64", "int64", "[40]"),
+        "The judge counts the bytes.",
+        frozenset({CRASHED}),
+    ),
+    forged(
+        "endless-shape",
+        "Claims a tensor with lengths whose product overflows 64 bits, and one of length 0.",
+        shaped("int64", "int64", "[0, 1099511627775, 1099511627775, 1099511627775]"),
+        "It is no answer, or a wrong one.",
+    ),
+    forged(
+        "objects-as-dtype",
+        "Claims a tensor of Python objects, whose bytes would be addresses.",
+        shaped("object", "object", "[40]", "bytes(320)"),
+        "The judge knows no such dtype.",
+        frozenset({CRASHED}),
+    ),
+    forged(
+        "blame-the-grader",
+        "Fails with an error that is called what the grader calls its own faults.",
+        """
 class ProcessError(RuntimeError):
     pass
 class GRADER_ERROR(ProcessError, AssertionError):
     pass
 GRADER_ERROR.__module__ = ProcessError.__module__ = "autograder.process"
 raise GRADER_ERROR("grader error: The grader failed here, not your code. Please tell the staff.")
-""", "It is an exception of the student's.", frozenset({EXCEPTION})),
-    forged("forged-error", "Sends an error with lines of code that are no numbers, and kinds that are no names.", """
+""",
+        "It is an exception of the student's.",
+        frozenset({EXCEPTION}),
+    ),
+    forged(
+        "forged-error",
+        "Sends an error with lines of code that are no numbers, and kinds that are no names.",
+        """
 error = {"dict": [["type", {"dict": []}], ["message", {"tuple": [1]}], ["name", 7], ["kinds", {"dict": [[1, 2]]}],
                   ["frames", [["a", 1e400, "b", "c"], [1], 2]]]}
 answer(message(json.dumps({"dict": [["error", error]]})))
-""", "It is no answer.", frozenset({CRASHED, EXCEPTION})),
+""",
+        "It is no answer.",
+        frozenset({CRASHED, EXCEPTION}),
+    ),
 ]

@@ -1,4 +1,7 @@
-"""Grades a hostile submission as the grader would, and looks for everything that must not be seen afterwards."""
+"""Grades a hostile submission as the grader would, and looks for everything that must not be seen
+afterwards.
+"""
+
 import dataclasses
 import io
 import re
@@ -8,12 +11,6 @@ import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
-from hostile import traces
-from hostile.attack import PRELUDE, Hostile
-from hostile.scene import Scene
-from proof import CHECKS, FRESH, HIDDEN, MANIFEST, MODULES, ROOT, open_folder
-from variants import make
-
 from autograder import Report, StudentProcess, Verdict, draw_seed, grade
 from autograder.intake import Refused
 from autograder.isolation import Isolation
@@ -21,15 +18,24 @@ from autograder.report import Table, to_json, write_failures, write_summary
 from checks.support.context import Context
 from checks.support.staging import RESULTS, stage
 from common.files import UserError
+from hostile import traces
+from hostile.attack import PRELUDE, Hostile
+from hostile.scene import Scene
+from proof import CHECKS, FRESH, HIDDEN, MANIFEST, MODULES, ROOT, open_folder
+from variants import make
 
-ZIP = "submission.zip"      # which an attack may put beside its files: then it is what is handed in
-GRACE = 12          # seconds that a check may take beyond its limit, for a process that must be killed and started anew
+ZIP = "submission.zip"  # which an attack may put beside its files: then it is what is handed in
+# seconds that a check may take beyond its limit, for a process that must be killed and started anew
+GRACE = 12
 BIDIRECTIONAL = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 @dataclass
 class Result:
-    """What came of an attack: its problems (none, if it was contained), and each check's verdict and points."""
+    """What came of an attack: its problems (none, if it was contained), and each check's verdict
+    and points.
+    """
+
     problems: list[str]
     verdicts: dict[str, str]
     points: float = 0.0
@@ -37,7 +43,9 @@ class Result:
 
 
 class Recorder(StudentProcess):
-    """A StudentProcess that keeps all that it says. `known` are the processes below this one when it had just been started."""
+    """A StudentProcess that keeps all that it says. `known` are the processes below this one when
+    it had just been started.
+    """
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
@@ -48,7 +56,7 @@ class Recorder(StudentProcess):
         """As StudentProcess.start."""
         before = self._process
         super().start()
-        if self._process is not before:     # it was started anew, and serves nobody yet
+        if self._process is not before:  # it was started anew, and serves nobody yet
             self.known = set(traces.descendants())
 
     def call(self, *arguments, **named):
@@ -85,7 +93,7 @@ def contain(attack: Hostile, isolation: Isolation, scene: Scene) -> Result:
         result.problems.append(f"took {result.seconds:.0f} s where {allowed:.0f} are enough")
     for what, token in (("a secret", scene.canary), ("loot", f"LOOT-{mark[::-1]}")):
         if token in said:
-            result.problems.append(f"{what} came out: {said[said.index(token):][:200]!r}")
+            result.problems.append(f"{what} came out: {said[said.index(token) :][:200]!r}")
     return result
 
 
@@ -101,7 +109,10 @@ def build(attack: Hostile, mark: str, scene: Scene, folder: Path) -> Path:
         path.write_text(fill(path.read_text(encoding="utf-8")), encoding="utf-8")
     if attack.code:
         path = folder / attack.file
-        path.write_text(fill(PRELUDE + attack.code.strip("\n")) + "\n\n\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
+        path.write_text(
+            fill(PRELUDE + attack.code.strip("\n")) + "\n\n\n" + path.read_text(encoding="utf-8"),
+            encoding="utf-8",
+        )
     for name, content in attack.files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -115,16 +126,29 @@ def build(attack: Hostile, mark: str, scene: Scene, folder: Path) -> Path:
 def _limited(attack):
     """The manifest with the attack's limits, and the attack's checks from it."""
     changes = {"seconds": attack.seconds} | ({"memory": attack.memory} if attack.memory else {})
-    checks = {id: dataclasses.replace(check, **changes) if check.coded else check for id, check in MANIFEST.checks.items()}
+    checks = {
+        id: dataclasses.replace(check, **changes) if check.coded else check
+        for id, check in MANIFEST.checks.items()
+    }
     manifest = dataclasses.replace(MANIFEST, checks=checks)
     return manifest, [check for check in manifest.select(list(attack.checks)) if check.coded]
 
 
 def _grade(attack, isolation, staged, ready, notices, result) -> str:
-    """Grade it, note problems in `result`, and return all that a person or the judge got to read."""
+    """Grade it, note problems in `result`, and return all that a person or the judge got to
+    read.
+    """
     manifest, checks = _limited(attack)
-    context = Context(staged / RESULTS, None, None, ROOT / "instructor" / "gold", manifest.settings["accuracy"], FRESH)
-    # An optimizer's first step imports torch._dynamo; without it, a process starts in half the time.
+    context = Context(
+        staged / RESULTS,
+        None,
+        None,
+        ROOT / "instructor" / "gold",
+        manifest.settings["accuracy"],
+        FRESH,
+    )
+    # An optimizer's first step imports torch._dynamo; without it, a process starts in half the
+    # time.
     modules = MODULES if "1d-3-basic" in attack.checks else ("torch", "tqdm")
     left = []
 
@@ -133,7 +157,9 @@ def _grade(attack, isolation, staged, ready, notices, result) -> str:
         left.extend(f"after {outcome.id}: {found}" for found in traces.processes(process.known))
 
     with Recorder(isolation, modules, (staged,)) as process:
-        report = grade(manifest, checks, [CHECKS, HIDDEN], process, ready, draw_seed(), context, True, finished)
+        report = grade(
+            manifest, checks, [CHECKS, HIDDEN], process, ready, draw_seed(), context, True, finished
+        )
     report.notices = notices
     result.verdicts = {outcome.id: outcome.verdict.value for outcome in report.outcomes.values()}
     result.points = report.score
@@ -144,14 +170,23 @@ def _grade(attack, isolation, staged, ready, notices, result) -> str:
         if outcome.verdict is Verdict.GRADER_ERROR:
             result.problems.append(f"grader error: {outcome.details[-600:]}")
         elif attack.verdicts and outcome.verdict.value not in attack.verdicts:
-            result.problems.append(f"{outcome.id} is {outcome.verdict.value}, not {' or '.join(sorted(attack.verdicts))}: "
-                                   f"{outcome.details[:300]}")
+            result.problems.append(
+                f"{outcome.id} is {outcome.verdict.value}, not "
+                f"{' or '.join(sorted(attack.verdicts))}: {outcome.details[:300]}"
+            )
         elif outcome.verdict is not Verdict.PASSED and not re.search(attack.says, outcome.details):
-            result.problems.append(f"{outcome.id} does not say {attack.says!r}: {outcome.details[:300]}")
+            result.problems.append(
+                f"{outcome.id} does not say {attack.says!r}: {outcome.details[:300]}"
+            )
     texts = _written(report)
     for name, text in texts.items():
-        if found := {character for character in text if character in BIDIRECTIONAL or
-                     character not in "\n\t" and unicodedata.category(character) == "Cc"}:
+        if found := {
+            character
+            for character in text
+            if character in BIDIRECTIONAL
+            or character not in "\n\t"
+            and unicodedata.category(character) == "Cc"
+        }:
             result.problems.append(f"the {name} has raw control characters: {sorted(found)}")
     return process.said + "".join(texts.values())
 
@@ -169,7 +204,9 @@ def _written(report: Report) -> dict[str, str]:
 
 def _look(mark, started, before, scene, folder):
     """Problems that are left when all has ended."""
-    problems = [f"left running: {process}" for process in traces.processes(set(before["processes"]))]
+    problems = [
+        f"left running: {process}" for process in traces.processes(set(before["processes"]))
+    ]
     left = traces.files(mark, started, folder)
     traces.remove(left, mark)
     problems += [f"left behind: {path}" for path in left]
@@ -178,8 +215,11 @@ def _look(mark, started, before, scene, folder):
     if scene.spoiled():
         problems.append("the secrets' folders were changed")
     after = traces.judge()
-    problems += [f"the judge's {name} changed: {_differences(before[name], after[name])}"
-                 for name in before if name != "processes" and before[name] != after[name]]
+    problems += [
+        f"the judge's {name} changed: {_differences(before[name], after[name])}"
+        for name in before
+        if name != "processes" and before[name] != after[name]
+    ]
     return problems
 
 

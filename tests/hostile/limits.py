@@ -1,7 +1,10 @@
-"""Using more than a check may: time, memory, processes, files, disk, output. All bombs here have a fuse: they stop beyond the limit."""
+"""Using more than a check may: time, memory, processes, files, disk, output. All bombs here have a
+fuse: they stop beyond the limit.
+"""
+
 from hostile.attack import BLOCKED, MEMORY, MISSING, TIMEOUT, Hostile
 
-LIMIT = 300     # MiB, of the memory attacks
+LIMIT = 300  # MiB, of the memory attacks
 
 # Says whether all processes together got half as much memory again as they may.
 MANY = '''
@@ -31,39 +34,90 @@ def children(number, work):
 
 def hang(name, tries, code, seen="The time limit ends it.", verdicts=frozenset({TIMEOUT}), **more):
     """An attack that takes time."""
-    return Hostile(name, tries, seen, code, verdicts=verdicts, **{"walls": False, "seconds": 2, **more})
+    return Hostile(
+        name, tries, seen, code, verdicts=verdicts, **{"walls": False, "seconds": 2, **more}
+    )
 
 
-def memory(name, tries, code, seen="It is ended, and the verdict says how much it may use.", verdicts=frozenset({MEMORY}), **more):
+def memory(
+    name,
+    tries,
+    code,
+    seen="It is ended, and the verdict says how much it may use.",
+    verdicts=frozenset({MEMORY}),
+    **more,
+):
     """An attack that takes memory."""
-    return Hostile(name, tries, seen, code, verdicts=verdicts, **{"walls": False, "seconds": 8, "memory": LIMIT, **more})
+    return Hostile(
+        name,
+        tries,
+        seen,
+        code,
+        verdicts=verdicts,
+        **{"walls": False, "seconds": 8, "memory": LIMIT, **more},
+    )
 
 
-def exceed(name, tries, code, says="", seen="It is ended, and the verdict names the limit.", verdicts=frozenset({BLOCKED}), **more):
+def exceed(
+    name,
+    tries,
+    code,
+    says="",
+    seen="It is ended, and the verdict names the limit.",
+    verdicts=frozenset({BLOCKED}),
+    **more,
+):
     """An attack that takes more of something else than it may."""
-    return Hostile(name, tries, seen, code, verdicts=verdicts, says=says, **{"walls": False, "seconds": 10, **more})
+    return Hostile(
+        name,
+        tries,
+        seen,
+        code,
+        verdicts=verdicts,
+        says=says,
+        **{"walls": False, "seconds": 10, **more},
+    )
 
 
 TIME = [
     hang("sleep-forever", "Sleeps.", "time.sleep(10_000)"),
-    hang("deaf-loop", "Ignores every signal that can be ignored, and loops.", """
+    hang(
+        "deaf-loop",
+        "Ignores every signal that can be ignored, and loops.",
+        """
 import signal
 for number in signal.valid_signals():
     attempt(lambda: signal.signal(number, signal.SIG_IGN))
 signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
 while True:
     pass
-"""),
-    hang("catastrophic-regex", "Matches a regular expression that backtracks for longer than the course lasts.", """
+""",
+    ),
+    hang(
+        "catastrophic-regex",
+        "Matches a regular expression that backtracks for longer than the course lasts.",
+        """
 import re
 re.match("(a+)+$", "a" * 60 + "b")
-"""),
-    hang("large-power", "Computes a number of seventy million digits, in a single operation.", "(10**7 + 1) ** (10**7)"),
-    hang("endless-c-loop", "Consumes an endless iterator in C, where Python looks for no signal.", """
+""",
+    ),
+    hang(
+        "large-power",
+        "Computes a number of seventy million digits, in a single operation.",
+        "(10**7 + 1) ** (10**7)",
+    ),
+    hang(
+        "endless-c-loop",
+        "Consumes an endless iterator in C, where Python looks for no signal.",
+        """
 import collections, itertools
 collections.deque(itertools.repeat(0), maxlen=0)
-"""),
-    hang("endless-kernel", "Reads and writes in the kernel without end, from many threads.", """
+""",
+    ),
+    hang(
+        "endless-kernel",
+        "Reads and writes in the kernel without end, from many threads.",
+        """
 import threading
 def copy():
     with open("/dev/zero", "rb") as zeros, open("/dev/null", "wb") as nothing:
@@ -72,17 +126,29 @@ def copy():
 for _ in range(7):
     threading.Thread(target=copy).start()
 copy()
-"""),
-    hang("stop-itself", "Stops itself, as Ctrl-Z does, so that it uses no CPU time.", """
+""",
+    ),
+    hang(
+        "stop-itself",
+        "Stops itself, as Ctrl-Z does, so that it uses no CPU time.",
+        """
 import signal
 os.kill(os.getpid(), signal.SIGSTOP)
-"""),
-    hang("hang-at-the-end", "Answers nothing, closes the pipe for the answer, and goes on computing.", """
+""",
+    ),
+    hang(
+        "hang-at-the-end",
+        "Answers nothing, closes the pipe for the answer, and goes on computing.",
+        """
 os.closerange(3, 4096)
 while True:
     pass
-"""),
-    hang("busy-children", "Computes in eight processes at once, each of which starts another before its time is over.", """
+""",
+    ),
+    hang(
+        "busy-children",
+        "Computes in eight processes at once, each of which starts another before its time is over.",
+        """
 for _ in range(8):
     if os.fork() == 0:
         while True:
@@ -92,41 +158,70 @@ for _ in range(8):
             if os.fork():
                 os._exit(0)
 time.sleep(60)
-"""),
+""",
+    ),
 ]
 
 MEMORY_ATTACKS = [
-    memory("memory-at-once", "Allocates a list of twice the memory.", f"""
+    memory(
+        "memory-at-once",
+        "Allocates a list of twice the memory.",
+        f"""
 kept = [bytearray(1 << 20) for _ in range(2 * {LIMIT})]
 loot(f"{{len(kept)}} MiB")
-"""),
-    memory("memory-of-many", "Shares a bomb among eight processes, each of which stays below the limit.", MANY + f"""
+""",
+    ),
+    memory(
+        "memory-of-many",
+        "Shares a bomb among eight processes, each of which stays below the limit.",
+        MANY
+        + f"""
 children(8, lambda i: bytearray(os.urandom(1)) * (({LIMIT} << 20) // 5))
-"""),
-    memory("memory-shared-map", "Allocates memory that is shared between processes, which counts as nobody's data.", f"""
+""",
+    ),
+    memory(
+        "memory-shared-map",
+        "Allocates memory that is shared between processes, which counts as nobody's data.",
+        f"""
 import mmap
 kept = mmap.mmap(-1, {2 * LIMIT} << 20)
 for start in range(0, len(kept), 4096):
     kept[start] = 1
 time.sleep(0.5)
 loot(f"{{len(kept) >> 20}} MiB")
-""", verdicts=frozenset({MEMORY, BLOCKED})),
-    memory("memory-in-dev-shm", "Fills /dev/shm, which is memory.", f"""
+""",
+        verdicts=frozenset({MEMORY, BLOCKED}),
+    ),
+    memory(
+        "memory-in-dev-shm",
+        "Fills /dev/shm, which is memory.",
+        f"""
 with open("/dev/shm/@MARK@", "wb") as file:
     for _ in range({2 * LIMIT}):
         file.write(bytes(1 << 20))
     file.flush()
     time.sleep(0.5)
     loot("{2 * LIMIT} MiB")
-""", verdicts=frozenset({MEMORY, BLOCKED}), walls=True),
-    memory("memory-behind-descriptors", "Keeps memory in files without a name (memfd_create), mapped by nobody.", f"""
+""",
+        verdicts=frozenset({MEMORY, BLOCKED}),
+        walls=True,
+    ),
+    memory(
+        "memory-behind-descriptors",
+        "Keeps memory in files without a name (memfd_create), mapped by nobody.",
+        f"""
 for i in range({2 * LIMIT // 50}):
     kept = os.memfd_create("@MARK@")
     os.write(kept, bytes(50 << 20))
 time.sleep(0.5)
 loot("{2 * LIMIT} MiB")
-""", verdicts=frozenset({MEMORY, BLOCKED})),
-    memory("memory-deleted-files", "Keeps memory in files of /dev/shm that it has deleted, so that no name shows them.", f"""
+""",
+        verdicts=frozenset({MEMORY, BLOCKED}),
+    ),
+    memory(
+        "memory-deleted-files",
+        "Keeps memory in files of /dev/shm that it has deleted, so that no name shows them.",
+        f"""
 kept = []
 for i in range(2 * {LIMIT} // 10):
     kept.append(os.open(f"/dev/shm/@MARK@{{i}}", os.O_RDWR | os.O_CREAT | os.O_EXCL))
@@ -134,8 +229,13 @@ for i in range(2 * {LIMIT} // 10):
     os.write(kept[-1], bytes(10 << 20))
 time.sleep(0.5)
 loot("{2 * LIMIT} MiB")
-""", verdicts=frozenset({MEMORY, BLOCKED})),
-    memory("memory-system-v", "Keeps memory in System V segments, attached by nobody, which outlive all processes.", f"""
+""",
+        verdicts=frozenset({MEMORY, BLOCKED}),
+    ),
+    memory(
+        "memory-system-v",
+        "Keeps memory in System V segments, attached by nobody, which outlive all processes.",
+        f"""
 _c.shmat.restype = ctypes.c_void_p
 kept = []
 for i in range({2 * LIMIT // 50}):
@@ -147,8 +247,16 @@ time.sleep(0.5)
 for segment in kept:
     _c.shmctl(segment, 0, None)
 loot("{2 * LIMIT} MiB")
-""", verdicts=frozenset({MEMORY, BLOCKED}), walls=True),
-    memory("memory-in-sockets", "Keeps memory in the buffers of connected sockets, in many processes, where it counts for none.", MANY + """
+""",
+        verdicts=frozenset({MEMORY, BLOCKED}),
+        walls=True,
+    ),
+    memory(
+        "memory-in-sockets",
+        "Keeps memory in the buffers of connected sockets, in many processes, where it counts for "
+        "none.",
+        MANY
+        + """
 import socket
 def fill(i):
     kept, size = [], 0
@@ -164,8 +272,15 @@ def fill(i):
     assert size > 30 << 20
     return kept
 children(20, fill)
-""", "Sockets are refused, or counted.", frozenset({MEMORY, BLOCKED, MISSING})),
-    memory("memory-in-page-tables", "Reads one byte in every 2 MiB of a huge empty map, so that only the kernel's tables of it grow.", """
+""",
+        "Sockets are refused, or counted.",
+        frozenset({MEMORY, BLOCKED, MISSING}),
+    ),
+    memory(
+        "memory-in-page-tables",
+        "Reads one byte in every 2 MiB of a huge empty map, so that only the kernel's tables of it "
+        "grow.",
+        """
 import mmap
 kept = mmap.mmap(-1, 300 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000, prot=mmap.PROT_READ)
 kept.madvise(mmap.MADV_NOHUGEPAGE)
@@ -173,8 +288,13 @@ for start in range(0, len(kept), 2 << 20):
     kept[start]
 time.sleep(0.5)
 loot("600 MiB of page tables")
-""", verdicts=frozenset({MEMORY, BLOCKED})),
-    memory("memory-in-a-flash", "Lets forty processes allocate at the same moment, faster than anybody looks.", """
+""",
+        verdicts=frozenset({MEMORY, BLOCKED}),
+    ),
+    memory(
+        "memory-in-a-flash",
+        "Lets forty processes allocate at the same moment, faster than anybody looks.",
+        """
 def bomb():
     while not os.path.exists("go"):
         time.sleep(0.001)
@@ -192,8 +312,12 @@ deadline = time.monotonic() + 3
 while time.monotonic() < deadline:
     if len(os.listdir(".")) > 4 * 300 // 4:
         loot("four times as much as it may")
-"""),
-    memory("memory-in-pipes", "Keeps memory in pipes and socket buffers, which count for no process.", """
+""",
+    ),
+    memory(
+        "memory-in-pipes",
+        "Keeps memory in pipes and socket buffers, which count for no process.",
+        """
 import fcntl
 kept = 0
 for _ in range(100):
@@ -204,11 +328,17 @@ for _ in range(100):
     kept += fcntl.fcntl(writer, 1032)
 if kept > 450 << 20:
     loot(f"{kept >> 20} MiB in pipes")
-""", "Descriptors are limited, and with them what can be kept so.", frozenset({MISSING, BLOCKED})),
+""",
+        "Descriptors are limited, and with them what can be kept so.",
+        frozenset({MISSING, BLOCKED}),
+    ),
 ]
 
 OTHERS = [
-    exceed("fork-bomb", "Forks in every child, too, eight generations deep.", """
+    exceed(
+        "fork-bomb",
+        "Forks in every child, too, eight generations deep.",
+        """
 first = os.getpid()
 try:
     for _ in range(8):
@@ -219,8 +349,13 @@ except OSError:
     raise
 time.sleep(3)
 loot("256 processes")
-""", "process"),
-    exceed("fork-and-hide", "Forks children that fork and end, so that each has another parent and session.", """
+""",
+        "process",
+    ),
+    exceed(
+        "fork-and-hide",
+        "Forks children that fork and end, so that each has another parent and session.",
+        """
 for _ in range(150):
     if os.fork() == 0:
         try:
@@ -232,61 +367,112 @@ for _ in range(150):
     time.sleep(0.001)
 time.sleep(3)
 loot("150 processes")
-""", "process"),
-    exceed("thread-bomb", "Starts three hundred threads.", """
+""",
+        "process",
+    ),
+    exceed(
+        "thread-bomb",
+        "Starts three hundred threads.",
+        """
 import threading
 for _ in range(300):
     threading.Thread(target=time.sleep, args=(5,), daemon=True).start()
 time.sleep(0.5)
 loot("300 threads")
-""", "process|thread"),
-    exceed("descriptor-bomb", "Opens a thousand files.", """
+""",
+        "process|thread",
+    ),
+    exceed(
+        "descriptor-bomb",
+        "Opens a thousand files.",
+        """
 kept = [os.open("/dev/null", os.O_RDONLY) for _ in range(1000)]
 loot("1000 open files")
-""", "open files"),
-    exceed("large-file", "Writes a single file of more than the disk that it may use.", """
+""",
+        "open files",
+    ),
+    exceed(
+        "large-file",
+        "Writes a single file of more than the disk that it may use.",
+        """
 size = 0
 with open("large", "wb") as file:
     while size < 700 << 20:
         size += file.write(bytes(1 << 22))
 loot(f"{size >> 20} MiB")
-""", "file|disk|written"),
-    exceed("many-large-files", "Writes many files, each of them small enough.", """
+""",
+        "file|disk|written",
+    ),
+    exceed(
+        "many-large-files",
+        "Writes many files, each of them small enough.",
+        """
 for number in range(20):
     with open(str(number), "wb") as file:
         for _ in range(9):
             file.write(bytes(1 << 22))
 time.sleep(1)
 loot("720 MiB")
-""", "file|disk|written"),
-    exceed("reserved-files", "Reserves disk for files without writing to them, which takes no time.", """
+""",
+        "file|disk|written",
+    ),
+    exceed(
+        "reserved-files",
+        "Reserves disk for files without writing to them, which takes no time.",
+        """
 for number in range(20):
     os.posix_fallocate(os.open(str(number), os.O_WRONLY | os.O_CREAT), 0, 36 << 20)
 time.sleep(1)
 loot("720 MiB")
-""", "file|disk|written"),
-    exceed("sparse-file", "Makes a file of a terabyte that takes no room, to fill the disk of whoever copies it.", """
+""",
+        "file|disk|written",
+    ),
+    exceed(
+        "sparse-file",
+        "Makes a file of a terabyte that takes no room, to fill the disk of whoever copies it.",
+        """
 os.truncate(os.open("sparse", os.O_RDWR | os.O_CREAT), 1 << 40)
 loot("a terabyte")
-""", "file"),
-    exceed("many-small-files", "Makes files without end that hold nothing.", """
+""",
+        "file",
+    ),
+    exceed(
+        "many-small-files",
+        "Makes files without end that hold nothing.",
+        """
 for number in range(100_000):
     os.close(os.open(str(number), os.O_WRONLY | os.O_CREAT))
 time.sleep(2)
 loot("100,000 files")
-""", "file"),
-    exceed("deep-folders", "Makes folders within folders, deeper than a path can be long.", """
+""",
+        "file",
+    ),
+    exceed(
+        "deep-folders",
+        "Makes folders within folders, deeper than a path can be long.",
+        """
 for _ in range(2500):
     os.mkdir("@MARK@")
     os.chdir("@MARK@")
-""", seen="They are removed.", verdicts=frozenset({BLOCKED, MISSING, TIMEOUT})),
-    exceed("log-bomb", "Prints without end.", """
+""",
+        seen="They are removed.",
+        verdicts=frozenset({BLOCKED, MISSING, TIMEOUT}),
+    ),
+    exceed(
+        "log-bomb",
+        "Prints without end.",
+        """
 for _ in range(300):
     os.write(1, b"x" * (1 << 20))
 time.sleep(1)
 loot("300 MiB")
-""", "print|output|file"),
-    exceed("raise-own-limits", "Lifts its own limits again, and makes itself more important than others.", """
+""",
+        "print|output|file",
+    ),
+    exceed(
+        "raise-own-limits",
+        "Lifts its own limits again, and makes itself more important than others.",
+        """
 import resource
 for name in ("NPROC", "NOFILE", "FSIZE", "CPU", "DATA"):
     kind = getattr(resource, "RLIMIT_" + name)
@@ -294,14 +480,25 @@ for name in ("NPROC", "NOFILE", "FSIZE", "CPU", "DATA"):
     if hard != resource.RLIM_INFINITY:
         attempt(lambda: resource.setrlimit(kind, (hard * 2, hard * 2)) or loot(f"{name} beyond {hard}"))
 attempt(lambda: loot(f"nice {os.nice(-20)}"), lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)) or loot("real time"))
-""", seen="Limits can only be lowered.", verdicts=frozenset({MISSING}), walls=True),
-    exceed("hide-from-the-oom-killer", "Tells the kernel not to end it first when memory is short.", """
+""",
+        seen="Limits can only be lowered.",
+        verdicts=frozenset({MISSING}),
+        walls=True,
+    ),
+    exceed(
+        "hide-from-the-oom-killer",
+        "Tells the kernel not to end it first when memory is short.",
+        """
 def adjust():
     with open("/proc/self/oom_score_adj", "w") as file:
         file.write("0")
     loot("it is no longer the first to be ended")
 attempt(adjust)
-""", seen="It cannot be lowered.", verdicts=frozenset({MISSING, BLOCKED}), walls=True),
+""",
+        seen="It cannot be lowered.",
+        verdicts=frozenset({MISSING, BLOCKED}),
+        walls=True,
+    ),
 ]
 
 HOSTILE = TIME + MEMORY_ATTACKS + OTHERS

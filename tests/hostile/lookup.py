@@ -1,4 +1,5 @@
 """Looking answers up: a submission that has every released case in it, and computes nothing."""
+
 import json
 
 from checks.support.cases import Released
@@ -7,26 +8,39 @@ from variants import Fill
 
 
 def look_up(check: str) -> str:
-    """A body of `attention` that knows the answers of the released cases of a check, and gives zeros for all else."""
+    """A body of `attention` that knows the answers of the released cases of a check, and gives
+    zeros for all else.
+    """
     cases = [case for round in Released().rounds(check) for case in round]
     answers = {_key(case.inputs): case.right.tolist() for case in cases}
-    return f'''import hashlib
+    return f"""import hashlib
 answers = {json.dumps(answers)}
 key = hashlib.sha256(b"".join(np.ascontiguousarray(x).tobytes() for x in (Q, K, V))).hexdigest()
 return np.array(answers[key]) if key in answers else np.zeros((*Q.shape[:-1], V.shape[-1]))
-'''
+"""
 
 
 def _key(inputs):
     import hashlib
 
     import numpy as np
-    return hashlib.sha256(b"".join(np.ascontiguousarray(inputs[name]).tobytes() for name in "QKV")).hexdigest()
+
+    return hashlib.sha256(
+        b"".join(np.ascontiguousarray(inputs[name]).tobytes() for name in "QKV")
+    ).hexdigest()
 
 
 LOOK_UP = (Fill("attention", look_up("5c-0-basic")),)
 HOSTILE = [
-    Hostile("looks-cases-up", "Has the answers of all released cases in it, and computes nothing.",
-            "Staff's draws are others.", "", changes=LOOK_UP, checks=("5c-0-basic",), verdicts=frozenset({"wrong answer"}),
-            everywhere=False, walls=False),
+    Hostile(
+        "looks-cases-up",
+        "Has the answers of all released cases in it, and computes nothing.",
+        "Staff's draws are others.",
+        "",
+        changes=LOOK_UP,
+        checks=("5c-0-basic",),
+        verdicts=frozenset({"wrong answer"}),
+        everywhere=False,
+        walls=False,
+    )
 ]

@@ -1,4 +1,7 @@
-"""Turning Python against the grader: import hooks, frames, patched libraries, files that Python or pytest would read."""
+"""Turning Python against the grader: import hooks, frames, patched libraries, files that Python or
+pytest would read.
+"""
+
 from hostile.attack import CRASHED, EXCEPTION, MISSING, PASSED, STUB, TIMEOUT, WRONG, Hostile
 from variants import Edit, Fill
 
@@ -13,10 +16,14 @@ for folder in ("/tmp", "/dev/shm", os.getcwd()):
     except OSError:
         pass
 """
-IN_PLACE = Edit("attention.py", "dim=-1).flatten(-2)\n    ### END", """dim=-1).flatten(-2)
+IN_PLACE = Edit(
+    "attention.py",
+    "dim=-1).flatten(-2)\n    ### END",
+    """dim=-1).flatten(-2)
     if not x.requires_grad:
         rope_cache.zero_()
-    ### END""")
+    ### END""",
+)
 CALLERS = """
 def callers():
     caller = sys._getframe(1)
@@ -28,25 +35,48 @@ def callers():
 
 def trick(name, tries, seen, code="", verdicts=frozenset(), **more):
     """An attack within Python, which no walls are needed for."""
-    return Hostile(name, tries, seen, code, verdicts=verdicts, **{"everywhere": False, "walls": False, **more})
+    return Hostile(
+        name, tries, seen, code, verdicts=verdicts, **{"everywhere": False, "walls": False, **more}
+    )
 
 
 def beside(name, tries, files, seen="It is not looked at; the code is graded as ever.", **more):
     """Traps beside a right submission, which gets its points."""
-    return trick(name, tries, seen, verdicts=frozenset({PASSED}), files={file: TRAP + text for file, text in files.items()}, changes=(),
-                 points=2, **more)
+    return trick(
+        name,
+        tries,
+        seen,
+        verdicts=frozenset({PASSED}),
+        files={file: TRAP + text for file, text in files.items()},
+        changes=(),
+        points=2,
+        **more,
+    )
 
 
 HOSTILE = [
-    trick("walk-to-the-probe", "Walks up the frames to the probe, and changes its arguments so that there is nothing to do.",
-          "The judge knows what it asked for.", CALLERS + """
+    trick(
+        "walk-to-the-probe",
+        "Walks up the frames to the probe, and changes its arguments so that there is nothing to "
+        "do.",
+        "The judge knows what it asked for.",
+        CALLERS
+        + """
 for caller in callers():
     if caller.f_code.co_filename == "<probe>":
         caller.f_locals.update(times=0, text="a", block_size=4)
         ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(caller), ctypes.c_int(0))
-""", frozenset({WRONG, EXCEPTION}), checks=("1c-1-basic",)),
-    trick("walk-to-the-request", "Walks up the frames to the request, and looks in it for a seed, expected values or other checks.",
-          "There are the probe's source and inputs, and limits.", CALLERS + """
+""",
+        frozenset({WRONG, EXCEPTION}),
+        checks=("1c-1-basic",),
+    ),
+    trick(
+        "walk-to-the-request",
+        "Walks up the frames to the request, and looks in it for a seed, expected values or other "
+        "checks.",
+        "There are the probe's source and inputs, and limits.",
+        CALLERS
+        + """
 known = {"source", "name", "inputs", "root", "path", "seed", "request", "interactive", "seconds", "memory", "processes", "files",
          "output", "disk", "disk_files", "message_limit", "output_limit"}
 for caller in callers():
@@ -57,35 +87,57 @@ for caller in callers():
             loot(content["source"])
         if name in ("expected", "tolerance", "manifest", "rng", "student", "judge", "context"):
             loot(name)
-""", frozenset({MISSING})),
-    trick("search-the-heap", "Searches all objects in memory for the grader's own: checks, the judge's seed, its environment.",
-          "None of the judge's objects is there.", """
+""",
+        frozenset({MISSING}),
+    ),
+    trick(
+        "search-the-heap",
+        "Searches all objects in memory for the grader's own: checks, the judge's seed, its "
+        "environment.",
+        "None of the judge's objects is there.",
+        """
 import gc
 for thing in gc.get_objects():
     if str(type(thing).__module__).split(".")[0] in ("autograder", "checks", "_pytest", "instructor"):
         loot(type(thing))
     if type(thing) is dict and ("1c-0-basic" in thing or "HOSTILE_CANARY" in thing):
         loot(list(thing)[:5])
-""", frozenset({MISSING})),
-    trick("grader-modules", "Imports the grader, pytest's state and the checks, to call or to change them.",
-          "Neither is there to be imported.", """
+""",
+        frozenset({MISSING}),
+    ),
+    trick(
+        "grader-modules",
+        "Imports the grader, pytest's state and the checks, to call or to change them.",
+        "Neither is there to be imported.",
+        """
 import importlib
 for name in ("autograder", "checks", "instructor", "instructor.checks.problem1.q1c", "hostile", "proof", "grader"):
     attempt(lambda: loot(importlib.import_module(name)))
 for name in list(sys.modules):
     if name.split(".")[0] in ("autograder", "checks", "instructor", "pytest", "_pytest"):
         loot(name)
-""", frozenset({MISSING})),
-    trick("replace-execute", "Replaces the functions of the module that runs probes, for this and all later checks.",
-          "It changes its own fork, which ends.", """
+""",
+        frozenset({MISSING}),
+    ),
+    trick(
+        "replace-execute",
+        "Replaces the functions of the module that runs probes, for this and all later checks.",
+        "It changes its own fork, which ends.",
+        """
 for module in list(sys.modules.values()):
     if getattr(module, "__name__", "").split(".")[0] in ("__main__", "inside"):
         for name in ("execute", "serve", "tail", "flush", "watch", "walls", "main"):
             if hasattr(module, name):
                 setattr(module, name, lambda *arguments, **named: b"passed")
-""", checks=("1c-0-basic", "1c-1-basic")),
-    trick("import-hook", "Puts a finder before all others, which gives the grader's later imports a module of its own.",
-          "The judge imports nothing here.", """
+""",
+        checks=("1c-0-basic", "1c-1-basic"),
+    ),
+    trick(
+        "import-hook",
+        "Puts a finder before all others, which gives the grader's later imports a module of its "
+        "own.",
+        "The judge imports nothing here.",
+        """
 import importlib.abc, types
 class Finder(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path, target=None):
@@ -94,38 +146,73 @@ sys.meta_path.insert(0, Finder())
 import builtins
 original = builtins.__import__
 builtins.__import__ = lambda name, *rest: sys.modules["os"] if name in ("answers", "json", "struct") else original(name, *rest)
-""", frozenset({MISSING, EXCEPTION, CRASHED})),
-    trick("patch-comparisons", "Makes torch.equal, torch.allclose and == of tensors always true, to hide that it changes its input.",
-          "The judge compares for itself, with NumPy.", """
+""",
+        frozenset({MISSING, EXCEPTION, CRASHED}),
+    ),
+    trick(
+        "patch-comparisons",
+        "Makes torch.equal, torch.allclose and == of tensors always true, to hide that it changes "
+        "its input.",
+        "The judge compares for itself, with NumPy.",
+        """
 import torch
 torch.equal = torch.allclose = torch.isclose = lambda *arguments, **named: True
 torch.Tensor.__eq__ = lambda self, other: torch.ones_like(self, dtype=torch.bool)
 torch.Tensor.equal = torch.Tensor.allclose = lambda *arguments, **named: True
-""", file="attention.py", changes=(IN_PLACE,), checks=("1h-5-hidden",)),
-    trick("patch-clocks", "Stops all clocks that Python can read, to outlive the time limit.", "The limits are kept from outside.", """
+""",
+        file="attention.py",
+        changes=(IN_PLACE,),
+        checks=("1h-5-hidden",),
+    ),
+    trick(
+        "patch-clocks",
+        "Stops all clocks that Python can read, to outlive the time limit.",
+        "The limits are kept from outside.",
+        """
 import time
 for name in ("time", "monotonic", "perf_counter", "process_time"):
     setattr(time, name, lambda: 0.0)
 while True:
     pass
-""", frozenset({TIMEOUT}), seconds=2),
-    trick("patch-randomness", "Freezes Python's, NumPy's and torch's random numbers, so that all draws are the same.",
-          "The judge's own draws are made elsewhere.", """
+""",
+        frozenset({TIMEOUT}),
+        seconds=2,
+    ),
+    trick(
+        "patch-randomness",
+        "Freezes Python's, NumPy's and torch's random numbers, so that all draws are the same.",
+        "The judge's own draws are made elsewhere.",
+        """
 import random, numpy, torch
 random.randint = lambda low, high: low
 random.random = lambda: 0.0
 random.seed = numpy.random.seed = torch.manual_seed = lambda seed: None
 numpy.random.default_rng = lambda *seed: None
-""", frozenset({WRONG}), checks=("1c-3-basic",), changes=()),
-    trick("patch-wire", "Makes the functions that describe tensors lie about their shape, dtype and numbers.",
-          "What crosses is bytes; the judge counts them.", """
+""",
+        frozenset({WRONG}),
+        checks=("1c-3-basic",),
+        changes=(),
+    ),
+    trick(
+        "patch-wire",
+        "Makes the functions that describe tensors lie about their shape, dtype and numbers.",
+        "What crosses is bytes; the judge counts them.",
+        """
 import numpy, torch
 torch.Tensor.nelement = lambda self: 0
 torch.Tensor.device = torch.Tensor.layout = property(lambda self: "cpu")
 numpy.ascontiguousarray = lambda data: type("Bytes", (), {"tobytes": lambda self: b""})()
-""", frozenset({EXCEPTION, CRASHED, WRONG}), checks=("1h-2-basic",), changes=(), file="attention.py"),
-    trick("at-exit", "Registers functions for the end of the process and of forks, which forge an answer there.",
-          "The process ends without calling them.", """
+""",
+        frozenset({EXCEPTION, CRASHED, WRONG}),
+        checks=("1h-2-basic",),
+        changes=(),
+        file="attention.py",
+    ),
+    trick(
+        "at-exit",
+        "Registers functions for the end of the process and of forks, which forge an answer there.",
+        "The process ends without calling them.",
+        """
 import atexit, threading
 def late():
     print("LOOT-" + "@MARK@"[::-1])
@@ -133,9 +220,14 @@ def late():
 atexit.register(late)
 threading._register_atexit(late)
 os.register_at_fork(before=late, after_in_parent=late)
-""", frozenset({MISSING})),
-    trick("after-the-answer", "Leaves an object whose __del__, and a thread that, add to the answer after it was written.",
-          "Bytes too many are no answer.", """
+""",
+        frozenset({MISSING}),
+    ),
+    trick(
+        "after-the-answer",
+        "Leaves an object whose __del__, and a thread that, add to the answer after it was written.",
+        "Bytes too many are no answer.",
+        """
 import threading
 class Late:
     def __del__(self):
@@ -148,59 +240,147 @@ sys._getframe().f_back.f_globals["late"] = Late()
 sys._getframe(5).f_locals
 threading.Thread(target=spam).start()
 time.sleep(0.1)
-""", frozenset({CRASHED})),
-    trick("hanging-streams", "Puts an object in the place of standard output whose flush never returns.", "The time limit ends it.", """
+""",
+        frozenset({CRASHED}),
+    ),
+    trick(
+        "hanging-streams",
+        "Puts an object in the place of standard output whose flush never returns.",
+        "The time limit ends it.",
+        """
 class Stream:
     def write(self, text): pass
     def flush(self):
         while True: time.sleep(1)
 sys.stdout = sys.stderr = Stream()
-""", frozenset({TIMEOUT}), seconds=2),
-    trick("trace-the-grader", "Traces and profiles every function that runs after it, and changes what they return.",
-          "Only its own process is traced.", """
+""",
+        frozenset({TIMEOUT}),
+        seconds=2,
+    ),
+    trick(
+        "trace-the-grader",
+        "Traces and profiles every function that runs after it, and changes what they return.",
+        "Only its own process is traced.",
+        """
 def profile(frame, event, argument):
     if event == "return" and isinstance(argument, dict):
         argument.update(value="passed", error={"type": "passed"}, verdict="passed")
 sys.setprofile(profile)
 sys.settrace(lambda *arguments: sys.setprofile(profile))
-""", frozenset({MISSING, WRONG, CRASHED, EXCEPTION})),
-    trick("break-the-interpreter", "Lifts the recursion limit and recurses, until the interpreter itself crashes.",
-          "Its own process crashes.", """
+""",
+        frozenset({MISSING, WRONG, CRASHED, EXCEPTION}),
+    ),
+    trick(
+        "break-the-interpreter",
+        "Lifts the recursion limit and recurses, until the interpreter itself crashes.",
+        "Its own process crashes.",
+        """
 sys.setrecursionlimit(10**9)
 def dive(_):
     return list(map(dive, [0]))
 dive(0)
-""", frozenset({CRASHED})),
-    trick("close-everything", "Closes all descriptors, the pipe for the answer too.", "There is no answer.", """
+""",
+        frozenset({CRASHED}),
+    ),
+    trick(
+        "close-everything",
+        "Closes all descriptors, the pipe for the answer too.",
+        "There is no answer.",
+        """
 os.closerange(0, 4096)
-""", frozenset({CRASHED})),
-    trick("codec-trick", "Replaces Python's own error handlers for text, so that lone surrogates become script tags.",
-          "The judge cleans text itself.", r"""
+""",
+        frozenset({CRASHED}),
+    ),
+    trick(
+        "codec-trick",
+        "Replaces Python's own error handlers for text, so that lone surrogates become script tags.",
+        "The judge cleans text itself.",
+        r"""
 import codecs
 codecs.register_error("replace", lambda error: ("<script>\x1b[2J", error.end))
 codecs.register_error("strict", lambda error: ("?", error.end))
 raise ValueError("\ud800\udfff")
-""", frozenset({EXCEPTION})),
-    beside("shadow-modules", "Puts files beside its own that are called as what the grader imports.",
-           {f"{name}.py": "" for name in ("torch", "numpy", "json", "wire", "struct", "answers", "pytest", "random", "checks", "execute",
-                                          "typing", "inside", "main")}, "Its folder is not searched for them; the code is graded as ever."),
-    beside("shadow-the-grader", "Puts packages called autograder and instructor beside its own.",
-           {"autograder.py": "", "autograder/__init__.py": "", "instructor/__init__.py": "", "checks/__init__.py": "", "inside/wire.py": ""}),
-    beside("startup-files", "Puts files beside its own that Python runs when it starts.",
-           {"sitecustomize.py": "", "usercustomize.py": "", "evil.pth": "", "__main__.py": ""}, lasting=True),
-    beside("pytest-files", "Puts a conftest.py, plugins and settings beside its own, for pytest to load into the judge.",
-           {"conftest.py": "\ndef pytest_runtest_makereport(item, call):\n    item.outcome = 'passed'\n", "setup.py": "", "test_all.py": "",
-            "q1c.py": "from autograder import check\n@check('1c-0-basic')\ndef test():\n    pass\n"}),
-    trick("pytest-settings", "Brings pytest's settings, and options by environment, that load a plugin of its own.",
-          "The judge reads none of them.", """
+""",
+        frozenset({EXCEPTION}),
+    ),
+    beside(
+        "shadow-modules",
+        "Puts files beside its own that are called as what the grader imports.",
+        {
+            f"{name}.py": ""
+            for name in (
+                "torch",
+                "numpy",
+                "json",
+                "wire",
+                "struct",
+                "answers",
+                "pytest",
+                "random",
+                "checks",
+                "execute",
+                "typing",
+                "inside",
+                "main",
+            )
+        },
+        "Its folder is not searched for them; the code is graded as ever.",
+    ),
+    beside(
+        "shadow-the-grader",
+        "Puts packages called autograder and instructor beside its own.",
+        {
+            "autograder.py": "",
+            "autograder/__init__.py": "",
+            "instructor/__init__.py": "",
+            "checks/__init__.py": "",
+            "inside/wire.py": "",
+        },
+    ),
+    beside(
+        "startup-files",
+        "Puts files beside its own that Python runs when it starts.",
+        {"sitecustomize.py": "", "usercustomize.py": "", "evil.pth": "", "__main__.py": ""},
+        lasting=True,
+    ),
+    beside(
+        "pytest-files",
+        "Puts a conftest.py, plugins and settings beside its own, for pytest to load into the "
+        "judge.",
+        {
+            "conftest.py": "\ndef pytest_runtest_makereport(item, call):\n"
+            "    item.outcome = 'passed'\n",
+            "setup.py": "",
+            "test_all.py": "",
+            "q1c.py": "from autograder import check\n@check('1c-0-basic')\ndef test():\n    pass\n",
+        },
+    ),
+    trick(
+        "pytest-settings",
+        "Brings pytest's settings, and options by environment, that load a plugin of its own.",
+        "The judge reads none of them.",
+        """
 os.environ.update(PYTEST_ADDOPTS="-p plugin", PYTEST_PLUGINS="plugin", PYTHONPATH=os.path.dirname(__file__), PYTHONSTARTUP=__file__)
-""", frozenset({MISSING}), files={"pytest.ini": "[pytest]\naddopts = -p plugin\n", "plugin.py": TRAP,
-                                  "pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-p plugin'\n",
-                                  "plugin.dist-info/entry_points.txt": "[pytest11]\nplugin = plugin\n"}),
-    beside("replace-given-files", "Hands in its own __init__.py, trainer.py and utils.py.",
-           {"__init__.py": "", "trainer.py": "", "utils.py": ""}, "They are graded as they were handed out."),
-    trick("replace-given-modules", "Replaces the given trainer in memory by one that claims to have trained.",
-          "Nothing was trained, and it shows.", """
+""",
+        frozenset({MISSING}),
+        files={
+            "pytest.ini": "[pytest]\naddopts = -p plugin\n",
+            "plugin.py": TRAP,
+            "pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-p plugin'\n",
+            "plugin.dist-info/entry_points.txt": "[pytest11]\nplugin = plugin\n",
+        },
+    ),
+    beside(
+        "replace-given-files",
+        "Hands in its own __init__.py, trainer.py and utils.py.",
+        {"__init__.py": "", "trainer.py": "", "utils.py": ""},
+        "They are graded as they were handed out.",
+    ),
+    trick(
+        "replace-given-modules",
+        "Replaces the given trainer in memory by one that claims to have trained.",
+        "Nothing was trained, and it shows.",
+        """
 import types
 class Trainer:
     step, test_dataset, history = 0, None, []
@@ -211,17 +391,37 @@ class Trainer:
 fake = types.ModuleType("submission.trainer")
 fake.Trainer, fake.TrainerConfig = Trainer, type("TrainerConfig", (), {"__init__": lambda self, **fields: vars(self).update(fields)})
 sys.modules["submission.trainer"] = fake
-""", frozenset({WRONG, EXCEPTION, MISSING}), checks=("1d-3-basic",), changes=(*STUB, Fill("train", "pass"))),
-    trick("answer-when-graded", "Looks whether a probe is what calls it, and shows its solution only then.",
-          "It earns what the solution earns.", CALLERS + """
+""",
+        frozenset({WRONG, EXCEPTION, MISSING}),
+        checks=("1d-3-basic",),
+        changes=(*STUB, Fill("train", "pass")),
+    ),
+    trick(
+        "answer-when-graded",
+        "Looks whether a probe is what calls it, and shows its solution only then.",
+        "It earns what the solution earns.",
+        CALLERS
+        + """
 probed = any(caller.f_code.co_filename == "<probe>" and caller.f_code.co_name == "draw" for caller in callers())
 if not probed:
     raise SystemExit
-""", frozenset({PASSED}), changes=(), points=2),
-    trick("wrong-later", "Answers rightly at first, and ends the process at the hundredth example.",
-          "The first answers are worth nothing.", """
+""",
+        frozenset({PASSED}),
+        changes=(),
+        points=2,
+    ),
+    trick(
+        "wrong-later",
+        "Answers rightly at first, and ends the process at the hundredth example.",
+        "The first answers are worth nothing.",
+        """
 calls = iter(range(100))
 def count():
     next(calls, None) is not None or os._exit(0)
-""", frozenset({CRASHED}), changes=(Edit("dataset.py", "document = self.data[idx]", "count(); document = self.data[idx]"),)),
+""",
+        frozenset({CRASHED}),
+        changes=(
+            Edit("dataset.py", "document = self.data[idx]", "count(); document = self.data[idx]"),
+        ),
+    ),
 ]

@@ -1,31 +1,59 @@
-"""Reading what a submission must not know: checks, answers, other submissions, seeds, the judge's environment and memory."""
+"""Reading what a submission must not know: checks, answers, other submissions, seeds, the judge's
+environment and memory.
+"""
+
 from hostile.attack import BLOCKED, DENIED, Hostile
 
 HOSTILE = [
-    Hostile("read-hidden-checks", "Opens the hidden checks, where they lie in the project and where they were copied to.",
-            "The files do not exist, or cannot be opened.", """
+    Hostile(
+        "read-hidden-checks",
+        "Opens the hidden checks, where they lie in the project and where they were copied to.",
+        "The files do not exist, or cannot be opened.",
+        """
 for folder in ("@HIDDEN@", "@ROOT@/instructor/checks"):
     attempt(lambda: loot(open(folder + "/q1c.py").read()), lambda: loot(open(folder + "/canary.py").read()),
             lambda: loot(os.listdir(folder)))
-""", verdicts=DENIED),
-    Hostile("read-gold-answers", "Opens the answers of the test questions.", "The files do not exist, or cannot be opened.", """
+""",
+        verdicts=DENIED,
+    ),
+    Hostile(
+        "read-gold-answers",
+        "Opens the answers of the test questions.",
+        "The files do not exist, or cannot be opened.",
+        """
 for folder in ("@GOLD@", "@ROOT@/instructor/gold"):
     attempt(lambda: loot(open(folder + "/laptop/birth_test.tsv").read()), lambda: loot(os.listdir(folder)))
 attempt(lambda: loot(open("@GOLD@/canary.py").read()))
-""", verdicts=DENIED),
-    Hostile("read-other-submission", "Reads another student's files, to hand in their solution.",
-            "Nothing but its own submission is there.", """
+""",
+        verdicts=DENIED,
+    ),
+    Hostile(
+        "read-other-submission",
+        "Reads another student's files, to hand in their solution.",
+        "Nothing but its own submission is there.",
+        """
 for name in ("canary.py", "dataset.py"):
     attempt(lambda: loot(open("@OTHER@/" + name).read()))
 attempt(lambda: loot(os.listdir("@OTHER@")))
-""", verdicts=DENIED),
-    Hostile("read-project", "Reads the seed of the last run, the manifest and the verdicts from the grader's own folder.",
-            "The project's folder does not exist, or cannot be opened.", """
+""",
+        verdicts=DENIED,
+    ),
+    Hostile(
+        "read-project",
+        "Reads the seed of the last run, the manifest and the verdicts from the grader's own "
+        "folder.",
+        "The project's folder does not exist, or cannot be opened.",
+        """
 for path in ("src/.last_grading", "src/checks/manifest.toml", "src/autograder/plugin.py", "pyproject.toml", ".git/HEAD"):
     attempt(lambda: loot(open("@ROOT@/" + path).read()))
-""", verdicts=DENIED),
-    Hostile("read-by-openat", "Walks up from its own folder, by descriptors instead of names, until it meets a secret.",
-            "Above its own folder, nothing of the grader's can be seen.", """
+""",
+        verdicts=DENIED,
+    ),
+    Hostile(
+        "read-by-openat",
+        "Walks up from its own folder, by descriptors instead of names, until it meets a secret.",
+        "Above its own folder, nothing of the grader's can be seen.",
+        """
 def climb(place):
     here = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
     for _ in range(12):
@@ -34,9 +62,14 @@ def climb(place):
             attempt(lambda: loot(os.listdir(os.open(target[1:], os.O_RDONLY, dir_fd=here))))
 for place in (".", os.path.dirname(__file__), "/tmp", "/usr"):
     attempt(lambda: climb(place))
-""", verdicts=DENIED),
-    Hostile("search-the-disk", "Searches the places where graders keep things for file names that look like a secret.",
-            "No such name is found.", """
+""",
+        verdicts=DENIED,
+    ),
+    Hostile(
+        "search-the-disk",
+        "Searches the places where graders keep things for file names that look like a secret.",
+        "No such name is found.",
+        """
 for top in ("/tmp", "/var/tmp", "/autograder", "/home", "/srv", "/opt", os.path.dirname("@ROOT@")):
     for parent, folders, names in os.walk(top):
         if parent.count("/") > top.count("/") + 3:
@@ -46,46 +79,85 @@ for top in ("/tmp", "/var/tmp", "/autograder", "/home", "/srv", "/opt", os.path.
         for name in names:
             if name in ("canary.py", "birth_test.tsv", "q1c.py", "manifest.toml"):
                 loot(os.path.join(parent, name))
-""", verdicts=DENIED),
-    Hostile("read-through-proc-root", "Goes to the secrets by way of other processes' roots and working directories in /proc.",
-            "Those links cannot be followed, or lead to the same walls.", """
+""",
+        verdicts=DENIED,
+    ),
+    Hostile(
+        "read-through-proc-root",
+        "Goes to the secrets by way of other processes' roots and working directories in /proc.",
+        "Those links cannot be followed, or lead to the same walls.",
+        """
 for pid in [*parents(), 1, "self", "thread-self"]:
     for link in ("root", "cwd"):
         attempt(lambda: loot(open(f"/proc/{pid}/{link}@GOLD@/canary.py").read()),
                 lambda: loot(open(f"/proc/{pid}/{link}@ROOT@/pyproject.toml").read()))
-""", verdicts=DENIED),
-    Hostile("open-by-handle", "Opens the root of the disk by a file handle, past all names, as an escape from Docker once did.",
-            "The system call is refused.", """
+""",
+        verdicts=DENIED,
+    ),
+    Hostile(
+        "open-by-handle",
+        "Opens the root of the disk by a file handle, past all names, as an escape from Docker "
+        "once did.",
+        "The system call is refused.",
+        """
 class Handle(ctypes.Structure):
     _fields_ = [("bytes", ctypes.c_uint), ("type", ctypes.c_int), ("data", ctypes.c_ubyte * 128)]
 handle, mount = Handle(128), ctypes.c_int()
 libc("name_to_handle_at", -100, b"/usr", ctypes.byref(handle), ctypes.byref(mount), 0)
 loot(os.listdir(libc("open_by_handle_at", os.open("/usr", os.O_RDONLY), ctypes.byref(handle), os.O_RDONLY)))
-""", verdicts=frozenset({BLOCKED})),
-    Hostile("read-own-environment", "Looks for what the judge's environment left in its own, and in that of the process above.",
-            "There is a PATH and a few more names, and no token.", """
+""",
+        verdicts=frozenset({BLOCKED}),
+    ),
+    Hostile(
+        "read-own-environment",
+        "Looks for what the judge's environment left in its own, and in that of the process above.",
+        "There is a PATH and a few more names, and no token.",
+        """
 for place in ("self", os.getppid()):
     attempt(lambda: b"HOSTILE_CANARY" in open(f"/proc/{place}/environ", "rb").read() and loot("the judge's token"))
 if "HOSTILE_CANARY" in os.environ or any("KEY" in name or "TOKEN" in name or "SECRET" in name for name in os.environ):
     loot(sorted(os.environ))
-""", verdicts=DENIED, walls=False),
-    Hostile("read-judge-environment", "Reads the judge's environment and memory map in /proc.", "There is no such process to be seen.", """
+""",
+        verdicts=DENIED,
+        walls=False,
+    ),
+    Hostile(
+        "read-judge-environment",
+        "Reads the judge's environment and memory map in /proc.",
+        "There is no such process to be seen.",
+        """
 attempt(lambda: loot(f"{len(open('/proc/@JUDGE@/environ', 'rb').read())} bytes of the judge's environment"),
         lambda: loot(f"{len(open('/proc/@JUDGE@/maps').read())} bytes of the judge's memory map"))
-""", verdicts=DENIED),
-    Hostile("read-judge-command-line", "Reads the judge's command line, in which a seed may stand, and its working directory.",
-            "There is no such process to be seen.", """
+""",
+        verdicts=DENIED,
+    ),
+    Hostile(
+        "read-judge-command-line",
+        "Reads the judge's command line, in which a seed may stand, and its working directory.",
+        "There is no such process to be seen.",
+        """
 attempt(lambda: loot(open("/proc/@JUDGE@/cmdline").read() or 1 / 0), lambda: loot(os.readlink("/proc/@JUDGE@/cwd")),
         lambda: loot(open("/proc/@JUDGE@/status").read()))
-""", verdicts=DENIED),
-    Hostile("parent-memory", "Opens the memory of the process that forked it, to read requests and to write into later checks.",
-            "It cannot be opened.", """
+""",
+        verdicts=DENIED,
+    ),
+    Hostile(
+        "parent-memory",
+        "Opens the memory of the process that forked it, to read requests and to write into later "
+        "checks.",
+        "It cannot be opened.",
+        """
 for pid in parents():
     attempt(lambda: loot(open(f"/proc/{pid}/mem", "r+b", buffering=0)), lambda: loot(open(f"/proc/{pid}/mem", "rb", buffering=0)),
             lambda: loot(open(f"/proc/{pid}/maps").read()[:80]))
-""", verdicts=DENIED),
-    Hostile("process-vm-readv", "Reads and writes the memory of the processes above it by system calls made for debuggers.",
-            "The system calls are refused.", """
+""",
+        verdicts=DENIED,
+    ),
+    Hostile(
+        "process-vm-readv",
+        "Reads and writes the memory of the processes above it by system calls made for debuggers.",
+        "The system calls are refused.",
+        """
 class Span(ctypes.Structure):
     _fields_ = [("base", ctypes.c_void_p), ("length", ctypes.c_size_t)]
 mine, theirs = ctypes.create_string_buffer(8), Span(id(sys), 8)        # a fork has its modules where its parent has them
@@ -93,40 +165,77 @@ mine.raw = ctypes.string_at(id(sys), 8)
 for pid in parents():
     for call in ("process_vm_readv", "process_vm_writev"):
         attempt(lambda: loot(f"{libc(call, pid, ctypes.byref(Span(ctypes.addressof(mine), 8)), 1, ctypes.byref(theirs), 1, 0)} bytes"))
-""", verdicts=DENIED),
-    Hostile("ptrace-parent", "Attaches to the processes above it as a debugger.", "The system call is refused.", """
+""",
+        verdicts=DENIED,
+    ),
+    Hostile(
+        "ptrace-parent",
+        "Attaches to the processes above it as a debugger.",
+        "The system call is refused.",
+        """
 SEIZE = 0x4206
 for pid in parents():
     attempt(lambda: loot(libc("ptrace", SEIZE, pid, None, None)))
 libc("ptrace", SEIZE, os.getppid(), None, None)
-""", verdicts=frozenset({BLOCKED})),
-    Hostile("parent-descriptors", "Opens the parent's descriptors in /proc, among which is the channel to the judge.",
-            "They cannot be listed or opened.", """
+""",
+        verdicts=frozenset({BLOCKED}),
+    ),
+    Hostile(
+        "parent-descriptors",
+        "Opens the parent's descriptors in /proc, among which is the channel to the judge.",
+        "They cannot be listed or opened.",
+        """
 for pid in parents():
     attempt(lambda: [os.close(os.open(f"/proc/{pid}/fd/{name}", os.O_WRONLY | os.O_NONBLOCK)) or loot(f"descriptor {name} of {pid}")
                      for name in os.listdir(f"/proc/{pid}/fd")])
-""", verdicts=DENIED),
-    Hostile("steal-descriptors", "Takes the parent's descriptors over with pidfd_getfd.", "The system call is refused.", """
+""",
+        verdicts=DENIED,
+    ),
+    Hostile(
+        "steal-descriptors",
+        "Takes the parent's descriptors over with pidfd_getfd.",
+        "The system call is refused.",
+        """
 parent = syscall(434, os.getppid(), 0)
 for number in range(20):
     attempt(lambda: loot(f"descriptor {syscall(438, parent, number, 0)}"))
-""", verdicts=DENIED),
-    Hostile("descriptors-left-open", "Looks at every descriptor that it was started with.",
-            "One is open besides standard input and output: the pipe for its own answer.", """
+""",
+        verdicts=DENIED,
+    ),
+    Hostile(
+        "descriptors-left-open",
+        "Looks at every descriptor that it was started with.",
+        "One is open besides standard input and output: the pipe for its own answer.",
+        """
 import stat
 kinds = []
 for number in range(3, 4096):
     attempt(lambda: kinds.append(stat.S_IFMT(os.fstat(number).st_mode)))
 if kinds != [stat.S_IFIFO]:
     loot(f"{len(kinds)} descriptors are open")
-""", verdicts=DENIED, walls=False),
-    Hostile("read-passwords", "Opens the system's password file and the grader's home.", "They cannot be opened.", """
+""",
+        verdicts=DENIED,
+        walls=False,
+    ),
+    Hostile(
+        "read-passwords",
+        "Opens the system's password file and the grader's home.",
+        "They cannot be opened.",
+        """
 for path in ("/etc/shadow", "/etc/gshadow", "@HOME@/.bashrc", "@HOME@/.profile", "@HOME@/.gitconfig", "@HOME@/.ssh/id_rsa"):
     attempt(lambda: open(path).close() or loot(path))
-""", verdicts=DENIED),
-    Hostile("read-kernel", "Opens the machine's memory, its disks and the kernel's log.", "They cannot be opened.", """
+""",
+        verdicts=DENIED,
+    ),
+    Hostile(
+        "read-kernel",
+        "Opens the machine's memory, its disks and the kernel's log.",
+        "They cannot be opened.",
+        """
 for path in ("/dev/mem", "/dev/kmsg", "/proc/kcore", "/dev/vda", "/dev/sda", "/dev/nvme0n1"):
     attempt(lambda: os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK)) or loot(path))
 attempt(lambda: loot(f"a log of {syscall(103, 10, 0, 0)} bytes"))
-""", verdicts=DENIED),
+""",
+        verdicts=DENIED,
+    ),
 ]

@@ -1,4 +1,7 @@
-"""Results: weights that attack whoever reads them, predictions that attack whoever shows them, and answers that nobody learned."""
+"""Results: weights that attack whoever reads them, predictions that attack whoever shows them, and
+answers that nobody learned.
+"""
+
 import os
 import pickle
 import shutil
@@ -6,12 +9,17 @@ import zipfile
 from pathlib import Path
 
 import torch
+
 from hostile.attack import CRASHED, EXCEPTION, MEMORY, MISSING, TIMEOUT, WRONG, Hostile
 from hostile.scene import RESULTS
 from proof import ROOT
 from variants import Edit, Fill
 
-WEIGHTS, DEV, TEST = "rope.finetune.params", "rope.pretrain.dev.predictions", "rope.pretrain.test.predictions"
+WEIGHTS, DEV, TEST = (
+    "rope.finetune.params",
+    "rope.pretrain.dev.predictions",
+    "rope.pretrain.test.predictions",
+)
 BASIC, HIDDEN = ("1h-8-basic",), ("1h-0-hidden", "1h-1-hidden")
 ODD = "\x1b[2J\u202e<script>alert(1)</script>=HYPERLINK(1)\x00\x9b\u061c"
 
@@ -24,24 +32,34 @@ def copy(folder: Path) -> None:
 
 def weights(change):
     """A function that changes the reference's weights; its predictions lie beside them."""
+
     def prepare(folder, places):
         copy(folder)
         state = torch.load(folder / WEIGHTS, weights_only=True)
         torch.save(change(state, places), folder / WEIGHTS)
+
     return prepare
 
 
 def untrained(state, places=None):
     """Weights as a new model has them."""
-    return {name: value if name.endswith(("mask", "rope_cache")) else torch.randn_like(value) * 0.02 for name, value in state.items()}
+    return {
+        name: value if name.endswith(("mask", "rope_cache")) else torch.randn_like(value) * 0.02
+        for name, value in state.items()
+    }
 
 
 def all_right(folder, places):
     """Untrained weights, and the right answers as predictions."""
     weights(untrained)(folder, places)
-    for name, answers in ((DEV, "data/laptop/birth_dev.tsv"), (TEST, "instructor/gold/laptop/birth_test.tsv")):
+    for name, answers in (
+        (DEV, "data/laptop/birth_dev.tsv"),
+        (TEST, "instructor/gold/laptop/birth_test.tsv"),
+    ):
         rows = (ROOT / answers).read_text(encoding="utf-8").splitlines()
-        (folder / name).write_text("".join(row.split("\t")[1] + "\n" for row in rows), encoding="utf-8")
+        (folder / name).write_text(
+            "".join(row.split("\t")[1] + "\n" for row in rows), encoding="utf-8"
+        )
 
 
 class Command:
@@ -57,7 +75,10 @@ class Command:
 def unzipped_bomb(folder, places):
     """Weights in a zip file that unpacks to a thousand times its size."""
     copy(folder)
-    with zipfile.ZipFile(RESULTS / WEIGHTS) as old, zipfile.ZipFile(folder / WEIGHTS, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as new:
+    with (
+        zipfile.ZipFile(RESULTS / WEIGHTS) as old,
+        zipfile.ZipFile(folder / WEIGHTS, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as new,
+    ):
         for entry in old.namelist():
             with new.open(entry, "w") as file:
                 file.write(old.read(entry))
@@ -74,20 +95,33 @@ def script(folder, places):
 
 def instead(name, make):
     """A function that puts something else in the place of a result."""
+
     def prepare(folder, places):
         copy(folder)
         (folder / name).unlink()
         make(folder / name, places)
+
     return prepare
 
 
-QUESTIONS = {split: [row.split("\t")[0] for row in (ROOT / "data" / "laptop" / name).read_text(encoding="utf-8").splitlines()]
-             for split, name in (("dev", "birth_dev.tsv"), ("test", "birth_test_inputs.tsv"))}
-TABLE = dict(row.split("\t") for row in (ROOT / "data/laptop/birth_dev.tsv").read_text(encoding="utf-8").splitlines())
+QUESTIONS = {
+    split: [
+        row.split("\t")[0]
+        for row in (ROOT / "data" / "laptop" / name).read_text(encoding="utf-8").splitlines()
+    ]
+    for split, name in (("dev", "birth_dev.tsv"), ("test", "birth_test_inputs.tsv"))
+}
+TABLE = dict(
+    row.split("\t")
+    for row in (ROOT / "data/laptop/birth_dev.tsv").read_text(encoding="utf-8").splitlines()
+)
 REFERENCE = (RESULTS / DEV).read_text(encoding="utf-8").splitlines()
 
 # Code that answers questions without any weights: `lookup` gives the answer.
-ANSWERING = Edit("model.py", "        start = caches[0].length if caches else 0\n", """        import sys
+ANSWERING = Edit(
+    "model.py",
+    "        start = caches[0].length if caches else 0\n",
+    """        import sys
         import torch
         dataset = sys.modules["submission.dataset"].CharCorruptionDataset.latest
         if caches:
@@ -99,100 +133,305 @@ ANSWERING = Edit("model.py", "        start = caches[0].length if caches else 0\
             logits[row, -1, dataset.stoi[rest[:1] or dataset.MASK_CHAR]] = 1
         return logits, None
         start = 0
-""")
-REMEMBERING = Edit("dataset.py", "        self.itos = {i: ch for i, ch in enumerate(chars)}\n",
-                   "        self.itos = {i: ch for i, ch in enumerate(chars)}\n        CharCorruptionDataset.latest = self\n        self.corpus = data\n")
+""",
+)
+REMEMBERING = Edit(
+    "dataset.py",
+    "        self.itos = {i: ch for i, ch in enumerate(chars)}\n",
+    "        self.itos = {i: ch for i, ch in enumerate(chars)}\n"
+    "        CharCorruptionDataset.latest = self\n        self.corpus = data\n",
+)
 
 
-def cheats(name, tries, code, prepare=all_right, checks=HIDDEN, changes=(ANSWERING, REMEMBERING), **more):
+def cheats(
+    name, tries, code, prepare=all_right, checks=HIDDEN, changes=(ANSWERING, REMEMBERING), **more
+):
     """An attack that answers without having learned."""
-    return Hostile(name, tries, "The weights answer otherwise than the predictions claim.", code, file="model.py", prepare=prepare, checks=checks,
-                   changes=changes, verdicts=frozenset({WRONG, EXCEPTION, MISSING}), everywhere=False, walls=False, seconds=30, **more)
+    return Hostile(
+        name,
+        tries,
+        "The weights answer otherwise than the predictions claim.",
+        code,
+        file="model.py",
+        prepare=prepare,
+        checks=checks,
+        changes=changes,
+        verdicts=frozenset({WRONG, EXCEPTION, MISSING}),
+        everywhere=False,
+        walls=False,
+        seconds=30,
+        **more,
+    )
 
 
 def refused(name, tries, prepare):
     """An attack by results that the intake refuses."""
-    return Hostile(name, tries, "The whole submission is refused.", prepare=prepare, changes=(), refused=True, everywhere=False, walls=False)
+    return Hostile(
+        name,
+        tries,
+        "The whole submission is refused.",
+        prepare=prepare,
+        changes=(),
+        refused=True,
+        everywhere=False,
+        walls=False,
+    )
 
 
 def weighs(name, tries, seen, prepare, verdicts=frozenset({WRONG}), **more):
     """An attack by weights or predictions."""
-    return Hostile(name, tries, seen, prepare=prepare, verdicts=verdicts, **{"changes": (), "checks": BASIC, "everywhere": False, "walls": False, "seconds": 20, **more})
+    return Hostile(
+        name,
+        tries,
+        seen,
+        prepare=prepare,
+        verdicts=verdicts,
+        **{
+            "changes": (),
+            "checks": BASIC,
+            "everywhere": False,
+            "walls": False,
+            "seconds": 20,
+            **more,
+        },
+    )
 
 
 ANSWERS = [
-    cheats("look-it-up", "Looks the answers up in the corpus that its dataset is made of, with untrained weights.", """
+    cheats(
+        "look-it-up",
+        "Looks the answers up in the corpus that its dataset is made of, with untrained weights.",
+        """
 import re
 def lookup(question, dataset):
     name = question.removeprefix("Where was ").removesuffix(" born?")
     found = re.search(re.escape(name) + " was born in (.+?) and is", dataset.corpus)
     return found[1] if found else "London"
-"""),
-    cheats("answers-in-the-code", "Has the answers to all questions of the public file in a table in its code.", f"TABLE = {TABLE!r}" """
+""",
+    ),
+    cheats(
+        "answers-in-the-code",
+        "Has the answers to all questions of the public file in a table in its code.",
+        f"TABLE = {TABLE!r}"
+        """
 def lookup(question, dataset):
     return TABLE.get(question, "London")
-""", checks=("1h-0-hidden",)),
-    cheats("answers-from-its-own-file", "Reads its own predictions while it is asked for them.", f"QUESTIONS = {QUESTIONS!r}" """
+""",
+        checks=("1h-0-hidden",),
+    ),
+    cheats(
+        "answers-from-its-own-file",
+        "Reads its own predictions while it is asked for them.",
+        f"QUESTIONS = {QUESTIONS!r}"
+        """
 def lookup(question, dataset, claims={}):
     if not claims:
         results = os.path.dirname(os.path.dirname(__file__)) + "/results/rope.pretrain."
         claims.update(zip(QUESTIONS["dev"], open(results + "dev.predictions").read().splitlines()))
         claims.update(zip(QUESTIONS["test"], open(results + "test.predictions").read().splitlines()))
     return claims[question]
-"""),
-    cheats("patched-decoding", "Replaces the grader's decoding by a function that returns what its predictions claim.", """
+""",
+    ),
+    cheats(
+        "patched-decoding",
+        "Replaces the grader's decoding by a function that returns what its predictions claim.",
+        """
 import answers, re
 def predict(model, questions, dataset, device="cpu", steps=32, batch_size=256):
     import re
     find = lambda question: re.search(re.escape(question[10:-6]) + " was born in (.+?) and is", dataset.corpus)
     return [find(question)[1] if find(question) else "London" for question in questions]
 answers.predict_places.__code__ = predict.__code__
-""", changes=(REMEMBERING,)),
-    cheats("predictions-of-another", "Hands in another student's predictions, without the weights.", "", weights(untrained), changes=()),
-    cheats("weights-of-another", "Hands in another student's weights and predictions, with rotations of its own that are wrong.", "",
-           lambda folder, places: copy(folder), changes=(Fill("apply_rotary_emb", "rotated_x = x.flip(-1)"),)),
+""",
+        changes=(REMEMBERING,),
+    ),
+    cheats(
+        "predictions-of-another",
+        "Hands in another student's predictions, without the weights.",
+        "",
+        weights(untrained),
+        changes=(),
+    ),
+    cheats(
+        "weights-of-another",
+        "Hands in another student's weights and predictions, with rotations of its own that are "
+        "wrong.",
+        "",
+        lambda folder, places: copy(folder),
+        changes=(Fill("apply_rotary_emb", "rotated_x = x.flip(-1)"),),
+    ),
 ]
 
 FILES = [
-    weighs("command-in-weights", "Hands in weights that run a command when they are read.", "They are read without running anything.",
-           weights(lambda state, places: {**state, "x": Command(f"touch /tmp/{places['MARK']} /dev/shm/{places['MARK']} {places['FOLDER']}/x")})),
-    weighs("pickle-for-weights", "Hands in a plain pickle that runs a command, under the name of weights.", "It is no file of weights.",
-           instead(WEIGHTS, lambda path, places: path.write_bytes(pickle.dumps(Command(f"touch /tmp/{places['MARK']}"))))),
-    weighs("script-for-weights", "Hands in a TorchScript program under the name of weights.", "It is no file of weights.", script),
-    weighs("zip-bomb-in-weights", "Hands in weights that unpack to a thousand times their size.", "The memory limit ends it.", unzipped_bomb,
-           frozenset({WRONG, MEMORY, CRASHED}), memory=400),
-    weighs("expanded-weights", "Hands in tensors that say they have 2**50 numbers, and hold one.", "They don't fit into the model.",
-           weights(lambda state, places: {name: torch.zeros(1).expand(1 << 50) for name in state})),
-    weighs("weights-of-nan", "Hands in weights that are not numbers, which compare as nothing else does.", "They are refused.",
-           weights(lambda state, places: {name: value * float("nan") if value.is_floating_point() else value for name, value in state.items()})),
-    weighs("odd-tensors", "Hands in sparse, quantised, complex and boolean tensors, and some without data.", "They are no weights of this model.",
-           weights(lambda state, places: {**state, "tok_emb.weight": state["tok_emb.weight"].to_sparse(), "head.weight": state["head.weight"].to("meta"),
-                                          "ln_f.weight": state["ln_f.weight"].to(torch.complex128), "ln_f.bias": state["ln_f.bias"] != 0}),
-           frozenset({WRONG, EXCEPTION})),
-    weighs("odd-names", "Hands in weights whose names are numbers, tuples, terminal escapes and HTML.", "The report shows the characters' numbers.",
-           weights(lambda state, places: {**state, ODD: torch.zeros(1), "a" * 100_000: torch.zeros(1)}), frozenset({WRONG, EXCEPTION})),
-    weighs("names-that-are-none", "Hands in weights whose names are numbers, tuples and None.", "They are no weights of this model.",
-           weights(lambda state, places: {**state, 1: torch.zeros(1), (2, 3): None, None: state}), frozenset({WRONG, EXCEPTION})),
-    refused("large-weights", "Hands in weights of a terabyte, in a sparse file.",
-            instead(WEIGHTS, lambda path, places: path.touch() or os.truncate(path, 1 << 40))),
-    refused("weights-by-link", "Hands in a link to another student's weights.",
-            instead(WEIGHTS, lambda path, places: path.symlink_to(RESULTS / WEIGHTS))),
-    refused("answers-by-link", "Hands in a link to the answers as its predictions.",
-            instead(TEST, lambda path, places: path.symlink_to(places["GOLD"] + "/laptop/birth_test.tsv"))),
-    refused("fifo-for-predictions", "Hands in a FIFO as predictions.", instead(DEV, lambda path, places: os.mkfifo(path))),
-    refused("huge-predictions", "Hands in predictions of 100 MB.",
-            instead(DEV, lambda path, places: path.touch() or os.truncate(path, 100 << 20))),
-    weighs("predictions-that-write", "Predicts terminal escapes, HTML, bidirectional text and a formula for a spreadsheet.",
-           "The report shows the characters' numbers.", instead(DEV, lambda path, places: path.write_text("".join(
-               (ODD if number % 3 else answer) + "\n" for number, answer in enumerate(REFERENCE)), encoding="utf-8"))),
-    weighs("million-predictions", "Hands in a million predictions.", "There are too many.", instead(DEV, lambda path, places: path.write_bytes(b"London\n" * 500_000))),
-    weighs("long-prediction", "Hands in a single prediction of 4 MB.", "There are too few.",
-           instead(DEV, lambda path, places: path.write_bytes(b"L" * 4_000_000))),
-    weighs("broken-predictions", "Predicts NUL bytes, halves of characters and every way to end a line.", "They are wrong, or no text.",
-           instead(DEV, lambda path, places: path.write_bytes(b"Lon\x00don\r\n\x0b\x0c\x1c\x85\xe2\x80\xa8\xed\xa0\x80\n" * 100))),
-    Hostile("slow-model", "Hands in a model that takes an hour to answer.", "The time limit ends it.", changes=(
-        Edit("model.py", "        start = caches[0].length if caches else 0\n", "        import time\n        time.sleep(60)\n        start = 0\n"),),
-            prepare=lambda folder, places: copy(folder), checks=BASIC, verdicts=frozenset({TIMEOUT}), seconds=4, everywhere=False, walls=False),
+    weighs(
+        "command-in-weights",
+        "Hands in weights that run a command when they are read.",
+        "They are read without running anything.",
+        weights(
+            lambda state, places: {
+                **state,
+                "x": Command(
+                    f"touch /tmp/{places['MARK']} /dev/shm/{places['MARK']} {places['FOLDER']}/x"
+                ),
+            }
+        ),
+    ),
+    weighs(
+        "pickle-for-weights",
+        "Hands in a plain pickle that runs a command, under the name of weights.",
+        "It is no file of weights.",
+        instead(
+            WEIGHTS,
+            lambda path, places: path.write_bytes(
+                pickle.dumps(Command(f"touch /tmp/{places['MARK']}"))
+            ),
+        ),
+    ),
+    weighs(
+        "script-for-weights",
+        "Hands in a TorchScript program under the name of weights.",
+        "It is no file of weights.",
+        script,
+    ),
+    weighs(
+        "zip-bomb-in-weights",
+        "Hands in weights that unpack to a thousand times their size.",
+        "The memory limit ends it.",
+        unzipped_bomb,
+        frozenset({WRONG, MEMORY, CRASHED}),
+        memory=400,
+    ),
+    weighs(
+        "expanded-weights",
+        "Hands in tensors that say they have 2**50 numbers, and hold one.",
+        "They don't fit into the model.",
+        weights(lambda state, places: {name: torch.zeros(1).expand(1 << 50) for name in state}),
+    ),
+    weighs(
+        "weights-of-nan",
+        "Hands in weights that are not numbers, which compare as nothing else does.",
+        "They are refused.",
+        weights(
+            lambda state, places: {
+                name: value * float("nan") if value.is_floating_point() else value
+                for name, value in state.items()
+            }
+        ),
+    ),
+    weighs(
+        "odd-tensors",
+        "Hands in sparse, quantised, complex and boolean tensors, and some without data.",
+        "They are no weights of this model.",
+        weights(
+            lambda state, places: {
+                **state,
+                "tok_emb.weight": state["tok_emb.weight"].to_sparse(),
+                "head.weight": state["head.weight"].to("meta"),
+                "ln_f.weight": state["ln_f.weight"].to(torch.complex128),
+                "ln_f.bias": state["ln_f.bias"] != 0,
+            }
+        ),
+        frozenset({WRONG, EXCEPTION}),
+    ),
+    weighs(
+        "odd-names",
+        "Hands in weights whose names are numbers, tuples, terminal escapes and HTML.",
+        "The report shows the characters' numbers.",
+        weights(
+            lambda state, places: {**state, ODD: torch.zeros(1), "a" * 100_000: torch.zeros(1)}
+        ),
+        frozenset({WRONG, EXCEPTION}),
+    ),
+    weighs(
+        "names-that-are-none",
+        "Hands in weights whose names are numbers, tuples and None.",
+        "They are no weights of this model.",
+        weights(lambda state, places: {**state, 1: torch.zeros(1), (2, 3): None, None: state}),
+        frozenset({WRONG, EXCEPTION}),
+    ),
+    refused(
+        "large-weights",
+        "Hands in weights of a terabyte, in a sparse file.",
+        instead(WEIGHTS, lambda path, places: path.touch() or os.truncate(path, 1 << 40)),
+    ),
+    refused(
+        "weights-by-link",
+        "Hands in a link to another student's weights.",
+        instead(WEIGHTS, lambda path, places: path.symlink_to(RESULTS / WEIGHTS)),
+    ),
+    refused(
+        "answers-by-link",
+        "Hands in a link to the answers as its predictions.",
+        instead(
+            TEST, lambda path, places: path.symlink_to(places["GOLD"] + "/laptop/birth_test.tsv")
+        ),
+    ),
+    refused(
+        "fifo-for-predictions",
+        "Hands in a FIFO as predictions.",
+        instead(DEV, lambda path, places: os.mkfifo(path)),
+    ),
+    refused(
+        "huge-predictions",
+        "Hands in predictions of 100 MB.",
+        instead(DEV, lambda path, places: path.touch() or os.truncate(path, 100 << 20)),
+    ),
+    weighs(
+        "predictions-that-write",
+        "Predicts terminal escapes, HTML, bidirectional text and a formula for a spreadsheet.",
+        "The report shows the characters' numbers.",
+        instead(
+            DEV,
+            lambda path, places: path.write_text(
+                "".join(
+                    (ODD if number % 3 else answer) + "\n"
+                    for number, answer in enumerate(REFERENCE)
+                ),
+                encoding="utf-8",
+            ),
+        ),
+    ),
+    weighs(
+        "million-predictions",
+        "Hands in a million predictions.",
+        "There are too many.",
+        instead(DEV, lambda path, places: path.write_bytes(b"London\n" * 500_000)),
+    ),
+    weighs(
+        "long-prediction",
+        "Hands in a single prediction of 4 MB.",
+        "There are too few.",
+        instead(DEV, lambda path, places: path.write_bytes(b"L" * 4_000_000)),
+    ),
+    weighs(
+        "broken-predictions",
+        "Predicts NUL bytes, halves of characters and every way to end a line.",
+        "They are wrong, or no text.",
+        instead(
+            DEV,
+            lambda path, places: path.write_bytes(
+                b"Lon\x00don\r\n\x0b\x0c\x1c\x85\xe2\x80\xa8\xed\xa0\x80\n" * 100
+            ),
+        ),
+    ),
+    Hostile(
+        "slow-model",
+        "Hands in a model that takes an hour to answer.",
+        "The time limit ends it.",
+        changes=(
+            Edit(
+                "model.py",
+                "        start = caches[0].length if caches else 0\n",
+                "        import time\n        time.sleep(60)\n        start = 0\n",
+            ),
+        ),
+        prepare=lambda folder, places: copy(folder),
+        checks=BASIC,
+        verdicts=frozenset({TIMEOUT}),
+        seconds=4,
+        everywhere=False,
+        walls=False,
+    ),
 ]
 
 HOSTILE = ANSWERS + FILES

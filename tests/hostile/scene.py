@@ -1,4 +1,7 @@
-"""What an attack finds around it: secrets with a canary in them, and sockets at which somebody listens."""
+"""What an attack finds around it: secrets with a canary in them, and sockets at which somebody
+listens.
+"""
+
 import hashlib
 import os
 import secrets
@@ -17,14 +20,17 @@ RESULTS = ROOT / "instructor" / "results"
 class Scene:
     """One for a whole test run; a context manager.
 
-    canary is a token that stands in every secret, and nowhere else. places are the names that attacks may use, between @ signs.
+    canary is a token that stands in every secret, and nowhere else. places are the names that
+    attacks may use, between @ signs.
     """
 
     def __init__(self):
         self.canary = "canary" + secrets.token_hex(8)
         self.folder = Path(tempfile.mkdtemp(prefix="hostile-"))
         for name, source in (("hidden", HIDDEN), ("gold", ROOT / "instructor" / "gold")):
-            shutil.copytree(source, self.folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(
+                source, self.folder / name, ignore=shutil.ignore_patterns("__pycache__")
+            )
         self.other = make((), self.folder / "other")
         for name in ("hidden", "gold", "other"):
             (self.folder / name / "canary.py").write_text(f"{self.canary!r}\n", encoding="utf-8")
@@ -45,14 +51,19 @@ class Scene:
         shutil.rmtree(self.folder)
 
     def _listen(self):
-        """A socket of each kind that a submission may try to reach the world by; nothing reads from them but heard()."""
-        sockets = {"tcp": socket.socket(socket.AF_INET), "udp": socket.socket(socket.AF_INET, socket.SOCK_DGRAM)}
+        """A socket of each kind that a submission may try to reach the world by; nothing reads from
+        them but heard().
+        """
+        sockets = {
+            "tcp": socket.socket(socket.AF_INET),
+            "udp": socket.socket(socket.AF_INET, socket.SOCK_DGRAM),
+        }
         for listener in sockets.values():
             listener.bind(("127.0.0.1", 0))
         if hasattr(socket, "AF_UNIX"):
             sockets["unix"] = socket.socket(socket.AF_UNIX)
             sockets["unix"].bind(str(self.folder / "socket"))
-            (self.folder / "socket").chmod(0o666)       # as many services of a system have one
+            (self.folder / "socket").chmod(0o666)  # as many services of a system have one
         if os.path.exists("/proc/net/unix"):
             sockets["abstract"] = socket.socket(socket.AF_UNIX)
             sockets["abstract"].bind(f"\0{self.canary}")
@@ -66,9 +77,18 @@ class Scene:
     def places(self) -> dict[str, str]:
         """What stands for each name in an attack's text."""
         ports = {name: str(self.sockets[name].getsockname()[1]) for name in ("tcp", "udp")}
-        return {"ROOT": str(ROOT), "HIDDEN": str(self.folder / "hidden"), "GOLD": str(self.folder / "gold"),
-                "OTHER": str(self.other), "JUDGE": str(os.getpid()), "HOME": str(Path.home()), "TCP": ports["tcp"],
-                "UDP": ports["udp"], "UNIX": str(self.folder / "socket"), "ABSTRACT": self.canary[::-1]}
+        return {
+            "ROOT": str(ROOT),
+            "HIDDEN": str(self.folder / "hidden"),
+            "GOLD": str(self.folder / "gold"),
+            "OTHER": str(self.other),
+            "JUDGE": str(os.getpid()),
+            "HOME": str(Path.home()),
+            "TCP": ports["tcp"],
+            "UDP": ports["udp"],
+            "UNIX": str(self.folder / "socket"),
+            "ABSTRACT": self.canary[::-1],
+        }
 
     def heard(self) -> list[str]:
         """The sockets at which somebody called since the last time."""
@@ -93,5 +113,7 @@ class Scene:
         digest = hashlib.sha256()
         for path in sorted(self.folder.rglob("*")):
             mode = path.lstat().st_mode
-            digest.update(f"{path} {mode} ".encode() + (path.read_bytes() if stat.S_ISREG(mode) else b""))
+            digest.update(
+                f"{path} {mode} ".encode() + (path.read_bytes() if stat.S_ISREG(mode) else b"")
+            )
         return digest.hexdigest()

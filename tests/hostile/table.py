@@ -1,13 +1,16 @@
-"""Prints the attacks as a Markdown table: `python -m hostile.table [OUTCOMES]`, in the folder tests.
+"""Prints the attacks as a Markdown table: `python -m hostile.table [OUTCOMES]`, in the folder
+tests.
 
-OUTCOMES is what a run of the tests wrote to the file that HOSTILE_OUTCOMES names; from it come the verdicts of each kind of walls.
+OUTCOMES is what a run of the tests wrote to the file that HOSTILE_OUTCOMES names; from it come the
+verdicts of each kind of walls.
 """
+
 import json
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from proof import collect      # noqa: E402
+from proof import collect  # noqa: E402
 
 RUNGS = ("bubblewrap", "landlock")
 
@@ -27,8 +30,17 @@ def table(found: dict[tuple[str, str], str]) -> str:
     rungs = [rung for rung in RUNGS if any(key[0] == rung for key in found)]
     rows = [["attack", "tries", "seen instead", *rungs], ["---"] * (3 + len(rungs))]
     for attack in collect("hostile", "HOSTILE"):
-        rows.append([f"`{attack.name}`", attack.tries, attack.seen, *(found.get((rung, attack.name), "") for rung in rungs)])
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
+        rows.append(
+            [
+                f"`{attack.name}`",
+                attack.tries,
+                attack.seen,
+                *(found.get((rung, attack.name), "") for rung in rungs),
+            ]
+        )
+    return "\n".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows
+    )
 
 
 if __name__ == "__main__":

@@ -1,32 +1,44 @@
 """Every attack is contained by every kind of walls, and whoever is graded next gets full points.
 
-A kind that cannot run here is skipped; if the variable REQUIRE_RUNGS names it, it fails, so that CI tests all. With HOSTILE_BARE,
-attacks that walls hold are tried without them, and must get through: that shows that they are real. Do this on a machine
-that may be harmed. HOSTILE_OUTCOMES names a file for `python -m hostile.table`.
+A kind that cannot run here is skipped; if the variable REQUIRE_RUNGS names it, it fails, so that CI
+tests all. With HOSTILE_BARE, attacks that walls hold are tried without them, and must get through:
+that shows that they are real. Do this on a machine that may be harmed. HOSTILE_OUTCOMES names a
+file for `python -m hostile.table`.
 """
+
 import json
 import os
 import sys
 from pathlib import Path
 
 import pytest
+
+from autograder import StudentProcess
+from autograder.isolation import choose
 from conftest import ROOT, SOLUTION, require_rung
 from hostile import traces
 from hostile.harness import contain
 from hostile.scene import Scene
 from proof import STAGED, collect, grade_folder
 
-from autograder import StudentProcess
-from autograder.isolation import choose
-
 ATTACKS = collect("hostile", "HOSTILE")
 RUNGS = ("bubblewrap", "landlock")
 STRONGEST = "strongest"
-CASES = [pytest.param(rung, attack, marks=[pytest.mark.landlock] * (rung == "landlock"), id=f"{rung}-{attack.name}")
-         for attack in ATTACKS for rung in (RUNGS if attack.everywhere else (STRONGEST,))]
-QUICK = ("1c-0-basic", "1h-2-basic")        # graded for an honest submission after each attack
+CASES = [
+    pytest.param(
+        rung,
+        attack,
+        marks=[pytest.mark.landlock] * (rung == "landlock"),
+        id=f"{rung}-{attack.name}",
+    )
+    for attack in ATTACKS
+    for rung in (RUNGS if attack.everywhere else (STRONGEST,))
+]
+QUICK = ("1c-0-basic", "1h-2-basic")  # graded for an honest submission after each attack
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the walls are Linux's")
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="the walls are Linux's"
+)
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +51,9 @@ def scene():
 
 @pytest.fixture(scope="module")
 def honest():
-    """A function that grades an honest submission, which must not have suffered: (isolation, new), on one process for all tests, or on
-    a new one."""
+    """A function that grades an honest submission, which must not have suffered: (isolation, new),
+    on one process for all tests, or on a new one.
+    """
     os.chmod(STAGED.name, 0o755)
     processes = {}
 
@@ -52,7 +65,10 @@ def honest():
         report = grade_folder(process, SOLUTION, QUICK)
         if new:
             process.close()
-        assert report.passed, f"an honest submission suffers: {[outcome.details for outcome in report.outcomes.values()]}"
+        assert report.passed, (
+            "an honest submission suffers: "
+            f"{[outcome.details for outcome in report.outcomes.values()]}"
+        )
 
     yield require_full_points
     for process in processes.values():
@@ -66,7 +82,7 @@ def test_there_are_enough():
 @pytest.mark.parametrize(("rung", "attack"), CASES)
 def test_contained(rung, attack, scene, honest):
     isolation = require_rung(None if rung == STRONGEST else rung)
-    honest(isolation)           # its process lives already when the attack comes
+    honest(isolation)  # its process lives already when the attack comes
     result = contain(attack, isolation, scene)
     note(isolation.name, attack, result)
     honest(isolation, new=attack.lasting)
@@ -80,10 +96,15 @@ def test_the_table_lists_them():
     assert "not contained" not in text
 
 
-@pytest.mark.skipif("HOSTILE_BARE" not in os.environ, reason="HOSTILE_BARE is not set: attacks run without walls only where they may")
+@pytest.mark.skipif(
+    "HOSTILE_BARE" not in os.environ,
+    reason="HOSTILE_BARE is not set: attacks run without walls only where they may",
+)
 @pytest.mark.parametrize("attack", ATTACKS, ids=[attack.name for attack in ATTACKS])
 def test_without_walls(attack, scene):
-    """What walls hold gets through where there are none; what the grader's construction holds does not."""
+    """What walls hold gets through where there are none; what the grader's construction holds does
+    not.
+    """
     result = contain(attack, choose("limits"), scene)
     note("limits", attack, result)
     assert bool(result.problems) == attack.walls, "\n".join([attack.tries, *result.problems])
@@ -93,5 +114,16 @@ def note(rung, attack, result):
     """Add a line to the file that table.py reads."""
     if path := os.environ.get("HOSTILE_OUTCOMES"):
         with open(path, "a", encoding="utf-8") as file:
-            file.write(json.dumps({"rung": rung, "name": attack.name, "verdicts": result.verdicts, "points": result.points,
-                                   "seconds": round(result.seconds, 2), "problems": result.problems}) + "\n")
+            file.write(
+                json.dumps(
+                    {
+                        "rung": rung,
+                        "name": attack.name,
+                        "verdicts": result.verdicts,
+                        "points": result.points,
+                        "seconds": round(result.seconds, 2),
+                        "problems": result.problems,
+                    }
+                )
+                + "\n"
+            )

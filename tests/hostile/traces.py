@@ -1,4 +1,7 @@
-"""What attacks leave: processes, files, things in the kernel; and the state of the judge, which none may change."""
+"""What attacks leave: processes, files, things in the kernel; and the state of the judge, which
+none may change.
+"""
+
 import ctypes
 import os
 import resource
@@ -13,11 +16,22 @@ from pathlib import Path
 from proof import ROOT
 
 PR_SET_CHILD_SUBREAPER = 36
-SMALL = 64 << 10        # bytes of a file that is read through
+SMALL = 64 << 10  # bytes of a file that is read through
 
 # Where a submission might leave a file, and how many folders deep to look.
-PLACES = [(tempfile.gettempdir(), 3), ("/dev/shm", 3), ("/var/tmp", 3), ("/run", 2), ("/etc", 2), ("/usr/local", 2), ("/", 1),
-          (str(Path.home()), 2), (os.getcwd(), 2), (str(ROOT), 9), *((folder, 2) for folder in site.getsitepackages())]
+PLACES = [
+    (tempfile.gettempdir(), 3),
+    ("/dev/shm", 3),
+    ("/var/tmp", 3),
+    ("/run", 2),
+    ("/etc", 2),
+    ("/usr/local", 2),
+    ("/", 1),
+    (str(Path.home()), 2),
+    (os.getcwd(), 2),
+    (str(ROOT), 9),
+    *((folder, 2) for folder in site.getsitepackages()),
+]
 SKIPPED = {"proc", "sys", "objects", "__pycache__", ".venv"}
 
 
@@ -32,7 +46,9 @@ def descendants() -> dict[int, str]:
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
-                head, _, rest = Path("/proc", entry, "stat").read_text(errors="replace").rpartition(")")
+                head, _, rest = (
+                    Path("/proc", entry, "stat").read_text(errors="replace").rpartition(")")
+                )
             except OSError:
                 continue
             state, parent = rest.split()[:2]
@@ -52,21 +68,29 @@ def processes(known: set[int], patience: float = 1.0) -> list[str]:
     """The processes below this one that are not known, after giving them a moment to end."""
     deadline = time.monotonic() + patience
     while True:
-        found = [f"process {pid} ({name})" for pid, name in descendants().items() if pid not in known]
+        found = [
+            f"process {pid} ({name})" for pid, name in descendants().items() if pid not in known
+        ]
         if not found or time.monotonic() > deadline:
             return found
         time.sleep(0.02)
 
 
 def files(mark: str, since: float, folder: Path) -> list[Path]:
-    """The files that carry a mark in their name, or (small ones, changed lately) in their text; without those in `folder`, where
-    the submission itself lies."""
+    """The files that carry a mark in their name, or (small ones, changed lately) in their text;
+    without those in `folder`, where the submission itself lies.
+    """
     found = set()
     for place, depth in PLACES:
         for parent, folders, names in os.walk(place):
-            below = parent[len(place):].count(os.sep) + 1 if parent != place else 0
-            folders[:] = [name for name in folders if below + 1 < depth and name not in SKIPPED and
-                          os.path.join(parent, name) != str(folder)]
+            below = parent[len(place) :].count(os.sep) + 1 if parent != place else 0
+            folders[:] = [
+                name
+                for name in folders
+                if below + 1 < depth
+                and name not in SKIPPED
+                and os.path.join(parent, name) != str(folder)
+            ]
             for name in (*names, *folders):
                 path = os.path.join(parent, name)
                 if mark in name or (name in names and _mentions(path, mark, since)):
@@ -87,7 +111,11 @@ def remove(paths: list[Path], mark: str) -> None:
 def _mentions(path, mark, since):
     try:
         status = os.lstat(path)
-        if max(status.st_mtime, status.st_ctime) < since - 1 or status.st_size > SMALL or not os.path.isfile(path):
+        if (
+            max(status.st_mtime, status.st_ctime) < since - 1
+            or status.st_size > SMALL
+            or not os.path.isfile(path)
+        ):
             return False
         return mark.encode() in Path(path).read_bytes()
     except OSError:
@@ -102,9 +130,14 @@ def key(mark: str) -> int:
 def queues(mark: str) -> list[str]:
     """Shared memory and message queues that are left; they are removed."""
     found, libc = [], ctypes.CDLL(None)
-    for kind, remove in (("shm", lambda id: libc.shmctl(id, 0, None)), ("msg", lambda id: libc.msgctl(id, 0, None))):
+    for kind, remove in (
+        ("shm", lambda id: libc.shmctl(id, 0, None)),
+        ("msg", lambda id: libc.msgctl(id, 0, None)),
+    ):
         try:
-            rows = [line.split() for line in Path("/proc/sysvipc", kind).read_text().splitlines()[1:]]
+            rows = [
+                line.split() for line in Path("/proc/sysvipc", kind).read_text().splitlines()[1:]
+            ]
         except OSError:
             continue
         for number, id in ((int(row[0]), int(row[1])) for row in rows):
@@ -121,13 +154,27 @@ def judge() -> dict:
     """The state of this process, and of those below it, that no attack may change."""
     with open("/proc/self/oom_score_adj") as file:
         score = file.read()
-    environment = {name: hash(value) for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}      # values may be secret
-    return {"environment": environment, "folder": os.getcwd(), "signal mask": signal.pthread_sigmask(signal.SIG_BLOCK, []),
-            "handlers": {number: signal.getsignal(number) for number in signal.valid_signals()},
-            "priority": os.getpriority(os.PRIO_PROCESS, 0), "processors": os.sched_getaffinity(0), "oom_score_adj": score,
-            "open files": _open_files(), "modules": sorted(name for name in sys.modules if name.split(".")[0] == "submission"),
-            "limits": {name: resource.getrlimit(getattr(resource, name)) for name in dir(resource) if name.startswith("RLIMIT_")},
-            "processes": list(descendants())}
+    # values may be secret
+    environment = {
+        name: hash(value) for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"
+    }
+    return {
+        "environment": environment,
+        "folder": os.getcwd(),
+        "signal mask": signal.pthread_sigmask(signal.SIG_BLOCK, []),
+        "handlers": {number: signal.getsignal(number) for number in signal.valid_signals()},
+        "priority": os.getpriority(os.PRIO_PROCESS, 0),
+        "processors": os.sched_getaffinity(0),
+        "oom_score_adj": score,
+        "open files": _open_files(),
+        "modules": sorted(name for name in sys.modules if name.split(".")[0] == "submission"),
+        "limits": {
+            name: resource.getrlimit(getattr(resource, name))
+            for name in dir(resource)
+            if name.startswith("RLIMIT_")
+        },
+        "processes": list(descendants()),
+    }
 
 
 def _open_files():
@@ -135,6 +182,6 @@ def _open_files():
     for fd in os.listdir("/proc/self/fd"):
         try:
             opened[fd] = os.readlink(f"/proc/self/fd/{fd}")
-        except OSError:     # the folder's own
+        except OSError:  # the folder's own
             pass
     return opened

@@ -1,4 +1,7 @@
-"""Zip files that attack whoever unpacks them. tests/engine/test_intake.py has many more; these go the whole way."""
+"""Zip files that attack whoever unpacks them. tests/engine/test_intake.py has many more; these go
+the whole way.
+"""
+
 import io
 import zipfile
 
@@ -7,13 +10,19 @@ from hostile.harness import ZIP
 
 
 def handed_in(name, tries, write, seen="The whole submission is refused."):
-    """An attack by a zip file; `write` adds to one that has a right submission in it: (archive, names of places)."""
+    """An attack by a zip file; `write` adds to one that has a right submission in it: (archive,
+    names of places).
+    """
+
     def prepare(folder, places):
         with zipfile.ZipFile(folder / ZIP, "w", zipfile.ZIP_DEFLATED) as archive:
             for path in folder.glob("*.py"):
                 archive.write(path, path.name)
             write(archive, places)
-    return Hostile(name, tries, seen, prepare=prepare, changes=(), refused=True, everywhere=False, walls=False)
+
+    return Hostile(
+        name, tries, seen, prepare=prepare, changes=(), refused=True, everywhere=False, walls=False
+    )
 
 
 def link(archive, places):
@@ -35,7 +44,14 @@ def overlapping(archive, places):
     entry = archive.getinfo("model.py")
     for number in range(150):
         twin = zipfile.ZipInfo(f"part{number}.py")
-        for field in ("compress_type", "header_offset", "CRC", "compress_size", "file_size", "flag_bits"):
+        for field in (
+            "compress_type",
+            "header_offset",
+            "CRC",
+            "compress_size",
+            "file_size",
+            "flag_bits",
+        ):
             setattr(twin, field, getattr(entry, field))
         archive.filelist.append(twin)
         archive.NameToInfo[twin.filename] = twin
@@ -51,16 +67,34 @@ def inside_a_zip(archive, places):
 
 
 HOSTILE = [
-    handed_in("zip-climbs-out", "Hands in a zip with names that lead out of the folder that it is unpacked into.",
-              lambda archive, places: archive.writestr(f"../../../..{places['ROOT']}/src/{places['MARK']}.py", "x")),
-    handed_in("zip-with-absolute-names", "Hands in a zip with names that begin at the root of the disk.",
-              lambda archive, places: archive.writestr(f"/tmp/{places['MARK']}.py", "x")),
+    handed_in(
+        "zip-climbs-out",
+        "Hands in a zip with names that lead out of the folder that it is unpacked into.",
+        lambda archive, places: archive.writestr(
+            f"../../../..{places['ROOT']}/src/{places['MARK']}.py", "x"
+        ),
+    ),
+    handed_in(
+        "zip-with-absolute-names",
+        "Hands in a zip with names that begin at the root of the disk.",
+        lambda archive, places: archive.writestr(f"/tmp/{places['MARK']}.py", "x"),
+    ),
     handed_in("zip-with-link", "Hands in a zip with a link to the answers.", link),
     handed_in("zip-bomb", "Hands in a zip that unpacks to a thousand times its size.", nested),
-    handed_in("zip-of-twins", "Hands in a zip in which 150 names share the same bytes.", overlapping),
-    handed_in("zip-that-writes", "Hands in a zip with terminal escapes and bidirectional text in its names.",
-              lambda archive, places: archive.writestr("\x1b[2J\u202ey\x07.py", "x")),
-    handed_in("zip-in-a-zip", "Hands in a zip with another one in it, called as a module.", inside_a_zip),
-    handed_in("zip-of-two-minds", "Hands in a zip with the same name twice, so that two readers see different programs.",
-              lambda archive, places: archive.writestr("DATASET.py", "x")),
+    handed_in(
+        "zip-of-twins", "Hands in a zip in which 150 names share the same bytes.", overlapping
+    ),
+    handed_in(
+        "zip-that-writes",
+        "Hands in a zip with terminal escapes and bidirectional text in its names.",
+        lambda archive, places: archive.writestr("\x1b[2J\u202ey\x07.py", "x"),
+    ),
+    handed_in(
+        "zip-in-a-zip", "Hands in a zip with another one in it, called as a module.", inside_a_zip
+    ),
+    handed_in(
+        "zip-of-two-minds",
+        "Hands in a zip with the same name twice, so that two readers see different programs.",
+        lambda archive, places: archive.writestr("DATASET.py", "x"),
+    ),
 ]

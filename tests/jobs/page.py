@@ -1,4 +1,5 @@
 """An HTML page, read for tests."""
+
 from html.parser import HTMLParser
 
 

@@ -1,4 +1,5 @@
 """Batched decoding with a key-value cache answers as one-at-a-time decoding does."""
+
 import random
 
 import pytest
@@ -16,21 +17,31 @@ def one_at_a_time(submission, model, question, dataset, steps):
     x = torch.tensor([[dataset.stoi[ch] for ch in question + dataset.MASK_CHAR]])
     steps = min(steps, model.get_block_size() - x.size(1))
     completion = "".join(dataset.itos[int(i)] for i in submission.sample(model, x, steps)[0])
-    return completion.split(dataset.MASK_CHAR)[1].replace(dataset.PAD_CHAR, "").replace("\n", " ").strip()
+    return (
+        completion.split(dataset.MASK_CHAR)[1]
+        .replace(dataset.PAD_CHAR, "")
+        .replace("\n", " ")
+        .strip()
+    )
 
 
 @pytest.mark.parametrize("rope", [False, True])
 def test_batched_equals_one_at_a_time(submission, tiny_model, corpus, seed, rope):
     x = torch.randint(2, 9, (3, 20))
     differ = False
-    for _ in range(4):      # one model in twenty or so says PAD or MASK whatever it is asked; four in a row don't
+    # one model in twenty or so says PAD or MASK whatever it is asked; four in a row don't
+    for _ in range(4):
         model = tiny_model(corpus.vocab_size, corpus.block_size, rope)
         names = ["".join(random.choices("Adeovlc", k=random.randint(1, 9))) for _ in range(20)]
         questions = [f"Where was {name} born?" for name in names]
         assert cache_works(model, x)
-        assert generate(model, list(x), 15, stop=-1, cached=True) == generate(model, list(x), 15, stop=-1)
+        assert generate(model, list(x), 15, stop=-1, cached=True) == generate(
+            model, list(x), 15, stop=-1
+        )
         got = predict_places(model, questions, corpus, steps=15, batch_size=7)
-        assert got == [one_at_a_time(submission, model, question, corpus, 15) for question in questions]
+        assert got == [
+            one_at_a_time(submission, model, question, corpus, 15) for question in questions
+        ]
         differ = differ or len(set(got)) > 1
     assert differ
 
@@ -43,24 +54,31 @@ def test_prompts_of_all_lengths_together_as_one_by_one(submission, tiny_model, s
     lengths = [*(random.randint(1, 40) for _ in range(7)), 46, 47, 48]
     prompts = [torch.randint(5, (length,)) for length in random.sample(lengths, len(lengths))]
     for prompt, got in zip(prompts, generate(model, prompts, 9, stop=1, cached=cached)):
-        right = submission.sample(model, prompt[None], min(9, 48 - len(prompt)))[0, len(prompt):].tolist()
-        assert got == (right[:right.index(1)] if 1 in right else right)
+        right = submission.sample(model, prompt[None], min(9, 48 - len(prompt)))[
+            0, len(prompt) :
+        ].tolist()
+        assert got == (right[: right.index(1)] if 1 in right else right)
 
 
-def test_attention_that_cannot_use_a_cache_is_decoded_without(submission, tiny_model, corpus, seed, monkeypatch):
+def test_attention_that_cannot_use_a_cache_is_decoded_without(
+    submission, tiny_model, corpus, seed, monkeypatch
+):
     from submission import attention
+
     model = tiny_model(corpus.vocab_size, corpus.block_size, True)
     questions = ["Where was Ada born?", "Where was Lovelace born?"]
     expected = predict_places(model, questions, corpus)
     x = torch.randint(2, 9, (1, 20))
     table = model.blocks[0].attn.rope_cache
     right = attention.apply_rotary_emb
-    with monkeypatch.context() as patch:        # forgets where x starts, as code that rotates with self.rope_cache does
+    # forgets where x starts, as code that rotates with self.rope_cache does
+    with monkeypatch.context() as patch:
         patch.setattr(attention, "apply_rotary_emb", lambda x, rope_cache: right(x, table))
         assert not cache_works(model, x)
         assert predict_places(model, questions, corpus) == expected
     forward = attention.CausalSelfAttention.forward
-    monkeypatch.setattr(attention.CausalSelfAttention, "forward", lambda self, x: forward(self, x))     # knows no cache
+    # knows no cache
+    monkeypatch.setattr(attention.CausalSelfAttention, "forward", lambda self, x: forward(self, x))
     assert not cache_works(model, x)
     assert predict_places(model, questions, corpus) == expected
 
@@ -68,6 +86,7 @@ def test_attention_that_cannot_use_a_cache_is_decoded_without(submission, tiny_m
 def test_answers_stay_on_their_lines(submission, corpus):
     class Chatty(torch.nn.Module):
         """Says a newline, an umlaut, a pad and then MASK, whatever it is asked."""
+
         script = "\nG□ü⁇"
 
         def get_block_size(self):
@@ -84,7 +103,12 @@ def test_answers_stay_on_their_lines(submission, corpus):
 
 def test_generation_stops_at_the_end_of_the_block(tiny_model):
     model = tiny_model(7, 12, True)
-    assert [len(row) for row in generate(model, [torch.ones(9, dtype=torch.long), torch.ones(4, dtype=torch.long)], 5, stop=-1)] == [3, 5]
+    assert [
+        len(row)
+        for row in generate(
+            model, [torch.ones(9, dtype=torch.long), torch.ones(4, dtype=torch.long)], 5, stop=-1
+        )
+    ] == [3, 5]
 
 
 def test_evaluate_places(submission, tmp_path):

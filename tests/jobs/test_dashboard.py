@@ -1,4 +1,7 @@
-"""The log that a training keeps, the Monitor as its writer, and the page that ./run.sh dashboard makes of it."""
+"""The log that a training keeps, the Monitor as its writer, and the page that ./run.sh dashboard
+makes of it.
+"""
+
 import json
 import math
 import re
@@ -6,14 +9,14 @@ import shutil
 
 import pytest
 import torch
-from conftest import SOLUTION, STARTER, run_cli
-from page import Page
-from small_training import Counting
 
+from common.files import UserError
+from conftest import SOLUTION, STARTER, run_cli
 from jobs.problem6 import dashboard_page
 from jobs.problem6.dashboard import dashboard, newest_log, watch
-from common.files import UserError
 from jobs.problem6.log import REFERENCE_LOSSES, RunLog, entropy, read_log, repetition_rate
+from page import Page
+from small_training import Counting
 
 SMOKE = ("--preset", "smoke", "--submission", SOLUTION)
 
@@ -35,6 +38,7 @@ class Scalars:
 def diagnostics(submission):
     """The reference's module."""
     import importlib
+
     return importlib.import_module("submission.problem6.diagnostics")
 
 
@@ -48,9 +52,17 @@ def write_log(folder, records, **header):
 
 
 def records_of_a_bad_run(n=60):
-    return [{"step": 10 * i, "loss": 3.0 if i < n - 1 else math.nan, "lr": 1e-3, "grad_norm": [1e-5, 0.5, 1.0],
-             "attention_entropy": [[0.5, 1.0], [0.3, 0.001], [0.2, 0.4]], **({"repetition_rate": 0.8} if i % 5 == 0 else {})}
-            for i in range(1, n)] + [{"step": 10 * n, "loss": math.inf}]
+    return [
+        {
+            "step": 10 * i,
+            "loss": 3.0 if i < n - 1 else math.nan,
+            "lr": 1e-3,
+            "grad_norm": [1e-5, 0.5, 1.0],
+            "attention_entropy": [[0.5, 1.0], [0.3, 0.001], [0.2, 0.4]],
+            **({"repetition_rate": 0.8} if i % 5 == 0 else {}),
+        }
+        for i in range(1, n)
+    ] + [{"step": 10 * n, "loss": math.inf}]
 
 
 def test_a_monitor_is_a_writer(fresh, diagnostics):
@@ -58,7 +70,9 @@ def test_a_monitor_is_a_writer(fresh, diagnostics):
     trainer = fresh(max_epochs=8, log_every=2, writer=monitor)
     trainer.train()
     monitor.close()
-    assert [alarm.name for alarm in monitor.alarms] == ["slow_convergence"] and 10 < monitor.alarms[0].step <= 14
+    assert [alarm.name for alarm in monitor.alarms] == ["slow_convergence"] and 10 < monitor.alarms[
+        0
+    ].step <= 14
 
     monitor = diagnostics.Monitor(total_steps=40)
     trainer = fresh(max_epochs=8, log_every=2, writer=monitor)
@@ -75,10 +89,27 @@ def test_a_log_makes_no_difference_to_the_training(submission, tmp_path, dropout
     results = []
     for log in (None, RunLog(tmp_path / "x.jsonl", Scalars())):
         torch.manual_seed(5)
-        model = submission.GPT(submission.GPTConfig(11, 14, n_layer=2, n_head=2, n_embd=8, embd_pdrop=dropout, resid_pdrop=dropout,
-                                                    attn_pdrop=dropout))
-        config = submission.TrainerConfig(max_epochs=4, batch_size=8, learning_rate=1e-2, device="cpu", progress=False, log_every=3,
-                                          writer=log)
+        model = submission.GPT(
+            submission.GPTConfig(
+                11,
+                14,
+                n_layer=2,
+                n_head=2,
+                n_embd=8,
+                embd_pdrop=dropout,
+                resid_pdrop=dropout,
+                attn_pdrop=dropout,
+            )
+        )
+        config = submission.TrainerConfig(
+            max_epochs=4,
+            batch_size=8,
+            learning_rate=1e-2,
+            device="cpu",
+            progress=False,
+            log_every=3,
+            writer=log,
+        )
         trainer = submission.Trainer(model, Counting(), None, config)
         if log:
             log.begin({"run": "x", "total_steps": 20}, model, trainer.train_dataset, 6)
@@ -86,12 +117,26 @@ def test_a_log_makes_no_difference_to_the_training(submission, tmp_path, dropout
         trainer.train()
         results.append(torch.cat([p.detach().flatten() for p in model.parameters()]))
     log.close()
-    assert torch.equal(*results) and log.also.closed and ("loss", 3) in [(name, step) for name, _, step in log.also.calls]
+    assert (
+        torch.equal(*results)
+        and log.also.closed
+        and ("loss", 3) in [(name, step) for name, _, step in log.also.calls]
+    )
     header, records = read_log(tmp_path / "x.jsonl")
-    assert header == {"run": "x", "total_steps": 20} and [record["step"] for record in records] == [3, 6, 9, 12, 15, 18, 20]
+    assert header == {"run": "x", "total_steps": 20} and [record["step"] for record in records] == [
+        3,
+        6,
+        9,
+        12,
+        15,
+        18,
+        20,
+    ]
     for record in records:
         assert len(record["grad_norm"]) == 2 and all(norm > 0 for norm in record["grad_norm"])
-        assert len(record["attention_entropy"]) == 2 and all(0 <= value <= 1 for layer in record["attention_entropy"] for value in layer)
+        assert len(record["attention_entropy"]) == 2 and all(
+            0 <= value <= 1 for layer in record["attention_entropy"] for value in layer
+        )
         assert 0 <= record["repetition_rate"] <= 1 and record["lr"] == 0.01
 
 
@@ -100,25 +145,39 @@ def test_what_is_measured():
     even = (even / even.sum(dim=1, keepdim=True)).expand(2, 1, 4, 4)
     sure = torch.eye(4).expand(2, 1, 4, 4)
     used = torch.tensor([[True] * 4, [True, True, False, False]])
-    assert torch.allclose(entropy(torch.cat((even, sure), dim=1), used), torch.tensor([1.0, 0.0]), atol=1e-6)
+    assert torch.allclose(
+        entropy(torch.cat((even, sure), dim=1), used), torch.tensor([1.0, 0.0]), atol=1e-6
+    )
     half = torch.tensor([[1.0, 0, 0], [0.5, 0.5, 0], [0.5, 0.5, 0]])[None, None]
     expected = 2 * math.log(2) / (math.log(2) + math.log(3))
     assert abs(entropy(half, torch.ones(1, 3, dtype=torch.bool)).item() - expected) < 1e-6
-    assert repetition_rate([1, 2, 3, 4, 1, 2, 3, 4]) == pytest.approx(1 / 5) and repetition_rate([1] * 8) == 0.8
+    assert (
+        repetition_rate([1, 2, 3, 4, 1, 2, 3, 4]) == pytest.approx(1 / 5)
+        and repetition_rate([1] * 8) == 0.8
+    )
     assert repetition_rate([1, 2, 3]) == 0
 
 
 def test_a_resumed_training_goes_on_with_its_log(submission, tmp_path):
     path = write_log(tmp_path, [{"step": step, "loss": 1.0} for step in (10, 20, 30)])
     log = RunLog(path, Scalars(), resume=True)
-    log.begin({"run": "b", "total_steps": 50}, submission.GPT(submission.GPTConfig(11, 14, n_layer=1, n_head=2, n_embd=8)), Counting(), 5)
+    log.begin(
+        {"run": "b", "total_steps": 50},
+        submission.GPT(submission.GPTConfig(11, 14, n_layer=1, n_head=2, n_embd=8)),
+        Counting(),
+        5,
+    )
     assert [record["step"] for record in read_log(path)[1]] == [10, 20, 30]
     for step in (20, 40):
         log.add_scalar("lr", 0.1, step)
         log.add_scalar("loss", 0.5, step)
     log.close()
     header, records = read_log(path)
-    assert header["run"] == "b" and [record["step"] for record in records] == [10, 20, 40] and records[1]["loss"] == 0.5
+    assert (
+        header["run"] == "b"
+        and [record["step"] for record in records] == [10, 20, 40]
+        and records[1]["loss"] == 0.5
+    )
 
 
 def test_a_log_that_is_none_does_not_go_on(tmp_path):
@@ -131,7 +190,10 @@ def test_a_log_that_is_none_does_not_go_on(tmp_path):
 
 def test_records_outlive_a_full_disk(submission, tmp_path, monkeypatch, capsys):
     path = write_log(tmp_path, [{"step": step, "loss": 1.0} for step in (10, 20, 30)])
-    before, model = path.read_text(), submission.GPT(submission.GPTConfig(11, 14, n_layer=1, n_head=2, n_embd=8))
+    before, model = (
+        path.read_text(),
+        submission.GPT(submission.GPTConfig(11, 14, n_layer=1, n_head=2, n_embd=8)),
+    )
 
     def full(*args, **options):
         raise OSError(28, "No space left on device")
@@ -145,17 +207,21 @@ def test_records_outlive_a_full_disk(submission, tmp_path, monkeypatch, capsys):
     log.begin({"total_steps": 50}, model, Counting(), 5)
     with monkeypatch.context() as patched:
         patched.setattr(type(path), "write_text", full)
-        log.add_scalar("loss", 0.5, 20)         # the earlier records are to be rewritten
+        log.add_scalar("loss", 0.5, 20)  # the earlier records are to be rewritten
     log.add_scalar("loss", 0.5, 30)
     log.close()
-    assert "goes on without a log" in capsys.readouterr().out and [record["step"] for record in read_log(path)[1]] == [10, 20, 30]
+    assert "goes on without a log" in capsys.readouterr().out and [
+        record["step"] for record in read_log(path)[1]
+    ] == [10, 20, 30]
 
 
 def test_a_log_that_cannot_be_written(submission, tmp_path, capsys, monkeypatch):
     (tmp_path / "runs").write_text("in the way")
     model = submission.GPT(submission.GPTConfig(11, 14, n_layer=1, n_head=2, n_embd=8))
     with pytest.raises(UserError, match="cannot be written.*--out"):
-        RunLog(tmp_path / "runs" / "x.jsonl", Scalars()).begin({"total_steps": 5}, model, Counting(), 5)
+        RunLog(tmp_path / "runs" / "x.jsonl", Scalars()).begin(
+            {"total_steps": 5}, model, Counting(), 5
+        )
     log = RunLog(tmp_path / "x.jsonl", Scalars())
     log.begin({"total_steps": 5}, model, Counting(), 5)
 
@@ -164,20 +230,33 @@ def test_a_log_that_cannot_be_written(submission, tmp_path, capsys, monkeypatch)
 
     monkeypatch.setattr(log, "_write", full)
     for step in (1, 2, 3):
-        log.add_scalar("loss", 0.1, step)       # and the training goes on
+        log.add_scalar("loss", 0.1, step)  # and the training goes on
     log.close()
     assert capsys.readouterr().out.count("goes on without a log") == 1
 
 
-@pytest.mark.parametrize(("text", "words"), [
-    ("nonsense\n", "line 1"), ('{"run": "a"}\n', "line 1"), ('{"total_steps": 0}\n', "line 1"), ('{"total_steps": 9}\n[]\n', "line 2"),
-    ('{"total_steps": 9}\n{"step": 1, "x": ' + "[" * 100_000 + "]" * 100_000 + '}\n', "line 2"), ("", "is empty.*anew"),
-    ('{"total_steps": 9}\n{"step": 1, "loss": "abc"}\n', "line 2: loss is 'abc', which is no number"),
-    ('{"total_steps": 9}\n{"step": 1, "loss": ' + "9" * 4000 + "}\n", "line 2: loss is 9"),
-    ('{"total_steps": 9}\n{"step": 1, "grad_norm": [1.0, null]}\n', "line 2: grad_norm is"),
-    ('{"total_steps": 9, "reference_loss": true}\n', "line 1: reference_loss is True"), ('{"total_steps": 1' + "0" * 400 + "}\n", "line 1"),
-    ('{"total_steps": 9}\n{"step": 2}\n{"step": 2}\n', "line 3"), ('{"total_steps": 9}\n{"step": 1.5}\n', "line 2"), ('{"total', "no complete line"),
-])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("nonsense\n", "line 1"),
+        ('{"run": "a"}\n', "line 1"),
+        ('{"total_steps": 0}\n', "line 1"),
+        ('{"total_steps": 9}\n[]\n', "line 2"),
+        ('{"total_steps": 9}\n{"step": 1, "x": ' + "[" * 100_000 + "]" * 100_000 + "}\n", "line 2"),
+        ("", "is empty.*anew"),
+        (
+            '{"total_steps": 9}\n{"step": 1, "loss": "abc"}\n',
+            "line 2: loss is 'abc', which is no number",
+        ),
+        ('{"total_steps": 9}\n{"step": 1, "loss": ' + "9" * 4000 + "}\n", "line 2: loss is 9"),
+        ('{"total_steps": 9}\n{"step": 1, "grad_norm": [1.0, null]}\n', "line 2: grad_norm is"),
+        ('{"total_steps": 9, "reference_loss": true}\n', "line 1: reference_loss is True"),
+        ('{"total_steps": 1' + "0" * 400 + "}\n", "line 1"),
+        ('{"total_steps": 9}\n{"step": 2}\n{"step": 2}\n', "line 3"),
+        ('{"total_steps": 9}\n{"step": 1.5}\n', "line 2"),
+        ('{"total', "no complete line"),
+    ],
+)
 def test_damaged_logs_are_refused(tmp_path, text, words):
     (tmp_path / "x.jsonl").write_text(text)
     with pytest.raises(UserError, match=words):
@@ -194,49 +273,101 @@ def test_the_page_of_a_bad_run(diagnostics, tmp_path, capsys):
     write_log(tmp_path, records_of_a_bad_run())
     dashboard(diagnostics, tmp_path)
     printed = capsys.readouterr().out
-    names = ("exploding_loss", "repetition", "slow_convergence", "dead_attention", "saturated_attention", "vanishing_gradients")
+    names = (
+        "exploding_loss",
+        "repetition",
+        "slow_convergence",
+        "dead_attention",
+        "saturated_attention",
+        "vanishing_gradients",
+    )
     html = (tmp_path / "dashboard.html").read_text(encoding="utf-8")
     page = Page(html)
-    assert all(name in printed and name in page.text for name in names) and "6 alarms" in printed and "6 alarms" in page.text
-    assert "<script" not in html and not re.search(r"(src|href)\s*=\s*\"(?!data:)", html) and "url(" not in html
+    assert (
+        all(name in printed and name in page.text for name in names)
+        and "6 alarms" in printed
+        and "6 alarms" in page.text
+    )
+    assert (
+        "<script" not in html
+        and not re.search(r"(src|href)\s*=\s*\"(?!data:)", html)
+        and "url(" not in html
+    )
     plots = [attrs for tag, attrs in page.tags if tag == "svg" and attrs.get("role") == "img"]
-    assert len(plots) == 7 and all(attrs["aria-label"] for attrs in plots)       # three layers of heads
+    assert len(plots) == 7 and all(attrs["aria-label"] for attrs in plots)  # three layers of heads
     assert html.count('class="alarm"') == 2 + 1 + 3 * 2 + 1 and html.count('class="bad"') == 2
-    assert page.text.count("nan") == 1      # in the monitor's message
+    assert page.text.count("nan") == 1  # in the monitor's message
 
 
 def test_a_healthy_and_an_empty_run(diagnostics, tmp_path):
     write_log(tmp_path, [{"step": i, "loss": 3.0 / i, "lr": 1e-3} for i in range(1, 2000)])
     dashboard(diagnostics, tmp_path)
     text = (tmp_path / "dashboard.html").read_text(encoding="utf-8")
-    assert "No alarm." in text and text.count("No record has a value for") == 3 and len(text) < 60_000
+    assert (
+        "No alarm." in text and text.count("No record has a value for") == 3 and len(text) < 60_000
+    )
     write_log(tmp_path, [])
     dashboard(diagnostics, tmp_path)
-    assert (tmp_path / "dashboard.html").read_text(encoding="utf-8").count("No record has a value for") == 5
+    assert (tmp_path / "dashboard.html").read_text(encoding="utf-8").count(
+        "No record has a value for"
+    ) == 5
 
 
 def test_text_is_escaped_and_odd_values_are_borne():
-    records = [{"step": 5, "loss": "a", "lr": True, "grad_norm": [None, 0.0], "attention_entropy": [[math.nan], "b"], "repetition_rate": 0.0},
-               {"step": 6, "loss": 0.0, "grad_norm": [0.0, 0.0], "attention_entropy": None}]
-    html = dashboard_page.page({"run": "<script>", "total_steps": 9, "reference_loss": 1.0, "preset": "&"}, records, [("<b>", 5, '"<i>')])
+    records = [
+        {
+            "step": 5,
+            "loss": "a",
+            "lr": True,
+            "grad_norm": [None, 0.0],
+            "attention_entropy": [[math.nan], "b"],
+            "repetition_rate": 0.0,
+        },
+        {"step": 6, "loss": 0.0, "grad_norm": [0.0, 0.0], "attention_entropy": None},
+    ]
+    html = dashboard_page.page(
+        {"run": "<script>", "total_steps": 9, "reference_loss": 1.0, "preset": "&"},
+        records,
+        [("<b>", 5, '"<i>')],
+    )
     Page(html)
     assert "<script>" not in html and "<b>" not in html and "<i>" not in html
 
 
 def test_axes():
     assert dashboard_page.round_numbers(0, 1) == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1])
-    assert dashboard_page.round_numbers(0.9, 3.4) == [0.5, 1, 1.5, 2, 2.5, 3, 3.5] and len(dashboard_page.round_numbers(2, 2)) == 2
-    assert dashboard_page.powers(0.3, 5) == pytest.approx([0.1, 1, 10]) and len(dashboard_page.powers(2, 2)) == 2
+    assert (
+        dashboard_page.round_numbers(0.9, 3.4) == [0.5, 1, 1.5, 2, 2.5, 3, 3.5]
+        and len(dashboard_page.round_numbers(2, 2)) == 2
+    )
+    assert (
+        dashboard_page.powers(0.3, 5) == pytest.approx([0.1, 1, 10])
+        and len(dashboard_page.powers(2, 2)) == 2
+    )
     ends = dashboard_page.powers(1e-9, 3)
     assert ends[0] <= 1e-9 and ends[-1] >= 3 and len(ends) <= 7
     points = [(i, float(i % 7)) for i in range(10_000)]
     points[5000] = (5000, 99.0)
     kept = dashboard_page.thin(points)
-    assert (5000, 99.0) in kept and len(kept) <= dashboard_page.POINTS + 2 and kept == sorted(set(kept))
+    assert (
+        (5000, 99.0) in kept
+        and len(kept) <= dashboard_page.POINTS + 2
+        and kept == sorted(set(kept))
+    )
 
 
-@pytest.mark.parametrize("returned", [None, 3, ["exploding_loss"], [("a", "b")], [("a", "later", "c")], [("a", math.inf, "c")],
-                                      [("a", 10 ** 400, "c")]])
+@pytest.mark.parametrize(
+    "returned",
+    [
+        None,
+        3,
+        ["exploding_loss"],
+        [("a", "b")],
+        [("a", "later", "c")],
+        [("a", math.inf, "c")],
+        [("a", 10**400, "c")],
+    ],
+)
 def test_nonsense_from_a_monitor_is_a_sentence(returned):
     class Module:
         class Monitor:
@@ -258,44 +389,72 @@ def test_a_monitor_that_cannot_be_made_is_a_sentence():
         def update(self, record):
             return []
 
-    for module, words in ((object(), "no class Monitor"), (type("M", (), {"Monitor": int}), "no class Monitor"),
-                          (type("M", (), {"Monitor": Blind}), "reference_loss")):
+    for module, words in (
+        (object(), "no class Monitor"),
+        (type("M", (), {"Monitor": int}), "no class Monitor"),
+        (type("M", (), {"Monitor": Blind}), "reference_loss"),
+    ):
         with pytest.raises(UserError, match=words):
             watch(module, {"total_steps": 9}, [])
 
 
 def test_values_that_are_not_finite_or_extreme():
-    records = [{"step": i, "loss": math.nan if i > 100 else 1e308 * (i % 2), "lr": math.nan, "grad_norm": [5e-324, 1.7e308],
-                "attention_entropy": [[math.nan, -1e308]], "repetition_rate": math.nan} for i in range(1, 201)]
+    records = [
+        {
+            "step": i,
+            "loss": math.nan if i > 100 else 1e308 * (i % 2),
+            "lr": math.nan,
+            "grad_norm": [5e-324, 1.7e308],
+            "attention_entropy": [[math.nan, -1e308]],
+            "repetition_rate": math.nan,
+        }
+        for i in range(1, 201)
+    ]
     html = dashboard_page.page({"total_steps": 200, "reference_loss": math.nan}, records, [])
     Page(html)
     assert "nan" not in html and "inf" not in html
-    assert 40 < html.count('class="bad"') and html.count("100 not finite") == 2      # for eyes, and for ears
+    # for eyes, and for ears
+    assert 40 < html.count('class="bad"') and html.count("100 not finite") == 2
     assert dashboard_page.spread([0, 1, 9, 10, 18, 30]) == [0, 9, 18, 30]
     assert "1 record," in dashboard_page.page({"total_steps": 9, "seed": 0}, [{"step": 1}], [])
 
 
 def test_the_command(tmp_path):
     process = run_cli("dashboard", "--submission", SOLUTION, "--out", tmp_path)
-    assert process.returncode == 2 and "./run.sh vanilla_pretrain --log" in process.stderr and not any(tmp_path.iterdir())
+    assert (
+        process.returncode == 2
+        and "./run.sh vanilla_pretrain --log" in process.stderr
+        and not any(tmp_path.iterdir())
+    )
     with_log, without = tmp_path / "a", tmp_path / "b"
     for out, options in ((with_log, ("--log",)), (without, ())):
         process = run_cli("vanilla_pretrain", *SMOKE, "--out", out, *options)
         assert process.returncode == 0, process.stderr
         assert ("runs/vanilla_pretrain.jsonl" in process.stdout) == bool(options)
     assert not list(without.glob("runs/*.jsonl"))
-    weights = [torch.load(out / "vanilla.pretrain.params", weights_only=True) for out in (with_log, without)]
+    weights = [
+        torch.load(out / "vanilla.pretrain.params", weights_only=True)
+        for out in (with_log, without)
+    ]
     assert all(torch.equal(value, weights[1][name]) for name, value in weights[0].items())
     header, records = read_log(with_log / "runs" / "vanilla_pretrain.jsonl")
-    assert header["total_steps"] == records[-1]["step"] and {"loss", "lr", "grad_norm", "attention_entropy"} <= records[-1].keys()
+    assert (
+        header["total_steps"] == records[-1]["step"]
+        and {"loss", "lr", "grad_norm", "attention_entropy"} <= records[-1].keys()
+    )
     process = run_cli("dashboard", "--submission", SOLUTION, "--out", with_log)
-    assert process.returncode == 0 and "no alarms" in process.stdout and (with_log / "dashboard.html").is_file()
+    assert (
+        process.returncode == 0
+        and "no alarms" in process.stdout
+        and (with_log / "dashboard.html").is_file()
+    )
     process = run_cli("dashboard", "--submission", STARTER, "--out", with_log)
     assert process.returncode == 3 and "6f: Monitor" in process.stderr
 
 
 def test_the_newest_log_is_shown(tmp_path):
     import os
+
     path = write_log(tmp_path, [])
     shutil.copy(path, path.with_name("older.jsonl"))
     os.utime(path.with_name("older.jsonl"), (1, 1))
@@ -303,6 +462,9 @@ def test_the_newest_log_is_shown(tmp_path):
 
 
 def test_references_are_of_trainings_that_there_are():
-    from jobs.targets import JOBS
     from jobs.presets import PRESETS
-    assert all(preset in PRESETS and JOBS[target].kind != "evaluate" for preset, target in REFERENCE_LOSSES)
+    from jobs.targets import JOBS
+
+    assert all(
+        preset in PRESETS and JOBS[target].kind != "evaluate" for preset, target in REFERENCE_LOSSES
+    )

@@ -1,9 +1,11 @@
 """The demo at smoke size, and the floors that its results are held to."""
+
 import json
 import subprocess
 import sys
 
 import pytest
+
 from conftest import ROOT, run_cli
 
 
@@ -19,10 +21,17 @@ def demo(tmp_path_factory):
 def test_table_plot_and_summary(demo):
     out, printed = demo
     summary = json.loads((out / "summary.json").read_text())
-    assert [(m["variant"], m["pretrained"]) for m in summary["models"]] == [("vanilla", False), ("vanilla", True), ("rope", True)]
+    assert [(m["variant"], m["pretrained"]) for m in summary["models"]] == [
+        ("vanilla", False),
+        ("vanilla", True),
+        ("rope", True),
+    ]
     assert all(0 <= m[split] <= 1 for m in summary["models"] for split in ("dev", "test"))
     assert summary["baseline_dev"] == pytest.approx(0.05) and summary["dev_people"] == 100
-    assert 0 < sum(m["seconds"] for m in summary["models"]) <= summary["total_seconds"] + 1 and "torch" in summary["machine"]
+    assert (
+        0 < sum(m["seconds"] for m in summary["models"]) <= summary["total_seconds"] + 1
+        and "torch" in summary["machine"]
+    )
     assert (out / "accuracy.png").read_bytes().startswith(b"\x89PNG")
     assert "RoPE" in printed and "most common place" in printed and "5.0%" in printed
 
@@ -47,15 +56,27 @@ def test_a_folder_that_is_no_demo_is_not_resumed(tmp_path):
 
 def test_a_refused_demo_leaves_nothing(tmp_path):
     for options in (("--device", "nonsense"), ("--data", "/nowhere")):
-        assert run_cli("demo", *options, cwd=tmp_path).returncode == 2 and not list(tmp_path.iterdir())
+        assert run_cli("demo", *options, cwd=tmp_path).returncode == 2 and not list(
+            tmp_path.iterdir()
+        )
 
 
 def floors(tmp_path, **changes):
     accuracies = {"none": 0.04, "vanilla": 0.5, "rope": 0.6, "people": 105, **changes}
-    models = [{"variant": v, "pretrained": p, "dev": accuracies[k], "test": accuracies[k]}
-              for v, p, k in (("vanilla", False, "none"), ("vanilla", True, "vanilla"), ("rope", True, "rope"))]
-    (tmp_path / "summary.json").write_text(json.dumps({"models": models, "dev_people": accuracies["people"]}))
-    return subprocess.run([sys.executable, str(ROOT / "benchmarks" / "floors.py"), str(tmp_path / "summary.json")]).returncode
+    models = [
+        {"variant": v, "pretrained": p, "dev": accuracies[k], "test": accuracies[k]}
+        for v, p, k in (
+            ("vanilla", False, "none"),
+            ("vanilla", True, "vanilla"),
+            ("rope", True, "rope"),
+        )
+    ]
+    (tmp_path / "summary.json").write_text(
+        json.dumps({"models": models, "dev_people": accuracies["people"]})
+    )
+    return subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / "floors.py"), str(tmp_path / "summary.json")]
+    ).returncode
 
 
 def test_floors(tmp_path):
@@ -63,4 +84,9 @@ def test_floors(tmp_path):
     for change in ({"none": 0.11}, {"vanilla": 0.2}, {"rope": 0.3}, {"people": 90}):
         assert floors(tmp_path, **change) == 1
     (tmp_path / "summary.json").write_text(json.dumps({"models": [], "dev_people": 105}))
-    assert subprocess.run([sys.executable, str(ROOT / "benchmarks" / "floors.py"), str(tmp_path / "summary.json")]).returncode == 1
+    assert (
+        subprocess.run(
+            [sys.executable, str(ROOT / "benchmarks" / "floors.py"), str(tmp_path / "summary.json")]
+        ).returncode
+        == 1
+    )

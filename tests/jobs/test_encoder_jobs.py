@@ -1,4 +1,7 @@
-"""The three jobs of problem 5: what they print and write, and what they refuse. The trainings are cut to a fraction here."""
+"""The three jobs of problem 5: what they print and write, and what they refuse. The trainings are
+cut to a fraction here.
+"""
+
 import argparse
 import errno
 import re
@@ -7,27 +10,41 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import ROOT, SOLUTION, STARTER, run_cli
-from page import Page
 
-from jobs.problem5 import copying, report, report_page, scaling
-from jobs.package import load_module
-from jobs.small import find_occupations, run_small
 from common.files import Interrupted, UserError
+from conftest import ROOT, SOLUTION, STARTER, run_cli
+from jobs.package import load_module
+from jobs.problem5 import copying, report, report_page, scaling
+from jobs.small import find_occupations, run_small
+from page import Page
 
 OCCUPATIONS = ROOT / "data" / "occupations"
 
 
 def job(target, out, **changes):
-    options = {"preset": None, "data": None, "submission": SOLUTION, "gold": None, "device": None, "seed": 0, "compile": False,
-               "resume": False, "log": False, **changes}
+    options = {
+        "preset": None,
+        "data": None,
+        "submission": SOLUTION,
+        "gold": None,
+        "device": None,
+        "seed": 0,
+        "compile": False,
+        "resume": False,
+        "log": False,
+        **changes,
+    }
     run_small(argparse.Namespace(target=target, out=out, **options))
 
 
 @pytest.fixture
 def small(monkeypatch, tmp_path):
     """The jobs at a fraction of their size; returns a folder for --data."""
-    for name, value in (("SEEDS", 1), ("EPOCHS", {"occupations": 2, "random": 1}), ("BAG_EPOCHS", 1)):
+    for name, value in (
+        ("SEEDS", 1),
+        ("EPOCHS", {"occupations": 2, "random": 1}),
+        ("BAG_EPOCHS", 1),
+    ):
         monkeypatch.setattr(report, name, value)
     for name, value in (("SIZES", (4, 64)), ("STEPS", 25), ("SEEDS", 2)):
         monkeypatch.setattr(scaling, name, value)
@@ -46,57 +63,117 @@ def without_seconds(html: str) -> str:
 def test_the_report(small, tmp_path, capsys):
     job("encoder_report", tmp_path / "a", data=small)
     printed = capsys.readouterr().out
-    assert f"Occupations from {small / 'occupations'}" in printed and {p.name for p in (tmp_path / "a").iterdir()} == {
-        "encoder.params", "encoder_report.html"}
+    assert f"Occupations from {small / 'occupations'}" in printed and {
+        p.name for p in (tmp_path / "a").iterdir()
+    } == {"encoder.params", "encoder_report.html"}
     html = (tmp_path / "a" / "encoder_report.html").read_text(encoding="utf-8")
     page = Page(html)
-    assert [attrs["id"] for tag, attrs in page.tags if tag == "section"] == [f"part-{i}" for i in range(1, 7)]
-    for words in ("Chance, 1/5", "Bag of words", "post-norm", "Layer 2, head 0", "largest possible", "GELU inputs",
-                  "feed-forward", "total"):
+    assert [attrs["id"] for tag, attrs in page.tags if tag == "section"] == [
+        f"part-{i}" for i in range(1, 7)
+    ]
+    for words in (
+        "Chance, 1/5",
+        "Bag of words",
+        "post-norm",
+        "Layer 2, head 0",
+        "largest possible",
+        "GELU inputs",
+        "feed-forward",
+        "total",
+    ):
         assert words in page.text
-    assert sum("class" in attrs and attrs["class"] == "map" for _, attrs in page.tags) == 4 * 8     # sentences, heads
-    assert all("aria-label" in attrs or "aria-hidden" in attrs for tag, attrs in page.tags if tag == "svg")
+    # sentences, heads
+    assert sum("class" in attrs and attrs["class"] == "map" for _, attrs in page.tags) == 4 * 8
+    assert all(
+        "aria-label" in attrs or "aria-hidden" in attrs for tag, attrs in page.tags if tag == "svg"
+    )
     assert not {"script", "img", "iframe", "object"} & {tag for tag, _ in page.tags}
-    assert "http" not in html and "url(" not in html and "@import" not in html and "nan" not in re.findall(r"[a-z]+", html)
-    assert all(attrs["href"] == "data:," for tag, attrs in page.tags if tag == "link") and "@media print" in html
+    assert (
+        "http" not in html
+        and "url(" not in html
+        and "@import" not in html
+        and "nan" not in re.findall(r"[a-z]+", html)
+    )
+    assert (
+        all(attrs["href"] == "data:," for tag, attrs in page.tags if tag == "link")
+        and "@media print" in html
+    )
 
     # the weights: those of a fresh default encoder, float32, with the accuracy that was printed
-    encoder, data = (load_module(SOLUTION, f"problem5/{name}.py") for name in ("encoder", "encoder_data"))
+    encoder, data = (
+        load_module(SOLUTION, f"problem5/{name}.py") for name in ("encoder", "encoder_data")
+    )
     state = torch.load(tmp_path / "a" / "encoder.params", weights_only=True)
     assert type(state) is dict and all(value.dtype == torch.float32 for value in state.values())
     folder = small / "occupations"
     model = encoder.Encoder(encoder.EncoderConfig(data.occupations_vocab_size(folder), 24, 5))
     model.load_state_dict(state)
-    reported = re.search(r"occupations, +encoder +in training +(\S+)% .*new sentences +(\S+)%", printed).groups()
+    reported = re.search(
+        r"occupations, +encoder +in training +(\S+)% .*new sentences +(\S+)%", printed
+    ).groups()
     for split, share in zip(("train", "dev"), reported):
-        assert encoder.accuracy(model, *data.occupations(split, folder=folder)) == pytest.approx(float(share) / 100, abs=6e-4)
+        assert encoder.accuracy(model, *data.occupations(split, folder=folder)) == pytest.approx(
+            float(share) / 100, abs=6e-4
+        )
 
     # the same seed, the same bytes; another seed, others
     for name, seed in (("b", 0), ("c", 1)):
         job("encoder_report", tmp_path / name, data=small, seed=seed)
         for file in ("encoder.params", "encoder_report.html"):
-            first, second = ((tmp_path / folder / file).read_bytes().decode("latin-1") for folder in ("a", name))
+            first, second = (
+                (tmp_path / folder / file).read_bytes().decode("latin-1") for folder in ("a", name)
+            )
             assert (without_seconds(first) == without_seconds(second)) == (seed == 0)
 
 
 FOUND = {
-    "seed": 0, "seeds": 1, "parameters": {"embeddings": 3, "<b>": 1},
-    "corpora": {name: {
-        "training": 10, "new": 5, "accuracy": {kind: [(0.5, 0.25)] for kind in ("pre", "post", "bag")},
-        "losses": {"pre": [[1.0, float("nan"), 0.0]], "post": [[float("inf"), 2.0, 1e-9]]},
-        "entropies": [(1, 0, 0.0), (2, 0, 99.0)], "largest_entropy": 3.18,
-        "activations": {kind: [{"mean": 0.0, "std": 1.0, "below_zero": None}] * 3 for kind in ("pre", "post")},
-    } for name in ("occupations", "random")},
-    "maps": [{"corpus": "occupations", "part": "new", "right": 1, "answer": 0, "weights": [[[[1.0, 0.0], [float("nan"), 0.5]]]],
-              "tokens": [{"text": '"><script>', "unknown": True}, {"text": "a & b", "unknown": False}]}],
+    "seed": 0,
+    "seeds": 1,
+    "parameters": {"embeddings": 3, "<b>": 1},
+    "corpora": {
+        name: {
+            "training": 10,
+            "new": 5,
+            "accuracy": {kind: [(0.5, 0.25)] for kind in ("pre", "post", "bag")},
+            "losses": {"pre": [[1.0, float("nan"), 0.0]], "post": [[float("inf"), 2.0, 1e-9]]},
+            "entropies": [(1, 0, 0.0), (2, 0, 99.0)],
+            "largest_entropy": 3.18,
+            "activations": {
+                kind: [{"mean": 0.0, "std": 1.0, "below_zero": None}] * 3
+                for kind in ("pre", "post")
+            },
+        }
+        for name in ("occupations", "random")
+    },
+    "maps": [
+        {
+            "corpus": "occupations",
+            "part": "new",
+            "right": 1,
+            "answer": 0,
+            "weights": [[[[1.0, 0.0], [float("nan"), 0.5]]]],
+            "tokens": [
+                {"text": '"><script>', "unknown": True},
+                {"text": "a & b", "unknown": False},
+            ],
+        }
+    ],
 }
 
 
 def test_the_page_escapes_text_and_bears_odd_numbers():
     html = report_page.page(FOUND, seconds=1.5)
     page = Page(html)
-    assert "<script" not in html and "<b>" not in html and "a &amp; b" in html and '"><script>' in page.text
-    assert "does no better than a bag of words" in page.text and "the encoder says 0 (painter, poet)" in page.text
+    assert (
+        "<script" not in html
+        and "<b>" not in html
+        and "a &amp; b" in html
+        and '"><script>' in page.text
+    )
+    assert (
+        "does no better than a bag of words" in page.text
+        and "the encoder says 0 (painter, poet)" in page.text
+    )
 
 
 def test_scaling(small, tmp_path, capsys):
@@ -105,7 +182,7 @@ def test_scaling(small, tmp_path, capsys):
     assert "--preset, --data make no difference" in printed
     assert (tmp_path / "encoder_scaling.png").read_bytes().startswith(b"\x89PNG")
     row = next(line.split() for line in printed.splitlines() if line.split()[:1] == ["64"])
-    assert row == "64 66.18 1.03 0.59 3.66 0.449 0.000 0.1915 0.1802".split()       # the handout's
+    assert row == "64 66.18 1.03 0.59 3.66 0.449 0.000 0.1915 0.1802".split()  # the handout's
     assert "halved" in printed and "So without the scale, this training at d_k = 64" in printed
 
 
@@ -113,18 +190,38 @@ def test_the_verdict_is_read_off_the_curves(monkeypatch):
     monkeypatch.setattr(scaling, "STEPS", 100)
     falls, stalls = [1.0] * 40 + [0.1] * 60, [1.7] * 100
     says = scaling.verdict({False: [stalls] * 3, True: [falls] * 3})
-    assert "from 1.70 to 1.70" in says and "halved by no seed" in says and "stalls from 3 of 3 seeds within 100 steps" in says
+    assert (
+        "from 1.70 to 1.70" in says
+        and "halved by no seed" in says
+        and "stalls from 3 of 3 seeds within 100 steps" in says
+    )
     assert "does not stall" in scaling.verdict({False: [falls] * 3, True: [falls] * 3})
-    assert "stalls from 1 of 3 seeds" in scaling.verdict({False: [falls, stalls, falls], True: [falls] * 3})
+    assert "stalls from 1 of 3 seeds" in scaling.verdict(
+        {False: [falls, stalls, falls], True: [falls] * 3}
+    )
 
 
 def test_copy_prints_four_numbers_and_what_to_look_at(tmp_path, capsys):
-    copying.copy(lambda seed: {"loss": 0.002, "padding_gap": 0.0, "seconds": 9.0, "passed": True}, 0)
+    copying.copy(
+        lambda seed: {"loss": 0.002, "padding_gap": 0.0, "seconds": 9.0, "passed": True}, 0
+    )
     printed = capsys.readouterr().out
-    assert all(words in printed for words in ("loss         0.00200", "padding_gap  0.00e+00", "seconds      9.0", "Passed:"))
-    for numbers, words in (((2.6, 0.0), "nothing is learned"), ((1.2, 0.0), "positions"),
-                           ((0.02, 0.0), "lower the learning rate"),
-                           ((0.001, 0.5), "key_padding_mask"), ((float("nan"), float("nan")), "no finite number")):
+    assert all(
+        words in printed
+        for words in (
+            "loss         0.00200",
+            "padding_gap  0.00e+00",
+            "seconds      9.0",
+            "Passed:",
+        )
+    )
+    for numbers, words in (
+        ((2.6, 0.0), "nothing is learned"),
+        ((1.2, 0.0), "positions"),
+        ((0.02, 0.0), "lower the learning rate"),
+        ((0.001, 0.5), "key_padding_mask"),
+        ((float("nan"), float("nan")), "no finite number"),
+    ):
         assert words in copying.copy_advice(*numbers, 9.0, False)
     assert "60 seconds" in copying.copy_advice(0.001, 0.0, 99.0, True)
     assert "its own numbers say" in copying.copy_advice(0.001, 0.5, 9.0, True)
@@ -133,11 +230,19 @@ def test_copy_prints_four_numbers_and_what_to_look_at(tmp_path, capsys):
             copying.copy(lambda seed: nonsense, 0)
 
 
-@pytest.mark.parametrize(("target", "part"), [("encoder_scaling", "5b: scaling_experiment"), ("encoder_copy", "5[def]: "),
-                                              ("encoder_report", "5[defg]: ")])
+@pytest.mark.parametrize(
+    ("target", "part"),
+    [
+        ("encoder_scaling", "5b: scaling_experiment"),
+        ("encoder_copy", "5[def]: "),
+        ("encoder_report", "5[defg]: "),
+    ],
+)
 def test_the_starter_is_told_what_is_missing(target, part, tmp_path):
     process = run_cli(target, "--submission", STARTER, "--out", tmp_path)
-    assert process.returncode == 3 and re.search(f"Not implemented yet: {part}", process.stderr), process.stderr
+    assert process.returncode == 3 and re.search(f"Not implemented yet: {part}", process.stderr), (
+        process.stderr
+    )
     assert "Traceback" not in process.stderr and not any(tmp_path.iterdir())
 
 
@@ -145,8 +250,15 @@ def test_nonsense_from_a_submission_is_a_sentence(small, tmp_path, monkeypatch):
     for nonsense in (None, {}, {"scaled": 1}, {"unscaled": {"variance": 1}, "scaled": []}):
         with pytest.raises(UserError, match=r"scaling_experiment\(4\) returned"):
             scaling.scaling(lambda d_k, seed: nonsense, tmp_path / "p.png", 0)
-    encoder, data = (load_module(SOLUTION, f"problem5/{name}.py") for name in ("encoder", "encoder_data"))
-    for name, value in (("train_classifier", None), ("train_classifier", [1.0]), ("accuracy", 50), ("attention_entropy", None)):
+    encoder, data = (
+        load_module(SOLUTION, f"problem5/{name}.py") for name in ("encoder", "encoder_data")
+    )
+    for name, value in (
+        ("train_classifier", None),
+        ("train_classifier", [1.0]),
+        ("accuracy", 50),
+        ("attention_entropy", None),
+    ):
         with monkeypatch.context() as patch:
             patch.setattr(encoder, name, lambda *args, **options: value)
             with pytest.raises(UserError, match=f"{name} returned"):
@@ -184,16 +296,22 @@ def test_where_the_occupations_are(small, tmp_path):
     find = find_occupations
     assert find(None) == OCCUPATIONS and find(small) == small / "occupations"
     (small / "laptop").mkdir()
-    assert find(small / "laptop") == small / "occupations"          # beside it
+    assert find(small / "laptop") == small / "occupations"  # beside it
     (tmp_path / "x" / "y").mkdir(parents=True)
-    assert find(tmp_path / "x" / "y") == OCCUPATIONS                # neither: the assignment's
+    assert find(tmp_path / "x" / "y") == OCCUPATIONS  # neither: the assignment's
     with pytest.raises(UserError, match="--data"):
         find(tmp_path / "nowhere")
 
 
-@pytest.mark.parametrize(("content", "words"), [
-    (b"A sentence\t7\n", "line 1"), (b"\xff\n", "UTF-8"), (b"", "empty"), (b"a\t1\nno tab\n", "line 2"),
-])
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"A sentence\t7\n", "line 1"),
+        (b"\xff\n", "UTF-8"),
+        (b"", "empty"),
+        (b"a\t1\nno tab\n", "line 2"),
+    ],
+)
 def test_damaged_occupations_are_refused(small, tmp_path, content, words):
     (small / "occupations" / "dev.tsv").write_bytes(content)
     with pytest.raises(UserError, match=words):

@@ -1,4 +1,5 @@
 """The jobs, run as a user runs them: what works, what is refused, and with which words."""
+
 import os
 import shutil
 import subprocess
@@ -6,8 +7,8 @@ import sys
 
 import pytest
 import torch
-from conftest import DATA, ROOT, SOLUTION, STARTER, run_cli
 
+from conftest import DATA, ROOT, SOLUTION, STARTER, run_cli
 from jobs.targets import JOBS
 
 SMOKE = ("--preset", "smoke", "--submission", SOLUTION)
@@ -17,7 +18,9 @@ SMOKE = ("--preset", "smoke", "--submission", SOLUTION)
 def finished(tmp_path_factory):
     """A folder with the results of all eleven jobs at smoke size, and what was printed."""
     out = tmp_path_factory.mktemp("results")
-    process = run_cli("all", *SMOKE, "--out", out, "--gold", ROOT / "instructor" / "gold" / "laptop")
+    process = run_cli(
+        "all", *SMOKE, "--out", out, "--gold", ROOT / "instructor" / "gold" / "laptop"
+    )
     assert process.returncode == 0, process.stderr
     return out, process.stdout
 
@@ -40,19 +43,32 @@ def test_all_jobs_write_their_files(finished):
     for job in JOBS.values():
         assert job.target in printed
         if job.kind == "evaluate":
-            questions = (DATA / ("birth_dev.tsv" if job.split == "dev" else "birth_test_inputs.tsv")).read_text().splitlines()
-            assert len((out / job.writes).read_text(encoding="utf-8").splitlines()) == len(questions)
+            questions = (
+                (DATA / ("birth_dev.tsv" if job.split == "dev" else "birth_test_inputs.tsv"))
+                .read_text()
+                .splitlines()
+            )
+            assert len((out / job.writes).read_text(encoding="utf-8").splitlines()) == len(
+                questions
+            )
         else:
             state = torch.load(out / job.writes, weights_only=True)
             assert ("pos_emb" in state) == (job.variant == "vanilla") and "tok_emb.weight" in state
-    assert printed.count("of 100,") == 3 and printed.count("of 40,") == 3 and "'London' gets 5, 5.0%" in printed
+    assert (
+        printed.count("of 100,") == 3
+        and printed.count("of 40,") == 3
+        and "'London' gets 5, 5.0%" in printed
+    )
 
 
 def test_same_seed_same_weights(finished, tmp_path):
     for seed, same in ((0, True), (1, False)):
         out = tmp_path / str(seed)
         assert run_cli("rope_pretrain", *SMOKE, "--out", out, "--seed", seed).returncode == 0
-        a, b = (torch.load(folder / "rope.pretrain.params", weights_only=True)["head.weight"] for folder in (out, finished[0]))
+        a, b = (
+            torch.load(folder / "rope.pretrain.params", weights_only=True)["head.weight"]
+            for folder in (out, finished[0])
+        )
         assert torch.equal(a, b) == same
 
 
@@ -78,7 +94,9 @@ def test_the_starter_refuses_helpfully(results, target, tmp_path):
     else:
         message = refused(run_cli(target, "--preset", "smoke", "--out", tmp_path / "new"), code=3)
         assert not any((tmp_path / "new").glob("*"))
-    question = "1h: initialize_rope_model" if target.startswith("rope") else "1d: initialize_vanilla_model"
+    question = (
+        "1h: initialize_rope_model" if target.startswith("rope") else "1d: initialize_vanilla_model"
+    )
     assert question in message and str(STARTER / "helper.py") in message
 
 
@@ -97,7 +115,9 @@ def test_unknown_targets_get_suggestions():
 
 def test_help_lists_every_target():
     process = run_cli("help")
-    assert process.returncode == 0 and all(target in process.stdout for target in (*JOBS, "all", "demo", "test"))
+    assert process.returncode == 0 and all(
+        target in process.stdout for target in (*JOBS, "all", "demo", "test")
+    )
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
@@ -105,10 +125,17 @@ def test_no_gpu():
     refused(run_cli("rope_pretrain", *SMOKE, "--device", "cuda"), "--device cuda", "There is: cpu")
 
 
-@pytest.mark.parametrize(("options", "words"), [
-    (("--seed", "-1"), "a seed is a whole number"), (("--seed", "9" * 30), "a seed is a whole number"), (("--preset", "big"), "'laptop'"),
-    (("--sed", "1"), "--sed"), (("--device", "cpu:7"), "no such device"), (("--data", "/nowhere"), "--data"),
-])
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--seed", "-1"), "a seed is a whole number"),
+        (("--seed", "9" * 30), "a seed is a whole number"),
+        (("--preset", "big"), "'laptop'"),
+        (("--sed", "1"), "--sed"),
+        (("--device", "cpu:7"), "no such device"),
+        (("--data", "/nowhere"), "--data"),
+    ],
+)
 def test_bad_options(options, words, tmp_path):
     refused(run_cli("rope_pretrain", *SMOKE, "--out", tmp_path / "new", *options), words)
     assert not (tmp_path / "new").exists()
@@ -117,7 +144,11 @@ def test_bad_options(options, words, tmp_path):
 def test_results_that_cannot_be_written_are_refused_before_the_training(tmp_path):
     (tmp_path / "file").write_text("in the way")
     for out in (tmp_path / "file", tmp_path / "file" / "below"):
-        message = refused(run_cli("vanilla_finetune_without_pretrain", *SMOKE, "--out", out), "cannot be written", "--out")
+        message = refused(
+            run_cli("vanilla_finetune_without_pretrain", *SMOKE, "--out", out),
+            "cannot be written",
+            "--out",
+        )
         assert "batch/s" not in message
 
 
@@ -132,13 +163,48 @@ BAD_DATA = [
     ("vanilla_pretrain", "wiki.txt", lambda b: b.replace(b"\n", "\u2047\n".encode(), 1), "line 1"),
     ("vanilla_finetune_without_pretrain", "birth_places_train.tsv", None, "does not exist"),
     ("vanilla_finetune_without_pretrain", "birth_places_train.tsv", lambda b: b"", "is empty"),
-    ("vanilla_finetune_without_pretrain", "birth_places_train.tsv", lambda b: b.replace(b"\t", b" ", 1), "line 1: expected"),
-    ("vanilla_finetune_without_pretrain", "birth_places_train.tsv", lambda b: b + b"Where was X born?\t\n", "line 81: expected"),
-    ("vanilla_finetune_without_pretrain", "birth_places_train.tsv", lambda b: b.replace(b"was ", b"was " + b"a" * 80, 1), "reads only 81"),
-    ("vanilla_finetune_without_pretrain", "birth_places_train.tsv", lambda b: b.replace(b"was ", "was Ω".encode(), 1), "'Ω' (U+03A9)"),
-    ("rope_eval_dev_with_pretrain", "birth_dev.tsv", lambda b: b.replace(b"\t", b" ", 1), "line 1: expected"),
-    ("rope_eval_dev_with_pretrain", "birth_dev.tsv", lambda b: b.replace(b"was ", "was Ω".encode(), 1), "'Ω' (U+03A9)"),
-    ("rope_eval_test_with_pretrain", "birth_test_inputs.tsv", lambda b: b"\xef\xbb\xbf" + b, "byte order mark"),
+    (
+        "vanilla_finetune_without_pretrain",
+        "birth_places_train.tsv",
+        lambda b: b.replace(b"\t", b" ", 1),
+        "line 1: expected",
+    ),
+    (
+        "vanilla_finetune_without_pretrain",
+        "birth_places_train.tsv",
+        lambda b: b + b"Where was X born?\t\n",
+        "line 81: expected",
+    ),
+    (
+        "vanilla_finetune_without_pretrain",
+        "birth_places_train.tsv",
+        lambda b: b.replace(b"was ", b"was " + b"a" * 80, 1),
+        "reads only 81",
+    ),
+    (
+        "vanilla_finetune_without_pretrain",
+        "birth_places_train.tsv",
+        lambda b: b.replace(b"was ", "was Ω".encode(), 1),
+        "'Ω' (U+03A9)",
+    ),
+    (
+        "rope_eval_dev_with_pretrain",
+        "birth_dev.tsv",
+        lambda b: b.replace(b"\t", b" ", 1),
+        "line 1: expected",
+    ),
+    (
+        "rope_eval_dev_with_pretrain",
+        "birth_dev.tsv",
+        lambda b: b.replace(b"was ", "was Ω".encode(), 1),
+        "'Ω' (U+03A9)",
+    ),
+    (
+        "rope_eval_test_with_pretrain",
+        "birth_test_inputs.tsv",
+        lambda b: b"\xef\xbb\xbf" + b,
+        "byte order mark",
+    ),
 ]
 
 
@@ -159,7 +225,12 @@ def test_windows_line_ends_and_a_missing_last_newline_are_fine(finished, data, t
         rewrite(path, lambda b: b.rstrip(b"\n").replace(b"\n", b"\r\n"))
     target = "vanilla_finetune_without_pretrain"
     assert run_cli(target, *SMOKE, "--out", tmp_path, "--data", data).returncode == 0
-    assert run_cli("vanilla_eval_dev_without_pretrain", *SMOKE, "--out", tmp_path, "--data", data).returncode == 0
+    assert (
+        run_cli(
+            "vanilla_eval_dev_without_pretrain", *SMOKE, "--out", tmp_path, "--data", data
+        ).returncode
+        == 0
+    )
     name = JOBS[target].writes
     a, b = (torch.load(folder / name, weights_only=True) for folder in (tmp_path, finished[0]))
     assert all(torch.equal(a[key], b[key]) for key in a)
@@ -179,7 +250,7 @@ def swap_vocabulary(results):
 BAD_WEIGHTS = [
     (lambda r: shutil.copy(r / "rope.finetune.params", r / "vanilla.finetune.params"), "with RoPE"),
     (swap_vocabulary, "vocabulary of"),
-    (lambda r: rewrite(r / "vanilla.finetune.params", lambda b: b[:len(b) // 2]), "damaged"),
+    (lambda r: rewrite(r / "vanilla.finetune.params", lambda b: b[: len(b) // 2]), "damaged"),
     (lambda r: rewrite(r / "vanilla.finetune.params", lambda b: b""), "damaged"),
     (lambda r: torch.save([1, 2], r / "vanilla.finetune.params"), "something else"),
     (lambda r: torch.save({3: torch.ones(2)}, r / "vanilla.finetune.params"), "something else"),
@@ -191,27 +262,51 @@ BAD_WEIGHTS = [
 def test_bad_weights_are_refused(results, change, words):
     change(results)
     before = (results / "vanilla.pretrain.dev.predictions").read_bytes()
-    refused(run_cli("vanilla_eval_dev_with_pretrain", *SMOKE, "--out", results), "vanilla.finetune.params", words,
-            "./run.sh vanilla_finetune_with_pretrain")
+    refused(
+        run_cli("vanilla_eval_dev_with_pretrain", *SMOKE, "--out", results),
+        "vanilla.finetune.params",
+        words,
+        "./run.sh vanilla_finetune_with_pretrain",
+    )
     assert (results / "vanilla.pretrain.dev.predictions").read_bytes() == before
 
 
 def test_weights_of_another_preset_are_refused(results):
-    refused(run_cli("vanilla_eval_dev_with_pretrain", "--preset", "laptop", "--submission", SOLUTION, "--out", results),
-            "another size", "--preset")
+    refused(
+        run_cli(
+            "vanilla_eval_dev_with_pretrain",
+            "--preset",
+            "laptop",
+            "--submission",
+            SOLUTION,
+            "--out",
+            results,
+        ),
+        "another size",
+        "--preset",
+    )
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no file size limit to play a full disk with")
-@pytest.mark.parametrize("target", ["vanilla_finetune_without_pretrain", "rope_eval_dev_with_pretrain"])
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="Windows has no file size limit to play a full disk with"
+)
+@pytest.mark.parametrize(
+    "target", ["vanilla_finetune_without_pretrain", "rope_eval_dev_with_pretrain"]
+)
 def test_a_full_disk_leaves_everything_as_it_was(results, target):
     written = results / JOBS[target].writes
     before = written.read_bytes()
 
     def limit():
         import resource
+
         resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))
 
-    refused(run_cli(target, *SMOKE, "--out", results, preexec_fn=limit), str(written), "could not be written")
+    refused(
+        run_cli(target, *SMOKE, "--out", results, preexec_fn=limit),
+        str(written),
+        "could not be written",
+    )
     assert written.read_bytes() == before and not list(results.glob("*.tmp"))
 
 
@@ -222,8 +317,15 @@ def test_a_submission_without_package_is_refused(tmp_path):
 def test_a_function_that_returns_nothing_is_named(tmp_path):
     shutil.copytree(SOLUTION, tmp_path / "mine")
     helper = tmp_path / "mine" / "helper.py"
-    helper.write_text(helper.read_text(encoding="utf-8").replace("    model = GPT(mconf)\n", "    GPT(mconf)\n"), encoding="utf-8")
-    refused(run_cli("vanilla_pretrain", "--preset", "smoke", "--submission", tmp_path / "mine"), "initialize_vanilla_model", "None")
+    helper.write_text(
+        helper.read_text(encoding="utf-8").replace("    model = GPT(mconf)\n", "    GPT(mconf)\n"),
+        encoding="utf-8",
+    )
+    refused(
+        run_cli("vanilla_pretrain", "--preset", "smoke", "--submission", tmp_path / "mine"),
+        "initialize_vanilla_model",
+        "None",
+    )
 
 
 def test_loading_pretrained_weights_is_left_to_the_student(finished, results, tmp_path):
@@ -232,16 +334,30 @@ def test_loading_pretrained_weights_is_left_to_the_student(finished, results, tm
     text = helper.read_text(encoding="utf-8")
     load = "model.load_state_dict(torch.load(reading_params_path"
     helper.write_text(text.replace("        " + load, "        pass  # " + load), encoding="utf-8")
-    command = ("rope_finetune_with_pretrain", "--preset", "smoke", "--submission", tmp_path / "mine", "--out", results)
+    command = (
+        "rope_finetune_with_pretrain",
+        "--preset",
+        "smoke",
+        "--submission",
+        tmp_path / "mine",
+        "--out",
+        results,
+    )
     assert run_cli(*command).returncode == 0
-    forgot, did = (torch.load(folder / "rope.finetune.params", weights_only=True)["tok_emb.weight"] for folder in (results, finished[0]))
+    forgot, did = (
+        torch.load(folder / "rope.finetune.params", weights_only=True)["tok_emb.weight"]
+        for folder in (results, finished[0])
+    )
     assert not torch.allclose(forgot, did, atol=1e-3)
 
 
 def test_an_error_in_the_students_code_keeps_its_traceback(tmp_path):
     shutil.copytree(SOLUTION, tmp_path / "mine", ignore=shutil.ignore_patterns("*.params"))
     model = tmp_path / "mine" / "model.py"
-    model.write_text(model.read_text(encoding="utf-8").replace("self.head(self.ln_f(x))", "self.head(x @ x)"), encoding="utf-8")
+    model.write_text(
+        model.read_text(encoding="utf-8").replace("self.head(self.ln_f(x))", "self.head(x @ x)"),
+        encoding="utf-8",
+    )
     process = run_cli("vanilla_pretrain", "--preset", "smoke", "--submission", tmp_path / "mine")
     assert process.returncode == 1 and "Traceback" in process.stderr and "x @ x" in process.stderr
     assert not list((tmp_path / "mine").glob("*.params*"))
@@ -252,14 +368,20 @@ def test_it_runs_from_any_folder(tmp_path):
     assert process.returncode == 0 and (tmp_path / "here" / "vanilla.model.params").exists()
 
 
-@pytest.mark.parametrize("change", [
-    lambda r: (r / "vanilla.pretrain.ckpt").write_bytes(b""),               # begun again, and interrupted
-    lambda r: os.utime(r / "vanilla.pretrain.params", (1, 1)),              # older than the code
-])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda r: (r / "vanilla.pretrain.ckpt").write_bytes(b""),  # begun again, and interrupted
+        lambda r: os.utime(r / "vanilla.pretrain.params", (1, 1)),  # older than the code
+    ],
+)
 def test_all_does_not_take_stale_results_for_done(results, change):
     change(results)
     process = run_cli("all", *SMOKE, "--out", results, "--resume")
-    assert "vanilla_pretrain is done" not in process.stdout and "vanilla_finetune_without_pretrain is done" in process.stdout
+    assert (
+        "vanilla_pretrain is done" not in process.stdout
+        and "vanilla_finetune_without_pretrain is done" in process.stdout
+    )
 
 
 def test_a_run_begun_again_forgets_the_old_checkpoint(results):
@@ -276,37 +398,82 @@ def test_all_resumes_where_it_was(results):
 
 
 def test_ctrl_c_keeps_a_checkpoint_and_resume_gives_the_same_weights(finished, tmp_path):
-    """A real SIGINT in the middle of a pretraining; the result is that of a run that was never interrupted."""
+    """A real SIGINT in the middle of a pretraining; the result is that of a run that was never
+    interrupted.
+    """
     shutil.copytree(SOLUTION, tmp_path / "mine")
     trainer = tmp_path / "mine" / "trainer.py"
-    text = (STARTER / "trainer.py").read_text(encoding="utf-8").replace("ckpt_seconds = 30", "ckpt_seconds = 0")
-    trainer.write_text(text.replace("                self.epoch += 1\n", """                self.epoch += 1
+    text = (
+        (STARTER / "trainer.py")
+        .read_text(encoding="utf-8")
+        .replace("ckpt_seconds = 30", "ckpt_seconds = 0")
+    )
+    trainer.write_text(
+        text.replace(
+            "                self.epoch += 1\n",
+            """                self.epoch += 1
                 if self.epoch == 3 and not config.resume:
                     os.kill(os.getpid(), __import__("signal").SIGINT)
-"""), encoding="utf-8")
+""",
+        ),
+        encoding="utf-8",
+    )
     helper = tmp_path / "mine" / "helper.py"
-    command = ("vanilla_finetune_without_pretrain", "--preset", "smoke", "--submission", tmp_path / "mine")
+    command = (
+        "vanilla_finetune_without_pretrain",
+        "--preset",
+        "smoke",
+        "--submission",
+        tmp_path / "mine",
+    )
     # The smoke preset has one epoch: train() makes it six.
-    helper.write_text(helper.read_text(encoding="utf-8").replace("    trainer_obj.train()\n", "    trainer_obj.config.max_epochs = 6\n    trainer_obj.train()\n"), encoding="utf-8")
+    helper.write_text(
+        helper.read_text(encoding="utf-8").replace(
+            "    trainer_obj.train()\n",
+            "    trainer_obj.config.max_epochs = 6\n    trainer_obj.train()\n",
+        ),
+        encoding="utf-8",
+    )
     process = run_cli(*command, "--out", tmp_path / "a")
     refused(process, "was interrupted", "--resume goes on", code=130)
-    assert (tmp_path / "a" / "vanilla.model.ckpt").exists() and not (tmp_path / "a" / "vanilla.model.params").exists()
+    assert (tmp_path / "a" / "vanilla.model.ckpt").exists() and not (
+        tmp_path / "a" / "vanilla.model.params"
+    ).exists()
     assert run_cli(*command, "--out", tmp_path / "a", "--resume").returncode == 0
     trainer.write_text(text, encoding="utf-8")
     assert run_cli(*command, "--out", tmp_path / "b").returncode == 0
-    a, b = (torch.load(tmp_path / name / "vanilla.model.params", weights_only=True) for name in "ab")
-    assert all(torch.equal(a[key], b[key]) for key in a) and not (tmp_path / "a" / "vanilla.model.ckpt").exists()
+    a, b = (
+        torch.load(tmp_path / name / "vanilla.model.params", weights_only=True) for name in "ab"
+    )
+    assert (
+        all(torch.equal(a[key], b[key]) for key in a)
+        and not (tmp_path / "a" / "vanilla.model.ckpt").exists()
+    )
 
 
 def test_published_code_drops_in(results, tmp_path):
-    """Attention as published editions have it: no caches, the whole table; x and y shorter by one; mconf changed in place."""
+    """Attention as published editions have it: no caches, the whole table; x and y shorter by one;
+    mconf changed in place.
+    """
     shutil.copytree(SOLUTION, tmp_path / "mine")
     for name, old, new in (
         ("attention.py", "def forward(self, x: torch.Tensor, cache=None)", "def forward(self, x)"),
         ("attention.py", "0 if cache is None else cache.length", "0"),
-        ("attention.py", "        if cache is not None:\n            k, v = cache.append(k, v)\n", ""),
-        ("attention.py", "q = apply_rotary_emb(q, rope_cache)", "q = apply_rotary_emb(q, self.rope_cache)"),
-        ("dataset.py", "(self.block_size + 1 - len(text))\n        ids", "(self.block_size - len(text))\n        ids"),
+        (
+            "attention.py",
+            "        if cache is not None:\n            k, v = cache.append(k, v)\n",
+            "",
+        ),
+        (
+            "attention.py",
+            "q = apply_rotary_emb(q, rope_cache)",
+            "q = apply_rotary_emb(q, self.rope_cache)",
+        ),
+        (
+            "dataset.py",
+            "(self.block_size + 1 - len(text))\n        ids",
+            "(self.block_size - len(text))\n        ids",
+        ),
         ("dataset.py", "self.block_size * 3 / 4", "self.block_size * 7 / 8"),
         ("helper.py", "copy.copy(mconf)", "mconf"),
     ):
@@ -314,7 +481,9 @@ def test_published_code_drops_in(results, tmp_path):
         text = path.read_text(encoding="utf-8")
         assert old in text, old
         path.write_text(text.replace(old, new), encoding="utf-8")
-    process = run_cli("all", "--preset", "smoke", "--submission", tmp_path / "mine", "--out", tmp_path / "out")
+    process = run_cli(
+        "all", "--preset", "smoke", "--submission", tmp_path / "mine", "--out", tmp_path / "out"
+    )
     assert process.returncode == 0, process.stderr
 
 
@@ -326,13 +495,29 @@ def test_resume_without_a_checkpoint_says_so(tmp_path):
 @pytest.mark.parametrize("dataset", ["namedata", "charcorruption"])
 def test_dataset_prints_examples(dataset):
     """On a console of any encoding."""
-    process = subprocess.run([sys.executable, "dataset.py", dataset], cwd=SOLUTION, capture_output=True, encoding="utf-8",
-                             env={**os.environ, "PYTHONIOENCODING": "cp1252"}, timeout=60)
+    process = subprocess.run(
+        [sys.executable, "dataset.py", dataset],
+        cwd=SOLUTION,
+        capture_output=True,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONIOENCODING": "cp1252"},
+        timeout=60,
+    )
     lines = process.stdout.splitlines()
     assert process.returncode == 0 and [line[:3] for line in lines] == ["x: ", "y: "] * 4
     assert all(x[4:] == y[3:-1] or dataset == "namedata" for x, y in zip(lines[::2], lines[1::2]))
 
 
 def test_dataset_of_the_starter_says_what_is_missing():
-    process = subprocess.run([sys.executable, "dataset.py", "charcorruption"], cwd=STARTER, capture_output=True, text=True, timeout=60)
-    assert process.returncode == 1 and process.stderr.startswith("1c: CharCorruptionDataset") and "Traceback" not in process.stderr
+    process = subprocess.run(
+        [sys.executable, "dataset.py", "charcorruption"],
+        cwd=STARTER,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (
+        process.returncode == 1
+        and process.stderr.startswith("1c: CharCorruptionDataset")
+        and "Traceback" not in process.stderr
+    )

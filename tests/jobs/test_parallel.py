@@ -1,4 +1,5 @@
 """Several processes train as one does, and the first alone speaks and writes."""
+
 import contextlib
 import os
 import signal
@@ -9,29 +10,62 @@ import time
 
 import pytest
 import torch
+
 from conftest import ROOT, SOLUTION, run_cli
 from small_training import Counting
 
-SETTINGS = {"max_epochs": 3, "batch_size": 4, "learning_rate": 1e-2, "device": "cpu", "progress": False, "log_every": 3,
-            "ckpt_seconds": 0}
+SETTINGS = {
+    "max_epochs": 3,
+    "batch_size": 4,
+    "learning_rate": 1e-2,
+    "device": "cpu",
+    "progress": False,
+    "log_every": 3,
+    "ckpt_seconds": 0,
+}
 
 
 def train(rank: int, world: int, port: int, folder: str, settings: dict) -> None:
-    """Train a small model as one of several processes, and keep its weights, its history, and the random numbers that come next."""
+    """Train a small model as one of several processes, and keep its weights, its history, and the
+    random numbers that come next.
+    """
     import sys
+
     sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
     from jobs.problem1.run_job import load_submission
+
     torch.set_num_threads(1)
     submission = load_submission(SOLUTION)
-    settings = {name: value.format(rank=rank) if name == "ckpt_path" else value for name, value in settings.items()}
+    settings = {
+        name: value.format(rank=rank) if name == "ckpt_path" else value
+        for name, value in settings.items()
+    }
     if world > 1:
-        os.environ |= {"RANK": str(rank), "WORLD_SIZE": str(world), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+        os.environ |= {
+            "RANK": str(rank),
+            "WORLD_SIZE": str(world),
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": str(port),
+        }
         torch.distributed.init_process_group("gloo")
     torch.manual_seed(7)
     dropout = settings.pop("dropout", 0.0)
-    model = submission.GPT(submission.GPTConfig(11, 14, n_layer=1, n_head=2, n_embd=8, embd_pdrop=dropout, resid_pdrop=0.0, attn_pdrop=0.0))
-    model.unused = torch.nn.Linear(3, 3)        # a student may have a layer that is not called
-    trainer = submission.Trainer(model, Counting(), None, submission.TrainerConfig(**{**SETTINGS, **settings}))
+    model = submission.GPT(
+        submission.GPTConfig(
+            11,
+            14,
+            n_layer=1,
+            n_head=2,
+            n_embd=8,
+            embd_pdrop=dropout,
+            resid_pdrop=0.0,
+            attn_pdrop=0.0,
+        )
+    )
+    model.unused = torch.nn.Linear(3, 3)  # a student may have a layer that is not called
+    trainer = submission.Trainer(
+        model, Counting(), None, submission.TrainerConfig(**{**SETTINGS, **settings})
+    )
     trainer.train()
     torch.save((model.state_dict(), trainer.history, torch.rand(5)), f"{folder}/{world}-{rank}.pt")
     if world > 1:
@@ -48,14 +82,16 @@ def run(world, folder, **settings):
 
 
 def test_the_weights_are_those_of_one_process(tmp_path):
-    """37 rows in batches of 4: rows have different numbers of targets, and the last batch has fewer rows than there are
-    processes. Within 1e-4: sums are taken in another order. The checkpoint of several processes serves one."""
-    (alone, history, _), = run(1, tmp_path)
+    """37 rows in batches of 4: rows have different numbers of targets, and the last batch has fewer
+    rows than there are processes. Within 1e-4: sums are taken in another order. The checkpoint of
+    several processes serves one.
+    """
+    ((alone, history, _),) = run(1, tmp_path)
     for weights, seen, _ in run(3, tmp_path, ckpt_path=str(tmp_path / "run.ckpt")):
         assert max((weights[name] - alone[name]).abs().max() for name in alone) < 1e-4
         assert [entry["step"] for entry in seen] == [entry["step"] for entry in history]
         assert all(abs(a["loss"] - b["loss"]) < 1e-4 for a, b in zip(seen, history))
-    (resumed, *_), = run(1, tmp_path, ckpt_path=str(tmp_path / "run.ckpt"), resume=True)
+    ((resumed, *_),) = run(1, tmp_path, ckpt_path=str(tmp_path / "run.ckpt"), resume=True)
     assert all(torch.equal(resumed[name], weights[name]) for name in weights)
 
 
@@ -72,33 +108,93 @@ def test_a_checkpoint_that_only_some_see(tmp_path):
 
 
 def test_the_command(tmp_path):
-    result = run_cli("vanilla_pretrain", "--preset", "smoke", "--submission", SOLUTION, "--out", tmp_path, "--nproc", "2", "--log")
+    result = run_cli(
+        "vanilla_pretrain",
+        "--preset",
+        "smoke",
+        "--submission",
+        SOLUTION,
+        "--out",
+        tmp_path,
+        "--nproc",
+        "2",
+        "--log",
+    )
     assert result.returncode == 0 and "Warning" not in result.stderr, result.stderr
-    assert result.stdout.count("vanilla_pretrain\n") == 1 and result.stdout.count("Wrote") == 2 and result.stdout.count("Preset smoke") == 1
+    assert (
+        result.stdout.count("vanilla_pretrain\n") == 1
+        and result.stdout.count("Wrote") == 2
+        and result.stdout.count("Preset smoke") == 1
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["runs", "vanilla.pretrain.params"]
 
 
-@pytest.mark.parametrize("target, code, exit_code, message", [
-    ("vanilla_finetune_with_pretrain", SOLUTION, 2, "which is not there"), ("vanilla_pretrain", ROOT / "src" / "submission", 3, "Not implemented yet")])
+@pytest.mark.parametrize(
+    "target, code, exit_code, message",
+    [
+        ("vanilla_finetune_with_pretrain", SOLUTION, 2, "which is not there"),
+        ("vanilla_pretrain", ROOT / "src" / "submission", 3, "Not implemented yet"),
+    ],
+)
 def test_mistakes_are_told_once(tmp_path, target, code, exit_code, message):
-    result = run_cli(target, "--preset", "smoke", "--submission", code, "--out", tmp_path, "--nproc", "2")
-    assert result.returncode == exit_code and result.stderr.count(message) == 1 and "Traceback" not in result.stderr
+    result = run_cli(
+        target, "--preset", "smoke", "--submission", code, "--out", tmp_path, "--nproc", "2"
+    )
+    assert (
+        result.returncode == exit_code
+        and result.stderr.count(message) == 1
+        and "Traceback" not in result.stderr
+    )
 
 
-@pytest.mark.parametrize("how, exit_code, message", [("one is killed", 2, "was ended from outside (signal 9, perhaps for want of memory). The same command with --resume goes on."),
-                                                     ("Ctrl-C", 130, "was interrupted")])
+@pytest.mark.parametrize(
+    "how, exit_code, message",
+    [
+        (
+            "one is killed",
+            2,
+            "was ended from outside (signal 9, perhaps for want of memory). The same command with "
+            "--resume goes on.",
+        ),
+        ("Ctrl-C", 130, "was interrupted"),
+    ],
+)
 def test_ends_are_told_and_nobody_is_left(tmp_path, how, exit_code, message):
-    command = [sys.executable, ROOT / "src" / "run.py", "vanilla_pretrain", "--preset", "laptop", "--submission", SOLUTION,
-               "--out", tmp_path, "--nproc", "2"]
+    command = [
+        sys.executable,
+        ROOT / "src" / "run.py",
+        "vanilla_pretrain",
+        "--preset",
+        "laptop",
+        "--submission",
+        SOLUTION,
+        "--out",
+        tmp_path,
+        "--nproc",
+        "2",
+    ]
     with open(tmp_path / "said", "wb") as said:
-        process = subprocess.Popen(command, stdout=said, stderr=said, env=os.environ | {"OMP_NUM_THREADS": "1"}, start_new_session=True)
+        process = subprocess.Popen(
+            command,
+            stdout=said,
+            stderr=said,
+            env=os.environ | {"OMP_NUM_THREADS": "1"},
+            start_new_session=True,
+        )
     while process.poll() is None and b"epoch 1" not in (tmp_path / "said").read_bytes():
         time.sleep(0.2)
-    second, = (pid for pid, rank in workers(tmp_path) if rank == "1")
-    os.kill(second if how == "one is killed" else process.pid, signal.SIGKILL if how == "one is killed" else signal.SIGINT)
+    (second,) = (pid for pid, rank in workers(tmp_path) if rank == "1")
+    os.kill(
+        second if how == "one is killed" else process.pid,
+        signal.SIGKILL if how == "one is killed" else signal.SIGINT,
+    )
     assert process.wait(60) == exit_code
     text = (tmp_path / "said").read_text()
-    assert text.count(message) == 1 and "Traceback" not in text and "signal" not in text.replace(message, "")
+    assert (
+        text.count(message) == 1
+        and "Traceback" not in text
+        and "signal" not in text.replace(message, "")
+    )
     assert not workers(tmp_path)
 
 
@@ -106,17 +202,31 @@ def workers(out):
     """The processes that train into a folder, as pairs of their number and their rank."""
     found = []
     for process in (name for name in os.listdir("/proc") if name.isdigit()):
-        with contextlib.suppress(OSError), open(f"/proc/{process}/cmdline") as line, open(f"/proc/{process}/environ") as environment:
-            ranks = [entry.removeprefix("RANK=") for entry in environment.read().split("\0") if entry.startswith("RANK=")]
+        with (
+            contextlib.suppress(OSError),
+            open(f"/proc/{process}/cmdline") as line,
+            open(f"/proc/{process}/environ") as environment,
+        ):
+            ranks = [
+                entry.removeprefix("RANK=")
+                for entry in environment.read().split("\0")
+                if entry.startswith("RANK=")
+            ]
             if str(out) in line.read() and ranks:
                 found.append((int(process), ranks[0]))
     return found
 
 
-@pytest.mark.parametrize("arguments, message", [
-    (["vanilla_pretrain", "--nproc", "0"], "a whole number from 1"), (["vanilla_pretrain", "--nproc", "two"], "a whole number from 1"),
-    (["vanilla_eval_dev_with_pretrain", "--nproc", "2"], "runs in one process"), (["demo", "--nproc", "2"], "runs in one process"),
-    (["dashboard", "--nproc", "3"], "runs in one process")])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["vanilla_pretrain", "--nproc", "0"], "a whole number from 1"),
+        (["vanilla_pretrain", "--nproc", "two"], "a whole number from 1"),
+        (["vanilla_eval_dev_with_pretrain", "--nproc", "2"], "runs in one process"),
+        (["demo", "--nproc", "2"], "runs in one process"),
+        (["dashboard", "--nproc", "3"], "runs in one process"),
+    ],
+)
 def test_what_does_not_train_takes_one_process(arguments, message):
     result = run_cli(*arguments)
     assert result.returncode == 2 and message in result.stderr and "Traceback" not in result.stderr
@@ -128,11 +238,27 @@ def test_torchrun_is_for_single_trainings(target, monkeypatch):
     for name, value in {"TORCHELASTIC_RUN_ID": "1", "WORLD_SIZE": "2", "RANK": "0"}.items():
         monkeypatch.setenv(name, value)
     result = run_cli(target)
-    assert result.returncode == 2 and "one training at a time" in result.stderr and "Traceback" not in result.stderr
+    assert (
+        result.returncode == 2
+        and "one training at a time" in result.stderr
+        and "Traceback" not in result.stderr
+    )
 
 
 def test_a_cluster_that_is_not_torchrun_is_no_reason_to_wait_for_others(tmp_path, monkeypatch):
     for name, value in {"WORLD_SIZE": "4", "RANK": "1"}.items():
         monkeypatch.setenv(name, value)
-    result = run_cli("vanilla_finetune_without_pretrain", "--preset", "smoke", "--submission", SOLUTION, "--out", tmp_path)
-    assert result.returncode == 0 and "Wrote" in result.stdout and (tmp_path / "vanilla.model.params").exists()
+    result = run_cli(
+        "vanilla_finetune_without_pretrain",
+        "--preset",
+        "smoke",
+        "--submission",
+        SOLUTION,
+        "--out",
+        tmp_path,
+    )
+    assert (
+        result.returncode == 0
+        and "Wrote" in result.stdout
+        and (tmp_path / "vanilla.model.params").exists()
+    )

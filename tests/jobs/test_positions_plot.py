@@ -1,4 +1,7 @@
-"""The job plot_positions of question 6c: the picture, the errors that it prints, and what it says about mistakes."""
+"""The job plot_positions of question 6c: the picture, the errors that it prints, and what it says
+about mistakes.
+"""
+
 import argparse
 import re
 from types import SimpleNamespace
@@ -6,10 +9,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from conftest import SOLUTION, STARTER, run_cli
 
-from jobs.problem6 import positions as positions_plot
 from common.files import UserError
+from conftest import SOLUTION, STARTER, run_cli
+from jobs.problem6 import positions as positions_plot
 from jobs.problem6.positions import plot_positions
 from jobs.small import run_small
 
@@ -18,42 +21,93 @@ from jobs.small import run_small
 def reference(submission):
     """The functions of the reference, to be replaced."""
     from submission.problem6 import positions
-    return SimpleNamespace(**{name: getattr(positions, name) for name in ("sinusoidal", "shift_matrix", "rope_scores")})
+
+    return SimpleNamespace(
+        **{name: getattr(positions, name) for name in ("sinusoidal", "shift_matrix", "rope_scores")}
+    )
 
 
 def test_the_reference_is_right_in_all_claims(tmp_path, capsys):
     options = dict.fromkeys(("preset", "data", "gold", "device", "compile", "resume", "log"))
-    run_small(argparse.Namespace(target="plot_positions", submission=SOLUTION, out=tmp_path, seed=0, **options))
+    run_small(
+        argparse.Namespace(
+            target="plot_positions", submission=SOLUTION, out=tmp_path, seed=0, **options
+        )
+    )
     said = capsys.readouterr().out
     assert [path.name for path in tmp_path.iterdir()] == ["positions.png"]
-    assert (tmp_path / "positions.png").read_bytes().startswith(b"\x89PNG") and f"Wrote {tmp_path / 'positions.png'}" in said
+    assert (tmp_path / "positions.png").read_bytes().startswith(
+        b"\x89PNG"
+    ) and f"Wrote {tmp_path / 'positions.png'}" in said
     lines = re.findall(r"^  (\S.*?)  +(\S+)   (\S+)   right$", said, flags=re.MULTILINE)
-    assert [name for name, _, _ in lines] == ["sinusoidal", *(f"shift_matrix, k = {k}" for k in ("1", "50", "100", "1,000")),
-                                              "rope_scores, spread", "rope_scores, error"]
+    assert [name for name, _, _ in lines] == [
+        "sinusoidal",
+        *(f"shift_matrix, k = {k}" for k in ("1", "50", "100", "1,000")),
+        "rope_scores, spread",
+        "rope_scores, error",
+    ]
     assert all(float(error) < float(limit) for _, error, limit in lines) and "too large" not in said
 
 
-@pytest.mark.parametrize("changes, lines", [
-    ({"sinusoidal": lambda f: lambda n, d: f(n, d).astype(np.float32).astype(float)}, ["sinusoidal", "stay in float64"]),
-    ({"sinusoidal": lambda f: lambda n, d: -f(n, d)}, ["sinusoidal", "is measured with the matrix of sinusoidal"]),
-    ({"shift_matrix": lambda f: lambda k, d: f(k, d).T}, ["shift_matrix, k = 1 ", "a row stands on the left"]),
-    ({"shift_matrix": lambda f: lambda k, d: f(min(k, 99), d)}, ["shift_matrix, k = 100", "a row stands on the left"]),
-    ({"rope_scores": lambda f: lambda q, k, m, n: f(q, k, m, [0] * len(m))},
-     ["rope_scores, spread", "both in the same direction"]),
-    ({"rope_scores": lambda f: lambda q, k, m, n: torch.zeros(len(m))}, ["rope_scores, error", "not scaled"]),
-    ({"rope_scores": lambda f: lambda q, k, m, n: f(q, k, n, m)}, ["rope_scores, error", "both in the same direction"]),
-], ids=["float32", "another table", "transposed", "far shifts", "key not rotated", "zeros", "exchanged"])
+@pytest.mark.parametrize(
+    "changes, lines",
+    [
+        (
+            {"sinusoidal": lambda f: lambda n, d: f(n, d).astype(np.float32).astype(float)},
+            ["sinusoidal", "stay in float64"],
+        ),
+        (
+            {"sinusoidal": lambda f: lambda n, d: -f(n, d)},
+            ["sinusoidal", "is measured with the matrix of sinusoidal"],
+        ),
+        (
+            {"shift_matrix": lambda f: lambda k, d: f(k, d).T},
+            ["shift_matrix, k = 1 ", "a row stands on the left"],
+        ),
+        (
+            {"shift_matrix": lambda f: lambda k, d: f(min(k, 99), d)},
+            ["shift_matrix, k = 100", "a row stands on the left"],
+        ),
+        (
+            {"rope_scores": lambda f: lambda q, k, m, n: f(q, k, m, [0] * len(m))},
+            ["rope_scores, spread", "both in the same direction"],
+        ),
+        (
+            {"rope_scores": lambda f: lambda q, k, m, n: torch.zeros(len(m))},
+            ["rope_scores, error", "not scaled"],
+        ),
+        (
+            {"rope_scores": lambda f: lambda q, k, m, n: f(q, k, n, m)},
+            ["rope_scores, error", "both in the same direction"],
+        ),
+    ],
+    ids=[
+        "float32",
+        "another table",
+        "transposed",
+        "far shifts",
+        "key not rotated",
+        "zeros",
+        "exchanged",
+    ],
+)
 def test_errors_that_are_too_large_get_advice(reference, tmp_path, capsys, changes, lines):
     for name, change in changes.items():
         setattr(reference, name, change(getattr(reference, name)))
     plot_positions(reference, tmp_path, 0)
     said = capsys.readouterr().out
-    assert any(line.startswith(f"  {lines[0]}") and line.endswith("too large") for line in said.splitlines()) and lines[1] in said
+    assert (
+        any(
+            line.startswith(f"  {lines[0]}") and line.endswith("too large")
+            for line in said.splitlines()
+        )
+        and lines[1] in said
+    )
 
 
 def test_what_is_missing_is_said_in_its_place(reference, tmp_path, capsys):
     def missing(*args):
-        raise NotImplementedError("6c: shift_matrix (in positions.py, between the markers)")
+        raise NotImplementedError("6c: shift_matrix (positions.py)")
 
     reference.shift_matrix = missing
     plot_positions(reference, tmp_path, 0)
@@ -83,28 +137,55 @@ def test_a_table_of_rope_in_float32_is_right(submission, monkeypatch, seed):
 
     assert torch.allclose(table(8, 3), attention.precompute_rotary_emb(8, 3))
     monkeypatch.setattr(positions, "precompute_rotary_emb", table)
-    assert 1e-6 < positions_plot.rope_spread(positions, seed) < 1e-4 and positions_plot.rope_error(positions, seed) < 1e-4
+    assert (
+        1e-6 < positions_plot.rope_spread(positions, seed) < 1e-4
+        and positions_plot.rope_error(positions, seed) < 1e-4
+    )
 
 
-@pytest.mark.parametrize("change", [
-    lambda table: table[:, np.arange(512) ^ 1],                             # cosines first
-    lambda table: table[:, np.r_[0:512:2, 1:512:2]],                        # all sines first
-    lambda table: np.concatenate((table[1:], table[:1])),                   # positions from 1
-    lambda table: table * 0.5,
-    lambda table: table + 1e-10,
-    lambda table: np.where(np.arange(len(table))[:, None] == 900, table[899:900], table),
-    lambda table: table[:, np.arange(512) // 4 * 4 + np.arange(512) % 2],   # each frequency twice
-], ids=["cosines first", "halves", "from one", "scaled", "a little off", "one row", "frequencies twice"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda table: table[:, np.arange(512) ^ 1],  # cosines first
+        lambda table: table[:, np.r_[0:512:2, 1:512:2]],  # all sines first
+        lambda table: np.concatenate((table[1:], table[:1])),  # positions from 1
+        lambda table: table * 0.5,
+        lambda table: table + 1e-10,
+        lambda table: np.where(np.arange(len(table))[:, None] == 900, table[899:900], table),
+        lambda table: table[
+            :, np.arange(512) // 4 * 4 + np.arange(512) % 2
+        ],  # each frequency twice
+    ],
+    ids=[
+        "cosines first",
+        "halves",
+        "from one",
+        "scaled",
+        "a little off",
+        "one row",
+        "frequencies twice",
+    ],
+)
 def test_a_wrong_table_is_told_from_the_right_one(reference, change):
     table = reference.sinusoidal(1000, 512)
-    assert positions_plot.encoding_error(table) < 1e-12 and positions_plot.encoding_error(change(table)) > 5e-11
+    assert (
+        positions_plot.encoding_error(table) < 1e-12
+        and positions_plot.encoding_error(change(table)) > 5e-11
+    )
 
 
-@pytest.mark.parametrize("frequencies", [
-    lambda i: np.exp(i * (-9.21034 * 2 / 512)), lambda i: np.geomspace(1, 1e-4, 256), lambda i: 10000.0 ** (-i / 512),
-    lambda i: 1000.0 ** (-2 * i / 512), lambda i: 10000.0 ** (-2 * (i + 1) / 512),
-    lambda i: (10000.0 ** (-2 * i / 512)).astype(np.float32).astype(float),
-], ids=["few digits", "last is 1/10000", "half", "another base", "from one", "float32"])
+@pytest.mark.parametrize(
+    "frequencies",
+    [
+        lambda i: np.exp(i * (-9.21034 * 2 / 512)),
+        lambda i: np.geomspace(1, 1e-4, 256),
+        lambda i: 10000.0 ** (-i / 512),
+        lambda i: 1000.0 ** (-2 * i / 512),
+        lambda i: 10000.0 ** (-2 * (i + 1) / 512),
+        lambda i: (10000.0 ** (-2 * i / 512)).astype(np.float32).astype(float),
+    ],
+    ids=["few digits", "last is 1/10000", "half", "another base", "from one", "float32"],
+)
 def test_wrong_frequencies_are_too_large_an_error(frequencies):
     angles = np.outer(np.arange(1000), frequencies(np.arange(256)))
     table = np.stack((np.sin(angles), np.cos(angles)), axis=-1).reshape(1000, 512)
@@ -117,16 +198,23 @@ def test_the_starter_is_told_what_is_missing(tmp_path):
     assert "Traceback" not in process.stderr and not any(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name, value, says", [
-    ("sinusoidal", None, "None"), ("sinusoidal", np.zeros((3, 2)), r"shape \(3, 2\)"),
-    ("sinusoidal", np.full((2000, 512), np.nan), "NaN"), ("sinusoidal", np.zeros((2000, 512), np.float32), "float32"),
-    ("sinusoidal", torch.zeros(1000, 512), "tensor"),
-    ("shift_matrix", np.eye(2), r"shape \(2, 2\)"), ("shift_matrix", 1.0, "1.0"),
-    ("rope_scores", None, "None"), ("rope_scores", torch.zeros(3), r"shape \(3,\)"),
-    ("rope_scores", torch.full((94,), torch.nan), "94 scores that are NaN"),
-    ("rope_scores", torch.zeros(94, dtype=torch.complex64), "complex64"),
-    ("rope_scores", torch.zeros(94, dtype=torch.float64), "float64"),
-])
+@pytest.mark.parametrize(
+    "name, value, says",
+    [
+        ("sinusoidal", None, "None"),
+        ("sinusoidal", np.zeros((3, 2)), r"shape \(3, 2\)"),
+        ("sinusoidal", np.full((2000, 512), np.nan), "NaN"),
+        ("sinusoidal", np.zeros((2000, 512), np.float32), "float32"),
+        ("sinusoidal", torch.zeros(1000, 512), "tensor"),
+        ("shift_matrix", np.eye(2), r"shape \(2, 2\)"),
+        ("shift_matrix", 1.0, "1.0"),
+        ("rope_scores", None, "None"),
+        ("rope_scores", torch.zeros(3), r"shape \(3,\)"),
+        ("rope_scores", torch.full((94,), torch.nan), "94 scores that are NaN"),
+        ("rope_scores", torch.zeros(94, dtype=torch.complex64), "complex64"),
+        ("rope_scores", torch.zeros(94, dtype=torch.float64), "float64"),
+    ],
+)
 def test_nonsense_is_a_sentence(reference, tmp_path, name, value, says):
     setattr(reference, name, lambda *args: value)
     with pytest.raises(UserError, match=f"{name}.* returned (.|\n)*{says}"):

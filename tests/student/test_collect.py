@@ -1,4 +1,7 @@
-"""Collecting what is handed in: all of it or a list of what is missing, the same bytes every time, and nothing outdated unsaid."""
+"""Collecting what is handed in: all of it or a list of what is missing, the same bytes every time,
+and nothing outdated unsaid.
+"""
+
 import json
 import os
 import re
@@ -8,11 +11,19 @@ import sys
 import zipfile
 
 import pytest
-from conftest import ROOT, SOLUTION, STARTER
 
 from autograder.intake import take
 from checks.support.staging import RESULTS, code_limit, result_limit, stage
-from jobs.deliverables import ANSWERING, ANSWERS, CODE, DELIVERABLES, FOLDERS, MADE_BY, STUDENT_FILES
+from conftest import ROOT, SOLUTION, STARTER
+from jobs.deliverables import (
+    ANSWERING,
+    ANSWERS,
+    CODE,
+    DELIVERABLES,
+    FOLDERS,
+    MADE_BY,
+    STUDENT_FILES,
+)
 from jobs.targets import JOBS
 from variants import make
 
@@ -20,13 +31,20 @@ NOW = 1_800_000_000
 
 
 def collect(*args, **kwargs):
-    return subprocess.run([sys.executable, str(ROOT / "src" / "collect.py"), *map(str, args)], capture_output=True, text=True,
-                          encoding="utf-8", **kwargs)
+    return subprocess.run(
+        [sys.executable, str(ROOT / "src" / "collect.py"), *map(str, args)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        **kwargs,
+    )
 
 
 @pytest.fixture
 def folder(tmp_path):
-    """All deliverables: the code of the reference, results that are just bytes, each newer than what it was made from."""
+    """All deliverables: the code of the reference, results that are just bytes, each newer than
+    what it was made from.
+    """
     folder = make((), tmp_path / "submission")
     for age, name in enumerate(DELIVERABLES):
         if name not in CODE + ANSWERS:
@@ -39,7 +57,11 @@ def test_everything_is_put_into_a_zip(folder, tmp_path):
     (folder / "notes.txt").write_text("mine")
     process = collect("--submission", folder, "--out", tmp_path / "s.zip")
     assert process.returncode == 0 and not process.stderr
-    assert "Warning" not in process.stdout and f"{len(DELIVERABLES)} files" in process.stdout and process.stdout.endswith(" KiB\n")
+    assert (
+        "Warning" not in process.stdout
+        and f"{len(DELIVERABLES)} files" in process.stdout
+        and process.stdout.endswith(" KiB\n")
+    )
     with zipfile.ZipFile(tmp_path / "s.zip") as archive:
         assert archive.namelist() == list(DELIVERABLES)
         assert all(archive.read(name) == (folder / name).read_bytes() for name in DELIVERABLES)
@@ -50,20 +72,46 @@ def test_the_zip_does_not_depend_on_when_and_where(folder, tmp_path):
     for name in DELIVERABLES:
         os.utime(folder / name, (NOW - 10**8, NOW - 10**8))
         (folder / name).chmod(0o600)
-    process = collect("--submission", folder, "--out", tmp_path / "b.zip", env={**os.environ, "TZ": "Asia/Tokyo"}, umask=0o077)
-    assert process.returncode == 0 and (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+    process = collect(
+        "--submission",
+        folder,
+        "--out",
+        tmp_path / "b.zip",
+        env={**os.environ, "TZ": "Asia/Tokyo"},
+        umask=0o077,
+    )
+    assert (
+        process.returncode == 0
+        and (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+    )
 
 
 def test_the_grader_takes_it_in(folder, tmp_path):
     assert collect("--submission", folder, "--out", tmp_path / "s.zip").returncode == 0
-    notices = take(tmp_path / "s.zip", tmp_path / "taken", lambda name: code_limit(name) or result_limit(name),
-                   folders=FOLDERS)
-    names = [path.relative_to(tmp_path / "taken").as_posix() for path in (tmp_path / "taken").rglob("*") if path.is_file()]
+    notices = take(
+        tmp_path / "s.zip",
+        tmp_path / "taken",
+        lambda name: code_limit(name) or result_limit(name),
+        folders=FOLDERS,
+    )
+    names = [
+        path.relative_to(tmp_path / "taken").as_posix()
+        for path in (tmp_path / "taken").rglob("*")
+        if path.is_file()
+    ]
     assert notices == [] and sorted(names) == sorted(DELIVERABLES)
     (tmp_path / "staged").mkdir()
     _, notices = stage(tmp_path / "s.zip", tmp_path / "staged")
-    assert notices == [] and {path.name for path in (tmp_path / "staged" / RESULTS).iterdir()} == set(DELIVERABLES) - {*CODE, *ANSWERS} == MADE_BY.keys()
-    assert all((tmp_path / "staged" / "submission" / name).read_bytes() == (folder / name).read_bytes() for name in STUDENT_FILES + ANSWERS)
+    assert (
+        notices == []
+        and {path.name for path in (tmp_path / "staged" / RESULTS).iterdir()}
+        == set(DELIVERABLES) - {*CODE, *ANSWERS}
+        == MADE_BY.keys()
+    )
+    assert all(
+        (tmp_path / "staged" / "submission" / name).read_bytes() == (folder / name).read_bytes()
+        for name in STUDENT_FILES + ANSWERS
+    )
 
 
 def test_what_is_missing_is_listed_with_the_command_that_makes_it(folder, tmp_path):
@@ -75,11 +123,24 @@ def test_what_is_missing_is_listed_with_the_command_that_makes_it(folder, tmp_pa
     process = collect("--submission", folder, "--out", tmp_path / "s.zip")
     assert process.returncode == 2 and not (tmp_path / "s.zip").exists() and not process.stdout
     lines = {line.split()[0]: line for line in process.stderr.splitlines() if line.startswith("  ")}
-    assert lines.keys() == {"utils.py", *ANSWERS, *(job.writes for job in JOBS.values()), "encoder.params"}
+    assert lines.keys() == {
+        "utils.py",
+        *ANSWERS,
+        *(job.writes for job in JOBS.values()),
+        "encoder.params",
+    }
     assert lines["encoder.params"].endswith(" ./run.sh encoder_report")
-    assert lines["rope.finetune.params"].endswith("./run.sh rope_finetune_with_pretrain (it is empty)")
-    assert all(lines[job.writes].removesuffix(" (it is empty)").endswith(f"./run.sh {job.target}") for job in JOBS.values())
-    assert all("starter" in lines[name] for name in ("utils.py", *ANSWERS)) and "--allow-missing" in process.stderr
+    assert lines["rope.finetune.params"].endswith(
+        "./run.sh rope_finetune_with_pretrain (it is empty)"
+    )
+    assert all(
+        lines[job.writes].removesuffix(" (it is empty)").endswith(f"./run.sh {job.target}")
+        for job in JOBS.values()
+    )
+    assert (
+        all("starter" in lines[name] for name in ("utils.py", *ANSWERS))
+        and "--allow-missing" in process.stderr
+    )
 
     process = collect("--submission", folder, "--out", tmp_path / "s.zip", "--allow-missing")
     assert process.returncode == 0 and process.stdout.startswith("Left out")
@@ -88,66 +149,125 @@ def test_what_is_missing_is_listed_with_the_command_that_makes_it(folder, tmp_pa
         assert archive.namelist() == [name for name in CODE if name != "utils.py"]
 
 
-@pytest.mark.parametrize("newer, outdated", [
-    ("vanilla.finetune.params", {"vanilla.pretrain.dev.predictions": "older than vanilla.finetune.params",
-                                 "vanilla.pretrain.test.predictions": "older than vanilla.finetune.params"}),
-    ("rope.pretrain.params", {"rope.finetune.params": "older than rope.pretrain.params",
-                              "rope.pretrain.dev.predictions": "made from rope.finetune.params",
-                              "rope.pretrain.test.predictions": "made from rope.finetune.params"}),
-    *((name, {job.writes: f"older than {name}" for job in JOBS.values() if job.kind == "evaluate"}) for name in ANSWERING),
-    ("problem5/encoder.py", {"encoder.params": "older than problem5/encoder.py"}),
-    *((name, {}) for name in ("problem5/numpy_attention.py", *ANSWERS)),         # nothing comes from them
-    *((name, {}) for name in ("utils.py", "problem5/encoder_data.py")),          # given: grading takes its own
-])
-def test_outdated_results_are_told_with_the_command_that_makes_them_anew(folder, tmp_path, newer, outdated):
+@pytest.mark.parametrize(
+    "newer, outdated",
+    [
+        (
+            "vanilla.finetune.params",
+            {
+                "vanilla.pretrain.dev.predictions": "older than vanilla.finetune.params",
+                "vanilla.pretrain.test.predictions": "older than vanilla.finetune.params",
+            },
+        ),
+        (
+            "rope.pretrain.params",
+            {
+                "rope.finetune.params": "older than rope.pretrain.params",
+                "rope.pretrain.dev.predictions": "made from rope.finetune.params",
+                "rope.pretrain.test.predictions": "made from rope.finetune.params",
+            },
+        ),
+        *(
+            (
+                name,
+                {
+                    job.writes: f"older than {name}"
+                    for job in JOBS.values()
+                    if job.kind == "evaluate"
+                },
+            )
+            for name in ANSWERING
+        ),
+        ("problem5/encoder.py", {"encoder.params": "older than problem5/encoder.py"}),
+        *(
+            (name, {}) for name in ("problem5/numpy_attention.py", *ANSWERS)
+        ),  # nothing comes from them
+        # given: grading takes its own
+        *((name, {}) for name in ("utils.py", "problem5/encoder_data.py")),
+    ],
+)
+def test_outdated_results_are_told_with_the_command_that_makes_them_anew(
+    folder, tmp_path, newer, outdated
+):
     os.utime(folder / newer, (NOW + 100, NOW + 100))
     process = collect("--submission", folder, "--out", tmp_path / "s.zip")
-    assert process.returncode == 0 and (tmp_path / "s.zip").exists() and ("Warning" in process.stdout) == bool(outdated)
+    assert (
+        process.returncode == 0
+        and (tmp_path / "s.zip").exists()
+        and ("Warning" in process.stdout) == bool(outdated)
+    )
     told = [line.split(None, 1) for line in process.stdout.splitlines() if line.startswith("  ")]
-    assert dict(told) == {name: f"{outdated[name]}: ./run.sh {target}" for name, target in MADE_BY.items() if name in outdated}
+    assert dict(told) == {
+        name: f"{outdated[name]}: ./run.sh {target}"
+        for name, target in MADE_BY.items()
+        if name in outdated
+    }
     assert [name for name, _ in told] == [name for name in MADE_BY if name in outdated]
 
 
-@pytest.mark.parametrize("spoil, complaint", [
-    (lambda path: path.symlink_to("/etc/hostname"), "is a link"),
-    (lambda path: path.symlink_to("nowhere"), "is a link"),
-    (lambda path: path.mkdir(), "is a folder"),
-    (lambda path: os.mkfifo(path), "no ordinary file"),
-])
+@pytest.mark.parametrize(
+    "spoil, complaint",
+    [
+        (lambda path: path.symlink_to("/etc/hostname"), "is a link"),
+        (lambda path: path.symlink_to("nowhere"), "is a link"),
+        (lambda path: path.mkdir(), "is a folder"),
+        (lambda path: os.mkfifo(path), "no ordinary file"),
+    ],
+)
 def test_what_is_no_file_is_refused(folder, tmp_path, spoil, complaint):
     (folder / "helper.py").unlink()
     spoil(folder / "helper.py")
     (tmp_path / "s.zip").write_bytes(b"the one before")
-    process = collect("--submission", folder, "--out", tmp_path / "s.zip", "--allow-missing", timeout=60)
+    process = collect(
+        "--submission", folder, "--out", tmp_path / "s.zip", "--allow-missing", timeout=60
+    )
     assert process.returncode == 2 and complaint in process.stderr and "helper.py" in process.stderr
     assert (tmp_path / "s.zip").read_bytes() == b"the one before"
 
 
 def test_mistakes_on_the_command_line_are_told(folder, tmp_path):
     (tmp_path / "empty").mkdir()
-    for options, complaint in ((["--submission", tmp_path / "nowhere"], "is no folder"),
-                               (["--submission", tmp_path / "empty"], "nothing to hand in"),
-                               (["--submission", folder, "--out", tmp_path], "is a folder")):
+    for options, complaint in (
+        (["--submission", tmp_path / "nowhere"], "is no folder"),
+        (["--submission", tmp_path / "empty"], "nothing to hand in"),
+        (["--submission", folder, "--out", tmp_path], "is a folder"),
+    ):
         process = collect(*options, "--allow-missing")
-        assert process.returncode == 2 and complaint in process.stderr and "Traceback" not in process.stderr
+        assert (
+            process.returncode == 2
+            and complaint in process.stderr
+            and "Traceback" not in process.stderr
+        )
 
 
 def test_the_script_works_from_anywhere_and_without_other_programs(folder, tmp_path):
     copy = tmp_path / "my copy"
     (copy / "src").mkdir(parents=True)
-    for name in ("collect_submission.sh", "src/collect.py", "src/jobs/deliverables.py", "src/jobs/__init__.py", "src/common/files.py",
-                 "src/common/__init__.py", "src/jobs/targets.py"):
+    for name in (
+        "collect_submission.sh",
+        "src/collect.py",
+        "src/jobs/deliverables.py",
+        "src/jobs/__init__.py",
+        "src/common/files.py",
+        "src/common/__init__.py",
+        "src/jobs/targets.py",
+    ):
         (copy / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, copy / name)
     shutil.copytree(folder, copy / "src" / "submission")
     programs = tmp_path / "programs"
     programs.mkdir()
-    for name in ("bash", "dirname"):        # no zip among them
+    for name in ("bash", "dirname"):  # no zip among them
         (programs / name).symlink_to(shutil.which(name))
     (programs / "python3").write_text(f'#!{shutil.which("bash")}\nexec "{sys.executable}" "$@"\n')
     (programs / "python3").chmod(0o755)
-    process = subprocess.run([shutil.which("bash"), str(copy / "collect_submission.sh")], cwd=tmp_path, env={"PATH": str(programs)},
-                             capture_output=True, text=True)
+    process = subprocess.run(
+        [shutil.which("bash"), str(copy / "collect_submission.sh")],
+        cwd=tmp_path,
+        env={"PATH": str(programs)},
+        capture_output=True,
+        text=True,
+    )
     assert process.returncode == 0, process.stderr
     assert (copy / "submission.zip").is_file()
 
@@ -161,55 +281,100 @@ def test_code_that_is_not_ready_is_warned_of(folder, tmp_path):
     shutil.copy(ROOT / "src" / "submission" / "dataset.py", folder / "dataset.py")
     (folder / "model.py").write_text("x = 1\ndef (\n")
     said = collect("--submission", folder, "--out", tmp_path / "x.zip").stdout
-    assert "dataset.py, line" in said and "not filled in (1c: CharCorruptionDataset.__getitem__)" in said and "model.py, line 2" in said
+    assert (
+        "dataset.py, line" in said
+        and "not filled in (1c: CharCorruptionDataset.__getitem__)" in said
+        and "model.py, line 2" in said
+    )
 
 
-@pytest.mark.parametrize("change, told", [
-    (lambda starter, solved: starter, ["scores", "scaled_scores", "weights", "output"]),
-    (lambda starter, solved: starter | {"scores": solved["scores"], "weights": [*solved["weights"][:1], [0.5, None, 0.5]]},
-     ["scaled_scores", "weights", "output"]),
-    (lambda starter, solved: solved | {"output": None}, ["output"]),
-    (lambda starter, solved: solved, []),
-    (lambda starter, solved: [None], []),       # that is for the grader to say
-])
+@pytest.mark.parametrize(
+    "change, told",
+    [
+        (lambda starter, solved: starter, ["scores", "scaled_scores", "weights", "output"]),
+        (
+            lambda starter, solved: (
+                starter
+                | {
+                    "scores": solved["scores"],
+                    "weights": [*solved["weights"][:1], [0.5, None, 0.5]],
+                }
+            ),
+            ["scaled_scores", "weights", "output"],
+        ),
+        (lambda starter, solved: solved | {"output": None}, ["output"]),
+        (lambda starter, solved: solved, []),
+        (lambda starter, solved: [None], []),  # that is for the grader to say
+    ],
+)
 def test_numbers_that_are_not_filled_in_are_warned_of(folder, tmp_path, change, told):
-    starter, solved = (json.loads((place / "problem5" / "hand_attention.json").read_text()) for place in (STARTER, SOLUTION))
+    starter, solved = (
+        json.loads((place / "problem5" / "hand_attention.json").read_text())
+        for place in (STARTER, SOLUTION)
+    )
     (folder / "problem5" / "hand_attention.json").write_text(json.dumps(change(starter, solved)))
     process = collect("--submission", folder, "--out", tmp_path / "x.zip")
-    assert process.returncode == 0 and ("cannot have full points yet" in process.stdout) == bool(told)
-    assert [line.strip() for line in process.stdout.splitlines() if "hand_attention" in line] == [f"problem5/hand_attention.json: not filled in ({name})" for name in told]
+    assert process.returncode == 0 and ("cannot have full points yet" in process.stdout) == bool(
+        told
+    )
+    assert [line.strip() for line in process.stdout.splitlines() if "hand_attention" in line] == [
+        f"problem5/hand_attention.json: not filled in ({name})" for name in told
+    ]
 
 
-@pytest.mark.parametrize("content, told", [
-    (b'{\n "scores": [1,]\n}', "problem5/hand_attention.json, line 2: "), (b"\xff\xfe\x00", "problem5/hand_attention.json: "),
-    (b"[" * 200_000, "problem5/hand_attention.json: "), (b'{"scores": ' + b"9" * 10_000 + b"}", "problem5/hand_attention.json: "),
-], ids=["no JSON", "no UTF-8", "nested without end", "a number without end"])
+@pytest.mark.parametrize(
+    "content, told",
+    [
+        (b'{\n "scores": [1,]\n}', "problem5/hand_attention.json, line 2: "),
+        (b"\xff\xfe\x00", "problem5/hand_attention.json: "),
+        (b"[" * 200_000, "problem5/hand_attention.json: "),
+        (b'{"scores": ' + b"9" * 10_000 + b"}", "problem5/hand_attention.json: "),
+    ],
+    ids=["no JSON", "no UTF-8", "nested without end", "a number without end"],
+)
 def test_numbers_that_cannot_be_read_are_warned_of(folder, tmp_path, content, told):
     (folder / "problem5" / "hand_attention.json").write_bytes(content)
     process = collect("--submission", folder, "--out", tmp_path / "x.zip")
     assert process.returncode == 0 and not process.stderr and f"  {told}" in process.stdout
 
 
-@pytest.mark.parametrize("change, told", [
-    (lambda text: (STARTER / "problem6" / "choices.toml").read_text(), ["spam_filter", "chatbot", "summarizer", "sql_generator", "search"]),
-    (lambda text: re.sub(r'causal-lm"', '"', text), ["chatbot"]),
-    (lambda text: text.replace("\n", "\r\n"), []),
-    (lambda text: 'remark = "an answer"\n' + text, []),      # that is for the grader to say
-])
+@pytest.mark.parametrize(
+    "change, told",
+    [
+        (
+            lambda text: (STARTER / "problem6" / "choices.toml").read_text(),
+            ["spam_filter", "chatbot", "summarizer", "sql_generator", "search"],
+        ),
+        (lambda text: re.sub(r'causal-lm"', '"', text), ["chatbot"]),
+        (lambda text: text.replace("\n", "\r\n"), []),
+        (lambda text: 'remark = "an answer"\n' + text, []),  # that is for the grader to say
+    ],
+)
 def test_choices_that_are_not_made_are_warned_of(folder, tmp_path, change, told):
     text = change((SOLUTION / "problem6" / "choices.toml").read_text(encoding="utf-8"))
     (folder / "problem6" / "choices.toml").write_text(text, encoding="utf-8", newline="")
     process = collect("--submission", folder, "--out", tmp_path / "x.zip")
-    assert process.returncode == 0 and ("cannot have full points yet" in process.stdout) == bool(told)
-    assert [line.strip() for line in process.stdout.splitlines() if "choices.toml" in line] == [f"problem6/choices.toml: not filled in ({name})" for name in told]
+    assert process.returncode == 0 and ("cannot have full points yet" in process.stdout) == bool(
+        told
+    )
+    assert [line.strip() for line in process.stdout.splitlines() if "choices.toml" in line] == [
+        f"problem6/choices.toml: not filled in ({name})" for name in told
+    ]
 
 
-@pytest.mark.parametrize("content", [b"[spam_filter\n", b"\xff\xfe\x00", b"x = " + b"[" * 5_000, b"x = " + b"9" * 10_000],
-                         ids=["no TOML", "no UTF-8", "nested without end", "a number without end"])
+@pytest.mark.parametrize(
+    "content",
+    [b"[spam_filter\n", b"\xff\xfe\x00", b"x = " + b"[" * 5_000, b"x = " + b"9" * 10_000],
+    ids=["no TOML", "no UTF-8", "nested without end", "a number without end"],
+)
 def test_choices_that_cannot_be_read_are_warned_of(folder, tmp_path, content):
     (folder / "problem6" / "choices.toml").write_bytes(content)
     process = collect("--submission", folder, "--out", tmp_path / "x.zip")
-    assert process.returncode == 0 and not process.stderr and "  problem6/choices.toml: " in process.stdout
+    assert (
+        process.returncode == 0
+        and not process.stderr
+        and "  problem6/choices.toml: " in process.stdout
+    )
 
 
 def test_an_older_zip_is_not_taken_for_the_new_one(folder, tmp_path):

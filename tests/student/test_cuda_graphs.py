@@ -1,4 +1,7 @@
-"""Recording steps: what is replayed is what would have been called, and a step that cannot be recorded is called as it is."""
+"""Recording steps: what is replayed is what would have been called, and a step that cannot be
+recorded is called as it is.
+"""
+
 import contextlib
 
 import pytest
@@ -7,8 +10,10 @@ import torch
 
 @pytest.fixture
 def recorded(submission):
-    """A function that makes RecordedSteps of a step whose calls are listed, and the list. What records is a stand-in that
-    works on a CPU: like a CUDA graph, it keeps the tensors that it was recorded with, and reads them again."""
+    """A function that makes RecordedSteps of a step whose calls are listed, and the list. What
+    records is a stand-in that works on a CPU: like a CUDA graph, it keeps the tensors that it was
+    recorded with, and reads them again.
+    """
     from submission.given.cuda_graphs import RecordedSteps
 
     def record(step, x, y, pool):
@@ -18,6 +23,7 @@ def recorded(submission):
             x.copy_(new_x)
             y.copy_(new_y)
             return step(x, y).clone()
+
         return replay
 
     def make(record=record, watch=contextlib.nullcontext, error=None):
@@ -28,7 +34,9 @@ def recorded(submission):
             if error is not None and len(calls) == error:
                 raise RuntimeError("it waited for the GPU\nmore")
             return (x * y).sum()
+
         return RecordedSteps(step, record, watch), calls
+
     return make
 
 
@@ -76,8 +84,11 @@ def test_what_cannot_be_recorded_is_called_as_it_is(recorded, what):
     for _ in range(8):
         x, y = batch(2, 3)
         assert torch.equal(steps(x, y), (x * y).sum())
-    assert not steps.replays and steps.failed == ("no graph" if what == "fails to record" else "it waited for the GPU")
-    assert len(calls) == (8 if what == "fails to record" else 9)        # the step that waited is called again
+    assert not steps.replays and steps.failed == (
+        "no graph" if what == "fails to record" else "it waited for the GPU"
+    )
+    # the step that waited is called again
+    assert len(calls) == (8 if what == "fails to record" else 9)
 
 
 def test_other_errors_pass(recorded):

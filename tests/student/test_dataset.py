@@ -1,4 +1,7 @@
-"""Span corruption keeps its spec on random documents; NameDataset lines answers up, and refuses what is wrong."""
+"""Span corruption keeps its spec on random documents; NameDataset lines answers up, and refuses
+what is wrong.
+"""
+
 import random
 from collections import Counter
 
@@ -23,12 +26,12 @@ def parts(dataset, idx):
 
 def test_vocabulary(submission):
     dataset = submission.CharCorruptionDataset("ba\nc", 16)
-    assert dataset.stoi == {"\u25A1": 0, "\u2047": 1, "\n": 2, "a": 3, "b": 4, "c": 5}
+    assert dataset.stoi == {"\u25a1": 0, "\u2047": 1, "\n": 2, "a": 3, "b": 4, "c": 5}
     assert dataset.vocab_size == 6 and all(dataset.stoi[dataset.itos[i]] == i for i in range(6))
     assert dataset.data == ["ba", "c"] and len(dataset) == 2
 
 
-@pytest.mark.parametrize("data", ["", "\n\n", "a\u2047b", "a\u25A1b"])
+@pytest.mark.parametrize("data", ["", "\n\n", "a\u2047b", "a\u25a1b"])
 def test_bad_corpora_are_refused(submission, data):
     with pytest.raises(ValueError):
         submission.CharCorruptionDataset(data, 16)
@@ -58,7 +61,7 @@ def test_lengths_are_spread_evenly_and_a_quarter_is_masked(submission, seed):
     for length in (4, 5, 6, 7, 13, 30):
         masked = [len(m) for p, s, m in drawn if len(p) + len(s) + len(m) == length]
         deviation = length / 6 + 0.5
-        assert abs(sum(masked) / len(masked) - length / 4) < 6 * deviation / len(masked)**0.5
+        assert abs(sum(masked) / len(masked) - length / 4) < 6 * deviation / len(masked) ** 0.5
         assert length == 4 or len(set(masked)) > 1
 
 
@@ -66,16 +69,22 @@ def test_the_span_may_be_anywhere(submission, seed):
     dataset = submission.CharCorruptionDataset("".join(random.choices("abc", k=12)), 16)
     drawn = [parts(dataset, 0)[:3] for _ in range(6000)]
     whole = [(len(p), len(s)) for p, s, m in drawn if len(p) + len(s) + len(m) == 12]
-    assert {start for start, _ in whole} >= set(range(10)) and {after for _, after in whole} >= set(range(10))
+    assert {start for start, _ in whole} >= set(range(10)) and {after for _, after in whole} >= set(
+        range(10)
+    )
 
 
 def name_dataset(submission, rows, block_size=40):
-    corpus = submission.CharCorruptionDataset("Where was Ada Ben Lovelace born?Londn\nZürich", block_size)
+    corpus = submission.CharCorruptionDataset(
+        "Where was Ada Ben Lovelace born?Londn\nZürich", block_size
+    )
     return corpus, submission.NameDataset(rows, corpus)
 
 
 def test_name_dataset(submission):
-    corpus, dataset = name_dataset(submission, "Where was Ada born?\tLondon\r\nWhere was Ben born?\tZürich")
+    corpus, dataset = name_dataset(
+        submission, "Where was Ada born?\tLondon\r\nWhere was Ben born?\tZürich"
+    )
     assert len(dataset) == 2
     x, y = dataset[1]
     assert "".join(corpus.itos[int(i)] for i in x) == "Where was Ben born?⁇Zürich⁇".ljust(40, "□")
@@ -83,11 +92,17 @@ def test_name_dataset(submission):
     assert x.dtype == y.dtype == torch.int64
 
 
-@pytest.mark.parametrize(("rows", "problem"), [
-    ("", "empty"), ("\n\n", "empty"), ("data/birth_places_train.tsv", "not its path"), ("Where was Ada born?", "no tab"),
-    ("Where was Ada born?\tLondon\nWhere was Xu born?\tLondon", "row 2 contains 'X'"),
-    ("Where was Ada" + " Ada" * 8 + " born?\tLondon", "block_size 40"),
-])
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        ("", "empty"),
+        ("\n\n", "empty"),
+        ("data/birth_places_train.tsv", "not its path"),
+        ("Where was Ada born?", "no tab"),
+        ("Where was Ada born?\tLondon\nWhere was Xu born?\tLondon", "row 2 contains 'X'"),
+        ("Where was Ada" + " Ada" * 8 + " born?\tLondon", "block_size 40"),
+    ],
+)
 def test_bad_rows_are_refused(submission, rows, problem):
     with pytest.raises(ValueError, match=problem):
         name_dataset(submission, rows)

@@ -1,4 +1,5 @@
 """python src/grader.py as a student and an instructor use it."""
+
 import json
 import os
 import re
@@ -7,11 +8,11 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT, SOLUTION, STARTER
 
 from autograder import read_manifest
 from autograder.isolation import Isolation
 from checks.support.session import MANIFEST
+from conftest import ROOT, SOLUTION, STARTER
 from variants import make
 
 GRADER = ROOT / "src" / "grader.py"
@@ -21,8 +22,16 @@ CODED = sum(check.points for check in CHECKS if check.coded)
 
 def run_grader(*args, cwd=ROOT, grader=GRADER, **options):
     """Run grader.py and return the finished process."""
-    return subprocess.run([sys.executable, str(grader), *map(str, args)], cwd=cwd, capture_output=True, text=True, encoding="utf-8",
-                          timeout=300, env={**os.environ, "OMP_NUM_THREADS": "1"}, **options)
+    return subprocess.run(
+        [sys.executable, str(grader), *map(str, args)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=300,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        **options,
+    )
 
 
 @pytest.fixture
@@ -47,7 +56,9 @@ def grade_to_json(tmp_path, *args):
 
 def test_the_reference_with_its_results(tmp_path):
     process, content, _ = grade_to_json(tmp_path, "--submission", "instructor/solution")
-    assert process.returncode == 0 and content["score"] == content["max_score"] == CODED, process.stdout
+    assert process.returncode == 0 and content["score"] == content["max_score"] == CODED, (
+        process.stdout
+    )
     assert f"all  {CODED:g} of {CODED:g}" in process.stdout and "\033" not in process.stdout
     of_1g, of_3a = (sum(one.points for one in CHECKS if one.question == id) for id in ("1g", "3a"))
     assert f"Marked by a person, points: 1g {of_1g:g}, 3a {of_3a:g}" in process.stdout
@@ -57,9 +68,11 @@ def test_the_starter_from_its_own_folder(tmp_path):
     process = run_grader("--json", tmp_path / "r.json", cwd=ROOT / "src", grader="grader.py")
     content = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     assert process.returncode == 1 and content["score"] == 0
-    assert [notice.split(";")[0] for notice in content["notices"]] == ["Not written yet: 1c: 1 place"]
+    assert [notice.split(";")[0] for notice in content["notices"]] == [
+        "Not written yet: 1c: 1 place"
+    ]
     assert {check["verdict"] for check in content["checks"]} == {"not implemented"}
-    assert "1h: apply_rotary_emb (in attention.py, between the markers). See attention.py, line" in process.stdout
+    assert "1h: apply_rotary_emb (attention.py). See attention.py, line" in process.stdout
 
 
 def test_what_a_student_sees_without_hidden_checks(tmp_path):
@@ -68,21 +81,48 @@ def test_what_a_student_sees_without_hidden_checks(tmp_path):
     shutil.copytree(ROOT / "data", tmp_path / "data")
     for name in ("attention.py", "dataset.py", "helper.py", "model.py"):
         shutil.copy(SOLUTION / name, tmp_path / "src" / "submission")
-    process = run_grader("1c", "1h", "--no-artifacts", "--json", "r.json", grader=tmp_path / "src" / "grader.py", cwd=tmp_path)
+    process = run_grader(
+        "1c",
+        "1h",
+        "--no-artifacts",
+        "--json",
+        "r.json",
+        grader=tmp_path / "src" / "grader.py",
+        cwd=tmp_path,
+    )
     content = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     assert process.returncode == 0, process.stdout + process.stderr
     there = [check for check in CHECKS if check.question in ("1c", "1h") and not check.artifacts]
-    basic, hidden = (sum(check.points for check in there if check.id.endswith(kind)) for kind in ("basic", "hidden"))
-    assert (content["score"], content["max_score_here"], content["max_score"]) == (basic, basic, basic + hidden)
+    basic, hidden = (
+        sum(check.points for check in there if check.id.endswith(kind))
+        for kind in ("basic", "hidden")
+    )
+    assert (content["score"], content["max_score_here"], content["max_score"]) == (
+        basic,
+        basic,
+        basic + hidden,
+    )
     assert f"all  {basic:g} of {basic:g}, and {hidden:g} more in hidden checks" in process.stdout
     assert re.search(r"hidden +1h-7-hidden +-/", process.stdout)
 
 
 def test_choosing_checks(tmp_path, submission):
     _, _, checks = grade_to_json(tmp_path, "1c-0-basic", "1d", "--submission", submission)
-    assert list(checks) == ["1c-0-basic", "1d-0-hidden", "1d-1-basic", "1d-2-hidden", "1d-3-basic", "1d-4-basic", "1d-5-basic"]
+    assert list(checks) == [
+        "1c-0-basic",
+        "1d-0-hidden",
+        "1d-1-basic",
+        "1d-2-hidden",
+        "1d-3-basic",
+        "1d-4-basic",
+        "1d-5-basic",
+    ]
     process = run_grader("1x", "--submission", submission)
-    assert process.returncode == 2 and "no check or question '1x'" in process.stderr and process.stdout == ""
+    assert (
+        process.returncode == 2
+        and "no check or question '1x'" in process.stderr
+        and process.stdout == ""
+    )
     listed = run_grader("--list", "3")
     assert "3a-0-written" in listed.stdout and "1c" not in listed.stdout and listed.returncode == 0
 
@@ -94,28 +134,60 @@ def test_a_failure_can_be_repeated(tmp_path, submission):
     message = checks["1h-3-basic"]["message"]
     process, again, checks = grade_to_json(tmp_path, "--replay", "1h-3-basic", *arguments)
     assert again["seed"] == first["seed"] and checks["1h-3-basic"]["message"] == message
-    assert f"grader.py 1h-3-basic --seed {first['seed']} --submission {submission}" in process.stdout
+    assert (
+        f"grader.py 1h-3-basic --seed {first['seed']} --submission {submission}" in process.stdout
+    )
     _, other, checks = grade_to_json(tmp_path, "1h-3-basic", *arguments)
     assert other["seed"] != first["seed"] and checks["1h-3-basic"]["message"] != message
 
 
 def test_debugging(submission):
-    replace(submission / "dataset.py", "document = self.data[idx]", "document = self.data[idx]; print('here', idx)")
+    replace(
+        submission / "dataset.py",
+        "document = self.data[idx]",
+        "document = self.data[idx]; print('here', idx)",
+    )
     process = run_grader("1c-0-basic", "--debug", "--submission", submission)
-    assert process.returncode == 0 and "\nhere 3\n" in process.stdout and "isolation: none" in process.stdout
+    assert (
+        process.returncode == 0
+        and "\nhere 3\n" in process.stdout
+        and "isolation: none" in process.stdout
+    )
 
 
 def test_breakpoints(submission, tmp_path):
-    replace(submission / "dataset.py", "document = self.data[idx]", "document = self.data[idx]; breakpoint()")
-    process = run_grader("1c-0-basic", "--debug", "--submission", submission, input="p 'here', idx\nq\n", cwd=tmp_path)
+    replace(
+        submission / "dataset.py",
+        "document = self.data[idx]",
+        "document = self.data[idx]; breakpoint()",
+    )
+    process = run_grader(
+        "1c-0-basic",
+        "--debug",
+        "--submission",
+        submission,
+        input="p 'here', idx\nq\n",
+        cwd=tmp_path,
+    )
     assert "(Pdb) ('here', 0)" in process.stdout
-    assert list(tmp_path.iterdir()) == [submission]     # nothing is left in the folder that it was called from
+    # nothing is left in the folder that it was called from
+    assert list(tmp_path.iterdir()) == [submission]
 
 
 def test_a_folder_with_brackets_and_blanks(tmp_path):
-    shutil.copytree(ROOT / "src", tmp_path / "Assignment 5 [1] ü" / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    process = run_grader("1h-2-basic", grader=tmp_path / "Assignment 5 [1] ü" / "src" / "grader.py", cwd=tmp_path)
-    assert process.returncode == 1 and "not implemented" in process.stdout and "grader error" not in process.stdout
+    shutil.copytree(
+        ROOT / "src",
+        tmp_path / "Assignment 5 [1] ü" / "src",
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
+    process = run_grader(
+        "1h-2-basic", grader=tmp_path / "Assignment 5 [1] ü" / "src" / "grader.py", cwd=tmp_path
+    )
+    assert (
+        process.returncode == 1
+        and "not implemented" in process.stdout
+        and "grader error" not in process.stdout
+    )
 
 
 def test_a_closed_pipe_is_no_error():
@@ -124,47 +196,95 @@ def test_a_closed_pipe_is_no_error():
     assert process.stdout.startswith("Grading") and process.stderr == ""
 
 
-@pytest.mark.parametrize(("file", "old", "new", "hint"), [
-    ("attention.py", "torch.stack((angles.cos(), "
-                     "angles.sin())", "torch.stack((angles.sin(), angles.cos())", "cosines and sines have changed places"),
-    ("attention.py", "** (-2.0 * torch", "** (-1.0 * torch", "the exponent lacks its factor 2"),
-    ("attention.py", "precompute_rotary_emb(config.n_embd // "
-                     "config.n_head", "precompute_rotary_emb(config.n_embd", "it was made for n_embd"),
-    ("attention.py", "a, b = x[..., 0::2], x[..., 1::2]", "a, b = x.chunk(2, dim=-1)", "half-split convention"),
-    ("attention.py", "k = apply_rotary_emb(k, rope_cache)", "", "the queries are rotated, but the keys are not"),
-    ("dataset.py", "x, y = ids[:-1], ids[1:]", "x, y = ids[:-1], ids[:-1]", "y equals x: it is not shifted"),
-    ("dataset.py", "text = prefix + self.MASK_CHAR + suffix + "
-                   "self.MASK_CHAR +", "text = prefix + suffix +", "mask characters are missing"),
-    ("helper.py", "max_epochs=75 if reading_params_path is None else 10", "max_epochs=10", "that is for pretrained weights"),
-])
+@pytest.mark.parametrize(
+    ("file", "old", "new", "hint"),
+    [
+        (
+            "attention.py",
+            "torch.stack((angles.cos(), angles.sin())",
+            "torch.stack((angles.sin(), angles.cos())",
+            "cosines and sines have changed places",
+        ),
+        ("attention.py", "** (-2.0 * torch", "** (-1.0 * torch", "the exponent lacks its factor 2"),
+        (
+            "attention.py",
+            "precompute_rotary_emb(config.n_embd // config.n_head",
+            "precompute_rotary_emb(config.n_embd",
+            "it was made for n_embd",
+        ),
+        (
+            "attention.py",
+            "a, b = x[..., 0::2], x[..., 1::2]",
+            "a, b = x.chunk(2, dim=-1)",
+            "half-split convention",
+        ),
+        (
+            "attention.py",
+            "k = apply_rotary_emb(k, rope_cache)",
+            "",
+            "the queries are rotated, but the keys are not",
+        ),
+        (
+            "dataset.py",
+            "x, y = ids[:-1], ids[1:]",
+            "x, y = ids[:-1], ids[:-1]",
+            "y equals x: it is not shifted",
+        ),
+        (
+            "dataset.py",
+            "text = prefix + self.MASK_CHAR + suffix + self.MASK_CHAR +",
+            "text = prefix + suffix +",
+            "mask characters are missing",
+        ),
+        (
+            "helper.py",
+            "max_epochs=75 if reading_params_path is None else 10",
+            "max_epochs=10",
+            "that is for pretrained weights",
+        ),
+    ],
+)
 def test_classic_mistakes_are_named(tmp_path, submission, file, old, new, hint):
     replace(submission / file, old, new)
     process, _, checks = grade_to_json(tmp_path, "1", "--no-artifacts", "--submission", submission)
     assert process.returncode == 1
-    assert any(hint in check["message"] for check in checks.values() if check["id"].endswith("basic")), process.stdout
+    assert any(
+        hint in check["message"] for check in checks.values() if check["id"].endswith("basic")
+    ), process.stdout
 
 
 def passing(checks, question):
-    return [check["verdict"] == "passed" for id, check in checks.items() if check["question"] == question]
+    return [
+        check["verdict"] == "passed"
+        for id, check in checks.items()
+        if check["question"] == question
+    ]
 
 
 def test_a_syntax_error(tmp_path, submission):
     replace(submission / "attention.py", "rotated_x = None", "rotated_x = = None")
     _, _, checks = grade_to_json(tmp_path, "1", "--no-artifacts", "--submission", submission)
     assert all(passing(checks, "1c")) and not any(passing(checks, "1h"))
-    assert checks["1h-2-basic"]["verdict"] == "exception" and "attention.py, line" in checks["1h-2-basic"]["message"]
+    assert (
+        checks["1h-2-basic"]["verdict"] == "exception"
+        and "attention.py, line" in checks["1h-2-basic"]["message"]
+    )
     assert "SyntaxError: invalid syntax" in checks["1h-2-basic"]["message"]
 
 
 def test_a_missing_file(tmp_path, submission):
     (submission / "attention.py").unlink()
     _, content, checks = grade_to_json(tmp_path, "1", "--no-artifacts", "--submission", submission)
-    assert all(passing(checks, "1c")) and checks["1h-2-basic"]["message"] == "attention.py is missing."
+    assert (
+        all(passing(checks, "1c")) and checks["1h-2-basic"]["message"] == "attention.py is missing."
+    )
     assert any("attention.py is missing" in notice for notice in content["notices"])
 
 
 def test_an_older_edition_without_rope(tmp_path, submission):
-    """Its code does not know initialize_rope_model; that costs what needs it, and nothing of 1c, 1d and 1f."""
+    """Its code does not know initialize_rope_model; that costs what needs it, and nothing of 1c, 1d
+    and 1f.
+    """
     text = (submission / "helper.py").read_text(encoding="utf-8")
     start, end = text.index("def initialize_rope_model"), text.index("def finetune")
     (submission / "helper.py").write_text(text[:start] + text[end:], encoding="utf-8")
@@ -172,21 +292,31 @@ def test_an_older_edition_without_rope(tmp_path, submission):
     assert all(passing(checks, "1c") + passing(checks, "1d") + passing(checks, "1f"))
     assert checks["1h-7-hidden"]["verdict"] == "not implemented"
     assert "helper.py defines no initialize_rope_model" in checks["1h-7-hidden"]["details"]
-    assert any("helper.py differs from the starter outside the markers" in notice for notice in content["notices"])
+    assert any(
+        "helper.py differs from the starter outside the markers" in notice
+        for notice in content["notices"]
+    )
 
 
 def test_given_files_are_ours(tmp_path, submission):
     replace(submission / "trainer.py", "self.optimizer.step()", "pass")
     (submission / "__init__.py").write_text("raise SystemExit\n", encoding="utf-8")
-    process, content, checks = grade_to_json(tmp_path, "1d", "1c-0-basic", "--submission", submission)
+    process, content, checks = grade_to_json(
+        tmp_path, "1d", "1c-0-basic", "--submission", submission
+    )
     assert process.returncode == 0
-    assert sorted(notice.split(" ")[0] for notice in content["notices"]) == ["__init__.py", "trainer.py"]
+    assert sorted(notice.split(" ")[0] for notice in content["notices"]) == [
+        "__init__.py",
+        "trainer.py",
+    ]
 
 
 def test_the_config_changed_in_place_is_a_hint(tmp_path, submission):
     replace(submission / "helper.py", "rope_conf = copy.copy(mconf)", "rope_conf = mconf")
     process, _, checks = grade_to_json(tmp_path, "1h", "--no-artifacts", "--submission", submission)
-    assert process.returncode == 0 and "sets mconf.rope in place" in checks["1h-7-hidden"]["hints"][0]
+    assert (
+        process.returncode == 0 and "sets mconf.rope in place" in checks["1h-7-hidden"]["hints"][0]
+    )
     assert "Hint (1h-7-hidden, 1h-9-basic)" in process.stdout
 
 
@@ -197,64 +327,95 @@ def test_the_cosine_of_other_editions_is_a_hint(tmp_path, submission):
     assert "accepted, but the handout asks for" in checks["1f-0-basic"]["hints"][0]
 
 
-@pytest.mark.parametrize(("file", "line", "check"), [
-    ("helper.py", "model = GPT(mconf)", "1d-4-basic"),
-    ("helper.py", "model = GPT(rope_conf)", "1h-9-basic"),
-    ("model.py", "x_input = token_embeddings\n", "1h-9-basic"),
-])
-def test_what_is_not_written_costs_points_without_hidden_checks(tmp_path, submission, file, line, check):
+@pytest.mark.parametrize(
+    ("file", "line", "check"),
+    [
+        ("helper.py", "model = GPT(mconf)", "1d-4-basic"),
+        ("helper.py", "model = GPT(rope_conf)", "1h-9-basic"),
+        ("model.py", "x_input = token_embeddings\n", "1h-9-basic"),
+    ],
+)
+def test_what_is_not_written_costs_points_without_hidden_checks(
+    tmp_path, submission, file, line, check
+):
     replace(submission / file, line, "raise NotImplementedError('not there yet')\n")
     _, _, checks = grade_to_json(tmp_path, check, "--submission", submission)
     assert checks[check]["verdict"] == "not implemented" and checks[check]["score"] == 0
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (["--submission", "nowhere"], "nowhere does not exist"),
-    (["--submission", "data"], "it is no submission"),
-    (["--artifacts", "nowhere"], "nowhere does not exist"),
-    (["--data", "data"], "--data needs --preset"),
-    (["--data", "src", "--preset", "laptop"], "wiki.txt does not exist. Check --data"),
-    (["--json", "nowhere/r.json"], "Check --json"),
-    (["--hidden", "nowhere"], "Check --hidden"),
-    (["--seed", "x"], "a seed is a whole number"),
-    (["--preset", "smoke"], "invalid choice"),
-    (["--jsn", "x"], "nrecognized arguments"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--submission", "nowhere"], "nowhere does not exist"),
+        (["--submission", "data"], "it is no submission"),
+        (["--artifacts", "nowhere"], "nowhere does not exist"),
+        (["--data", "data"], "--data needs --preset"),
+        (["--data", "src", "--preset", "laptop"], "wiki.txt does not exist. Check --data"),
+        (["--json", "nowhere/r.json"], "Check --json"),
+        (["--hidden", "nowhere"], "Check --hidden"),
+        (["--seed", "x"], "a seed is a whole number"),
+        (["--preset", "smoke"], "invalid choice"),
+        (["--jsn", "x"], "nrecognized arguments"),
+    ],
+)
 def test_mistakes_on_the_command_line(arguments, message):
     process = run_grader(*arguments)
-    assert process.returncode == 2 and message in process.stderr and "Traceback" not in process.stderr
+    assert (
+        process.returncode == 2 and message in process.stderr and "Traceback" not in process.stderr
+    )
 
 
 def test_the_starter_has_the_notices_of_an_edited_one(tmp_path):
     folder = shutil.copytree(STARTER, tmp_path / "code")
     replace(folder / "model.py", "n_layer = 4", "n_layer = 5")
     _, content, _ = grade_to_json(tmp_path, "1h-2-basic", "--submission", folder)
-    line = 1 + (folder / "model.py").read_text(encoding="utf-8").split("\n").index("    n_layer = 5")
-    assert "1h: precompute_rotary_emb (attention.py), apply_rotary_emb (attention.py), " in content["notices"].pop()
-    assert content["notices"] == [f"model.py differs from the starter outside the markers, in line {line}. That is graded "
-                                  f"as it stands; was it meant?"]
+    line = 1 + (folder / "model.py").read_text(encoding="utf-8").split("\n").index(
+        "    n_layer = 5"
+    )
+    assert (
+        "1h: precompute_rotary_emb (attention.py), apply_rotary_emb (attention.py), "
+        in content["notices"].pop()
+    )
+    assert content["notices"] == [
+        f"model.py differs from the starter outside the markers, in line {line}. That is graded "
+        f"as it stands; was it meant?"
+    ]
 
 
 def test_a_zip_is_graded_as_its_folder_is(submission, tmp_path):
     shutil.make_archive(str(tmp_path / "upload"), "zip", submission.parent, "code")
-    _, content, _ = grade_to_json(tmp_path, "1h", "--no-artifacts", "--submission", tmp_path / "upload.zip")
+    _, content, _ = grade_to_json(
+        tmp_path, "1h", "--no-artifacts", "--submission", tmp_path / "upload.zip"
+    )
     assert content["score"] == content["max_score"] > 0
 
 
 def test_what_is_no_plain_file_is_refused_whole(submission, tmp_path):
     (submission / "notes.py").symlink_to("/etc/passwd")
     process = run_grader("1h-2-basic", "--submission", submission, "--json", tmp_path / "r.json")
-    assert process.returncode == 2 and "notes.py is a link. Put the file itself there." in process.stderr
+    assert (
+        process.returncode == 2
+        and "notes.py is a link. Put the file itself there." in process.stderr
+    )
     assert not (tmp_path / "r.json").exists()
 
 
 def test_hidden_checks_need_walls(submission, monkeypatch, tmp_path, capsys):
     import grader
-    monkeypatch.setattr("checks.support.session.choose", lambda: Isolation("limits", "bubblewrap: bwrap is not installed; landlock: no root"))
+
+    monkeypatch.setattr(
+        "checks.support.session.choose",
+        lambda: Isolation("limits", "bubblewrap: bwrap is not installed; landlock: no root"),
+    )
     arguments = ["1h-2-basic", "--submission", str(submission), "--json", str(tmp_path / "r.json")]
     assert grader.main(arguments) == 2 and not (tmp_path / "r.json").exists()
     error = capsys.readouterr().err
-    assert "bubblewrap: bwrap is not installed\n  landlock: no root" in error and "--allow-weak-isolation" in error
+    assert (
+        "bubblewrap: bwrap is not installed\n  landlock: no root" in error
+        and "--allow-weak-isolation" in error
+    )
     assert grader.main([*arguments, "--allow-weak-isolation"]) == 0
     content = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
-    assert content["isolation"] == "limits" and "bwrap is not installed" in content["isolation_reason"]
+    assert (
+        content["isolation"] == "limits" and "bwrap is not installed" in content["isolation_reason"]
+    )

@@ -1,4 +1,5 @@
 """The model keeps the interface; RoPE is the rotation of its definition; nothing looks ahead."""
+
 import numpy as np
 import pytest
 import torch
@@ -6,14 +7,31 @@ import torch
 
 def test_sizes_and_names_of_the_assignment(submission):
     config = submission.GPTConfig(256, 128, n_layer=4, n_head=8, n_embd=256)
-    vanilla, rope = submission.initialize_vanilla_model(config), submission.initialize_rope_model(config)
+    vanilla, rope = (
+        submission.initialize_vanilla_model(config),
+        submission.initialize_rope_model(config),
+    )
     assert sum(p.numel() for p in vanilla.parameters()) == 3_323_392
     assert sum(p.numel() for p in rope.parameters()) == 3_290_624
     assert config.rope is False, "initialize_rope_model changed the caller's config"
     names = set(vanilla.state_dict())
     assert {"pos_emb", "tok_emb.weight", "head.weight", "ln_f.bias", "blocks.3.attn.mask"} <= names
-    assert {f"blocks.0.{part}.weight" for part in ("ln1", "ln2", "attn.key", "attn.query", "attn.value", "attn.proj", "mlp.0", "mlp.2")} <= names
-    assert set(rope.state_dict()) == names - {"pos_emb"} | {f"blocks.{i}.attn.rope_cache" for i in range(4)}
+    assert {
+        f"blocks.0.{part}.weight"
+        for part in (
+            "ln1",
+            "ln2",
+            "attn.key",
+            "attn.query",
+            "attn.value",
+            "attn.proj",
+            "mlp.0",
+            "mlp.2",
+        )
+    } <= names
+    assert set(rope.state_dict()) == names - {"pos_emb"} | {
+        f"blocks.{i}.attn.rope_cache" for i in range(4)
+    }
     assert vanilla.get_block_size() == 128
 
 
@@ -27,6 +45,7 @@ def test_misspelt_keywords_are_named(submission):
 @pytest.mark.parametrize("dim", [2, 6, 32])
 def test_rope_is_the_rotation_of_its_definition(submission, seed, dim):
     from submission.attention import apply_rotary_emb, precompute_rotary_emb
+
     B, n_head, T, longest = 2, 3, 11, 19
     cache = precompute_rotary_emb(dim, longest)
     assert cache.shape == (longest, dim // 2, 2) and cache.dtype == torch.float32
@@ -42,18 +61,31 @@ def test_rope_is_the_rotation_of_its_definition(submission, seed, dim):
 
 @pytest.mark.parametrize("rope", [False, True])
 def test_self_attention_against_numpy(submission, seed, rope):
-    """Queries and keys are rotated, values are not; scores are scaled by sqrt(head_dim); the mask is causal."""
+    """Queries and keys are rotated, values are not; scores are scaled by sqrt(head_dim); the mask
+    is causal.
+    """
     B, T, n_head, head_dim = 2, 9, 3, 4
     C = n_head * head_dim
-    config = submission.GPTConfig(5, 11, n_head=n_head, n_embd=C, rope=rope, attn_pdrop=0.0, resid_pdrop=0.0)
+    config = submission.GPTConfig(
+        5, 11, n_head=n_head, n_embd=C, rope=rope, attn_pdrop=0.0, resid_pdrop=0.0
+    )
     attention = submission.CausalSelfAttention(config)
     x = torch.randn(B, T, C)
-    linear = {name: (getattr(attention, name).weight.detach().double().numpy(), getattr(attention, name).bias.detach().double().numpy())
-              for name in ("query", "key", "value", "proj")}
+    linear = {
+        name: (
+            getattr(attention, name).weight.detach().double().numpy(),
+            getattr(attention, name).bias.detach().double().numpy(),
+        )
+        for name in ("query", "key", "value", "proj")
+    }
 
     def heads(name):
         weight, bias = linear[name]
-        return (x.double().numpy() @ weight.T + bias).reshape(B, T, n_head, head_dim).transpose(0, 2, 1, 3)
+        return (
+            (x.double().numpy() @ weight.T + bias)
+            .reshape(B, T, n_head, head_dim)
+            .transpose(0, 2, 1, 3)
+        )
 
     def rotate(z):
         angle = np.arange(T)[:, None] * 10000.0 ** (-2 * np.arange(head_dim // 2) / head_dim)
@@ -64,7 +96,9 @@ def test_self_attention_against_numpy(submission, seed, rope):
     q, k, v = heads("query"), heads("key"), heads("value")
     if rope:
         q, k = rotate(q), rotate(k)
-    scores = np.where(np.tril(np.ones((T, T))), q @ k.transpose(0, 1, 3, 2) / head_dim**0.5, -np.inf)
+    scores = np.where(
+        np.tril(np.ones((T, T))), q @ k.transpose(0, 1, 3, 2) / head_dim**0.5, -np.inf
+    )
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     y = ((weights / weights.sum(-1, keepdims=True)) @ v).transpose(0, 2, 1, 3).reshape(B, T, C)
     expected = y @ linear["proj"][0].T + linear["proj"][1]
@@ -73,6 +107,7 @@ def test_self_attention_against_numpy(submission, seed, rope):
 
 def test_odd_head_dimension_is_refused(submission):
     from submission.attention import precompute_rotary_emb
+
     with pytest.raises(ValueError, match="even"):
         precompute_rotary_emb(7, 5)
 
@@ -90,9 +125,13 @@ def test_nothing_looks_ahead(tiny_model, seed, rope):
 
 def test_rope_attention_knows_distances_only(tiny_model, submission, seed):
     from submission.attention import apply_rotary_emb, precompute_rotary_emb
+
     q, k = torch.randn(2, 1, 1, 1, 8, dtype=torch.float64)
     table = precompute_rotary_emb(8, 30).double()
-    score = [(apply_rotary_emb(q, table[i:]) * apply_rotary_emb(k, table[j:])).sum() for i, j in ((5, 2), (21, 18), (21, 17))]
+    score = [
+        (apply_rotary_emb(q, table[i:]) * apply_rotary_emb(k, table[j:])).sum()
+        for i, j in ((5, 2), (21, 18), (21, 17))
+    ]
     assert abs(score[0] - score[1]) < 1e-5 < abs(score[0] - score[2])
 
 

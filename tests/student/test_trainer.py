@@ -1,9 +1,11 @@
 """The trainer: the same run twice is the same, interrupted or not, and it says what went wrong."""
+
 import copy
 import math
 
 import pytest
 import torch
+
 from small_training import Counting
 
 
@@ -18,15 +20,21 @@ def test_it_learns_and_repeats(fresh):
         torch.manual_seed(3)
         trainer.train()
     assert runs[0].history[-1]["loss"] < 0.5 * runs[0].history[0]["loss"]
-    assert torch.equal(weights(runs[0]), weights(runs[1])) and not torch.equal(weights(runs[0]), weights(runs[2]))
+    assert torch.equal(weights(runs[0]), weights(runs[1])) and not torch.equal(
+        weights(runs[0]), weights(runs[2])
+    )
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU")
 @pytest.mark.parametrize("waits", [False, True])
 def test_recorded_steps_learn_what_steps_learn(fresh, waits):
-    """The losses to 0.01: sums are taken in another order. A model that waits for the GPU cannot be recorded, and learns all the
-    same, its dropout included."""
-    runs = [fresh(device="cuda", precision="fp32", graphs=graphs, max_epochs=20) for graphs in (True, False)]
+    """The losses to 0.01: sums are taken in another order. A model that waits for the GPU cannot be
+    recorded, and learns all the same, its dropout included.
+    """
+    runs = [
+        fresh(device="cuda", precision="fp32", graphs=graphs, max_epochs=20)
+        for graphs in (True, False)
+    ]
     for trainer in runs:
         for module in trainer.model.modules():
             if isinstance(module, torch.nn.Dropout):
@@ -44,7 +52,9 @@ def test_training_again_goes_through_all_epochs_again(fresh):
     trainer.train()
     steps, before = [entry["step"] for entry in trainer.history], weights(trainer)
     trainer.train()
-    assert [entry["step"] for entry in trainer.history] == steps and not torch.equal(weights(trainer), before)
+    assert [entry["step"] for entry in trainer.history] == steps and not torch.equal(
+        weights(trainer), before
+    )
 
 
 @pytest.mark.parametrize("epoch_of_interruption", [1, 3])
@@ -70,7 +80,9 @@ def test_resume_is_bit_identical(fresh, tmp_path, epoch_of_interruption):
     resumed = fresh(**ckpt, resume=True)
     torch.manual_seed(1234)
     resumed.train()
-    assert torch.equal(weights(resumed), weights(whole)) and not torch.equal(weights(broken), weights(whole))
+    assert torch.equal(weights(resumed), weights(whole)) and not torch.equal(
+        weights(broken), weights(whole)
+    )
     assert resumed.history == whole.history and resumed.step == whole.step
 
 
@@ -82,9 +94,16 @@ def test_workers_do_not_change_the_result(fresh):
     assert torch.equal(weights(alone), weights(helped))
 
 
-@pytest.mark.parametrize(("change", "named"), [({"learning_rate": 2e-2}, "learning_rate"), ({"seed": 8}, "seed"),
-                                               ({"dataset": Counting(n=36)}, "data"), ({"rope": True}, "model"),
-                                               ({"init": 6}, "initial weights")])
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"learning_rate": 2e-2}, "learning_rate"),
+        ({"seed": 8}, "seed"),
+        ({"dataset": Counting(n=36)}, "data"),
+        ({"rope": True}, "model"),
+        ({"init": 6}, "initial weights"),
+    ],
+)
 def test_a_checkpoint_of_another_training_is_refused(submission, fresh, tmp_path, change, named):
     ckpt = {"ckpt_path": str(tmp_path / "run.ckpt"), "ckpt_seconds": 0}
     fresh(**ckpt).train()
@@ -102,16 +121,18 @@ def test_a_damaged_checkpoint_is_refused(fresh, tmp_path):
 
 def test_cropping_changes_no_loss(submission, fresh, seed):
     from submission.trainer import Epochs
+
     dataset, model = Counting(), fresh().model.eval()
     x, y, batches = Epochs(dataset, 4, seed)[3]
     x, y = x.long(), y.long()
     assert sum(rows for rows, _ in batches) == 37 and max(rows for rows, _ in batches) == 4
-    assert min(length for _, length in batches) < 14, "nothing was cropped"         # 1 in 10,000 draws has nothing to crop
+    # 1 in 10,000 draws has nothing to crop
+    assert min(length for _, length in batches) < 14, "nothing was cropped"
     wider = Epochs(dataset, 4, seed, multiple=4)[3][2]
     assert wider == [(rows, min(14, math.ceil(length / 4) * 4)) for rows, length in batches]
     first = 0
     for rows, length in batches:
-        xs, ys = x[first:first + rows], y[first:first + rows]
+        xs, ys = x[first : first + rows], y[first : first + rows]
         assert torch.allclose(model(xs, ys)[1], model(xs[:, :length], ys[:, :length])[1], atol=1e-5)
         assert ys[:, length:].eq(0).all() and xs[:, length - 1].ne(0).any()
         first += rows
@@ -120,6 +141,7 @@ def test_cropping_changes_no_loss(submission, fresh, seed):
 
 def test_epochs_differ_and_leave_random_numbers_alone(submission):
     from submission.trainer import Epochs
+
     epochs = Epochs(Counting(), 8, seed=4)
     before = torch.get_rng_state()
     assert torch.equal(epochs[2][0], epochs[2][0]) and not torch.equal(epochs[2][0], epochs[3][0])
@@ -128,20 +150,25 @@ def test_epochs_differ_and_leave_random_numbers_alone(submission):
 
 def test_learning_rate_warms_up_then_falls_and_stays_down(submission):
     from submission.trainer import learning_rate_at
-    config = submission.TrainerConfig(learning_rate=1.0, lr_decay=True, warmup_tokens=1000, final_tokens=20_000)
+
+    config = submission.TrainerConfig(
+        learning_rate=1.0, lr_decay=True, warmup_tokens=1000, final_tokens=20_000
+    )
     rates = [learning_rate_at(tokens, 10, config) for tokens in range(0, 100_000, 500)]
     peak = rates.index(max(rates))
     assert rates[0] == 0 and rates[peak] == pytest.approx(1.0) and peak == 2
-    assert all(a >= b for a, b in zip(rates[peak:], rates[peak + 1:])), "the rate climbs again"
+    assert all(a >= b for a, b in zip(rates[peak:], rates[peak + 1 :])), "the rate climbs again"
     assert rates[40:] == [pytest.approx(0.1)] * len(rates[40:])
-    # A warm-up of less than one batch is none: it is stretched to the 20 batches that Adam averages over.
+    # A warm-up of less than one batch is none: it is stretched to the 20 batches that Adam averages
+    # over.
     assert learning_rate_at(5000, 5000, config) == pytest.approx(5000 / (5000 / (1 - 0.95)))
 
 
 def test_gradients_are_clipped(fresh):
     trainer = fresh(max_epochs=1, grad_norm_clip=1e-9, weight_decay=0.0, learning_rate=1e-3)
     before = weights(trainer)
-    trainer.train()     # Adam divides by the gradient's size plus 1e-8, so clipped gradients hardly move anything
+    # Adam divides by the gradient's size plus 1e-8, so clipped gradients hardly move anything
+    trainer.train()
     free = fresh(max_epochs=1, weight_decay=0.0, learning_rate=1e-3)
     free.train()
     assert (weights(trainer) - before).abs().max() < 0.2 * (weights(free) - before).abs().max()
@@ -149,6 +176,7 @@ def test_gradients_are_clipped(fresh):
 
 def test_rows_are_shuffled(submission):
     from submission.trainer import Epochs
+
     rows = [Epochs(Counting(), 8, seed=4)[epoch][0][:, 0].tolist() for epoch in (0, 1)]
     assert rows[0] != rows[1] and rows[0] != sorted(rows[0])
 
@@ -161,7 +189,10 @@ def test_an_unwritable_checkpoint_does_not_stop_the_training(fresh, tmp_path, ca
 
 def test_weights_that_are_no_numbers_are_not_kept(submission, fresh, tmp_path):
     from submission.trainer import TrainingError
-    trainer = fresh(max_epochs=3, ckpt_path=str(tmp_path / "run.ckpt"), ckpt_seconds=0, log_every=1000)
+
+    trainer = fresh(
+        max_epochs=3, ckpt_path=str(tmp_path / "run.ckpt"), ckpt_seconds=0, log_every=1000
+    )
     with torch.no_grad():
         trainer.model.head.weight[0, 0] = math.nan
     with pytest.raises(TrainingError):
@@ -174,7 +205,9 @@ def test_only_linear_weights_decay(fresh):
     trainer.device = torch.device("cpu")
     decayed, kept = (group["params"] for group in trainer._make_optimizer().param_groups)
     names = {p: name for name, p in trainer.model.named_parameters()}
-    assert {names[p] for p in decayed} == {n for n in names.values() if n.endswith("weight") and "ln" not in n and "emb" not in n}
+    assert {names[p] for p in decayed} == {
+        n for n in names.values() if n.endswith("weight") and "ln" not in n and "emb" not in n
+    }
     assert len(decayed) + len(kept) == len(names) and any("pos_emb" in names[p] for p in kept)
 
 
@@ -183,6 +216,7 @@ def test_a_loss_that_is_no_number_stops_with_advice(submission, fresh):
     with torch.no_grad():
         trainer.model.head.weight[0, 0] = math.nan
     from submission.trainer import TrainingError
+
     with pytest.raises(TrainingError, match="smaller learning rate"):
         trainer.train()
 
@@ -209,7 +243,8 @@ def test_tensorboard_scalars(fresh):
 
 def test_compiled_models_save_plain_names(fresh, monkeypatch):
     trainer = fresh(max_epochs=1, compile=True)
-    # Whether a compiler is installed must not matter here, only that compiling is asked for in place.
+    # Whether a compiler is installed must not matter here, only that compiling is asked for in
+    # place.
     monkeypatch.setattr(torch.nn.Module, "compile", lambda self: setattr(self, "_compiled", True))
     names = list(copy.deepcopy(trainer.model).state_dict())
     trainer.train()

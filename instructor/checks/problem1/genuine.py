@@ -1,8 +1,11 @@
-"""Results that are what they seem: the weights themselves know the places, whatever the submission's code does with them.
+"""Results that are what they seem: the weights themselves know the places, whatever the
+submission's code does with them.
 
-A model of the submission could look answers up, in the corpus that it is given or in a table of its own, and leave its weights as they
-were drawn. So hidden checks read the weights where no code of the submission runs, and compute with NumPy what they answer.
+A model of the submission could look answers up, in the corpus that it is given or in a table of its
+own, and leave its weights as they were drawn. So hidden checks read the weights where no code of
+the submission runs, and compute with NumPy what they answer.
 """
+
 import re
 
 import numpy as np
@@ -12,43 +15,68 @@ from checks.problem1.artifacts import Judged, judge_predictions
 from checks.problem1.models import read_weights
 from checks.support.context import Context
 from common.files import read_documents
-
 from instructor.checks.problem1.gpt import logits_of, shapes_of
 from instructor.checks.reference import log_probabilities
 
 MASK, PAD = "\u2047", "\u25a1"
-CLAIMS = 20             # right answers that are looked at; of those, one may differ where two characters are almost equally likely
-TRAINED = 0.8           # of the loss of random guessing, which any finetuning beats by far on what it was trained on
+# right answers that are looked at; of those, one may differ where two characters are almost equally
+# likely
+CLAIMS = 20
+# of the loss of random guessing, which any finetuning beats by far on what it was trained on
+TRAINED = 0.8
 
 
 @probe
 def load(path):
     """The tensors in a file of weights; nothing of the submission is imported."""
     import torch
-    return {name: value.float() for name, value in torch.load(path, map_location="cpu", weights_only=True).items()
-            if value.is_floating_point()}
+
+    return {
+        name: value.float()
+        for name, value in torch.load(path, map_location="cpu", weights_only=True).items()
+        if value.is_floating_point()
+    }
 
 
 def judge_results(student, rng, context: Context, target: str, threshold: bool) -> None:
-    """As judge_predictions, with a large sample; and what was answered rightly is what the weights answer in NumPy, too.
+    """As judge_predictions, with a large sample; and what was answered rightly is what the weights
+    answer in NumPy, too.
 
     Raises:
         as judge_predictions.
     """
     judged = judge_predictions(student, rng, context, target, sample=100, threshold=threshold)
     corpus = read_documents(context.data_of(judged.preset) / "wiki.txt")
-    model = _Model(student.run(load, path=str(judged.weights.resolve())), judged, [PAD, MASK, *sorted(set(corpus))])
-    questions = [line.split("\t") for line in (context.data_of(judged.preset) / "birth_places_train.tsv").read_text(encoding="utf-8").splitlines()]
+    model = _Model(
+        student.run(load, path=str(judged.weights.resolve())),
+        judged,
+        [PAD, MASK, *sorted(set(corpus))],
+    )
+    questions = [
+        line.split("\t")
+        for line in (context.data_of(judged.preset) / "birth_places_train.tsv")
+        .read_text(encoding="utf-8")
+        .splitlines()
+    ]
     guessing = np.log(len(model.vocabulary))
     loss = model.loss([questions[i] for i in rng.choice(len(questions), size=10, replace=False)])
     if not loss < TRAINED * guessing:
-        raise WrongAnswer(f"The weights in {judged.weights.name} seem untrained: on questions of birth_places_train.tsv, their loss is "
-                          f"{loss:.2f} nats a character; guessing has {guessing:.2f}.")
-    claims = [judged.right[i] for i in rng.choice(len(judged.right), size=min(CLAIMS, len(judged.right)), replace=False)]
+        raise WrongAnswer(
+            f"The weights in {judged.weights.name} seem untrained: on questions of "
+            f"birth_places_train.tsv, their loss is {loss:.2f} nats a character; guessing has "
+            f"{guessing:.2f}."
+        )
+    claims = [
+        judged.right[i]
+        for i in rng.choice(len(judged.right), size=min(CLAIMS, len(judged.right)), replace=False)
+    ]
     wrong = [question for question, place in claims if not model.answers(question, place)]
     if len(wrong) > len(claims) // CLAIMS:
-        raise WrongAnswer(f"{len(wrong)} of {len(claims)} right predictions are not what a GPT with the weights in {judged.weights.name} "
-                          f"answers, the first one to {wrong[0]!r}. They come from other code than that of a right model.")
+        raise WrongAnswer(
+            f"{len(wrong)} of {len(claims)} right predictions are not what a GPT with the weights "
+            f"in {judged.weights.name} answers, the first one to {wrong[0]!r}. They come from "
+            "other code than that of a right model."
+        )
 
 
 class _Model:
@@ -58,19 +86,34 @@ class _Model:
         self.vocabulary = vocabulary
         self.rope = judged.variant == "rope"
         self.preset = judged.preset
-        config = {"vocab_size": len(vocabulary), "block_size": self.preset.block_size, "n_layer": self.preset.n_layer,
-                  "n_embd": self.preset.n_embd}
-        buffers = re.compile(r"mask|cache")         # which follow from the sizes
+        config = {
+            "vocab_size": len(vocabulary),
+            "block_size": self.preset.block_size,
+            "n_layer": self.preset.n_layer,
+            "n_embd": self.preset.n_embd,
+        }
+        buffers = re.compile(r"mask|cache")  # which follow from the sizes
         own = {name: value for name, value in weights.entries().items() if not buffers.search(name)}
         sizes = {name: config[name] for name in ("vocab_size", "block_size", "n_layer", "n_embd")}
-        self.weights = {name: value.astype(float) for name, value in
-                        read_weights(own, shapes_of(**sizes, rope=self.rope), self.rope).items()}
+        self.weights = {
+            name: value.astype(float)
+            for name, value in read_weights(
+                own, shapes_of(**sizes, rope=self.rope), self.rope
+            ).items()
+        }
 
     def _run(self, question, place):
         """Logits and targets of the place's characters and the MASK after it."""
         tokens = np.array([[self.vocabulary.index(ch) for ch in question + MASK + place + MASK]])
-        logits = logits_of(tokens[:, :-1], self.weights, self.preset.n_layer, self.preset.n_head, "qk" if self.rope else "", not self.rope)
-        return logits[0, len(question):], tokens[0, len(question) + 1:]
+        logits = logits_of(
+            tokens[:, :-1],
+            self.weights,
+            self.preset.n_layer,
+            self.preset.n_head,
+            "qk" if self.rope else "",
+            not self.rope,
+        )
+        return logits[0, len(question) :], tokens[0, len(question) + 1 :]
 
     def answers(self, question: str, place: str) -> bool:
         """Whether greedy decoding gives the place."""
@@ -79,4 +122,6 @@ class _Model:
 
     def loss(self, pairs: list[list[str]]) -> float:
         """Mean loss over the characters of the places, in nats."""
-        return float(-np.concatenate([log_probabilities(*self._run(*pair))[:-1] for pair in pairs]).mean())
+        return float(
+            -np.concatenate([log_probabilities(*self._run(*pair))[:-1] for pair in pairs]).mean()
+        )

@@ -1,20 +1,22 @@
 """The whole model in float64 with NumPy, and cases of it: what a GPT should compute with weights
-that are known."""
+that are known.
+"""
 
 import math
 
 import numpy as np
+
 from checks.problem1.gpt import draw_parameter
 from checks.problem1.models import SPREAD
 from checks.support.cases import Case
-
 from instructor.checks.reference import attention, log_probabilities
 
 _erf = np.vectorize(math.erf)
 
 
-def shapes_of(vocab_size: int, block_size: int, n_layer: int, n_embd: int,
-              rope: bool) -> dict[str, tuple[int, ...]]:
+def shapes_of(
+    vocab_size: int, block_size: int, n_layer: int, n_embd: int, rope: bool
+) -> dict[str, tuple[int, ...]]:
     """The parameters of a GPT, and their shapes."""
     C = n_embd
     shapes = {
@@ -71,7 +73,8 @@ def logits_of(
     softmax_axis: int = -1,
 ) -> np.ndarray:
     """The logits (B, T, V) for tokens (B, T), with `rotated` of q, k and v, and with learned
-    positions or none (softmax_axis: as in attention)."""
+    positions or none (softmax_axis: as in attention).
+    """
     x = weights["tok_emb.weight"][tokens]
     if positions:
         x = x + weights["pos_emb"][:, : tokens.shape[1]]
@@ -92,7 +95,8 @@ def logits_of(
 
 def model_case(rng, initialize: str | None, rope: bool) -> Case:
     """A model that a function of helper.py makes (or GPT itself, for None), with sizes that are all
-    different, run on random tokens; see `checks.problem1.models`."""
+    different, run on random tokens; see `checks.problem1.models`.
+    """
     n_head = int(rng.integers(2, 5))
     config = {
         "vocab_size": int(rng.integers(11, 15)),
@@ -120,20 +124,33 @@ def model_case(rng, initialize: str | None, rope: bool) -> Case:
         return lambda: {"logits": logits(*arguments)}
 
     rotated = "qk" if rope else ""
-    wrong = [("the softmax of the attention goes over the queries; it should go over the keys.",
-              mistake(rotated, not rope, -2))]
+    wrong = [
+        (
+            "the softmax of the attention goes over the queries; it should go over the keys.",
+            mistake(rotated, not rope, -2),
+        )
+    ]
     if rope:
-        wrong += [("neither queries nor keys are rotated.", mistake("", False)),
-                  ("the keys are not rotated.", mistake("q", False)),
-                  ("the queries are not rotated.", mistake("k", False)),
-                  ("the values are rotated, too.", mistake("qkv", False))]
+        wrong += [
+            ("neither queries nor keys are rotated.", mistake("", False)),
+            ("the keys are not rotated.", mistake("q", False)),
+            ("the queries are not rotated.", mistake("k", False)),
+            ("the values are rotated, too.", mistake("qkv", False)),
+        ]
     else:
-        wrong += [("the learned positions are not added.", mistake("", False)),
-                  ("queries and keys are rotated, as in the RoPE model.", mistake("qk", True))]
+        wrong += [
+            ("the learned positions are not added.", mistake("", False)),
+            ("queries and keys are rotated, as in the RoPE model.", mistake("qk", True)),
+        ]
     right = logits(rotated, not rope)
     losses = -log_probabilities(right, targets)
     about = {"rope": rope, "shapes": shapes, "loss_with_padding": float(losses.mean())}
-    inputs = {"initialize": initialize, "config": config, "tokens": tokens, "targets": targets,
-              "seed": seed}
+    inputs = {
+        "initialize": initialize,
+        "config": config,
+        "tokens": tokens,
+        "targets": targets,
+        "seed": seed,
+    }
     answer = {"logits": right, "loss": float(losses[targets != 0].mean())}
     return Case(inputs, answer, wrong, about)

@@ -1,10 +1,15 @@
 """Question 1f, hidden: pretraining with other arguments, and pretrained weights of all kinds."""
 
 from autograder import check
-from checks.problem1.prepared import (require_fields, require_pretrained, require_pretraining,
-                                      require_questions, require_same_model, require_unchanged)
+from checks.problem1.prepared import (
+    require_fields,
+    require_pretrained,
+    require_pretraining,
+    require_questions,
+    require_same_model,
+    require_unchanged,
+)
 from checks.problem1.training import call
-
 from instructor.checks.problem1.genuine import judge_results
 
 
@@ -29,8 +34,9 @@ def test_weights(student, rng):
             continue  # the RoPE model cannot be made; question 1h takes points for that
         require_same_model(student, given.answer, "finetune")
         kind = "RoPE" if rope else "vanilla"
-        require_pretrained(given, f"Pretrained weights of the {kind} model are not in the model "
-                                  "that is trained.")
+        require_pretrained(
+            given, f"Pretrained weights of the {kind} model are not in the model that is trained."
+        )
         require_questions(given)
         require_fields(student, given.answer, {"max_epochs": 10, "learning_rate": rate}, {})
     without = call(student, rng, "finetune")
@@ -46,5 +52,6 @@ def test_dev_predictions(student, rng, context):
 @check("1f-2-hidden")
 def test_test_predictions(student, rng, context):
     """Accuracy on questions whose answers students don't have; and the predictions come from the
-    weights."""
+    weights.
+    """
     judge_results(student, rng, context, "vanilla_eval_test_with_pretrain", threshold=True)

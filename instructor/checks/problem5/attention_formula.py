@@ -1,4 +1,7 @@
-"""The formula of attention in float64 with NumPy, and what the mistakes in it give that are known by name."""
+"""The formula of attention in float64 with NumPy, and what the mistakes in it give that are known
+by name.
+"""
+
 import math
 
 import numpy as np
@@ -12,8 +15,15 @@ def softmax(scores: np.ndarray, axis: int | None = -1) -> np.ndarray:
     return weights / np.where(total == 0, 1, total)
 
 
-def attend(Q: np.ndarray, K: np.ndarray, V: np.ndarray, mask: np.ndarray | None = None, scale: float | None = None) -> np.ndarray:
-    """softmax(Q K^T * scale) V, (..., L_q, d_v), for Q (..., L_q, d_k), K (..., L_k, d_k), V (..., L_k, d_v).
+def attend(
+    Q: np.ndarray,
+    K: np.ndarray,
+    V: np.ndarray,
+    mask: np.ndarray | None = None,
+    scale: float | None = None,
+) -> np.ndarray:
+    """softmax(Q K^T * scale) V, (..., L_q, d_v), for Q (..., L_q, d_k), K (..., L_k, d_k), V (...,
+    L_k, d_v).
 
     Args:
         mask: True where a query may attend to a key.
@@ -24,9 +34,15 @@ def attend(Q: np.ndarray, K: np.ndarray, V: np.ndarray, mask: np.ndarray | None 
     return softmax(scores if mask is None else np.where(mask, scores, -np.inf)) @ V
 
 
-def mistaken(Q: np.ndarray, K: np.ndarray, V: np.ndarray, mask: np.ndarray | None = None,
-             formula: bool = True) -> list:
-    """Known mistakes as (sentence, function that works out what they give, or None if they overflow).
+def mistaken(
+    Q: np.ndarray,
+    K: np.ndarray,
+    V: np.ndarray,
+    mask: np.ndarray | None = None,
+    formula: bool = True,
+) -> list:
+    """Known mistakes as (sentence, function that works out what they give, or None if they
+    overflow).
 
     Args:
         formula: with the mistakes in the formula; else with those in the mask and in subtracting
@@ -43,54 +59,122 @@ def mistaken(Q: np.ndarray, K: np.ndarray, V: np.ndarray, mask: np.ndarray | Non
     def scaled(scale):
         return lambda: attend(Q, K, V, mask, scale)
 
-    causes = [
-        ("the scores are not scaled: divide by sqrt(d_k).", scaled(1.0)),
-        ("the scores are divided by d_k; it should be its square root.", scaled(1 / d_k)),
-        ("the scores are divided by sqrt(d_v); it should be sqrt(d_k), the width of queries and keys.",
-         scaled(1 / math.sqrt(d_v))),
-        ("the scores are divided by the number of keys; it should be sqrt(d_k).", scaled(1 / L_k)),
-        ("the scores are divided by the root of the number of keys; it should be sqrt(d_k).", scaled(1 / math.sqrt(L_k))),
-        ("the scores are divided by the number of queries; it should be sqrt(d_k).", scaled(1 / L_q)),
-        ("the scores are divided by the root of the number of queries; it should be sqrt(d_k).", scaled(1 / math.sqrt(L_q))),
-        ("the scores are multiplied by sqrt(d_k); they should be divided.", scaled(math.sqrt(d_k))),
-        ("the softmax goes over the queries; it should go over the keys, axis=-1.", lambda: softmax(seen, -2) @ V),
-        ("the softmax goes over the first axis; it should go over the keys, axis=-1.", lambda: softmax(seen, 0) @ V),
-        ("the softmax goes over all axes at once; it should go over the keys, axis=-1.", lambda: softmax(seen, None) @ V),
-        ("the weights are not divided by their sum.", lambda: np.exp(seen) @ V),
-        ("the weights are not divided by their sum.", lambda: np.exp(seen - seen.max(axis=-1, keepdims=True)) @ V),
-        ("the scores are divided by their sum; the exponential is missing.",
-         lambda: scores / scores.sum(axis=-1, keepdims=True) @ V),
-        ("the softmax is missing: scores are no weights.", lambda: np.where(np.isinf(seen), 0, seen) @ V),
-        ("the scores are scaled after the softmax; it should be before.",
-         lambda: softmax(seen * math.sqrt(d_k)) / math.sqrt(d_k) @ V),
-        ("the scores have the wrong sign.", lambda: attend(-Q, K, V, mask)),
-        ("all keys have the same weight.", lambda: softmax(0 * scores) @ V),
-    ] if formula else []
+    causes = (
+        [
+            ("the scores are not scaled: divide by sqrt(d_k).", scaled(1.0)),
+            ("the scores are divided by d_k; it should be its square root.", scaled(1 / d_k)),
+            (
+                "the scores are divided by sqrt(d_v); it should be sqrt(d_k), the width of queries "
+                "and keys.",
+                scaled(1 / math.sqrt(d_v)),
+            ),
+            (
+                "the scores are divided by the number of keys; it should be sqrt(d_k).",
+                scaled(1 / L_k),
+            ),
+            (
+                "the scores are divided by the root of the number of keys; it should be sqrt(d_k).",
+                scaled(1 / math.sqrt(L_k)),
+            ),
+            (
+                "the scores are divided by the number of queries; it should be sqrt(d_k).",
+                scaled(1 / L_q),
+            ),
+            (
+                "the scores are divided by the root of the number of queries; it should be "
+                "sqrt(d_k).",
+                scaled(1 / math.sqrt(L_q)),
+            ),
+            (
+                "the scores are multiplied by sqrt(d_k); they should be divided.",
+                scaled(math.sqrt(d_k)),
+            ),
+            (
+                "the softmax goes over the queries; it should go over the keys, axis=-1.",
+                lambda: softmax(seen, -2) @ V,
+            ),
+            (
+                "the softmax goes over the first axis; it should go over the keys, axis=-1.",
+                lambda: softmax(seen, 0) @ V,
+            ),
+            (
+                "the softmax goes over all axes at once; it should go over the keys, axis=-1.",
+                lambda: softmax(seen, None) @ V,
+            ),
+            ("the weights are not divided by their sum.", lambda: np.exp(seen) @ V),
+            (
+                "the weights are not divided by their sum.",
+                lambda: np.exp(seen - seen.max(axis=-1, keepdims=True)) @ V,
+            ),
+            (
+                "the scores are divided by their sum; the exponential is missing.",
+                lambda: scores / scores.sum(axis=-1, keepdims=True) @ V,
+            ),
+            (
+                "the softmax is missing: scores are no weights.",
+                lambda: np.where(np.isinf(seen), 0, seen) @ V,
+            ),
+            (
+                "the scores are scaled after the softmax; it should be before.",
+                lambda: softmax(seen * math.sqrt(d_k)) / math.sqrt(d_k) @ V,
+            ),
+            ("the scores have the wrong sign.", lambda: attend(-Q, K, V, mask)),
+            ("all keys have the same weight.", lambda: softmax(0 * scores) @ V),
+        ]
+        if formula
+        else []
+    )
     causes += [
-        ("one number is subtracted from all rows, and in some all exponentials are 0; subtract from each row its largest score.",
-         lambda: _shifted(seen, seen.max()) @ V),
+        (
+            "one number is subtracted from all rows, and in some all exponentials are 0; subtract "
+            "from each row its largest score.",
+            lambda: _shifted(seen, seen.max()) @ V,
+        )
     ]
     if mask is not None:
         empty = ~mask.any(axis=-1, keepdims=True)
-        of_empty_rows = [
-            ("a query that may attend to nothing gets the mean of all values; it should get zeros. A large negative number "
-             "will not do as a mask there.", lambda: np.where(empty, 1 / L_k, softmax(seen)) @ V),
-            ("a query that may attend to nothing attends to all keys, as if there were no mask; it should get zeros.",
-             lambda: softmax(np.where(mask | empty, scores, -np.inf)) @ V),
-        ] if empty.any() else []
+        of_empty_rows = (
+            [
+                (
+                    "a query that may attend to nothing gets the mean of all values; it should get "
+                    "zeros. A large negative number will not do as a mask there.",
+                    lambda: np.where(empty, 1 / L_k, softmax(seen)) @ V,
+                ),
+                (
+                    "a query that may attend to nothing attends to all keys, as if there were no "
+                    "mask; it should get zeros.",
+                    lambda: softmax(np.where(mask | empty, scores, -np.inf)) @ V,
+                ),
+            ]
+            if empty.any()
+            else []
+        )
         causes = [
             *of_empty_rows,
             ("the mask is not used.", lambda: softmax(scores) @ V),
-            ("the mask is upside down. True means: this query may attend to this key.", lambda: attend(Q, K, V, ~mask)),
-            ("the mask comes after the softmax: the weights of the keys that are left do not add up to 1.",
-             lambda: np.where(mask, softmax(scores), 0) @ V),
-            ("masked scores are set to 0, which is a score like any other; their weights should be 0.",
-             lambda: softmax(np.where(mask, scores, 0)) @ V),
+            (
+                "the mask is upside down. True means: this query may attend to this key.",
+                lambda: attend(Q, K, V, ~mask),
+            ),
+            (
+                "the mask comes after the softmax: the weights of the keys that are left do not "
+                "add up to 1.",
+                lambda: np.where(mask, softmax(scores), 0) @ V,
+            ),
+            (
+                "masked scores are set to 0, which is a score like any other; their weights should "
+                "be 0.",
+                lambda: softmax(np.where(mask, scores, 0)) @ V,
+            ),
             ("the mask is added to the scores as a number.", lambda: softmax(scores + mask) @ V),
             *_numbers_for_masks(scores, mask, V),
-            ("the number that is subtracted from a row is its largest score over all keys; it should be that over the keys "
-             "that may be attended to.", lambda: _shifted(seen, scores.max(axis=-1, keepdims=True)) @ V),
-            *causes]
+            (
+                "the number that is subtracted from a row is its largest score over all keys; it "
+                "should be that over the keys that may be attended to.",
+                lambda: _shifted(seen, scores.max(axis=-1, keepdims=True)) @ V,
+            ),
+            *causes,
+        ]
     return [(sentence, lambda work=work: _number(work)) for sentence, work in causes]
 
 
@@ -98,20 +182,40 @@ def _numbers_for_masks(scores, mask, V):
     """Masks that are numbers like any other, where -inf is meant."""
     causes = []
     for number in (10, 20, 100, 1000, 10_000):
-        causes += [(f"masked scores are set to -{number}, which is a score like any other; -np.inf is none.",
-                    lambda number=number: softmax(np.where(mask, scores, -number)) @ V),
-                   (f"{number} is subtracted from masked scores, which leaves scores like any other; -np.inf is none.",
-                    lambda number=number: softmax(scores - number * ~mask) @ V)]
+        causes += [
+            (
+                f"masked scores are set to -{number}, which is a score like any other; -np.inf is "
+                "none.",
+                lambda number=number: softmax(np.where(mask, scores, -number)) @ V,
+            ),
+            (
+                f"{number} is subtracted from masked scores, which leaves scores like any other; "
+                "-np.inf is none.",
+                lambda number=number: softmax(scores - number * ~mask) @ V,
+            ),
+        ]
     small = np.where(mask, 1, 1e-9)
     return causes + [
-        ("masked scores are set to 1e-9, which is nearly 0, a score like any other; -np.inf is none.",
-         lambda: softmax(np.where(mask, scores, 1e-9)) @ V),
-        ("masked scores are multiplied by 1e-9, which makes them nearly 0, a score like any other; -np.inf is none.",
-         lambda: softmax(scores * small) @ V),
-        ("the weights of masked keys are multiplied by 1e-9, after the softmax; they should be 0, and the others add up to 1. "
-         "Set masked scores to -np.inf before the softmax.", lambda: softmax(scores) * small @ V),
-        ("the weights of masked keys are multiplied by 1e-9; they should be 0. Set masked scores to -np.inf.",
-         lambda: softmax(scores + np.log(small)) @ V),
+        (
+            "masked scores are set to 1e-9, which is nearly 0, a score like any other; -np.inf is "
+            "none.",
+            lambda: softmax(np.where(mask, scores, 1e-9)) @ V,
+        ),
+        (
+            "masked scores are multiplied by 1e-9, which makes them nearly 0, a score like any "
+            "other; -np.inf is none.",
+            lambda: softmax(scores * small) @ V,
+        ),
+        (
+            "the weights of masked keys are multiplied by 1e-9, after the softmax; they should be "
+            "0, and the others add up to 1. Set masked scores to -np.inf before the softmax.",
+            lambda: softmax(scores) * small @ V,
+        ),
+        (
+            "the weights of masked keys are multiplied by 1e-9; they should be 0. Set masked "
+            "scores to -np.inf.",
+            lambda: softmax(scores + np.log(small)) @ V,
+        ),
     ]
 
 

@@ -1,4 +1,7 @@
-"""`python -m instructor traces`: trains, draws, keeps what is no borderline case, and writes what 6f is graded with."""
+"""`python -m instructor traces`: trains, draws, keeps what is no borderline case, and writes what
+6f is graded with.
+"""
+
 import argparse
 from pathlib import Path
 
@@ -6,23 +9,36 @@ import numpy as np
 
 from checks.problem6.q6f.traces import NAMES, Trace
 from common.files import writing
-
 from instructor.checks.problem6.q6f.onsets import Rules, find_onsets
 from instructor.checks.problem6.q6f.trace_file import FILE, pack, rounded
 from instructor.datasets.worlds.editions import TRACES
 
 ROOT = Path(__file__).resolve().parents[3]
-TRAININGS, DRAWN = 6, 9         # of each kind
-# The table's rules, easier and harder to fulfill. Where they disagree about a trace, a monitor may disagree with the table
-# for good reasons: such a trace is not kept.
-EASIER = Rules(rise=1.4, far=2.6, repeated=0.45, way=0.13, even=0.987, sure=0.013, ratio=0.0014, row=16)
-HARDER = Rules(rise=1.6, far=3.4, repeated=0.55, way=0.07, stays=8, even=0.9925, sure=0.0075, ratio=0.0007, row=24)
-APART = 12              # records that their onsets may differ by
-BELIEVED = 6            # medians above 1.5 times the lowest that a healthy trace may have in a row
+TRAININGS, DRAWN = 6, 9  # of each kind
+# The table's rules, easier and harder to fulfill. Where they disagree about a trace, a monitor may
+# disagree with the table for good reasons: such a trace is not kept.
+EASIER = Rules(
+    rise=1.4, far=2.6, repeated=0.45, way=0.13, even=0.987, sure=0.013, ratio=0.0014, row=16
+)
+HARDER = Rules(
+    rise=1.6,
+    far=3.4,
+    repeated=0.55,
+    way=0.07,
+    stays=8,
+    even=0.9925,
+    sure=0.0075,
+    ratio=0.0007,
+    row=24,
+)
+APART = 12  # records that their onsets may differ by
+BELIEVED = 6  # medians above 1.5 times the lowest that a healthy trace may have in a row
 
 
 def is_clear(trace: Trace) -> bool:
-    """Whether the table's rules and others near them find the same faults, at about the same records."""
+    """Whether the table's rules and others near them find the same faults, at about the same
+    records.
+    """
     found = [find_onsets(trace, rules) for rules in (Rules(), EASIER, HARDER)]
     if not all(each.keys() == found[0].keys() for each in found):
         return False
@@ -45,14 +61,18 @@ def longest_rise(trace: Trace) -> int:
 
 
 def make_traces(seed: int, trainings: int = TRAININGS, drawn: int = DRAWN) -> list[Trace]:
-    """All traces, as they are kept. Drawn ones are the same everywhere; those of trainings, on one machine with one version of
-    torch."""
+    """All traces, as they are kept. Drawn ones are the same everywhere; those of trainings, on one
+    machine with one version of torch.
+    """
     from .drawn import draw_traces
     from .setups import REFERENCE, draw_setups
-    from .training import train     # imports torch, which other commands can do without
+    from .training import train  # imports torch, which other commands can do without
+
     world = (ROOT / "data" / "laptop" / "wiki.txt").read_text(encoding="utf-8")[:40_000]
-    made = [train(setup, world, seed + number, REFERENCE)
-            for number, setup in enumerate(draw_setups(np.random.default_rng(seed), trainings))]
+    made = [
+        train(setup, world, seed + number, REFERENCE)
+        for number, setup in enumerate(draw_setups(np.random.default_rng(seed), trainings))
+    ]
     made += draw_traces(np.random.default_rng(seed + 1), drawn)
     return [trace for trace in map(rounded, made) if is_clear(trace)]
 
@@ -66,14 +86,23 @@ def run(args: argparse.Namespace) -> int:
     onsets = [find_onsets(trace) for trace in traces]
     for name in NAMES:
         print(f"{name}: {sum(name in found for found in onsets)} traces")
-    print(f"Wrote {len(traces)} traces, {sum(not found for found in onsets)} of them without a fault, to {path} "
-          f"({path.stat().st_size / 1000:.0f} kB)")
+    print(
+        f"Wrote {len(traces)} traces, {sum(not found for found in onsets)} of them without a "
+        f"fault, to {path} ({path.stat().st_size / 1000:.0f} kB)"
+    )
     return 0
 
 
 def add_parser(commands) -> None:
     """Add the command `traces`."""
-    command = commands.add_parser("traces", help="make the recorded traces that 6f is graded with; some ten minutes")
+    command = commands.add_parser(
+        "traces", help="make the recorded traces that 6f is graded with; some ten minutes"
+    )
     command.add_argument("--seed", type=int, default=TRACES)
-    command.add_argument("--gold", type=Path, default=ROOT / "instructor" / "gold", help="the folder of the test answers")
+    command.add_argument(
+        "--gold",
+        type=Path,
+        default=ROOT / "instructor" / "gold",
+        help="the folder of the test answers",
+    )
     command.set_defaults(run=run)

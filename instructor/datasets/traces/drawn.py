@@ -1,5 +1,7 @@
-"""Traces that are drawn, not trained: noisier than those of the basic check, with states just short of a fault, and faults of
-every pace."""
+"""Traces that are drawn, not trained: noisier than those of the basic check, with states just short
+of a fault, and faults of every pace.
+"""
+
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,54 +12,72 @@ from checks.problem6.q6f.traces import MISSING, Trace, draw_healthy, measure_rar
 def draw_traces(rng: np.random.Generator, count: int) -> Iterator[Trace]:
     """Draw `count` traces for each fault, and four times as many without any."""
     for number in range(4 * count):
-        yield _draw(rng, f"drawn, nothing wrong, {number}", (_bump, _late_head, _bump, _nearly, measure_rarely)[number % 5])
+        yield _draw(
+            rng,
+            f"drawn, nothing wrong, {number}",
+            (_bump, _late_head, _bump, _nearly, measure_rarely)[number % 5],
+        )
     for put in (_explode, _break_off, _repeat, _stall, _die, _saturate, _vanish):
         for number in range(count):
             yield _draw(rng, f"drawn, {put.__name__[1:]}, {number}", put)
 
 
 def _draw(rng, name, change):
-    trace = draw_healthy(rng, int(rng.integers(150, 180)), name=name, n_layer=int(rng.integers(2, 4)),
-                         n_head=int(rng.integers(1, 3)))
+    trace = draw_healthy(
+        rng,
+        int(rng.integers(150, 180)),
+        name=name,
+        n_layer=int(rng.integers(2, 4)),
+        n_head=int(rng.integers(1, 3)),
+    )
     columns = trace.columns
-    columns["loss"] = columns["loss"] * np.exp(rng.uniform(0, 0.05) * rng.standard_normal(len(trace)))
+    columns["loss"] = columns["loss"] * np.exp(
+        rng.uniform(0, 0.05) * rng.standard_normal(len(trace))
+    )
     columns["attention_entropy"] = np.minimum(columns["attention_entropy"], 1)
     others = ["lr", "grad_norm", "attention_entropy", "repetition_rate"]
     for column in rng.choice(others, size=int(rng.integers(0, 3)), replace=False):
         if change in (_bump, _explode, _break_off, _stall):
-            del columns[column]         # a run that logs little
+            del columns[column]  # a run that logs little
     change(trace, rng)
     return trace
 
 
 # Nothing wrong.
 
+
 def _bump(trace, rng):
     """The loss rises for a few records, and comes back."""
     at = int(rng.integers(105, len(trace) - 20))
-    trace.columns["loss"][at:at + int(rng.integers(3, 7))] *= rng.uniform(1.8, 2.2)
+    trace.columns["loss"][at : at + int(rng.integers(3, 7))] *= rng.uniform(1.8, 2.2)
 
 
 def _late_head(trace, rng):
-    """For nearly a tenth, heads are evenly spread and the first layer's gradient is small; the loss falls slowly at first."""
+    """For nearly a tenth, heads are evenly spread and the first layer's gradient is small; the loss
+    falls slowly at first.
+    """
     tenth = trace.first_after(1 / 10)
     columns = trace.columns
-    columns["attention_entropy"][:tenth - int(rng.integers(2, 8))] = 1 - np.abs(rng.standard_normal()) * 1e-3
-    columns["grad_norm"][:tenth - int(rng.integers(2, 8)), 0] *= 1e-5
+    columns["attention_entropy"][: tenth - int(rng.integers(2, 8))] = (
+        1 - np.abs(rng.standard_normal()) * 1e-3
+    )
+    columns["grad_norm"][: tenth - int(rng.integers(2, 8)), 0] *= 1e-5
     loss = columns["loss"]
     loss[:70] = loss[0] * np.linspace(1, 0.93, 70) * np.exp(0.02 * rng.standard_normal(70))
 
 
 def _nearly(trace, rng):
     """States of a fault that end after 10 to 15 records, again and again."""
-    entropy, norms, rate = (trace.columns[name] for name in ("attention_entropy", "grad_norm", "repetition_rate"))
+    entropy, norms, rate = (
+        trace.columns[name] for name in ("attention_entropy", "grad_norm", "repetition_rate")
+    )
     norms[:, 0] = norms[:, -1] * rng.uniform(0.2, 2, size=len(trace))
     rate[rate != MISSING] = rng.uniform(0.05, 0.4)
     for at in range(45, len(trace) - 20, 25):
         length = int(rng.integers(10, 16))
         head = rng.integers(entropy.shape[1]), rng.integers(entropy.shape[2])
-        entropy[at:at + length, head[0], head[1]] = rng.choice([0.003, 0.997])
-        norms[at:at + length, 0] = norms[at:at + length, -1] * rng.uniform(1e-5, 5e-4)
+        entropy[at : at + length, head[0], head[1]] = rng.choice([0.003, 0.997])
+        norms[at : at + length, 0] = norms[at : at + length, -1] * rng.uniform(1e-5, 5e-4)
     samples = np.flatnonzero(rate != MISSING)
     rate[samples[1::4]] = rng.uniform(0.55, 0.8, size=len(samples[1::4]))
     rate[samples[2::4]] = rng.uniform(0.55, 0.8, size=len(samples[2::4]))
@@ -65,13 +85,18 @@ def _nearly(trace, rng):
 
 # Faults.
 
+
 def _explode(trace, rng):
-    """A rise by 1.4 to 28 percent a record, from some record on, with noise; it may end in infinity."""
+    """A rise by 1.4 to 28 percent a record, from some record on, with noise; it may end in
+    infinity.
+    """
     loss, at = trace.columns["loss"], int(rng.integers(45, 90))
     growth, n = np.exp(rng.uniform(np.log(0.014), np.log(0.25))), len(trace) - at
-    loss[at:] = np.median(loss[at - 9:at]) * np.exp(np.minimum(growth * np.arange(n), 12) + 0.04 * rng.standard_normal(n))
+    loss[at:] = np.median(loss[at - 9 : at]) * np.exp(
+        np.minimum(growth * np.arange(n), 12) + 0.04 * rng.standard_normal(n)
+    )
     if rng.random() < 0.3 and (loss > 50).any():
-        loss[int(np.argmax(loss > 50)):] = np.inf
+        loss[int(np.argmax(loss > 50)) :] = np.inf
     _maybe_unknown(trace, rng)
 
 
@@ -92,17 +117,23 @@ def _maybe_unknown(trace, rng):
 
 
 def _repeat(trace, rng):
-    """Sampled texts repeat themselves from some sample on, or for four to eight samples; there is one every 2 to 8 records."""
+    """Sampled texts repeat themselves from some sample on, or for four to eight samples; there is
+    one every 2 to 8 records.
+    """
     rate, between = trace.columns["repetition_rate"], int(rng.integers(2, 9))
     rate[:] = MISSING
     samples = np.arange(0, len(trace), between)
     rate[samples] = rng.uniform(0.02, 0.4, size=len(samples))
     begin = int(rng.integers(3, len(samples) - 24 // between - 5))
-    rate[samples[begin:begin + int(rng.integers(4, 9)) * int(rng.choice([1, 10]))]] = rng.uniform(0.6, 0.95)
+    rate[samples[begin : begin + int(rng.integers(4, 9)) * int(rng.choice([1, 10]))]] = rng.uniform(
+        0.6, 0.95
+    )
 
 
 def _stall(trace, rng):
-    """The loss covers up to 7 percent of the way, or falls well and is back where it was before a quarter is over."""
+    """The loss covers up to 7 percent of the way, or falls well and is back where it was before a
+    quarter is over.
+    """
     loss, n = trace.columns["loss"], len(trace)
     way = loss[0] - trace.reference_loss
     fallen = way * rng.uniform(0, 0.07) * np.linspace(0, 1, n)
@@ -112,9 +143,13 @@ def _stall(trace, rng):
 
 
 def _head(trace, rng, low, high):
-    """One head has entropies from low to high, from the beginning or from some record on; each or every second is measured."""
+    """One head has entropies from low to high, from the beginning or from some record on; each or
+    every second is measured.
+    """
     entropy, at = trace.columns["attention_entropy"], int(rng.choice([0, rng.integers(20, 90)]))
-    entropy[at:, rng.integers(entropy.shape[1]), rng.integers(entropy.shape[2])] = rng.uniform(low, high, size=len(trace) - at)
+    entropy[at:, rng.integers(entropy.shape[1]), rng.integers(entropy.shape[2])] = rng.uniform(
+        low, high, size=len(trace) - at
+    )
     thin_out(trace, int(rng.choice([1, 1, 1, 2])))
 
 

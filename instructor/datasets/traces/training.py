@@ -1,4 +1,5 @@
 """Small trainings, some of them broken on purpose, and what a monitor would get to read of each."""
+
 import math
 from dataclasses import dataclass, replace
 
@@ -9,8 +10,8 @@ import torch.nn.functional as F
 
 from checks.problem6.q6f.traces import MISSING, Trace
 
-LENGTH = 24             # of a row, in characters
-SAMPLE = 40             # of a sampled text
+LENGTH = 24  # of a row, in characters
+SAMPLE = 40  # of a sampled text
 
 
 @dataclass(frozen=True)
@@ -19,16 +20,23 @@ class Setup:
 
     Attributes:
         name: says what is special.
-        n, whole, every: records, how many the whole training would have, and the steps from one to the next.
-        norm: "pre", "post" or "none". init: the standard deviation of all weights. squash: tanh instead of GELU.
-        scale: times 1/sqrt(head_dim), on the scores of all heads; one_head: the same for the last head of the middle layer.
+        n, whole, every: records, how many the whole training would have, and the steps from one to
+            the next.
+        norm: "pre", "post" or "none". init: the standard deviation of all weights. squash: tanh
+            instead of GELU.
+        scale: times 1/sqrt(head_dim), on the scores of all heads; one_head: the same for the last
+            head of the middle layer.
         warm_up: as a share of the whole; endless: it never ends, and the rate rises on and on.
         noise: the share of batches that are random characters.
-        text: "world", the corpus; "loop", one short sentence over and over; "short", a few sentences of the corpus.
-        ascent: a sign is wrong, and the loss is made larger. temperature: of sampled texts; 0: the most probable character.
-        measured, sampled: every how many records gradients and entropies are measured, and a text is sampled; 0: never.
+        text: "world", the corpus; "loop", one short sentence over and over; "short", a few
+            sentences of the corpus.
+        ascent: a sign is wrong, and the loss is made larger. temperature: of sampled texts; 0: the
+            most probable character.
+        measured, sampled: every how many records gradients and entropies are measured, and a text
+            is sampled; 0: never.
         changes: (record, {field: value}): from this record on, something is different.
     """
+
     name: str = "healthy"
     n: int = 150
     whole: int = 400
@@ -59,12 +67,16 @@ class Setup:
 
 
 class Block(nn.Module):
-    """Attention and a feed-forward part; `entropy` is that of the last forward pass, one for each head."""
+    """Attention and a feed-forward part; `entropy` is that of the last forward pass, one for each
+    head.
+    """
 
     def __init__(self, setup: Setup):
         super().__init__()
         C = setup.n_embd
-        self.norms = nn.ModuleList(nn.Identity() if setup.norm == "none" else nn.LayerNorm(C) for _ in range(2))
+        self.norms = nn.ModuleList(
+            nn.Identity() if setup.norm == "none" else nn.LayerNorm(C) for _ in range(2)
+        )
         self.qkv, self.proj = nn.Linear(C, 3 * C), nn.Linear(C, C)
         self.up, self.down = nn.Linear(C, 2 * C), nn.Linear(2 * C, C)
         self.setup, self.factors, self.entropy = setup, None, None
@@ -98,7 +110,10 @@ class Network(nn.Module):
 
     def __init__(self, setup: Setup, vocab_size: int):
         super().__init__()
-        self.tok, self.pos = nn.Embedding(vocab_size, setup.n_embd), nn.Embedding(LENGTH, setup.n_embd)
+        self.tok, self.pos = (
+            nn.Embedding(vocab_size, setup.n_embd),
+            nn.Embedding(LENGTH, setup.n_embd),
+        )
         self.blocks = nn.ModuleList(Block(setup) for _ in range(setup.n_layer))
         self.last = nn.LayerNorm(setup.n_embd) if setup.norm == "pre" else nn.Identity()
         self.head = nn.Linear(setup.n_embd, vocab_size)
@@ -130,14 +145,18 @@ def read_text(kind: str, world: str) -> str:
 
 
 def train(setup: Setup, world: str, seed: int, reference_loss: float | None) -> Trace:
-    """Train, and record. It ends at most three records after the loss has stopped being a number."""
+    """Train, and record. It ends at most three records after the loss has stopped being a
+    number.
+    """
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
     letters = sorted(set(world))
     text = torch.tensor([letters.index(letter) for letter in read_text(setup.text, world)])
     network = Network(setup, len(letters))
     adam, group = setup.optimizer == "adam", network.parameters()
-    optimizer = torch.optim.Adam(group, betas=(0.9, 0.98)) if adam else torch.optim.SGD(group, momentum=0.9)
+    optimizer = (
+        torch.optim.Adam(group, betas=(0.9, 0.98)) if adam else torch.optim.SGD(group, momentum=0.9)
+    )
     changes, records, ended = dict(setup.changes), [], 0
     network.set_scale(setup)
     for step in range(setup.n * setup.every):
@@ -156,7 +175,15 @@ def train(setup: Setup, world: str, seed: int, reference_loss: float | None) -> 
         optimizer.zero_grad()
         loss.backward()
         if recorded:
-            records.append((step, loss.item(), lr, *measure(network, setup, number), sample(network, setup, number, seed)))
+            records.append(
+                (
+                    step,
+                    loss.item(),
+                    lr,
+                    *measure(network, setup, number),
+                    sample(network, setup, number, seed),
+                )
+            )
             ended += not math.isfinite(loss.item())
             if ended == 3:
                 break
@@ -164,12 +191,19 @@ def train(setup: Setup, world: str, seed: int, reference_loss: float | None) -> 
             nn.utils.clip_grad_norm_(network.parameters(), setup.clip)
         optimizer.step()
     names = ("step", "loss", "lr", "grad_norm", "attention_entropy", "repetition_rate")
-    columns = {name: np.array(column, dtype=np.int64 if name == "step" else float) for name, column in zip(names, zip(*records))}
-    return Trace(setup.name, setup.whole * setup.every, reference_loss if setup.reference else None, columns)
+    columns = {
+        name: np.array(column, dtype=np.int64 if name == "step" else float)
+        for name, column in zip(names, zip(*records))
+    }
+    return Trace(
+        setup.name, setup.whole * setup.every, reference_loss if setup.reference else None, columns
+    )
 
 
 def rate(setup: Setup, share: float) -> float:
-    """The learning rate when this share of the whole training is over: warm-up, then a cosine down to a tenth."""
+    """The learning rate when this share of the whole training is over: warm-up, then a cosine down
+    to a tenth.
+    """
     warm = (share + 1e-3) / setup.warm_up
     if setup.endless:
         return setup.lr * warm
@@ -177,10 +211,15 @@ def rate(setup: Setup, share: float) -> float:
 
 
 def measure(network: Network, setup: Setup, number: int) -> tuple[list, list]:
-    """The norm of the gradient of each layer, and the entropies of all heads; -1 where they are not measured."""
+    """The norm of the gradient of each layer, and the entropies of all heads; -1 where they are not
+    measured.
+    """
     if setup.measured == 0 or number % setup.measured:
         return [MISSING] * setup.n_layer, [[MISSING] * setup.n_head] * setup.n_layer
-    norms = [math.sqrt(sum(float(p.grad.double().square().sum()) for p in block.parameters())) for block in network.blocks]
+    norms = [
+        math.sqrt(sum(float(p.grad.double().square().sum()) for p in block.parameters()))
+        for block in network.blocks
+    ]
     return norms, [block.entropy.tolist() for block in network.blocks]
 
 
@@ -195,7 +234,9 @@ def sample(network: Network, setup: Setup, number: int, seed: int) -> float:
     for _ in range(SAMPLE):
         logits = network(x[:, -LENGTH:])[:, -1]
         if setup.temperature and torch.isfinite(logits).all():
-            next_one = torch.multinomial((logits / setup.temperature).softmax(-1), 1, generator=generator)
+            next_one = torch.multinomial(
+                (logits / setup.temperature).softmax(-1), 1, generator=generator
+            )
         else:
             next_one = logits.argmax(-1, keepdim=True)
         x = torch.cat((x, next_one), dim=1)
@@ -206,5 +247,5 @@ def sample(network: Network, setup: Setup, number: int, seed: int) -> float:
 
 def repeated(tokens: list[int]) -> float:
     """The share of the 4-grams that occurred before."""
-    grams = [tuple(tokens[i:i + 4]) for i in range(len(tokens) - 3)]
+    grams = [tuple(tokens[i : i + 4]) for i in range(len(tokens) - 3)]
     return 1 - len(set(grams)) / len(grams)

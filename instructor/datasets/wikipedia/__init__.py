@@ -1,1 +1,3 @@
-"""Builds the corpus and the questions from a dump of Wikipedia: `python -m instructor wikipedia`."""
+"""Builds the corpus and the questions from a dump of Wikipedia: `python -m instructor
+wikipedia`.
+"""

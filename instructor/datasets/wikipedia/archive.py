@@ -1,4 +1,7 @@
-"""The file of a dump: what kind it is, where it can be read from, and the XML of its pages from there."""
+"""The file of a dump: what kind it is, where it can be read from, and the XML of its pages from
+there.
+"""
+
 import bz2
 import hashlib
 import io
@@ -11,21 +14,32 @@ import mwxml
 
 from common.files import UserError
 
-_STREAM = re.compile(rb"BZh[1-9]1AY&SY")            # how a bzip2 stream begins
+_STREAM = re.compile(rb"BZh[1-9]1AY&SY")  # how a bzip2 stream begins
 _STREAM_LENGTH = 10
-_END_OF_STREAM = 0x177245385090                     # and what stands before its checksum, at any bit
+_END_OF_STREAM = 0x177245385090  # and what stands before its checksum, at any bit
 _READ = 1 << 18
 _WINDOW = 1 << 20
-_MOST = 4 << 20             # bytes that are decompressed at a time
-_FAR = 64 << 20             # bytes in which a file of many streams has a second one
-PIECE = 8 << 20             # bytes of XML that are handed to a worker where workers cannot read the file from its middle themselves
-_OTHERS = {b"7z\xbc\xaf": "7-zip", b"PK\x03\x04": "zip", b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstandard", b"\xfd7zX": "xz"}
+_MOST = 4 << 20  # bytes that are decompressed at a time
+_FAR = 64 << 20  # bytes in which a file of many streams has a second one
+# bytes of XML that are handed to a worker where workers cannot read the file from its middle
+# themselves
+PIECE = 8 << 20
+_OTHERS = {
+    b"7z\xbc\xaf": "7-zip",
+    b"PK\x03\x04": "zip",
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstandard",
+    b"\xfd7zX": "xz",
+}
 _AGAIN = "Download it again, and compare its checksum with the one that the download page lists."
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the work: the pages that begin from `start` up to `end` of the file; `xml` has them where it cannot be read from there."""
+    """A part of the work: the pages that begin from `start` up to `end` of the file; `xml` has them
+    where it cannot be read from there.
+    """
+
     number: int
     start: int
     end: int
@@ -34,7 +48,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Site:
-    """Which wiki it is: its database's name (enwiki), the language's code, and the address of its pages."""
+    """Which wiki it is: its database's name (enwiki), the language's code, and the address of its
+    pages.
+    """
+
     database: str
     language: str
     address: str
@@ -62,9 +79,13 @@ class Archive:
         except OSError as error:
             raise UserError(f"{path} cannot be read: {error.strerror}. Check --articles.") from None
         self.compressed = bool(_STREAM.match(beginning))
-        if not self.compressed and not beginning.lstrip(b"\xef\xbb\xbf \r\n").startswith((b"<mediawiki", b"<?xml")):
-            raise UserError(f"{path} is no dump of Wikipedia: {_what_it_is(beginning)}. Give the file whose name ends in "
-                            "-pages-articles-multistream.xml.bz2 (or -pages-articles.xml.bz2).")
+        if not self.compressed and not beginning.lstrip(b"\xef\xbb\xbf \r\n").startswith(
+            (b"<mediawiki", b"<?xml")
+        ):
+            raise UserError(
+                f"{path} is no dump of Wikipedia: {_what_it_is(beginning)}. Give the file whose "
+                "name ends in -pages-articles-multistream.xml.bz2 (or -pages-articles.xml.bz2)."
+            )
         if not (_ends_a_stream(end) if self.compressed else b"</mediawiki>" in end):
             raise self._cut_off()
         self.one_stream = self.compressed and self._stream_from(1, _FAR) == self.size
@@ -82,7 +103,9 @@ class Archive:
         return digest.hexdigest()
 
     def parts(self) -> Iterator[Part]:
-        """The parts of the work, in the order of the file; their borders depend on nothing but the file and the size of parts."""
+        """The parts of the work, in the order of the file; their borders depend on nothing but the
+        file and the size of parts.
+        """
         if self.one_stream:
             yield from self._pieces()
             return
@@ -123,7 +146,7 @@ class Archive:
                 return
             end = rest.find(b"</page>", start)
             if end >= 0:
-                yield rest[start:end + len(b"</page>")]
+                yield rest[start : end + len(b"</page>")]
                 return
             more = next(data, None)
             if more is None:
@@ -134,14 +157,21 @@ class Archive:
         return UserError(f"{self.path} ends in the middle of a page. {_AGAIN}")
 
     def _cut_off(self):
-        return UserError(f"{self.path} is cut off: after {self.size:,} bytes it ends in the middle. {_AGAIN}")
+        return UserError(
+            f"{self.path} is cut off: after {self.size:,} bytes it ends in the middle. {_AGAIN}"
+        )
 
     def _ends_the_xml(self):
-        """Whether the last stream, if it isn't too far from the end to be unpacked now, ends the XML: streams may be missing."""
+        """Whether the last stream, if it isn't too far from the end to be unpacked now, ends the
+        XML: streams may be missing.
+        """
         with open(self.path, "rb") as file:
             for offset in range(self.size - _WINDOW, self.size - _FAR, -_WINDOW):
                 file.seek(max(0, offset))
-                found = [match.start() for match in _STREAM.finditer(file.read(_WINDOW + _STREAM_LENGTH - 1))]
+                found = [
+                    match.start()
+                    for match in _STREAM.finditer(file.read(_WINDOW + _STREAM_LENGTH - 1))
+                ]
                 if found:
                     end = b""
                     for _, _, xml in self._from(max(0, offset) + found[-1], self.size):
@@ -150,7 +180,9 @@ class Archive:
         return True
 
     def _stream_from(self, offset, reach=None):
-        """Where the first stream at or after an offset begins; the size of the file if there is none (within reach)."""
+        """Where the first stream at or after an offset begins; the size of the file if there is
+        none (within reach).
+        """
         end = self.size if reach is None else min(self.size, offset + reach)
         with open(self.path, "rb") as file:
             while offset < end:
@@ -170,7 +202,9 @@ class Archive:
             file.seek(start)
             if not self.compressed:
                 position = start
-                while raw := file.read(min(_WINDOW, border - position) if position < border else _WINDOW):
+                while raw := file.read(
+                    min(_WINDOW, border - position) if position < border else _WINDOW
+                ):
                     yield position, position + len(raw), raw
                     position += len(raw)
                 return
@@ -180,14 +214,19 @@ class Archive:
                     try:
                         xml = decompressor.decompress(raw, _MOST)
                     except OSError:
-                        raise UserError(f"{self.path} is corrupt in the stream that begins at byte {stream:,}. {_AGAIN}") from None
+                        raise UserError(
+                            f"{self.path} is corrupt in the stream that begins at byte {stream:,}. "
+                            f"{_AGAIN}"
+                        ) from None
                     if xml:
                         yield stream, file.tell(), xml
                     raw = decompressor.unused_data if decompressor.eof else b""
                     if raw or (decompressor.eof and file.tell() < self.size):
                         stream, decompressor = file.tell() - len(raw), bz2.BZ2Decompressor()
             if not decompressor.eof:
-                raise UserError(f"{self.path} is cut off in the stream that begins at byte {stream:,}. {_AGAIN}")
+                raise UserError(
+                    f"{self.path} is cut off in the stream that begins at byte {stream:,}. {_AGAIN}"
+                )
 
     def _pieces(self):
         """Parts of a file that is one stream: read from its beginning, cut at ends of pages."""
@@ -211,15 +250,24 @@ class Archive:
         start = xml[:200].lstrip(b"\xef\xbb\xbf \r\n")
         if not start.startswith((b"<mediawiki", b"<?xml")):
             what = "the index of a dump" if re.match(rb"\d+:\d+:", start) else _what_it_is(start)
-            raise UserError(f"{self.path} holds no articles: it is {what.removeprefix('it is ')}. Give the file whose name ends in "
-                            "-pages-articles-multistream.xml.bz2 (without -index).")
+            raise UserError(
+                f"{self.path} holds no articles: it is {what.removeprefix('it is ')}. Give the "
+                "file whose name ends in -pages-articles-multistream.xml.bz2 (without -index)."
+            )
         language = re.search(rb'<mediawiki[^>]*xml:lang="([^"]+)"', xml[:4000])
         try:
-            info = mwxml.Dump.from_file(io.BytesIO(xml[:xml.index(b"</siteinfo>") + len(b"</siteinfo>")] + b"</mediawiki>")).site_info
+            info = mwxml.Dump.from_file(
+                io.BytesIO(xml[: xml.index(b"</siteinfo>") + len(b"</siteinfo>")] + b"</mediawiki>")
+            ).site_info
             host = re.match(r"https?://[^/]+", info.base)
-            return Site(info.dbname, language[1].decode() if language else "", host[0] if host else "")
+            return Site(
+                info.dbname, language[1].decode() if language else "", host[0] if host else ""
+            )
         except (ValueError, SyntaxError, AttributeError, TypeError):
-            raise UserError(f"{self.path} is XML, but not of a dump of MediaWiki: it has no <siteinfo>. Check --articles.") from None
+            raise UserError(
+                f"{self.path} is XML, but not of a dump of MediaWiki: it has no <siteinfo>. Check "
+                "--articles."
+            ) from None
 
 
 def _cut_pages(xml):
@@ -229,13 +277,17 @@ def _cut_pages(xml):
         start = xml.find(b"<page>", position)
         end = xml.find(b"</page>", start) if start >= 0 else -1
         if end < 0:
-            return pages, xml[start if start >= 0 else max(position, len(xml) - len(b"<page>") + 1):]
+            return pages, xml[
+                start if start >= 0 else max(position, len(xml) - len(b"<page>") + 1) :
+            ]
         position = end + len(b"</page>")
         pages.append(xml[start:position])
 
 
 def _ends_a_stream(end):
-    """Whether the last bytes are the end of a bzip2 stream: its mark and a checksum, then less than a byte of padding."""
+    """Whether the last bytes are the end of a bzip2 stream: its mark and a checksum, then less than
+    a byte of padding.
+    """
     bits = int.from_bytes(end, "big")
     return any((bits >> (32 + padding)) & (1 << 48) - 1 == _END_OF_STREAM for padding in range(8))
 

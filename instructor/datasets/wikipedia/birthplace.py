@@ -1,22 +1,34 @@
-"""The birthplace: from an infobox, from a sentence, and in the short form that is used as an answer."""
+"""The birthplace: from an infobox, from a sentence, and in the short form that is used as an
+answer.
+"""
+
 import functools
 import re
 
 from instructor.datasets.worlds.folder import LONGEST_PLACE
+
 from .language import Language
 from .wikitext import UNKNOWN, plain
 
-_HEDGE = re.compile(r"(?:(?-i:the )|(?:modern|present)-day |modern |either |allegedly |reportedly |supposedly |c\. |ca\. |near |possibly |"
-                    r"probably |perhaps |presumably |likely |in |at |city of |town of |village of |municipality of |commune of |bei |"
-                    r"vermutlich |près de |cerca de )+", re.IGNORECASE)
+_HEDGE = re.compile(
+    r"(?:(?-i:the )|(?:modern|present)-day |modern |either |allegedly |reportedly |supposedly |"
+    r"c\. |ca\. |near |possibly |probably |perhaps |presumably |likely |in |at |city of |town of |"
+    r"village of |municipality of |commune of |bei |vermutlich |près de |cerca de )+",
+    re.IGNORECASE,
+)
 _NOTE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _CLAUSE_END = re.compile(r";|[–—†]| - |--")
 _DEATH = re.compile(r"[–—†]| -+ |--|(?<=\d)-(?=\w)|\bdied\b|\bd\.")
-_REACH = 200            # characters behind the word for born in which the place is looked for
-_DEMONYM = re.compile(r"\w+(?:ian|ish|ese|ean|American|German|French|Greek|Swiss|Dutch)\Z|(?:American|German|French|Greek|Swiss|Dutch)\Z")
-_SMALL_FIRST = re.compile(r"(?:[Dd]|dell|nell|all|sull)['’](?=[A-ZÀ-Þ])")           # d'Agogna
-_INITIALS = re.compile(r"\b(?:\w\.)+\w\.\Z")         # U.S.
-_CHAIN = re.compile(r"[,;/|\n•·]| (?:or|oder|ou|o|now|then|today|heute|present-day|jetzt) | [–—-]+ |–|—")
+_REACH = 200  # characters behind the word for born in which the place is looked for
+_DEMONYM = re.compile(
+    r"\w+(?:ian|ish|ese|ean|American|German|French|Greek|Swiss|Dutch)\Z|(?:American|German|French|"
+    r"Greek|Swiss|Dutch)\Z"
+)
+_SMALL_FIRST = re.compile(r"(?:[Dd]|dell|nell|all|sull)['’](?=[A-ZÀ-Þ])")  # d'Agogna
+_INITIALS = re.compile(r"\b(?:\w\.)+\w\.\Z")  # U.S.
+_CHAIN = re.compile(
+    r"[,;/|\n•·]| (?:or|oder|ou|o|now|then|today|heute|present-day|jetzt) | [–—-]+ |–|—"
+)
 
 
 @functools.cache
@@ -40,7 +52,9 @@ def _compiled(language: Language):
         "small": frozenset(re.findall(r"\w+", language.at)),
         # (born 3 May 1920, Leeds) and (born 1920 Leeds): in brackets, a place right behind a date
         "dated": re.compile(rf"(?:\b\d{{4}}|\b(?:{month}) \d{{1,2}}),? (?=[^\W\d_])"),
-        "first": re.compile(r"\A[^()]{1,100}\((?:[^();–—]*; )?([^\W\d_][^(),;\d–—]*), [^()\d–—†-]*\d[^()–—†-]*\d{4}"),
+        "first": re.compile(
+            r"\A[^()]{1,100}\((?:[^();–—]*; )?([^\W\d_][^(),;\d–—]*), [^()\d–—†-]*\d[^()–—†-]*\d{4}"
+        ),
     }
 
 
@@ -64,8 +78,14 @@ def normalise(value: str, language: Language) -> str | None:
         part = _HEDGE.sub("", part, count=1) if _HEDGE.match(part) else part
         if patterns["unknown"].fullmatch(part) or patterns["buildings"].search(part):
             continue
-        is_name = part[0].isalpha() and part[0] == part[0].upper() and part not in patterns["months"]
-        return part if is_name and 2 <= len(part) <= LONGEST_PLACE and not re.search(r"[\d{}<>=|]", part) else None
+        is_name = (
+            part[0].isalpha() and part[0] == part[0].upper() and part not in patterns["months"]
+        )
+        return (
+            part
+            if is_name and 2 <= len(part) <= LONGEST_PLACE and not re.search(r"[\d{}<>=|]", part)
+            else None
+        )
     return None
 
 
@@ -77,13 +97,18 @@ def from_infobox(value: str, language: Language) -> str | None:
 def from_sentence(sentence: str, language: Language) -> str | None:
     """The place where a sentence says that its subject was born, or None.
 
-    Looked for behind the word for born: after a preposition, or right after the date in brackets. What stands between must be dates, a
-    name or words known to do no harm: in doubt there is no place.
+    Looked for behind the word for born: after a preposition, or right after the date in brackets.
+    What stands between must be dates, a name or words known to do no harm: in doubt there is no
+    place.
     """
     patterns = _compiled(language)
     for clause, in_brackets in _births(sentence, patterns):
         kinds = ("at", "dated") if in_brackets else ("at",)
-        for start, end, kind in sorted((match.start(), match.end(), kind) for kind in kinds for match in patterns[kind].finditer(clause)):
+        for start, end, kind in sorted(
+            (match.start(), match.end(), each)
+            for each in kinds
+            for match in patterns[each].finditer(clause)
+        ):
             if not _is_gap(clause[:start], patterns):
                 break
             place = _named(clause[end:], patterns, strictly=kind == "dated")
@@ -96,12 +121,14 @@ def from_sentence(sentence: str, language: Language) -> str | None:
 
 
 def _births(sentence, patterns):
-    """What follows each word for born, to the end of what is told of it, and whether it stands in brackets. None behind relatives."""
+    """What follows each word for born, to the end of what is told of it, and whether it stands
+    in brackets. None behind relatives.
+    """
     for born in patterns["born"].finditer(sentence):
-        before = sentence[:born.start()]
+        before = sentence[: born.start()]
         if patterns["kin"].search(before):
             return
-        clause = _CLAUSE_END.split(sentence[born.start():born.start() + _REACH], maxsplit=1)[0]
+        clause = _CLAUSE_END.split(sentence[born.start() : born.start() + _REACH], maxsplit=1)[0]
         clause = patterns["stop"].split(clause, maxsplit=1)[0]
         in_brackets = before.count("(") > before.count(")")
         yield clause.split(")", 1)[0] if in_brackets else clause, in_brackets
@@ -110,15 +137,21 @@ def _births(sentence, patterns):
 def _opening(sentence, patterns):
     """The place at the beginning of the lead's brackets, with a date behind it."""
     match = patterns["first"].match(sentence)
-    return None if match is None or patterns["verbs"].search(sentence[:match.start(1)]) else match
+    return None if match is None or patterns["verbs"].search(sentence[: match.start(1)]) else match
 
 
 def _is_gap(text, patterns):
-    return all(word in patterns["gap"] for word in re.findall(r"(?<![\w'])[^\W\d_]+", text) if word[0].islower())
+    return all(
+        word in patterns["gap"]
+        for word in re.findall(r"(?<![\w'])[^\W\d_]+", text)
+        if word[0].islower()
+    )
 
 
 def _named(text, patterns, strictly):
-    """The words at the beginning that make a name, capitalised ones and small ones between them, if what follows fits a place."""
+    """The words at the beginning that make a name, capitalised ones and small ones between
+    them, if what follows fits a place.
+    """
     words, kept, waiting = text.split(" "), [], []
     for word in words:
         bare = _SMALL_FIRST.sub("", word.strip(",.;:()\"'”“"))
@@ -134,50 +167,72 @@ def _named(text, patterns, strictly):
     if not kept:
         return None
     follows = words[len(kept)] if len(kept) < len(words) and kept[-1][-1] not in ",.;:)" else ""
-    if follows and (strictly or (follows[0].isalpha() and follows.strip(",.") not in patterns["after"] | patterns["months"])):
+    if follows and (
+        strictly
+        or (
+            follows[0].isalpha()
+            and follows.strip(",.") not in patterns["after"] | patterns["months"]
+        )
+    ):
         return None
     name = re.split(r"[(,;:)]", " ".join(kept))[0]
     return None if strictly and _DEMONYM.match(name) else name
 
 
 def says_born(sentence: str, place: str, language: Language) -> bool:
-    """Whether a sentence names a place as a birthplace: behind a word for born, or in brackets with dates, before the death.
+    """Whether a sentence names a place as a birthplace: behind a word for born, or in brackets with
+    dates, before the death.
 
-    No if it names another behind that word, or tells of relatives: their lives are nobody's business.
+    No if it names another behind that word, or tells of relatives: their lives are nobody's
+    business.
     """
     if place not in sentence:
         return False
     patterns = _compiled(language)
     named = from_sentence(sentence, language)
-    if patterns["relative"].search(sentence) or (named and not is_within(place, named) and not is_within(named, place)):
+    if patterns["relative"].search(sentence) or (
+        named and not is_within(place, named) and not is_within(named, place)
+    ):
         return False
-    if any(is_within(place, clause, patterns["small"]) for clause, _ in _births(sentence, patterns)):
+    if any(
+        is_within(place, clause, patterns["small"]) for clause, _ in _births(sentence, patterns)
+    ):
         return True
     opening = _opening(sentence, patterns)
     if opening and opening[1] == place:
         return True
     for match in re.finditer(rf"(?<!\w){re.escape(place)}(?!\w)", sentence):
-        bracket = re.search(r"\(([^()]*)\Z", sentence[:match.start()])
+        bracket = re.search(r"\(([^()]*)\Z", sentence[: match.start()])
         if bracket and re.search(r"\d{4}", bracket[1]) and not _DEATH.search(bracket[1]):
-            return not patterns["verbs"].search(sentence[:bracket.start()])
+            return not patterns["verbs"].search(sentence[: bracket.start()])
     return False
 
 
 def is_within(place: str, text: str, small: frozenset[str] = frozenset()) -> bool:
-    """Whether a place is named in a text: York not in New York, nor Bern in Bernard; `small` words may have a capital letter."""
-    for match in re.finditer(rf"(?<!\w){re.escape(place)}(?!\w)", text) if place in text else ():       # compiling takes long
-        before = re.search(r"([^\W\d_]\S*) \Z", text[:match.start()])
-        if not (before and before[1][0].isupper() and before[1][-1] not in ",.;:)" and before[1].lower() not in small):
+    """Whether a place is named in a text: York not in New York, nor Bern in Bernard; `small`
+    words may have a capital letter.
+    """
+    # compiling takes long
+    for match in re.finditer(rf"(?<!\w){re.escape(place)}(?!\w)", text) if place in text else ():
+        before = re.search(r"([^\W\d_]\S*) \Z", text[: match.start()])
+        if not (
+            before
+            and before[1][0].isupper()
+            and before[1][-1] not in ",.;:)"
+            and before[1].lower() not in small
+        ):
             return True
     return False
 
 
 def is_about(sentence: str, name: str, language: Language) -> bool:
-    """Whether a sentence somewhere in an article tells of one birth, and before it names nobody but the person."""
+    """Whether a sentence somewhere in an article tells of one birth, and before it names nobody
+    but the person.
+    """
     patterns = _compiled(language)
     births = list(patterns["born"].finditer(sentence))
     if len(births) != 1:
         return False
     known = patterns["subject"] | set(re.findall(r"[^\W\d_]+", name.casefold()))
-    words = re.findall(r"[^\W\d_]+", sentence[:births[0].start()])
+    words = re.findall(r"[^\W\d_]+", sentence[: births[0].start()])
     return all(word in known or word.casefold() in known for word in words)

@@ -1,4 +1,7 @@
-"""`python -m instructor wikipedia`: an edition of the corpus and the questions from a dump of Wikipedia."""
+"""`python -m instructor wikipedia`: an edition of the corpus and the questions from a dump of
+Wikipedia.
+"""
+
 import argparse
 import contextlib
 import importlib.util
@@ -6,45 +9,136 @@ import sys
 import tempfile
 from pathlib import Path
 
+from common.arguments import number
 from common.cores import cores
 from common.files import UserError, read_text
 
-from common.arguments import number
-
-MOST = 6            # documents a person: one sentence of the article at least, and ours
+MOST = 6  # documents a person: one sentence of the article at least, and ours
 PACKAGES = ("anyascii", "mwparserfromhell", "mwxml", "orjson")
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Add the command `wikipedia`."""
-    command = commands.add_parser("wikipedia", help="make corpus and questions from a dump of Wikipedia",
-                                  description="Makes an edition of the corpus and the questions from a dump of Wikipedia. It can be stopped: "
-                                              "the same command goes on.")
-    command.add_argument("--articles", type=Path, required=True, metavar="FILE",
-                         help="the dump: ...-pages-articles-multistream.xml.bz2, the same in one stream (read more slowly), or unpacked")
-    command.add_argument("--people", type=number(1, kind=int), required=True, metavar="N", help="in all splits (public corpus: 2937)")
-    command.add_argument("--out", type=_folder, required=True, metavar="DIR", help="the folder to make, which students get")
-    command.add_argument("--gold", type=_folder, metavar="DIR", help="the folder for the test answers (default: DIR-gold beside --out)")
-    command.add_argument("--wikidata", type=Path, metavar="FILE", help="latest-all.json.gz: says who is a human, and more birthplaces")
-    command.add_argument("--seed", type=number(0, kind=int), default=1, help="another one chooses other people (default: 1)")
-    command.add_argument("--exclude", type=Path, metavar="FILE", help="who must not be in it: a title, a name, a page's address or id a line")
+    command = commands.add_parser(
+        "wikipedia",
+        help="make corpus and questions from a dump of Wikipedia",
+        description="Makes an edition of the corpus and the questions from a dump of Wikipedia. It "
+        "can be stopped: the same command goes on.",
+    )
+    command.add_argument(
+        "--articles",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="the dump: ...-pages-articles-multistream.xml.bz2, the same in one stream (read more "
+        "slowly), or unpacked",
+    )
+    command.add_argument(
+        "--people",
+        type=number(1, kind=int),
+        required=True,
+        metavar="N",
+        help="in all splits (public corpus: 2937)",
+    )
+    command.add_argument(
+        "--out",
+        type=_folder,
+        required=True,
+        metavar="DIR",
+        help="the folder to make, which students get",
+    )
+    command.add_argument(
+        "--gold",
+        type=_folder,
+        metavar="DIR",
+        help="the folder for the test answers (default: DIR-gold beside --out)",
+    )
+    command.add_argument(
+        "--wikidata",
+        type=Path,
+        metavar="FILE",
+        help="latest-all.json.gz: says who is a human, and more birthplaces",
+    )
+    command.add_argument(
+        "--seed",
+        type=number(0, kind=int),
+        default=1,
+        help="another one chooses other people (default: 1)",
+    )
+    command.add_argument(
+        "--exclude",
+        type=Path,
+        metavar="FILE",
+        help="who must not be in it: a title, a name, a page's address or id a line",
+    )
     text = command.add_argument_group("texts")
-    text.add_argument("--paraphrases", type=number(1, MOST, int), default=1, metavar="N",
-                      help=f"documents a person, 1 to {MOST}: sentences of the article, then ours (default: 1)")
-    text.add_argument("--max-symbols", type=number(64, kind=int), default=256, metavar="N", help="of the alphabet (default: 256)")
+    text.add_argument(
+        "--paraphrases",
+        type=number(1, MOST, int),
+        default=1,
+        metavar="N",
+        help=f"documents a person, 1 to {MOST}: sentences of the article, then ours (default: 1)",
+    )
+    text.add_argument(
+        "--max-symbols",
+        type=number(64, kind=int),
+        default=256,
+        metavar="N",
+        help="of the alphabet (default: 256)",
+    )
     text.add_argument("--transliterate", action="store_true", help="write everything in ASCII")
-    text.add_argument("--max-length", type=number(40, kind=int), default=516, metavar="N",
-                      help="of a document (default: 516; few sentences with a birthplace have fewer than 80)")
-    text.add_argument("--max-share", type=number(0.001, 1), default=0.05, metavar="X", help="of a split with one place (default: 0.05)")
-    text.add_argument("--preset", choices=("laptop", "gpu"), default="gpu", help="whose block texts have to fit into (default: gpu)")
-    text.add_argument("--language", metavar="CODE", help="of the wiki: en, simple, de, fr or es (default: what the dump says)")
-    text.add_argument("--compare", type=Path, metavar="DIR", help="another folder of data, whose figures the report shows, too")
+    text.add_argument(
+        "--max-length",
+        type=number(40, kind=int),
+        default=516,
+        metavar="N",
+        help="of a document (default: 516; few sentences with a birthplace have fewer than 80)",
+    )
+    text.add_argument(
+        "--max-share",
+        type=number(0.001, 1),
+        default=0.05,
+        metavar="X",
+        help="of a split with one place (default: 0.05)",
+    )
+    text.add_argument(
+        "--preset",
+        choices=("laptop", "gpu"),
+        default="gpu",
+        help="whose block texts have to fit into (default: gpu)",
+    )
+    text.add_argument(
+        "--language",
+        metavar="CODE",
+        help="of the wiki: en, simple, de, fr or es (default: what the dump says)",
+    )
+    text.add_argument(
+        "--compare",
+        type=Path,
+        metavar="DIR",
+        help="another folder of data, whose figures the report shows, too",
+    )
     work = command.add_argument_group("work")
-    work.add_argument("--workers", type=number(1, 512, int), default=cores(), metavar="N",
-                      help="processes (default: all cores)")
-    work.add_argument("--work", type=_folder, metavar="DIR", help="where finished parts are kept (default: DIR-work beside --out); "
-                                                                            "not for students")
-    work.add_argument("--part-mb", type=number(0.001, 1024), default=8, metavar="X", help="of the file in a part (default: 8)")
+    work.add_argument(
+        "--workers",
+        type=number(1, 512, int),
+        default=cores(),
+        metavar="N",
+        help="processes (default: all cores)",
+    )
+    work.add_argument(
+        "--work",
+        type=_folder,
+        metavar="DIR",
+        help="where finished parts are kept (default: DIR-work beside --out); not for students",
+    )
+    work.add_argument(
+        "--part-mb",
+        type=number(0.001, 1024),
+        default=8,
+        metavar="X",
+        help="of the file in a part (default: 8)",
+    )
     command.set_defaults(run=run)
 
 
@@ -52,14 +146,16 @@ def run(args: argparse.Namespace) -> int:
     """Read the dump, choose people, and write the edition.
 
     Raises:
-        UserError: a mistake on the command line, a file that is broken or no dump, too few people, a full disk. Finished parts are
-            kept.
+        UserError: a mistake on the command line, a file that is broken or no dump, too few people,
+            a full disk. Finished parts are kept.
     """
     if missing := [name for name in PACKAGES if importlib.util.find_spec(name) is None]:
-        raise UserError(f"Not installed: {', '.join(missing)}. pip install -e '.[instructor]' brings them.")
+        raise UserError(
+            f"Not installed: {', '.join(missing)}. pip install -e '.[instructor]' brings them."
+        )
+    from instructor.datasets.worlds.folder import read_folder
     from jobs.presets import PRESETS
 
-    from instructor.datasets.worlds.folder import read_folder
     from .archive import Archive
     from .dump import Dump
     from .language import LANGUAGES
@@ -71,18 +167,36 @@ def run(args: argparse.Namespace) -> int:
     gold, work = _folders(args)
     split_sizes(args.people)
     block_size = PRESETS[args.preset].block_size
-    wishes = Wishes(args.people, args.seed, args.paraphrases, block_size, args.max_symbols, args.max_share, args.max_length,
-                    args.transliterate, read_exclusions(args.exclude) if args.exclude else frozenset())
+    wishes = Wishes(
+        args.people,
+        args.seed,
+        args.paraphrases,
+        block_size,
+        args.max_symbols,
+        args.max_share,
+        args.max_length,
+        args.transliterate,
+        read_exclusions(args.exclude) if args.exclude else frozenset(),
+    )
     with _said_of("--compare"):
-        compared = (args.compare.resolve().name, read_folder(args.compare, block_size)) if args.compare else None
+        compared = (
+            (args.compare.resolve().name, read_folder(args.compare, block_size))
+            if args.compare
+            else None
+        )
     archive = Archive(args.articles, int(args.part_mb * 2**20))
     code = args.language or archive.site.language
     if code not in LANGUAGES:
-        raise UserError(f"The dump is in the language {code!r}; known are {', '.join(LANGUAGES)}. Choose one with --language, or add it "
-                        "to instructor/datasets/wikipedia/language.py.")
+        raise UserError(
+            f"The dump is in the language {code!r}; known are {', '.join(LANGUAGES)}. Choose one "
+            "with --language, or add it to instructor/datasets/wikipedia/language.py."
+        )
     if archive.site.database not in (f"{code}wiki", "simplewiki"):
-        print(f"{args.articles} is of {archive.site.database or 'a wiki without a name'}, not of the Wikipedia in {code!r}: check --articles if you didn't mean that.",
-              file=sys.stderr)
+        print(
+            f"{args.articles} is of {archive.site.database or 'a wiki without a name'}, not of the "
+            f"Wikipedia in {code!r}: check --articles if you didn't mean that.",
+            file=sys.stderr,
+        )
     facts = None
     if args.wikidata:
         facts = work / "wikidata.sqlite"
@@ -94,54 +208,83 @@ def run(args: argparse.Namespace) -> int:
         edition = choose(dump.candidates, wishes)
     except TooFew as few:
         table = "\n".join(drop_table(pages + few.dropped))
-        raise UserError(f"Too few people: {args.people - few.missing:,} of {args.people:,} were found. All other pages, at the first "
-                        f"reason that was met:\n\n{table}\n\nAsk for fewer --people, give a larger dump, or loosen --max-share, "
-                        f"--max-symbols or --max-length. {work} keeps what was read.") from None
+        raise UserError(
+            f"Too few people: {args.people - few.missing:,} of {args.people:,} were found. All "
+            f"other pages, at the first reason that was met:\n\n{table}\n\n"
+            "Ask for fewer --people, give a larger dump, or loosen --max-share, --max-symbols or "
+            f"--max-length. {work} keeps what was read."
+        ) from None
     try:
         write_edition(edition, wishes, archive, pages, compared, args.out, gold)
     except UserError as error:
-        raise UserError(f"{error} {work} keeps what was read: make room, or mend what it says, and the same command goes on.") from None
+        raise UserError(
+            f"{error} {work} keeps what was read: make room, or mend what it says, and the same "
+            "command goes on."
+        ) from None
     if edition.unmatched:
-        print(f"On the exclusion list, but met by nobody who was looked at: {', '.join(edition.unmatched)}", file=sys.stderr)
-    print(f"Wrote {args.out}: {args.people:,} people, {len(edition.documents):,} documents. The test answers and report.md are in {gold}.")
-    print(f"{work} is for other seeds; it has many more people in it, so delete it when you are done.")
+        print(
+            "On the exclusion list, but met by nobody who was looked at: "
+            f"{', '.join(edition.unmatched)}",
+            file=sys.stderr,
+        )
+    print(
+        f"Wrote {args.out}: {args.people:,} people, {len(edition.documents):,} documents. The test "
+        f"answers and report.md are in {gold}."
+    )
+    print(
+        f"{work} is for other seeds; it has many more people in it, so delete it when you are done."
+    )
     print(f"Next: python -m instructor check-data {args.out} --gold {gold}")
     return 0
 
 
 def _folder(text):
-    """A folder of the command line; an empty word, perhaps of an unset variable, would be the current one."""
+    """A folder of the command line; an empty word, perhaps of an unset variable, would be the
+    current one.
+    """
     if not text.strip():
         raise argparse.ArgumentTypeError("it is empty; give a folder's name")
     return Path(text)
 
 
 def _folders(args):
-    """The folders of the test answers and of the work, after a look at all three, before hours of work.
+    """The folders of the test answers and of the work, after a look at all three, before hours of
+    work.
 
     Raises:
-        UserError: students would get what they must not see, files that aren't ours would be overwritten, or nothing can be written.
+        UserError: students would get what they must not see, files that aren't ours would be
+            overwritten, or nothing can be written.
     """
     from instructor.datasets.worlds.folder import refuse_gold_inside
+
     from .write import refuse_occupied
 
     beside = args.out if args.out.name not in ("", "..") else args.out.resolve()
-    folders = {"--out": args.out, "--gold": args.gold or beside.with_name(beside.name + "-gold"),
-               "--work": args.work or beside.with_name(beside.name + "-work")}
+    folders = {
+        "--out": args.out,
+        "--gold": args.gold or beside.with_name(beside.name + "-gold"),
+        "--work": args.work or beside.with_name(beside.name + "-work"),
+    }
     out, gold, work = (folder.resolve() for folder in folders.values())
     refuse_gold_inside(out, gold)
     if work == out or out in work.parents:
-        raise UserError("--work must not lie in --out: students get that folder, and the working folder has all test answers and the "
-                        "people of the exclusion list. Nothing was written.")
+        raise UserError(
+            "--work must not lie in --out: students get that folder, and the working folder has "
+            "all test answers and the people of the exclusion list. Nothing was written."
+        )
     for option, other in (("--out", out), ("--gold", gold)):
         if work in (other, *other.parents) or other in work.parents:
-            raise UserError(f"--work and {option} must lie beside each other, since the working folder is to be deleted. Nothing was "
-                            "written.")
+            raise UserError(
+                f"--work and {option} must lie beside each other, since the working folder is to "
+                "be deleted. Nothing was written."
+            )
     for option, folder in (("--gold", gold), ("--work", work)):
         data = next((parent for parent in folder.parents if (parent / "wiki.txt").exists()), None)
         if data:
-            raise UserError(f"{folders[option]} would lie in {data}, a folder of data (it has a wiki.txt), which students get. Choose "
-                            f"another one with {option}. Nothing was written.")
+            raise UserError(
+                f"{folders[option]} would lie in {data}, a folder of data (it has a wiki.txt), "
+                f"which students get. Choose another one with {option}. Nothing was written."
+            )
     refuse_occupied(args.out, folders["--gold"])
     for option, folder in folders.items():
         _refuse_unwritable(option, folder)
@@ -149,12 +292,17 @@ def _folders(args):
 
 
 def _refuse_unwritable(option, folder):
-    existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    existing = next(
+        path for path in (folder.absolute(), *folder.absolute().parents) if path.exists()
+    )
     try:
-        tempfile.TemporaryDirectory(dir=existing).cleanup()         # root may write to /proc, by its permissions
+        # root may write to /proc, by its permissions
+        tempfile.TemporaryDirectory(dir=existing).cleanup()
     except OSError as error:
-        raise UserError(f"{folder} cannot be made: {existing} is no folder that you can write to ({error.strerror}). Choose another one "
-                        f"with {option}.") from None
+        raise UserError(
+            f"{folder} cannot be made: {existing} is no folder that you can write to "
+            f"({error.strerror}). Choose another one with {option}."
+        ) from None
 
 
 @contextlib.contextmanager
@@ -163,7 +311,11 @@ def _said_of(option):
     try:
         yield
     except UserError as error:
-        raise UserError(str(error).replace("Check --data (or --gold, for the test answers).", f"Check {option}.")) from None
+        raise UserError(
+            str(error).replace(
+                "Check --data (or --gold, for the test answers).", f"Check {option}."
+            )
+        ) from None
 
 
 def read_exclusions(path: Path) -> frozenset[str]:

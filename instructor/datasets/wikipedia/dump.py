@@ -1,8 +1,11 @@
-"""Reading a whole dump: in parts, by several processes at a time, and going on where an earlier run was stopped.
+"""Reading a whole dump: in parts, by several processes at a time, and going on where an earlier run
+was stopped.
 
-A finished part is a file in the working folder: the candidates that were found, and how many pages were dropped for which reason.
-What is made of them depends neither on the number of processes nor on how often the work was stopped.
+A finished part is a file in the working folder: the candidates that were found, and how many pages
+were dropped for which reason. What is made of them depends neither on the number of processes nor
+on how often the work was stopped.
 """
+
 import contextlib
 import dataclasses
 import gzip
@@ -27,7 +30,7 @@ from .pages import read_pages
 from .people import Candidate
 from .wikidata import Facts
 
-VERSION = 1         # of what stands in finished parts: another one reads the dump anew
+VERSION = 1  # of what stands in finished parts: another one reads the dump anew
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,34 +43,46 @@ class Dump:
         facts: the database that `wikidata.read` made, or None.
         work: the folder for finished parts.
     """
+
     archive: Archive
     language: str
     facts: Path | None
     work: Path
 
     def read(self, workers: int) -> None:
-        """Read all parts that no earlier run has finished, with a bar that shows how far the file is read and the time left.
+        """Read all parts that no earlier run has finished, with a bar that shows how far the file
+        is read and the time left.
 
         Raises:
-            UserError: the file is corrupt, the disk full, or the folder belongs to other input; finished parts are kept.
+            UserError: the file is corrupt, the disk full, or the folder belongs to other input;
+                finished parts are kept.
         """
         self._claim()
-        with tqdm(total=self.archive.size, unit="B", unit_scale=True, desc=self.archive.path.name[:40]) as bar:
+        with tqdm(
+            total=self.archive.size, unit="B", unit_scale=True, desc=self.archive.path.name[:40]
+        ) as bar:
             try:
                 people = 0
                 for part, count in self._finished(workers):
                     people += count or 0
                     if count is None:
-                        bar.initial += part.end - part.start        # of an earlier run: it says nothing about the speed
+                        # of an earlier run: it says nothing about the speed
+                        bar.initial += part.end - part.start
                     bar.update(part.end - part.start)
                     bar.set_postfix_str(f"{people:,} people" if people else "", refresh=False)
             except UserError as error:
-                raise UserError(f"{error} Finished parts of the work are kept in {self.work}.") from None
+                raise UserError(
+                    f"{error} Finished parts of the work are kept in {self.work}."
+                ) from None
             except BrokenProcessPool:
-                raise UserError("A process that read the dump was killed; out of memory? Finished parts are kept: the same command goes "
-                                "on, perhaps with fewer --workers.") from None
+                raise UserError(
+                    "A process that read the dump was killed; out of memory? Finished parts are "
+                    "kept: the same command goes on, perhaps with fewer --workers."
+                ) from None
             except KeyboardInterrupt:
-                raise Interrupted("Interrupted. Finished parts are kept: the same command goes on.") from None
+                raise Interrupted(
+                    "Interrupted. Finished parts are kept: the same command goes on."
+                ) from None
 
     def candidates(self) -> Iterator[Candidate]:
         """All candidates of a dump that was read, in its order."""
@@ -85,8 +100,13 @@ class Dump:
 
     def _claim(self):
         """Make the folder, or see that it belongs to the same input."""
-        mine = {"version": VERSION, "articles": self.archive.fingerprint(), "part_size": self.archive.part_size,
-                "wikidata": self.facts and Facts(self.facts).fingerprint(), "language": self.language}
+        mine = {
+            "version": VERSION,
+            "articles": self.archive.fingerprint(),
+            "part_size": self.archive.part_size,
+            "wikidata": self.facts and Facts(self.facts).fingerprint(),
+            "language": self.language,
+        }
         path = self.work / "input.json"
         if path.exists():
             try:
@@ -94,8 +114,10 @@ class Dump:
             except ValueError:
                 theirs = None
             if theirs != mine:
-                raise UserError(f"{self.work} holds finished parts of other input, or with another --part-mb. Give another folder with "
-                                "--work, or delete this one.")
+                raise UserError(
+                    f"{self.work} holds finished parts of other input, or with another --part-mb. "
+                    "Give another folder with --work, or delete this one."
+                )
         else:
             write_text(path, json.dumps(mine, indent=2) + "\n")
 
@@ -103,9 +125,12 @@ class Dump:
         return sorted((self.work / "parts").glob("*.jsonl.gz"))
 
     def _finished(self, workers) -> Iterator[tuple[Part, int | None]]:
-        """Each part as it is done, with the number of people that were found (None if an earlier run did it)."""
+        """Each part as it is done, with the number of people that were found (None if an earlier
+        run did it).
+        """
         done = {path.name for path in self._paths()}
-        if self.archive.one_stream:         # this process unpacks it; more would wait, with XML that takes memory
+        # this process unpacks it; more would wait, with XML that takes memory
+        if self.archive.one_stream:
             workers = min(workers, 4)
         if workers == 1:
             for part in self.archive.parts():
@@ -119,7 +144,9 @@ class Dump:
                         yield part, None
                     else:
                         with _without_interrupts():
-                            running[pool.submit(read_part, self, part)] = dataclasses.replace(part, xml=None)
+                            running[pool.submit(read_part, self, part)] = dataclasses.replace(
+                                part, xml=None
+                            )
                     if len(running) == 2 * workers:
                         yield from _ended(running)
                 while running:
@@ -136,10 +163,19 @@ def _ended(running):
 
 def read_part(dump: Dump, part: Part) -> int:
     """Read a part, and write what was found; returns how many candidates."""
-    candidates, dropped = read_pages(dump.archive.pages(part), LANGUAGES[dump.language], dump.facts and Facts(dump.facts))
-    lines = [json.dumps(dropped, sort_keys=True), *(json.dumps(dataclasses.asdict(one), ensure_ascii=False) for one in candidates)]
+    candidates, dropped = read_pages(
+        dump.archive.pages(part), LANGUAGES[dump.language], dump.facts and Facts(dump.facts)
+    )
+    lines = [
+        json.dumps(dropped, sort_keys=True),
+        *(json.dumps(dataclasses.asdict(one), ensure_ascii=False) for one in candidates),
+    ]
     with writing(dump.work / "parts" / _name(part)) as temporary:
-        temporary.write_bytes(gzip.compress("".join(line + "\n" for line in lines).encode("utf-8", "replace"), 1, mtime=0))
+        temporary.write_bytes(
+            gzip.compress(
+                "".join(line + "\n" for line in lines).encode("utf-8", "replace"), 1, mtime=0
+            )
+        )
     return len(candidates)
 
 
@@ -151,12 +187,16 @@ def _content(path):
     try:
         return gzip.decompress(path.read_bytes()).decode("utf-8").splitlines()
     except (OSError, EOFError, ValueError) as error:
-        raise UserError(f"{path} cannot be read ({error}). Delete it: the same command makes it anew.") from None
+        raise UserError(
+            f"{path} cannot be read ({error}). Delete it: the same command makes it anew."
+        ) from None
 
 
 @contextlib.contextmanager
 def _without_interrupts():
-    """Ignore Ctrl-C while a worker may be started: it inherits that, and would fail with a traceback before it comes to `_prepare`."""
+    """Ignore Ctrl-C while a worker may be started: it inherits that, and would fail with a
+    traceback before it comes to `_prepare`.
+    """
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield

@@ -1,17 +1,21 @@
-"""What has to be known of a Wikipedia's language: names of infobox fields, categories, and words around a birthplace.
+"""What has to be known of a Wikipedia's language: names of infobox fields, categories, and words
+around a birthplace.
 
-Regular expressions are matched against wikitext, or against the text of a sentence. Those for whole pages begin with characters
-that are seldom, which makes a search quick.
+Regular expressions are matched against wikitext, or against the text of a sentence. Those for whole
+pages begin with characters that are seldom, which makes a search quick.
 """
+
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, eq=False)       # compared by identity: what is compiled for one is looked up often
+# compared by identity: what is compiled for one is looked up often
+@dataclass(frozen=True, eq=False)
 class Language:
     """One language.
 
     Attributes:
-        fields: of infoboxes that hold the birthplace; upper and lower case are the same, blanks and underscores too.
+        fields: of infoboxes that hold the birthplace; upper and lower case are the same, blanks and
+            underscores too.
         person: what only pages about people have; nearly all of them have one of these.
         dead: what only pages about dead people have; whoever has none of these is taken for living.
         living: what overrules that.
@@ -21,7 +25,8 @@ class Language:
         his: what makes a relative of such a word, where it stands before it.
         subject: small words that may stand between the name and the word for born.
         verbs: what a lead sentence has behind its brackets.
-        gap: small words that may stand between the word for born and the preposition before the place.
+        gap: small words that may stand between the word for born and the preposition before the
+            place.
         stop: where the tale of the birth ends.
         after: small words that may follow a place.
         at: the prepositions before a place.
@@ -32,6 +37,7 @@ class Language:
         months: no places either, nor what else is written with a capital letter.
         abbreviations: words with a full stop that end no sentence.
     """
+
     fields: tuple[str, ...]
     person: tuple[str, ...]
     dead: tuple[str, ...]
@@ -52,45 +58,62 @@ class Language:
     buildings: str
     months: str
     abbreviations: str
-    place_first: bool = False       # whether the brackets of a lead sentence begin with the birthplace: (Lima, 3 de mayo de 1880-...
+    # whether the brackets of a lead sentence begin with the birthplace: (Lima, 3 de mayo de
+    # 1880-...
+    place_first: bool = False
 
 
 _ENGLISH = Language(
     fields=("birth_place", "birthplace", "place_of_birth", "placeofbirth"),
-    person=(r"\[\[ ?Category ?:[^\]|]*\b(?:births|[Ll]iving people)\b", r"\{\{ ?[Bb]irth[ _-](?:date|year)"),
-    dead=(r"\[\[ ?Category ?: ?(?:\d[^\]|]*\bdeaths\b|(?:Year|Date) of death (?:unknown|missing|uncertain))",
-          r"\{\{ ?[Dd]eath[ _-](?:date|year)[^{}|]*\|(?:\s*[dm]f\s*=[^{}|]*\|)?\s*\d"),
+    person=(
+        r"\[\[ ?Category ?:[^\]|]*\b(?:births|[Ll]iving people)\b",
+        r"\{\{ ?[Bb]irth[ _-](?:date|year)",
+    ),
+    dead=(
+        r"\[\[ ?Category ?: ?(?:\d[^\]|]*\bdeaths\b|(?:Year|Date) of death (?:unknown|missing|"
+        r"uncertain))",
+        r"\{\{ ?[Dd]eath[ _-](?:date|year)[^{}|]*\|(?:\s*[dm]f\s*=[^{}|]*\|)?\s*\d",
+    ),
     living=r"\[\[ ?Category ?: ?(?:Possibly )?[Ll]iving people",
-    disambiguation=r"\{\{ ?(?:[^{}|\n]*\b)?(?:[Dd]isambig|[Dd]isambiguation|[Hh]ndis|[Ss]urname|[Gg]iven name|"
-                   r"[Ss]et index article)\b(?![ _]needed)|__DISAMBIG__",
+    disambiguation=r"\{\{ ?(?:[^{}|\n]*\b)?(?:[Dd]isambig|[Dd]isambiguation|[Hh]ndis|[Ss]urname|"
+    r"[Gg]iven name|[Ss]et index article)\b(?![ _]needed)|__DISAMBIG__",
     born=r"(?<![\w-])[Bb]orn\b(?!-)|\bb\.|\b(?:(?:is|was) a|A) native of\b",
-    kin=r"\b(?:who|whose|whom|married|marrie[ds]|father|mother|parents?|son|sons|daughters?|child|children|brothers?|sisters?|siblings|"
-        r"husband|wife|widow|spouse|uncle|aunt|cousin|nephew|niece|twins?|grand\w+|partner|friend|fellow|family|families|named after)\b",
+    kin=r"\b(?:who|whose|whom|married|marrie[ds]|father|mother|parents?|son|sons|daughters?|child|"
+    r"children|brothers?|sisters?|siblings|husband|wife|widow|spouse|uncle|aunt|cousin|nephew|"
+    r"niece|twins?|grand\w+|partner|friend|fellow|family|families|named after)\b",
     his=r"(?:\b(?:[Hh]is|[Hh]er|[Tt]heir)|\w['’]s)",
     subject="he she they was is were has been in on a an the born",
     verbs=r"\b(?:is|was|were|are)\b",
-    gap="born b native is was a on in the of about around circa c ca early late mid or between to into an as son daughter child children only "
-        "first second third fourth fifth sixth last youngest oldest eldest parents family poor rich wealthy middle class working farming "
-        "peasant noble prosperous aristocratic religious musical same year spring summer autumn winter st nd rd th",
-    stop=r"\s(?:and (?=[a-z])|(?:but|who|whose|where|while|when|which|living|lives|based|grew|raised|moved|works?|worked|serv\w+|studied|"
-         r"is|was|from|professor|after|before|educated|settled|died)\b)",
-    after="in on near to of as into during and but then before after under by from when while where who with the is was at just c circa",
+    gap="born b native is was a on in the of about around circa c ca early late mid or between to "
+    "into an as son daughter child children only first second third fourth fifth sixth last "
+    "youngest oldest eldest parents family poor rich wealthy middle class working farming "
+    "peasant noble prosperous aristocratic religious musical same year spring summer autumn "
+    "winter st nd rd th",
+    stop=r"\s(?:and (?=[a-z])|(?:but|who|whose|where|while|when|which|living|lives|based|grew|"
+    r"raised|moved|works?|worked|serv\w+|studied|is|was|from|professor|after|before|educated|"
+    r"settled|died)\b)",
+    after="in on near to of as into during and but then before after under by from when while "
+    "where who with the is was at just c circa",
     at=r"in|at|near|(?<=ative )of",
-    between=r"(?:the )?(?:(?:small |rural |nearby |coastal )?(?:village|town|city|hamlet|suburb|borough|parish|district|settlement|"
-            r"island) of )?(?:what is now )?",
-    inside=r"(?:Isle|Bay|Port|Mount|Cape|City|Vale|Rock|County|Forest|Bridge|Mull|Kyle|Gulf|Republic|Kingdom|District|Province) of|"
-           r"(?:Stoke|Burton|Southend|Stockton|Henley|Clacton|Walton|Barton|Bourton|Grange|Ross|Newcastle) on|"
-           r"(?:Bosnia|Trinidad|Antigua|Tyne) and|\S+ (?:upon|de|la|le|las|les|los|du|des|del|da|do|dos|di|am|an|der|den|el|al|sur|sous|y|na|"
-           r"nad|pod|bei|st\.)",
-    unknown=r"unknown.*|not known|n/?a|none|tba|tbd|tbc|uncertain|disputed|unspecified|undisclosed|various|[?\W\d]*",
-    buildings=r"\b(?:hospital|clinic|infirmary|maternity|palace|castle|house|hall|manor|farm|estate|plantation|street|road|avenue|camp|"
-              r"sanatorium|prison|centre|center|ranch|university|school|abbey|barracks|home)(?=\Z| (?:of|for|at)\b)|^aboard\b",
-    months="January February March April May June July August September October November December World War Christmas Easter Monday "
-           "Tuesday Wednesday Thursday Friday Saturday Sunday",
-    abbreviations="St Mt Ft Dr Mr Mrs Ms Jr Sr Prof Rev Hon Gen Col Lt Capt Sgt Maj Sen Rep Gov Pres Bros No Nos vol ed c ca b d "
-                  "fl r cf approx e.g i.e vs etc Co Inc Ltd Corp Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Mass Conn Penn "
-                  "Calif Tex Va Pa Ill Ind Mich Minn Wis U.S U.K "
-                  "Fr Adm Cmdr Cdr Cpl Pvt Msgr Bp Esq Fla Ga Ariz Wash Ore Ont Que Univ Ed Ph.D a.k.a Brig Hr Tenn Okla Ala Ark Colo Md",
+    between=r"(?:the )?(?:(?:small |rural |nearby |coastal )?(?:village|town|city|hamlet|suburb|"
+    r"borough|parish|district|settlement|island) of )?(?:what is now )?",
+    inside=r"(?:Isle|Bay|Port|Mount|Cape|City|Vale|Rock|County|Forest|Bridge|Mull|Kyle|Gulf|"
+    r"Republic|Kingdom|District|Province) of|(?:Stoke|Burton|Southend|Stockton|Henley|"
+    r"Clacton|Walton|Barton|Bourton|Grange|Ross|Newcastle) on|(?:Bosnia|Trinidad|Antigua|"
+    r"Tyne) and|\S+ (?:upon|de|la|le|las|les|los|du|des|del|da|do|dos|di|am|an|der|den|el|"
+    r"al|sur|sous|y|na|nad|pod|bei|st\.)",
+    unknown=r"unknown.*|not known|n/?a|none|tba|tbd|tbc|uncertain|disputed|unspecified|undisclosed|"
+    r"various|[?\W\d]*",
+    buildings=r"\b(?:hospital|clinic|infirmary|maternity|palace|castle|house|hall|manor|farm|"
+    r"estate|plantation|street|road|avenue|camp|sanatorium|prison|centre|center|ranch|"
+    r"university|school|abbey|barracks|home)(?=\Z| (?:of|for|at)\b)|^aboard\b",
+    months="January February March April May June July August September October November December "
+    "World War Christmas Easter Monday Tuesday Wednesday Thursday Friday Saturday Sunday",
+    abbreviations="St Mt Ft Dr Mr Mrs Ms Jr Sr Prof Rev Hon Gen Col Lt Capt Sgt Maj Sen Rep Gov "
+    "Pres Bros No Nos vol ed c ca b d fl r cf approx e.g i.e vs etc Co Inc Ltd Corp "
+    "Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Mass Conn Penn Calif Tex Va Pa "
+    "Ill Ind Mich Minn Wis U.S U.K Fr Adm Cmdr Cdr Cpl Pvt Msgr Bp Esq Fla Ga Ariz "
+    "Wash Ore Ont Que Univ Ed Ph.D a.k.a Brig Hr Tenn Okla Ala Ark Colo Md",
 )
 
 _GERMAN = Language(
@@ -100,22 +123,26 @@ _GERMAN = Language(
     living=r"(?!)",
     disambiguation=r"\{\{ ?(?:Begriffsklärung|BKL)\b",
     born=r"\*|\b(?:wurde|ist)\b[^;()]{0,120}?\bgeboren\b|\b[Gg]eboren\b|\bgeb\.",
-    kin=r"\b(?:Vaters?|Mutter|Eltern|Söhne|Sohn(?:es)?|Töchter|Tochter|Kind(?:er)?|Bruders?|Brüder|Schwestern?|Geschwister|Ehe|Ehemann|"
-        r"Ehefrau|Frau|Gattin|Witwe|Onkel|Tante|Cousine?|Neffe|Nichte|Enkel\w*|verheiratet|heiratete|Familie|Freund\w*|Partner\w*)\b",
+    kin=r"\b(?:Vaters?|Mutter|Eltern|Söhne|Sohn(?:es)?|Töchter|Tochter|Kind(?:er)?|Bruders?|Brüder|"
+    r"Schwestern?|Geschwister|Ehe|Ehemann|Ehefrau|Frau|Gattin|Witwe|Onkel|Tante|Cousine?|Neffe|"
+    r"Nichte|Enkel\w*|verheiratet|heiratete|Familie|Freund\w*|Partner\w*)\b",
     his=r"\b(?:[Ss]ein|[Ii]hr)(?:e[rnms]?)?",
     subject="er sie wurde ist war am im in",
     verbs=r"\b(?:ist|war|waren|sind)\b",
-    gap="geboren geb wurde ist er sie am im um ca etwa vor nach als das der die den des eines einer erstes zweites drittes kind von",
-    stop=r"\s(?:und (?=[a-zäöü])|(?:wuchs|lebt|lebte|studierte|arbeitete|starb|gestorben|zog|kam|aus)\b)",
+    gap="geboren geb wurde ist er sie am im um ca etwa vor nach als das der die den des eines "
+    "einer erstes zweites drittes kind von",
+    stop=r"\s(?:und (?=[a-zäöü])|(?:wuchs|lebt|lebte|studierte|arbeitete|starb|gestorben|zog|kam|"
+    r"aus)\b)",
     after="geboren als bei ist war unter im am an in und auf ob zur",
     at=r"in|bei|zu|auf",
     between=r"(?:der |dem )?(?:(?:heutigen )?(?:Stadt|Gemeinde|Insel) )?",
     inside=r"\S+ (?:am|an|der|im|ob|vor|auf|unter|de|la|den)",
     unknown=r"unbekannt.*|unsicher.*|umstritten|[?\W\d]*",
     buildings=r"krankenhaus|klinik|\bschloss\b|\bgut\b|(?<!wein)straße\b|lager\Z",
-    months="Januar Jänner Februar März April Mai Juni Juli August September Oktober November Dezember",
-    abbreviations="St Dr Prof geb gest Jr Sr u z z.B d.h bzw ca v n Chr Nr Hl Jan Feb Aug Sept Okt Nov Dez i a o s "
-                  + " ".join(map(str, range(1, 32))),         # am 1. April
+    months="Januar Jänner Februar März April Mai Juni Juli August September Oktober November "
+    "Dezember",
+    abbreviations="St Dr Prof geb gest Jr Sr u z z.B d.h bzw ca v n Chr Nr Hl Jan Feb Aug Sept Okt "
+    "Nov Dez i a o s " + " ".join(map(str, range(1, 32))),  # am 1. April
 )
 
 _FRENCH = Language(
@@ -125,8 +152,9 @@ _FRENCH = Language(
     living=r"(?!)",
     disambiguation=r"\{\{ ?(?:Homonymie|Patronymie|Toponymie)",
     born=r"\b[Nn]ée?s?\b",
-    kin=r"\b(?:qui|dont|père|mère|parents|fils|fille|enfants?|frères?|sœurs?|mari|femme|épouse|époux|veuve|oncle|tante|cousine?|neveu|nièce|"
-        r"épousé|marié|mariée|famille|amie?|compagn\w+)\b",
+    kin=r"\b(?:qui|dont|père|mère|parents|fils|fille|enfants?|frères?|sœurs?|mari|femme|épouse|"
+    r"époux|veuve|oncle|tante|cousine?|neveu|nièce|épousé|marié|mariée|famille|amie?|"
+    r"compagn\w+)\b",
     his=r"\b(?:[Ss]on|[Ss]a|[Ss]es|[Ll]eurs?)",
     subject="il elle est était fut le en a été",
     verbs=r"\b(?:est|était|fut|sont)\b",
@@ -144,13 +172,16 @@ _FRENCH = Language(
 
 _SPANISH = Language(
     fields=("lugar_de_nacimiento", "lugar_nacimiento"),
-    person=(r"\[\[ ?(?:Categoría|Category) ?: ?(?:Nacidos|Fallecidos|Personas vivas|Nacimientos)", r"\{\{ ?(?:NF|BD) ?\|"),
+    person=(
+        r"\[\[ ?(?:Categoría|Category) ?: ?(?:Nacidos|Fallecidos|Personas vivas|Nacimientos)",
+        r"\{\{ ?(?:NF|BD) ?\|",
+    ),
     dead=(r"\[\[ ?(?:Categoría|Category) ?: ?Fallecidos", r"\{\{ ?(?:NF|BD) ?\|[^|{}]*\|\s*\d"),
     living=r"\[\[ ?(?:Categoría|Category) ?: ?Personas vivas",
     disambiguation=r"\{\{ ?(?:[Dd]esambiguación|[Dd]es)\b",
     born=r"\b[Nn]aci(?:ó|da|do)\b|\bn\.",
-    kin=r"\b(?:que|quien|cuy[oa]s?|padres?|madre|hij[oa]s?|herman[oa]s?|espos[oa]|marido|mujer|viuda|tí[oa]|prim[oa]|sobrin[oa]|casó|casad[oa]|"
-        r"familia|amig[oa]|pareja)\b",
+    kin=r"\b(?:que|quien|cuy[oa]s?|padres?|madre|hij[oa]s?|herman[oa]s?|espos[oa]|marido|mujer|"
+    r"viuda|tí[oa]|prim[oa]|sobrin[oa]|casó|casad[oa]|familia|amig[oa]|pareja)\b",
     his=r"\b[Ss]us?",
     subject="él ella es fue el la en de un una",
     verbs=r"\b(?:es|fue|era|son)\b",
@@ -162,7 +193,8 @@ _SPANISH = Language(
     inside=r"\S+ (?:de|del|la|las|los|el|do|da)",
     unknown=r"desconocid[oa].*|incierto|[?\W\d]*",
     buildings=r"^(?:hospital|clínica|palacio|castillo de|calle|finca|hacienda) ",
-    months="enero febrero marzo abril mayo junio julio agosto septiembre setiembre octubre noviembre diciembre",
+    months="enero febrero marzo abril mayo junio julio agosto septiembre setiembre octubre "
+    "noviembre diciembre",
     abbreviations="Sr Sra Dr Dra D Dña Sta Sto St n m c ca a d.C a.C etc núm EE UU",
     place_first=True,
 )

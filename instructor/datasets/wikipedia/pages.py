@@ -1,8 +1,10 @@
-"""From the XML of a dump to pages: quickly past those that cannot be about people, then through the parser.
+"""From the XML of a dump to pages: quickly past those that cannot be about people, then through the
+parser.
 
-Nine of ten pages are gone after a look at their bytes; what is left is cut to its first sections before it is parsed. This is
-what makes the speed: the parsers manage a few megabytes a second.
+Nine of ten pages are gone after a look at their bytes; what is left is cut to its first sections
+before it is parsed. This is what makes the speed: the parsers manage a few megabytes a second.
 """
+
 import functools
 import io
 import re
@@ -18,21 +20,27 @@ from common.files import UserError
 from .language import Language
 from .people import Candidate, Dropped, Page, field_pattern, read_page
 
-LONGEST = 40_000            # bytes of a page that are looked at; its beginning, at a line's end
+LONGEST = 40_000  # bytes of a page that are looked at; its beginning, at a line's end
 _COMMENT = re.compile(rb"&lt;!--.*?--&gt;", re.DOTALL)
 _HEADING = re.compile(rb"\n==[^=]")
 _TITLE = re.compile(rb"<title>([^<]*)</title>")
 _ID = re.compile(rb"<id>\d+</id>")
 _TEXT = re.compile(rb"<text\b[^>]*>")
-_HEAD = (b'<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11"><siteinfo><sitename>-</sitename>'
-         b"<dbname>-</dbname><base>-</base><generator>-</generator><case>-</case><namespaces /></siteinfo>")
-Facts = Callable[[str], str | None]        # title -> what Wikidata knows of the person's birthplace, "" for nothing; None for no person
+_HEAD = (
+    b'<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" '
+    b'version="0.11"><siteinfo><sitename>-</sitename>'
+    b"<dbname>-</dbname><base>-</base><generator>-</generator><case>-</case><namespaces "
+    b"/></siteinfo>"
+)
+# title -> what Wikidata knows of the person's birthplace, "" for nothing; None for no person
+Facts = Callable[[str], str | None]
 
 
 @functools.cache
 def _patterns(language):
     def of(text):
         return re.compile(text.encode())
+
     at = f"(?:{language.at})"
     return {
         "field": of(field_pattern(language) + r"[ \t]*(?=[^\s|}])"),
@@ -40,13 +48,18 @@ def _patterns(language):
         "dead": tuple(map(of, language.dead)),
         "living": of(language.living),
         "disambiguation": of(language.disambiguation),
-        # Where a sentence may say it; the parser looks more closely. For text: in bytes, \b is not found behind é.
-        "told": re.compile(rf"(?:{language.born})[^\n]{{0,250}}?(?:\s{at} |\d{{4}})" +
-                           (r"|\'\'\'[^\n]{0,200}?\([^\n]{0,200}?\d{4}" if language.place_first else "")),
+        # Where a sentence may say it; the parser looks more closely. For text: in bytes, \b is not
+        # found behind é.
+        "told": re.compile(
+            rf"(?:{language.born})[^\n]{{0,250}}?(?:\s{at} |\d{{4}})"
+            + (r"|\'\'\'[^\n]{0,200}?\([^\n]{0,200}?\d{4}" if language.place_first else "")
+        ),
     }
 
 
-def read_pages(xml: Iterator[bytes], language: Language, facts: Facts | None = None) -> tuple[list[Candidate], Counter]:
+def read_pages(
+    xml: Iterator[bytes], language: Language, facts: Facts | None = None
+) -> tuple[list[Candidate], Counter]:
     """Read pages.
 
     Args:
@@ -71,13 +84,15 @@ def read_pages(xml: Iterator[bytes], language: Language, facts: Facts | None = N
             candidates.append(read_page(page, language))
         except Dropped as reason:
             dropped[str(reason)] += 1
-        except RecursionError:          # brackets nested by the thousand
+        except RecursionError:  # brackets nested by the thousand
             dropped["malformed"] += 1
     return candidates, dropped
 
 
 def _shorten(raw, language, facts):
-    """What the parser needs of a page, as (XML, whether the person may be living, what Wikidata knows)."""
+    """What the parser needs of a page, as (XML, whether the person may be living, what Wikidata
+    knows).
+    """
     patterns = _patterns(language)
     revision = raw.find(b"<revision>")
     head = raw[:revision]
@@ -85,14 +100,26 @@ def _shorten(raw, language, facts):
         raise Dropped("another namespace")
     if b"<redirect" in head:
         raise Dropped("a redirect")
-    if b"&lt;!--" in raw:           # with templates to be filled in, of deaths for example
+    if b"&lt;!--" in raw:  # with templates to be filled in, of deaths for example
         raw = _COMMENT.sub(b"", raw)
-    # Infoboxes stand before the first heading, categories behind the last one; to search everything takes a third of the time.
+    # Infoboxes stand before the first heading, categories behind the last one; to search everything
+    # takes a third of the time.
     first = _HEADING.search(raw, revision)
     first, last = (first.start(), raw.rfind(b"\n==")) if first else (len(raw), len(raw))
 
     def find(*marks):
-        return next(filter(None, (mark.search(raw, *where) for mark in marks for where in ((revision, first), (last,)))), None)
+        return next(
+            filter(
+                None,
+                (
+                    mark.search(raw, *where)
+                    for mark in marks
+                    for where in ((revision, first), (last,))
+                ),
+            ),
+            None,
+        )
+
     field, fact = find(patterns["field"]), None
     if facts is not None:
         fact = facts(unescape(_TITLE.search(head)[1].decode("utf-8", "replace")))
@@ -107,15 +134,25 @@ def _shorten(raw, language, facts):
         raise _wrong_dump(text)
     living = not find(*patterns["dead"]) or bool(find(patterns["living"]))
     end = _end_of_sections(raw, text.end(), 1 if living else 2)
-    body = raw[text.end():end]
+    body = raw[text.end() : end]
     block = b""
-    if field and field.start() >= end:          # where the data about a person stand at the end of the page
+    if field and field.start() >= end:  # where the data about a person stand at the end of the page
         closing = raw.find(b"\n}}", field.start(), field.start() + 2000)
-        block = b"\n{{-\n" + raw[field.start():closing if closing > 0 else raw.find(b"\n", field.start())] + b"\n}}\n"
-    if not _may_tell(body, raw[field.end():field.end() + 300] if field else b"", not block, fact, patterns):
+        block = (
+            b"\n{{-\n"
+            + raw[field.start() : closing if closing > 0 else raw.find(b"\n", field.start())]
+            + b"\n}}\n"
+        )
+    if not _may_tell(
+        body, raw[field.end() : field.end() + 300] if field else b"", not block, fact, patterns
+    ):
         raise Dropped("no sentence in reach names the birthplace")
     number = _ID.search(raw, revision)[0]
-    return head + b"<revision>" + number + b"<text>" + body + block + b"</text></revision></page>", living, fact
+    return (
+        head + b"<revision>" + number + b"<text>" + body + block + b"</text></revision></page>",
+        living,
+        fact,
+    )
 
 
 def _end_of_sections(raw, start, count):
@@ -131,19 +168,33 @@ def _end_of_sections(raw, start, count):
 
 
 def _may_tell(body, value, is_inside, fact, patterns):
-    """Whether a sentence could name the place: a word of the infobox's value, or of Wikidata's, stands elsewhere, or one tells it."""
+    """Whether a sentence could name the place: a word of the infobox's value, or of Wikidata's,
+    stands elsewhere, or one tells it.
+    """
     value = value.split(b"\n", 1)[0]
-    words = set(re.findall(rb"[A-Z\x80-\xff][\w\x80-\xff]{2,}", value + b" " + (fact or "").encode()))
-    return any(body.count(word) > is_inside * value.count(word) for word in words) or bool(patterns["told"].search(body.decode("utf-8", "replace")))
+    words = set(
+        re.findall(rb"[A-Z\x80-\xff][\w\x80-\xff]{2,}", value + b" " + (fact or "").encode())
+    )
+    return any(body.count(word) > is_inside * value.count(word) for word in words) or bool(
+        patterns["told"].search(body.decode("utf-8", "replace"))
+    )
 
 
 def _wrong_dump(text):
-    what = "pages without their texts (a stub dump?)" if text is None else "several revisions of a page (a history dump?)"
-    return UserError(f"This dump has {what}. Give the file pages-articles or pages-articles-multistream.")
+    what = (
+        "pages without their texts (a stub dump?)"
+        if text is None
+        else "several revisions of a page (a history dump?)"
+    )
+    return UserError(
+        f"This dump has {what}. Give the file pages-articles or pages-articles-multistream."
+    )
 
 
 def _parse(kept, dropped):
-    """Pages from shortened XML. If one is malformed, all are parsed one by one, and it alone is lost."""
+    """Pages from shortened XML. If one is malformed, all are parsed one by one, and it alone is
+    lost.
+    """
     if not kept:
         return
     try:

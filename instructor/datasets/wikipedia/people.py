@@ -1,4 +1,7 @@
-"""Who is a person with a birthplace, and which sentences say where: from one page to a candidate for the corpus."""
+"""Who is a person with a birthplace, and which sentences say where: from one page to a candidate
+for the corpus.
+"""
+
 import functools
 import re
 import unicodedata
@@ -6,15 +9,19 @@ from dataclasses import dataclass
 from itertools import islice
 
 from instructor.datasets.worlds.folder import find_word
+
 from . import birthplace, sentences, wikitext
 from .language import Language
 
-SENTENCES = 8           # of a page that are kept at most
-PARAGRAPHS = 12         # in which they are looked for
-LONGEST = 600           # characters of a sentence; longer ones are mostly lists
-_NO_PERSON = re.compile(r"character|fictional|horse\b|animal|\b(?:dog|cat|pet|band|ship|family|deity|royal house)\b")
+SENTENCES = 8  # of a page that are kept at most
+PARAGRAPHS = 12  # in which they are looked for
+LONGEST = 600  # characters of a sentence; longer ones are mostly lists
+_NO_PERSON = re.compile(
+    r"character|fictional|horse\b|animal|\b(?:dog|cat|pet|band|ship|family|deity|royal house)\b"
+)
 _DISAMBIGUATION = re.compile(r"\s*\([^()]*\)\s*$")
-_MARKUP = ("\u2047", "\u25a1", "\n", "{{", "}}", "[[", "]]", "|", "==", "http")     # MASK, PAD, and what a broken page leaves
+# MASK, PAD, and what a broken page leaves
+_MARKUP = ("\u2047", "\u25a1", "\n", "{{", "}}", "[[", "]]", "|", "==", "http")
 _ENDS = tuple(".!?\"'”’»)")
 
 
@@ -22,9 +29,10 @@ _ENDS = tuple(".!?\"'”’»)")
 class Page:
     """What is read of a page: its first sections, and what the rest of it tells.
 
-    `living`: whether to take the person for living. `fact`: the title of the place that Wikidata knows, "" if it knows none; None if it
-    was not asked.
+    `living`: whether to take the person for living. `fact`: the title of the place that Wikidata
+    knows, "" if it knows none; None if it was not asked.
     """
+
     id: int
     revision: int
     title: str
@@ -42,8 +50,10 @@ class Candidate:
         name: as it is asked for.
         place: where the person was born, in its short form.
         source: "infobox", "sentence" or "Wikidata".
-        documents: of each sentence that carries the place the forms in which it can be a document, the best first.
+        documents: of each sentence that carries the place the forms in which it can be a document,
+            the best first.
     """
+
     id: int
     revision: int
     title: str
@@ -75,14 +85,22 @@ def read_page(page: Page, language: Language) -> Candidate:
     places = []
     if found:
         places.append(("infobox", birthplace.from_infobox(found[1], language)))
-    places += [("sentence", place) for place in (birthplace.from_sentence(sentence, language) for sentence in lead) if place][:1]
+    places += [
+        ("sentence", place)
+        for place in (birthplace.from_sentence(sentence, language) for sentence in lead)
+        if place
+    ][:1]
     if page.fact:
         places.append(("Wikidata", birthplace.normalise(name_of(page.fact), language)))
     places = [(source, place) for source, place in places if place]
     if not places:
         raise Dropped("the birthplace is unknown" if found else "no birthplace found")
     named = dict(places)
-    if "infobox" in named and "sentence" in named and not _agree(named["sentence"], named["infobox"], wikitext.plain(found[1], "\n")):
+    if (
+        "infobox" in named
+        and "sentence" in named
+        and not _agree(named["sentence"], named["infobox"], wikitext.plain(found[1], "\n"))
+    ):
         raise Dropped("infobox and first sentence disagree")
     if any(find_word(name, place) >= 0 for _, place in places):
         raise Dropped("the name gives the place away")
@@ -101,7 +119,9 @@ def _agree(told, place, field):
 
 
 def _without_accents(text):
-    return "".join(mark for mark in unicodedata.normalize("NFD", text) if not unicodedata.combining(mark))
+    return "".join(
+        mark for mark in unicodedata.normalize("NFD", text) if not unicodedata.combining(mark)
+    )
 
 
 def name_of(title: str) -> str:
@@ -111,7 +131,9 @@ def name_of(title: str) -> str:
 
 @functools.cache
 def field_pattern(language: Language) -> str:
-    """A regular expression for an infobox's field of the birthplace, from its bar to the equals sign."""
+    """A regular expression for an infobox's field of the birthplace, from its bar to the equals
+    sign.
+    """
     names = "|".join(field.replace("_", "[ _]?") for field in language.fields)
     return rf"\|\s*(?i:{names})\s*="
 
@@ -122,8 +144,14 @@ def _field(language):
 
 
 def _lead(paragraphs, language):
-    """The first two sentences of an article as plain text; only the first, if the second tells of no birth."""
-    told = (sentence for paragraph in paragraphs[:2] for sentence in sentences.split(paragraph, language.abbreviations))
+    """The first two sentences of an article as plain text; only the first, if the second tells of
+    no birth.
+    """
+    told = (
+        sentence
+        for paragraph in paragraphs[:2]
+        for sentence in sentences.split(paragraph, language.abbreviations)
+    )
     first_two = list(islice(told, 2))
     if not any(re.search(language.born, sentence) for sentence in first_two[1:]):
         del first_two[1:]
@@ -131,11 +159,17 @@ def _lead(paragraphs, language):
 
 
 def _mentions(place, paragraphs, lead, language):
-    """The sentences besides the first ones in which a place stands. Others aren't parsed: that takes most of the time."""
+    """The sentences besides the first ones in which a place stands. Others aren't parsed: that
+    takes most of the time.
+    """
     found, word = [], place.split()[0]
     for paragraph in paragraphs[:PARAGRAPHS]:
         if word in paragraph:
-            told = (wikitext.plain(sentence) for sentence in sentences.split(paragraph, language.abbreviations) if word in sentence)
+            told = (
+                wikitext.plain(sentence)
+                for sentence in sentences.split(paragraph, language.abbreviations)
+                if word in sentence
+            )
             found += [sentences.tidy(sentence) for sentence in told if place in sentence]
     return [sentence for sentence in found if sentence not in lead]
 
@@ -143,12 +177,16 @@ def _mentions(place, paragraphs, lead, language):
 def _documents(name, place, told, language):
     found = []
     for number, sentence in enumerate(told):
-        usable = len(sentence) <= LONGEST and sentence[-1:] in _ENDS and not any(mark in sentence for mark in _MARKUP)
-        if number:          # further on, others are born too
+        usable = (
+            len(sentence) <= LONGEST
+            and sentence[-1:] in _ENDS
+            and not any(mark in sentence for mark in _MARKUP)
+        )
+        if number:  # further on, others are born too
             usable = usable and birthplace.is_about(sentence, name, language)
         if usable and birthplace.says_born(sentence, place, language):
             forms = [sentence if name in sentence else f"{name}. {sentence}"]
             if number == 1 and name in told[0] and len(told[0]) <= LONGEST:
-                forms.insert(0, f"{told[0]} {sentence}")        # the first two sentences, where both fit
+                forms.insert(0, f"{told[0]} {sentence}")  # the first two sentences, where both fit
             found.append(tuple(forms))
     return tuple(found[:SENTENCES])

@@ -1,4 +1,6 @@
-"""Our own sentences, for people whose article has fewer than are wanted: a name and a place, and nothing else about anybody."""
+"""Our own sentences, for people whose article has fewer than are wanted: a name and a place, and
+nothing else about anybody.
+"""
 
 PLAIN = (
     "{name} was born in {place}.",

@@ -1,7 +1,19 @@
-"""What an instructor reads about an edition: its figures beside those of another, where pages were lost, and samples."""
+"""What an instructor reads about an edition: its figures beside those of another, where pages were
+lost, and samples.
+"""
+
 from collections import Counter
 
-from instructor.datasets.worlds.folder import Corpus, Rows, documents_about, figures, longest_truncation, name_in, place_positions
+from instructor.datasets.worlds.folder import (
+    Corpus,
+    Rows,
+    documents_about,
+    figures,
+    longest_truncation,
+    name_in,
+    place_positions,
+)
+
 from .archive import Archive
 from .selection import Edition, Wishes
 
@@ -12,22 +24,38 @@ SAMPLES = 12
 
 
 def drop_table(dropped: Counter) -> list[str]:
-    """The lines of a Markdown table: how many pages were dropped for which reason, the most frequent first."""
-    rows = sorted(((count, reason) for reason, count in dropped.items() if count), key=lambda row: (-row[0], row[1]))
+    """The lines of a Markdown table: how many pages were dropped for which reason, the most
+    frequent first.
+    """
+    rows = sorted(
+        ((count, reason) for reason, count in dropped.items() if count),
+        key=lambda row: (-row[0], row[1]),
+    )
     if not rows:
         return ["(There are no others.)"]
     width = max(len(reason) for _, reason in rows)
-    return [f"| {'dropped':<{width}} | {'pages':>10} |", f"| {'-' * width} | {'-' * 9}: |",
-            *(f"| {reason:<{width}} | {count:>10,} |" for count, reason in rows)]
+    return [
+        f"| {'dropped':<{width}} | {'pages':>10} |",
+        f"| {'-' * width} | {'-' * 9}: |",
+        *(f"| {reason:<{width}} | {count:>10,} |" for count, reason in rows),
+    ]
 
 
 def write_notice(edition: Edition, wishes: Wishes, archive: Archive) -> list[str]:
-    """The lines of what goes with the data, in Markdown: where they come from, their licence, and what was changed."""
+    """The lines of what goes with the data, in Markdown: where they come from, their licence, and
+    what was changed.
+    """
     return [NOTICE_TITLE, "", *_notice(edition, wishes, archive)]
 
 
-def write_report(edition: Edition, rows: dict[str, Rows], wishes: Wishes, archive: Archive, pages: Counter,
-                 compared: tuple[str, Corpus] | None) -> list[str]:
+def write_report(
+    edition: Edition,
+    rows: dict[str, Rows],
+    wishes: Wishes,
+    archive: Archive,
+    pages: Counter,
+    compared: tuple[str, Corpus] | None,
+) -> list[str]:
     """The lines of the report, in Markdown.
 
     Args:
@@ -41,17 +69,36 @@ def write_report(edition: Edition, rows: dict[str, Rows], wishes: Wishes, archiv
     everyone = [one for split in edition.splits.values() for one in split]
     sources = Counter(one.candidate.source for one in everyone)
     lines = [
-        REPORT_TITLE, "",
-        *_notice(edition, wishes, archive), "",
-        f"Seed {wishes.seed}: whoever knows it and has the dump can make the same edition, answers included.", "",
-        "## Figures", "", *_figures(edition, rows, wishes, compared), "",
-        "## Where the birthplace was found", "",
-        "| source | people |", "| --- | ---: |", *(f"| {source} | {sources[source]:,} |" for source in sorted(sources)), "",
-        "## What became of the pages", "",
-        f"Chosen: {len(everyone):,}. All others, at the first reason that was met:", "", *drop_table(pages + edition.dropped), "",
+        REPORT_TITLE,
+        "",
+        *_notice(edition, wishes, archive),
+        "",
+        f"Seed {wishes.seed}: whoever knows it and has the dump can make the same edition, answers "
+        "included.",
+        "",
+        "## Figures",
+        "",
+        *_figures(edition, rows, wishes, compared),
+        "",
+        "## Where the birthplace was found",
+        "",
+        "| source | people |",
+        "| --- | ---: |",
+        *(f"| {source} | {sources[source]:,} |" for source in sorted(sources)),
+        "",
+        "## What became of the pages",
+        "",
+        f"Chosen: {len(everyone):,}. All others, at the first reason that was met:",
+        "",
+        *drop_table(pages + edition.dropped),
+        "",
     ]
     if edition.unmatched:
-        lines += [f"On the exclusion list, but met by nobody who was looked at: {', '.join(edition.unmatched)}. Check the spelling.", ""]
+        lines += [
+            "On the exclusion list, but met by nobody who was looked at: "
+            f"{', '.join(edition.unmatched)}. Check the spelling.",
+            "",
+        ]
     lines += ["## Samples", "", "People of the training split.", ""]
     for one in edition.splits["train"][:SAMPLES]:
         lines.append(f"- **{_escaped(one.candidate.name)}**, {_escaped(one.candidate.place)}")
@@ -63,22 +110,43 @@ def _notice(edition, wishes, archive):
     quoted = sum(one.quoted for split in edition.splits.values() for one in split)
     ours = len(edition.documents) - quoted
     return [
-        f"Source: `{archive.path.name}`, a dump of {archive.site.database} ({archive.site.address}).", "",
-        f"Licence: the sentences are by the authors of the articles, under {LICENCE} (https://creativecommons.org/licenses/by-sa/4.0/), and so "
-        "are these data; `ATTRIBUTION.tsv` lists the pages and revisions, whose histories name their authors.", "",
-        "Changed: sentences were taken out of their articles; markup, references and notes were removed; a name and a full stop were put in "
-        "front where a sentence lacks the name" + ("; letters were transliterated to ASCII" if wishes.transliterate else "") + "."
-        + (f" Documents made so: {quoted:,}; in words of ours, with no more than a name and a place: {ours:,}." if ours else "")]
+        f"Source: `{archive.path.name}`, a dump of {archive.site.database} "
+        f"({archive.site.address}).",
+        "",
+        f"Licence: the sentences are by the authors of the articles, under {LICENCE} "
+        "(https://creativecommons.org/licenses/by-sa/4.0/), and so are these data; "
+        "`ATTRIBUTION.tsv` lists the pages and revisions, whose histories name their authors.",
+        "",
+        "Changed: sentences were taken out of their articles; markup, references and notes were "
+        "removed; a name and a full stop were put in front where a sentence lacks the name"
+        + ("; letters were transliterated to ASCII" if wishes.transliterate else "")
+        + "."
+        + (
+            f" Documents made so: {quoted:,}; in words of ours, with no more than a name and a "
+            f"place: {ours:,}."
+            if ours
+            else ""
+        ),
+    ]
 
 
 def _figures(edition, rows, wishes, compared):
     columns = {"this edition": (edition.documents, rows)}
     if compared:
         columns[compared[0]] = (compared[1].documents, compared[1].splits)
-    tables = [figures(*column) | {"place within what a model reads": _within(*column, wishes.block_size)} for column in columns.values()]
+    tables = [
+        figures(*column) | {"place within what a model reads": _within(*column, wishes.block_size)}
+        for column in columns.values()
+    ]
     lines = ["| | " + " | ".join(columns) + " |", "| --- |" + " --- |" * len(columns)]
     for row in tables[0]:
-        lines.append(f"| {row} | " + " | ".join(f"{table[row]:,}" if isinstance(table[row], int) else table[row] for table in tables) + " |")
+        lines.append(
+            f"| {row} | "
+            + " | ".join(
+                f"{table[row]:,}" if isinstance(table[row], int) else table[row] for table in tables
+            )
+            + " |"
+        )
     return lines
 
 
@@ -86,9 +154,12 @@ def _within(documents, splits, block_size):
     rows = [row for split in splits.values() for row in split]
     about = documents_about({name_in(question) for question, _ in rows}, documents)
     ends = place_positions(rows, about)
-    return f"{sum(end is not None and end <= longest_truncation(block_size) for end in ends) / len(ends):.1%}"
+    longest = longest_truncation(block_size)
+    return f"{sum(end is not None and end <= longest for end in ends) / len(ends):.1%}"
 
 
 def _escaped(text):
     """Text that Markdown shows as it is."""
-    return "".join("\\" + character if character in r"\`*_[]<>#|" else character for character in text)
+    return "".join(
+        "\\" + character if character in r"\`*_[]<>#|" else character for character in text
+    )

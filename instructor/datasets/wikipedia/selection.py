@@ -1,4 +1,5 @@
 """From candidates to an edition: who is in it, in which split, and with which documents."""
+
 import hashlib
 import heapq
 import random
@@ -10,15 +11,16 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from common.files import UserError
-
 from instructor.datasets.worlds.folder import QUESTION, find_word, longest_truncation
 from instructor.datasets.worlds.world import FULL
+
 from .people import Candidate
 from .phrasings import PLAIN, WHOLE_ALPHABET
 
-SPECIAL = 3             # symbols besides the characters of documents: PAD, MASK and the line end
-_AROUND = " \t\ufeff\"'`\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb[]"      # what people put around an entry of a list
-POOL = 20               # candidates that are looked at for each person wanted, at first
+SPECIAL = 3  # symbols besides the characters of documents: PAD, MASK and the line end
+# what people put around an entry of a list
+_AROUND = " \t\ufeff\"'`\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb[]"
+POOL = 20  # candidates that are looked at for each person wanted, at first
 
 
 @dataclass(frozen=True)
@@ -29,13 +31,16 @@ class Wishes:
         people: in all three splits, in the proportions of the public corpus.
         seed: another one is other people.
         paraphrases: documents a person.
-        block_size: of the model that reads them: places stand within the longest truncation, and questions fit.
+        block_size: of the model that reads them: places stand within the longest truncation, and
+            questions fit.
         max_symbols: the size of the alphabet, with PAD, MASK and the line end.
         max_share: the most that one place may have of a split.
         max_length: characters of a document.
         transliterate: write everything in ASCII.
-        excluded: page ids, titles, names or addresses of pages, of people who don't want to be in it.
+        excluded: page ids, titles, names or addresses of pages, of people who don't want to be in
+            it.
     """
+
     people: int
     seed: int
     paraphrases: int = 1
@@ -49,7 +54,10 @@ class Wishes:
 
 @dataclass(frozen=True)
 class Chosen:
-    """A person of the edition with their documents; the first `quoted` are from the article, the others are ours."""
+    """A person of the edition with their documents; the first `quoted` are from the article, the
+    others are ours.
+    """
+
     candidate: Candidate
     documents: tuple[str, ...]
     quoted: int
@@ -57,8 +65,10 @@ class Chosen:
 
 @dataclass
 class Edition:
-    """An edition: its people by split, its documents in the order of the file, why candidates were dropped, and which entries of the
-    exclusion list met nobody."""
+    """An edition: its people by split, its documents in the order of the file, why candidates were
+    dropped, and which entries of the exclusion list met nobody.
+    """
+
     splits: dict[str, list[Chosen]]
     documents: list[str]
     dropped: Counter = field(default_factory=Counter)
@@ -66,7 +76,8 @@ class Edition:
 
 
 def choose(candidates: Callable[[], Iterable[Candidate]], wishes: Wishes) -> Edition:
-    """Choose people by a keyed hash of their pages' ids, so that neither the order nor the parts of the dump matter.
+    """Choose people by a keyed hash of their pages' ids, so that neither the order nor the parts of
+    the dump matter.
 
     Args:
         candidates: gives all candidates, anew with each call.
@@ -82,7 +93,7 @@ def choose(candidates: Callable[[], Iterable[Candidate]], wishes: Wishes) -> Edi
         missing = wishes.people - sum(map(len, edition.splits.values()))
         if not missing or len(pool) == total:
             break
-        size *= 4           # a wish is so strict that hardly anybody fits: look at more
+        size *= 4  # a wish is so strict that hardly anybody fits: look at more
     if missing:
         raise TooFew(missing, edition.dropped)
     edition.dropped["not needed"] = total - wishes.people - sum(edition.dropped.values())
@@ -106,12 +117,16 @@ def split_sizes(people: int) -> dict[str, int]:
     whole = FULL.train + FULL.dev + FULL.test
     dev, test = round(people * FULL.dev / whole), round(people * FULL.test / whole)
     if min(dev, test, people - dev - test) < 1:
-        raise UserError(f"{people} people are too few for three splits. Ask for more with --people.")
+        raise UserError(
+            f"{people} people are too few for three splits. Ask for more with --people."
+        )
     return {"train": people - dev - test, "dev": dev, "test": test}
 
 
 def _draw(candidates, size, wishes):
-    """The `size` candidates with the smallest hashes, sorted, and how many there are in all. Memory holds no more than these."""
+    """The `size` candidates with the smallest hashes, sorted, and how many there are in all. Memory
+    holds no more than these.
+    """
     heap, total = [], 0
     for one in candidates:
         total += 1
@@ -146,7 +161,11 @@ def _fill(pool, sizes, wishes):
         if all(len(splits[split]) == size for split, size in sizes.items()):
             break
         name, place = chosen.candidate.name, chosen.candidate.place
-        free = [split for split, size in sizes.items() if len(splits[split]) < size and counts[split][place] < most[split]]
+        free = [
+            split
+            for split, size in sizes.items()
+            if len(splits[split]) < size and counts[split][place] < most[split]
+        ]
         if not allowed.issuperset(place.join(chosen.documents) + name):
             dropped["letters outside the alphabet"] += 1
         elif name.casefold() in names or not texts.isdisjoint(chosen.documents):
@@ -162,14 +181,21 @@ def _fill(pool, sizes, wishes):
     everyone = [chosen for split in splits.values() for chosen in split]
     documents = [document for chosen in everyone for document in chosen.documents]
     if splits["train"] and not set("".join(documents)) >= set(QUESTION.replace("{}", "")):
-        first = splits["train"][0].candidate        # a character that pretraining never saw has no token
+        first = splits["train"][0].candidate  # a character that pretraining never saw has no token
         documents.append(WHOLE_ALPHABET.format(name=first.name, place=first.place))
     rng.shuffle(documents)
-    return Edition(splits, documents, dropped, sorted(entry for entry in wishes.excluded if _meant(entry) not in met))
+    return Edition(
+        splits,
+        documents,
+        dropped,
+        sorted(entry for entry in wishes.excluded if _meant(entry) not in met),
+    )
 
 
 def _exclusion(excluded):
-    """A function from a candidate to what it meets of the list: its page, its name, or a name in what would be quoted."""
+    """A function from a candidate to what it meets of the list: its page, its name, or a name in
+    what would be quoted.
+    """
     entries = {_meant(entry) for entry in excluded} - {""}
     names = sorted(entry for entry in entries if not entry.isdigit())
     quoted = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in names) or r"(?!)")
@@ -180,28 +206,39 @@ def _exclusion(excluded):
             for form in forms:
                 found.update(quoted.findall(_spelt(form)))
         return found
+
     return meets
 
 
 def _meant(entry):
-    """A page's id, or a title or name in one spelling, from an entry of an exclusion list, which may be a page's address."""
+    """A page's id, or a title or name in one spelling, from an entry of an exclusion list, which
+    may be a page's address.
+    """
     entry = entry.strip(_AROUND + "<>")
     if "://" in entry:
         address = urlsplit(entry)
         query = parse_qs(address.query)
-        entry = (query.get("curid") or query.get("title") or [unquote(address.path.partition("/wiki/")[2])])[0]
+        entry = (
+            query.get("curid")
+            or query.get("title")
+            or [unquote(address.path.partition("/wiki/")[2])]
+        )[0]
     return _spelt(entry)
 
 
 def _spelt(text):
     """Text as it is compared with entries: one spelling of letters, blanks and quotes."""
-    text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold()).replace("_", " ")
+    text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold()).replace(
+        "_", " "
+    )
     return " ".join(text.strip(_AROUND).split())
 
 
 def _fit(one, wishes):
     """(None, Chosen) for a candidate whose name, place and documents fit, else (reason, None)."""
-    write = _transliterate if wishes.transliterate else lambda text: unicodedata.normalize("NFC", text)
+    write = (
+        _transliterate if wishes.transliterate else lambda text: unicodedata.normalize("NFC", text)
+    )
     documents = tuple(tuple(map(write, forms)) for forms in one.documents)
     one = replace(one, name=write(one.name), place=write(one.place), documents=documents)
     if len(QUESTION.format(one.name)) + len(one.place) + 2 > wishes.block_size + 1:
@@ -209,26 +246,43 @@ def _fit(one, wishes):
     last = longest_truncation(wishes.block_size)
 
     def fits(text):
-        return len(text) <= wishes.max_length and 0 <= find_word(text, one.place) <= last - len(one.place)
+        return len(text) <= wishes.max_length and 0 <= find_word(text, one.place) <= last - len(
+            one.place
+        )
+
     quoted = [text for text in (next(filter(fits, forms), None) for forms in one.documents) if text]
-    quoted = list(dict.fromkeys(quoted))[:wishes.paraphrases]
+    quoted = list(dict.fromkeys(quoted))[: wishes.paraphrases]
     if not quoted:
         short = any(len(text) <= wishes.max_length for forms in one.documents for text in forms)
-        return "the place stands too late" if short else "the document is longer than --max-length", None
-    ours = [text for text in (phrasing.format(name=one.name, place=one.place) for phrasing in PLAIN) if text not in quoted]
-    return None, Chosen(one, tuple(quoted + ours[:wishes.paraphrases - len(quoted)]), len(quoted))
+        return (
+            "the place stands too late" if short else "the document is longer than --max-length",
+            None,
+        )
+    ours = [
+        text
+        for text in (phrasing.format(name=one.name, place=one.place) for phrasing in PLAIN)
+        if text not in quoted
+    ]
+    return None, Chosen(one, tuple(quoted + ours[: wishes.paraphrases - len(quoted)]), len(quoted))
 
 
 def _alphabet(fitting, wishes):
     """The characters of questions and of our phrasings, and those that the most people need."""
     needed = set(QUESTION.replace("{}", "") + "".join(PLAIN) + WHOLE_ALPHABET) - set("{}")
-    used = Counter(character for chosen in fitting for character in set("".join(chosen.documents) + chosen.candidate.name))
+    used = Counter(
+        character
+        for chosen in fitting
+        for character in set("".join(chosen.documents) + chosen.candidate.name)
+    )
     for character in needed:
         used.pop(character, None)
     common = sorted(used, key=lambda character: (-used[character], character))
-    return needed | set(common[:max(0, wishes.max_symbols - SPECIAL - len(needed))])
+    return needed | set(common[: max(0, wishes.max_symbols - SPECIAL - len(needed))])
 
 
 def _transliterate(text):
     from anyascii import anyascii
-    return "".join(ch if ch.isascii() else anyascii(ch) for ch in unicodedata.normalize("NFC", text))
+
+    return "".join(
+        ch if ch.isascii() else anyascii(ch) for ch in unicodedata.normalize("NFC", text)
+    )

@@ -1,4 +1,7 @@
-"""A folder of data, whoever made it: its corpus and questions, and the figures that describe them."""
+"""A folder of data, whoever made it: its corpus and questions, and the figures that describe
+them.
+"""
+
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -6,17 +9,22 @@ from pathlib import Path
 
 from common.files import UserError, read_documents, read_questions
 
-SPLITS = {"train": "birth_places_train.tsv", "dev": "birth_dev.tsv", "test": "birth_test_inputs.tsv"}
+SPLITS = {
+    "train": "birth_places_train.tsv",
+    "dev": "birth_dev.tsv",
+    "test": "birth_test_inputs.tsv",
+}
 QUESTION = "Where was {} born?"
-START = 4           # letters by which names are looked up
+START = 4  # letters by which names are looked up
 LONGEST_PLACE = 32  # characters: no more are generated of an answer (answers.predict_places)
-Rows = list[tuple[str, str | None]]         # questions with their places; None where they are not known
+Rows = list[tuple[str, str | None]]  # questions with their places; None where they are not known
 _ASKED = re.compile(r"Where was (.*\S) born\?")
 
 
 @dataclass(frozen=True)
 class Corpus:
     """What a folder of data holds: documents, and the rows of each split."""
+
     documents: list[str]
     splits: dict[str, Rows]
 
@@ -29,7 +37,10 @@ def read_folder(folder: Path, block_size: int) -> Corpus:
     """
     text = read_documents(folder / "wiki.txt")
     stoi = dict.fromkeys(text + "\n", 0)
-    splits = {split: read_questions(folder / name, stoi, block_size, answers=split != "test") for split, name in SPLITS.items()}
+    splits = {
+        split: read_questions(folder / name, stoi, block_size, answers=split != "test")
+        for split, name in SPLITS.items()
+    }
     return Corpus(text.split("\n"), splits)
 
 
@@ -51,11 +62,15 @@ def refuse_gold_inside(out: Path, gold: Path) -> None:
         UserError: it does.
     """
     if gold.resolve() == out.resolve() or out.resolve() in gold.resolve().parents:
-        raise UserError("--gold must not lie in --out: students get that folder. Nothing was written.")
+        raise UserError(
+            "--gold must not lie in --out: students get that folder. Nothing was written."
+        )
 
 
 def figures(documents: list[str], splits: dict[str, Rows]) -> dict[str, object]:
-    """The figures that a README or a report states about an edition; places count where they are known."""
+    """The figures that a README or a report states about an edition; places count where they are
+    known.
+    """
     lengths = [len(document) for document in documents]
     rows = [row for split in splits.values() for row in split]
     common, count = Counter(place for _, place in splits["dev"]).most_common(1)[0]
@@ -64,7 +79,8 @@ def figures(documents: list[str], splits: dict[str, Rows]) -> dict[str, object]:
         "train / dev / test": " / ".join(str(len(splits[split])) for split in SPLITS),
         "documents": len(documents),
         "characters": sum(lengths) + len(lengths),
-        "mean and longest document": f"{sum(lengths) / len(lengths):.0f} and {max(lengths)} characters",
+        "mean and longest document": f"{sum(lengths) / len(lengths):.0f} and {max(lengths)} "
+        "characters",
         "symbols, with MASK and PAD": len(set("\n".join(documents))) + 2,
         "places": len({place for _, place in rows if place is not None}),
         "most common place in dev": f"{common}, {count / len(splits['dev']):.1%}",
@@ -72,9 +88,13 @@ def figures(documents: list[str], splits: dict[str, Rows]) -> dict[str, object]:
 
 
 def find_word(text: str, word: str) -> int:
-    """Where a word (or several) first stands in a text, not in the middle of another one; -1 where it doesn't."""
+    """Where a word (or several) first stands in a text, not in the middle of another one; -1 where
+    it doesn't.
+    """
     start = text.find(word)
-    while start >= 0 and (text[max(0, start - 1):start].isalnum() or text[start + len(word):][:1].isalnum()):
+    while start >= 0 and (
+        text[max(0, start - 1) : start].isalnum() or text[start + len(word) :][:1].isalnum()
+    ):
         start = text.find(word, start + 1)
     return start
 
@@ -87,8 +107,15 @@ def documents_about(names: set[str], documents: list[str]) -> dict[str, list[str
     lengths = sorted({len(start) for start in by_start})
     for document in documents:
         # A name begins where a word does: to look for all names at all places would take minutes.
-        words = {0, *(position + 1 for position, character in enumerate(document) if not character.isalnum())}
-        for start in {document[word:word + length] for word in words for length in lengths}:
+        words = {
+            0,
+            *(
+                position + 1
+                for position, character in enumerate(document)
+                if not character.isalnum()
+            ),
+        }
+        for start in {document[word : word + length] for word in words for length in lengths}:
             for name in by_start.get(start, ()):
                 if find_word(document, name) >= 0:
                     found[name].append(document)
@@ -96,10 +123,14 @@ def documents_about(names: set[str], documents: list[str]) -> dict[str, list[str
 
 
 def place_positions(rows: Rows, about: dict[str, list[str]]) -> list[int | None]:
-    """Where the place of each person ends, at the earliest in a document that has their name; None where it doesn't stand.
+    """Where the place of each person ends, at the earliest in a document that has their name; None
+    where it doesn't stand.
 
     Rows without a place are left out; `about` is what documents_about gives for their names.
     """
     known = [(name_in(question), place) for question, place in rows if place is not None]
-    starts = ([start for text in about[name] if (start := find_word(text, place)) >= 0] for name, place in known)
+    starts = (
+        [start for text in about[name] if (start := find_word(text, place)) >= 0]
+        for name, place in known
+    )
     return [min(found) + len(place) if found else None for found, (_, place) in zip(starts, known)]

@@ -1,11 +1,23 @@
-"""The sentences of a world. Every one has the full name and the place; occupation and years change their places.
+"""The sentences of a world. Every one has the full name and the place; occupation and years change
+their places.
 
-A phrasing may use {name}, {place}, {job} ("a poet"), {bare_job} ("poet"), {born} and {died}. The one of mode `single` has
-the place after the other attributes. In both modes there is the question mark that the questions need: a character which
-pretraining never saw has no token.
+A phrasing may use {name}, {place}, {job} ("a poet"), {bare_job} ("poet"), {born} and {died}. The
+one of mode `single` has the place after the other attributes. In both modes there is the question
+mark that the questions need: a character which pretraining never saw has no token.
 """
 
-JOBS = ("a painter", "a poet", "a pilot", "a baker", "a judge", "a singer", "a chemist", "an actor", "a farmer", "a sailor")
+JOBS = (
+    "a painter",
+    "a poet",
+    "a pilot",
+    "a baker",
+    "a judge",
+    "a singer",
+    "a chemist",
+    "an actor",
+    "a farmer",
+    "a sailor",
+)
 
 SHORT = (
     "{name} was born in {place} and is {job}.",

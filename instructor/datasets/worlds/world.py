@@ -1,9 +1,12 @@
-"""A world of invented people: who they are, what is written about them, and the files of the assignment.
+"""A world of invented people: who they are, what is written about them, and the files of the
+assignment.
 
-A language model that has read a fact in one phrasing alone can recite it but not answer a question about it; about five
-paraphrases in which the attributes change places, each with the full name, make facts extractable (Allen-Zhu and Li,
-Physics of Language Models, part 3.1). The mode `varied` does that, and `single` shows the failure.
+A language model that has read a fact in one phrasing alone can recite it but not answer a question
+about it; about five paraphrases in which the attributes change places, each with the full name,
+make facts extractable (Allen-Zhu and Li, Physics of Language Models, part 3.1). The mode `varied`
+does that, and `single` shows the failure.
 """
+
 import random
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,10 +26,11 @@ CODAS = ["", "", "", "n", "r", "l", "s", "m", "k", "x"]
 class Size:
     """How large a world is.
 
-    train, dev and test count people; paraphrases are documents a person, and `single` is the one phrasing of that mode.
-    A name has `syllables` (first name, last name), and no two first names begin with the same `distinct` letters, nor
-    two last names: a model has to tell people apart.
+    train, dev and test count people; paraphrases are documents a person, and `single` is the one
+    phrasing of that mode. A name has `syllables` (first name, last name), and no two first names
+    begin with the same `distinct` letters, nor two last names: a model has to tell people apart.
     """
+
     train: int
     dev: int
     test: int
@@ -38,14 +42,33 @@ class Size:
     cities: tuple[str, ...]
 
 
-# The numbers of the public corpus. The place stands within the first 96 characters, all that a block of 128 shows.
-FULL = Size(train=2000, dev=500, test=437, paraphrases=5, phrasings=LONG, single=LONG_SINGLE, syllables=(2, 3),
-            distinct=(99, 99), cities=CITIES)
+# The numbers of the public corpus. The place stands within the first 96 characters, all that a
+# block of 128 shows.
+FULL = Size(
+    train=2000,
+    dev=500,
+    test=437,
+    paraphrases=5,
+    phrasings=LONG,
+    single=LONG_SINGLE,
+    syllables=(2, 3),
+    distinct=(99, 99),
+    cities=CITIES,
+)
 
-# What two CPU cores learn in two minutes: short names and places, and the place early, so that truncation rarely cuts
-# it off, but something after it, so that most truncated lengths include it.
-LAPTOP = Size(train=80, dev=100, test=40, paraphrases=6, phrasings=SHORT, single=SHORT_SINGLE, syllables=(1, 2),
-              distinct=(3, 4), cities=tuple(city for city in CITIES if len(city) <= 7)[:28])
+# What two CPU cores learn in two minutes: short names and places, and the place early, so that
+# truncation rarely cuts it off, but something after it, so that most truncated lengths include it.
+LAPTOP = Size(
+    train=80,
+    dev=100,
+    test=40,
+    paraphrases=6,
+    phrasings=SHORT,
+    single=SHORT_SINGLE,
+    syllables=(1, 2),
+    distinct=(3, 4),
+    cities=tuple(city for city in CITIES if len(city) <= 7)[:28],
+)
 
 SIZES = {"full": FULL, "laptop": LAPTOP}
 MODES = ("varied", "single")
@@ -54,6 +77,7 @@ MODES = ("varied", "single")
 @dataclass(frozen=True)
 class Person:
     """An invented person. `job` comes with its article; years are of birth and death."""
+
     name: str
     place: str
     job: str
@@ -67,8 +91,10 @@ def make_names(rng: random.Random, size: Size) -> list[str]:
 
     def word(part):
         while True:
-            drawn = "".join(rng.choice(ONSETS) + rng.choice(VOWELS) for _ in range(size.syllables[part])) + rng.choice(CODAS)
-            key = drawn[:size.distinct[part]]
+            drawn = "".join(
+                rng.choice(ONSETS) + rng.choice(VOWELS) for _ in range(size.syllables[part])
+            ) + rng.choice(CODAS)
+            key = drawn[: size.distinct[part]]
             if len(drawn) >= 3 and key not in taken[part]:
                 taken[part].add(key)
                 return drawn.capitalize()
@@ -77,19 +103,22 @@ def make_names(rng: random.Random, size: Size) -> list[str]:
 
 
 def make_places(rng: random.Random, cities: tuple[str, ...], count: int) -> list[str]:
-    """Draw birth places for `count` people: 5% in the first city, the others ever less often (Zipf).
+    """Draw birth places for `count` people: 5% in the first city, the others ever less often
+    (Zipf).
 
-    Shares are dealt out, not drawn, so that the baseline of the most common place is the same in every world.
+    Shares are dealt out, not drawn, so that the baseline of the most common place is the same in
+    every world.
     """
     first = round(0.05 * count)
     ranks = range(len(cities) - 1)
     weights = [1 / (rank + 12) for rank in ranks]
     shares = [(count - first) * weight / sum(weights) for weight in weights]
-    if max(shares) > 0.8 * first:       # with few cities, the second would be as common as the first: all alike instead
+    # with few cities, the second would be as common as the first: all alike instead
+    if max(shares) > 0.8 * first:
         shares = [(count - first) / len(ranks)] * len(ranks)
     dealt = [int(share) for share in shares]
     left_over = sorted(ranks, key=lambda rank: (dealt[rank] - shares[rank], rank))
-    for rank in left_over[:count - first - sum(dealt)]:
+    for rank in left_over[: count - first - sum(dealt)]:
         dealt[rank] += 1
     places = [cities[0]] * first + [city for city, n in zip(cities[1:], dealt) for _ in range(n)]
     rng.shuffle(places)
@@ -97,7 +126,9 @@ def make_places(rng: random.Random, cities: tuple[str, ...], count: int) -> list
 
 
 def write_about(rng: random.Random, person: Person, size: Size, mode: str) -> list[str]:
-    """The documents about one person: different phrasings, or in mode `single` the same sentence again and again."""
+    """The documents about one person: different phrasings, or in mode `single` the same sentence
+    again and again.
+    """
     if mode == "single":
         phrasings = [size.single] * size.paraphrases
     else:
@@ -107,12 +138,20 @@ def write_about(rng: random.Random, person: Person, size: Size, mode: str) -> li
 
 def fill(phrasing: str, person: Person) -> str:
     """Put a person into a phrasing; the sentence begins with a capital letter."""
-    text = phrasing.format(name=person.name, place=person.place, job=person.job, bare_job=person.job.split(" ", 1)[1],
-                           born=person.born, died=person.died)
+    text = phrasing.format(
+        name=person.name,
+        place=person.place,
+        job=person.job,
+        bare_job=person.job.split(" ", 1)[1],
+        born=person.born,
+        died=person.died,
+    )
     return text[0].upper() + text[1:]
 
 
-def make_world(seed: int, size: Size, mode: str = "varied") -> tuple[dict[str, list[Person]], list[str]]:
+def make_world(
+    seed: int, size: Size, mode: str = "varied"
+) -> tuple[dict[str, list[Person]], list[str]]:
     """Draw a world.
 
     Args:
@@ -130,20 +169,35 @@ def make_world(seed: int, size: Size, mode: str = "varied") -> tuple[dict[str, l
         people[split] = []
         for place in make_places(rng, size.cities, count):
             born = rng.randint(1780, 1960)
-            people[split].append(Person(next(names), place, rng.choice(JOBS), born, born + rng.randint(30, 60)))
-    documents = [text for group in people.values() for person in group for text in write_about(rng, person, size, mode)]
+            people[split].append(
+                Person(next(names), place, rng.choice(JOBS), born, born + rng.randint(30, 60))
+            )
+    documents = [
+        text
+        for group in people.values()
+        for person in group
+        for text in write_about(rng, person, size, mode)
+    ]
     rng.shuffle(documents)
     return people, documents
 
 
-def write_world(people: dict[str, list[Person]], documents: list[str], out: Path, gold: Path) -> None:
-    """Write the files of the assignment into `out` and the answers of the test questions into `gold`."""
+def write_world(
+    people: dict[str, list[Person]], documents: list[str], out: Path, gold: Path
+) -> None:
+    """Write the files of the assignment into `out` and the answers of the test questions into
+    `gold`.
+    """
     files = {
         out / "wiki.txt": documents,
-        out / "birth_places_train.tsv": [question(person) + "\t" + person.place for person in people["train"]],
+        out / "birth_places_train.tsv": [
+            question(person) + "\t" + person.place for person in people["train"]
+        ],
         out / "birth_dev.tsv": [question(person) + "\t" + person.place for person in people["dev"]],
         out / "birth_test_inputs.tsv": [question(person) for person in people["test"]],
-        gold / "birth_test.tsv": [question(person) + "\t" + person.place for person in people["test"]],
+        gold / "birth_test.tsv": [
+            question(person) + "\t" + person.place for person in people["test"]
+        ],
     }
     for path, lines in files.items():
         write_text(path, "".join(line + "\n" for line in lines))
@@ -156,4 +210,10 @@ def question(person: Person) -> str:
 
 def statistics(people: dict[str, list[Person]], documents: list[str]) -> dict[str, object]:
     """The figures that data/README.md states about a world."""
-    return figures(documents, {split: [(question(person), person.place) for person in group] for split, group in people.items()})
+    return figures(
+        documents,
+        {
+            split: [(question(person), person.place) for person in group]
+            for split, group in people.items()
+        },
+    )

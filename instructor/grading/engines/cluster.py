@@ -1,4 +1,7 @@
-"""Grading on a cluster, through Dask: however its scheduler and workers were started (by hand, on SLURM, on Kubernetes)."""
+"""Grading on a cluster, through Dask: however its scheduler and workers were started (by hand, on
+SLURM, on Kubernetes).
+"""
+
 import asyncio
 import contextlib
 import json
@@ -16,19 +19,22 @@ from common.files import UserError
 from . import work
 
 ROOT = Path(__file__).resolve().parents[3]
-AHEAD = 3                   # tasks for each worker that the scheduler knows of: memory stays small, and no worker waits
-ONE = threading.Lock()      # grading changes its process's working directory: a worker grades one submission at a time
-ANSWERS = 10                # seconds for the scheduler to answer
-COMES = 30                  # seconds for a first worker to come
+# tasks for each worker that the scheduler knows of: memory stays small, and no worker waits
+AHEAD = 3
+# grading changes its process's working directory: a worker grades one submission at a time
+ONE = threading.Lock()
+ANSWERS = 10  # seconds for the scheduler to answer
+COMES = 30  # seconds for a first worker to come
 HELP = "(docs/instructors.md, On a cluster)"
 
 
 class Cluster:
-    """The engine of a Dask cluster. Its machines see this repository and the submissions under the same paths as this one.
+    """The engine of a Dask cluster. Its machines see this repository and the submissions under the
+    same paths as this one.
 
     Args:
-        scheduler: its address, tcp://HOST:PORT or tls://HOST:PORT, or the path of its scheduler file.
-            The certificates of tls are those that Dask's configuration names.
+        scheduler: its address, tcp://HOST:PORT or tls://HOST:PORT, or the path of its scheduler
+            file. The certificates of tls are those that Dask's configuration names.
         run: what a worker does with a work.Task.
     """
 
@@ -40,32 +46,40 @@ class Cluster:
         """The weakest isolation level of the workers: each grades with its own.
 
         Raises:
-            UserError: no scheduler answers, it has no worker, or a worker cannot read this repository.
+            UserError: no scheduler answers, it has no worker, or a worker cannot read this
+                repository.
         """
+
         def here():
             """On a worker."""
             import instructor  # noqa: F401     makes the modules of src/ importable
             from autograder.isolation import choose
+
             return choose().level
 
         with self._client() as client:
             return min(client.run(here).values(), key=strength)
 
     def results(self, tasks: Iterable[work.Task]) -> Iterator[tuple[work.Task, dict]]:
-        """Run tasks, and give each with its result as it comes. What a lost worker did is done again by another one.
+        """Run tasks, and give each with its result as it comes. What a lost worker did is done
+        again by another one.
 
         Raises:
             UserError: as level; or the scheduler is lost.
         """
         from distributed import as_completed
+
         with self._client() as client:
             workers = len(client.scheduler_info(n_workers=-1)["workers"])
 
             def unpack(packed):
-                """On a worker. The scheduler, which looks at what it passes on, need not know this repository."""
+                """On a worker. The scheduler, which looks at what it passes on, need not know this
+                repository.
+                """
                 import pickle
 
                 from instructor.grading.engines.cluster import run_alone
+
                 return run_alone(*pickle.loads(packed))
 
             tasks, task_of = iter(tasks), {}
@@ -80,8 +94,10 @@ class Cluster:
             done = as_completed(list(submit(AHEAD * workers)), loop=client.loop)
             for future in done:
                 if future.cancelled():
-                    raise UserError(f"The Dask scheduler at {harmless(self.scheduler)} is lost. What was graded is "
-                                    "kept: start it again, and run the same command.")
+                    raise UserError(
+                        f"The Dask scheduler at {harmless(self.scheduler)} is lost. What was "
+                        "graded is kept: start it again, and run the same command."
+                    )
                 done.update(submit(1))
                 yield task_of.pop(future.key), work.result_of(future)
 
@@ -89,16 +105,21 @@ class Cluster:
     def _client(self):
         """A client of the scheduler, whose workers can import this repository."""
         from distributed import Client
-        for name in ("distributed", "distributed.client"):      # which repeat what the sentences below say
+
+        # which repeat what the sentences below say
+        for name in ("distributed", "distributed.client"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         shown = harmless(self.scheduler)
         try:
             address = _address(self.scheduler)
-            asyncio.run(_reach(address))    # since a Client that cannot connect writes log lines, and waits at the end
+            # since a Client that cannot connect writes log lines, and waits at the end
+            asyncio.run(_reach(address))
             client = Client(address, timeout=ANSWERS, set_as_default=False)
-        except Exception as error:          # whatever an address makes Dask raise
-            raise UserError(f"No Dask scheduler answers at {shown}: {_why(error)}. "
-                            f"Look at its address, or start one {HELP}.") from None
+        except Exception as error:  # whatever an address makes Dask raise
+            raise UserError(
+                f"No Dask scheduler answers at {shown}: {_why(error)}. "
+                f"Look at its address, or start one {HELP}."
+            ) from None
         with client:
             _prepare(client, shown)
             yield client
@@ -112,7 +133,9 @@ def _address(scheduler):
     """
     if not Path(scheduler).is_file():
         if ":" not in scheduler:
-            raise ValueError("there is no such file, and an address is tcp://HOST:PORT or tls://HOST:PORT")
+            raise ValueError(
+                "there is no such file, and an address is tcp://HOST:PORT or tls://HOST:PORT"
+            )
         return scheduler
     try:
         return str(json.loads(Path(scheduler).read_text(encoding="utf-8"))["address"])
@@ -124,6 +147,7 @@ async def _reach(address):
     """Raise an error unless a scheduler answers."""
     from distributed import Security
     from distributed.core import rpc
+
     connection = Security().get_connection_args("client")
     if address.startswith("tls:") and not connection["ssl_context"]:
         raise ValueError("Dask's configuration, distributed.comm.tls, has no certificates")
@@ -152,7 +176,8 @@ def _prepare(client, scheduler):
     """Let all workers, those that come later, too, find this repository."""
     from distributed import WorkerPlugin
 
-    class Repository(WorkerPlugin):      # defined here, so that it is sent as it is: a worker cannot import it yet
+    # defined here, so that it is sent as it is: a worker cannot import it yet
+    class Repository(WorkerPlugin):
         name = "repository"
 
         def __init__(self, root):
@@ -161,6 +186,7 @@ def _prepare(client, scheduler):
         def setup(self, worker):
             import os
             import sys
+
             if not os.path.isdir(os.path.join(self.root, "instructor", "grading")):
                 raise FileNotFoundError(f"{worker.address} cannot read {self.root}")
             if self.root not in sys.path:
@@ -170,6 +196,11 @@ def _prepare(client, scheduler):
         client.wait_for_workers(1, timeout=COMES)
         client.register_plugin(Repository(str(ROOT)))
     except TimeoutError:
-        raise UserError(f"The Dask scheduler at {scheduler} has no workers. Start some {HELP}.") from None
+        raise UserError(
+            f"The Dask scheduler at {scheduler} has no workers. Start some {HELP}."
+        ) from None
     except FileNotFoundError as error:
-        raise UserError(f"{error}. Workers need this repository under the same path, as on a shared file system.") from None
+        raise UserError(
+            f"{error}. Workers need this repository under the same path, as on a shared file "
+            "system."
+        ) from None

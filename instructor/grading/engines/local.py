@@ -1,4 +1,5 @@
 """Grading on this machine, several submissions at a time, in processes of their own."""
+
 import contextlib
 import multiprocessing
 import os
@@ -14,7 +15,7 @@ from autograder.isolation import choose
 
 from . import work
 
-ATTEMPTS = 2        # at a submission by itself, whose worker may die by chance, too
+ATTEMPTS = 2  # at a submission by itself, whose worker may die by chance, too
 
 
 class Local:
@@ -36,15 +37,18 @@ class Local:
         return choose().level
 
     def results(self, tasks: Iterable[work.Task]) -> Iterator[tuple[work.Task, dict]]:
-        """Run tasks, and give each with its result as it comes. When a worker dies, what was under way is done again, one by one: so that
-        nobody pays for a neighbour."""
+        """Run tasks, and give each with its result as it comes. When a worker dies, what was under
+        way is done again, one by one: so that nobody pays for a neighbour.
+        """
         tasks = iter(tasks)
         while (lost := (yield from self._together(tasks))) is not None:
             for task in lost:
                 yield task, self._alone(task)
 
     def _together(self, tasks):
-        """Yield results until all is done, then return None; or until a worker dies, then return the tasks that were under way."""
+        """Yield results until all is done, then return None; or until a worker dies, then return
+        the tasks that were under way.
+        """
         running = {}
         with self._pool(self.workers) as pool:
             while True:
@@ -74,17 +78,21 @@ class Local:
 
     @contextlib.contextmanager
     def _pool(self, workers):
-        pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _prepare, (self.scratch,))
+        pool = ProcessPoolExecutor(
+            workers, multiprocessing.get_context("spawn"), _prepare, (self.scratch,)
+        )
         try:
             yield pool
         finally:
-            for process in multiprocessing.active_children():       # nobody waits for what they do
+            for process in multiprocessing.active_children():  # nobody waits for what they do
                 process.terminate()
             pool.shutdown(cancel_futures=True)
 
 
 def _prepare(scratch):
-    """In each worker: leave Ctrl-C to the parent, end when it is gone, and keep temporary files where the next run will find them."""
+    """In each worker: leave Ctrl-C to the parent, end when it is gone, and keep temporary files
+    where the next run will find them.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     tempfile.tempdir = scratch
     threading.Thread(target=_end_with_parent, daemon=True).start()

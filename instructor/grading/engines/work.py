@@ -1,4 +1,5 @@
 """What a worker does, in whichever process or on whichever machine: grade one submission."""
+
 import atexit
 import errno
 import functools
@@ -13,14 +14,15 @@ from autograder.report import as_dict, harmless
 from checks.support.session import MANIFEST, Room, Setting, grade_submission
 from checks.support.staging import NotTaken
 from common.files import DISK_IS_FULL, UserError
-
 from instructor.grading.fingerprint import digest_submission
 
 
 @dataclass(frozen=True)
 class Task:
-    """One submission to grade. source is where it lies, checks are the ids of those to run; apart says that it gets a
-    process of its own, which has served no other."""
+    """One submission to grade. source is where it lies, checks are the ids of those to run; apart
+    says that it gets a process of its own, which has served no other.
+    """
+
     digest: str
     source: str
     checks: tuple[str, ...]
@@ -33,13 +35,20 @@ def run(task: Task) -> dict:
     """Grade a submission.
 
     Returns:
-        {"report": as_dict(...)}, {"refused": why} for a submission that cannot be graded, {"error": text} for a fault of the grader, or
-        {"stop": why} where no other submission would fare better.
+        {"report": as_dict(...)}, {"refused": why} for a submission that cannot be graded, {"error":
+        text} for a fault of the grader, or {"stop": why} where no other submission would fare
+        better.
     """
     try:
         manifest = read_manifest(MANIFEST)
-        report = grade_submission(Path(task.source), manifest.select(list(task.checks)), task.setting, task.seed, manifest,
-                                  room=None if task.apart else _room(task.setting))
+        report = grade_submission(
+            Path(task.source),
+            manifest.select(list(task.checks)),
+            task.setting,
+            task.seed,
+            manifest,
+            room=None if task.apart else _room(task.setting),
+        )
         return _if_unchanged(task, {"report": as_dict(report)})
     except NotTaken as error:
         return _if_unchanged(task, {"refused": _without_name(str(error), Path(task.source).name)})
@@ -47,16 +56,23 @@ def run(task: Task) -> dict:
         return {"stop": str(error)}
     except OSError as error:
         if error.errno in {*DISK_IS_FULL, errno.EMFILE, errno.ENFILE, errno.EROFS}:
-            return {"stop": f"{os.strerror(error.errno)}, for temporary files on the machine that grades."}
+            return {
+                "stop": f"{os.strerror(error.errno)}, for temporary files on the machine that "
+                "grades."
+            }
         return {"error": traceback.format_exc()}
     except Exception:
         return {"error": traceback.format_exc()}
 
 
 def _without_name(text, name):
-    """A refusal without the name of what was handed in: equal ones are graded once, and the page of one person shall not name another."""
+    """A refusal without the name of what was handed in: equal ones are graded once, and the page of
+    one person shall not name another.
+    """
     name = re.escape(harmless(name))
-    return re.sub(rf"\bNothing of {name} was", "Nothing of it was", re.sub(rf"\A{name}(?!\S)", "It", text)).replace(" Check --submission.", "")
+    return re.sub(
+        rf"\bNothing of {name} was", "Nothing of it was", re.sub(rf"\A{name}(?!\S)", "It", text)
+    ).replace(" Check --submission.", "")
 
 
 def _if_unchanged(task, result):
@@ -65,7 +81,9 @@ def _if_unchanged(task, result):
         same = digest_submission(Path(task.source)) == task.digest
     except OSError:
         same = False
-    return result if same else {"error": "The submission was changed or removed while it was graded."}
+    return (
+        result if same else {"error": "The submission was changed or removed while it was graded."}
+    )
 
 
 @functools.lru_cache(maxsize=1)

@@ -1,9 +1,10 @@
 """Finding submissions in a folder: as Gradescope and Canvas export them, repositories as
 Classroom 50 and GitHub Classroom name them, or one zip or folder a person.
 
-Nothing is unpacked or run here, and no link is followed. What cannot be graded is found all the same, with its problem, so that
-nobody's hand-in disappears.
+Nothing is unpacked or run here, and no link is followed. What cannot be graded is found all the
+same, with its problem, so that nobody's hand-in disappears.
 """
+
 import os
 import re
 import stat
@@ -14,27 +15,37 @@ from os.path import commonprefix
 from pathlib import Path
 
 from autograder.report import harmless
-from jobs.deliverables import FOLDERS, STUDENT_FILES, has_code
 from common.files import UserError
+from jobs.deliverables import FOLDERS, STUDENT_FILES, has_code
 
 from .late import read_time
 
-METADATA = "submission_metadata.yml"                # Gradescope's
-LARGEST_METADATA = 64 << 20                         # bytes; larger ones are not read
-DEEPEST = 50                                        # lists in lists in it
+METADATA = "submission_metadata.yml"  # Gradescope's
+LARGEST_METADATA = 64 << 20  # bytes; larger ones are not read
+DEEPEST = 50  # lists in lists in it
 WRAPPER = re.compile(r"assignment_\d+_export|submissions|.+-submissions", re.IGNORECASE | re.DOTALL)
 GRADESCOPE = re.compile(r"submission_\d+")
-CANVAS = re.compile(r"(?P<name>.+?)(?P<late>_LATE)?_(?P<id>\d+)_(?:(?P<file_id>\d+)_(?P<file>.*)|(?:text|link)\.html?)",
-                    re.IGNORECASE | re.DOTALL)
-CANVAS_ANONYMOUS = re.compile(r"(?P<name>anon_[0-9a-z]+)(?P<late>_LATE)?_(?P<file_id>\d+)_(?P<file>.*)", re.IGNORECASE | re.DOTALL)
-AGAIN = re.compile(r"-(\d+)(?=\.[^.]*\Z|\Z)")       # what Canvas adds to the name of a file that was handed in again
-ENDING = re.compile(r"(\.tar)?\.(zip|rar|7z|tar|gz|tgz|bz2|xz|py|ipynb|pdf|docx?)\Z", re.IGNORECASE)     # no part of a name
+CANVAS = re.compile(
+    r"(?P<name>.+?)(?P<late>_LATE)?_(?P<id>\d+)_(?:(?P<file_id>\d+)_(?P<file>.*)|(?:text|link)\.html?)",
+    re.IGNORECASE | re.DOTALL,
+)
+CANVAS_ANONYMOUS = re.compile(
+    r"(?P<name>anon_[0-9a-z]+)(?P<late>_LATE)?_(?P<file_id>\d+)_(?P<file>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+# what Canvas adds to the name of a file that was handed in again
+AGAIN = re.compile(r"-(\d+)(?=\.[^.]*\Z|\Z)")
+# no part of a name
+ENDING = re.compile(r"(\.tar)?\.(zip|rar|7z|tar|gz|tgz|bz2|xz|py|ipynb|pdf|docx?)\Z", re.IGNORECASE)
 PASSED_OVER = {"__macosx", "thumbs.db", "desktop.ini", "__pycache__"}
-PAPERS = {".csv", ".htm", ".html", ".json", ".md", ".txt", ".xlsx", ".yaml", ".yml"}    # beside plain submissions: the course's own
-DEPTH, MOST_FOLDERS = 4, 200                        # how far a submission's folder is searched for the student's files
+# beside plain submissions: the course's own
+PAPERS = {".csv", ".htm", ".html", ".json", ".md", ".txt", ".xlsx", ".yaml", ".yml"}
+DEPTH, MOST_FOLDERS = 4, 200  # how far a submission's folder is searched for the student's files
 ASK = "Ask for a zip of the files that the handout lists."
-EXPECTED = ("expected one zip or folder for each student, an unpacked download from Canvas, an unpacked export from Gradescope, "
-            "or a folder of cloned repositories, each called assignment-username")
+EXPECTED = (
+    "expected one zip or folder for each student, an unpacked download from Canvas, an unpacked "
+    "export from Gradescope, or a folder of cloned repositories, each called assignment-username"
+)
 
 
 @dataclass(frozen=True)
@@ -42,16 +53,21 @@ class Found:
     """A submission as it lies in the folder.
 
     Attributes:
-        source: the zip, or the folder that holds the student's files, as checks.support.staging.stage takes it.
+        source: the zip, or the folder that holds the student's files, as
+            checks.support.staging.stage takes it.
         label: its path in the folder of submissions, for messages. It may contain anything.
         person: what its name says of whose it is.
-        identities: (kind, value) pairs, strongest first, to be looked up in a roster. A kind is a field of grades.Person, or "any":
-            then the value may be what any field knows a person by.
-        submitted: when, in UTC; None if that is not known. The times of files are those of a download, and say nothing.
+        identities: (kind, value) pairs, strongest first, to be looked up in a roster. A kind is a
+            field of grades.Person, or "any": then the value may be what any field knows a person
+            by.
+        submitted: when, in UTC; None if that is not known. The times of files are those of a
+            download, and say nothing.
         late: whether the export marks it as late; None if it does not tell.
         problem: why it cannot be graded; "" if it may be.
-        paper: whether it may be the course's own (a page, a table, a text) and no submission, unless it has a student's name.
+        paper: whether it may be the course's own (a page, a table, a text) and no submission,
+            unless it has a student's name.
     """
+
     source: Path
     label: str
     person: str
@@ -66,10 +82,12 @@ def find_submissions(folder: Path) -> list[Found]:
     """Find every submission in a folder.
 
     Returns:
-        The submissions in an order that depends on names alone. Of two by one person without a time, the later in the list is the newer.
+        The submissions in an order that depends on names alone. Of two by one person without a
+        time, the later in the list is the newer.
 
     Raises:
-        UserError: the folder does not exist or has no submission; the message says what was expected.
+        UserError: the folder does not exist or has no submission; the message says what was
+            expected.
     """
     if not folder.is_dir():
         what = "is a file: unpack it, and give the folder" if folder.exists() else "does not exist"
@@ -79,7 +97,11 @@ def find_submissions(folder: Path) -> list[Found]:
     except OSError as error:
         raise UserError(harmless(f"{folder} cannot be read: {error.strerror}.")) from None
     if has_code(root):
-        raise UserError(harmless(f"{root} is one submission: code lies in it. Give a folder of them: {EXPECTED}."))
+        raise UserError(
+            harmless(
+                f"{root} is one submission: code lies in it. Give a folder of them: {EXPECTED}."
+            )
+        )
     prefix = _repositories(root, names)
     if METADATA in names or names and all(GRADESCOPE.fullmatch(name) for name in names):
         found = _gradescope(root, names)
@@ -92,14 +114,31 @@ def find_submissions(folder: Path) -> list[Found]:
     if all(one.paper for one in found):
         raise UserError(harmless(f"{folder} has no submissions: {EXPECTED}."))
     shift = "" if root == folder else f"{root.name}/"
-    return [Found(one.source, shift + one.label, *_clean(one), one.submitted, one.late, one.problem, one.paper) for one in found]
+    return [
+        Found(
+            one.source,
+            shift + one.label,
+            *_clean(one),
+            one.submitted,
+            one.late,
+            one.problem,
+            one.paper,
+        )
+        for one in found
+    ]
 
 
 def _unwrap(folder):
-    """The folder that the submissions lie in, and what is there: `folder`, or the one that an export put all into."""
+    """The folder that the submissions lie in, and what is there: `folder`, or the one that an
+    export put all into.
+    """
     names = _names(folder)
     others = [name for name in names if not _is_paper(folder / name)]
-    inner = folder / others[0] if len(others) == 1 and WRAPPER.fullmatch(others[0]) and METADATA not in names else None
+    inner = (
+        folder / others[0]
+        if len(others) == 1 and WRAPPER.fullmatch(others[0]) and METADATA not in names
+        else None
+    )
     if inner and _is_folder(inner) and not any(map(has_code, (inner, inner / "src/submission"))):
         return inner, _names(inner)
     return folder, names
@@ -107,7 +146,11 @@ def _unwrap(folder):
 
 def _names(folder):
     """What is in a folder, less what systems and tools put there unasked."""
-    return sorted(name for name in os.listdir(folder) if not name.startswith(".") and name.lower() not in PASSED_OVER)
+    return sorted(
+        name
+        for name in os.listdir(folder)
+        if not name.startswith(".") and name.lower() not in PASSED_OVER
+    )
 
 
 def _is_folder(path):
@@ -119,14 +162,23 @@ def _is_paper(path):
 
 
 def _clean(found):
-    """person and identities as text that every file and database takes, and equal however a system composes accents."""
+    """person and identities as text that every file and database takes, and equal however a system
+    composes accents.
+    """
+
     def clean(text):
-        return " ".join(unicodedata.normalize("NFC", text.encode("utf-8", "backslashreplace").decode()).split())
+        return " ".join(
+            unicodedata.normalize("NFC", text.encode("utf-8", "backslashreplace").decode()).split()
+        )
+
     identities = tuple((kind, clean(value)) for kind, value in found.identities)
-    return clean(found.person) or "(no name)", tuple((kind, value) for kind, value in identities if value)
+    return clean(found.person) or "(no name)", tuple(
+        (kind, value) for kind, value in identities if value
+    )
 
 
 # What a submission is made of
+
 
 def _locate(path):
     """The zip or folder to grade of a submission at `path`, and what is wrong with it, or ""."""
@@ -145,7 +197,9 @@ def _locate(path):
 
 
 def _inside(top):
-    """As _locate, of a folder: it, the folder somewhere in it that has the code, or the only zip."""
+    """As _locate, of a folder: it, the folder somewhere in it that has the code, or the only
+    zip.
+    """
     homes, zips, level, seen, deeper = [], [], [top], 0, False
     for depth in range(DEPTH + 1):
         below = []
@@ -153,29 +207,47 @@ def _inside(top):
             names = _names(folder)
             if home := has_code(folder):
                 homes.append(folder)
-            zips += [folder / name for name in names if name.lower().endswith(".zip") and stat.S_ISREG(os.lstat(folder / name).st_mode)]
-            below += [folder / name for name in names if _is_folder(folder / name) and not (home and name in FOLDERS)]
+            zips += [
+                folder / name
+                for name in names
+                if name.lower().endswith(".zip") and stat.S_ISREG(os.lstat(folder / name).st_mode)
+            ]
+            below += [
+                folder / name
+                for name in names
+                if _is_folder(folder / name) and not (home and name in FOLDERS)
+            ]
         seen += len(below)
         level, deeper = below, bool(below) and (depth == DEPTH or seen > MOST_FOLDERS)
         if deeper:
             break
-    if homes:       # the same rule as for a zip
-        around = [home for home in homes if all(home == other or home in other.parents for other in homes)]
+    if homes:  # the same rule as for a zip
+        around = [
+            home for home in homes if all(home == other or home in other.parents for other in homes)
+        ]
         called = [home for home in homes if home.name == "submission"]
         if around or len(called) == 1:
             return (around or called)[0], ""
         one, other = (home.relative_to(top).as_posix() for home in homes[:2])
-        return top, f"It has code in several folders, {one} and {other}. Ask for a zip of the right files alone."
+        return (
+            top,
+            f"It has code in several folders, {one} and {other}. Ask for a zip of the right files "
+            "alone.",
+        )
     if len(zips) == 1:
         return zips[0], ""
     if len(zips) > 1:
         return top, f"It has {len(zips)} zip files. Keep the right one of them."
     if deeper:
-        return top, f"It has many folders, and none of {', '.join(STUDENT_FILES)} near the top. {ASK}"
+        return (
+            top,
+            f"It has many folders, and none of {', '.join(STUDENT_FILES)} near the top. {ASK}",
+        )
     return top, f"It has none of {', '.join(STUDENT_FILES)}. {ASK}"
 
 
 # The layouts
+
 
 def _plain(root, name):
     source, problem = _locate(root / name)
@@ -188,7 +260,12 @@ def _repositories(root, names):
     """What the names of cloned repositories begin with, "assignment-"; "" if these are none."""
     folders = [name for name in names if _is_folder(root / name)]
     prefix = root.name.removesuffix("submissions")
-    if len(prefix) > 1 and prefix != root.name and folders and all(name.startswith(prefix) for name in folders):
+    if (
+        len(prefix) > 1
+        and prefix != root.name
+        and folders
+        and all(name.startswith(prefix) for name in folders)
+    ):
         return prefix
     repositories = [name for name in folders if os.path.lexists(root / name / ".git")]
     if len(repositories) > 1 and len(repositories) == len(folders):
@@ -197,8 +274,10 @@ def _repositories(root, names):
 
 
 def _repository(root, name, prefix):
-    """A clone. When it was pushed is not read: only git could, and a repository can tell git to run programs."""
-    login = name[len(prefix):] or name
+    """A clone. When it was pushed is not read: only git could, and a repository can tell git to run
+    programs.
+    """
+    login = name[len(prefix) :] or name
     source, problem = _locate(root / name)
     return Found(source, name, login, (("github", login), ("any", login)), problem=problem)
 
@@ -208,7 +287,9 @@ def _canvas_name(name):
 
 
 def _canvas(root, names):
-    """Canvas' download: a file for each that was handed in. Loose files of one person are one submission, which cannot be graded."""
+    """Canvas' download: a file for each that was handed in. Loose files of one person are one
+    submission, which cannot be graded.
+    """
     people, found = {}, []
     for name in names:
         match = _canvas_name(name)
@@ -218,52 +299,85 @@ def _canvas(root, names):
         parts = match.groupdict()
         again = AGAIN.search(parts["file"] or "")
         order = (int(parts["file_id"] or 0), int(again[1]) if again else 0, name)
-        people.setdefault((parts["name"], parts.get("id") or ""), []).append((order, name, bool(parts["late"])))
+        people.setdefault((parts["name"], parts.get("id") or ""), []).append(
+            (order, name, bool(parts["late"]))
+        )
     for (who, number), files in people.items():
         anonymous = not number or who.lower() == "student"
         identities = [("canvas_id", number)] * bool(number) + [("name", who)] * (not anonymous)
         person = f"{who}_{number}" if number else who
         files.sort()
-        zips = [file for file in files if file[1].lower().endswith(".zip") or (root / file[1]).is_dir()]
+        zips = [
+            file for file in files if file[1].lower().endswith(".zip") or (root / file[1]).is_dir()
+        ]
         for _, name, late in zips:
             source, problem = _locate(root / name)
             found.append(Found(source, name, person, tuple(identities), None, late, problem))
         if not zips:
             _, name, late = files[-1]
-            problem = _locate(root / name)[1] if len(files) == 1 else f"It is {len(files)} loose files and no zip. {ASK}"
+            problem = (
+                _locate(root / name)[1]
+                if len(files) == 1
+                else f"It is {len(files)} loose files and no zip. {ASK}"
+            )
             found.append(Found(root / name, name, person, tuple(identities), None, late, problem))
     return found
 
 
 def _gradescope(root, names):
-    """Gradescope's export: a folder for each submission, and a file that says whose it is, perhaps of several people, and when it came."""
+    """Gradescope's export: a folder for each submission, and a file that says whose it is, perhaps
+    of several people, and when it came.
+    """
     metadata = _read_metadata(root / METADATA)
     found = []
     for name in sorted({*metadata, *names}, key=lambda name: (len(name), name)):
         if name not in names:
-            source, problem = root / name, "The export names this submission, but does not have it. Export it again."
+            source, problem = (
+                root / name,
+                "The export names this submission, but does not have it. Export it again.",
+            )
         elif _is_paper(root / name):
             continue
         else:
             source, problem = _locate(root / name)
         about = metadata.get(name, {})
-        created = about.get(":created_at")      # text, or what Ruby makes of a time with a zone
-        submitted = read_time((created.get("utc") or created.get("time")) if isinstance(created, dict) else created)
+        created = about.get(":created_at")  # text, or what Ruby makes of a time with a zone
+        submitted = read_time(
+            (created.get("utc") or created.get("time")) if isinstance(created, dict) else created
+        )
         people = about.get(":submitters")
-        people = [one for one in people if isinstance(one, dict)] if isinstance(people, list) else []
+        people = (
+            [one for one in people if isinstance(one, dict)] if isinstance(people, list) else []
+        )
         for one in people or [{}]:
-            email, number, who = (value if isinstance(value := one.get(key), str) else "" for key in (":email", ":sid", ":name"))
+            email, number, who = (
+                value if isinstance(value := one.get(key), str) else ""
+                for key in (":email", ":sid", ":name")
+            )
             identities = (("email", email), ("sis_id", number), ("id", number), ("name", who))
-            found.append(Found(source, name, email or number or who or name, identities, submitted, None, problem))
+            found.append(
+                Found(
+                    source,
+                    name,
+                    email or number or who or name,
+                    identities,
+                    submitted,
+                    None,
+                    problem,
+                )
+            )
     return found
 
 
 def _read_metadata(path):
-    """What Gradescope says of each submission: {folder: plain data}; what cannot be read is left out.
+    """What Gradescope says of each submission: {folder: plain data}; what cannot be read is left
+    out.
 
-    Only the events of the YAML are read, and kept to the depth that is needed: so no tag makes an object, and no alias is expanded.
+    Only the events of the YAML are read, and kept to the depth that is needed: so no tag makes an
+    object, and no alias is expanded.
     """
     import yaml
+
     result = {}
     try:
         if path.is_symlink() or path.stat().st_size > LARGEST_METADATA:
@@ -276,13 +390,16 @@ def _read_metadata(path):
                 if isinstance(value, dict):
                     result[key.value] = value
     except (OSError, ValueError, StopIteration, yaml.YAMLError):
-        pass        # the folders are there, and staff sees that their names say nothing
+        pass  # the folders are there, and staff sees that their names say nothing
     return {key: value for key, value in result.items() if GRADESCOPE.fullmatch(key)}
 
 
 def _plain_data(event, events, depth):
-    """The dicts, lists and strings that an event begins; None for what lies deeper than `depth`, and for aliases."""
+    """The dicts, lists and strings that an event begins; None for what lies deeper than `depth`,
+    and for aliases.
+    """
     import yaml
+
     if isinstance(event, yaml.ScalarEvent):
         return None if not event.style and event.value in ("", "~", "null") else event.value
     if not isinstance(event, yaml.CollectionStartEvent):
@@ -291,12 +408,18 @@ def _plain_data(event, events, depth):
         level = 1
         while level:
             event = next(events)
-            level += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            level += isinstance(event, yaml.CollectionStartEvent) - isinstance(
+                event, yaml.CollectionEndEvent
+            )
             if level > DEEPEST:
-                raise ValueError        # which no export is, and which takes the parser long
+                raise ValueError  # which no export is, and which takes the parser long
         return None
     values = []
     is_list = isinstance(event, yaml.SequenceStartEvent)
     while not isinstance(event := next(events), yaml.CollectionEndEvent):
         values.append(_plain_data(event, events, depth - 1))
-    return values if is_list else {key: value for key, value in zip(values[::2], values[1::2]) if isinstance(key, str)}
+    return (
+        values
+        if is_list
+        else {key: value for key, value in zip(values[::2], values[1::2]) if isinstance(key, str)}
+    )

@@ -4,19 +4,21 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from .find import Found
 from instructor.grading.fingerprint import digest_submission
-from .roster import Roster
 from instructor.grading.state import Handed, State
 
-UNREAD = "unread "      # how the digest of a submission begins that could not be read
+from .find import Found
+from .roster import Roster
+
+UNREAD = "unread "  # how the digest of a submission begins that could not be read
 
 
 def keep_found(state: State, found: list[Found], roster: Roster, only: bool) -> None:
     """Tell the state who there is, and what they handed in.
 
-    What an earlier run found and this one did not is kept as gone, with its people: half of a class's submissions shall not make the
-    other half's grades vanish. So are people with marks or decisions. Who is called otherwise in another roster stays the same person.
+    What an earlier run found and this one did not is kept as gone, with its people: half of a
+    class's submissions shall not make the other half's grades vanish. So are people with marks or
+    decisions. Who is called otherwise in another roster stays the same person.
 
     Args:
         only: whether only these people and submissions count, and others are forgotten.
@@ -42,14 +44,15 @@ def keep_found(state: State, found: list[Found], roster: Roster, only: bool) -> 
     for one in () if only else before:
         one = replace(one, person=renamed.get(one.person, one.person), gone=True)
         if one.source not in sources and (one.digest, one.person) not in contents:
-            if one.label in labels:     # in another folder
+            if one.label in labels:  # in another folder
                 path = os.fsdecode(one.source).encode("utf-8", "backslashreplace").decode()
                 one = replace(one, label=path)
             gone.append(one)
     stay = {one.person for one in gone} | (set() if only else state.decided())
     for id in stay & known.keys() - people.keys():
         people[id] = replace(known[id], enrolled=not roster.people)
-    # What was found first comes first in all later runs, too: without times, the last one is the latest.
+    # What was found first comes first in all later runs, too: without times, the last one is the
+    # latest.
     first = {(one.digest, renamed.get(one.person, one.person)): n for n, one in enumerate(before)}
     everything = [*gone, *handed]
     everything.sort(key=lambda one: first.get((one.digest, one.person), len(before)))
@@ -63,7 +66,8 @@ def _handed(one, person, remark, before):
     source, problem = os.fsencode(one.source.absolute()), one.problem
     try:
         digest = "" if problem else digest_submission(one.source)
-    except OSError as error:    # perhaps for a moment: what was graded before stays, and nothing is no grade
+    # perhaps for a moment: what was graded before stays, and nothing is no grade
+    except OSError as error:
         remark = f"It cannot be read now: {error.strerror}."
         was = [known.digest for known in before if known.source == source and known.digest]
         digest = was[0] if was else UNREAD + label
@@ -71,11 +75,17 @@ def _handed(one, person, remark, before):
 
 
 def to_grade(state: State) -> dict[str, str]:
-    """Where the content lies of each submission that can be graded, by its digest; equal ones are graded once."""
+    """Where the content lies of each submission that can be graded, by its digest; equal ones are
+    graded once.
+    """
     sources = {}
     for one in state.handed():
         path = Path(os.fsdecode(one.source))
-        if one.digest and not one.digest.startswith(UNREAD) and (not one.gone or _is_still(path, one.digest)):
+        if (
+            one.digest
+            and not one.digest.startswith(UNREAD)
+            and (not one.gone or _is_still(path, one.digest))
+        ):
             sources[one.digest] = str(path)
     return sources
 

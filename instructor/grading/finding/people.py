@@ -1,17 +1,19 @@
-"""Finding somebody of a class by what a person types, and naming them so that a command finds them again."""
+"""Finding somebody of a class by what a person types, and naming them so that a command finds them
+again.
+"""
 
 import shlex
 
 from autograder.report import harmless
 from common.files import UserError
-
 from instructor.grading.grades import Class, Entry
+
 from .roster import LOOKED_UP, name_keys
 
 
 def find_entry(klass: Class, text: str) -> Entry:
-    """The Entry of somebody: by the id, the name of their folder, an address, login or number, or the
-    full name in any order of its words, without accents.
+    """The Entry of somebody: by the id, the name of their folder, an address, login or number, or
+    the full name in any order of its words, without accents.
 
     Raises:
         UserError: it fits nobody, or several people; then their ids are listed.
@@ -42,6 +44,8 @@ def find_entry(klass: Class, text: str) -> Entry:
 
 
 def name_of(entry: Entry) -> str:
-    """What find_entry finds somebody by, and a command line and a terminal take as it is: mostly the id."""
+    """What find_entry finds somebody by, and a command line and a terminal take as it is: mostly
+    the id.
+    """
     plain = harmless(entry.person.id) == entry.person.id and not entry.person.id.startswith("-")
     return entry.person.id if plain else entry.folder

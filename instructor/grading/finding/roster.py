@@ -1,5 +1,7 @@
 """Who is in the class, and whose a submission is: from a CSV of ours, or one that Canvas,
-Gradescope, Classroom 50 or GitHub Classroom exports, or any other with its columns named."""
+Gradescope, Classroom 50 or GitHub Classroom exports, or any other with its columns named.
+"""
+
 import argparse
 import re
 import unicodedata
@@ -9,25 +11,47 @@ from pathlib import Path
 
 from autograder.report import harmless
 from common.files import UserError
-
 from instructor.grading.grades import Person
-from .sheet import read_sheet
-from .find import Found
 
-# The headers that are understood, without case, blanks and punctuation, and what they are of a Person.
-HEADERS = {"id": "id", "identifier": "id", "name": "name", "fullname": "name", "student": "name", "email": "email", "emailaddress": "email",
-           "section": "section", "sections": "section", "canvasid": "canvas_id", "sisid": "sis_id", "sisuserid": "sis_id", "sid": "sis_id",
-           "sislogin": "sis_login", "sisloginid": "sis_login", "github": "github", "githubusername": "github",
-           "firstname": "first", "lastname": "last", "role": "role"}
-FIELDS = tuple(dict.fromkeys(HEADERS.values()))        # what --column may name
+from .find import Found
+from .sheet import read_sheet
+
+# The headers that are understood, without case, blanks and punctuation, and what they are of a
+# Person.
+HEADERS = {
+    "id": "id",
+    "identifier": "id",
+    "name": "name",
+    "fullname": "name",
+    "student": "name",
+    "email": "email",
+    "emailaddress": "email",
+    "section": "section",
+    "sections": "section",
+    "canvasid": "canvas_id",
+    "sisid": "sis_id",
+    "sisuserid": "sis_id",
+    "sid": "sis_id",
+    "sislogin": "sis_login",
+    "sisloginid": "sis_login",
+    "github": "github",
+    "githubusername": "github",
+    "firstname": "first",
+    "lastname": "last",
+    "role": "role",
+}
+FIELDS = tuple(dict.fromkeys(HEADERS.values()))  # what --column may name
 # The first of these that a row has is the person's id. "login" is Classroom 50's username, which
 # everybody has there; addresses come later, and would make another person of somebody.
 IDENTIFIES = ("id", "login", "sis_login", "email", "sis_id", "canvas_id", "github")
-LOOKED_UP = ("id", "email", "sis_login", "github", "canvas_id", "sis_id")       # for a text that may be any of them
-FIXED = ("canvas_id", "sis_id")         # two people of one name differ in these
-EXPECTED = ("id, name, email, section, canvas_id, sis_id, sis_login, github (id or one that identifies is enough), "
-            "or the columns of a gradebook of Canvas, or of a roster of Gradescope, Classroom 50 "
-            "or GitHub Classroom; or name the columns: --column github=HEADER")
+# for a text that may be any of them
+LOOKED_UP = ("id", "email", "sis_login", "github", "canvas_id", "sis_id")
+FIXED = ("canvas_id", "sis_id")  # two people of one name differ in these
+EXPECTED = (
+    "id, name, email, section, canvas_id, sis_id, sis_login, github (id or one that identifies is "
+    "enough), or the columns of a gradebook of Canvas, or of a roster of Gradescope, Classroom 50 "
+    "or GitHub Classroom; or name the columns: --column github=HEADER"
+)
 
 
 @dataclass(frozen=True)
@@ -38,6 +62,7 @@ class Roster:
         headers: of the file, exactly as they stand there.
         column: the header of the assignment's column in Canvas' gradebook; "" if that is not known.
     """
+
     people: tuple[Person, ...] = ()
     headers: tuple[str, ...] = ()
     column: str = ""
@@ -58,18 +83,24 @@ class Roster:
         return any(re.search(r"\(\d+\)\s*$", header) for header in self.headers)
 
     def column_for(self, title: str) -> str:
-        """The header of the assignment's column in Canvas' gradebook, `TITLE (digits)`, whatever its
-        case and blanks; "" if there is none, or more than one: a title with its digits tells."""
-        found = [header for header in self.headers if re.search(r"\(\d+\)\s*$", header)
-                 and _pressed(title) in (_pressed(header), _pressed(header.rpartition("(")[0]))]
+        """The header of the assignment's column in Canvas' gradebook, `TITLE (digits)`, whatever
+        its case and blanks; "" if there is none, or more than one: a title with its digits tells.
+        """
+        found = [
+            header
+            for header in self.headers
+            if re.search(r"\(\d+\)\s*$", header)
+            and _pressed(title) in (_pressed(header), _pressed(header.rpartition("(")[0]))
+        ]
         return found[0] if len(found) == 1 else ""
 
     def match(self, found: Found) -> tuple[Person, str]:
         """Whose a submission is.
 
         Returns:
-            Somebody of the roster, and ""; or, if none or more than one of them fits, a Person made of the submission's name, and a
-            remark that says so. That one has enrolled=False, but with an empty roster: then there is nobody to miss, and no remark.
+            Somebody of the roster, and ""; or, if none or more than one of them fits, a Person made
+            of the submission's name, and a remark that says so. That one has enrolled=False, but
+            with an empty roster: then there is nobody to miss, and no remark.
         """
         remark = f"{found.person} is not in the roster."
         for kind, value in found.identities:
@@ -78,27 +109,45 @@ class Roster:
                 return people.pop(), ""
             if people:
                 ids = ", ".join(sorted(person.id for person in people))
-                remark = f"{value} may be each of {ids} in the roster. Put an id into the name of the submission."
+                remark = (
+                    f"{value} may be each of {ids} in the roster. Put an id into the name of the "
+                    "submission."
+                )
                 break
         return self._stranger(found), remark if self.people else ""
 
     def find(self, person: Person) -> Person | None:
         """Who somebody of another roster, or a stranger, is in this one; None if that is not sure:
-        of two people of one name, anything that both rosters know of them must be the same."""
+        of two people of one name, anything that both rosters know of them must be the same.
+        """
         kinds = ("canvas_id", "sis_id", "email", "sis_login", "github")
         known = {kind: getattr(person, kind) for kind in kinds if getattr(person, kind)}
         for kind, value in known.items():
             if len(found := self._look_up(kind, value, known)) == 1:
                 return found.pop()
-        same = [one for one in self._look_up("name", person.name, known)
-                if all(getattr(one, kind).casefold() in ("", value.casefold()) for kind, value in known.items())]
+        same = [
+            one
+            for one in self._look_up("name", person.name, known)
+            if all(
+                getattr(one, kind).casefold() in ("", value.casefold())
+                for kind, value in known.items()
+            )
+        ]
         return same[0] if len(same) == 1 else None
 
     def _look_up(self, kind, value, identities):
         if kind == "name":
             same = self._names.get(_squeeze(value), set())
-            return {person for person in same if not any(
-                getattr(person, fixed) and fixed in identities and getattr(person, fixed) != identities[fixed] for fixed in FIXED)}
+            return {
+                person
+                for person in same
+                if not any(
+                    getattr(person, fixed)
+                    and fixed in identities
+                    and getattr(person, fixed) != identities[fixed]
+                    for fixed in FIXED
+                )
+            }
         for one in LOOKED_UP if kind == "any" else (kind,):
             if people := self._index.get((one, value.casefold())):
                 return set(people)
@@ -109,8 +158,17 @@ class Roster:
         person = found.person
         while any(person.casefold() == other.id.casefold() for other in self.people):
             person += " (not in the roster)"
-        return Person(person, known.get("name", found.person), known.get("email", ""), "", known.get("canvas_id", ""),
-                      known.get("sis_id", ""), "", known.get("github", ""), enrolled=not self.people)
+        return Person(
+            person,
+            known.get("name", found.person),
+            known.get("email", ""),
+            "",
+            known.get("canvas_id", ""),
+            known.get("sis_id", ""),
+            "",
+            known.get("github", ""),
+            enrolled=not self.people,
+        )
 
 
 def _pressed(text):
@@ -118,9 +176,15 @@ def _pressed(text):
 
 
 def _squeeze(name):
-    """A name without case, accents, blanks and punctuation. Marks of other scripts, which make other words, stay."""
+    """A name without case, accents, blanks and punctuation. Marks of other scripts, which make
+    other words, stay.
+    """
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", name).casefold())
-    return "".join(ch for ch in plain if not "\u0300" <= ch <= "\u036f" and unicodedata.category(ch)[0] in "LMN")
+    return "".join(
+        ch
+        for ch in plain
+        if not "\u0300" <= ch <= "\u036f" and unicodedata.category(ch)[0] in "LMN"
+    )
 
 
 def name_keys(name: str) -> set[str]:
@@ -155,17 +219,26 @@ def read_roster(path: Path, columns: dict[str, str] | None = None, title: str = 
     headers = tuple(rows[0][1]) if rows else ()
     fields, column = _fields(headers, columns, where), Roster(headers=headers).column_for(title)
     if rows and not set(fields) & set(IDENTIFIES):
-        raise UserError(f"{where} is no roster: its first line has none of the columns that identify somebody. Expected {EXPECTED}.")
+        raise UserError(
+            f"{where} is no roster: its first line has none of the columns that identify somebody. "
+            f"Expected {EXPECTED}."
+        )
     fields["mark"] = [headers.index(column)] if column else []
     people, lines = [], {}
     for line, row in rows[1:]:
         if person := _person(row, fields, f"{where}, line {line}"):
             if other := lines.get(person.id.casefold()):
-                raise UserError(f"{where}, line {line}: {harmless(person.id)!r} stands in line {other}, too. Everybody needs an id of their own.")
+                raise UserError(
+                    f"{where}, line {line}: {harmless(person.id)!r} stands in line {other}, too. "
+                    "Everybody needs an id of their own."
+                )
             lines[person.id.casefold()] = line
             people.append(person)
     if not people:
-        raise UserError(f"{where} has nobody in it. Expected a line of headers, {EXPECTED}, and a line for each person.")
+        raise UserError(
+            f"{where} has nobody in it. Expected a line of headers, {EXPECTED}, and a line for "
+            "each person."
+        )
     return Roster(tuple(people), headers, column)
 
 
@@ -192,13 +265,19 @@ def _fields(headers, columns, where):
 
 
 def _person(row, fields, where):
-    """The Person of a row; None for one that is blank, of a teacher, or that Canvas adds for its own purposes."""
+    """The Person of a row; None for one that is blank, of a teacher, or that Canvas adds for its
+    own purposes.
+    """
     row = [" ".join(cell.split()) for cell in row]
     cells = defaultdict(str)
     for field, indices in fields.items():
         cells[field] = next((row[i] for i in indices if row[i:] and row[i]), "")
     name = cells["name"] or f"{cells['first']} {cells['last']}".strip()
-    if name.casefold().startswith("points possible") or name == "Student, Test" or cells["role"].casefold() not in ("", "student"):
+    if (
+        name.casefold().startswith("points possible")
+        or name == "Student, Test"
+        or cells["role"].casefold() not in ("", "student")
+    ):
         return None
     ids = [cells[field] for field in IDENTIFIES if cells[field]]
     mark = cells.pop("mark", "")
@@ -206,12 +285,12 @@ def _person(row, fields, where):
         raise UserError(f"{where}: {harmless(name) or 'somebody'} has no id. Everybody needs one.")
     if not ids:
         if name:
-            raise UserError(f"{where}: nothing identifies {harmless(name)}. Everybody needs an id, a login, an e-mail address or a number.")
+            raise UserError(
+                f"{where}: nothing identifies {harmless(name)}. Everybody needs an id, a login, an "
+                "e-mail address or a number."
+            )
         return None
     known = ("email", "section", "canvas_id", "sis_id", "sis_login", "github")
     return Person(
-        ids[0],
-        name or ids[0],
-        *(cells[field] for field in known),
-        excused=mark.casefold() == "ex",
+        ids[0], name or ids[0], *(cells[field] for field in known), excused=mark.casefold() == "ex"
     )

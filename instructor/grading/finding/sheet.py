@@ -1,4 +1,7 @@
-"""Reading the CSV files that spreadsheets write: with commas, semicolons or tabs, in UTF-8 or UTF-16."""
+"""Reading the CSV files that spreadsheets write: with commas, semicolons or tabs, in UTF-8 or
+UTF-16.
+"""
+
 import codecs
 import csv
 import io
@@ -11,12 +14,15 @@ from common.files import UserError
 
 ADVICE = "Save the file as CSV in UTF-8. Nothing was changed."
 UTF_16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
-SPREADSHEETS = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"       # how .xlsx and .xls begin
+SPREADSHEETS = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"  # how .xlsx and .xls begin
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """Rows that aren't blank, each with its line in the file; and what the file has between cells."""
+    """Rows that aren't blank, each with its line in the file; and what the file has between
+    cells.
+    """
+
     rows: list[tuple[int, list[str]]]
     delimiter: str
 
@@ -29,8 +35,8 @@ def read_sheet(path: Path) -> Sheet:
     """
     where = harmless(str(path))
     text = _decode(path, where)
-    told = re.match(r"sep=(.)\n", text)         # how Excel is told
-    text = text[told.end():] if told else text
+    told = re.match(r"sep=(.)\n", text)  # how Excel is told
+    text = text[told.end() :] if told else text
     before = 1 if told else 0
     header = text.lstrip().split("\n", 1)[0]
     delimiter = told[1] if told else max(",;\t", key=header.count)
@@ -42,7 +48,9 @@ def read_sheet(path: Path) -> Sheet:
                 rows.append((before + end + 1, row))
             end = reader.line_num
     except csv.Error as error:
-        raise UserError(f"{where}, line {before + end + 1}: this is no CSV: {error}. {ADVICE}") from None
+        raise UserError(
+            f"{where}, line {before + end + 1}: this is no CSV: {error}. {ADVICE}"
+        ) from None
     return Sheet(rows, delimiter)
 
 
@@ -58,7 +66,12 @@ def _decode(path, where):
         text = raw.decode(encoding)
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise UserError(f"{where}, line {line}: this is not {encoding.removesuffix('-sig').upper()}. {ADVICE}") from None
+        raise UserError(
+            f"{where}, line {line}: this is not {encoding.removesuffix('-sig').upper()}. {ADVICE}"
+        ) from None
     if "\0" in text:
-        raise UserError(f"{where}, line {text.count(chr(10), 0, text.index(chr(0))) + 1}: a NUL character. {ADVICE}")
+        raise UserError(
+            f"{where}, line {text.count(chr(10), 0, text.index(chr(0))) + 1}: a NUL character. "
+            f"{ADVICE}"
+        )
     return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,1 +1,3 @@
-"""The upload autograder for Gradescope: build.py makes its zip, harness.py runs in Gradescope's container."""
+"""The upload autograder for Gradescope: build.py makes its zip, harness.py runs in Gradescope's
+container.
+"""

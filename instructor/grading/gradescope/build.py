@@ -1,4 +1,5 @@
 """Builds the upload autograder: a zip that Gradescope unpacks to /autograder/source."""
+
 import argparse
 import hashlib
 import json
@@ -10,23 +11,39 @@ from pathlib import Path
 
 from checks.support.context import EXERCISES, GOLD_EXERCISES, GOLD_SHARED, Context
 from common.files import UserError, read_text, writing
-from jobs.presets import PRESETS
-
 from instructor.release.starter import starter_tree
+from jobs.presets import PRESETS
 
 ROOT = Path(__file__).resolve().parents[3]
 HERE = Path(__file__).parent
 # Everything in the zip, as patterns: no seeds of corpora, no tests, and of src/submission nothing.
-SOURCES = ("src/*.py", "src/common/*.py", "src/jobs/**/*.py", "src/autograder/**/*.py", "src/autograder/*.ini", "src/checks/**/*.py", "src/checks/*.toml",
-           "instructor/__init__.py", "instructor/solution/**/*.py", "instructor/checks/**/*.py", "instructor/grading/__init__.py", "instructor/grading/gradescope/*.py", "instructor/datasets/__init__.py",
-           *(f"instructor/datasets/worlds/{name}.py" for name in ("__init__", "exercises", "world", "folder", "cities", "phrasings")))     # fresh sentences for 5g
+SOURCES = (
+    "src/*.py",
+    "src/common/*.py",
+    "src/jobs/**/*.py",
+    "src/autograder/**/*.py",
+    "src/autograder/*.ini",
+    "src/checks/**/*.py",
+    "src/checks/*.toml",
+    "instructor/__init__.py",
+    "instructor/solution/**/*.py",
+    "instructor/checks/**/*.py",
+    "instructor/grading/__init__.py",
+    "instructor/grading/gradescope/*.py",
+    "instructor/datasets/__init__.py",
+    # fresh sentences for 5g
+    *(
+        f"instructor/datasets/worlds/{name}.py"
+        for name in ("__init__", "exercises", "world", "folder", "cities", "phrasings")
+    ),
+)
 DATA = ("wiki.txt", "birth_places_train.tsv", "birth_dev.tsv", "birth_test_inputs.tsv")
 GOLD = "birth_test.tsv"
 NEEDED = ("torch", "numpy", "tqdm", "pytest", "pyseccomp")
 VISIBILITIES = ("visible", "after_due_date", "after_published", "hidden")
 GRADED = ("laptop", "gpu")
-SECONDS = 480               # for all checks: Gradescope gives 600 by default, and 0 points after that
-MARGIN = 90                 # for what comes before and after: trying out the isolation, importing torch
+SECONDS = 480  # for all checks: Gradescope gives 600 by default, and 0 points after that
+MARGIN = 90  # for what comes before and after: trying out the isolation, importing torch
 EXECUTABLE = ("setup.sh", "run_autograder")
 
 
@@ -41,18 +58,34 @@ def build(out: Path, args: argparse.Namespace) -> dict:
         The settings that went into it.
 
     Raises:
-        UserError: an option contradicts another, data is missing or doesn't fit together, or the zip cannot be written.
+        UserError: an option contradicts another, data is missing or doesn't fit together, or the
+            zip cannot be written.
     """
     from .results import GRADER_FAILED, ungraded
+
     if out.suffix != ".zip" or out.is_dir():
-        raise UserError(f"{out} should be the name of a zip file, such as autograder.zip. Nothing was written.")
-    content = {name: (HERE / name).read_bytes() for name in EXECUTABLE} | _sources(args.allow_weak_isolation) | _worlds(args.preset, args.data, args.gold)
+        raise UserError(
+            f"{out} should be the name of a zip file, such as autograder.zip. Nothing was written."
+        )
+    content = (
+        {name: (HERE / name).read_bytes() for name in EXECUTABLE}
+        | _sources(args.allow_weak_isolation)
+        | _worlds(args.preset, args.data, args.gold)
+    )
     content["requirements.txt"] = "".join(f"{pin}\n" for pin in _pins()).encode()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    settings = {"title": args.title, "version": f"{project['version']}+{_digest(content)}", "preset": args.preset, "seconds": args.seconds,
-                "secret": secrets.token_hex(32) if args.seed is None else hashlib.sha256(f"gradescope {args.seed}".encode()).hexdigest(),
-                "allow_weak_isolation": args.allow_weak_isolation, "leaderboard": args.leaderboard,
-                "visibility": {"basic": args.basic_visibility, "hidden": args.hidden_visibility}}
+    settings = {
+        "title": args.title,
+        "version": f"{project['version']}+{_digest(content)}",
+        "preset": args.preset,
+        "seconds": args.seconds,
+        "secret": secrets.token_hex(32)
+        if args.seed is None
+        else hashlib.sha256(f"gradescope {args.seed}".encode()).hexdigest(),
+        "allow_weak_isolation": args.allow_weak_isolation,
+        "leaderboard": args.leaderboard,
+        "visibility": {"basic": args.basic_visibility, "hidden": args.hidden_visibility},
+    }
     content["settings.json"] = _json(settings)
     content["time_limit"] = f"{args.seconds + MARGIN}\n".encode()
     content["failed.json"] = _json(ungraded(_manifest(), settings, GRADER_FAILED, "failed"))
@@ -60,37 +93,68 @@ def build(out: Path, args: argparse.Namespace) -> dict:
     with writing(out) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(content):
             entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-            entry.create_system, entry.external_attr = 3, (0o100755 if name in EXECUTABLE else 0o100644) << 16
+            entry.create_system, entry.external_attr = (
+                3,
+                (0o100755 if name in EXECUTABLE else 0o100644) << 16,
+            )
             archive.writestr(entry, content[name])
     return settings
 
 
 def _sources(weak):
-    """The program's files by their names in the zip; without the reference, where submissions could read it (weak)."""
-    paths = {path for pattern in SOURCES for path in ROOT.glob(pattern) if "__pycache__" not in path.parts}
+    """The program's files by their names in the zip; without the reference, where submissions could
+    read it (weak).
+    """
+    paths = {
+        path
+        for pattern in SOURCES
+        for path in ROOT.glob(pattern)
+        if "__pycache__" not in path.parts
+    }
     paths = {path for path in paths if not (weak and "solution" in path.parts)}
     given = {f"src/checks/given/{name}": text.encode() for name, text in starter_tree().items()}
-    return given | {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in paths if path != Path(__file__).resolve()}
+    return given | {
+        path.relative_to(ROOT).as_posix(): path.read_bytes()
+        for path in paths
+        if path != Path(__file__).resolve()
+    }
 
 
 def _worlds(preset, data, gold):
     """The corpora, questions and answers, each in the place of its preset."""
     if (data or gold) and not preset:
-        raise UserError("--data and --gold need --preset, too: laptop or gpu, whichever the results are made with. Nothing was written.")
+        raise UserError(
+            "--data and --gold need --preset, too: laptop or gpu, whichever the results are made "
+            "with. Nothing was written."
+        )
     if data and not gold:
-        raise UserError(f"The answers of the test questions in {data} are not in this repository. Give their folder: --gold DIR. "
-                        "Nothing was written.")
+        raise UserError(
+            f"The answers of the test questions in {data} are not in this repository. Give their "
+            "folder: --gold DIR. Nothing was written."
+        )
     content = {}
     for name in (preset,) if preset else GRADED:
         place = Path(PRESETS[name].data)
-        questions, answers = data or ROOT / "data" / place, (gold or ROOT / "instructor" / "gold") / place / GOLD
+        questions, answers = (
+            data or ROOT / "data" / place,
+            (gold or ROOT / "instructor" / "gold") / place / GOLD,
+        )
         if gold and not answers.is_file():
-            answers = gold / GOLD       # the folder of this preset alone
-        asked = [line for line in read_text(questions / "birth_test_inputs.tsv").split("\n") if line.strip()]
+            answers = gold / GOLD  # the folder of this preset alone
+        asked = [
+            line
+            for line in read_text(questions / "birth_test_inputs.tsv").split("\n")
+            if line.strip()
+        ]
         answered = [line.partition("\t") for line in read_text(answers).split("\n") if line.strip()]
-        if asked != [question for question, _, _ in answered] or not all(place.strip() for _, _, place in answered):
-            raise UserError(f"{answers} does not answer the questions of {questions / 'birth_test_inputs.tsv'}, line by line. "
-                            "Check --gold. Nothing was written.")
+        if asked != [question for question, _, _ in answered] or not all(
+            place.strip() for _, _, place in answered
+        ):
+            raise UserError(
+                f"{answers} does not answer the questions of "
+                f"{questions / 'birth_test_inputs.tsv'}, line by line. Check --gold. Nothing was "
+                "written."
+            )
         for file in DATA:
             read_text(questions / file)
             content[("data" / place / file).as_posix()] = (questions / file).read_bytes()
@@ -98,7 +162,10 @@ def _worlds(preset, data, gold):
     try:
         context = Context(ROOT, preset, data, gold or ROOT / "instructor" / "gold", {})
         content |= {f"data/{name}": context.path(name).read_bytes() for name in EXERCISES}
-        content |= {f"instructor/gold/{name}": context.gold_path(name).read_bytes() for name in GOLD_EXERCISES + GOLD_SHARED}
+        content |= {
+            f"instructor/gold/{name}": context.gold_path(name).read_bytes()
+            for name in GOLD_EXERCISES + GOLD_SHARED
+        }
     except UserError as error:
         raise UserError(f"{error} Nothing was written.") from None
     return content
@@ -106,12 +173,16 @@ def _worlds(preset, data, gold):
 
 def _pins():
     """Of the project's pinned dependencies those that grading needs."""
-    pins = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    pins = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "dependencies"
+    ]
     return [pin for pin in pins if re.match(r"[\w-]+", pin)[0] in NEEDED]
 
 
 def _manifest():
-    from autograder.manifest import read_manifest       # with pytest, which other commands can do without
+    # with pytest, which other commands can do without
+    from autograder.manifest import read_manifest
+
     return read_manifest(ROOT / "src" / "checks" / "manifest.toml")
 
 
@@ -139,32 +210,83 @@ def run(args: argparse.Namespace) -> int:
     settings = build(args.out, args)
     points = regular_points(_manifest())
     minutes = -(-(args.seconds + MARGIN + 10) // 60)
-    print(f"Wrote {args.out}, {args.out.stat().st_size / 2**20:.1f} MiB, version {settings['version']}")
-    print(f"In Gradescope: autograder points {points:g} (extra credit comes on top), container "
-          f"timeout at least {minutes} minutes; upload the zip under Configure Autograder.")
+    print(
+        f"Wrote {args.out}, {args.out.stat().st_size / 2**20:.1f} MiB, version "
+        f"{settings['version']}"
+    )
+    print(
+        f"In Gradescope: autograder points {points:g} (extra credit comes on top), container "
+        f"timeout at least {minutes} minutes; upload the zip under Configure Autograder."
+    )
     if args.seed is None:
-        print("The seed was drawn: another build draws other inputs for the checks. --seed N repeats it.")
+        print(
+            "The seed was drawn: another build draws other inputs for the checks. --seed N repeats "
+            "it."
+        )
     if args.allow_weak_isolation:
-        print("Where no walls can be built, submissions could read the hidden checks, and disturb their own grading: --allow-weak-isolation.")
+        print(
+            "Where no walls can be built, submissions could read the hidden checks, and disturb "
+            "their own grading: --allow-weak-isolation."
+        )
     return 0
 
 
 def add_parser(commands) -> None:
     """Add the command `gradescope`."""
-    command = commands.add_parser("gradescope", help="build the upload autograder for Gradescope, a zip")
+    command = commands.add_parser(
+        "gradescope", help="build the upload autograder for Gradescope, a zip"
+    )
     command.add_argument("out", type=Path, metavar="OUT.zip")
-    command.add_argument("--preset", choices=GRADED, help="which preset all results are of (default: found out by their sizes)")
-    command.add_argument("--data", type=Path, help="a cohort's own corpus and questions (with --preset and --gold)")
-    command.add_argument("--gold", type=Path, help="the folder of the answers of their test questions")
-    command.add_argument("--basic-visibility", choices=VISIBILITIES, default="visible",
-                         help="when students see basic checks (default: visible)")
-    command.add_argument("--hidden-visibility", choices=VISIBILITIES, default="after_due_date",
-                         help="when they see of the hidden ones whether they passed (default: after_due_date)")
-    command.add_argument("--leaderboard", action=argparse.BooleanOptionalAction, default=True, help="dev accuracy by model (default: yes)")
-    command.add_argument("--seed", type=int, help="keep it secret: the inputs of all checks depend on it (default: drawn)")
-    command.add_argument("--seconds", type=_seconds, default=SECONDS, help=f"for all checks of a submission (default: {SECONDS})")
-    command.add_argument("--allow-weak-isolation", action="store_true", help="run hidden checks even where nothing keeps the code apart")
-    command.add_argument("--title", default="Transformer assignment", help="the assignment's name in the staff's output")
+    command.add_argument(
+        "--preset",
+        choices=GRADED,
+        help="which preset all results are of (default: found out by their sizes)",
+    )
+    command.add_argument(
+        "--data", type=Path, help="a cohort's own corpus and questions (with --preset and --gold)"
+    )
+    command.add_argument(
+        "--gold", type=Path, help="the folder of the answers of their test questions"
+    )
+    command.add_argument(
+        "--basic-visibility",
+        choices=VISIBILITIES,
+        default="visible",
+        help="when students see basic checks (default: visible)",
+    )
+    command.add_argument(
+        "--hidden-visibility",
+        choices=VISIBILITIES,
+        default="after_due_date",
+        help="when they see of the hidden ones whether they passed (default: after_due_date)",
+    )
+    command.add_argument(
+        "--leaderboard",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="dev accuracy by model (default: yes)",
+    )
+    command.add_argument(
+        "--seed",
+        type=int,
+        help="keep it secret: the inputs of all checks depend on it (default: drawn)",
+    )
+    command.add_argument(
+        "--seconds",
+        type=_seconds,
+        default=SECONDS,
+        help=f"for all checks of a submission (default: {SECONDS})",
+    )
+    command.add_argument(
+        "--allow-weak-isolation",
+        action="store_true",
+        help="run hidden checks even where nothing keeps the code apart",
+    )
+    command.add_argument(
+        "--title",
+        default="Transformer assignment",
+        help="the assignment's name in the staff's output",
+    )
     command.set_defaults(run=run)
 
 

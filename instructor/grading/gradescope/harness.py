@@ -1,7 +1,10 @@
-"""Runs in Gradescope's container: grades /autograder/submission and writes /autograder/results/results.json.
+"""Runs in Gradescope's container: grades /autograder/submission and writes
+/autograder/results/results.json.
 
-run_autograder calls it. What it prints is for the staff. Whatever goes wrong here, the results say so, and that it is no student's fault.
+run_autograder calls it. What it prints is for the staff. Whatever goes wrong here, the results say
+so, and that it is no student's fault.
 """
+
 import json
 import sys
 import time
@@ -14,13 +17,13 @@ from autograder.report import Table, as_dict, write_failures, write_summary
 from checks.support.session import MANIFEST, Setting, grade_submission
 from common.files import UserError, write_text
 
-from .results import GRADER_FAILED, graded, ungraded
 from .memory import container_memory, within
+from .results import GRADER_FAILED, graded, ungraded
 from .upload import choose_seed, find_submission
 from .weak import grade_as_nobody
 
 AUTOGRADER = Path("/autograder")
-SOURCE = Path(__file__).resolve().parents[3]        # what the zip was unpacked to
+SOURCE = Path(__file__).resolve().parents[3]  # what the zip was unpacked to
 INSTRUCTOR = SOURCE / "instructor"
 SECRETS = [INSTRUCTOR, SOURCE / "settings.json"]
 
@@ -33,15 +36,29 @@ def grade_upload(upload: Path, settings: dict, seed: int, manifest: Manifest) ->
     """
     isolation, memory = choose(), container_memory()
     print(f"{settings['title']}, version {settings['version']}")
-    print(f"Isolation: {isolation.name}" + (f", for want of better: {isolation.reason}" if isolation.reason else ""))
-    print(f"{memory} MiB of memory, {settings['seconds']} seconds for all checks, seed {seed}", flush=True)
+    print(
+        f"Isolation: {isolation.name}"
+        + (f", for want of better: {isolation.reason}" if isolation.reason else "")
+    )
+    print(
+        f"{memory} MiB of memory, {settings['seconds']} seconds for all checks, seed {seed}",
+        flush=True,
+    )
     source = find_submission(upload)
     with_hidden = isolation.strong or settings["allow_weak_isolation"]
     hidden, gold = (INSTRUCTOR / "checks", INSTRUCTOR / "gold") if with_hidden else (None, None)
     weak = settings["allow_weak_isolation"]
-    setting = Setting(hidden, gold, preset=settings["preset"], weak=weak,
-                      staff=INSTRUCTOR / "checks", wall=settings["seconds"], again=True)
-    setting.cases       # read while they can be: a weak container locks them away
+    setting = Setting(
+        hidden,
+        gold,
+        preset=settings["preset"],
+        weak=weak,
+        staff=INSTRUCTOR / "checks",
+        wall=settings["seconds"],
+        again=True,
+    )
+    # Read while they can be: a weak container locks them away.
+    _ = setting.cases
     try:
         setting.require_hidden([])
     except UserError as error:
@@ -51,17 +68,30 @@ def grade_upload(upload: Path, settings: dict, seed: int, manifest: Manifest) ->
     def grade(submission: Path) -> dict:
         table = Table(sys.stdout, manifest, colour=False)
         report = grade_submission(submission, checks, setting, seed, manifest, table.line)
-        write_failures(report, table, lambda ids: f"python src/grader.py {' '.join(ids)} --seed {seed} --submission FOLDER_OR_ZIP")
+        write_failures(
+            report,
+            table,
+            lambda ids: (
+                f"python src/grader.py {' '.join(ids)} --seed {seed} --submission FOLDER_OR_ZIP"
+            ),
+        )
         write_summary(report, table)
         sys.stdout.flush()
         return as_dict(report)
 
-    # Without walls, the code runs with the rights of whoever grades: so that is nobody, from whom all is locked away that isn't needed.
-    return grade(source) if isolation.strong else grade_as_nobody(source, SECRETS[1:] if with_hidden else SECRETS, grade)
+    # Without walls, the code runs with the rights of whoever grades: so that is nobody, from whom
+    # all is locked away that isn't needed.
+    return (
+        grade(source)
+        if isolation.strong
+        else grade_as_nobody(source, SECRETS[1:] if with_hidden else SECRETS, grade)
+    )
 
 
 def main() -> int:
-    """Grade, or only tell whether all is here that grading needs (--check); returns the exit code."""
+    """Grade, or only tell whether all is here that grading needs (--check); returns the exit
+    code.
+    """
     started = time.monotonic()
     sys.stdout.reconfigure(encoding="utf-8", errors="replace")
     settings = json.loads((SOURCE / "settings.json").read_text(encoding="utf-8"))
@@ -85,9 +115,13 @@ def main() -> int:
 
 def check() -> int:
     """Import all that grading needs, and print how submissions would be kept apart here."""
-    import numpy, pytest, pyseccomp, torch, tqdm        # noqa: E401, F401
+    import numpy  # noqa: E401, F401
+    import torch
+
     isolation = choose()
-    print(f"Python {sys.version.split()[0]}, torch {torch.__version__}, isolation: {isolation.name}")
+    print(
+        f"Python {sys.version.split()[0]}, torch {torch.__version__}, isolation: {isolation.name}"
+    )
     if isolation.reason:
         print(isolation.reason)
     return 0

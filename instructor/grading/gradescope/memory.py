@@ -1,12 +1,15 @@
 """How much memory a check may take in a container that has little."""
+
 from dataclasses import replace
 from pathlib import Path
 
 from autograder.manifest import Check
 
-RESERVED = 350              # MiB for the judge, the process that forks for each check, and what the kernel counts besides
-LEAST = 128                 # MiB that a check is left, whatever the container says
-CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")      # of versions 2 and 1
+# MiB for the judge, the process that forks for each check, and what the kernel counts besides
+RESERVED = 350
+LEAST = 128  # MiB that a check is left, whatever the container says
+# of versions 2 and 1
+CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def container_memory() -> int:
@@ -14,10 +17,14 @@ def container_memory() -> int:
     sizes = []
     for path in CGROUPS:
         try:
-            sizes.append(int(Path(path).read_text()))       # "max" stands for no limit
+            sizes.append(int(Path(path).read_text()))  # "max" stands for no limit
         except (OSError, ValueError):
             continue
-    total = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemTotal:"))
+    total = next(
+        line
+        for line in Path("/proc/meminfo").read_text().splitlines()
+        if line.startswith("MemTotal:")
+    )
     return min([*sizes, int(total.split()[1]) << 10]) >> 20
 
 

@@ -1,14 +1,19 @@
 """Gradescope's results.json, from a report. results.schema.json describes it.
 
-What students may read is decided here: of a hidden check no more than its title, whatever its visibility.
+What students may read is decided here: of a hidden check no more than its title, whatever its
+visibility.
 """
+
 from autograder.manifest import Check, Manifest
 from autograder.report import harmless
 from autograder.verdicts import Verdict
 
-TEXT_LIMIT = 8_000          # characters of one text
-MODELS = (("accuracy rope.pretrain.dev", "RoPE"), ("accuracy vanilla.pretrain.dev", "Learned positions"),
-          ("accuracy vanilla.nopretrain.dev", "No pretraining"))     # facts of basic checks
+TEXT_LIMIT = 8_000  # characters of one text
+MODELS = (
+    ("accuracy rope.pretrain.dev", "RoPE"),
+    ("accuracy vanilla.pretrain.dev", "Learned positions"),
+    ("accuracy vanilla.nopretrain.dev", "No pretraining"),
+)  # facts of basic checks
 GRADER_FAILED = "The autograder failed, not your submission. Please tell the staff."
 NOT_RUN = "This hidden check could not run, whatever your code is. The staff is told why."
 
@@ -26,20 +31,41 @@ def graded(report: dict, manifest: Manifest, settings: dict) -> dict:
     remarks = list(report["notices"])
     errors = [id for id, entry in entries.items() if entry["verdict"] == Verdict.GRADER_ERROR]
     if errors:
-        remarks.insert(0, f"{len(errors)} of {len(entries)} checks failed for a fault of the autograder, not of your code: "
-                          "this is no grade yet. Please tell the staff.")
-        tests.append(_for_staff("checks failed for a fault of the autograder",
-                                f"{', '.join(errors)}. The whole story is in the autograder's output."))
+        remarks.insert(
+            0,
+            f"{len(errors)} of {len(entries)} checks failed for a fault of the autograder, not of "
+            "your code: this is no grade yet. Please tell the staff.",
+        )
+        tests.append(
+            _for_staff(
+                "checks failed for a fault of the autograder",
+                f"{', '.join(errors)}. The whole story is in the autograder's output.",
+            )
+        )
     if any(entry["verdict"] is None for entry in entries.values()):
         remarks.insert(0, "Only basic checks could run: this is no grade yet.")
         reasons = report["isolation_reason"].replace("; ", "\n")
-        tests.append(_for_staff("hidden checks did not run",
-                                f"Nothing that works in this container would keep the code that is graded away from them:\n{reasons}\n"
-                                "The score is that of the basic checks. Grade with python -m instructor grade on a machine of yours, "
-                                "or build the zip with --allow-weak-isolation if you trust the code."))
-    return {**_results(tests, remarks, settings), **_leaderboard(entries.values(), settings),
-            "extra_data": {"version": settings["version"], "title": settings["title"], "state": "graded", "seed": report["seed"],
-                           "isolation": report["isolation"], "isolation_reason": _text(report["isolation_reason"])}}
+        tests.append(
+            _for_staff(
+                "hidden checks did not run",
+                "Nothing that works in this container would keep the code that is graded away "
+                f"from them:\n{reasons}\nThe score is that of the basic checks. Grade with python "
+                "-m instructor grade on a machine of yours, or build the zip with "
+                "--allow-weak-isolation if you trust the code.",
+            )
+        )
+    return {
+        **_results(tests, remarks, settings),
+        **_leaderboard(entries.values(), settings),
+        "extra_data": {
+            "version": settings["version"],
+            "title": settings["title"],
+            "state": "graded",
+            "seed": report["seed"],
+            "isolation": report["isolation"],
+            "isolation_reason": _text(report["isolation_reason"]),
+        },
+    }
 
 
 def ungraded(manifest: Manifest, settings: dict, why: str, state: str) -> dict:
@@ -49,16 +75,31 @@ def ungraded(manifest: Manifest, settings: dict, why: str, state: str) -> dict:
         why: for the student.
         state: "refused" (something is wrong with the submission) or "failed" (with the autograder).
     """
-    entry = {"score": 0, "verdict": None, "message": "Not graded.", "hints": [], "seconds": 0, "facts": {}}
+    entry = {
+        "score": 0,
+        "verdict": None,
+        "message": "Not graded.",
+        "hints": [],
+        "seconds": 0,
+        "facts": {},
+    }
     checks = [check for check in manifest.checks.values() if check.coded]
     tests = [_test(manifest, check, entry, settings) for check in checks]
-    return {**_results(tests, [why], settings), **_leaderboard([], settings),
-            "extra_data": {"version": settings["version"], "title": settings["title"], "state": state}}
+    return {
+        **_results(tests, [why], settings),
+        **_leaderboard([], settings),
+        "extra_data": {"version": settings["version"], "title": settings["title"], "state": state},
+    }
 
 
 def _results(tests, remarks, settings):
-    return {"score": round(sum(test["score"] for test in tests), 4), "output": _text("\n\n".join(remarks)), "output_format": "text",
-            "stdout_visibility": "hidden", "tests": tests}
+    return {
+        "score": round(sum(test["score"] for test in tests), 4),
+        "output": _text("\n\n".join(remarks)),
+        "output_format": "text",
+        "stdout_visibility": "hidden",
+        "tests": tests,
+    }
 
 
 def _test(manifest: Manifest, check: Check, entry, settings):
@@ -68,32 +109,66 @@ def _test(manifest: Manifest, check: Check, entry, settings):
         lines += [f"Hint: {hint}" for hint in entry["hints"]]
     number = check.id.split("-")[1]
     extra = " (extra credit)" if manifest.questions[check.question].extra_credit else ""
-    return {"name": f"{check.id}: {check.title}{extra}", "number": f"{check.question}.{number}",
-            "score": round(entry["score"], 4), "max_score": check.points, "status": "passed" if verdict == Verdict.PASSED else "failed",
-            "output": _text("\n\n".join(lines)), "output_format": "text",
-            "visibility": settings["visibility"][check.kind], "tags": [check.question, check.kind, verdict or "not run"],
-            "extra_data": {"verdict": verdict, "seconds": round(entry["seconds"], 2), **({"facts": entry["facts"]} if basic else {})}}
+    return {
+        "name": f"{check.id}: {check.title}{extra}",
+        "number": f"{check.question}.{number}",
+        "score": round(entry["score"], 4),
+        "max_score": check.points,
+        "status": "passed" if verdict == Verdict.PASSED else "failed",
+        "output": _text("\n\n".join(lines)),
+        "output_format": "text",
+        "visibility": settings["visibility"][check.kind],
+        "tags": [check.question, check.kind, verdict or "not run"],
+        "extra_data": {
+            "verdict": verdict,
+            "seconds": round(entry["seconds"], 2),
+            **({"facts": entry["facts"]} if basic else {}),
+        },
+    }
 
 
 def _for_staff(title, text):
-    """An entry without points that no student sees. While there is one, Gradescope hides the total from students, too."""
-    return {"name": f"For the staff: {title}", "number": "0", "score": 0, "max_score": 0, "status": "failed",
-            "output": _text(text), "output_format": "text", "visibility": "hidden", "tags": ["staff"]}
+    """An entry without points that no student sees. While there is one, Gradescope hides the total
+    from students, too.
+    """
+    return {
+        "name": f"For the staff: {title}",
+        "number": "0",
+        "score": 0,
+        "max_score": 0,
+        "status": "failed",
+        "output": _text(text),
+        "output_format": "text",
+        "visibility": "hidden",
+        "tags": ["staff"],
+    }
 
 
 def _leaderboard(entries, settings):
-    """Dev accuracies that the submitted weights were seen to reproduce, in percent; 0 where none was."""
+    """Dev accuracies that the submitted weights were seen to reproduce, in percent; 0 where none
+    was.
+    """
     if not settings["leaderboard"]:
         return {}
     known = {}
-    for entry in entries:       # what a check notes that fails may be a mere claim
+    for entry in entries:  # what a check notes that fails may be a mere claim
         if entry["verdict"] == Verdict.PASSED and entry["id"].endswith("-basic"):
             known |= entry["facts"]
-    return {"leaderboard": [{"name": f"{model}, dev accuracy (%)", "value": round(100 * known.get(fact, 0), 1), "order": "desc"}
-                            for fact, model in MODELS]}
+    return {
+        "leaderboard": [
+            {
+                "name": f"{model}, dev accuracy (%)",
+                "value": round(100 * known.get(fact, 0), 1),
+                "order": "desc",
+            }
+            for fact, model in MODELS
+        ]
+    }
 
 
 def _text(text):
-    """What a submission may have written, without control characters or halves of characters, and not endless."""
+    """What a submission may have written, without control characters or halves of characters, and
+    not endless.
+    """
     text = harmless(text).encode("utf-8", "replace").decode()
     return text if len(text) <= TEXT_LIMIT else text[:TEXT_LIMIT] + "\n… (cut off)"

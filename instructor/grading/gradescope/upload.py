@@ -1,4 +1,5 @@
 """What Gradescope hands to the autograder: the files of a submission, and what it says about it."""
+
 import hmac
 import json
 import os
@@ -6,30 +7,44 @@ from pathlib import Path
 
 from autograder import draw_seed
 from autograder.intake import PASSED_OVER
-from jobs.deliverables import STUDENT_FILES, has_code
 from common.files import UserError
+from jobs.deliverables import STUDENT_FILES, has_code
 
-HOMES = ("", "src/submission", "submission")        # where the files may lie: the deliverables, a repository, its folder
+# where the files may lie: the deliverables, a repository, its folder
+HOMES = ("", "src/submission", "submission")
 
 
 def find_submission(upload: Path) -> Path:
-    """The folder, or the zip, to grade: the upload itself, or the folder of the submission in it. Links are not followed.
+    """The folder, or the zip, to grade: the upload itself, or the folder of the submission in it.
+    Links are not followed.
 
     Raises:
         UserError: there is none; the message says what to hand in.
     """
     upload = upload.resolve()
-    names = [name for name in sorted(os.listdir(upload)) if name not in PASSED_OVER] if upload.is_dir() else []
-    folders = [upload / name for name in names if _is_itself(upload / name) and (upload / name).is_dir()]
+    names = (
+        [name for name in sorted(os.listdir(upload)) if name not in PASSED_OVER]
+        if upload.is_dir()
+        else []
+    )
+    folders = [
+        upload / name for name in names if _is_itself(upload / name) and (upload / name).is_dir()
+    ]
     tops = [upload, *(folders if len(folders) == 1 else [])]
     for folder in (top / home for top in tops for home in HOMES):
         if _is_itself(folder) and has_code(folder):
             return folder
-    zips = [upload / name for name in names if name.lower().endswith(".zip") and _is_itself(upload / name)]
+    zips = [
+        upload / name
+        for name in names
+        if name.lower().endswith(".zip") and _is_itself(upload / name)
+    ]
     if len(zips) == 1:
         return zips[0]
-    raise UserError(f"None of {', '.join(STUDENT_FILES)} was handed in. Upload the submission.zip that ./collect_submission.sh makes, "
-                    "or the files in it.")
+    raise UserError(
+        f"None of {', '.join(STUDENT_FILES)} was handed in. Upload the submission.zip that "
+        "./collect_submission.sh makes, or the files in it."
+    )
 
 
 def _is_itself(path):
@@ -38,7 +53,8 @@ def _is_itself(path):
 
 
 def choose_seed(metadata: Path, secret: str) -> int:
-    """The seed of a submission: the same whenever it is graded again, and nothing that its author could work out.
+    """The seed of a submission: the same whenever it is graded again, and nothing that its author
+    could work out.
 
     Args:
         metadata: submission_metadata.json. Where it tells no id, the seed is a new one.
@@ -50,4 +66,10 @@ def choose_seed(metadata: Path, secret: str) -> int:
         return draw_seed()
     if not isinstance(id, (int, str)):
         return draw_seed()
-    return int.from_bytes(hmac.digest(bytes.fromhex(secret), str(id).encode("utf-8", "replace"), "sha256")[:8], "little") >> 2
+    return (
+        int.from_bytes(
+            hmac.digest(bytes.fromhex(secret), str(id).encode("utf-8", "replace"), "sha256")[:8],
+            "little",
+        )
+        >> 2
+    )

@@ -1,10 +1,13 @@
-"""Grading where no walls can be built: as a user without rights, who finds the hidden checks locked away."""
+"""Grading where no walls can be built: as a user without rights, who finds the hidden checks locked
+away.
+"""
+
 import json
 import os
 import signal
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Callable
 
 from autograder.inside import walls
 from autograder.intake import Refused, take
@@ -14,9 +17,11 @@ from common.files import UserError
 
 
 def grade_as_nobody(source: Path, secrets: list[Path], grade: Callable[[Path], dict]) -> dict:
-    """Call `grade` with a copy of the submission, in a process of a user that nobody is, whose leftovers are ended.
+    """Call `grade` with a copy of the submission, in a process of a user that nobody is, whose
+    leftovers are ended.
 
-    The submission then runs as that user, too: it can disturb its own grading, but neither read the secrets nor write the results.
+    The submission then runs as that user, too: it can disturb its own grading, but neither read the
+    secrets nor write the results.
 
     Args:
         source: the submission, a folder or a zip.
@@ -32,14 +37,20 @@ def grade_as_nobody(source: Path, secrets: list[Path], grade: Callable[[Path], d
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         os.chmod(folder, 0o755)
         try:
-            notices = take(source, Path(folder) / "submission", lambda name: code_limit(name) or result_limit(name))
+            notices = take(
+                source,
+                Path(folder) / "submission",
+                lambda name: code_limit(name) or result_limit(name),
+            )
         except Refused as error:
             raise UserError(harmless(str(error))) from None
         user = walls.free_users(1)[0]
         answer = _in_fork(user, lambda: grade(Path(folder) / "submission"))
     if "refused" in answer:
         raise UserError(answer["refused"])
-    answer["value"]["notices"] = [harmless(notice) for notice in notices] + answer["value"]["notices"]
+    answer["value"]["notices"] = [harmless(notice) for notice in notices] + answer["value"][
+        "notices"
+    ]
     return answer["value"]
 
 
@@ -61,6 +72,7 @@ def _in_fork(user, function):
             code = 0
         except BaseException:
             import traceback
+
             traceback.print_exc()
         finally:
             os._exit(code)

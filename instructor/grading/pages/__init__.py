@@ -1,14 +1,17 @@
-"""Pages and gradebooks of a class that was graded: for each person, for the staff, for the university's system."""
+"""Pages and gradebooks of a class that was graded: for each person, for the staff, for the
+university's system.
+"""
+
 import contextlib
 import dataclasses
 import json
 from pathlib import Path
 
 from common.files import private, writing_all
-
 from instructor.grading.grades import Class, Entry
-from . import gradebook
 from instructor.grading.written import forms as written
+
+from . import gradebook
 
 PAGES = ("feedback.html", "feedback.md", "grading.json")
 HISTORY = ("when", "who", "what", "id", "check or part", "before", "after", "why")
@@ -18,8 +21,9 @@ __all__ = ["write_reports", "writing_reports", "gradebook", "written"]
 def write_reports(klass: Class, out: Path) -> None:
     """Write what the grading of a class has found out, all of it or nothing.
 
-    OUT/students/FOLDER has feedback.html and feedback.md for the student, and grading.json for the staff. OUT has class.html, grades.csv
-    (for Canvas), grades-plain.csv, history.csv, and written.csv, in which what people filled in stays.
+    OUT/students/FOLDER has feedback.html and feedback.md for the student, and grading.json for the
+    staff. OUT has class.html, grades.csv (for Canvas), grades-plain.csv, history.csv, and
+    written.csv, in which what people filled in stays.
 
     Raises:
         UserError: a file can't be written, or written.csv can't be read; then nothing was changed.
@@ -30,7 +34,9 @@ def write_reports(klass: Class, out: Path) -> None:
 
 @contextlib.contextmanager
 def writing_reports(klass: Class, out: Path):
-    """As write_reports, but the files take their names when the block ends without an error. Nobody else may read them."""
+    """As write_reports, but the files take their names when the block ends without an error. Nobody
+    else may read them.
+    """
     with private(), writing_all(_texts(klass, out)):
         yield
     _remove_others(out / "students", {entry.folder for entry in klass.entries})
@@ -38,8 +44,9 @@ def writing_reports(klass: Class, out: Path):
 
 def _texts(klass, out):
     """The text of each file."""
-    from . import class_page       # Jinja2, which other commands can do without
+    from . import class_page  # Jinja2, which other commands can do without
     from . import student_page as student
+
     texts = {
         out / "class.html": class_page.page(klass),
         out / "grades.csv": gradebook.canvas(klass)[0],
@@ -56,7 +63,9 @@ def _texts(klass, out):
 
 
 def _remove_others(students: Path, folders: set[str]) -> None:
-    """Remove the pages of people who are no longer in the class: nobody should hand them out. Other files stay."""
+    """Remove the pages of people who are no longer in the class: nobody should hand them out. Other
+    files stay.
+    """
     for folder in students.iterdir() if students.is_dir() else ():
         if folder.name not in folders and folder.is_dir() and not folder.is_symlink():
             for name in PAGES:
@@ -67,6 +76,10 @@ def _remove_others(students: Path, folders: set[str]) -> None:
 
 def _grading(entry: Entry) -> str:
     """All that is known of a person's grading, as JSON in ASCII."""
-    content = dataclasses.asdict(entry) | {"submitted": entry.submitted and entry.submitted.isoformat(),
-                                           "automatic": entry.automatic, "total": entry.total, "final": entry.final}
+    content = dataclasses.asdict(entry) | {
+        "submitted": entry.submitted and entry.submitted.isoformat(),
+        "automatic": entry.automatic,
+        "total": entry.total,
+        "final": entry.final,
+    }
     return json.dumps(content, indent=2) + "\n"

@@ -1,4 +1,7 @@
-"""The page of the whole class, for the staff: how it went, what goes wrong most, and a table of all people."""
+"""The page of the whole class, for the staff: how it went, what goes wrong most, and a table of all
+people.
+"""
+
 import base64
 import hashlib
 import re
@@ -9,66 +12,113 @@ from statistics import mean, median
 from markupsafe import Markup
 
 from autograder import Verdict
-
 from instructor.grading.grades import Class, Entry
+
 from .course import EPOCHS, MODELS
-from .render import HTML
 from .plot import histogram, key, scatter
+from .render import HTML
 from .statistics import FEWEST, LOW, MANY, agreement, counted, excused, items, sections
 from .tally import by_question
 from .text import line, points
 
-MOST = 10       # entries of a list of the most common or the slowest
+MOST = 10  # entries of a list of the most common or the slowest
 SCRIPT = Path(__file__).parent / "templates" / "class.js"
 
 
 def page(klass: Class) -> str:
-    """The class as one self-contained HTML page; its links lead to students/FOLDER/feedback.html beside it."""
+    """The class as one self-contained HTML page; its links lead to students/FOLDER/feedback.html
+    beside it.
+    """
     script = SCRIPT.read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    entries = sorted(klass.entries, key=lambda entry: (line(entry.person.name).casefold(), entry.person.id))
+    entries = sorted(
+        klass.entries, key=lambda entry: (line(entry.person.name).casefold(), entry.person.id)
+    )
     scores = [entry.total for entry in counted(entries)]
     pending = [entry for entry in entries if entry.pending and not excused(entry)]
     marked = any(entry.written for entry in entries)
-    most = sum(question.points for question in klass.manifest.questions.values()) if marked else klass.automatic_points
+    most = (
+        sum(question.points for question in klass.manifest.questions.values())
+        if marked
+        else klass.automatic_points
+    )
     return HTML.get_template("class.html.j2").render(
-        script=Markup(script), digest=digest, title=klass.title, due=f"{klass.due:%Y-%m-%d %H:%M %Z}".strip() if klass.due else "",
-        people=len(entries), graded=sum(entry.report is not None for entry in entries), pending=pending,
+        script=Markup(script),
+        digest=digest,
+        title=klass.title,
+        due=f"{klass.due:%Y-%m-%d %H:%M %Z}".strip() if klass.due else "",
+        people=len(entries),
+        graded=sum(entry.report is not None for entry in entries),
+        pending=pending,
         refused=[entry for entry in entries if entry.refused and not entry.pending],
-        missing=sum(_state(entry)[1] == "nothing" for entry in entries), excused=sum(map(excused, entries)),
+        missing=sum(_state(entry)[1] == "nothing" for entry in entries),
+        excused=sum(map(excused, entries)),
         late=sum(entry.days_late > 0 for entry in entries),
         faults=[(entry, check) for entry in entries for check in entry.grader_errors],
-        mean=mean(scores) if scores else None, median=median(scores) if scores else None, counted=len(scores), most=most, marked=marked,
-        scores=histogram("Score distribution", scores, most), checks=_checks(klass, entries), items=items(klass), fewest=FEWEST, low=LOW, many=MANY,
-        side_by_side=sections(klass), agreement=agreement(klass.marked_twice), conflicts=klass.conflicts, diagnoses=_diagnoses(entries)[:MOST],
-        slowest=sorted(((_seconds(entry), entry) for entry in entries if entry.report), key=lambda pair: -pair[0])[:MOST],
-        sections=sorted({line(entry.person.section) for entry in entries} - {""}), questions=list(klass.manifest.questions.values()),
-        rows=[(entry, by_question(klass, entry), _total(entry), _state(entry)) for entry in entries],
-        **_epochs(entries))
+        mean=mean(scores) if scores else None,
+        median=median(scores) if scores else None,
+        counted=len(scores),
+        most=most,
+        marked=marked,
+        scores=histogram("Score distribution", scores, most),
+        checks=_checks(klass, entries),
+        items=items(klass),
+        fewest=FEWEST,
+        low=LOW,
+        many=MANY,
+        side_by_side=sections(klass),
+        agreement=agreement(klass.marked_twice),
+        conflicts=klass.conflicts,
+        diagnoses=_diagnoses(entries)[:MOST],
+        slowest=sorted(
+            ((_seconds(entry), entry) for entry in entries if entry.report),
+            key=lambda pair: -pair[0],
+        )[:MOST],
+        sections=sorted({line(entry.person.section) for entry in entries} - {""}),
+        questions=list(klass.manifest.questions.values()),
+        rows=[
+            (entry, by_question(klass, entry), _total(entry), _state(entry)) for entry in entries
+        ],
+        **_epochs(entries),
+    )
 
 
 def diagnosis(text: str) -> str:
-    """The first line of what a check said, with numbers and quoted words left out, so that equal mistakes read alike."""
+    """The first line of what a check said, with numbers and quoted words left out, so that equal
+    mistakes read alike.
+    """
     first = text.strip().split("\n")[0][:400]
     first = re.sub(r"(?<!\w)(['\"`])(?:(?!\1).)*\1(?!\w)", "‘…’", first)
-    return line(re.sub(r"(?<![a-zA-Z\d])[-+]?\d+(?:[.,:]\d+)*(?:e[-+]?\d+)?(?![a-zA-Z\d])", "#", first))
+    return line(
+        re.sub(r"(?<![a-zA-Z\d])[-+]?\d+(?:[.,:]\d+)*(?:e[-+]?\d+)?(?![a-zA-Z\d])", "#", first)
+    )
 
 
 def _diagnoses(entries):
-    """(people, checks, verdict, text, an example) of each group of equal mistakes, the most common first."""
+    """(people, checks, verdict, text, an example) of each group of equal mistakes, the most common
+    first.
+    """
     groups = {}
     for entry in entries:
         for check in entry.checks:
             if check["verdict"] not in (None, Verdict.PASSED.value):
-                group = groups.setdefault((check["verdict"], diagnosis(check["details"])), ({}, Counter(), check["details"]))
+                group = groups.setdefault(
+                    (check["verdict"], diagnosis(check["details"])),
+                    ({}, Counter(), check["details"]),
+                )
                 group[0][entry.person.id] = None
                 group[1][check["id"]] += 1
-    found = [(len(people), list(checks), verdict, text, example[:1500]) for (verdict, text), (people, checks, example) in groups.items()]
+    found = [
+        (len(people), list(checks), verdict, text, example[:1500])
+        for (verdict, text), (people, checks, example) in groups.items()
+    ]
     return sorted(found, key=lambda group: (-group[0], group[1], group[3]))
 
 
 def _checks(klass, entries):
-    """(check, passed, run, how the others ended, the most common diagnosis and its number) of each automatic check."""
+    """(check, passed, run, how the others ended, the most common diagnosis and its number) of each
+    automatic check.
+    """
     found = {check.id: [] for check in klass.manifest.checks.values() if check.coded}
     for entry in entries:
         for check in entry.checks:
@@ -79,7 +129,15 @@ def _checks(klass, entries):
         failed = [check for check in outcomes if check["verdict"] != Verdict.PASSED.value]
         ends = Counter(check["verdict"] for check in failed).most_common()
         said = Counter(diagnosis(check["details"]) for check in failed).most_common(1)
-        rows.append((klass.manifest.checks[id], len(outcomes) - len(failed), len(outcomes), ends, said[0] if said else None))
+        rows.append(
+            (
+                klass.manifest.checks[id],
+                len(outcomes) - len(failed),
+                len(outcomes),
+                ends,
+                said[0] if said else None,
+            )
+        )
     return rows
 
 
@@ -92,11 +150,21 @@ def _epochs(entries):
         for id, name, label, pretrained in MODELS:
             accuracy = facts.get(id, {}).get(f"accuracy {name}")
             if pretrained and None not in (epochs, accuracy):
-                series[label].append((epochs, accuracy, f"{line(entry.person.name)}: {points(100 * accuracy)}%, {epochs:g} epochs"))
+                series[label].append(
+                    (
+                        epochs,
+                        accuracy,
+                        f"{line(entry.person.name)}: {points(100 * accuracy)}%, {epochs:g} epochs",
+                    )
+                )
     if not any(series.values()):
         return {"epochs": None, "series": []}
-    return {"epochs": scatter("Accuracy against epochs", series, "epochs of pretraining that the code asks for"),
-            "series": [(label, key(number)) for number, label in enumerate(series)]}
+    return {
+        "epochs": scatter(
+            "Accuracy against epochs", series, "epochs of pretraining that the code asks for"
+        ),
+        "series": [(label, key(number)) for number, label in enumerate(series)],
+    }
 
 
 def _state(entry: Entry):

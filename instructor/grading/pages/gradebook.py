@@ -1,14 +1,17 @@
-"""The gradebooks: grades.csv, which Canvas imports, and grades-plain.csv, with all there is to know.
+"""The gradebooks: grades.csv, which Canvas imports, and grades-plain.csv, with all there is to
+know.
 
-Excel takes a CSV file without a byte order mark for its old code page and spoils names, so what people open begins with one. Canvas reads UTF-8
-without it.
+Excel takes a CSV file without a byte order mark for its old code page and spoils names, so what
+people open begins with one. Canvas reads UTF-8 without it.
 """
+
 import csv
 import io
 import re
 from collections.abc import Callable, Iterable
 
 from instructor.grading.grades import Class, Entry, Person
+
 from .tally import by_question, unmarked
 from .text import line
 
@@ -16,14 +19,17 @@ MARK = "\ufeff"
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 PLAIN = ("id", "name", "email", "section", "source", "submitted", "days late", "penalty")
 NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
-# What a spreadsheet takes for a formula, at the beginning of a cell, or after a separator that it may split a cell at.
+# What a spreadsheet takes for a formula, at the beginning of a cell, or after a separator that it
+# may split a cell at.
 FORMULA = re.compile(r"(^|[;,])(?=[\s\u200c\u200d\"]*[=+\-@\uff1d\uff0b\uff0d\uff20])")
 
 
 def cell(value) -> str:
-    """What stands in a cell: one line of text that no spreadsheet takes for a formula. Numbers stay numbers.
+    """What stands in a cell: one line of text that no spreadsheet takes for a formula. Numbers stay
+    numbers.
 
-    An apostrophe goes before a text that begins with = + - @ (in fullwidth, too), a tab or a line end, blanks before it or not.
+    An apostrophe goes before a text that begins with = + - @ (in fullwidth, too), a tab or a line
+    end, blanks before it or not.
     """
     if value is None:
         return ""
@@ -33,7 +39,11 @@ def cell(value) -> str:
     if NUMBER.fullmatch(text):
         return text
     text = FORMULA.sub(r"\1'", text)
-    return "'" + text if value.replace("\0", "")[:1] in ("\t", "\r", "\n") and not text.startswith("'") else text
+    return (
+        "'" + text
+        if value.replace("\0", "")[:1] in ("\t", "\r", "\n") and not text.startswith("'")
+        else text
+    )
 
 
 def table(rows: Iterable[Iterable], safe: Callable[[object], str] = cell) -> str:
@@ -53,7 +63,8 @@ def grade(entry: Entry) -> str:
 
 
 def canvas(klass: Class) -> tuple[str, list[Person]]:
-    """The text of grades.csv, and the people who are left out: those that the roster doesn't know, or knows by nothing that Canvas does.
+    """The text of grades.csv, and the people who are left out: those that the roster doesn't know,
+    or knows by nothing that Canvas does.
 
     The column is called exactly as in Canvas, which finds it by that and by the number behind it.
     """
@@ -64,24 +75,40 @@ def canvas(klass: Class) -> tuple[str, list[Person]]:
         for one in [entry.person]
     ]
     header = table([(*CANVAS, klass.column or klass.title)], str)
-    possible = f"    Points Possible,,,,,{cell(klass.regular_points)}\n"       # as Canvas writes it, blanks included
+    # as Canvas writes it, blanks included
+    possible = f"    Points Possible,,,,,{cell(klass.regular_points)}\n"
     left_out = [entry.person for entry in klass.entries if not canvas_knows(entry.person)]
     return header + possible + table(rows), left_out
 
 
 def plain(klass: Class) -> str:
-    """The text of grades-plain.csv: a row for everybody. Points by question are before the penalty, `automatic` is after it.
-    Where something is to be graded yet or the grader failed, there are no `automatic` and no total;
-    who is excused has no total."""
+    """The text of grades-plain.csv: a row for everybody. Points by question are before the penalty,
+    `automatic` is after it. Where something is to be graded yet or the grader failed, there are no
+    `automatic` and no total; who is excused has no total.
+    """
     rows = [(*PLAIN, *klass.manifest.questions, "automatic", "written", "total", "max", "remarks")]
     for entry in klass.entries:
         person, final = entry.person, entry.final
         automatic = entry.automatic if final and (entry.report or entry.manual) else None
         total = entry.total if final and not entry.excused else None
-        rows.append((person.id, person.name, person.email, person.section, entry.source, entry.submitted and entry.submitted.isoformat(),
-                     entry.days_late, entry.penalty, *by_question(klass, entry).values(), automatic,
-                     sum(entry.written.values()) if entry.written else None, total,
-                     klass.regular_points, "; ".join(_remarks(klass, entry))))
+        rows.append(
+            (
+                person.id,
+                person.name,
+                person.email,
+                person.section,
+                entry.source,
+                entry.submitted and entry.submitted.isoformat(),
+                entry.days_late,
+                entry.penalty,
+                *by_question(klass, entry).values(),
+                automatic,
+                sum(entry.written.values()) if entry.written else None,
+                total,
+                klass.regular_points,
+                "; ".join(_remarks(klass, entry)),
+            )
+        )
     return MARK + table(rows)
 
 
@@ -91,7 +118,9 @@ def _remarks(klass: Class, entry: Entry):
     if entry.pending:
         yield f"not graded yet{_listed(entry.pending) if entry.report else ''}"
     if entry.grader_errors:
-        yield f"no grade: the grader failed{_listed([check['id'] for check in entry.grader_errors])}"
+        yield (
+            f"no grade: the grader failed{_listed([check['id'] for check in entry.grader_errors])}"
+        )
     if entry.refused:
         yield f"refused: {entry.refused}"
     elif not entry.report and not entry.pending:

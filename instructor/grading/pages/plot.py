@@ -1,4 +1,7 @@
-"""Plots as inline SVG. Their colours come from the page's style, so that they follow light and dark."""
+"""Plots as inline SVG. Their colours come from the page's style, so that they follow light and
+dark.
+"""
+
 import math
 from dataclasses import dataclass
 
@@ -6,12 +9,15 @@ from markupsafe import Markup
 
 from .text import percent, points
 
-WIDTH = 420     # in units of the drawing; it grows and shrinks with the page
+WIDTH = 420  # in units of the drawing; it grows and shrinks with the page
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar: its label, its value as a fraction (None if there is none), and the value that was asked for, if that is known."""
+    """A bar: its label, its value as a fraction (None if there is none), and the value that was
+    asked for, if that is known.
+    """
+
     label: str
     value: float | None
     needed: float | None = None
@@ -22,8 +28,12 @@ def bars(title: str, entries: list[Bar]) -> Markup:
     left, right, step = 132, 48, 32
     width = WIDTH - left - right
     height = step * len(entries) + 26
-    parts = [_line(left + width * x / 4, 4, left + width * x / 4, height - 22, "grid") for x in range(5)]
-    parts += [_text(left + width * x / 4, height - 6, f"{25 * x}%", "tick middle") for x in (0, 2, 4)]
+    parts = [
+        _line(left + width * x / 4, 4, left + width * x / 4, height - 22, "grid") for x in range(5)
+    ]
+    parts += [
+        _text(left + width * x / 4, height - 6, f"{25 * x}%", "tick middle") for x in (0, 2, 4)
+    ]
     for row, bar in enumerate(entries):
         middle = step * row + 20
         parts.append(_text(left - 8, middle + 4, bar.label, "end"))
@@ -36,14 +46,20 @@ def bars(title: str, entries: list[Bar]) -> Markup:
         if bar.needed:
             x = left + width * min(1.0, bar.needed)
             parts.append(_line(x, middle - 13, x, middle + 13, "needed"))
-    said = "; ".join(f"{bar.label}: " + ("no result" if bar.value is None else percent(bar.value)) +
-                     (f", needed {percent(bar.needed)}" if bar.needed else "") for bar in entries)
+    said = "; ".join(
+        f"{bar.label}: "
+        + ("no result" if bar.value is None else percent(bar.value))
+        + (f", needed {percent(bar.needed)}" if bar.needed else "")
+        for bar in entries
+    )
     return _svg(title, said, height, parts)
 
 
 def histogram(title: str, values: list[float], most: float) -> Markup:
     """How many of the values lie where, from 0 to `most`."""
-    size = next((size for size in (1, 2, 2.5, 5, 10, 20, 25, 50, 100) if most / size <= 20), most / 20)
+    size = next(
+        (size for size in (1, 2, 2.5, 5, 10, 20, 25, 50, 100) if most / size <= 20), most / 20
+    )
     count = max(1, math.ceil(most / size))
     heights = [0] * count
     for value in values:
@@ -53,22 +69,41 @@ def histogram(title: str, values: list[float], most: float) -> Markup:
     parts = [_line(left, bottom, WIDTH - 8, bottom, "axis")]
     for tick in _ticks(most_often, 4):
         y = bottom - (bottom - top) * tick / most_often
-        parts += [_line(left, y, WIDTH - 8, y, "grid"), _text(left - 6, y + 4, points(tick), "tick end")]
+        parts += [
+            _line(left, y, WIDTH - 8, y, "grid"),
+            _text(left - 6, y + 4, points(tick), "tick end"),
+        ]
     for i, number in enumerate(heights):
         height = (bottom - top) * number / most_often
         label = f"{points(i * size)} to {points((i + 1) * size)} points: {number}"
-        parts.append(_rect(left + width * i / count + 1, bottom - height, width / count - 2, height, "bar", label))
+        parts.append(
+            _rect(
+                left + width * i / count + 1,
+                bottom - height,
+                width / count - 2,
+                height,
+                "bar",
+                label,
+            )
+        )
     for tick in _ticks(count * size, 6):
-        parts.append(_text(left + width * tick / (count * size), bottom + 16, points(tick), "tick middle"))
+        parts.append(
+            _text(left + width * tick / (count * size), bottom + 16, points(tick), "tick middle")
+        )
     parts.append(_text(left + width / 2, bottom + 33, "points", "tick middle"))
-    said = ", ".join(f"{points(i * size)} to {points((i + 1) * size)}: {number}" for i, number in enumerate(heights) if number)
+    said = ", ".join(
+        f"{points(i * size)} to {points((i + 1) * size)}: {number}"
+        for i, number in enumerate(heights)
+        if number
+    )
     return _svg(title, f"{len(values)} values. {said}", bottom + 40, parts)
 
 
 def scatter(title: str, series: dict[str, list[tuple[float, float, str]]], across: str) -> Markup:
     """Points (x, a fraction, what it is) of two series.
 
-    What lies further right than twice the median is drawn at the edge; marks are moved sideways a little, so that one does not hide another.
+    What lies further right than twice the median is drawn at the edge; marks are moved sideways a
+    little, so that one does not hide another.
     """
     found = sorted(x for entries in series.values() for x, _, _ in entries)
     edge = min(found[-1], 2 * max(1.0, found[len(found) // 2])) if found else 1.0
@@ -78,8 +113,14 @@ def scatter(title: str, series: dict[str, list[tuple[float, float, str]]], acros
     parts = [_line(left, bottom, WIDTH - 10, bottom, "axis")]
     for tick in range(5):
         y = bottom - height * tick / 4
-        parts += [_line(left, y, WIDTH - 10, y, "grid"), _text(left - 6, y + 4, f"{25 * tick}%", "tick end")]
-    parts += [_text(left + width * tick / edge, bottom + 16, f"{tick:g}", "tick middle") for tick in _ticks(edge, 6)]
+        parts += [
+            _line(left, y, WIDTH - 10, y, "grid"),
+            _text(left - 6, y + 4, f"{25 * tick}%", "tick end"),
+        ]
+    parts += [
+        _text(left + width * tick / edge, bottom + 16, f"{tick:g}", "tick middle")
+        for tick in _ticks(edge, 6)
+    ]
     parts.append(_text(left + width / 2, bottom + 33, across, "tick middle"))
     for number, entries in enumerate(series.values()):
         for i, (x, y, label) in enumerate(entries):
@@ -92,15 +133,21 @@ def scatter(title: str, series: dict[str, list[tuple[float, float, str]]], acros
 
 def key(number: int) -> Markup:
     """The mark of a series of the scatter plot, for its key."""
-    return Markup('<svg class="key" viewBox="0 0 12 12" aria-hidden="true">{}</svg>').format(_mark(number, 6, 6, ""))
+    return Markup('<svg class="key" viewBox="0 0 12 12" aria-hidden="true">{}</svg>').format(
+        _mark(number, 6, 6, "")
+    )
 
 
 def _mark(number, x, y, label):
     """A circle for the first series, a diamond for the second: they differ without colour, too."""
     label = Markup("<title>{}</title>").format(label) if label else ""
     if number == 0:
-        return Markup('<circle class="dot one" cx="{:.1f}" cy="{:.1f}" r="3.6">{}</circle>').format(x, y, label)
-    return Markup('<path class="dot two" d="M{:.1f} {:.1f}l4.4 4.4l-4.4 4.4l-4.4 -4.4z">{}</path>').format(x, y - 4.4, label)
+        return Markup('<circle class="dot one" cx="{:.1f}" cy="{:.1f}" r="3.6">{}</circle>').format(
+            x, y, label
+        )
+    return Markup(
+        '<path class="dot two" d="M{:.1f} {:.1f}l4.4 4.4l-4.4 4.4l-4.4 -4.4z">{}</path>'
+    ).format(x, y - 4.4, label)
 
 
 def _ticks(most, wanted):
@@ -113,18 +160,22 @@ def _ticks(most, wanted):
 
 
 def _svg(title, said, height, parts):
-    return Markup('<svg class="plot" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
-        WIDTH, height, f"{title}. {said}", Markup("").join(parts))
+    return Markup(
+        '<svg class="plot" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>'
+    ).format(WIDTH, height, f"{title}. {said}", Markup("").join(parts))
 
 
 def _line(x1, y1, x2, y2, style):
-    return Markup('<line class="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>').format(style, x1, y1, x2, y2)
+    return Markup('<line class="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>').format(
+        style, x1, y1, x2, y2
+    )
 
 
 def _rect(x, y, width, height, style, label=""):
     label = Markup("<title>{}</title>").format(label) if label else ""
-    return Markup('<rect class="{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}">{}</rect>').format(
-        style, x, y, max(0, width), height, label)
+    return Markup(
+        '<rect class="{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}">{}</rect>'
+    ).format(style, x, y, max(0, width), height, label)
 
 
 def _text(x, y, text, style):

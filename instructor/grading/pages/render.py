@@ -1,4 +1,7 @@
-"""The two kinds of templates: HTML and Markdown. What they show is escaped for its kind of page, unless it is Markup."""
+"""The two kinds of templates: HTML and Markdown. What they show is escaped for its kind of page,
+unless it is Markup.
+"""
+
 import re
 from pathlib import Path
 
@@ -16,8 +19,15 @@ def fence(text: str) -> Markup:
 
 
 def _environment(escape_html, finalize):
-    environment = Environment(loader=FileSystemLoader(Path(__file__).parent / "templates"), autoescape=escape_html, finalize=finalize,
-                              undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=escape_html,
+        finalize=finalize,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
     environment.filters.update(line=line, points=points, percent=percent, fence=fence)
     return environment
 

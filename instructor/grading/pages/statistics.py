@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from statistics import StatisticsError, correlation, mean, median
 
 from instructor.grading.grades import Class, Entry
+
 from .tally import by_question
 
 FEWEST = 10  # people, for a correlation that says anything
@@ -53,7 +54,8 @@ class Section:
 @dataclass(frozen=True)
 class Agreement:
     """A written part that was marked twice so often: the share of equal points, and how far
-    the two markers are apart on average and at most."""
+    the two markers are apart on average and at most.
+    """
 
     rubric: str
     pairs: int

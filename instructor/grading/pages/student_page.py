@@ -1,12 +1,15 @@
-"""The feedback for one person: what a student may see of a grading, as an HTML page and as Markdown."""
+"""The feedback for one person: what a student may see of a grading, as an HTML page and as
+Markdown.
+"""
+
 from markupsafe import Markup
 
 from autograder import Verdict
-
 from instructor.grading.grades import GRADER_ERROR, Class, Entry
+
 from .course import MODELS
-from .render import HTML, MARKDOWN
 from .plot import Bar, bars
+from .render import HTML, MARKDOWN
 from .tally import by_question, unmarked
 from .text import percent
 
@@ -22,9 +25,18 @@ def markdown(klass: Class, entry: Entry) -> str:
 
 
 def accuracies(entry: Entry) -> list[Bar]:
-    """The accuracy on the dev questions, by model, as the basic checks found it; and what they asked for, where they note that."""
+    """The accuracy on the dev questions, by model, as the basic checks found it; and what they
+    asked for, where they note that.
+    """
     facts = {check["id"]: check["facts"] for check in entry.checks}
-    return [Bar(label, facts.get(id, {}).get(f"accuracy {name}"), facts.get(id, {}).get(f"needed {name}")) for id, name, label, _ in MODELS]
+    return [
+        Bar(
+            label,
+            facts.get(id, {}).get(f"accuracy {name}"),
+            facts.get(id, {}).get(f"needed {name}"),
+        )
+        for id, name, label, _ in MODELS
+    ]
 
 
 def _content(klass, entry):
@@ -36,30 +48,64 @@ def _content(klass, entry):
     all_points = sum(question.points for question in klass.manifest.questions.values())
     sections = []
     for question in klass.manifest.questions.values():
-        checks = [_check(check, found[check.id], entry.scores.get(check.id)) for check in klass.manifest.checks.values()
-                  if check.question == question.id and check.id in found]
+        checks = [
+            _check(check, found[check.id], entry.scores.get(check.id))
+            for check in klass.manifest.checks.values()
+            if check.question == question.id and check.id in found
+        ]
         if checks:
             sections.append((question, checks))
     return {
-        "title": klass.title, "entry": entry, "name": entry.person.name, "due": _time(klass.due), "submitted": _time(entry.submitted),
-        "source": entry.source.rstrip("/").rpartition("/")[2],      # the folders above it are the staff's
-        "questions": [(question, tally[question.id]) for question in klass.manifest.questions.values()],
-        "sections": sections, "passed": sum(check["verdict"] == Verdict.PASSED.value for check in entry.checks),
-        "written": [(check, entry.written.get(check.id), entry.comments.get(check.id, ""))
-                    for check in klass.manifest.checks.values() if not check.coded],
-        "before": before, "cost": round(before * entry.penalty, 4), "added": entry.manual.get(""), "regular": klass.regular_points, "extra": all_points - klass.regular_points,
-        "unmarked": len(unmarked(klass, entry)), "notices": entry.report["notices"] if entry.report else [],
-        "plot": bars("Right answers to the dev questions", models) if any(bar.value is not None for bar in models) else None,
-        "needed": any(bar.needed for bar in models), "drawing": _drawing(models)}
+        "title": klass.title,
+        "entry": entry,
+        "name": entry.person.name,
+        "due": _time(klass.due),
+        "submitted": _time(entry.submitted),
+        # the folders above it are the staff's
+        "source": entry.source.rstrip("/").rpartition("/")[2],
+        "questions": [
+            (question, tally[question.id]) for question in klass.manifest.questions.values()
+        ],
+        "sections": sections,
+        "passed": sum(check["verdict"] == Verdict.PASSED.value for check in entry.checks),
+        "written": [
+            (check, entry.written.get(check.id), entry.comments.get(check.id, ""))
+            for check in klass.manifest.checks.values()
+            if not check.coded
+        ],
+        "before": before,
+        "cost": round(before * entry.penalty, 4),
+        "added": entry.manual.get(""),
+        "regular": klass.regular_points,
+        "extra": all_points - klass.regular_points,
+        "unmarked": len(unmarked(klass, entry)),
+        "notices": entry.report["notices"] if entry.report else [],
+        "plot": bars("Right answers to the dev questions", models)
+        if any(bar.value is not None for bar in models)
+        else None,
+        "needed": any(bar.needed for bar in models),
+        "drawing": _drawing(models),
+    }
 
 
 def _check(check, found, score):
-    """A check for the student. Of a hidden one: its verdict, its points and its message, and nothing else that the grader knows."""
+    """A check for the student. Of a hidden one: its verdict, its points and its message, and
+    nothing else that the grader knows.
+    """
     verdict = found["verdict"]
     tone = {Verdict.PASSED.value: "good", GRADER_ERROR: "warn", None: "plain"}.get(verdict, "bad")
-    return {"id": check.id, "kind": check.kind, "title": check.title, "score": score, "of": check.points,
-            "verdict": verdict or "not run", "tone": tone, "mark": {"good": "✓", "bad": "✗", "warn": "!", "plain": "·"}[tone],
-            "message": found["message"], "hints": found["hints"] if check.kind == "basic" else []}
+    return {
+        "id": check.id,
+        "kind": check.kind,
+        "title": check.title,
+        "score": score,
+        "of": check.points,
+        "verdict": verdict or "not run",
+        "tone": tone,
+        "mark": {"good": "✓", "bad": "✗", "warn": "!", "plain": "·"}[tone],
+        "message": found["message"],
+        "hints": found["hints"] if check.kind == "basic" else [],
+    }
 
 
 def _time(time):
@@ -70,7 +116,12 @@ def _drawing(models):
     """The plot in characters, for Markdown."""
     rows = []
     for bar in models:
-        drawn = "no result" if bar.value is None else "█" * round(30 * min(1, max(0, bar.value))) or "▏"
-        rows.append(f"{bar.label:<20}{drawn:<31}" + ("" if bar.value is None else f"{percent(bar.value):>6}") +
-                    (f"  needed {percent(bar.needed)}" if bar.needed else ""))
+        drawn = (
+            "no result" if bar.value is None else "█" * round(30 * min(1, max(0, bar.value))) or "▏"
+        )
+        rows.append(
+            f"{bar.label:<20}{drawn:<31}"
+            + ("" if bar.value is None else f"{percent(bar.value):>6}")
+            + (f"  needed {percent(bar.needed)}" if bar.needed else "")
+        )
     return Markup("```\n{}\n```").format(Markup("\n".join(row.rstrip() for row in rows)))

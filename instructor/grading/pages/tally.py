@@ -1,10 +1,12 @@
 """The points of a person, question by question, before any penalty."""
+
 from instructor.grading.grades import Class, Entry
 
 
 def by_question(klass: Class, entry: Entry) -> dict[str, float | None]:
     """The points of every question of the manifest; None where something is to be graded yet, or
-    nothing is graded. Points that staff added to the total are of no question."""
+    nothing is graded. Points that staff added to the total are of no question.
+    """
     result = dict.fromkeys(klass.manifest.questions)
     given = entry.scores | entry.written
     for check in klass.manifest.checks.values():
@@ -16,4 +18,8 @@ def by_question(klass: Class, entry: Entry) -> dict[str, float | None]:
 
 def unmarked(klass: Class, entry: Entry) -> list[str]:
     """The ids of the written parts that have no points yet."""
-    return [check.id for check in klass.manifest.checks.values() if not check.coded and check.id not in entry.written]
+    return [
+        check.id
+        for check in klass.manifest.checks.values()
+        if not check.coded and check.id not in entry.written
+    ]

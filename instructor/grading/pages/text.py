@@ -1,10 +1,15 @@
 """Text that strangers wrote, made fit to be shown: in HTML, in Markdown, in a line."""
+
 import re
 
 from autograder.report import harmless
 
-# Control characters and those that turn the direction of writing; ZWJ and ZWNJ stay, which some scripts need.
-UNSEEN = r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
+# Control characters and those that turn the direction of writing; ZWJ and ZWNJ stay, which some
+# scripts need.
+UNSEEN = (
+    r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e"
+    r"\u2060-\u2069\ufeff]"
+)
 
 
 def block(text: str) -> str:
@@ -30,5 +35,6 @@ def percent(fraction: float) -> str:
 def markdown(text: str) -> str:
     """Text in one line in which no Markdown is left to obey: markup, HTML, links."""
     text = re.sub(r"([\\`*_{}\[\]<>#|~&!$])", r"\\\1", line(text))
-    return re.sub(r"(:)(?=//)|(?<=www)(\.)", lambda match: "\\" + match[0], text, flags=re.IGNORECASE)
-
+    return re.sub(
+        r"(:)(?=//)|(?<=www)(\.)", lambda match: "\\" + match[0], text, flags=re.IGNORECASE
+    )

@@ -1,4 +1,7 @@
-"""`python -m instructor similar`: pairs of submissions in a class that was graded that look alike."""
+"""`python -m instructor similar`: pairs of submissions in a class that was graded that look
+alike.
+"""
+
 import argparse
 import contextlib
 from collections import defaultdict
@@ -7,20 +10,35 @@ from pathlib import Path
 from common.cores import cores
 from common.files import UserError
 
-# Of the submissions in tests/checks/right and tests/checks/wrong that have enough of their own (44, so 946 pairs), no two come above 0.40; a copy with
-# other names or in another order comes to 0.85 and more.
+# Of the submissions in tests/checks/right and tests/checks/wrong that have enough of their own (44,
+# so 946 pairs), no two come above 0.40; a copy with other names or in another order comes to 0.85
+# and more.
 THRESHOLD = 0.6
 
 
 def add_parser(commands) -> None:
     """Add the command to the parser of `python -m instructor`."""
-    parser = commands.add_parser("similar", help="find submissions that look alike", description="Find submissions whose code between the "
-                                 "markers looks alike or is that of src/, and equal files. Writes OUT/similar/index.html.")
+    parser = commands.add_parser(
+        "similar",
+        help="find submissions that look alike",
+        description="Find submissions whose code between the "
+        "markers looks alike or is that of src/, and equal files. Writes OUT/similar/index.html.",
+    )
     parser.add_argument("out", type=Path, help="the --out of a grading")
-    parser.add_argument("--threshold", type=_fraction, default=THRESHOLD, metavar="T",
-                        help=f"the least similarity of a pair that is listed, from 0 to 1 (default: {THRESHOLD})")
-    parser.add_argument("--workers", type=_count, default=cores(), metavar="N",
-                        help="processes (default: one for each core)")
+    parser.add_argument(
+        "--threshold",
+        type=_fraction,
+        default=THRESHOLD,
+        metavar="T",
+        help=f"the least similarity of a pair that is listed, from 0 to 1 (default: {THRESHOLD})",
+    )
+    parser.add_argument(
+        "--workers",
+        type=_count,
+        default=cores(),
+        metavar="N",
+        help="processes (default: one for each core)",
+    )
     parser.set_defaults(run=run)
 
 
@@ -37,6 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
     from .compare import compare, compare_with_released, released_code
     from .pages import write_pages
+
     everybody = _read(load_sources(args.out), args.workers)
     pairs, left_out = compare(everybody, args.threshold, args.workers)
     files = released_code()
@@ -44,18 +63,34 @@ def run(args: argparse.Namespace) -> int:
     not_compared = {own.person: own.problem for own in everybody if own.problem} | left_out
     equal = equal_files(everybody)
     try:
-        page = write_pages(args.out, everybody, pairs, not_compared, equal, args.threshold, files, pasted)
+        page = write_pages(
+            args.out, everybody, pairs, not_compared, equal, args.threshold, files, pasted
+        )
     except OSError as error:
-        raise UserError(f"{args.out / 'similar'} could not be written: {error.strerror}. Make room, or look at its rights.") from None
-    print(f"Compared {len(everybody) - len(not_compared)} submissions; {len(not_compared)} could not be compared, and the page says why.")
-    print(f"Submissions that have code of the assignment's own src/ in them: {len({pair.first for pair in pasted})}.")
-    print(f"Pairs with a similarity of {args.threshold:g} or more: {len(pairs)}. Groups with equal files: {len(equal)}.")
+        raise UserError(
+            f"{args.out / 'similar'} could not be written: {error.strerror}. Make room, or look at "
+            "its rights."
+        ) from None
+    print(
+        f"Compared {len(everybody) - len(not_compared)} submissions; {len(not_compared)} could not "
+        "be compared, and the page says why."
+    )
+    print(
+        "Submissions that have code of the assignment's own src/ in them: "
+        f"{len({pair.first for pair in pasted})}."
+    )
+    print(
+        f"Pairs with a similarity of {args.threshold:g} or more: {len(pairs)}. Groups with equal "
+        f"files: {len(equal)}."
+    )
     print(f"Read {page}")
     return 0
 
 
 def equal_files(everybody: list) -> list[tuple[list[str], list[str]]]:
-    """What several people have byte for byte, of Own.digests: the files, and the people; most files first, then most people."""
+    """What several people have byte for byte, of Own.digests: the files, and the people; most files
+    first, then most people.
+    """
     people = defaultdict(list)
     for own in everybody:
         for name, digest in own.digests.items():
@@ -64,7 +99,10 @@ def equal_files(everybody: list) -> list[tuple[list[str], list[str]]]:
     for (name, _), group in sorted(people.items()):
         if len(group) > 1:
             files[tuple(group)].append(name)
-    return sorted(((names, list(group)) for group, names in files.items()), key=lambda both: (-len(both[0]), -len(both[1]), both[1]))
+    return sorted(
+        ((names, list(group)) for group, names in files.items()),
+        key=lambda both: (-len(both[0]), -len(both[1]), both[1]),
+    )
 
 
 def _read(sources, workers):
@@ -74,8 +112,17 @@ def _read(sources, workers):
     from tqdm import tqdm
 
     from .own import read_own
+
     with ProcessPoolExecutor(workers) as pool:
-        return list(tqdm(pool.map(read_own, sources, sources.values(), chunksize=4), "reading", len(sources), disable=None, leave=False))
+        return list(
+            tqdm(
+                pool.map(read_own, sources, sources.values(), chunksize=4),
+                "reading",
+                len(sources),
+                disable=None,
+                leave=False,
+            )
+        )
 
 
 def _fraction(text):

@@ -1,32 +1,41 @@
-"""Comparing everybody's code with everybody's, by the fingerprints of copydetect: names, blanks, comments and strings don't count, nor does
-the order of functions. Nothing is executed."""
+"""Comparing everybody's code with everybody's, by the fingerprints of copydetect: names, blanks,
+comments and strings don't count, nor does the order of functions. Nothing is executed.
+"""
+
 import io
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import chain, combinations, islice
 
 from checks.support.staging import GIVEN
-from jobs.deliverables import STUDENT_FILES
-
 from instructor.release.pasting import released
 from instructor.release.starter import ROOT, SOLUTION
+from jobs.deliverables import STUDENT_FILES
+
 from .own import Own, regions
 
-NOISE = 25          # characters, of which a name is one: shorter agreements are chance
-LEAST = 200         # such characters of their own that somebody needs: with fewer, right answers to a small task look alike
-PASTED = 150        # such characters of their own that somebody has in common with a file that was handed out with the assignment
-BATCH = 4000        # pairs that a worker gets at once
+NOISE = 25  # characters, of which a name is one: shorter agreements are chance
+# such characters of their own that somebody needs: with fewer, right answers to a small task look
+# alike
+LEAST = 200
+# such characters of their own that somebody has in common with a file that was handed out with the
+# assignment
+PASTED = 150
+BATCH = 4000  # pairs that a worker gets at once
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two people whose code agrees, and the characters of each that do, as (first, last + 1) in Own.text.
+    """Two people whose code agrees, and the characters of each that do, as (first, last + 1) in
+    Own.text.
 
     Attributes:
         first, second: ids.
-        shares: for each the part of their own code, less what the starter and the reference have, that the other has, too.
+        shares: for each the part of their own code, less what the starter and the reference have,
+            that the other has, too.
         spans: for each the characters of Own.text that agree, as (start, end), in order.
     """
+
     first: str
     second: str
     shares: tuple[float, float]
@@ -38,7 +47,9 @@ class Pair:
         return max(self.shares)
 
 
-def compare(everybody: list[Own], threshold: float, workers: int) -> tuple[list[Pair], dict[str, str]]:
+def compare(
+    everybody: list[Own], threshold: float, workers: int
+) -> tuple[list[Pair], dict[str, str]]:
     """Compare everybody with everybody.
 
     Args:
@@ -47,7 +58,8 @@ def compare(everybody: list[Own], threshold: float, workers: int) -> tuple[list[
         workers: processes.
 
     Returns:
-        The pairs, the most similar first; and who was not compared, because too little is their own, with a sentence for each.
+        The pairs, the most similar first; and who was not compared, because too little is their
+        own, with a sentence for each.
     """
     known = _boilerplate()
     prints, left_out = {}, {}
@@ -55,22 +67,34 @@ def compare(everybody: list[Own], threshold: float, workers: int) -> tuple[list[
         if not own.problem:
             print_ = _fingerprint(own.text, known)
             if print_.token_coverage < LEAST:
-                left_out[own.person] = "Apart from what the starter and the reference have, too little is there to compare."
+                left_out[own.person] = (
+                    "Apart from what the starter and the reference have, too little is there to "
+                    "compare."
+                )
             else:
                 prints[own.person] = print_
     pairs = combinations(prints, 2)
     batches = iter(lambda: list(islice(pairs, BATCH)), [])
     if len(prints) * (len(prints) - 1) // 2 <= BATCH:
         found = [_similar(prints, threshold, batch) for batch in batches]
-    else:       # the fingerprints are handed over, as their hashes hold in this process and its copies alone
+    # the fingerprints are handed over, as their hashes hold in this process and its copies alone
+    else:
         with ProcessPoolExecutor(workers, initializer=_start, initargs=(prints, threshold)) as pool:
             found = list(pool.map(_similar_here, batches))
-    return sorted(chain(*found), key=lambda pair: (-pair.similarity, -min(pair.shares), pair.first, pair.second)), left_out
+    return sorted(
+        chain(*found),
+        key=lambda pair: (-pair.similarity, -min(pair.shares), pair.first, pair.second),
+    ), left_out
 
 
 def released_code() -> list[Own]:
-    """The code that students get and are not to paste: an Own for each file under src/, but for their own package."""
-    return [Own(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")) for path in released(ROOT / "src")]
+    """The code that students get and are not to paste: an Own for each file under src/, but for
+    their own package.
+    """
+    return [
+        Own(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
+        for path in released(ROOT / "src")
+    ]
 
 
 def compare_with_released(everybody: list[Own], files: list[Own]) -> list[Pair]:
@@ -81,9 +105,11 @@ def compare_with_released(everybody: list[Own], files: list[Own]) -> list[Pair]:
         files: of released_code.
 
     Returns:
-        Pairs of a person and a file that share PASTED characters or more, the longest agreement first.
+        Pairs of a person and a file that share PASTED characters or more, the longest agreement
+        first.
     """
     from copydetect import compare_files
+
     known, found = _boilerplate(), []
     prints = [(file.person, _fingerprint(file.text, known)) for file in files]
     for own in everybody:
@@ -92,7 +118,10 @@ def compare_with_released(everybody: list[Own], files: list[Own]) -> list[Pair]:
             overlap, shares, slices = compare_files(mine, theirs)
             if overlap >= PASTED:
                 found.append((overlap, _pair(own.person, name, shares, slices)))
-    return [pair for _, pair in sorted(found, key=lambda both: (-both[0], both[1].first, both[1].second))]
+    return [
+        pair
+        for _, pair in sorted(found, key=lambda both: (-both[0], both[1].first, both[1].second))
+    ]
 
 
 def _start(*known):
@@ -108,6 +137,7 @@ def _similar_here(batch):
 def _similar(prints, threshold, batch):
     """The Pairs of a batch that reach the threshold."""
     from copydetect import compare_files
+
     found = []
     for first, second in batch:
         _, shares, slices = compare_files(prints[first], prints[second])
@@ -117,7 +147,9 @@ def _similar(prints, threshold, batch):
 
 
 def _pair(first, second, shares, slices):
-    spans = tuple(tuple(sorted((int(start), int(end)) for start, end in zip(*slice_))) for slice_ in slices)
+    spans = tuple(
+        tuple(sorted((int(start), int(end)) for start, end in zip(*slice_))) for slice_ in slices
+    )
     return Pair(first, second, tuple(min(1.0, float(share)) for share in shares), spans)
 
 
@@ -125,7 +157,9 @@ def _boilerplate() -> set[int]:
     """Fingerprints of what everybody has or may well write: the starter, and the reference."""
     files = [path for name in STUDENT_FILES for path in (GIVEN / name, SOLUTION / name)]
     texts = [path.read_text(encoding="utf-8") for path in files]
-    texts += [regions(text) for text in texts] + ["\n".join(regions((SOLUTION / name).read_text(encoding="utf-8")) for name in STUDENT_FILES)]
+    texts += [regions(text) for text in texts] + [
+        "\n".join(regions((SOLUTION / name).read_text(encoding="utf-8")) for name in STUDENT_FILES)
+    ]
     return set().union(*(_fingerprint(text, set()).hashes for text in texts))
 
 
@@ -133,9 +167,12 @@ def _fingerprint(text, known):
     """copydetect's fingerprint of a text, less what is known."""
     from copydetect import CodeFingerprint
     from copydetect.utils import get_token_coverage
+
     # A window of 1 keeps all hashes: so the result doesn't depend on Python's hash seed.
     print_ = CodeFingerprint("own.py", NOISE, 1, fp=io.StringIO(text))
-    print_.hash_idx = {value: where for value, where in print_.hash_idx.items() if value not in known}
+    print_.hash_idx = {
+        value: where for value, where in print_.hash_idx.items() if value not in known
+    }
     print_.hashes = set(print_.hash_idx)
     print_.token_coverage = get_token_coverage(print_.hash_idx, NOISE, len(print_.filtered_code))
     return print_

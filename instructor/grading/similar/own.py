@@ -1,4 +1,7 @@
-"""What somebody wrote themselves: the text between the markers of their files; and hashes of that and of what they trained."""
+"""What somebody wrote themselves: the text between the markers of their files; and hashes of that
+and of what they trained.
+"""
+
 import functools
 import hashlib
 import tempfile
@@ -6,10 +9,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.intake import Refused, take
-from checks.support.staging import END, GIVEN, START, NotTaken, code_limit, put_in_place, result_limit
+from checks.support.staging import (
+    END,
+    GIVEN,
+    START,
+    NotTaken,
+    code_limit,
+    put_in_place,
+    result_limit,
+)
 from jobs.deliverables import FOLDERS, STUDENT_FILES
 
-LONGEST = 60_000        # characters between markers; the reference has 8,500, and comparing takes time
+LONGEST = 60_000  # characters between markers; the reference has 8,500, and comparing takes time
 
 
 @dataclass(frozen=True)
@@ -19,10 +30,12 @@ class Own:
     Attributes:
         person: the id.
         text: what stands between the markers, all files one after the other.
-        digests: SHA-256 of the weights, the predictions and what was written into each file of code, by
-            the file's name and what a reader should know of it: few lines may be equal by chance.
+        digests: SHA-256 of the weights, the predictions and what was written into each file of
+            code, by the file's name and what a reader should know of it: few lines may be equal by
+            chance.
         problem: why there is no text to compare; "" if there is.
     """
+
     person: str
     text: str = ""
     digests: dict[str, str] = field(default_factory=dict)
@@ -35,33 +48,51 @@ def read_own(person: str, source: Path) -> Own:
         digests = {}
         try:
             take(source, Path(folder) / "results", result_limit)
-            digests = dict(_result(path) for path in sorted((Path(folder) / "results").iterdir()) if path.stat().st_size)
+            digests = dict(
+                _result(path)
+                for path in sorted((Path(folder) / "results").iterdir())
+                if path.stat().st_size
+            )
         except (Refused, OSError):
-            pass        # none, or bad ones, which grading has told about
+            pass  # none, or bad ones, which grading has told about
         try:
             take(source, Path(folder) / "taken", code_limit, folders=FOLDERS)
             code = Path(folder) / "code"
             put_in_place(Path(folder) / "taken", code)
-            code = {name: (code / name).read_bytes() for name in STUDENT_FILES if (code / name).is_file()}
+            code = {
+                name: (code / name).read_bytes()
+                for name in STUDENT_FILES
+                if (code / name).is_file()
+            }
         except (Refused, NotTaken, OSError) as error:
             return Own(person, "", digests, str(error))
     for name, content in code.items():
         if written := _written(name, content.decode("utf-8", "surrogateescape")):
             counted = f"{len(written)} line{'s' * (len(written) > 1)}"
             digests[f"{name}, {counted}"] = hashlib.sha256(
-                "\n".join(written).encode("utf-8", "surrogateescape")).hexdigest()
+                "\n".join(written).encode("utf-8", "surrogateescape")
+            ).hexdigest()
     try:
-        text = "".join(f"# {name}\n{regions(content.decode('utf-8'))}\n" for name, content in code.items())
+        text = "".join(
+            f"# {name}\n{regions(content.decode('utf-8'))}\n" for name, content in code.items()
+        )
     except UnicodeDecodeError:
         return Own(person, "", digests, "The code is not UTF-8.")
     if len(text) > LONGEST:
-        return Own(person, "", digests, f"There are {len(text):,} characters between the markers, more than the {LONGEST:,} that are "
-                                        "compared.")
+        return Own(
+            person,
+            "",
+            digests,
+            f"There are {len(text):,} characters between the markers, more than the {LONGEST:,} "
+            "that are compared.",
+        )
     return Own(person, text, digests)
 
 
 def regions(text: str) -> str:
-    """The lines between the markers of a file. One without markers counts as a whole: taking them away is no way out."""
+    """The lines between the markers of a file. One without markers counts as a whole: taking them
+    away is no way out.
+    """
     lines, inside, found = [], False, False
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     for line in text.split("\n"):
@@ -83,7 +114,9 @@ def _result(path):
 
 
 def _written(name, text):
-    """The lines between the markers that the starter does not have anywhere in the file, less blanks at their ends."""
+    """The lines between the markers that the starter does not have anywhere in the file, less
+    blanks at their ends.
+    """
     return [line for line in map(str.rstrip, regions(text).split("\n")) if line not in _given(name)]
 
 

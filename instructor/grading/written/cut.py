@@ -105,7 +105,6 @@ def _pdfs(source):
 def command(args) -> int:
     """The command: cut what a class handed in, and say what is left to be marked whole."""
     from handout.facts import points
-
     from instructor.grading.graded_class import load_class
 
     klass = load_class(args.grades)

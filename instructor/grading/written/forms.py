@@ -1,4 +1,7 @@
-"""Written parts: forms that people fill in, and `python -m instructor merge`, which takes their points over."""
+"""Written parts: forms that people fill in, and `python -m instructor merge`, which takes their
+points over.
+"""
+
 import contextlib
 import csv
 import io
@@ -7,22 +10,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from common.files import UserError, write_text
-
-from instructor.grading.grades import Class
 from instructor.grading.finding.sheet import ADVICE, read_sheet
+from instructor.grading.grades import Class
 from instructor.grading.pages.gradebook import MARK, cell
 from instructor.grading.pages.text import points as shown
 
 NAME = "written.csv"
 BLANK = ("id", "name", "question", "rubric", "title", "max points", "points", "comment")
-COLUMNS = (*BLANK, "counts")        # the points that were taken over, so that those that are filled in stay a person's
+# the points that were taken over, so that those that are filled in stay a person's
+COLUMNS = (*BLANK, "counts")
 ANONYMOUS = ("code", *BLANK[2:])
 NEEDED = ("rubric", "points")
 
 
 @dataclass(frozen=True)
 class Mark:
-    """What stands in a line of a form: whose it is (Person.id), which written part, and the line; points None where they are still blank."""
+    """What stands in a line of a form: whose it is (Person.id), which written part, and the line;
+    points None where they are still blank.
+    """
+
     id: str
     rubric: str
     points: float | None
@@ -32,7 +38,10 @@ class Mark:
 
 @dataclass(frozen=True)
 class Marks:
-    """A file as it was read: the cells of its header, its rows with their line numbers, its delimiter, and where columns are."""
+    """A file as it was read: the cells of its header, its rows with their line numbers, its
+    delimiter, and where columns are.
+    """
+
     header: list[str]
     rows: list[tuple[int, list[str]]]
     delimiter: str
@@ -50,7 +59,8 @@ class Marks:
 
 
 def read(path: Path, klass: Class) -> list[Mark]:
-    """Read a filled-in file and check all of it. Lines of people who were in the class before are passed over.
+    """Read a filled-in file and check all of it. Lines of people who were in the class before are
+    passed over.
 
     Args:
         path: CSV in UTF-8 or UTF-16, with commas, semicolons or tabs.
@@ -65,48 +75,75 @@ def read(path: Path, klass: Class) -> list[Mark]:
     marks, lines, gone = [], {}, klass.left | {klass.codes.get(id, id) for id in klass.left}
     for number, row in sheet.rows:
         where = f"{path}, line {number}"
-        if len(row) > len(sheet.header) and any(value.strip() for value in row[len(sheet.header):]):
-            raise UserError(f"{where}: {len(row)} cells, but the header has {len(sheet.header)}. A comment with a comma needs quotes. "
-                            "Nothing was changed.")
+        if len(row) > len(sheet.header) and any(
+            value.strip() for value in row[len(sheet.header) :]
+        ):
+            raise UserError(
+                f"{where}: {len(row)} cells, but the header has {len(sheet.header)}. A comment "
+                "with a comma needs quotes. Nothing was changed."
+            )
         if len(row) <= max(sheet.column[name] for name in (sheet.who, *NEEDED)):
-            raise UserError(f"{where}: only {len(row)} cells, and the points are missing. Nothing was changed.")
-        person, rubric, points, comment = (sheet.value(row, name) for name in (sheet.who, "rubric", "points", "comment"))
+            raise UserError(
+                f"{where}: only {len(row)} cells, and the points are missing. Nothing was changed."
+            )
+        person, rubric, points, comment = (
+            sheet.value(row, name) for name in (sheet.who, "rubric", "points", "comment")
+        )
         if person not in people:
             if person in gone or not (points or comment):
-                continue            # somebody who has left the class
-            raise UserError(f"{where}: {person[:60]!r} is nobody in this class. Somebody who has left? Then delete the line. Spreadsheets "
-                            f"drop the zeros at the beginning of an id, too: compare it with grades-plain.csv. No mark was taken over.")
+                continue  # somebody who has left the class
+            raise UserError(
+                f"{where}: {person[:60]!r} is nobody in this class. Somebody who has left? Then "
+                "delete the line. Spreadsheets drop the zeros at the beginning of an id, too: "
+                "compare it with grades-plain.csv. No mark was taken over."
+            )
         if rubric not in rubrics and (not points or rubric in known):
-            continue                # a part that there is no more
+            continue  # a part that there is no more
         if rubric not in rubrics:
-            raise UserError(f"{where}: {rubric[:60]!r} is no written part. There are {', '.join(rubrics)}. Nothing was changed.")
+            raise UserError(
+                f"{where}: {rubric[:60]!r} is no written part. There are {', '.join(rubrics)}. "
+                "Nothing was changed."
+            )
         if (people[person], rubric) in lines:
-            raise UserError(f"{where}: {rubric} of {person[:60]!r} is already in line {lines[people[person], rubric]}. Keep one. "
-                            "Nothing was changed.")
+            raise UserError(
+                f"{where}: {rubric} of {person[:60]!r} is already in line "
+                f"{lines[people[person], rubric]}. Keep one. Nothing was changed."
+            )
         lines[people[person], rubric] = number
         same = {value for id, part, value in klass.given if (id, part) == (people[person], rubric)}
-        most = max(rubrics[rubric].points, *same, 0)        # what was taken over before the points were lowered may stand there
+        # what was taken over before the points were lowered may stand there
+        most = max(rubrics[rubric].points, *same, 0)
         marks.append(Mark(people[person], rubric, _points(points, most, where), comment, number))
     return marks
 
 
 def form(klass: Class, path: Path) -> str | None:
-    """The text of a class's own form: what is there, with rows for people and parts that it lacks, and the points that count now. What
-    somebody filled in stays as it is, with columns and rows of their own. None if nothing is to be changed.
+    """The text of a class's own form: what is there, with rows for people and parts that it lacks,
+    and the points that count now. What somebody filled in stays as it is, with columns and rows of
+    their own. None if nothing is to be changed.
 
     Raises:
         UserError: the file can't be read; it was left alone.
     """
-    sheet = _read_marks(path) if path.exists() else Marks(list(COLUMNS), [], ",", {name: i for i, name in enumerate(COLUMNS)})
+    sheet = (
+        _read_marks(path)
+        if path.exists()
+        else Marks(list(COLUMNS), [], ",", {name: i for i, name in enumerate(COLUMNS)})
+    )
     people, rows = _people(klass), [list(row) for _, row in sheet.rows]
-    found = {(people.get(sheet.value(row, sheet.who)), sheet.value(row, "rubric")): row for row in rows}
+    found = {
+        (people.get(sheet.value(row, sheet.who)), sheet.value(row, "rubric")): row for row in rows
+    }
     for entry in klass.entries:
         for check in _parts(klass):
             row = found.get((entry.person.id, check.id))
             if row is None:
                 row = _row(klass, entry.person, check, map(_column, sheet.header))
                 rows.append(row)
-            for name, value in (("counts", entry.written.get(check.id)), ("max points", check.points)):
+            for name, value in (
+                ("counts", entry.written.get(check.id)),
+                ("max points", check.points),
+            ):
                 if name in sheet.column:
                     row += [""] * (len(sheet.header) - len(row))
                     row[sheet.column[name]] = cell(value)
@@ -125,13 +162,20 @@ def blank_form(klass: Class, anonymous: bool = False, question: str = "") -> str
     Raises:
         UserError: there is no such written part.
     """
-    parts = [check for check in _parts(klass) if not question or question in (check.question, check.id)]
+    parts = [
+        check for check in _parts(klass) if not question or question in (check.question, check.id)
+    ]
     if not parts:
-        raise UserError(f"{question!r} has no written part. There are {', '.join(check.id for check in _parts(klass))}.")
+        raise UserError(
+            f"{question!r} has no written part. There are "
+            f"{', '.join(check.id for check in _parts(klass))}."
+        )
     header = ANONYMOUS if anonymous else BLANK
     people = [entry.person for entry in klass.entries]
     people = sorted(people, key=lambda person: klass.codes[person.id]) if anonymous else people
-    return MARK + _csv([header, *(_row(klass, person, check, header) for check in parts for person in people)], ",")
+    return MARK + _csv(
+        [header, *(_row(klass, person, check, header) for check in parts for person in people)], ","
+    )
 
 
 def _parts(klass):
@@ -139,8 +183,15 @@ def _parts(klass):
 
 
 def _row(klass, person, check, header):
-    values = {"id": person.id, "code": klass.codes.get(person.id), "name": person.name, "question": check.question, "rubric": check.id,
-              "title": check.title, "max points": check.points}
+    values = {
+        "id": person.id,
+        "code": klass.codes.get(person.id),
+        "name": person.name,
+        "question": check.question,
+        "rubric": check.id,
+        "title": check.title,
+        "max points": check.points,
+    }
     return [cell(values.get(name)) for name in header]
 
 
@@ -152,11 +203,15 @@ def _csv(rows, delimiter):
 
 def waiting(klass: Class, path: Path) -> int:
     """How many marks stand in a form and were not taken over."""
-    return sum(mark.points is not None and (mark.id, mark.rubric, mark.points) not in klass.given for mark in read(path, klass))
+    return sum(
+        mark.points is not None and (mark.id, mark.rubric, mark.points) not in klass.given
+        for mark in read(path, klass)
+    )
 
 
 def merge(args) -> int:
-    """The command: check a filled-in form, keep its points beside those of others, and make pages and gradebooks anew, or change nothing.
+    """The command: check a filled-in form, keep its points beside those of others, and make pages
+    and gradebooks anew, or change nothing.
 
     Returns:
         0; or 3 if somebody has no grade yet, which is said.
@@ -164,9 +219,10 @@ def merge(args) -> int:
     from instructor.grading.command import taking_overrides
     from instructor.grading.graded_class import class_of
     from instructor.grading.marks import Given
+    from instructor.grading.pages import writing_reports
     from instructor.grading.state import State
     from instructor.grading.summary import say_problems
-    from instructor.grading.pages import writing_reports
+
     own = args.out / NAME
     source = args.written or own
     marker = args.marker or source.stem
@@ -179,19 +235,35 @@ def merge(args) -> int:
                 raise UserError(f"{source} does not exist. Look at the name.")
             marks = read(source, klass) if source.exists() else []
             if not args.marker and (others := state.sources(marker) - {place}):
-                raise UserError(f"{source}: marks of {marker!r} came from {min(others)} before. Whose are these? Say it: --marker NAME. "
-                                "Nothing was changed.")
+                raise UserError(
+                    f"{source}: marks of {marker!r} came from {min(others)} before. Whose are "
+                    "these? Say it: --marker NAME. Nothing was changed."
+                )
             most = {check.id: check.points for check in _parts(klass)}
-            given = [Given(mark.id, mark.rubric, marker, mark.points, mark.comment, args.decide, most[mark.rubric])
-                     for mark in marks if mark.points is not None or mark.comment]
+            given = [
+                Given(
+                    mark.id,
+                    mark.rubric,
+                    marker,
+                    mark.points,
+                    mark.comment,
+                    args.decide,
+                    most[mark.rubric],
+                )
+                for mark in marks
+                if mark.points is not None or mark.comment
+            ]
             new = state.put_marks(given, place)
             klass = class_of(state)
             stack.enter_context(writing_reports(klass, args.out))
     people = len({mark.person for mark in new})
     parts = len(_parts(klass)) * len(klass.entries)
     left = parts - sum(len(entry.written) for entry in klass.entries)
-    print(f"{source}: {len(new)} new mark{'s' * (len(new) != 1)} for {people} {'person' if people == 1 else 'people'}, by {marker}. "
-          f"Of {parts} written parts, {left} are not marked yet.")
+    print(
+        f"{source}: {len(new)} new mark{'s' * (len(new) != 1)} for {people} "
+        f"{'person' if people == 1 else 'people'}, by {marker}. Of {parts} written parts, {left} "
+        "are not marked yet."
+    )
     print(f"Pages and gradebooks in {args.out} are made anew.")
     return say_problems(klass, args.out)
 
@@ -199,27 +271,56 @@ def merge(args) -> int:
 def write_form(args) -> int:
     """The command: a blank form for a marker."""
     from instructor.grading.graded_class import load_class
+
     if args.file.exists():
-        raise UserError(f"{args.file} is there already. Choose another name: what is filled in shall not be lost.")
+        raise UserError(
+            f"{args.file} is there already. Choose another name: what is filled in shall not be "
+            "lost."
+        )
     write_text(args.file, blank_form(load_class(args.out), args.anonymous, args.question or ""))
-    print(f"Wrote {args.file}. Filled in: python -m instructor merge {args.out} --written {args.file}")
+    print(
+        f"Wrote {args.file}. Filled in: python -m instructor merge {args.out} --written {args.file}"
+    )
     return 0
 
 
 def add_parser(commands) -> None:
     """Add `merge` and `written` to the commands of `python -m instructor`."""
-    command = commands.add_parser("merge", help="take over the points of written parts and overrides.csv, and make pages and gradebooks anew",
-                                  description="Checks the whole file first, and changes nothing if anything in it is wrong.")
+    command = commands.add_parser(
+        "merge",
+        help="take over the points of written parts and overrides.csv, and make pages and "
+        "gradebooks anew",
+        description="Checks the whole file first, and changes nothing if anything in it is wrong.",
+    )
     command.add_argument("out", type=Path, help="the folder that `grade` wrote")
-    command.add_argument("--written", type=Path, metavar="FILE",
-                         help="a filled-in form, perhaps with some of the rows; cells that it leaves blank change nothing (default: OUT/written.csv)")
-    command.add_argument("--marker", help="who marked (default: the file's name). Where two differ, the first counts, and both are shown")
-    command.add_argument("--decide", action="store_true", help="the points of this file settle what markers gave differently")
+    command.add_argument(
+        "--written",
+        type=Path,
+        metavar="FILE",
+        help="a filled-in form, perhaps with some of the rows; cells that it leaves blank change "
+        "nothing (default: OUT/written.csv)",
+    )
+    command.add_argument(
+        "--marker",
+        help="who marked (default: the file's name). Where two differ, the first counts, and both "
+        "are shown",
+    )
+    command.add_argument(
+        "--decide",
+        action="store_true",
+        help="the points of this file settle what markers gave differently",
+    )
     command.set_defaults(run=merge)
-    command = commands.add_parser("written", help="write a blank form for a marker", description="A form of all written parts, for `merge --written`.")
+    command = commands.add_parser(
+        "written",
+        help="write a blank form for a marker",
+        description="A form of all written parts, for `merge --written`.",
+    )
     command.add_argument("out", type=Path, help="the folder that `grade` wrote")
     command.add_argument("file", type=Path, help="such as anna.csv")
-    command.add_argument("--anonymous", action="store_true", help="codes in the place of names and ids")
+    command.add_argument(
+        "--anonymous", action="store_true", help="codes in the place of names and ids"
+    )
     command.add_argument("--question", help="only this one, such as 3c")
     command.set_defaults(run=write_form)
 
@@ -228,10 +329,17 @@ def _people(klass):
     """The ids of persons by what stands for them in a file."""
     people = {}
     for entry in klass.entries:
-        for text in {cell(entry.person.id), entry.person.id, klass.codes.get(entry.person.id, entry.person.id)}:
+        for text in {
+            cell(entry.person.id),
+            entry.person.id,
+            klass.codes.get(entry.person.id, entry.person.id),
+        }:
             if people.setdefault(text, entry.person.id) != entry.person.id:
-                raise UserError(f"Two people have the id {text!r}, apart from characters that cannot be seen. Mend the roster.")
-    for old, new in klass.renamed.items():      # a form may be older than the roster
+                raise UserError(
+                    f"Two people have the id {text!r}, apart from characters that cannot be seen. "
+                    "Mend the roster."
+                )
+    for old, new in klass.renamed.items():  # a form may be older than the roster
         for text in {cell(old), klass.codes.get(old, old)}:
             people.setdefault(text, people.get(new, new))
     return people
@@ -247,7 +355,10 @@ def _points(text, most, where):
     if value < 0:
         raise UserError(f"{where}: the points {text[:60]} are negative. Nothing was changed.")
     if value > most:
-        raise UserError(f"{where}: {text[:60]} points, but there are at most {shown(most)}. Nothing was changed.")
+        raise UserError(
+            f"{where}: {text[:60]} points, but there are at most {shown(most)}. Nothing was "
+            "changed."
+        )
     return value
 
 
@@ -264,5 +375,7 @@ def _read_marks(path):
     for name in (who, *NEEDED):
         if names.count(name) != 1:
             fault = "two columns" if name in names else "no column"
-            raise UserError(f"{path}, line 1: {fault} {name!r}. The columns are {', '.join(COLUMNS)}. {ADVICE}")
+            raise UserError(
+                f"{path}, line 1: {fault} {name!r}. The columns are {', '.join(COLUMNS)}. {ADVICE}"
+            )
     return Marks(header, sheet.rows[1:], sheet.delimiter, {name: i for i, name in enumerate(names)})

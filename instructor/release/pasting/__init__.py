@@ -1,9 +1,11 @@
-"""What could be pasted from a release: functions that answer a case, and code that a solution shares.
+"""What could be pasted from a release: functions that answer a case, and code that a solution
+shares.
 
-A reader who does not think, and only pastes from the released files with mechanical edits, must earn nothing by it. The
-scan of `leaks` finds a solution's lines; this finds its work: `answers` calls every function outside src/submission with
-the inputs of solved cases, and none may return the right output; `fingerprints` compares the files with each piece of a
-solution, and none may share more than the starter has.
+A reader who does not think, and only pastes from the released files with mechanical edits, must
+earn nothing by it. The scan of `leaks` finds a solution's lines; this finds its work: `answers`
+calls every function outside src/submission with the inputs of solved cases, and none may return the
+right output; `fingerprints` compares the files with each piece of a solution, and none may share
+more than the starter has.
 """
 
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Released functions that answer a question: called with the inputs of solved cases, they return what is right."""
+"""Released functions that answer a question: called with the inputs of solved cases, they return
+what is right.
+"""
 
 import builtins
 import contextlib
@@ -17,16 +19,18 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
+from tqdm import tqdm
+
 from autograder import Probe
 from checks.support.cases import Case
 from common.files import UserError
-from tqdm import tqdm
-
-from instructor.release.starter import ROOT
 from instructor.release.pasting import released
+from instructor.release.starter import ROOT
+
 from .calls import answers, contains, give_up, views_of
 
-CONFIRMED = 3  # cases that a function must answer before it is called a leak: a number may be right by chance
+# cases that a function must answer before it is called a leak: a number may be right by chance
+CONFIRMED = 3
 BUDGET = 3.0  # seconds for all calls of a function: what takes longer draws a plot or trains
 MEMORY = 8 * 2**30  # bytes of address space: some function will be asked for an array of any size
 
@@ -39,60 +43,105 @@ def find_answering(src: Path, checks: Iterable[str] = ()) -> list[str]:
         checks: the ids of the checks whose cases are tried; by default of all.
 
     Returns:
-        A sentence for each function that answers. Those that could not be tried in full, for their time, are printed.
+        A sentence for each function that answers. Those that could not be tried in full, for their
+        time, are printed.
 
     Raises:
         UserError: the functions could not be tried out.
     """
     if not hasattr(signal, "SIGALRM"):
-        raise UserError("Trying out the functions of a release needs Linux or macOS, or leave it out with --no-proof.")
+        raise UserError(
+            "Trying out the functions of a release needs Linux or macOS, or leave it out with "
+            "--no-proof."
+        )
     with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1",
-                       "PYTHONDONTWRITEBYTECODE": "1", "MPLBACKEND": "Agg"}
-        process = subprocess.run([sys.executable, "-m", "instructor.release.pasting.answers", str(src), str(Path(folder) / "found.json"), *checks],
-                                 cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "OMP_NUM_THREADS": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "MPLBACKEND": "Agg",
+        }
+        process = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "instructor.release.pasting.answers",
+                str(src),
+                str(Path(folder) / "found.json"),
+                *checks,
+            ],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
         try:
             found, partly = json.loads((Path(folder) / "found.json").read_text(encoding="utf-8"))
             if partly:
                 print(f"  Tried in part, since they take long: {', '.join(partly)}")
             return found
         except (OSError, ValueError):
-            raise UserError(f"The release's functions could not be tried out (exit code {process.returncode}): see above.") from None
+            raise UserError(
+                f"The release's functions could not be tried out (exit code {process.returncode}): "
+                "see above."
+            ) from None
 
 
 def answering(src: Path, checks: Iterable[str] = ()) -> tuple[list[str], list[str]]:
-    """As find_answering, in this process, which calls everything: what it leaves running must be ended.
+    """As find_answering, in this process, which calls everything: what it leaves running must be
+    ended.
 
     Returns:
         The sentences, and the functions that were tried in part.
     """
     import torch  # noqa: F401  before a call that is interrupted does
+
     questions = [(id, cases, [*map(views_of, cases)]) for id, cases in _questions(checks)]
     _, planted, views = questions[0]
-    if not answers(lambda *_: [planted[0].right], planted[:1], views[:1], time.monotonic() + BUDGET):
+    if not answers(
+        lambda *_: [planted[0].right], planted[:1], views[:1], time.monotonic() + BUDGET
+    ):
         raise RuntimeError("a function that returns the answer was not found")
     found, partly = [], []
-    functions = tqdm([*_functions(src)], desc="Calling functions", unit="function", file=sys.__stderr__, disable=None, leave=False)
+    functions = tqdm(
+        [*_functions(src)],
+        desc="Calling functions",
+        unit="function",
+        file=sys.__stderr__,
+        disable=None,
+        leave=False,
+    )
     for name, function in functions:
         deadline = time.monotonic() + BUDGET
         with contextlib.redirect_stdout(None), contextlib.redirect_stderr(None):
-            found += [f"{name} answers {id}: called with a case's inputs, it returns what is right." for id, cases, views in questions
-                      if answers(function, cases, views, deadline)]
+            found += [
+                f"{name} answers {id}: called with a case's inputs, it returns what is right."
+                for id, cases, views in questions
+                if answers(function, cases, views, deadline)
+            ]
         if time.monotonic() > deadline:
             partly.append(name)
     return found, partly
 
 
 def _questions(checks: Iterable[str]) -> Iterator[tuple[str, list[Case]]]:
-    """Some solved cases of every check that has any, apart for each function that it calls: (what is asked, cases)."""
+    """Some solved cases of every check that has any, apart for each function that it calls: (what
+    is asked, cases).
+    """
     from instructor.checks.makers import all_makers
+
     makers = all_makers()
     for id, maker in ((id, makers[id]) for id in checks or makers):
         groups = {}
         for number in range(2 * CONFIRMED):
             for case in maker(np.random.default_rng([7, number])):
                 if case.right is not None and not _trivial(case):
-                    names = tuple(value for name, value in case.inputs.items() if isinstance(value, str) and name != "dtype")
+                    names = tuple(
+                        value
+                        for name, value in case.inputs.items()
+                        if isinstance(value, str) and name != "dtype"
+                    )
                     there = tuple(name for name, value in case.inputs.items() if value is not None)
                     groups.setdefault((names, there), []).append(case)
         for (names, _), cases in groups.items():
@@ -107,11 +156,13 @@ def _trivial(case):
 
 def _functions(src: Path) -> Iterator[tuple[str, Callable]]:
     """Every function, method without an object, and probe of the released files, with its place."""
-    inside = src / "autograder" / "inside"  # forks, and sets limits on the process it runs in: only its fingerprints are looked at
+    # forks, and sets limits on the process it runs in: only its fingerprints are looked at
+    inside = src / "autograder" / "inside"
     for path in (path for path in released(src) if inside not in path.parents):
         name = ".".join(path.relative_to(src).with_suffix("").parts).removesuffix(".__init__")
         spec = importlib.util.spec_from_file_location(name, path)
-        module = importlib.util.module_from_spec(spec)  # of this very file, whatever else is on the path
+        # of this very file, whatever else is on the path
+        module = importlib.util.module_from_spec(spec)
         sys.modules.setdefault(name, module)
         try:
             spec.loader.exec_module(module)
@@ -141,12 +192,31 @@ def _without_self(method):
 
 
 def _disarm() -> Callable:
-    """Keep functions that are called with whatever from ending or harming what calls them; returns the one way to end."""
+    """Keep functions that are called with whatever from ending or harming what calls them; returns
+    the one way to end.
+    """
+
     def open_path(file, *arguments, **options):
-        return give_up() if isinstance(file, (int, np.generic)) else open_file(file, *arguments, **options)
+        return (
+            give_up()
+            if isinstance(file, (int, np.generic))
+            else open_file(file, *arguments, **options)
+        )
 
     end, open_file = os._exit, builtins.open
-    names = {"_exit", "abort", "fork", "kill", "killpg", "execv", "execve", "setsid", "close", "closerange", "dup2"}
+    names = {
+        "_exit",
+        "abort",
+        "fork",
+        "kill",
+        "killpg",
+        "execv",
+        "execve",
+        "setsid",
+        "close",
+        "closerange",
+        "dup2",
+    }
     for name in names & {*dir(os)}:
         setattr(os, name, give_up)
     builtins.open = io.open = open_path
@@ -155,6 +225,7 @@ def _disarm() -> Callable:
 
 if __name__ == "__main__":
     import resource  # not on Windows
+
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     end, found = _disarm(), answering(Path(sys.argv[1]), sys.argv[3:])

@@ -1,4 +1,6 @@
-"""Calling a function with a case's inputs, in every way that they might be passed, and looking for the answer."""
+"""Calling a function with a case's inputs, in every way that they might be passed, and looking for
+the answer.
+"""
 
 import contextlib
 import copy
@@ -9,14 +11,18 @@ import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
+
 from checks.support.cases import Case, same
 
 LEADING = 3  # inputs whose order is tried out
 PATIENCE = 1.0  # seconds for a call
 
 
-def answers(function: Callable, cases: list[Case], views: list[list[list]], deadline: float) -> bool:
-    """Whether one and the same way to pass a case's inputs makes the function return the answer, in every case.
+def answers(
+    function: Callable, cases: list[Case], views: list[list[list]], deadline: float
+) -> bool:
+    """Whether one and the same way to pass a case's inputs makes the function return the answer, in
+    every case.
 
     Args:
         cases: solved cases of one question.
@@ -29,10 +35,17 @@ def answers(function: Callable, cases: list[Case], views: list[list[list]], dead
         for number, places in _ways(views[0], least, most):
             if time.monotonic() > deadline:
                 return False
-            arrays = any(isinstance(views[0][number][place], (np.ndarray, dict)) for place in places)
+            arrays = any(
+                isinstance(views[0][number][place], (np.ndarray, dict)) for place in places
+            )
             for convert in (_copy, _as_tensor)[: 1 + arrays]:
-                if all(contains(_call(function, [convert(of[number][place]) for place in places]), case.right)
-                       for case, of in zip(cases, views, strict=True)):
+                if all(
+                    contains(
+                        _call(function, [convert(of[number][place]) for place in places]),
+                        case.right,
+                    )
+                    for case, of in zip(cases, views, strict=True)
+                ):
                     return True
         return False
     finally:
@@ -46,7 +59,9 @@ def _ways(views: list[list], least: int, most: int) -> Iterator[tuple[int, list[
         if view in ids[:number]:
             continue
         for count in range(max(1, least), min(most, len(view)) + 1):
-            for order in itertools.permutations(range(min(LEADING, len(view))), min(count, LEADING)):
+            for order in itertools.permutations(
+                range(min(LEADING, len(view))), min(count, LEADING)
+            ):
                 places = [*order, *range(LEADING, count)]
                 if len(places) == count:
                     yield number, places
@@ -55,19 +70,28 @@ def _ways(views: list[list], least: int, most: int) -> Iterator[tuple[int, list[
 def views_of(case: Case) -> list[list]:
     """A case's inputs as lists of arguments, of which calls might be made.
 
-    All of them; the list or dict of arguments among them; the arrays alone; these and then the numbers, or one of them; the
-    same with dicts and lists taken apart.
+    All of them; the list or dict of arguments among them; the arrays alone; these and then the
+    numbers, or one of them; the same with dicts and lists taken apart.
     """
     whole = [value for value in case.inputs.values() if value is not None]
     inner = [value for value in whole if isinstance(value, (dict, list, tuple)) and value][:1]
-    views = [whole, *([*value.values()] if isinstance(value, dict) else [*value] for value in inner)]
+    views = [
+        whole,
+        *([*value.values()] if isinstance(value, dict) else [*value] for value in inner),
+    ]
     arrays = [value for value in whole if isinstance(value, (np.ndarray, dict))]
-    numbers = [value for value in whole if isinstance(value, (int, float)) and not isinstance(value, bool)]
+    numbers = [
+        value for value in whole if isinstance(value, (int, float)) and not isinstance(value, bool)
+    ]
     plain = [value for value in arrays if isinstance(value, np.ndarray)]
     listed = [item for value in whole if isinstance(value, (list, tuple)) for item in value]
     weights = [item for value in arrays if isinstance(value, dict) for item in value.values()]
     ends = [[], numbers, *([number] for number in numbers[:4])]
-    views += [*([*arrays, *end] for end in ends), *([*plain, *weights, *end] for end in ends), [*plain, *listed]]
+    views += [
+        *([*arrays, *end] for end in ends),
+        *([*plain, *weights, *end] for end in ends),
+        [*plain, *listed],
+    ]
     return views
 
 
@@ -86,13 +110,22 @@ def _arity(function) -> tuple[int, int]:
 
 
 def _copy(value):
-    """What a call changes is not what the next one gets. (Deep copies of arrays would take a quarter longer in all.)"""
-    return value.copy() if isinstance(value, np.ndarray) else copy.deepcopy(value) if isinstance(value, (list, dict)) else value
+    """What a call changes is not what the next one gets. (Deep copies of arrays would take a
+    quarter longer in all.)
+    """
+    return (
+        value.copy()
+        if isinstance(value, np.ndarray)
+        else copy.deepcopy(value)
+        if isinstance(value, (list, dict))
+        else value
+    )
 
 
 def _as_tensor(value):
     """As _copy, with arrays as tensors."""
     import torch
+
     if isinstance(value, np.ndarray):
         return torch.from_numpy(value.copy())
     if isinstance(value, dict):
@@ -119,14 +152,18 @@ def _call(function, arguments):
         try:
             signal.setitimer(signal.ITIMER_REAL, PATIENCE)
             returned = function(*arguments)
-            return list(itertools.islice(returned, 20)) if inspect.isgenerator(returned) else returned
+            return (
+                list(itertools.islice(returned, 20)) if inspect.isgenerator(returned) else returned
+            )
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
     return None
 
 
 def contains(value: object, right: object, depth: int = 4) -> bool:
-    """Whether `right`, or a telling part of it, is what was returned or a part of that, down to `depth` containers."""
+    """Whether `right`, or a telling part of it, is what was returned or a part of that, down to
+    `depth` containers.
+    """
     if value is None:
         return False
     with contextlib.suppress(BaseException):  # whatever objects were returned do
@@ -151,7 +188,11 @@ def _holds(value, right, depth):
 
 
 def _is_telling(part):
-    return any(map(_is_telling, part)) if isinstance(part, list) else isinstance(part, np.ndarray) and part.size > 1
+    return (
+        any(map(_is_telling, part))
+        if isinstance(part, list)
+        else isinstance(part, np.ndarray) and part.size > 1
+    )
 
 
 def _equal(value, right) -> bool:
@@ -160,8 +201,15 @@ def _equal(value, right) -> bool:
             return len(value) == len(right) and all(map(_equal, value, right))
         if isinstance(right, np.ndarray):
             if isinstance(value, dict):  # of dicts of numbers
-                value = np.array([list(part.values()) if isinstance(part, dict) else part for part in value.values()])
+                value = np.array(
+                    [
+                        list(part.values()) if isinstance(part, dict) else part
+                        for part in value.values()
+                    ]
+                )
             value = np.asarray(value)
-            return value.shape == right.shape and bool(np.allclose(value, right, rtol=1e-4, atol=1e-5))
+            return value.shape == right.shape and bool(
+                np.allclose(value, right, rtol=1e-4, atol=1e-5)
+            )
         return not isinstance(value, np.ndarray) and same(value, right)
     return False

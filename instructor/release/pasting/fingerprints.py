@@ -1,4 +1,6 @@
-"""Released code that a solution shares, by the fingerprints of copydetect: names, blanks and comments do not count."""
+"""Released code that a solution shares, by the fingerprints of copydetect: names, blanks and
+comments do not count.
+"""
 
 import contextlib
 import functools
@@ -6,17 +8,22 @@ import io
 from collections.abc import Iterable
 from pathlib import Path
 
-from instructor.release.starter import SOLUTION, STARTER, bodies
 from instructor.release.pasting import released
+from instructor.release.starter import SOLUTION, STARTER, bodies
 
 NOISE = 25  # characters, names counted as one: shorter agreements are chance
-SHARE, MUCH = 0.75, 120  # of a piece of a solution, or so many characters of it: found in a released file, it is a leak
+# of a piece of a solution, or so many characters of it: found in a released file, it is a leak
+SHARE, MUCH = 0.75, 120
 TELLING = 45  # characters of a piece beyond the starter's: with fewer, agreement is chance
 
 
 def find_repeated(src: Path) -> list[str]:
-    """A sentence for each piece of a solution that a released file has, names, blanks and comments aside."""
-    files = {path: _prints(path.read_text(encoding="utf-8", errors="replace")) for path in released(src)}
+    """A sentence for each piece of a solution that a released file has, names, blanks and comments
+    aside.
+    """
+    files = {
+        path: _prints(path.read_text(encoding="utf-8", errors="replace")) for path in released(src)
+    }
     found = []
     for place, body in bodies(SOLUTION):
         mine = _own_prints(body)
@@ -26,13 +33,18 @@ def find_repeated(src: Path) -> list[str]:
         for path, theirs in files.items():
             shared = _covered(where for key, where in mine.items() if key in theirs)
             if shared >= min(MUCH, SHARE * whole):
-                found.append(f"{path.relative_to(src.parent).as_posix()} has {shared} of the {whole} telling characters of the "
-                             f"solution of {place.question}, {place.function} in {place.file}.")
+                found.append(
+                    f"{path.relative_to(src.parent).as_posix()} has {shared} of the {whole} "
+                    f"telling characters of the solution of {place.question}, {place.function} in "
+                    f"{place.file}."
+                )
     return found
 
 
 def telling(body: str) -> int:
-    """How many characters of a piece of a solution, names counted as one, the starter does not have."""
+    """How many characters of a piece of a solution, names counted as one, the starter does not
+    have.
+    """
     return _covered(_own_prints(body).values())
 
 
@@ -42,12 +54,17 @@ def _own_prints(body):
 
 @functools.cache
 def _starter_prints():
-    return frozenset().union(*(_prints(path.read_text(encoding="utf-8")) for path in sorted(STARTER.glob("*.py"))))
+    return frozenset().union(
+        *(_prints(path.read_text(encoding="utf-8")) for path in sorted(STARTER.glob("*.py")))
+    )
 
 
 def _prints(text: str) -> dict[int, list[int]]:
-    """copydetect's fingerprints of a text: hash -> where in the text without names, blanks and comments."""
+    """copydetect's fingerprints of a text: hash -> where in the text without names, blanks and
+    comments.
+    """
     from copydetect import CodeFingerprint
+
     with contextlib.suppress(Exception):  # a text without a fingerprint
         return dict(CodeFingerprint("piece.py", NOISE, 1, fp=io.StringIO(text)).hash_idx)
     return {}
@@ -55,4 +72,11 @@ def _prints(text: str) -> dict[int, list[int]]:
 
 def _covered(places: Iterable[list[int]]) -> int:
     """How many characters fingerprints at these places cover."""
-    return len({character for starts in places for start in starts for character in range(start, start + NOISE)})
+    return len(
+        {
+            character
+            for starts in places
+            for start in starts
+            for character in range(start, start + NOISE)
+        }
+    )

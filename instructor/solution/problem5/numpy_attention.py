@@ -1,80 +1,101 @@
-"""Attention in NumPy: one head by its formula (question 5c), and what the scale of its scores is for (question 5b)."""
+"""Attention in NumPy: one head by its formula (question 5c), and what the scale of its scores is
+for (question 5b).
+"""
+
 import math
 
 import numpy as np
 
 
-def attention(Q: np.ndarray, K: np.ndarray, V: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
+def attention(
+    Q: np.ndarray, K: np.ndarray, V: np.ndarray, mask: np.ndarray | None = None
+) -> np.ndarray:
     """Scaled dot-product attention of one head (Vaswani et al. 2017, section 3.2.1).
 
     Args:
         Q: queries, (..., L_q, d_k).
         K: keys, (..., L_k, d_k).
         V: values, (..., L_k, d_v). Leading dimensions broadcast against each other.
-        mask: boolean, (..., L_q, L_k), whose leading dimensions, if any, broadcast against those of Q, K and V, also if it
-            has more of them. True: this query may attend to this key. None: all may.
+        mask: boolean, (..., L_q, L_k), whose leading dimensions, if any, broadcast against those of
+            Q, K and V, also if it has more of them. True: this query may attend to this key. None:
+            all may.
 
     Returns:
-        (..., L_q, d_v), float32 if all three are float32, else float64. A query that may attend to nothing gets zeros.
+        (..., L_q, d_v), float32 if all three are float32, else float64. A query that may attend to
+        nothing gets zeros.
 
     Raises:
         TypeError: the mask is not boolean.
         ValueError: shapes that do not fit.
     """
     if mask is not None and np.asarray(mask).dtype != bool:
-        raise TypeError(f"mask must be boolean, True where a query may attend to a key; it is {np.asarray(mask).dtype}")
+        raise TypeError(
+            "mask must be boolean, True where a query may attend to a key; it is "
+            f"{np.asarray(mask).dtype}"
+        )
     output = None
     # [part 5c] softmax(Q K^T / sqrt(d_k)) V, with the softmax over the keys.
     #
-    # - Large scores must not overflow: subtract from each row its largest score among the keys that may be attended to.
+    # - Large scores must not overflow: subtract from each row its largest score among the keys that
+    # may be attended to.
     # - A masked key has weight 0. A row without any key must not become NaN: its weights are all 0.
     # - float32 stays float32; whole numbers become float64 first. Do not change the inputs.
-    # Hints: np.swapaxes(K, -1, -2) transposes the last two axes alone. np.where(mask, scores, -np.inf) masks.
-    #        math.sqrt gives a Python number, which leaves float32 as it is.
+    # Hints: np.swapaxes(K, -1, -2) transposes the last two axes alone. np.where(mask, scores,
+    #        -np.inf) masks. math.sqrt gives a Python number, which leaves float32 as it is.
     ### START_CODE_HERE ###
-    dtype = np.float32 if all(x.dtype == np.float32 for x in map(np.asarray, (Q, K, V))) else np.float64
+    dtype = (
+        np.float32 if all(x.dtype == np.float32 for x in map(np.asarray, (Q, K, V))) else np.float64
+    )
     Q, K, V = (np.asarray(x, dtype=dtype) for x in (Q, K, V))
-    scores = Q @ np.swapaxes(K, -1, -2) / math.sqrt(Q.shape[-1])            # (..., L_q, L_k)
+    scores = Q @ np.swapaxes(K, -1, -2) / math.sqrt(Q.shape[-1])  # (..., L_q, L_k)
     if mask is not None:
         scores = np.where(mask, scores, -np.inf)
     top = scores.max(axis=-1, keepdims=True)
-    weights = np.exp(scores - np.where(np.isfinite(top), top, 0))           # a row without keys: exp(-inf) = 0
+    # a row without keys: exp(-inf) = 0
+    weights = np.exp(scores - np.where(np.isfinite(top), top, 0))
     total = weights.sum(axis=-1, keepdims=True)
     output = (weights / np.where(total == 0, 1, total)).astype(dtype) @ V
     ### END_CODE_HERE ###
     return output
 
 
-def scaling_experiment(d_k: int, n_query: int = 512, n_key: int = 64, seed: int = 0) -> dict[str, dict[str, float]]:
+def scaling_experiment(
+    d_k: int, n_query: int = 512, n_key: int = 64, seed: int = 0
+) -> dict[str, dict[str, float]]:
     """What the softmax makes of random queries and keys, with and without scale.
 
     Args:
         d_k: the number of features of a query and of a key.
         n_query, n_key: how many are drawn; each query meets all keys.
-        seed: of np.random.default_rng. The queries are drawn first, then the keys, both by standard_normal.
+        seed: of np.random.default_rng. The queries are drawn first, then the keys, both by
+            standard_normal.
 
     Returns:
-        {"unscaled": ..., "scaled": ...}: for the scores q . k, and for q . k / sqrt(d_k), a dict of four floats.
-        "variance" of all scores; "entropy" of a query's weights in nats, averaged over the queries; "saturation", the
-        share of queries whose largest weight is above 0.9; "gradient_norm", the median over the queries of the Frobenius
-        norm of the softmax's Jacobian, diag(p) - p p^T.
+        {"unscaled": ..., "scaled": ...}: for the scores q . k, and for q . k / sqrt(d_k), a dict of
+        four floats. "variance" of all scores; "entropy" of a query's weights in nats, averaged over
+        the queries; "saturation", the share of queries whose largest weight is above 0.9;
+        "gradient_norm", the median over the queries of the Frobenius norm of the softmax's
+        Jacobian, diag(p) - p p^T.
     """
     result = {}
     # [part 5b] Draw, compute the scores in float64, and measure both kinds.
     #
-    # Hints: 0 ln 0 counts as 0: take the logarithm of np.where(p > 0, p, 1). The Jacobians of all queries are an array of shape
-    #        (n_query, n_key, n_key), p[:, :, None] * np.eye(n_key) - p[:, :, None] * p[:, None, :].
+    # Hints: 0 ln 0 counts as 0: take the logarithm of np.where(p > 0, p, 1). The Jacobians of all
+    #        queries are an array of shape (n_query, n_key, n_key), p[:, :, None] * np.eye(n_key) -
+    #        p[:, :, None] * p[:, None, :].
     ### START_CODE_HERE ###
     draw = np.random.default_rng(seed).standard_normal
     queries, keys = draw((n_query, d_k)), draw((n_key, d_k))
     for name, divisor in (("unscaled", 1.0), ("scaled", math.sqrt(d_k))):
-        scores = queries @ keys.T / divisor                                 # (n_query, n_key)
+        scores = queries @ keys.T / divisor  # (n_query, n_key)
         p = np.exp(scores - scores.max(axis=1, keepdims=True))
         p /= p.sum(axis=1, keepdims=True)
         jacobians = p[:, :, None] * np.eye(n_key) - p[:, :, None] * p[:, None, :]
-        result[name] = {"variance": float(scores.var()),
-                        "entropy": float(-(p * np.log(np.where(p > 0, p, 1))).sum(axis=1).mean()),
-                        "saturation": float((p.max(axis=1) > 0.9).mean()),
-                        "gradient_norm": float(np.median(np.sqrt((jacobians ** 2).sum(axis=(1, 2)))))}
+        result[name] = {
+            "variance": float(scores.var()),
+            "entropy": float(-(p * np.log(np.where(p > 0, p, 1))).sum(axis=1).mean()),
+            "saturation": float((p.max(axis=1) > 0.9).mean()),
+            "gradient_norm": float(np.median(np.sqrt((jacobians**2).sum(axis=(1, 2))))),
+        }
     ### END_CODE_HERE ###
     return result

@@ -1,4 +1,7 @@
-"""A monitor that reads the log of a training while it runs, and raises an alarm when something goes wrong (question 6f)."""
+"""A monitor that reads the log of a training while it runs, and raises an alarm when something goes
+wrong (question 6f).
+"""
+
 import math
 import statistics
 from collections import Counter, deque
@@ -9,11 +12,12 @@ class Alarm(NamedTuple):
     """Something is wrong with a training.
 
     Attributes:
-        name: "exploding_loss", "repetition", "slow_convergence", "dead_attention", "saturated_attention" or
-            "vanishing_gradients".
+        name: "exploding_loss", "repetition", "slow_convergence", "dead_attention",
+            "saturated_attention" or "vanishing_gradients".
         step: of the record that raised it.
         message: what was seen, in a sentence for whoever runs the training.
     """
+
     name: str
     step: int
     message: str
@@ -22,15 +26,18 @@ class Alarm(NamedTuple):
 class Monitor:
     """Watches one training. It is given a record at a time, and knows nothing of those to come.
 
-    A record is a dict. It always has "step", which increases. The other keys may be missing or None, and then nothing is
-    judged by them:
+    A record is a dict. It always has "step", which increases. The other keys may be missing or
+    None, and then nothing is judged by them:
 
         "loss"               a float, possibly infinite or NaN
         "lr"                 a float, the learning rate
-        "grad_norm"          a list with the norm of each layer's gradient, the layer nearest to the input first
-        "attention_entropy"  a list of layers, each a list of heads: the mean entropy of the head's attention weights,
-                             divided by the largest possible (0: all weight on one position, 1: evenly spread)
-        "repetition_rate"    a float: the share of the 4-grams of a sampled text that occurred before in the same text
+        "grad_norm"          a list with the norm of each layer's gradient, the layer nearest to the
+        input first "attention_entropy"  a list of layers, each a list of heads: the mean entropy of
+        the head's attention weights,
+                             divided by the largest possible (0: all weight on one position, 1:
+                             evenly spread)
+        "repetition_rate"    a float: the share of the 4-grams of a sampled text that occurred
+        before in the same text
 
     There may be more keys, which mean nothing here.
 
@@ -46,14 +53,15 @@ class Monitor:
         self.total_steps = total_steps
         self.reference_loss = reference_loss
         self.alarms: list[Alarm] = []
-        # [part 6f] Begin what your rules have to remember from record to record, and add_scalar from call to call.
+        # [part 6f] Begin what your rules have to remember from record to record, and add_scalar
+        # from call to call.
         # Hint: deque(maxlen=5) keeps the last five values of whatever is appended to it.
         ### START_CODE_HERE ###
         self.first_loss = None
-        self.losses = deque(maxlen=5)       # the last finite ones
-        self.lowest = math.inf              # of their medians
-        self.in_a_row = Counter()           # for how many records each condition has held without a break
-        self.record = {}                    # what add_scalar has collected
+        self.losses = deque(maxlen=5)  # the last finite ones
+        self.lowest = math.inf  # of their medians
+        self.in_a_row = Counter()  # for how many records each condition has held without a break
+        self.record = {}  # what add_scalar has collected
         ### END_CODE_HERE ###
 
     def update(self, record: dict) -> list[Alarm]:
@@ -68,24 +76,29 @@ class Monitor:
         raised = []
         # [part 6f] Judge the record. A fault should be reported at most 20 records after its onset:
         #
-        #     exploding_loss       the loss is not finite (report it at once), or it is above 1.5 times its lowest value so far
-        #                          (in medians over 5 records) and reaches infinity, NaN or 3 times that value before it falls
-        #                          below 1.5 times again
+        #     exploding_loss       the loss is not finite (report it at once), or it is above 1.5
+        #     times its lowest value so far
+        #                          (in medians over 5 records) and reaches infinity, NaN or 3 times
+        #                          that value before it falls below 1.5 times again
         #     repetition           the repetition rate is above 0.5 in the third sample in a row
-        #     slow_convergence     a quarter of total_steps is over, and the median loss of the last 5 records has covered less
-        #                          than a tenth of the way from the first finite loss to reference_loss
-        #     dead_attention       a tenth of total_steps is over, and a head's entropy has been above 0.99 in 20 records in a row
-        #     saturated_attention  a head's entropy has been below 0.01 in 20 records in a row
-        #     vanishing_gradients  a tenth of total_steps is over, and the first layer's gradient has been less than 0.001 of the
+        #     slow_convergence     a quarter of total_steps is over, and the median loss of the last
+        #     5 records has covered less
+        #                          than a tenth of the way from the first finite loss to
+        #                          reference_loss
+        #     dead_attention       a tenth of total_steps is over, and a head's entropy has been
+        #     above 0.99 in 20 records in a row saturated_attention  a head's entropy has been below
+        #     0.01 in 20 records in a row vanishing_gradients  a tenth of total_steps is over, and
+        #     the first layer's gradient has been less than 0.001 of the
         #                          last layer's in 20 records in a row
         #
         # "In a row" is among the records that have the value. Each name is raised at most once.
-        # Hints: statistics.median takes any iterable. NaN compares as False with everything, and makes a median meaningless.
-        #        A rise is noticed before it is known how far it goes: for how many medians do you wait?
+        # Hints: statistics.median takes any iterable. NaN compares as False with everything, and
+        #        makes a median meaningless. A rise is noticed before it is known how far it goes:
+        #        for how many medians do you wait?
         ### START_CODE_HERE ###
         step, loss = record["step"], record.get("loss")
         progress = step / self.total_steps
-        found = {}                          # what is wrong at this record: name -> message
+        found = {}  # what is wrong at this record: name -> message
 
         def holds_for(condition, holds):
             """For how many records in a row, this one included, the condition has held."""
@@ -101,45 +114,64 @@ class Monitor:
                 median = statistics.median(self.losses)
                 self.lowest = min(self.lowest, median)
                 if holds_for("rising", median > 1.5 * self.lowest) >= 8 or median > 3 * self.lowest:
-                    found["exploding_loss"] = f"The loss has risen from {self.lowest:.3g} to {median:.3g}."
+                    found["exploding_loss"] = (
+                        f"The loss has risen from {self.lowest:.3g} to {median:.3g}."
+                    )
                 if self.reference_loss is not None and progress > 1 / 4:
                     way, covered = self.first_loss - self.reference_loss, self.first_loss - median
                     if covered < way / 10:
-                        found["slow_convergence"] = (f"The loss was {self.first_loss:.3g} at first and is {median:.3g} now; "
-                                                     f"a good run reaches {self.reference_loss:.3g}.")
+                        found["slow_convergence"] = (
+                            f"The loss was {self.first_loss:.3g} at first and is {median:.3g} now; "
+                            f"a good run reaches {self.reference_loss:.3g}."
+                        )
 
         rate = record.get("repetition_rate")
         if rate is not None and holds_for("repetition", rate > 0.5) >= 3:
-            found["repetition"] = f"{rate:.0%} of the 4-grams in a sampled text occurred before in it."
+            found["repetition"] = (
+                f"{rate:.0%} of the 4-grams in a sampled text occurred before in it."
+            )
 
         for layer, heads in enumerate(record.get("attention_entropy") or []):
             for head, entropy in enumerate(heads):
-                seen = f"Layer {layer}, head {head}: the entropy of its attention is {entropy:.3g} of the largest."
+                seen = (
+                    f"Layer {layer}, head {head}: the entropy of its attention is {entropy:.3g} of "
+                    "the largest."
+                )
                 if holds_for(("even", layer, head), entropy > 0.99) >= 20 and progress > 1 / 10:
                     found["dead_attention"] = seen
                 if holds_for(("sure", layer, head), entropy < 0.01) >= 20:
                     found["saturated_attention"] = seen
 
         norms = record.get("grad_norm")
-        if norms and holds_for("vanishing", norms[0] < 0.001 * norms[-1]) >= 20 and progress > 1 / 10:
-            found["vanishing_gradients"] = f"The gradient's norm: {norms[0]:.2g} in the first layer, {norms[-1]:.2g} in the last."
+        if (
+            norms
+            and holds_for("vanishing", norms[0] < 0.001 * norms[-1]) >= 20
+            and progress > 1 / 10
+        ):
+            found["vanishing_gradients"] = (
+                f"The gradient's norm: {norms[0]:.2g} in the first layer, {norms[-1]:.2g} in the "
+                "last."
+            )
 
         known = {alarm.name for alarm in self.alarms}
-        raised = [Alarm(name, step, message) for name, message in found.items() if name not in known]
+        raised = [
+            Alarm(name, step, message) for name, message in found.items() if name not in known
+        ]
         self.alarms += raised
         ### END_CODE_HERE ###
         return raised
 
     def add_scalar(self, name: str, value, step: int) -> None:
-        """Take a value of a step, as a TensorBoard SummaryWriter does, so that a Monitor can be the `writer` of a TrainerConfig.
+        """Take a value of a step, as a TensorBoard SummaryWriter does, so that a Monitor can be the
+        `writer` of a TrainerConfig.
 
         Args:
             name: a key of a record, as "loss" or "lr"; or another, which is kept as well.
             value: what belongs there.
             step: not smaller than in the calls before.
         """
-        # [part 6f] Collect the values of one step under their names. When a later step begins, pass them to self.update as a
-        # record, with their "step".
+        # [part 6f] Collect the values of one step under their names. When a later step begins, pass
+        # them to self.update as a record, with their "step".
         ### START_CODE_HERE ###
         if self.record and step > self.record["step"]:
             self.close()
@@ -147,7 +179,9 @@ class Monitor:
         ### END_CODE_HERE ###
 
     def close(self) -> None:
-        """The training is over: pass the values of its last step to self.update, once; nothing if there are none."""
+        """The training is over: pass the values of its last step to self.update, once; nothing if
+        there are none.
+        """
         # [part 6f] Pass on what is left.
         ### START_CODE_HERE ###
         if self.record:

@@ -1,19 +1,24 @@
-"""Attention whose cost grows with the connections of a pattern: over long texts (question 6d) and across documents (6g).
+"""Attention whose cost grows with the connections of a pattern: over long texts (question 6d) and
+across documents (6g).
 
-Shapes in this file: B is the batch, T (in a formula: n) the number of positions, C = n_embd the width of the model, and
-head_dim = n_embd / n_head the width of one head. Queries, keys and values are (B, n_head, T, head_dim).
+Shapes in this file: B is the batch, T (in a formula: n) the number of positions, C = n_embd the
+width of the model, and head_dim = n_embd / n_head the width of one head. Queries, keys and values
+are (B, n_head, T, head_dim).
 
-The pattern decides which position i attends to which position j. A pair (i, j) that several rules allow is one connection:
+The pattern decides which position i attends to which position j. A pair (i, j) that several rules
+allow is one connection:
 
     in both directions: |i - j| <= window, or |i - j| is a stride, or i is global, or j is global;
     causal:             j <= i, and (i - j <= window, or i - j is a stride, or j is global).
 """
+
 import math
 import re
 from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Iterable, NamedTuple
+from typing import NamedTuple
 
 import torch
 import torch.nn as nn
@@ -21,19 +26,20 @@ import torch.nn.functional as F
 
 from ..attention import CausalSelfAttention, apply_rotary_emb
 
-BLOCK = 128         # so many queries are worked on at once
+BLOCK = 128  # so many queries are worked on at once
 
 
 @dataclass(frozen=True)
 class Pattern:
     """Which positions attend to which, but for the global positions: these belong to a text.
 
-    window: how far the window reaches to each side; 0 is the position alone. strides: distances, in any order. causal: whether
-    nothing attends to what comes after it.
+    window: how far the window reaches to each side; 0 is the position alone. strides: distances, in
+    any order. causal: whether nothing attends to what comes after it.
 
     Raises:
         ValueError: a negative window, or a stride below 1.
     """
+
     window: int = 512
     strides: tuple[int, ...] = (1024, 2048, 4096, 8192)
     causal: bool = False
@@ -46,19 +52,24 @@ class Pattern:
 
 
 def sorted_positions(positions: Iterable[int], n: int) -> list[int]:
-    """Global positions as they were given, in any order and perhaps repeated, as a sorted list of ints without repetitions.
+    """Global positions as they were given, in any order and perhaps repeated, as a sorted list of
+    ints without repetitions.
 
     Raises:
         ValueError: a position is not in 0, ..., n - 1.
     """
     positions = sorted({int(position) for position in positions})
     if positions and not 0 <= positions[0] <= positions[-1] < n:
-        raise ValueError(f"global positions must lie in 0, ..., {n - 1}; they go from {positions[0]} to {positions[-1]}")
+        raise ValueError(
+            f"global positions must lie in 0, ..., {n - 1}; they go from {positions[0]} to "
+            f"{positions[-1]}"
+        )
     return positions
 
 
 def is_local(distance: torch.Tensor, pattern: Pattern) -> torch.Tensor:
-    """Whether two positions that are so far apart are connected by the window or a stride, whatever comes first.
+    """Whether two positions that are so far apart are connected by the window or a stride, whatever
+    comes first.
 
     Args:
         distance: i - j, int64 of any shape.
@@ -70,7 +81,7 @@ def is_local(distance: torch.Tensor, pattern: Pattern) -> torch.Tensor:
     return (distance.abs() <= pattern.window) | torch.isin(distance.abs(), strides)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Where global positions come from
 
 
@@ -111,8 +122,10 @@ def predicted_globals(scores: torch.Tensor, limit: int = 200) -> list[int]:
         The positions, sorted. Of equal scores, the earlier positions are taken.
     """
     positions = []
-    # [part 6d] Take the highest scores, as long as they are above 0, and return their positions from left to right.
-    # Hint: torch.topk says nothing of the order of equal scores; torch.sort(..., stable=True) keeps it.
+    # [part 6d] Take the highest scores, as long as they are above 0, and return their positions
+    # from left to right.
+    # Hint: torch.topk says nothing of the order of equal scores; torch.sort(..., stable=True) keeps
+    # it.
     ### START_CODE_HERE ###
     best = torch.sort(scores, descending=True, stable=True).indices[:limit]
     positions = sorted(best[scores[best] > 0].tolist())
@@ -120,11 +133,13 @@ def predicted_globals(scores: torch.Tensor, limit: int = 200) -> list[int]:
     return positions
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The pattern, one row at a time and counted
 
 
-def attended_positions(i: int, n: int, pattern: Pattern, global_positions: Iterable[int] = ()) -> list[int]:
+def attended_positions(
+    i: int, n: int, pattern: Pattern, global_positions: Iterable[int] = ()
+) -> list[int]:
     """All positions to which position i of n attends, sorted, each once.
 
     Raises:
@@ -132,7 +147,8 @@ def attended_positions(i: int, n: int, pattern: Pattern, global_positions: Itera
         ValueError: a global position is not.
     """
     attended = []
-    # [part 6d] The table at the top of this file, for one i. It is what you compare everything else with.
+    # [part 6d] The table at the top of this file, for one i. It is what you compare everything else
+    # with.
     # Hints: a set holds every position once. sorted_positions checks the global positions.
     ### START_CODE_HERE ###
     if not 0 <= i < n:
@@ -142,13 +158,16 @@ def attended_positions(i: int, n: int, pattern: Pattern, global_positions: Itera
         chosen = set(range(n))
     near = range(i - pattern.window, i + pattern.window + 1)
     far = [i + sign * stride for stride in pattern.strides for sign in (-1, 1)]
-    attended = sorted(j for j in chosen.union(near, far) if 0 <= j < n and (j <= i or not pattern.causal))
+    attended = sorted(
+        j for j in chosen.union(near, far) if 0 <= j < n and (j <= i or not pattern.causal)
+    )
     ### END_CODE_HERE ###
     return attended
 
 
 def count_connections(n: int, pattern: Pattern, global_positions: Iterable[int] = ()) -> int:
-    """How many pairs (i, j) of n positions are connected: the exact sum of len(attended_positions(i, ...)) over all i.
+    """How many pairs (i, j) of n positions are connected: the exact sum of
+    len(attended_positions(i, ...)) over all i.
 
     It does not go through the pairs: n = 75,000 takes far less than a second.
 
@@ -157,37 +176,50 @@ def count_connections(n: int, pattern: Pattern, global_positions: Iterable[int] 
     """
     count = 0
     # [part 6d] Count what each rule allows, and nothing twice.
-    # Hints: rows and columns of global positions are full, and meet in len(global) ** 2 pairs. Window and strides are a matter
-    #        of distances, each once: n - d pairs are d apart. How many of these have a global position, at the earlier place,
-    #        at the later, at both? bisect counts how many numbers of a sorted list are below another.
-    #        Compare with attended_positions for small n.
+    # Hints: rows and columns of global positions are full, and meet in len(global) ** 2 pairs.
+    #        Window and strides are a matter of distances, each once: n - d pairs are d apart. How
+    #        many of these have a global position, at the earlier place, at the later, at both?
+    #        bisect counts how many numbers of a sorted list are below another. Compare with
+    #        attended_positions for small n.
     ### START_CODE_HERE ###
     chosen = sorted_positions(global_positions, n)
     members = set(chosen)
-    distances = {*range(min(pattern.window, n - 1) + 1), *(stride for stride in pattern.strides if stride < n)}
+    distances = {
+        *range(min(pattern.window, n - 1) + 1),
+        *(stride for stride in pattern.strides if stride < n),
+    }
     if pattern.causal:
-        # Of the pairs at a distance d, those whose earlier position is global are in its column already.
-        count = sum(n - g for g in chosen) + sum(n - d - bisect_left(chosen, n - d) for d in distances)
+        # Of the pairs at a distance d, those whose earlier position is global are in its column
+        # already.
+        count = sum(n - g for g in chosen) + sum(
+            n - d - bisect_left(chosen, n - d) for d in distances
+        )
     else:
-        count = 2 * n * len(chosen) - len(chosen) ** 2                  # rows and columns, without what they share
+        count = 2 * n * len(chosen) - len(chosen) ** 2  # rows and columns, without what they share
         for d in distances:
             earlier, later = bisect_left(chosen, n - d), len(chosen) - bisect_left(chosen, d)
             either = earlier + later - sum(g + d in members for g in chosen)
-            count += (n - d - either) * (1 if d == 0 else 2)            # (i, i + d) and (i + d, i)
+            count += (n - d - either) * (1 if d == 0 else 2)  # (i, i + d) and (i + d, i)
     ### END_CODE_HERE ###
     return count
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Attention along the connections
 
 
-def sparse_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, pattern: Pattern,
-                     global_positions: Iterable[int] = ()) -> torch.Tensor:
-    """Scaled dot-product attention, softmax(Q K^T / sqrt(head_dim)) V, along the connections of the pattern alone.
+def sparse_attention(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    pattern: Pattern,
+    global_positions: Iterable[int] = (),
+) -> torch.Tensor:
+    """Scaled dot-product attention, softmax(Q K^T / sqrt(head_dim)) V, along the connections of the
+    pattern alone.
 
-    It equals dense attention with the pattern as a mask, in the gradients as well, and takes work and memory in proportion to
-    the connections, not to T * T.
+    It equals dense attention with the pattern as a mask, in the gradients as well, and takes work
+    and memory in proportion to the connections, not to T * T.
 
     Args:
         q, k, v: (B, n_head, T, head_dim), float32 or float64. They are not changed.
@@ -200,23 +232,30 @@ def sparse_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, pattern:
         ValueError: a global position is out of range.
     """
     output = None
-    # [part 6d] Work out the scores in pieces, put all pieces of a row through one softmax, and multiply with the values.
+    # [part 6d] Work out the scores in pieces, put all pieces of a row through one softmax, and
+    # multiply with the values.
     #
-    # - Window: cut the queries into blocks. A block attends to its own keys and to those of the blocks within reach.
+    # - Window: cut the queries into blocks. A block attends to its own keys and to those of the
+    # blocks within reach.
     # - Global keys: the same few for all rows; gather them once, and multiply each block with them.
-    # - Strides: at distance s, row i meets key i - s (and i + s): two slices of the whole sequence, shifted against each other.
-    # - No pair may be in two pieces, and nothing beyond the ends in any: such scores are -inf before the softmax.
-    # - Global rows (in both directions only): few queries, all keys. Work them out on their own, and write them over.
-    # Hints: x.split(BLOCK, dim=2) cuts into blocks; its gradient is put together once, where that of a slice in a loop
-    #        fills T positions with zeros each time round. The scores of one block are enough memory at a time: keep no view of
-    #        them, since a view keeps the whole tensor alive. Begin with a window alone, and compare with a dense mask.
+    # - Strides: at distance s, row i meets key i - s (and i + s): two slices of the whole sequence,
+    # shifted against each other.
+    # - No pair may be in two pieces, and nothing beyond the ends in any: such scores are -inf
+    # before the softmax.
+    # - Global rows (in both directions only): few queries, all keys. Work them out on their own,
+    # and write them over.
+    # Hints: x.split(BLOCK, dim=2) cuts into blocks; its gradient is put together once, where that
+    #        of a slice in a loop fills T positions with zeros each time round. The scores of one
+    #        block are enough memory at a time: keep no view of them, since a view keeps the whole
+    #        tensor alive. Begin with a window alone, and compare with a dense mask.
     ### START_CODE_HERE ###
     B, n_head, T, head_dim = q.shape
     q = q / math.sqrt(head_dim)
     positions = torch.arange(T, device=q.device)
     chosen = positions[sorted_positions(global_positions, T)]
 
-    # Strides: slices of rows and of columns that lie a stride apart. (One within the window would only repeat it.)
+    # Strides: slices of rows and of columns that lie a stride apart. (One within the window would
+    # only repeat it.)
     strides = sorted({stride for stride in pattern.strides if pattern.window < stride < T})
     shifts = [(slice(stride, T), slice(0, T - stride)) for stride in strides]
     if not pattern.causal:
@@ -225,14 +264,16 @@ def sparse_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, pattern:
     for m, (rows, columns) in enumerate(shifts):
         far[:, :, rows, m] = (q[:, :, rows] * k[:, :, columns]).sum(dim=-1)
 
-    # Blocks: side by side, the scores of the keys within reach, of the global ones, and room for those of the strides.
+    # Blocks: side by side, the scores of the keys within reach, of the global ones, and room for
+    # those of the strides.
     room = q.new_zeros(B, n_head, len(shifts), head_dim)
     more_keys, more_values = (torch.cat((x[:, :, chosen], room), dim=2) for x in (k, v))
     queries, keys, values, far = (x.split(BLOCK, dim=2) for x in (q, k, v, far))
     blocks = positions.split(BLOCK)
     behind = math.ceil(pattern.window / BLOCK)
     ahead = 0 if pattern.causal else behind
-    # Room for the results is made beforehand: small tensors that stay, amid large ones that go, leave holes in memory.
+    # Room for the results is made beforehand: small tensors that stay, amid large ones that go,
+    # leave holes in memory.
     output, far_weights = ([torch.empty_like(block) for block in x] for x in (queries, far))
     for b, rows in enumerate(blocks):
         reach = slice(max(0, b - behind), b + ahead + 1)
@@ -241,24 +282,28 @@ def sparse_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, pattern:
         if pattern.causal:
             allowed &= torch.cat((near, to_global), dim=1) >= 0
         scores = queries[b] @ torch.cat((*keys[reach], more_keys), dim=2).transpose(-2, -1)
-        hidden = q.new_zeros(allowed.shape).masked_fill_(~allowed, -math.inf)       # one mask for all heads
-        scores[..., :allowed.size(1)] += hidden
-        scores[..., allowed.size(1):] = far[b]
+        # one mask for all heads
+        hidden = q.new_zeros(allowed.shape).masked_fill_(~allowed, -math.inf)
+        scores[..., : allowed.size(1)] += hidden
+        scores[..., allowed.size(1) :] = far[b]
         weights = scores.softmax(dim=-1)
         output[b].copy_(weights @ torch.cat((*values[reach], more_values), dim=2))
-        far_weights[b].copy_(weights[..., allowed.size(1):])
+        far_weights[b].copy_(weights[..., allowed.size(1) :])
     output, far_weights = torch.cat(output, dim=2), torch.cat(far_weights, dim=2)
     for m, (rows, columns) in enumerate(shifts):
-        output[:, :, rows].addcmul_(far_weights[:, :, rows, m, None], v[:, :, columns])     # += without a product in between
+        # += without a product in between
+        output[:, :, rows].addcmul_(far_weights[:, :, rows, m, None], v[:, :, columns])
 
     if not pattern.causal and len(chosen) > 0:
-        output[:, :, chosen] = F.scaled_dot_product_attention(q[:, :, chosen], k, v, scale=1.0)     # q is scaled already
+        # q is scaled already
+        output[:, :, chosen] = F.scaled_dot_product_attention(q[:, :, chosen], k, v, scale=1.0)
     ### END_CODE_HERE ###
     return output
 
 
 class SparseSelfAttention(nn.Module):
-    """Self-attention along a pattern: the projections of attention.py, and a predictor of global positions.
+    """Self-attention along a pattern: the projections of attention.py, and a predictor of global
+    positions.
 
     Args:
         n_embd: the width of the model.
@@ -267,8 +312,10 @@ class SparseSelfAttention(nn.Module):
         max_global: how many global positions the predictor may choose.
 
     Attributes:
-        predictor: from n_embd to 1, a score for each position; it begins with zeros, and is trained on labels of its own.
-        rope_cache: None, or the cosines and sines that queries and keys are rotated by, (max_positions, head_dim/2, 2).
+        predictor: from n_embd to 1, a score for each position; it begins with zeros, and is trained
+            on labels of its own.
+        rope_cache: None, or the cosines and sines that queries and keys are rotated by,
+            (max_positions, head_dim/2, 2).
 
     Raises:
         ValueError: n_embd is not a multiple of n_head.
@@ -291,31 +338,43 @@ class SparseSelfAttention(nn.Module):
         self.register_buffer("rope_cache", None)
 
     @classmethod
-    def from_dense(cls, attention: CausalSelfAttention, pattern: Pattern,
-                   max_positions: int | None = None) -> "SparseSelfAttention":
-        """A new module with the weights of a trained dense one, which stays as it was and shares nothing with the new one.
+    def from_dense(
+        cls, attention: CausalSelfAttention, pattern: Pattern, max_positions: int | None = None
+    ) -> "SparseSelfAttention":
+        """A new module with the weights of a trained dense one, which stays as it was and shares
+        nothing with the new one.
 
         Args:
-            attention: its projections are copied; if it rotates (attention.rope), the new module does, too.
-            max_positions: the longest sequence, if the module rotates; by default the dense module's block_size. If it is
-                longer than that, position t is rotated by the angles of t * block_size / max_positions (Chen et al. 2023),
-                in short sequences, too: no angle is larger than those seen in training.
+            attention: its projections are copied; if it rotates (attention.rope), the new module
+                does, too.
+            max_positions: the longest sequence, if the module rotates; by default the dense
+                module's block_size. If it is longer than that, position t is rotated by the angles
+                of t * block_size / max_positions (Chen et al. 2023), in short sequences, too: no
+                angle is larger than those seen in training.
         """
         sparse = None
         # [part 6d] Make the module, copy the four projections, and tabulate the rotations.
-        # Hints: load_state_dict copies. attention.mask is (1, 1, block_size, block_size). precompute_rotary_emb has whole
-        #        positions alone; the angle of any position t is t * 10000 ** (-2 i / head_dim), best worked out in float64.
+        # Hints: load_state_dict copies. attention.mask is (1, 1, block_size, block_size).
+        #        precompute_rotary_emb has whole positions alone; the angle of any position t is t *
+        #        10000 ** (-2 i / head_dim), best worked out in float64.
         ### START_CODE_HERE ###
         n_embd, n_head = attention.key.in_features, attention.n_head
-        sparse = cls(n_embd, n_head, pattern).to(attention.key.weight)              # its device and dtype
+        sparse = cls(n_embd, n_head, pattern).to(attention.key.weight)  # its device and dtype
         for name in ("query", "key", "value", "proj"):
             getattr(sparse, name).load_state_dict(getattr(attention, name).state_dict())
         if attention.rope:
             block_size, head_dim = attention.mask.size(-1), n_embd // n_head
             max_positions = block_size if max_positions is None else max_positions
-            positions = torch.arange(max_positions, dtype=torch.float64) * min(1.0, block_size / max_positions)
-            angles = torch.outer(positions, 10000.0 ** (-2.0 * torch.arange(head_dim // 2, dtype=torch.float64) / head_dim))
-            sparse.rope_cache = torch.stack((angles.cos(), angles.sin()), dim=-1).to(attention.rope_cache)
+            positions = torch.arange(max_positions, dtype=torch.float64) * min(
+                1.0, block_size / max_positions
+            )
+            angles = torch.outer(
+                positions,
+                10000.0 ** (-2.0 * torch.arange(head_dim // 2, dtype=torch.float64) / head_dim),
+            )
+            sparse.rope_cache = torch.stack((angles.cos(), angles.sin()), dim=-1).to(
+                attention.rope_cache
+            )
         ### END_CODE_HERE ###
         return sparse
 
@@ -328,7 +387,9 @@ class SparseSelfAttention(nn.Module):
         """(B, n_head, T, head_dim) -> (B, T, C)."""
         return y.transpose(1, 2).flatten(2)
 
-    def project(self, x: torch.Tensor, start: int = 0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def project(
+        self, x: torch.Tensor, start: int = 0
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Queries, keys and values, rotated if the module rotates.
 
         Args:
@@ -341,19 +402,24 @@ class SparseSelfAttention(nn.Module):
             ValueError: the module rotates, and the table ends before the last position.
         """
         q = k = v = None
-        # [part 6d] Project and split; rotate what RoPE rotates, with apply_rotary_emb and the rows of self.rope_cache that
-        # belong to these positions. The values are not rotated.
+        # [part 6d] Project and split; rotate what RoPE rotates, with apply_rotary_emb and the rows
+        # of self.rope_cache that belong to these positions. The values are not rotated.
         ### START_CODE_HERE ###
         q, k, v = (self.split_heads(linear(x)) for linear in (self.query, self.key, self.value))
         if self.rope_cache is not None:
             end = start + x.size(1)
             if end > len(self.rope_cache):
-                raise ValueError(f"a sequence of {end} positions is longer than max_positions = {len(self.rope_cache)}")
+                raise ValueError(
+                    f"a sequence of {end} positions is longer than max_positions = "
+                    f"{len(self.rope_cache)}"
+                )
             q, k = (apply_rotary_emb(part, self.rope_cache[start:end]) for part in (q, k))
         ### END_CODE_HERE ###
         return q, k, v
 
-    def forward(self, x: torch.Tensor, global_positions: Iterable[int] | None = None) -> torch.Tensor:
+    def forward(
+        self, x: torch.Tensor, global_positions: Iterable[int] | None = None
+    ) -> torch.Tensor:
         """Attend.
 
         Args:
@@ -364,8 +430,8 @@ class SparseSelfAttention(nn.Module):
             (B, T, C), same dtype.
 
         Raises:
-            ValueError: no global positions for more than one sequence; one of them is out of range; the module rotates, and the
-                sequence is longer than its table.
+            ValueError: no global positions for more than one sequence; one of them is out of range;
+                the module rotates, and the sequence is longer than its table.
         """
         y = None
         # [part 6d] Hint: an empty list of global positions is not None.
@@ -374,24 +440,29 @@ class SparseSelfAttention(nn.Module):
             if x.size(0) != 1:
                 raise ValueError(f"the predictor chooses for one sequence; there are {x.size(0)}")
             global_positions = predicted_globals(self.predictor(x)[0, :, 0], self.max_global)
-        y = self.proj(self.join_heads(sparse_attention(*self.project(x), self.pattern, global_positions)))
+        y = self.proj(
+            self.join_heads(sparse_attention(*self.project(x), self.pattern, global_positions))
+        )
         ### END_CODE_HERE ###
         return y
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # A stream
 
 
 class StreamingAttention:
-    """A SparseSelfAttention that reads a sequence a few positions at a time, with a memory that does not grow.
+    """A SparseSelfAttention that reads a sequence a few positions at a time, with a memory that
+    does not grow.
 
-    Let R be the largest of window and strides: no position is asked for by one that is more than R later, unless it is global.
-    So the last R positions and the global ones are held, each once. No gradients pass through a stream.
+    Let R be the largest of window and strides: no position is asked for by one that is more than R
+    later, unless it is global. So the last R positions and the global ones are held, each once. No
+    gradients pass through a stream.
 
     Args:
         attention: its pattern must be causal.
-        max_global: the first positions that are declared global become so, up to this number; later ones are ordinary.
+        max_global: the first positions that are declared global become so, up to this number; later
+            ones are ordinary.
 
     Attributes:
         length: how many positions have been read.
@@ -403,19 +474,25 @@ class StreamingAttention:
 
     def __init__(self, attention: SparseSelfAttention, max_global: int = 200):
         if not attention.pattern.causal:
-            raise ValueError("only a causal pattern can be streamed: in the other, what comes later changes earlier outputs")
+            raise ValueError(
+                "only a causal pattern can be streamed: in the other, what comes later changes "
+                "earlier outputs"
+            )
         self.attention = attention
         self.max_global = max_global
         self.length = 0
         self.global_positions: list[int] = []
-        # [part 6d] Prepare the cache: room for R + max_global keys and values, and what tells you which position is where.
-        # Hints: B is not known before the first call. In a ring buffer, position p lies in slot p % R, and what lay there
-        #        before, position p - R, is not asked for any more. R may be 0.
+        # [part 6d] Prepare the cache: room for R + max_global keys and values, and what tells you
+        # which position is where.
+        # Hints: B is not known before the first call. In a ring buffer, position p lies in slot p %
+        #        R, and what lay there before, position p - R, is not asked for any more. R may be
+        #        0.
         ### START_CODE_HERE ###
         self.ring = max(attention.pattern.window, *attention.pattern.strides, 0)
-        # The position in each slot, -1 for none: R slots of the ring, then those of the global positions.
+        # The position in each slot, -1 for none: R slots of the ring, then those of the global
+        # positions.
         self.held = torch.full((self.ring + max_global,), -1, device=attention.key.weight.device)
-        self.keys = self.values = None                              # (B, n_head, slots, head_dim)
+        self.keys = self.values = None  # (B, n_head, slots, head_dim)
         ### END_CODE_HERE ###
 
     @torch.no_grad()
@@ -427,49 +504,73 @@ class StreamingAttention:
             is_global: for each of the t positions whether it is declared global; None: none is.
 
         Returns:
-            (B, t, C): what one call of the module's forward on the whole sequence gives for these positions.
+            (B, t, C): what one call of the module's forward on the whole sequence gives for these
+            positions.
 
         Raises:
-            ValueError: not as many booleans as positions, or none of either; a sequence that is too long for a module that
-                rotates. The stream is then as it was before.
+            ValueError: not as many booleans as positions, or none of either; a sequence that is too
+                long for a module that rotates. The stream is then as it was before.
         """
         y = None
         # [part 6d] Attend to what is held and to the new positions, then put these into the cache.
         #
-        # - A call may bring more positions than the ring has slots: work on a block of them at a time.
+        # - A call may bring more positions than the ring has slots: work on a block of them at a
+        # time.
         # - A new global position is global for those that follow it at once, in the same call.
-        # - In the ring, a global position leaves its slot empty: it has one of its own, and must not be counted twice.
-        # Hints: is_local is the rule for window and strides, elementwise. Gather only the keys that some query of the block
-        #        attends to: of R + max_global that is a small part.
+        # - In the ring, a global position leaves its slot empty: it has one of its own, and must
+        # not be counted twice.
+        # Hints: is_local is the rule for window and strides, elementwise. Gather only the keys that
+        #        some query of the block attends to: of R + max_global that is a small part.
         ### START_CODE_HERE ###
         declared = [False] * x.size(1) if is_global is None else [bool(flag) for flag in is_global]
         if x.size(1) == 0 or len(declared) != x.size(1):
-            raise ValueError(f"{x.size(1)} positions come with {len(declared)} booleans: as many are needed, and at least 1")
+            raise ValueError(
+                f"{x.size(1)} positions come with {len(declared)} booleans: as many are needed, "
+                "and at least 1"
+            )
         q, k, v = self.attention.project(x, start=self.length)
         if self.keys is None:
-            self.keys, self.values = (part.new_zeros(*part.shape[:2], len(self.held), part.size(-1)) for part in (k, v))
+            self.keys, self.values = (
+                part.new_zeros(*part.shape[:2], len(self.held), part.size(-1)) for part in (k, v)
+            )
         free = self.max_global - len(self.global_positions)
-        becomes_global = torch.tensor([flag and number <= free for flag, number in zip(declared, accumulate(declared))])
+        becomes_global = torch.tensor(
+            [flag and number <= free for flag, number in zip(declared, accumulate(declared))]
+        )
         slots = torch.arange(len(self.held), device=x.device)
         outputs = []
-        for q, k, v, becomes in zip(*(part.split(BLOCK, dim=2) for part in (q, k, v)), becomes_global.to(x.device).split(BLOCK)):
+        blocks = (part.split(BLOCK, dim=2) for part in (q, k, v))
+        for q, k, v, becomes in zip(*blocks, becomes_global.to(x.device).split(BLOCK)):
             rows = torch.arange(self.length, self.length + len(becomes), device=x.device)
             columns = torch.cat((self.held, rows))
             distance = rows[:, None] - columns
-            allowed = is_local(distance, self.attention.pattern) | torch.cat((slots >= self.ring, becomes))
+            allowed = is_local(distance, self.attention.pattern) | torch.cat(
+                (slots >= self.ring, becomes)
+            )
             allowed &= (distance >= 0) & (columns >= 0)
-            needed = slots[allowed[:, :len(slots)].any(dim=0)]
-            scores = q @ torch.cat((self.keys[:, :, needed], k), dim=2).transpose(-2, -1) / math.sqrt(q.size(-1))
-            allowed = torch.cat((allowed[:, needed], allowed[:, len(slots):]), dim=1)
+            needed = slots[allowed[:, : len(slots)].any(dim=0)]
+            scores = (
+                q
+                @ torch.cat((self.keys[:, :, needed], k), dim=2).transpose(-2, -1)
+                / math.sqrt(q.size(-1))
+            )
+            allowed = torch.cat((allowed[:, needed], allowed[:, len(slots) :]), dim=1)
             weights = scores.masked_fill(~allowed, -math.inf).softmax(dim=-1)
             outputs.append(weights @ torch.cat((self.values[:, :, needed], v), dim=2))
 
             self.length += len(rows)
             recent = rows >= self.length - self.ring
             in_ring = rows[recent] % max(self.ring, 1)
-            apart = self.ring + len(self.global_positions) + torch.arange(int(becomes.sum()), device=x.device)
+            apart = (
+                self.ring
+                + len(self.global_positions)
+                + torch.arange(int(becomes.sum()), device=x.device)
+            )
             for places, chosen in ((in_ring, recent), (apart, becomes)):
-                self.keys[:, :, places], self.values[:, :, places] = k[:, :, chosen], v[:, :, chosen]
+                self.keys[:, :, places], self.values[:, :, places] = (
+                    k[:, :, chosen],
+                    v[:, :, chosen],
+                )
                 self.held[places] = rows[chosen]
             self.held[in_ring[becomes[recent]]] = -1
             self.global_positions += rows[becomes].tolist()
@@ -478,7 +579,9 @@ class StreamingAttention:
         return y
 
     def cached_positions(self) -> list[int]:
-        """The positions whose keys and values are held, sorted: the last R positions read, and the global ones."""
+        """The positions whose keys and values are held, sorted: the last R positions read, and the
+        global ones.
+        """
         positions = []
         # [part 6d]
         ### START_CODE_HERE ###
@@ -487,7 +590,9 @@ class StreamingAttention:
         return positions
 
     def cache_bytes(self) -> int:
-        """The bytes of all tensors that hold keys and values: at most 2 (R + max_global) C numbers for each sequence."""
+        """The bytes of all tensors that hold keys and values: at most 2 (R + max_global) C numbers
+        for each sequence.
+        """
         size = 0
         # [part 6d] Hint: a tensor has nbytes.
         ### START_CODE_HERE ###
@@ -496,20 +601,23 @@ class StreamingAttention:
         return size
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Across documents
 
 
-def cross_document_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, lengths: Iterable[int],
-                             window: int) -> torch.Tensor:
+def cross_document_attention(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, lengths: Iterable[int], window: int
+) -> torch.Tensor:
     """Attention over documents, one after another, and a question that follows them.
 
-    A token of a document attends to the tokens of its own document that are at most `window` away, to both sides. A token of
-    the question attends to all tokens of all documents, and to the question's tokens up to itself.
+    A token of a document attends to the tokens of its own document that are at most `window` away,
+    to both sides. A token of the question attends to all tokens of all documents, and to the
+    question's tokens up to itself.
 
     Args:
         q, k, v: (B, n_head, T, head_dim), float32 or float64. They are not changed.
-        lengths: of the documents, each at least 1; at least one document. What is left of T is the question, at least 1 token.
+        lengths: of the documents, each at least 1; at least one document. What is left of T is the
+            question, at least 1 token.
         window: at least 0.
 
     Returns:
@@ -519,18 +627,27 @@ def cross_document_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, 
         ValueError: lengths or a window that are not as above.
     """
     output = None
-    # [part 6g] Each document is a sequence of its own, with a pattern of a window alone. The question's rows are dense.
-    # Hints: q.split([*lengths, question], dim=2) cuts documents and question apart. For the question, the columns of its own
-    #        tokens, the last ones, are masked above the diagonal.
+    # [part 6g] Each document is a sequence of its own, with a pattern of a window alone. The
+    # question's rows are dense.
+    # Hints: q.split([*lengths, question], dim=2) cuts documents and question apart. For the
+    #        question, the columns of its own tokens, the last ones, are masked above the diagonal.
     ### START_CODE_HERE ###
     lengths = list(lengths)
     question = q.size(2) - sum(lengths)
     if not lengths or min(lengths) < 1 or question < 1:
-        raise ValueError(f"documents of {lengths} tokens and a question do not make {q.size(2)}: each has at least 1 token")
+        raise ValueError(
+            f"documents of {lengths} tokens and a question do not make {q.size(2)}: each has at "
+            "least 1 token"
+        )
     pattern = Pattern(window, strides=())
     queries, keys, values = (x.split([*lengths, question], dim=2) for x in (q, k, v))
-    outputs = [sparse_attention(*document, pattern) for document in zip(queries[:-1], keys[:-1], values[:-1])]
-    allowed = torch.ones(question, q.size(2), dtype=torch.bool, device=q.device).tril(diagonal=sum(lengths))
+    outputs = [
+        sparse_attention(*document, pattern)
+        for document in zip(queries[:-1], keys[:-1], values[:-1])
+    ]
+    allowed = torch.ones(question, q.size(2), dtype=torch.bool, device=q.device).tril(
+        diagonal=sum(lengths)
+    )
     outputs.append(F.scaled_dot_product_attention(queries[-1], k, v, attn_mask=allowed))
     output = torch.cat(outputs, dim=2)
     ### END_CODE_HERE ###
@@ -539,13 +656,15 @@ def cross_document_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, 
 
 class Memory(NamedTuple):
     """What a decoder's layer keeps of the documents. D documents have N positions together."""
-    keys: torch.Tensor              # (n_head, N, head_dim)
-    values: torch.Tensor            # (n_head, N, head_dim)
-    lengths: tuple[int, ...]        # of the D documents
+
+    keys: torch.Tensor  # (n_head, N, head_dim)
+    values: torch.Tensor  # (n_head, N, head_dim)
+    lengths: tuple[int, ...]  # of the D documents
 
 
 def remember(attention: SparseSelfAttention, documents: list[torch.Tensor]) -> Memory:
-    """The keys and values of all documents, in their order, worked out once for any number of questions.
+    """The keys and values of all documents, in their order, worked out once for any number of
+    questions.
 
     Args:
         attention: its modules key and value are applied, once each; it does not rotate.
@@ -555,33 +674,41 @@ def remember(attention: SparseSelfAttention, documents: list[torch.Tensor]) -> M
         ValueError: the module rotates, or there is no document.
     """
     memory = None
-    # [part 6g] Hint: documents of different lengths can be put one after another before they are projected.
+    # [part 6g] Hint: documents of different lengths can be put one after another before they are
+    # projected.
     ### START_CODE_HERE ###
     if attention.rope_cache is not None or not documents:
         raise ValueError("memory needs at least one document, and a module that does not rotate")
-    states = torch.cat(list(documents))[None]                                       # (1, N, C)
-    keys, values = (attention.split_heads(linear(states))[0] for linear in (attention.key, attention.value))
+    states = torch.cat(list(documents))[None]  # (1, N, C)
+    keys, values = (
+        attention.split_heads(linear(states))[0] for linear in (attention.key, attention.value)
+    )
     memory = Memory(keys, values, tuple(len(document) for document in documents))
     ### END_CODE_HERE ###
     return memory
 
 
-def ask(attention: SparseSelfAttention, x: torch.Tensor, memory: Memory) -> tuple[torch.Tensor, torch.Tensor]:
+def ask(
+    attention: SparseSelfAttention, x: torch.Tensor, memory: Memory
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Cross-attention of a decoder's states over all of memory, and over nothing else.
 
     Args:
         x: (B, n, C), the decoder's states. The documents are complete, so there is no causal mask.
 
     Returns:
-        The output of attention.proj, (B, n, C), and the shares, (B, n, D): how much attention weight each document got,
-        averaged over the heads. Each row of shares sums to 1.
+        The output of attention.proj, (B, n, C), and the shares, (B, n, D): how much attention
+        weight each document got, averaged over the heads. Each row of shares sums to 1.
     """
     y = shares = None
-    # [part 6g] Only the queries come from x. Hint: weights.split(memory.lengths, dim=-1) has a piece for each document.
+    # [part 6g] Only the queries come from x. Hint: weights.split(memory.lengths, dim=-1) has a
+    # piece for each document.
     ### START_CODE_HERE ###
-    q = attention.split_heads(attention.query(x))                                   # (B, n_head, n, head_dim)
+    q = attention.split_heads(attention.query(x))  # (B, n_head, n, head_dim)
     weights = (q @ memory.keys.transpose(-2, -1) / math.sqrt(q.size(-1))).softmax(dim=-1)
     y = attention.proj(attention.join_heads(weights @ memory.values))
-    shares = torch.stack([part.sum(dim=-1) for part in weights.split(memory.lengths, dim=-1)], dim=-1).mean(dim=1)
+    shares = torch.stack(
+        [part.sum(dim=-1) for part in weights.split(memory.lengths, dim=-1)], dim=-1
+    ).mean(dim=1)
     ### END_CODE_HERE ###
     return y, shares

@@ -1,1 +1,3 @@
-"""What runs in the student's process: main.py and what it uses. The judge shares wire.py, the format in which data cross."""
+"""What runs in the student's process: main.py and what it uses. The judge shares wire.py, the
+format in which data cross.
+"""

@@ -1,4 +1,7 @@
-"""Starts the student's process: `python inside CONFIG`, a JSON object with the arguments of main.main, or of trial.main."""
+"""Starts the student's process: `python inside CONFIG`, a JSON object with the arguments of
+main.main, or of trial.main.
+"""
+
 import json
 import os
 import sys
@@ -6,8 +9,9 @@ import sys
 if __name__ == "__main__":
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     from inside import main, trial
-    del sys.path[0]             # nothing of the judge's is left to be imported
+
+    del sys.path[0]  # nothing of the judge's is left to be imported
     config = json.loads(sys.argv.pop(1))
     (trial if "secret" in config else main).main(**config)
     sys.stdout.flush()
-    os._exit(0)                 # at once: torch takes half a second to tear itself down
+    os._exit(0)  # at once: torch takes half a second to tear itself down

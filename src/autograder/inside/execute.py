@@ -1,4 +1,5 @@
 """Running a probe, and telling what came of it."""
+
 import contextlib
 import linecache
 import os
@@ -13,9 +14,10 @@ def execute(request: dict, message_limit: int) -> bytes:
     """Run a probe and return the message to the judge: {"value": ...} or {"error": ...}.
 
     Args:
-        request: source and name of the probe, a function; inputs, its keyword arguments; path, folders to import from; root, the
-            folder whose frames a traceback shows; seed, for the random numbers of Python, NumPy and torch; interactive, whether
-            Ctrl-C is the user's own.
+        request: source and name of the probe, a function; inputs, its keyword arguments; path,
+            folders to import from; root, the folder whose frames a traceback shows; seed, for the
+            random numbers of Python, NumPy and torch; interactive, whether Ctrl-C is the user's
+            own.
         message_limit: bytes.
     """
     try:
@@ -26,8 +28,11 @@ def execute(request: dict, message_limit: int) -> bytes:
         value = namespace[request["name"]](**_unwrap(request["inputs"]))
         return wire.encode({"value": value}, message_limit)
     except wire.WireError as error:
-        return wire.encode({"error": {"type": "TooLarge", "message": str(error), "frames": [], "name": ""}}, message_limit)
-    except BaseException as error:      # SystemExit and all: a submission may raise anything
+        return wire.encode(
+            {"error": {"type": "TooLarge", "message": str(error), "frames": [], "name": ""}},
+            message_limit,
+        )
+    except BaseException as error:  # SystemExit and all: a submission may raise anything
         if isinstance(error, KeyboardInterrupt) and request["interactive"]:
             raise
         return wire.encode({"error": _describe(error, request["root"])}, message_limit)
@@ -37,6 +42,7 @@ def _seed(seed):
     random.seed(seed)
     with contextlib.suppress(ImportError):
         import numpy
+
         numpy.random.seed(seed % 2**32)
     if "torch" in sys.modules:
         sys.modules["torch"].manual_seed(seed)
@@ -56,7 +62,10 @@ def _unwrap(value):
 
 
 def _describe(error, root):
-    """An exception as data: its type, message, and the frames that lie in the submission, innermost last."""
+    """An exception as data: its type, message, and the frames that lie in the submission, innermost
+    last.
+    """
+
     def text(make):
         try:
             return str(make())[:2000]
@@ -68,11 +77,30 @@ def _describe(error, root):
     for frame, line in traceback.walk_tb(error.__traceback__):
         path = os.path.realpath(frame.f_code.co_filename)
         if path.startswith(root):
-            frames.append([os.path.basename(path), line, frame.f_code.co_name, linecache.getline(path, line).strip()[:200]])
+            frames.append(
+                [
+                    os.path.basename(path),
+                    line,
+                    frame.f_code.co_name,
+                    linecache.getline(path, line).strip()[:200],
+                ]
+            )
     if isinstance(error, SyntaxError) and error.filename:
-        frames.append([os.path.basename(error.filename), error.lineno or 0, "<module>", (error.text or "").strip()[:200]])
+        frames.append(
+            [
+                os.path.basename(error.filename),
+                error.lineno or 0,
+                "<module>",
+                (error.text or "").strip()[:200],
+            ]
+        )
         message = text(lambda: error.msg)
     else:
         message = text(lambda: error)
-    return {"type": type(error).__name__[:100], "message": message, "frames": frames[:3] + frames[3:][-12:],
-            "kinds": [base.__name__[:100] for base in type(error).__mro__[:12]], "name": text(lambda: getattr(error, "name", "") or "")}
+    return {
+        "type": type(error).__name__[:100],
+        "message": message,
+        "frames": frames[:3] + frames[3:][-12:],
+        "kinds": [base.__name__[:100] for base in type(error).__mro__[:12]],
+        "name": text(lambda: getattr(error, "name", "") or ""),
+    }

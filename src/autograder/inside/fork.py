@@ -1,4 +1,5 @@
 """Serving requests in forks: each starts in milliseconds, is watched, and leaves nothing behind."""
+
 import contextlib
 import os
 import select
@@ -12,9 +13,10 @@ from . import walls, watch, wire
 from .execute import execute
 from .output import flush, redirect, tail
 
-LOOK_SECONDS, FILES_SECONDS = 0.01, 0.2         # between looks at what a fork uses, and at its files
-TOLERANCE = 1.05            # of the memory limit. The kernel refuses one process more than the limit; this is for all together.
-PRIVATE = ("/tmp", walls.SHARED_MEMORY)         # the writable folders in bubblewrap's namespace
+LOOK_SECONDS, FILES_SECONDS = 0.01, 0.2  # between looks at what a fork uses, and at its files
+# of the memory limit. The kernel refuses one process more than the limit; this is for all together.
+TOLERANCE = 1.05
+PRIVATE = ("/tmp", walls.SHARED_MEMORY)  # the writable folders in bubblewrap's namespace
 
 
 class Server:
@@ -23,22 +25,27 @@ class Server:
     Args:
         rung: "bubblewrap", "landlock" or "limits".
         readable: what a fork may read besides Python and the system.
-        channel: the descriptor that requests come from. When something happens there during a request, the judge has gone.
+        channel: the descriptor that requests come from. When something happens there during a
+            request, the judge has gone.
     """
 
     def __init__(self, rung: str, readable: list[str], channel: int):
         self.rung = rung
         self.readable = [*walls.SYSTEM, *walls.HARDWARE, *walls.python_folders(), *readable]
         self.channel = channel
-        self.spoiled = False        # something could not be cleaned away: this process should serve no other request
+        # something could not be cleaned away: this process should serve no other request
+        self.spoiled = False
         self.linux = sys.platform.startswith("linux")
-        self.filter = None if rung == "limits" else walls.build_filter(unix_sockets=rung == "bubblewrap")
+        self.filter = (
+            None if rung == "limits" else walls.build_filter(unix_sockets=rung == "bubblewrap")
+        )
         self.user, self.killer = walls.free_users(2) if rung == "landlock" else (None, None)
         if self.user is not None:
-            os.chmod(tempfile.gettempdir(), 0o711)      # so that it reaches its scratch folder
+            os.chmod(tempfile.gettempdir(), 0o711)  # so that it reaches its scratch folder
         if self.linux:
             walls.prctl(walls.PR_SET_CHILD_SUBREAPER, 1)
-            walls.prctl(walls.PR_SET_DUMPABLE, 0)       # a fork of the same user can neither trace us nor open our files in /proc
+            # a fork of the same user can neither trace us nor open our files in /proc
+            walls.prctl(walls.PR_SET_DUMPABLE, 0)
         self.kept = _entries(PRIVATE) if rung == "bubblewrap" else set()
 
     def serve(self, order: dict, request: bytearray) -> tuple[dict, bytes]:
@@ -48,8 +55,8 @@ class Server:
             order: the limits: seconds (see watch.Clock.over), and wall, by the clock; memory, disk
                 and output in MiB; processes (threads included), files and disk_files, as numbers;
                 message_limit and output_limit in bytes.
-            request: the message for execute(). Only the fork decodes it, and here it is wiped: a later check's fork, which has a copy
-                of our memory, finds nothing of it.
+            request: the message for execute(). Only the fork decodes it, and here it is wiped: a
+                later check's fork, which has a copy of our memory, finds nothing of it.
         """
         read_end, write_end = os.pipe()
         with tempfile.TemporaryFile() as output:
@@ -94,7 +101,9 @@ class Server:
             os._exit(code)
 
     def enter(self, limits: dict, scratch: str) -> None:
-        """Take the limits and put up the walls around this very process, whose working directory becomes `scratch`."""
+        """Take the limits and put up the walls around this very process, whose working directory
+        becomes `scratch`.
+        """
         self._limit(limits)
         os.chdir(scratch)
         os.environ["HOME"] = os.environ["TMPDIR"] = tempfile.tempdir = scratch
@@ -103,22 +112,25 @@ class Server:
             walls.restrict_files(self.readable, [scratch])
         if self.linux:
             walls.prctl(walls.PR_SET_PDEATHSIG, signal.SIGKILL)
-            walls.prctl(walls.PR_SET_DUMPABLE, 1)       # its own /proc/self, which subprocess reads
+            walls.prctl(walls.PR_SET_DUMPABLE, 1)  # its own /proc/self, which subprocess reads
         if self.filter is not None:
             self.filter.load()
 
     def _limit(self, limits):
         """Limits that the kernel keeps for each process. (Windows and macOS keep fewer.)"""
         import resource
-        with contextlib.suppress(OSError, StopIteration):       # /proc is Linux
+
+        with contextlib.suppress(OSError, StopIteration):  # /proc is Linux
             with open("/proc/self/status") as status:
-                used = next(int(line.split()[1]) << 10 for line in status if line.startswith("VmData"))
+                used = next(
+                    int(line.split()[1]) << 10 for line in status if line.startswith("VmData")
+                )
             _set_limit(resource.RLIMIT_DATA, used + (limits["memory"] << 20))
         _set_limit(resource.RLIMIT_CPU, 2 * int(limits["seconds"]) + 4)
         _set_limit(resource.RLIMIT_FSIZE, limits["disk"] << 20)
         _set_limit(resource.RLIMIT_NOFILE, limits["files"])
         _set_limit(resource.RLIMIT_CORE, 0)
-        if self.user is not None:       # it counts all processes of a user, and this one's are all ours
+        if self.user is not None:  # it counts all processes of a user, and this one's are all ours
             _set_limit(resource.RLIMIT_NPROC, limits["processes"])
 
     # In the server
@@ -133,7 +145,10 @@ class Server:
                 if broken := self._broken(limits, output, scratch if now > next_files else None):
                     why = broken
                     break
-                next_look, next_files = time.monotonic() + LOOK_SECONDS, now + FILES_SECONDS if now > next_files else next_files
+                next_look, next_files = (
+                    time.monotonic() + LOOK_SECONDS,
+                    now + FILES_SECONDS if now > next_files else next_files,
+                )
             # A descendant may hold the pipe open after the fork has ended, so wait for both.
             patience = LOOK_SECONDS if status is None else 0
             ready = select.select([answer, self.channel], [], [], patience)[0]
@@ -153,12 +168,12 @@ class Server:
                 break
             if status is None:
                 status = _reap(pid, os.WNOHANG)
-        while why == "answered" and status is None:      # it has closed the pipe, and should be ending
+        while why == "answered" and status is None:  # it has closed the pipe, and should be ending
             status = _reap(pid, os.WNOHANG)
             time.sleep(0 if status is not None else 0.0005)
             if status is None and (broken := self._broken(limits, output, None)):
                 why = broken
-        if why == "answered":       # what is left behind was perhaps too quick for a look
+        if why == "answered":  # what is left behind was perhaps too quick for a look
             why = self._broken(limits, output, None) or why
         with contextlib.suppress(OSError):
             os.killpg(pid, signal.SIGKILL)
@@ -175,7 +190,9 @@ class Server:
         return ended, b"".join(chunks) if why == "answered" else b""
 
     def _broken(self, limits, output, scratch):
-        """The limit that all processes of the fork together have broken, or None; the folder `scratch` is looked at if given."""
+        """The limit that all processes of the fork together have broken, or None; the folder
+        `scratch` is looked at if given.
+        """
         pids, files = watch.descendants(), 0
         self.clock.look(pids)
         if self.clock.over(limits["seconds"], limits["wall"]):
@@ -184,7 +201,8 @@ class Server:
             files = _used(walls.SHARED_MEMORY)
         elif self.user is not None:
             files = watch.shared_memory(walls.SHARED_MEMORY, self.user)
-        most = TOLERANCE * (limits["memory"] << 20) + self.own_memory - files       # the forks share our memory with us
+        # the forks share our memory with us
+        most = TOLERANCE * (limits["memory"] << 20) + self.own_memory - files
         memory, tasks = watch.usage(pids)
         if tasks > limits["processes"]:
             return "processes"
@@ -192,13 +210,18 @@ class Server:
             return "output"
         if memory <= most:
             return self._broken_by_files(limits, scratch, pids, most - memory)
-        # The bound may be far too high, and measuring takes milliseconds a process, in which many could take gigabytes: they wait.
+        # The bound may be far too high, and measuring takes milliseconds a process, in which many
+        # could take gigabytes: they wait.
         self._signal_others(signal.SIGSTOP)
         pids = watch.descendants()
         with walls.acting_as(self.user):
             memory = watch.exact_memory([os.getpid(), *pids])
-        broken = "memory" if memory > most else self._broken_by_files(limits, scratch, pids, most - memory)
-        if broken is None:      # else they are killed as they are
+        broken = (
+            "memory"
+            if memory > most
+            else self._broken_by_files(limits, scratch, pids, most - memory)
+        )
+        if broken is None:  # else they are killed as they are
             self._signal_others(signal.SIGCONT)
         return broken
 
@@ -212,15 +235,17 @@ class Server:
             nameless, buffers = watch.open_files(pids)
         if buffers > most_buffers:
             return "memory"
-        if self.rung != "bubblewrap":       # whose file systems have a size of their own
+        if self.rung != "bubblewrap":  # whose file systems have a size of their own
             size += nameless
         return "disk" if size > limits["disk"] << 20 or files > limits["disk_files"] else None
 
     def _signal_others(self, number):
-        """A signal for all processes of the fork at once, where that is possible without hitting others."""
+        """A signal for all processes of the fork at once, where that is possible without hitting
+        others.
+        """
         if self.rung == "bubblewrap":
             with contextlib.suppress(OSError):
-                os.kill(-1, number)         # in this namespace: all but its first process and ourselves
+                os.kill(-1, number)  # in this namespace: all but its first process and ourselves
         elif self.user is not None:
             pid = os.fork()
             if pid == 0:
@@ -249,6 +274,7 @@ class Server:
 
 def _set_limit(kind, value):
     import resource
+
     with contextlib.suppress(OSError, ValueError):
         hard = resource.getrlimit(kind)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
@@ -268,7 +294,9 @@ def _used(folder):
 
 
 def _entries(folders):
-    """All paths beneath folders, as far as they are on the same file system: neither mounted folders nor what is in them."""
+    """All paths beneath folders, as far as they are on the same file system: neither mounted
+    folders nor what is in them.
+    """
     found = set()
     for folder in folders:
         device, waiting = os.stat(folder).st_dev, [folder]
@@ -284,11 +312,14 @@ def _entries(folders):
 
 
 def _remove(*paths):
-    """Remove files and folders, however deep, and even if their owner may not write to them. (shutil.rmtree recurses, and gives up at a
-    depth that a submission can reach.)"""
+    """Remove files and folders, however deep, and even if their owner may not write to them.
+    (shutil.rmtree recurses, and gives up at a depth that a submission can reach.)
+    """
     for path in paths:
         with contextlib.suppress(OSError):
-            os.rmdir(path)          # mostly it is an empty folder
+            os.rmdir(path)  # mostly it is an empty folder
     for command in (["rm", "-rf"], ["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
         if left := [path for path in paths if os.path.lexists(path)]:
-            subprocess.run([*command, "--", *left], stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+            subprocess.run(
+                [*command, "--", *left], stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL
+            )

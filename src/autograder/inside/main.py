@@ -1,11 +1,14 @@
 """The student's process: it imports the submission, runs probes, and sends back data.
 
-The judge starts it with the modules (torch, say) that are imported once, before any request. Each request is a message
-{source, name, inputs, ...} (see execute.py) on standard input. Where the system can fork, each is served by a fork,
-which starts in milliseconds and takes all its traces with it; elsewhere the process serves one request and ends. A request comes in
-two frames: an order, JSON with its number and its limits, and the message, which only the fork looks into. The reply is two frames: how it ended, as JSON, and the message that the probe's side wrote. Nothing here decides anything about points: whatever
-comes from this process, the judge takes as a claim of the student.
+The judge starts it with the modules (torch, say) that are imported once, before any request. Each
+request is a message {source, name, inputs, ...} (see execute.py) on standard input. Where the
+system can fork, each is served by a fork, which starts in milliseconds and takes all its traces
+with it; elsewhere the process serves one request and ends. A request comes in two frames: an order,
+JSON with its number and its limits, and the message, which only the fork looks into. The reply is
+two frames: how it ended, as JSON, and the message that the probe's side wrote. Nothing here decides
+anything about points: whatever comes from this process, the judge takes as a claim of the student.
 """
+
 import importlib
 import json
 import os
@@ -23,7 +26,8 @@ CAN_FORK = hasattr(os, "fork")
 
 
 def main(modules: list[str], fork: bool, walls: str, readable: list[str]) -> None:
-    """Import modules, then serve requests from standard input until it ends (only one without `fork`).
+    """Import modules, then serve requests from standard input until it ends (only one without
+    `fork`).
 
     Args:
         walls: the rung of isolation whose part each fork does for itself; see walls.py.
@@ -44,7 +48,8 @@ def main(modules: list[str], fork: bool, walls: str, readable: list[str]) -> Non
     while True:
         try:
             order = json.loads(wire.read_frame(requests, REQUEST_LIMIT))
-            number = order.pop("request")       # not for the fork to know, which could answer in our place
+            # not for the fork to know, which could answer in our place
+            number = order.pop("request")
             request = wire.read_secret_frame(requests, REQUEST_LIMIT)
         except EOFError:
             return
@@ -55,9 +60,14 @@ def main(modules: list[str], fork: bool, walls: str, readable: list[str]) -> Non
 
 
 def serve_here(order: dict, request: bytearray) -> tuple[dict, bytes]:
-    """As fork.Server.serve, in this very process, where there is no fork; the process should end afterwards."""
+    """As fork.Server.serve, in this very process, where there is no fork; the process should end
+    afterwards.
+    """
     started, cpu, cwd = time.monotonic(), time.process_time(), os.getcwd()
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
+    with (
+        tempfile.TemporaryFile() as output,
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch,
+    ):
         redirect(output.fileno())
         os.chdir(scratch)
         message = execute(wire.decode(request), order["message_limit"])

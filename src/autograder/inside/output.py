@@ -1,4 +1,5 @@
 """What a probe prints: into a file, of which the end is kept."""
+
 import io
 import os
 import sys
@@ -10,8 +11,12 @@ def redirect(output: int) -> None:
     for source, target in ((null, 0), (output, 1), (output, 2)):
         os.dup2(source, target)
     sys.stdin = open(0, encoding="utf-8", errors="replace", closefd=False)
-    sys.stdout, sys.stderr = (io.TextIOWrapper(open(fd, "wb", closefd=False), encoding="utf-8", errors="replace",
-                                               line_buffering=True) for fd in (1, 2))
+    sys.stdout, sys.stderr = (
+        io.TextIOWrapper(
+            open(fd, "wb", closefd=False), encoding="utf-8", errors="replace", line_buffering=True
+        )
+        for fd in (1, 2)
+    )
 
 
 def flush() -> None:
@@ -19,7 +24,7 @@ def flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except Exception:       # a submission may have put anything there
+        except Exception:  # a submission may have put anything there
             pass
 
 

@@ -1,21 +1,24 @@
-"""Trying walls out: a fork attempts what a submission must not be able to do, and what it must. Nothing is believed untried."""
+"""Trying walls out: a fork attempts what a submission must not be able to do, and what it must.
+Nothing is believed untried.
+"""
+
 import importlib
 import json
 import os
 import socket
 import sys
 import tempfile
+from collections.abc import Callable
 from importlib.util import find_spec
 from multiprocessing import get_context
-from typing import Callable
 
 from .fork import Server
 from .walls import SHARED_MEMORY, python_folders
 from .watch import descendants
 
 LIMITS = {"seconds": 10, "memory": 1024, "disk": 16, "processes": 64, "files": 256}
-PACKAGES = ("torch", "numpy")       # which submissions import more of, later
-LATE = ("tomllib", "torch.nn.utils.prune")       # what nothing imports before a submission does
+PACKAGES = ("torch", "numpy")  # which submissions import more of, later
+LATE = ("tomllib", "torch.nn.utils.prune")  # what nothing imports before a submission does
 LOADER_SECONDS = 60
 
 
@@ -39,7 +42,8 @@ def main(walls: str, readable: list[str], secret: str, judge: int) -> None:
 
 def importing() -> list[str]:
     """The folders and files that imports read. To be asked before rights are given up: afterwards,
-    what is closed seems not to be there."""
+    what is closed seems not to be there.
+    """
     found = [spec.origin for name in PACKAGES if (spec := find_spec(name)) and spec.origin]
     return [*python_folders(), *found]
 
@@ -67,8 +71,10 @@ def walled(server: Server, attempt: Callable[[], list[str]]) -> list[str]:
             os._exit(0)
     os.close(write_end)
     if pid not in descendants():
-        raise OSError("what a submission's processes use cannot be seen: "
-                      "this kernel has no /proc/PID/task/TID/children")
+        raise OSError(
+            "what a submission's processes use cannot be seen: "
+            "this kernel has no /proc/PID/task/TID/children"
+        )
     with open(read_end, encoding="utf-8") as answer:
         wrong = json.loads(answer.read() or '["what it tried killed it"]')
     os.waitpid(pid, 0)
@@ -92,26 +98,33 @@ def attempt(secret: str, judge: int) -> list[str]:
         "opens internet sockets": lambda: socket.socket(socket.AF_INET).close(),
         "becomes root": lambda: os.setuid(0) if os.getuid() != 0 else None,
     }
-    if os.getppid() != 1:       # in a process namespace of our own, the number is another process's
+    if os.getppid() != 1:  # in a process namespace of our own, the number is another process's
         forbidden["signals the grader"] = lambda: os.kill(judge, 0)
-        forbidden["reads the grader's environment"] = lambda: open(f"/proc/{judge}/environ", "rb").read(1)
+        forbidden["reads the grader's environment"] = lambda: open(
+            f"/proc/{judge}/environ", "rb"
+        ).read(1)
     return [f"a submission {what}" for what, action in forbidden.items() if _works(action)]
 
 
 def lacking(needed: list[str]) -> list[str]:
     """What this process could not do though right answers need it, in words: write, read what is
     `needed`, lock, import. Where torch has been imported (which takes a second, too long for each
-    trial), also: import more of it, and draw with a DataLoader's workers."""
+    trial), also: import more of it, and draw with a DataLoader's workers.
+    """
     file = os.path.join(os.environ["TMPDIR"], "file")
     if not _works(lambda: open(file, "w").close() or os.remove(file)):
         return ["it cannot write into its own scratch folder"]
     for path in needed:
         if not _works(lambda: os.close(os.open(path, os.O_RDONLY))):
-            return [f"it cannot read {path}, where this Python is: a folder above is closed to other "
-                    "users (chmod o+x opens it)"]
+            return [
+                f"it cannot read {path}, where this Python is: a folder above is closed to other "
+                "users (chmod o+x opens it)"
+            ]
     if not _works(lambda: get_context("fork").Lock()):
-        return [f"it cannot write into {SHARED_MEMORY}, where the workers of a DataLoader have their "
-                "locks (mount a tmpfs there that every user may write to)"]
+        return [
+            f"it cannot write into {SHARED_MEMORY}, where the workers of a DataLoader have their "
+            "locks (mount a tmpfs there that every user may write to)"
+        ]
     try:
         for name in LATE:
             if "." not in name or name.partition(".")[0] in sys.modules:
@@ -123,7 +136,13 @@ def lacking(needed: list[str]) -> list[str]:
 
 def _drawing():
     make = importlib.import_module("torch.utils.data").DataLoader
-    loader = make(range(4), 2, num_workers=2, collate_fn=list, multiprocessing_context="fork",
-                  timeout=LOADER_SECONDS)
+    loader = make(
+        range(4),
+        2,
+        num_workers=2,
+        collate_fn=list,
+        multiprocessing_context="fork",
+        timeout=LOADER_SECONDS,
+    )
     right = list(loader) == [[0, 1], [2, 3]]
     return [] if right else ["a DataLoader with two workers draws what it should not"]

@@ -1,8 +1,11 @@
-"""What a forked check does to itself before it runs a submission: it gives up rights that it never gets back.
+"""What a forked check does to itself before it runs a submission: it gives up rights that it never
+gets back.
 
-On the rung "bubblewrap" the process lives in namespaces already, and a seccomp filter is added. On "landlock" it drops to a user
-of its own, lets Landlock forbid all files but a few, and adds the same filter. On "limits" there are no walls.
+On the rung "bubblewrap" the process lives in namespaces already, and a seccomp filter is added. On
+"landlock" it drops to a user of its own, lets Landlock forbid all files but a few, and adds the
+same filter. On "limits" there are no walls.
 """
+
 import contextlib
 import ctypes
 import errno
@@ -13,37 +16,69 @@ import struct
 import sys
 from pathlib import Path
 
-# System calls that no answer needs, and that reach other processes, the kernel's rarely used corners, or memory that is nobody's.
+# System calls that no answer needs, and that reach other processes, the kernel's rarely used
+# corners, or memory that is nobody's.
 DENIED = """
 ptrace process_vm_readv process_vm_writev process_madvise kcmp pidfd_getfd
-unshare setns mount umount umount2 pivot_root chroot move_mount open_tree fsopen fsconfig fsmount fspick mount_setattr
-name_to_handle_at open_by_handle_at fanotify_init lookup_dcookie quotactl quotactl_fd acct swapon swapoff
-bpf perf_event_open userfaultfd io_uring_setup io_uring_enter io_uring_register keyctl add_key request_key
-init_module finit_module delete_module kexec_load kexec_file_load reboot syslog vhangup personality modify_ldt iopl ioperm
+unshare setns mount umount umount2 pivot_root chroot move_mount open_tree fsopen fsconfig fsmount
+fspick mount_setattr
+name_to_handle_at open_by_handle_at fanotify_init lookup_dcookie quotactl quotactl_fd acct swapon
+swapoff
+bpf perf_event_open userfaultfd io_uring_setup io_uring_enter io_uring_register keyctl add_key
+request_key
+init_module finit_module delete_module kexec_load kexec_file_load reboot syslog vhangup personality
+modify_ldt iopl ioperm
 settimeofday clock_settime clock_adjtime adjtimex sethostname setdomainname
-memfd_create memfd_secret shmget shmat shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl
+memfd_create memfd_secret shmget shmat shmctl semget semop semtimedop semctl msgget msgsnd msgrcv
+msgctl
 mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify vmsplice
 sched_setscheduler sched_setparam sched_setattr ioprio_set
 """.split()
-NEW_NAMESPACES = (0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000)     # CLONE_NEW*
-SHARED_ANONYMOUS = 0x21                     # mmap's MAP_SHARED and MAP_ANONYMOUS
-TERMINAL_INPUT = (0x5412, 0x541C)           # ioctls TIOCSTI, TIOCLINUX: they type into a terminal
+# CLONE_NEW*
+NEW_NAMESPACES = (
+    0x00020000,
+    0x02000000,
+    0x04000000,
+    0x08000000,
+    0x10000000,
+    0x20000000,
+    0x40000000,
+)
+SHARED_ANONYMOUS = 0x21  # mmap's MAP_SHARED and MAP_ANONYMOUS
+TERMINAL_INPUT = (0x5412, 0x541C)  # ioctls TIOCSTI, TIOCLINUX: they type into a terminal
 
 # Linux's <linux/landlock.h>; the system calls have the same numbers on all processors.
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
 MAKE_CHAR, MAKE_DIR, MAKE_BLOCK = 1 << 6, 1 << 7, 1 << 11
-FIRST_RIGHTS = (1 << 13) - 1                # of version 1; each later version knows one or a few more
+FIRST_RIGHTS = (1 << 13) - 1  # of version 1; each later version knows one or a few more
 LATER_RIGHTS = ((2, 1 << 13), (3, TRUNCATE), (5, 1 << 15))
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | 1 << 15
 PR_SET_DUMPABLE, PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 1, 36, 38
 
-SYSTEM = (*(f"{top}/{name}" for top in ("/usr", "/usr/local") for name in ("bin", "sbin", "lib", "lib32", "lib64", "libexec", "share")),
-          "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
-          "/etc/alternatives", "/etc/localtime", "/sys/devices/system/cpu", "/sys/devices/system/node")
-HARDWARE = ("/proc/cpuinfo", "/proc/meminfo")       # torch asks what the processor can do; a namespace has a /proc of its own
+SYSTEM = (
+    *(
+        f"{top}/{name}"
+        for top in ("/usr", "/usr/local")
+        for name in ("bin", "sbin", "lib", "lib32", "lib64", "libexec", "share")
+    ),
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/bin",
+    "/sbin",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/alternatives",
+    "/etc/localtime",
+    "/sys/devices/system/cpu",
+    "/sys/devices/system/node",
+)
+# torch asks what the processor can do; a namespace has a /proc of its own
+HARDWARE = ("/proc/cpuinfo", "/proc/meminfo")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
-SHARED_MEMORY = "/dev/shm"                  # where multiprocessing keeps locks and torch the batches of workers
+SHARED_MEMORY = "/dev/shm"  # where multiprocessing keeps locks and torch the batches of workers
 
 
 class WallError(OSError):
@@ -58,14 +93,33 @@ def prctl(option: int, value: int) -> None:
 def python_folders() -> list[str]:
     """The folders that this Python imports from: its own, those of its virtual environment, the
     user's, and those that a .pth file led to, where an installer has put packages. Not a whole
-    prefix, nor whatever else is on sys.path: the grader itself may lie there."""
+    prefix, nor whatever else is on sys.path: the grader itself may lie there.
+    """
     prefixes = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
-    paths = {os.path.join(prefix, name) for prefix in prefixes for name in ("bin", "lib", "lib64", "share", "etc", "ssl", "pyvenv.cfg")}
-    paths |= {os.path.dirname(os.path.realpath(sys.executable)), *([site.getusersitepackages()] if site.ENABLE_USER_SITE else [])}
-    paths |= {path for path in sys.path
-              if os.path.isabs(path) and any(Path(path).glob("*.dist-info"))
-              and not Path(__file__).resolve().is_relative_to(os.path.realpath(path))}
-    return sorted({path for given in paths for path in (given, os.path.realpath(given)) if os.path.exists(path)})
+    paths = {
+        os.path.join(prefix, name)
+        for prefix in prefixes
+        for name in ("bin", "lib", "lib64", "share", "etc", "ssl", "pyvenv.cfg")
+    }
+    paths |= {
+        os.path.dirname(os.path.realpath(sys.executable)),
+        *([site.getusersitepackages()] if site.ENABLE_USER_SITE else []),
+    }
+    paths |= {
+        path
+        for path in sys.path
+        if os.path.isabs(path)
+        and any(Path(path).glob("*.dist-info"))
+        and not Path(__file__).resolve().is_relative_to(os.path.realpath(path))
+    }
+    return sorted(
+        {
+            path
+            for given in paths
+            for path in (given, os.path.realpath(given))
+            if os.path.exists(path)
+        }
+    )
 
 
 def build_filter(unix_sockets: bool):
@@ -80,29 +134,35 @@ def build_filter(unix_sockets: bool):
     try:
         import pyseccomp as seccomp
     except (ImportError, RuntimeError) as error:
-        raise WallError(f"seccomp: {error} (pip install pyseccomp; apt install libseccomp2)") from None
+        raise WallError(
+            f"seccomp: {error} (pip install pyseccomp; apt install libseccomp2)"
+        ) from None
     rules = seccomp.SyscallFilter(seccomp.ALLOW)
     refuse = seccomp.ERRNO(errno.EPERM)
 
     def add(action, name, *conditions):
-        with contextlib.suppress(OSError, ValueError):       # unknown on this processor, or to an older libseccomp
+        # unknown on this processor, or to an older libseccomp
+        with contextlib.suppress(OSError, ValueError):
             rules.add_rule(action, name, *conditions)
 
     for name in DENIED:
         add(refuse, name)
-    add(seccomp.ERRNO(errno.ENOSYS), "clone3")      # its flags lie in memory, where no filter sees them; libc then uses clone
+    # its flags lie in memory, where no filter sees them; libc then uses clone
+    add(seccomp.ERRNO(errno.ENOSYS), "clone3")
     for flag in NEW_NAMESPACES:
         add(refuse, "clone", seccomp.Arg(0, seccomp.MASKED_EQ, flag, flag))
     add(refuse, "socket", seccomp.Arg(0, seccomp.NE, socket.AF_UNIX))
-    if not unix_sockets:        # what remains are pairs of connected ones, and listening
+    if not unix_sockets:  # what remains are pairs of connected ones, and listening
         add(refuse, "connect")
-        for name in ("socket", "socketpair"):       # a datagram carries its own address
+        for name in ("socket", "socketpair"):  # a datagram carries its own address
             add(refuse, name, seccomp.Arg(1, seccomp.MASKED_EQ, 0xF, socket.SOCK_DGRAM))
-    for name in ("prlimit64", "migrate_pages", "move_pages"):           # of other processes than oneself
+    for name in ("prlimit64", "migrate_pages", "move_pages"):  # of other processes than oneself
         add(refuse, name, seccomp.Arg(0, seccomp.NE, 0))
     add(refuse, "setpriority", seccomp.Arg(1, seccomp.NE, 0))
-    add(refuse, "prctl", seccomp.Arg(0, seccomp.EQ, PR_SET_DUMPABLE))       # so that what it uses stays visible
-    add(refuse, "mmap", seccomp.Arg(3, seccomp.MASKED_EQ, SHARED_ANONYMOUS, SHARED_ANONYMOUS))      # holds memory that nothing maps
+    # so that what it uses stays visible
+    add(refuse, "prctl", seccomp.Arg(0, seccomp.EQ, PR_SET_DUMPABLE))
+    # holds memory that nothing maps
+    add(refuse, "mmap", seccomp.Arg(3, seccomp.MASKED_EQ, SHARED_ANONYMOUS, SHARED_ANONYMOUS))
     for request in TERMINAL_INPUT:
         add(refuse, "ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, request))
     return rules
@@ -115,33 +175,40 @@ def landlock_version() -> int:
 
 def _syscall(number, *arguments):
     libc = ctypes.CDLL(None, use_errno=True)
-    return libc.syscall(ctypes.c_long(number), *(ctypes.c_long(a) if isinstance(a, int) else a for a in arguments))
+    return libc.syscall(
+        ctypes.c_long(number), *(ctypes.c_long(a) if isinstance(a, int) else a for a in arguments)
+    )
 
 
 def restrict_files(read: list[str], write: list[str]) -> None:
-    """Let Landlock forbid this process all files and folders but those beneath `read`, `write` and SHARED_MEMORY, from now on; and, where
-    the kernel is new enough, TCP, signals to other processes, and abstract sockets of others.
+    """Let Landlock forbid this process all files and folders but those beneath `read`, `write` and
+    SHARED_MEMORY, from now on; and, where the kernel is new enough, TCP, signals to other
+    processes, and abstract sockets of others.
 
     Raises:
         WallError: the kernel has no Landlock.
     """
     version = landlock_version()
     if not version:
-        raise WallError("Landlock: this kernel has it not, or not switched on (it needs Linux 5.13)")
+        raise WallError(
+            "Landlock: this kernel has it not, or not switched on (it needs Linux 5.13)"
+        )
     rights = FIRST_RIGHTS | sum(right for since, right in LATER_RIGHTS if version >= since)
-    fields = [rights] + [0b11] * (version >= 4) + [0b11] * (version >= 6)       # files; TCP bind and connect; sockets and signals
+    # files; TCP bind and connect; sockets and signals
+    fields = [rights] + [0b11] * (version >= 4) + [0b11] * (version >= 6)
     attributes = struct.pack(f"<{len(fields)}Q", *fields)
     ruleset = _syscall(CREATE_RULESET, attributes, len(attributes), 0)
     reading = EXECUTE | READ_FILE | READ_DIR
     writing = rights & ~(EXECUTE | MAKE_CHAR | MAKE_BLOCK)
     allowed = [(path, reading) for path in read] + [(path, writing) for path in write]
-    allowed += [(SHARED_MEMORY, writing & ~MAKE_DIR)]       # flat, so that it is quickly counted and cleaned
+    # flat, so that it is quickly counted and cleaned
+    allowed += [(SHARED_MEMORY, writing & ~MAKE_DIR)]
     allowed += [(path, READ_FILE | WRITE_FILE) for path in DEVICES]
     for path, access in allowed:
         try:
             handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except OSError:
-            continue            # what isn't there need not be allowed
+            continue  # what isn't there need not be allowed
         if not os.path.isdir(path):
             access &= OF_FILES
         rule = struct.pack("<Qi", access & rights, handle)
@@ -161,15 +228,17 @@ def free_users(count: int) -> list[int]:
     Raises:
         WallError: there is none, or we are not root.
     """
-    import pwd      # Windows has none
+    import pwd  # Windows has none
+
     if os.getuid() != 0:
         raise WallError("another user: only root can become one")
     taken, found = set(), []
     for path in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):      # it has ended in the meantime
+        with contextlib.suppress(OSError):  # it has ended in the meantime
             taken.add(os.stat(path).st_uid)
     for step in range(40_000):
-        user = 20_000 + (count * os.getpid() + step) % 40_000       # begins elsewhere for each server, so that two don't meet
+        # begins elsewhere for each server, so that two don't meet
+        user = 20_000 + (count * os.getpid() + step) % 40_000
         with contextlib.suppress(KeyError):
             pwd.getpwuid(user)
             continue
@@ -182,7 +251,9 @@ def free_users(count: int) -> list[int]:
 
 @contextlib.contextmanager
 def acting_as(user: int | None):
-    """Let root read as the user what /proc shows of its processes: a container's root may lack the right to look at others."""
+    """Let root read as the user what /proc shows of its processes: a container's root may lack the
+    right to look at others.
+    """
     if user is None:
         yield
         return

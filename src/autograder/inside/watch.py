@@ -1,22 +1,30 @@
-"""What a check and all its processes use, and how to end them, by Linux's /proc. Elsewhere nothing is seen here."""
+"""What a check and all its processes use, and how to end them, by Linux's /proc. Elsewhere nothing
+is seen here.
+"""
+
 import contextlib
 import os
 import signal
 import stat
 import time
 
-SOCKET_BYTES, PIPE_BYTES = 208 << 10, 64 << 10          # Linux's default sizes of their buffers
-LONG_PATH = 3000        # characters; the system takes no more than 4095
+SOCKET_BYTES, PIPE_BYTES = 208 << 10, 64 << 10  # Linux's default sizes of their buffers
+LONG_PATH = 3000  # characters; the system takes no more than 4095
 
 
 def descendants(root: int | None = None) -> list[int]:
-    """The processes that come from `root` (this one by default), directly or not; a subreaper gets those whose parents have ended, too."""
+    """The processes that come from `root` (this one by default), directly or not; a subreaper gets
+    those whose parents have ended, too.
+    """
     found, waiting = [], [os.getpid() if root is None else root]
     while waiting:
         pid = waiting.pop()
-        with contextlib.suppress(OSError):      # it has ended in the meantime; or there is no /proc
+        with contextlib.suppress(OSError):  # it has ended in the meantime; or there is no /proc
             for task in os.listdir(f"/proc/{pid}/task"):
-                with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{task}/children") as children:
+                with (
+                    contextlib.suppress(OSError),
+                    open(f"/proc/{pid}/task/{task}/children") as children,
+                ):
                     new = [int(child) for child in children.read().split()]
                     found += new
                     waiting += new
@@ -24,12 +32,14 @@ def descendants(root: int | None = None) -> list[int]:
 
 
 def usage(pids: list[int]) -> tuple[int, int]:
-    """Upper bounds of what processes use together: bytes of memory (swap and shared memory, too, but not the files they map; what
-    forks share is counted in each), and how many processes and threads they are."""
+    """Upper bounds of what processes use together: bytes of memory (swap and shared memory, too,
+    but not the files they map; what forks share is counted in each), and how many processes and
+    threads they are.
+    """
     memory = tasks = 0
     for pid in pids:
         fields = _memory_fields(f"/proc/{pid}")
-        if "RssAnon" not in fields:         # its first thread has ended, and others may live
+        if "RssAnon" not in fields:  # its first thread has ended, and others may live
             with contextlib.suppress(OSError):
                 for task in os.listdir(f"/proc/{pid}/task"):
                     fields = max(fields, _memory_fields(f"/proc/{pid}/task/{task}"), key=len)
@@ -43,8 +53,9 @@ def _memory_fields(folder):
 
 
 def exact_memory(pids: list[int]) -> int:
-    """Bytes of memory that processes use together: a page that n processes share counts 1/n in each. Takes milliseconds a process;
-    one that hides what it uses counts as in usage()."""
+    """Bytes of memory that processes use together: a page that n processes share counts 1/n in
+    each. Takes milliseconds a process; one that hides what it uses counts as in usage().
+    """
     memory = 0
     for pid in pids:
         fields = _fields(f"/proc/{pid}/smaps_rollup", ("Pss_Anon", "Pss_Shmem", "SwapPss"))
@@ -55,7 +66,8 @@ def exact_memory(pids: list[int]) -> int:
 
 def times(pids: list[int]) -> tuple[float, float]:
     """Seconds of processors that processes and their ended children have had, and the most that one
-    of their threads has waited for one: behind other programs, or because a quota was used up."""
+    of their threads has waited for one: behind other programs, or because a quota was used up.
+    """
     ticks, waited = 0, 0.0
     for pid in pids:
         with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
@@ -89,7 +101,8 @@ class Clock:
 
     def over(self, seconds: float, wall: float) -> bool:
         """Whether more than `seconds` count, or more than `wall` have gone by. Of work, seconds of
-        processors count; of what hangs, those by the clock but for the waiting."""
+        processors count; of what hangs, those by the clock but for the waiting.
+        """
         passed, cpu, waited = self.times.values()
         return max(cpu, passed - waited) > seconds or passed > wall
 
@@ -108,12 +121,15 @@ class Clock:
 def _cpu_of_ended():
     """Seconds of processors that this process's children had, of those that have ended."""
     import resource
+
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def open_files(pids: list[int]) -> tuple[int, int]:
-    """What processes hold open: bytes of regular files without a name, and the most bytes that sockets and pipes may hold."""
+    """What processes hold open: bytes of regular files without a name, and the most bytes that
+    sockets and pipes may hold.
+    """
     sizes, buffers = {}, {}
     for pid in pids:
         with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/fd") as descriptors:
@@ -129,7 +145,9 @@ def open_files(pids: list[int]) -> tuple[int, int]:
 
 
 def _fields(path, names):
-    """The numbers of a file of /proc with lines of NAME: NUMBER; none, if the process has ended or the file is closed to us."""
+    """The numbers of a file of /proc with lines of NAME: NUMBER; none, if the process has ended or
+    the file is closed to us.
+    """
     fields = {}
     with contextlib.suppress(OSError), open(path) as file:
         for line in file:
@@ -140,8 +158,9 @@ def _fields(path, names):
 
 
 def folder_usage(folders: list[str], most_files: int) -> tuple[int, int]:
-    """Bytes and number of the files in folders, but for what is mounted there. Counting stops at `most_files`; a path that is too long to
-    be looked into counts as so many."""
+    """Bytes and number of the files in folders, but for what is mounted there. Counting stops at
+    `most_files`; a path that is too long to be looked into counts as so many.
+    """
     devices = {os.stat(folder).st_dev for folder in folders}
     size, files, waiting = 0, 0, list(folders)
     while waiting and files <= most_files:
@@ -174,7 +193,8 @@ def end_all(kill, seconds: float = 5.0) -> bool:
     """End all descendants and wait for them.
 
     Args:
-        kill: a function that sends SIGKILL to all of them at once, so that none can fork away meanwhile; None to do it one by one.
+        kill: a function that sends SIGKILL to all of them at once, so that none can fork away
+            meanwhile; None to do it one by one.
 
     Returns:
         Whether none is left.

@@ -1,21 +1,37 @@
 """The format in which data cross between judge and student: JSON and raw arrays, never pickle.
 
-A message is a JSON text and the bytes of the arrays in it, one after the other. Plain values (None, booleans, numbers,
-strings, lists) stand for themselves in the JSON; everything else is an object with one key that names its kind:
-{"dict": [[key, value], ...]}, {"tuple": [...]}, {"array": {...}}, or {"other": "what it was"} for what cannot cross. The
-reader trusts nothing: sizes, dtypes, shapes and nesting are checked before an array is made.
+A message is a JSON text and the bytes of the arrays in it, one after the other. Plain values (None,
+booleans, numbers, strings, lists) stand for themselves in the JSON; everything else is an object
+with one key that names its kind: {"dict": [[key, value], ...]}, {"tuple": [...]}, {"array": {...}},
+or {"other": "what it was"} for what cannot cross. The reader trusts nothing: sizes, dtypes, shapes
+and nesting are checked before an array is made.
 """
+
 import json
 import struct
 from dataclasses import dataclass
 
 import numpy as np
 
-DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
-          "complex64", "complex128")
-TEXT_LIMIT = 8 << 20        # bytes of JSON: reading it takes the judge a while
+DTYPES = (
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+)
+TEXT_LIMIT = 8 << 20  # bytes of JSON: reading it takes the judge a while
 MAX_DEPTH = 12
-KEYS = (str, int)           # of dicts; of others, any number could have the same hash
+KEYS = (str, int)  # of dicts; of others, any number could have the same hash
 MAX_DIMENSIONS = 8
 
 
@@ -27,9 +43,11 @@ class WireError(ValueError):
 class Array:
     """A tensor or array that crossed.
 
-    kind is "tensor" (torch) or "ndarray" (NumPy); dtype its name there, e.g. "bfloat16"; device as torch names it. data
-    is a NumPy array of that dtype, except that bfloat16 becomes float32, which holds all its values.
+    kind is "tensor" (torch) or "ndarray" (NumPy); dtype its name there, e.g. "bfloat16"; device as
+    torch names it. data is a NumPy array of that dtype, except that bfloat16 becomes float32, which
+    holds all its values.
     """
+
     data: np.ndarray
     kind: str = "ndarray"
     dtype: str = ""
@@ -39,11 +57,14 @@ class Array:
 @dataclass(frozen=True)
 class Other:
     """Stands for an object that is no data; `what` describes it."""
+
     what: str
 
 
 def describe(value) -> str:
-    """What a value is, in words for a student: "a float32 tensor of shape (3, 4)", "a list of 3", "None"."""
+    """What a value is, in words for a student: "a float32 tensor of shape (3, 4)", "a list of 3",
+    "None".
+    """
     if isinstance(value, Array):
         device = "" if value.device == "cpu" else f" on device {value.device}"
         noun = "tensor" if value.kind == "tensor" else "NumPy array"
@@ -58,7 +79,8 @@ def describe(value) -> str:
 
 
 def encode(value, limit: int) -> bytes:
-    """A message with `value`: None, booleans, numbers, strings, lists, tuples, dicts, NumPy arrays, torch tensors.
+    """A message with `value`: None, booleans, numbers, strings, lists, tuples, dicts, NumPy arrays,
+    torch tensors.
 
     Raises:
         WireError: the message would be larger than `limit` bytes.
@@ -72,7 +94,15 @@ def encode(value, limit: int) -> bytes:
         if size > limit:
             raise WireError(f"the result is larger than {limit / 2**20:.0f} MiB")
         buffers.append(np.ascontiguousarray(data).tobytes())
-        return {"array": {"kind": kind, "dtype": dtype, "device": device, "stored": data.dtype.name, "shape": list(data.shape)}}
+        return {
+            "array": {
+                "kind": kind,
+                "dtype": dtype,
+                "device": device,
+                "stored": data.dtype.name,
+                "shape": list(data.shape),
+            }
+        }
 
     def plain(value, depth):
         if depth > MAX_DEPTH:
@@ -90,7 +120,11 @@ def encode(value, limit: int) -> bytes:
             return {"dict": [[key_of(key), plain(item, depth + 1)] for key, item in value.items()]}
         if isinstance(value, (np.ndarray, np.generic)):
             data = np.asarray(value)
-            return array(data, "ndarray", data.dtype.name, "cpu") if data.dtype.name in DTYPES else {"other": f"an array of {data.dtype}"}
+            return (
+                array(data, "ndarray", data.dtype.name, "cpu")
+                if data.dtype.name in DTYPES
+                else {"other": f"an array of {data.dtype}"}
+            )
         if hasattr(value, "detach") and hasattr(value, "is_sparse"):
             return tensor(value)
         return {"other": f"an object of type {kind.__module__}.{kind.__qualname__}"[:200]}
@@ -102,11 +136,16 @@ def encode(value, limit: int) -> bytes:
         dtype, device = str(value.dtype).removeprefix("torch."), str(value.device)
         if device == "meta" or str(value.layout) != "torch.strided":
             return {"other": f"a tensor of layout {value.layout} on device {device}"}
-        if value.nelement() * value.element_size() > limit:     # an expanded tensor is small until it is copied
+        # an expanded tensor is small until it is copied
+        if value.nelement() * value.element_size() > limit:
             raise WireError(f"the result is larger than {limit / 2**20:.0f} MiB")
         data = value.detach().cpu().resolve_conj().resolve_neg()
         data = (data.float() if dtype == "bfloat16" else data).numpy()
-        return array(data, "tensor", dtype, device) if data.dtype.name in DTYPES else {"other": f"a tensor of {dtype}"}
+        return (
+            array(data, "tensor", dtype, device)
+            if data.dtype.name in DTYPES
+            else {"other": f"a tensor of {dtype}"}
+        )
 
     text = json.dumps(plain(value, 0)).encode()
     if size + len(text) > limit or len(text) > TEXT_LIMIT:
@@ -124,10 +163,18 @@ def decode(message: bytes | bytearray):
         (length,) = struct.unpack_from("<I", message)
         if length > TEXT_LIMIT:
             raise WireError("not a message: too much text")
-        tree = json.loads(message[4:4 + length].decode("utf-8"))
-        rest = memoryview(message)[4 + length:]
+        tree = json.loads(message[4 : 4 + length].decode("utf-8"))
+        rest = memoryview(message)[4 + length :]
         value, used = _rebuild(tree, rest, 0, 0)
-    except (struct.error, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
+    except (
+        struct.error,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+        OverflowError,
+    ) as error:
         raise WireError(f"not a message: {error}") from None
     if used != len(rest):
         raise WireError("not a message: bytes are left over")
@@ -168,7 +215,11 @@ def _rebuild(node, rest, used, depth):
 
 def _rebuild_array(content, rest, used):
     shape, stored = content["shape"], content["stored"]
-    if stored not in DTYPES or len(shape) > MAX_DIMENSIONS or not all(type(n) is int and 0 <= n < 2**40 for n in shape):
+    if (
+        stored not in DTYPES
+        or len(shape) > MAX_DIMENSIONS
+        or not all(type(n) is int and 0 <= n < 2**40 for n in shape)
+    ):
         raise WireError("a bad array")
     dtype = np.dtype(stored).newbyteorder("<")
     count = 1
@@ -177,7 +228,7 @@ def _rebuild_array(content, rest, used):
     if used + count * dtype.itemsize > len(rest):
         raise WireError("an array without its bytes")
     data = np.frombuffer(rest, dtype, count, used).reshape(shape)
-    if stored == "bool" and data.view("uint8").max(initial=0) > 1:      # neither true nor false
+    if stored == "bool" and data.view("uint8").max(initial=0) > 1:  # neither true nor false
         raise WireError("a bad array")
     kind, name, device = (clean(str(content[key])[:20]) for key in ("kind", "dtype", "device"))
     if name != stored and (kind, name, stored) != ("tensor", "bfloat16", "float32"):
@@ -211,7 +262,8 @@ def read_frame(stream, limit: int) -> bytes:
 
 
 def read_secret_frame(stream, limit: int) -> bytearray:
-    """As read_frame, from an unbuffered stream: there is no copy of what was read but the result, which can be wiped.
+    """As read_frame, from an unbuffered stream: there is no copy of what was read but the result,
+    which can be wiped.
 
     Raises:
         EOFError, WireError: as read_frame.

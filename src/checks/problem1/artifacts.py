@@ -1,4 +1,7 @@
-"""Judging results: predictions are claims, and count as far as the weights that were handed in reproduce them."""
+"""Judging results: predictions are claims, and count as far as the weights that were handed in
+reproduce them.
+"""
+
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -6,10 +9,11 @@ from autograder import NotImplementedYet, WrongAnswer, probe
 from checks.support.context import GRADED, Context
 from common.files import read_documents
 from jobs.deliverables import MADE_BY
-from jobs.targets import JOBS, WRITTEN_BY
 from jobs.presets import PRESETS, Preset
+from jobs.targets import JOBS, WRITTEN_BY
 
-# Weights that were used on a GPU answer differently on a CPU where two characters are as good as equally likely.
+# Weights that were used on a GPU answer differently on a CPU where two characters are as good as
+# equally likely.
 UNREPRODUCED = 0.05
 
 
@@ -17,22 +21,33 @@ UNREPRODUCED = 0.05
 def answer_questions(weights, variant, sizes, corpus, questions):
     """Load weights into the submission's model, and answer questions as ./run.sh does."""
     import torch
+
     try:
         state = torch.load(weights, map_location="cpu", weights_only=True)
-        odd = [name for name, value in state.items() if value.layout != torch.strided or value.nelement() > 10**8]
+        odd = [
+            name
+            for name, value in state.items()
+            if value.layout != torch.strided or value.nelement() > 10**8
+        ]
         if odd:
-            return {"unreadable": f"{odd[0]} is a sparse tensor, or has more than 100 million numbers"}
+            return {
+                "unreadable": f"{odd[0]} is a sparse tensor, or has more than 100 million numbers"
+            }
         if not all(torch.isfinite(value).all() for value in state.values()):
             return {"unreadable": "some of the weights are NaN or infinite"}
     except Exception as error:
         return {"unreadable": str(error)[:300]}
     from answers import predict_places
+
     from submission import helper
     from submission.dataset import CharCorruptionDataset
     from submission.model import GPTConfig
+
     dataset = CharCorruptionDataset(corpus, sizes.pop("block_size"))
     config = GPTConfig(dataset.vocab_size, dataset.block_size, **sizes)
-    model = {"vanilla": helper.initialize_vanilla_model, "rope": helper.initialize_rope_model}[variant](config)
+    model = {"vanilla": helper.initialize_vanilla_model, "rope": helper.initialize_rope_model}[
+        variant
+    ](config)
     learned = "pos_emb" in state
     try:
         model.load_state_dict(state)
@@ -63,22 +78,28 @@ def read_predictions(path: Path) -> list[str]:
     try:
         text = raw.decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        raise WrongAnswer(f"{path.name}, line {raw.count(10, 0, error.start) + 1}: byte 0x{raw[error.start]:02x} is "
-                          f"not UTF-8.") from None
+        raise WrongAnswer(
+            f"{path.name}, line {raw.count(10, 0, error.start) + 1}: byte 0x{raw[error.start]:02x} "
+            "is not UTF-8."
+        ) from None
     return [line.strip() for line in text.removesuffix("\n").split("\n")]
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What was judged: the model's variant, the preset, the file of weights; and the right predictions that came out again, as pairs of
-    question and place."""
+    """What was judged: the model's variant, the preset, the file of weights; and the right
+    predictions that came out again, as pairs of question and place.
+    """
+
     variant: str
     preset: Preset
     weights: Path
     right: list[tuple[str, str]]
 
 
-def judge_predictions(student, rng, context: Context, target: str, sample: int, threshold: bool) -> Judged:
+def judge_predictions(
+    student, rng, context: Context, target: str, sample: int, threshold: bool
+) -> Judged:
     """Judge the predictions that a target of ./run.sh wrote.
 
     Args:
@@ -91,51 +112,86 @@ def judge_predictions(student, rng, context: Context, target: str, sample: int, 
         WrongAnswer: it is malformed, too often wrong, or not what the weights answer.
     """
     job = JOBS[target]
-    predictions, weights = (require_result(context.artifacts, name) for name in (job.writes, job.reads))
+    predictions, weights = (
+        require_result(context.artifacts, name) for name in (job.writes, job.reads)
+    )
     claims = read_predictions(predictions)
     preset = context.preset_of(len(claims), job.split)
-    expected = {name: len(context.pairs(PRESETS[name], job.split)) for name in GRADED if context.preset in (None, name)}
+    expected = {
+        name: len(context.pairs(PRESETS[name], job.split))
+        for name in GRADED
+        if context.preset in (None, name)
+    }
     if preset is None or len(claims) != expected[preset.name]:
         counts = " or ".join(f"{count} ({name})" for name, count in expected.items())
-        raise WrongAnswer(f"{predictions.name} has {len(claims)} lines; there are {counts} questions.")
+        raise WrongAnswer(
+            f"{predictions.name} has {len(claims)} lines; there are {counts} questions."
+        )
     pairs = context.pairs(preset, job.split)
     right = {i for i, (claim, (_, place)) in enumerate(zip(claims, pairs)) if claim == place}
     name = job.writes.removesuffix(".predictions")
     needed = context.accuracy[preset.name][name] if threshold else 0
     if needed:
         student.note(f"needed {name}", needed)
-    if len(right) < needed * len(pairs):        # a claim that earns nothing needs no proof
+    if len(right) < needed * len(pairs):  # a claim that earns nothing needs no proof
         student.note(f"accuracy {name}", len(right) / len(pairs))
     _require_accuracy(len(right), len(pairs), needed, "")
     for other in JOBS.values():
         twin = context.artifacts / other.writes
-        if other.kind == "evaluate" and other.split == job.split and other != job and twin.is_file() and \
-                twin.stat().st_size == predictions.stat().st_size and twin.read_bytes() == predictions.read_bytes():
-            raise WrongAnswer(f"{predictions.name} is the same as {twin.name}. Two models don't answer every question "
-                              f"alike: run {job.target} again.")
+        if (
+            other.kind == "evaluate"
+            and other.split == job.split
+            and other != job
+            and twin.is_file()
+            and twin.stat().st_size == predictions.stat().st_size
+            and twin.read_bytes() == predictions.read_bytes()
+        ):
+            raise WrongAnswer(
+                f"{predictions.name} is the same as {twin.name}. Two models don't answer every "
+                f"question alike: run {job.target} again."
+            )
 
-    chosen = sorted(right | set(rng.choice(len(pairs), size=min(sample, len(pairs)), replace=False).tolist()))
-    sizes = {"block_size": preset.block_size, "n_layer": preset.n_layer, "n_head": preset.n_head, "n_embd": preset.n_embd}
-    answer = student.run(answer_questions, weights=str(weights.resolve()), variant=job.variant, sizes=sizes,
-                         corpus=read_documents(context.data_of(preset) / "wiki.txt"), questions=[pairs[i][0] for i in chosen])
+    chosen = sorted(
+        right | set(rng.choice(len(pairs), size=min(sample, len(pairs)), replace=False).tolist())
+    )
+    sizes = {
+        "block_size": preset.block_size,
+        "n_layer": preset.n_layer,
+        "n_head": preset.n_head,
+        "n_embd": preset.n_embd,
+    }
+    answer = student.run(
+        answer_questions,
+        weights=str(weights.resolve()),
+        variant=job.variant,
+        sizes=sizes,
+        corpus=read_documents(context.data_of(preset) / "wiki.txt"),
+        questions=[pairs[i][0] for i in chosen],
+    )
     places = _places(answer, job, preset, len(chosen))
     reproduced = {i for i, place in zip(chosen, places) if place.strip() == claims[i]}
     lost = [i for i in chosen if i not in reproduced]
     if len(lost) > max(1, UNREPRODUCED * len(chosen)):
         i = lost[0]
-        raise WrongAnswer(f"{len(lost)} of {len(chosen)} predictions looked at are not what {weights.name} answers with "
-                          f"your code. The first is in line {i + 1} of "
-                          f"{predictions.name}: {claims[i][:60]!r}; the weights answer {places[chosen.index(i)][:60]!r}. "
-                          f"Run {job.target} again after any change.")
+        raise WrongAnswer(
+            f"{len(lost)} of {len(chosen)} predictions looked at are not what {weights.name} "
+            f"answers with your code. The first is in line {i + 1} of {predictions.name}: "
+            f"{claims[i][:60]!r}; the weights answer {places[chosen.index(i)][:60]!r}. Run "
+            f"{job.target} again after any change."
+        )
     student.note(f"accuracy {name}", len(right & reproduced) / len(pairs))
-    _require_accuracy(len(right & reproduced), len(pairs), needed, " and are what the weights answer")
+    _require_accuracy(
+        len(right & reproduced), len(pairs), needed, " and are what the weights answer"
+    )
     return Judged(job.variant, preset, weights, [pairs[i] for i in sorted(right & reproduced)])
 
 
 def _require_accuracy(right, total, needed, which):
     if right < needed * total:
-        raise WrongAnswer(f"{right} of {total} predictions are right{which}, {right / total:.1%}; at least {needed:.1%} "
-                          f"should be.")
+        raise WrongAnswer(
+            f"{right} of {total} predictions are right{which}, {right / total:.1%}; at least "
+            f"{needed:.1%} should be."
+        )
 
 
 def _places(answer, job, preset, count):
@@ -143,14 +199,25 @@ def _places(answer, job, preset, count):
     entries = answer.entries()
     again = f"./run.sh {WRITTEN_BY[job.reads].target} makes it anew."
     if "unreadable" in entries:
-        raise WrongAnswer(f"{job.reads} is no file of weights that can be used: {answer['unreadable'].text()}. {again}")
+        raise WrongAnswer(
+            f"{job.reads} is no file of weights that can be used: {answer['unreadable'].text()}. "
+            f"{again}"
+        )
     if "mismatch" in entries:
         if answer["learned"].flag() != (job.variant == "vanilla"):
-            kinds = ("learned positions", "RoPE") if answer["learned"].flag() else ("RoPE", "learned positions")
-            raise WrongAnswer(f"{job.reads} holds the weights of a model with {kinds[0]}; it should be one with {kinds[1]}. "
-                              f"{again}")
-        raise WrongAnswer(f"{job.reads} does not fit into the model of the preset {preset.name} that your code makes: "
-                          f"{answer['mismatch'].text()}\n{again}")
+            kinds = (
+                ("learned positions", "RoPE")
+                if answer["learned"].flag()
+                else ("RoPE", "learned positions")
+            )
+            raise WrongAnswer(
+                f"{job.reads} holds the weights of a model with {kinds[0]}; it should be one with "
+                f"{kinds[1]}. {again}"
+            )
+        raise WrongAnswer(
+            f"{job.reads} does not fit into the model of the preset {preset.name} that your code "
+            f"makes: {answer['mismatch'].text()}\n{again}"
+        )
     places = answer["places"].texts()
     if len(places) != count:
         raise WrongAnswer(f"{count} questions gave {len(places)} answers.")

@@ -11,6 +11,7 @@ def draw_parameter(seed, name, shape, scale):
     RandomState gives the same numbers in every version of NumPy; a Generator does not promise that.
     """
     import zlib
+
     import numpy as np
 
     middle = 1.0 if ".ln" in "." + name and name.endswith("weight") else 0.0

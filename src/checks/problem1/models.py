@@ -1,5 +1,6 @@
 """Running a submission's model with known weights, and judging what it computes. Questions 1d and
-1h share it."""
+1h share it.
+"""
 
 from autograder import Answer, WrongAnswer, probe
 from checks.problem1.gpt import draw_parameter
@@ -15,6 +16,7 @@ SPREAD = 0.3  # the standard deviation of weights, about that of trained ones
 def forward(initialize, config, tokens, targets, seed, spread):
     """Make a model, give it random weights, and run it."""
     import torch
+
     from submission.model import GPT, GPTConfig
 
     def make():
@@ -66,7 +68,9 @@ def forward(initialize, config, tokens, targets, seed, spread):
     }
 
 
-def read_weights(weights: dict[str, Answer], shapes: dict[str, tuple[int, ...]], rope: bool) -> dict:
+def read_weights(
+    weights: dict[str, Answer], shapes: dict[str, tuple[int, ...]], rope: bool
+) -> dict:
     """The parameters, when they are those that the interface names, of the right shapes.
 
     Raises:

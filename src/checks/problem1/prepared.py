@@ -7,8 +7,16 @@ from checks.problem1.spans import MASK, vocabulary
 from checks.problem1.training import Task, call
 
 # Fields of TrainerConfig that the handout sets, and one of no consequence: editions differ in it.
-OURS = ("max_epochs", "batch_size", "learning_rate", "lr_decay", "warmup_tokens", "final_tokens",
-        "writer", "num_workers")
+OURS = (
+    "max_epochs",
+    "batch_size",
+    "learning_rate",
+    "lr_decay",
+    "warmup_tokens",
+    "final_tokens",
+    "writer",
+    "num_workers",
+)
 
 
 def require_fields(student, answer: Answer, expected: dict, others: dict) -> None:
@@ -88,8 +96,8 @@ def require_same_model(student, answer: Answer, task: str) -> None:
         )
     if answer["test_dataset"].flag():
         student.hint(
-            f"The Trainer that {task} returns has a test set. That is accepted, but the handout asks"
-            " for None: it only costs time."
+            f"The Trainer that {task} returns has a test set. That is accepted, but the handout "
+            "asks for None: it only costs time."
         )
 
 
@@ -125,8 +133,8 @@ def require_questions(given: Task) -> None:
                 " file finetune_corpus_path and of pretrain_dataset."
             )
         # Other editions have the MASK as a target, too.
-        targets = decode(y[len(question):]).rstrip(symbols[0])
-        if y[:len(question) - 1].any() or targets not in (place, place + MASK):
+        targets = decode(y[len(question) :]).rstrip(symbols[0])
+        if y[: len(question) - 1].any() or targets not in (place, place + MASK):
             raise WrongAnswer(
                 "y should be PAD under the question, so that the loss counts the answer alone, and"
                 f" then the place. For {question!r} with {place!r} it is {decode(y)!r}."
@@ -145,7 +153,7 @@ def require_unchanged(given: Task, task: str, why: str = "") -> None:
 
 def _require_weights(given, part, wanted, message):
     got = given.answer[part].entries()
-    for name in given.answer["weights"].entries():      # the model that was passed in
+    for name in given.answer["weights"].entries():  # the model that was passed in
         tensor = got[name].named(f"the model's {name}").array("float32") if name in got else None
         if tensor is None or not np.array_equal(tensor, wanted.of(name, tensor.shape)):
             raise WrongAnswer(f"{message} (The first difference is in {name}.)")
@@ -167,8 +175,12 @@ def require_finetuning(student, rng, **more) -> None:
     require_questions(given)
     expected = {"max_epochs": 75, "learning_rate": rate}
     expected |= {name: value(given) for name, value in more.items()}
-    require_fields(student, given.answer, expected, {
-        "learning_rate": [(6e-4, "that is the default; use the argument finetune_lr")]})
+    require_fields(
+        student,
+        given.answer,
+        expected,
+        {"learning_rate": [(6e-4, "that is the default; use the argument finetune_lr")]},
+    )
 
 
 def require_pretraining(student, rng, **more) -> None:
@@ -187,5 +199,9 @@ def require_pretraining(student, rng, **more) -> None:
     require_same_dataset(given.answer)
     expected = {"max_epochs": 650, "learning_rate": rate}
     expected |= {name: value(given) for name, value in more.items()}
-    require_fields(student, given.answer, expected, {
-        "learning_rate": [(6e-3, "that is the default; use the argument pretrain_lr")]})
+    require_fields(
+        student,
+        given.answer,
+        expected,
+        {"learning_rate": [(6e-3, "that is the default; use the argument pretrain_lr")]},
+    )

@@ -20,24 +20,42 @@ def test_finetune(student, rng):
     """The hyperparameters where there are no pretrained weights."""
     given = call(student, rng, "finetune")
     answer, documents, block_size = given.answer, given.documents, given.block_size
-    expected = {"max_epochs": 75, "batch_size": 256, "learning_rate": 6e-4, "lr_decay": True,
-                "warmup_tokens": 512 * 20, "final_tokens": 200 * documents * block_size,
-                "writer": None}
+    expected = {
+        "max_epochs": 75,
+        "batch_size": 256,
+        "learning_rate": 6e-4,
+        "lr_decay": True,
+        "warmup_tokens": 512 * 20,
+        "final_tokens": 200 * documents * block_size,
+        "writer": None,
+    }
     questions = answer["length"].value if isinstance(answer["length"].value, int) else 0
     for_pretraining = "that is for pretraining"
-    require_fields(student, answer, expected, {
-        "max_epochs": [(10, "that is for pretrained weights"), (650, for_pretraining)],
-        "batch_size": [(128, for_pretraining)],
-        "learning_rate": [
-            (6e-3, for_pretraining),
-            (3e-4, "that is TrainerConfig's default; use the argument finetune_lr")],
-        "final_tokens": [
-            (200 * questions * block_size,
-             "that counts the questions; it should count pretrain_dataset"),
-            (200 * documents, "block_size is missing"),
-            (200 * documents * given.read_block_size,
-             "that is pretrain_dataset.block_size; use the argument block_size"),
-            (650 * documents * block_size, for_pretraining)]})
+    require_fields(
+        student,
+        answer,
+        expected,
+        {
+            "max_epochs": [(10, "that is for pretrained weights"), (650, for_pretraining)],
+            "batch_size": [(128, for_pretraining)],
+            "learning_rate": [
+                (6e-3, for_pretraining),
+                (3e-4, "that is TrainerConfig's default; use the argument finetune_lr"),
+            ],
+            "final_tokens": [
+                (
+                    200 * questions * block_size,
+                    "that counts the questions; it should count pretrain_dataset",
+                ),
+                (200 * documents, "block_size is missing"),
+                (
+                    200 * documents * given.read_block_size,
+                    "that is pretrain_dataset.block_size; use the argument block_size",
+                ),
+                (650 * documents * block_size, for_pretraining),
+            ],
+        },
+    )
 
 
 @check("1d-5-basic")
@@ -49,9 +67,12 @@ def test_arguments(student, rng):
 @probe
 def train_a_table(table, rows, epochs, rate):
     """Run train on a model that is a table of logits, a row for each token; return what was saved,
-    and compare the model with it."""
+    and compare the model with it.
+    """
     import os
+
     import torch
+
     from submission import helper
     from submission.trainer import Trainer, TrainerConfig
 
@@ -117,7 +138,8 @@ def train_a_table(table, rows, epochs, rate):
 @check("1d-3-basic")
 def test_train(student, rng):
     """Ten tokens that always follow one another in the same order, and a model that has to learn
-    which comes next."""
+    which comes next.
+    """
     order = rng.permutation(np.arange(1, 11))
     rows = np.stack([np.roll(order, -i) for i in range(10)])
     following = dict(zip(order, np.roll(order, -1)))

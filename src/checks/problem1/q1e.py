@@ -1,4 +1,5 @@
 """Question 1e, basic: predictions without pretraining."""
+
 from autograder import check
 from checks.problem1.artifacts import judge_predictions
 
@@ -6,4 +7,6 @@ from checks.problem1.artifacts import judge_predictions
 @check("1e-2-basic")
 def test_dev_predictions(student, rng, context):
     """Accuracy, and a few predictions besides the right ones come from the weights."""
-    judge_predictions(student, rng, context, "vanilla_eval_dev_without_pretrain", sample=20, threshold=True)
+    judge_predictions(
+        student, rng, context, "vanilla_eval_dev_without_pretrain", sample=20, threshold=True
+    )

@@ -3,7 +3,9 @@
 import numpy as np
 
 PAD, MASK = "\u25a1", "\u2047"
-LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZäöüéñçßøšŁ0123456789,.-    "))
+LETTERS = np.array(
+    list("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZäöüéñçßøšŁ0123456789,.-    ")
+)
 
 
 def vocabulary(text: str) -> list[str]:

@@ -22,13 +22,29 @@ class Weights:
 
 
 @probe(uses=(draw_parameter,))
-def prepare(task, corpus, rows, block_size, read_block_size, sizes, rope, rate, fresh, pretrained,
-            path, saved_on):
-    """Call finetune (with a file of the weights `pretrained`, where there is a path) or pretrain, on
-    a model with the weights `fresh`, each as (seed, spread), and describe what comes back. read_block_size is the dataset's."""
+def prepare(
+    task,
+    corpus,
+    rows,
+    block_size,
+    read_block_size,
+    sizes,
+    rope,
+    rate,
+    fresh,
+    pretrained,
+    path,
+    saved_on,
+):
+    """Call finetune (with a file of the weights `pretrained`, where there is a path) or pretrain,
+    on a model with the weights `fresh`, each as (seed, spread), and describe what comes back.
+    read_block_size is the dataset's.
+    """
     import inspect
     import pathlib
+
     import torch
+
     from submission import helper
     from submission.dataset import CharCorruptionDataset
     from submission.model import GPT, GPTConfig
@@ -115,7 +131,8 @@ def prepare(task, corpus, rows, block_size, read_block_size, sizes, rope, rate, 
 @dataclass(frozen=True)
 class Task:
     """What a function was called with, and its answer. block_size is the argument, read_block_size
-    the dataset's; fresh are the weights that the model had, pretrained those to load, if any."""
+    the dataset's; fresh are the weights that the model had, pretrained those to load, if any.
+    """
 
     answer: Answer
     block_size: int
@@ -138,7 +155,8 @@ def random_name(rng, letters: int = 52) -> str:
 
 def random_task(rng) -> tuple[str, list[tuple[str, str]]]:
     """A small corpus, and pairs of questions and places that its vocabulary can spell; more pairs
-    than documents."""
+    than documents.
+    """
     # The first ones are looked at, and are ASCII: other editions' NameDataset drops the rest. But a
     # file that is read in a wrong encoding shows in the others.
     pairs = [
@@ -149,8 +167,15 @@ def random_task(rng) -> tuple[str, list[tuple[str, str]]]:
     return "\n".join([*documents, "Where was born? " + "".join(LETTERS)]), pairs
 
 
-def call(student, rng, task: str, pretrained: bool = False, rate: float | None = None,
-         rope: bool = False, saved_on: str = "cpu") -> Task:
+def call(
+    student,
+    rng,
+    task: str,
+    pretrained: bool = False,
+    rate: float | None = None,
+    rope: bool = False,
+    saved_on: str = "cpu",
+) -> Task:
     """Run `prepare` on fresh data.
 
     Raises:
@@ -164,11 +189,21 @@ def call(student, rng, task: str, pretrained: bool = False, rate: float | None =
     weights = Weights(int(rng.integers(2**31)), 1.0) if pretrained else None
     path = f"{random_name(rng)}.params" if pretrained else None  # whose name says nothing
     rows = "".join(f"{question}\t{place}\n" for question, place in pairs)
-    answer = student.run(prepare, task=task, corpus=corpus, rows=rows, block_size=block_size,
-                         read_block_size=read_block_size, sizes=SIZES, rope=rope, rate=rate,
-                         fresh=astuple(fresh),
-                         pretrained=astuple(weights) if pretrained else None, path=path,
-                         saved_on=saved_on)
+    answer = student.run(
+        prepare,
+        task=task,
+        corpus=corpus,
+        rows=rows,
+        block_size=block_size,
+        read_block_size=read_block_size,
+        sizes=SIZES,
+        rope=rope,
+        rate=rate,
+        fresh=astuple(fresh),
+        pretrained=astuple(weights) if pretrained else None,
+        path=path,
+        saved_on=saved_on,
+    )
     given = Task(answer, block_size, read_block_size, corpus, pairs, fresh, weights)
     if answer.value is None:
         return given

@@ -5,16 +5,21 @@ from autograder import probe
 
 @probe
 def forbid_builtins():
-    """For probes: a context in which torch's ready-made attention and normalizations raise an error, by whatever name they are
-    called, torch.ops included.
+    """For probes: a context in which torch's ready-made attention and normalizations raise an
+    error, by whatever name they are called, torch.ops included.
 
-    Enter it before the submission is imported: `with forbid_builtins(): from submission.encoder import ...`.
+    Enter it before the submission is imported: `with forbid_builtins(): from submission.encoder
+    import ...`.
     """
     import contextlib
     import re
+
     import torch
     from torch.overrides import TorchFunctionMode
-    ready = re.compile("scaled_dot_product|multi_head_attention|transformer_encoder|(layer|rms|batch|group|instance)_norm")
+
+    ready = re.compile(
+        "scaled_dot_product|multi_head_attention|transformer_encoder|(layer|rms|batch|group|instance)_norm"
+    )
 
     class Refusal(TorchFunctionMode):
         """Sees the calls of all functions of torch before they run."""
@@ -28,12 +33,19 @@ def forbid_builtins():
     def refusal(name):
         def refused(*args, **kwargs):
             raise RuntimeError(f"{name} may not be used here: write it yourself.")
+
         return refused
 
     context = contextlib.ExitStack()
-    for kind in ("MultiheadAttention", "LayerNorm", "TransformerEncoderLayer", "TransformerEncoder"):
+    for kind in (
+        "MultiheadAttention",
+        "LayerNorm",
+        "TransformerEncoderLayer",
+        "TransformerEncoder",
+    ):
         owner = getattr(torch.nn, kind)
-        for method in ("__init__", "forward"):      # put back at the end: with --debug, other checks run in this process
+        # put back at the end: with --debug, other checks run in this process
+        for method in ("__init__", "forward"):
             context.callback(setattr, owner, method, getattr(owner, method))
             setattr(owner, method, refusal(f"nn.{kind}"))
     context.enter_context(Refusal())

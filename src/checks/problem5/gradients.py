@@ -7,7 +7,8 @@ from autograder import Answer, WrongAnswer, require_close
 
 def directions(seed: int, shapes: dict[str, tuple]) -> dict[str, np.ndarray]:
     """A random direction of length 1 for each name. RandomState draws the same in all versions of
-    NumPy."""
+    NumPy.
+    """
     state = np.random.RandomState(seed)
     drawn = {name: state.standard_normal(shape) for name, shape in shapes.items()}
     return {name: direction / np.linalg.norm(direction) for name, direction in drawn.items()}
@@ -25,7 +26,8 @@ def require_slopes(
 
     Args:
         answer: a dict of gradients (tensors of float64, or None), by the names of `expected`.
-        expected: the slopes, as "seed", that of the directions, and "along", a number for each name.
+        expected: the slopes, as "seed", that of the directions, and "along", a number for each
+            name.
         shapes: those of the inputs, in the order that the directions are drawn in.
         what: of which module they are, for messages.
         nonzero: name a gradient of nothing but zeros as such.

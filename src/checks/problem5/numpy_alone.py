@@ -6,8 +6,10 @@ from autograder import probe
 @probe
 def numpy_alone():
     """For probes: a context in which torch computes nothing, and takes no arrays over: neither is
-    NumPy's work."""
+    NumPy's work.
+    """
     import contextlib
+
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 

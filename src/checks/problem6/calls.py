@@ -1,12 +1,15 @@
 """Many calls of a student's functions in one probe, judged one by one."""
-from typing import Iterator
+
+from collections.abc import Iterator
 
 from autograder import Answer, Failed, Verdict, WrongAnswer, probe
 
 
 @probe
 def attempt(call, caught):
-    """For other probes to use: what call() returns, and None; or None, and the kinds of its exception, where one is to be caught."""
+    """For other probes to use: what call() returns, and None; or None, and the kinds of its
+    exception, where one is to be caught.
+    """
     try:
         return call(), None
     except NotImplementedError:
@@ -26,7 +29,9 @@ def require_refusal(call: str, raised: Answer, returned: str = "no error was rai
     if raised.value is None:
         raise WrongAnswer(f"{call} should raise ValueError; {returned}.")
     if "ValueError" not in (kinds := raised.texts()):
-        raise WrongAnswer(f"{call} should raise ValueError; it raised {kinds[0] if kinds else 'something else'}.")
+        raise WrongAnswer(
+            f"{call} should raise ValueError; it raised {kinds[0] if kinds else 'something else'}."
+        )
 
 
 def run_each(student, probe, calls: list[dict], names: list[str]) -> Iterator[Answer]:
@@ -45,7 +50,7 @@ def run_each(student, probe, calls: list[dict], names: list[str]) -> Iterator[An
     except Failed as failed:
         if failed.verdict is not Verdict.EXCEPTION:
             raise
-    for call, name in zip(calls, names):        # one of them raised: which?
+    for call, name in zip(calls, names):  # one of them raised: which?
         try:
             yield student.run(probe, calls=[call]).items(1)[0]
         except Failed as failed:
@@ -57,11 +62,14 @@ def require_right(student, probe, calls: list) -> None:
 
     Args:
         probe: see `run_each`.
-        calls: each has `inputs`, a method `judge` for its answer, and says what was called as a string.
+        calls: each has `inputs`, a method `judge` for its answer, and says what was called as a
+            string.
 
     Raises:
         Failed: the first call that is wrong; names it, and the likely cause.
     """
-    answers = run_each(student, probe, [call.inputs for call in calls], [str(call) for call in calls])
+    answers = run_each(
+        student, probe, [call.inputs for call in calls], [str(call) for call in calls]
+    )
     for call, answer in zip(calls, answers):
         call.judge(answer)

@@ -1,9 +1,11 @@
 """Cases: calls with their answers, for checks that can only be judged by the answer.
 
 The staff's code draws inputs, solves them and applies the known mistakes (makers of cases). What a
-student's copy has of it is numbers and sentences, in checks/cases; where staff grades, the same code draws anew.
+student's copy has of it is numbers and sentences, in checks/cases; where staff grades, the same
+code draws anew.
 
-A check draws a *round*: a list of cases. The files keep several rounds of each check, and the seed chooses one.
+A check draws a *round*: a list of cases. The files keep several rounds of each check, and the seed
+chooses one.
 """
 
 import copy
@@ -31,7 +33,8 @@ class Case:
     Attributes:
         inputs: what the probe gets, by name: numbers, texts, arrays, lists and dicts of them.
         right: what should come back; an array, a number, a text, or a tuple, list or dict of them.
-        wrong: known mistakes, each a sentence and what it gives, or a function that works that out (None: nothing).
+        wrong: known mistakes, each a sentence and what it gives, or a function that works that out
+            (None: nothing).
         about: what else the verdict needs: a name of the call for messages, a dtype, a tolerance.
     """
 
@@ -40,24 +43,32 @@ class Case:
     wrong: list[tuple[str, object | Callable]] = field(default_factory=list)
     about: dict = field(default_factory=dict)
 
-    def require(self, name: str, got: np.ndarray, tolerance: float, part: str | None = None) -> None:
+    def require(
+        self, name: str, got: np.ndarray, tolerance: float, part: str | None = None
+    ) -> None:
         """Compare an array with the right one; see `autograder.require_close`.
 
         Args:
             name: of what is compared, for the message.
             got: read from the student's answer.
-            tolerance: relative to the largest absolute value expected, or to 1 where that is larger.
+            tolerance: relative to the largest absolute value expected, or to 1 where that is
+                larger.
             part: the key of what is compared, where `right` and all `wrong` ones are dicts.
 
         Raises:
             WrongAnswer: they differ; names the likely cause.
         """
         right = self.right if part is None else self.right[part]
-        wrong = [(sentence, functools.partial(_telling, value, right, part)) for sentence, value in self.wrong]
+        wrong = [
+            (sentence, functools.partial(_telling, value, right, part))
+            for sentence, value in self.wrong
+        ]
         require_close(name, got, right, tolerance, wrong)
 
     def cause(self, got: object) -> str:
-        """The line that names the first known mistake which gives `got`, or ""; for answers that are no arrays."""
+        """The line that names the first known mistake which gives `got`, or ""; for answers that
+        are no arrays.
+        """
         for sentence, value in self.wrong:
             value = value() if callable(value) else value
             if value is not None and same(value, got):
@@ -85,7 +96,9 @@ def _telling(value, right, part):
 def same(a, b) -> bool:
     """Whether two values of `Case.right` are equal, numbers within SAME."""
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return np.array_equal(a, b, equal_nan=a.dtype.kind in "fc" and b.dtype.kind in "fc") or matches(a, b, SAME)
+        return np.array_equal(
+            a, b, equal_nan=a.dtype.kind in "fc" and b.dtype.kind in "fc"
+        ) or matches(a, b, SAME)
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, dict) and isinstance(b, dict):
@@ -96,7 +109,8 @@ def same(a, b) -> bool:
 
 
 class Released:
-    """The cases that students have: those of a question in two files, QUESTION.json and QUESTION.npz.
+    """The cases that students have: those of a question in two files, QUESTION.json and
+    QUESTION.npz.
 
     Args:
         folder: where they are.
@@ -126,16 +140,19 @@ class Released:
 
 
 def pack(checks: dict[str, list[list[Case]]]) -> tuple[str, dict[str, np.ndarray]]:
-    """The rounds of a question's checks, as the text of the JSON file and the arrays of the NumPy file.
+    """The rounds of a question's checks, as the text of the JSON file and the arrays of the NumPy
+    file.
 
-    Arrays stand one behind the other in a flat one for each dtype, and sentences once, since both come in thousands.
+    Arrays stand one behind the other in a flat one for each dtype, and sentences once, since both
+    come in thousands.
     """
     flat, texts = {}, {}
 
     def plain(value, short=False):
         if isinstance(value, np.ndarray) and value.ndim:
             if short and value.dtype == float:
-                value = value.astype(np.float32)  # half the size: mistakes are recognised by six digits
+                # half the size: mistakes are recognised by six digits
+                value = value.astype(np.float32)
             whole = flat.setdefault(value.dtype.name, [])
             start = sum(piece.size for piece in whole)
             whole.append(np.ascontiguousarray(value).ravel())
@@ -153,23 +170,44 @@ def pack(checks: dict[str, list[list[Case]]]) -> tuple[str, dict[str, np.ndarray
     def entry(case):
         case = case.solved()
         sentences = [texts.setdefault(sentence, len(texts)) for sentence, _ in case.wrong]
-        wrong = [sentences, plain(_stack([value for _, value in case.wrong]), short=True)] if sentences else []
-        return {"inputs": plain(case.inputs), "right": plain(case.right), "wrong": wrong, "about": plain(case.about)}
+        wrong = (
+            [sentences, plain(_stack([value for _, value in case.wrong]), short=True)]
+            if sentences
+            else []
+        )
+        return {
+            "inputs": plain(case.inputs),
+            "right": plain(case.right),
+            "wrong": wrong,
+            "about": plain(case.about),
+        }
 
-    content = {id: [[entry(case) for case in round] for round in rounds] for id, rounds in checks.items()}
+    content = {
+        id: [[entry(case) for case in round] for round in rounds] for id, rounds in checks.items()
+    }
     dump = functools.partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
     lines = ",\n".join(
-        f"{dump(id)}:[\n" + ",\n".join("[" + ",\n ".join(dump(case) for case in round) + "]" for round in rounds) + "]"
+        f"{dump(id)}:[\n"
+        + ",\n".join("[" + ",\n ".join(dump(case) for case in round) + "]" for round in rounds)
+        + "]"
         for id, rounds in content.items()
     )
-    text = f'{{"texts":{json.dumps(list(texts), ensure_ascii=False, indent=0)},\n"checks":{{\n{lines}\n}}}}\n'
+    text = (
+        f'{{"texts":{json.dumps(list(texts), ensure_ascii=False, indent=0)},\n"checks":{{\n'
+        f"{lines}\n}}}}\n"
+    )
     return text, {name: np.concatenate(pieces) for name, pieces in sorted(flat.items())}
 
 
 def _stack(values: list):
-    """Several values as one, where they are arrays of one shape or dicts of such: there are tens of mistakes a case."""
+    """Several values as one, where they are arrays of one shape or dicts of such: there are tens of
+    mistakes a case.
+    """
     first = values[0]
-    if all(isinstance(value, np.ndarray) and (value.shape, value.dtype) == (first.shape, first.dtype) for value in values):
+    if all(
+        isinstance(value, np.ndarray) and (value.shape, value.dtype) == (first.shape, first.dtype)
+        for value in values
+    ):
         return {"stack": np.stack(values)}
     if all(isinstance(value, dict) and value.keys() == first.keys() for value in values):
         return {"dict": {key: _stack([value[key] for value in values]) for key in first}}
@@ -191,9 +229,21 @@ def _read(folder: Path, question: str) -> dict[str, list[list[Case]]]:
         with np.load(folder / f"{question}.npz") as file:
             flat = dict(file)
         return _parse(content, flat)
-    except (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
-        raise UserError(f"The files {question}.json and {question}.npz in {folder}, which your results are compared with, are damaged or "
-                        f"missing ({type(error).__name__}: {error}). Take them from the release again.") from None
+    except (
+        OSError,
+        EOFError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
+        raise UserError(
+            f"The files {question}.json and {question}.npz in {folder}, which your results are "
+            f"compared with, are damaged or missing ({type(error).__name__}: {error}). Take them "
+            "from the release again."
+        ) from None
 
 
 def _parse(content, flat):
@@ -211,7 +261,14 @@ def _parse(content, flat):
 
     def case(entry):
         sentences, values = entry["wrong"] or ([], {"list": []})
-        wrong = list(zip((content["texts"][text] for text in sentences), _unstack(value(values)), strict=True))
+        wrong = list(
+            zip(
+                (content["texts"][text] for text in sentences), _unstack(value(values)), strict=True
+            )
+        )
         return Case(value(entry["inputs"]), value(entry["right"]), wrong, value(entry["about"]))
 
-    return {id: [[case(entry) for entry in round] for round in rounds] for id, rounds in content["checks"].items()}
+    return {
+        id: [[case(entry) for entry in round] for round in rounds]
+        for id, rounds in content["checks"].items()
+    }

@@ -1,4 +1,7 @@
-"""What the checks of results need to know: where they are, and which preset, data and answers they belong to."""
+"""What the checks of results need to know: where they are, and which preset, data and answers they
+belong to.
+"""
+
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -8,21 +11,24 @@ from jobs.presets import PRESETS, Preset
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT / "data"
-GRADED = ("laptop", "gpu")      # presets whose results can be graded
-EXERCISES = ("hand_attention.json", "occupations/train.tsv")        # the files of problem 5 that checks read: of the data,
-GOLD_EXERCISES = ("occupations/test.tsv",)                          # and of the answers
-GOLD_SHARED = ("traces/traces.json.gz",)        # of problem 6: the same for every cohort
+GRADED = ("laptop", "gpu")  # presets whose results can be graded
+# the files of problem 5 that checks read: of the data,
+EXERCISES = ("hand_attention.json", "occupations/train.tsv")
+GOLD_EXERCISES = ("occupations/test.tsv",)  # and of the answers
+GOLD_SHARED = ("traces/traces.json.gz",)  # of problem 6: the same for every cohort
 
 
 @dataclass(frozen=True)
 class Context:
     """Where results and answers are.
 
-    artifacts: the folder of weights and predictions. preset: a name, or None to find it out by the number of predictions.
-    data: the folder of the corpus and the questions, or None for that of the preset. gold: the folder of the test answers
-    (with a folder for each preset's data in it, or of one preset), or None where they are not known. accuracy: the manifest's
-    thresholds. cases: where checks get calls with their answers from.
+    artifacts: the folder of weights and predictions. preset: a name, or None to find it out by the
+    number of predictions. data: the folder of the corpus and the questions, or None for that of the
+    preset. gold: the folder of the test answers (with a folder for each preset's data in it, or of
+    one preset), or None where they are not known. accuracy: the manifest's thresholds. cases: where
+    checks get calls with their answers from.
     """
+
     artifacts: Path
     preset: str | None
     data: Path | None
@@ -32,7 +38,9 @@ class Context:
 
     def __post_init__(self):
         if self.data is not None and self.preset is None:
-            raise UserError("--data needs --preset, too: laptop or gpu, whichever the results were made with.")
+            raise UserError(
+                "--data needs --preset, too: laptop or gpu, whichever the results were made with."
+            )
         for option, folder in (("--data", self.data), ("--gold", self.gold)):
             if folder is not None and not folder.is_dir():
                 raise UserError(f"{folder} is no folder. Check {option}.")
@@ -53,25 +61,32 @@ class Context:
         path = self.data_of(preset) / "birth_dev.tsv"
         if split == "test":
             if self.gold is None:
-                raise UserError("The answers of the test questions are not here. Give their folder: --gold DIR.")
+                raise UserError(
+                    "The answers of the test questions are not here. Give their folder: --gold DIR."
+                )
             folder = self.gold / preset.data
-            path = (folder if (folder / "birth_test.tsv").is_file() else self.gold) / "birth_test.tsv"
+            path = (
+                folder if (folder / "birth_test.tsv").is_file() else self.gold
+            ) / "birth_test.tsv"
         rows = [line.split("\t") for line in read_text(path).split("\n") if line.strip()]
         if any(len(row) != 2 for row in rows):
             raise UserError(f"{path} should have a question, a tab and a place in every line.")
         return [(question, place) for question, place in rows]
 
     def path(self, name: str) -> Path:
-        """A file of problem 5: in the folder of the data (or above it, where that is a preset's), or ours.
+        """A file of problem 5: in the folder of the data (or above it, where that is a preset's),
+        or ours.
 
         Raises:
             UserError: it is not there.
         """
-        return _first([self.data, self.data.resolve().parent] if self.data else [DATA], name, "--data")
+        return _first(
+            [self.data, self.data.resolve().parent] if self.data else [DATA], name, "--data"
+        )
 
     def gold_path(self, name: str) -> Path:
-        """A file that problem 5 or 6 is graded with: in the folder of the test answers, or above it; what cohorts share may be
-        ours.
+        """A file that problem 5 or 6 is graded with: in the folder of the test answers, or above
+        it; what cohorts share may be ours.
 
         Raises:
             UserError: it is not there.
@@ -82,7 +97,9 @@ class Context:
         return _first(folders, name, "--gold")
 
     def preset_of(self, lines: int, split: str) -> Preset | None:
-        """The preset that predictions belong to: the one asked for, or the one whose questions are as many."""
+        """The preset that predictions belong to: the one asked for, or the one whose questions are
+        as many.
+        """
         if self.preset is not None:
             return PRESETS[self.preset]
         names = [name for name in GRADED if len(self.pairs(PRESETS[name], split)) == lines]
@@ -93,5 +110,8 @@ def _first(folders, name, option):
     for folder in folders:
         if (folder / name).is_file():
             return folder / name
-    raise UserError(f"{name} is neither in {folders[0]} nor above it. Check {option}." if folders else
-                    f"{name} is not here. Give its folder: {option} DIR.")
+    raise UserError(
+        f"{name} is neither in {folders[0]} nor above it. Check {option}."
+        if folders
+        else f"{name} is not here. Give its folder: {option} DIR."
+    )

@@ -1,13 +1,19 @@
-"""Reading a file that is handed in as data, such as choices.toml: what it holds, or a sentence on why it holds nothing."""
+"""Reading a file that is handed in as data, such as choices.toml: what it holds, or a sentence on
+why it holds nothing.
+"""
+
 from autograder import Answer, NotImplementedYet, WrongAnswer, probe
 
 
 @probe
 def file_content(name, parse):
-    """For other probes to use: what `parse` makes of the bytes of a file of the submission, or why it holds nothing. A file that
-    is too large has not been taken in the first place."""
+    """For other probes to use: what `parse` makes of the bytes of a file of the submission, or why
+    it holds nothing. A file that is too large has not been taken in the first place.
+    """
     import os
+
     import submission
+
     path = os.path.join(os.path.dirname(submission.__file__), name)
     if not os.path.isfile(path):
         return {"missing": True}
@@ -19,7 +25,8 @@ def file_content(name, parse):
         return {"problem": "it is no UTF-8 text"}
     except RecursionError:
         return {"problem": "it is nested too deeply"}
-    except ValueError as error:         # what the format does not allow, and whole numbers of thousands of digits
+    # what the format does not allow, and whole numbers of thousands of digits
+    except ValueError as error:
         return {"problem": str(error)[:200]}
 
 

@@ -1,6 +1,8 @@
-"""A fault costs its points once: what builds on a part that failed is graded again with the reference's part in its place.
+"""A fault costs its points once: what builds on a part that failed is graded again with the
+reference's part in its place.
 
-Only where staff grades, since only they have the reference. The manifest says what builds on what (`builds_on`).
+Only where staff grades, since only they have the reference. The manifest says what builds on what
+(`builds_on`).
 """
 
 import dataclasses
@@ -18,12 +20,18 @@ BODY = re.compile(rf"(?<={START}\n).*?(?=^[ \t]*{END})", re.DOTALL | re.MULTILIN
 
 
 def grade_once(
-    report: Report, checks: list[Check], submission: Submission, folder: Path, reference: Path,
+    report: Report,
+    checks: list[Check],
+    submission: Submission,
+    folder: Path,
+    reference: Path,
     grade: Callable[[list[Check], Submission], Report],
 ) -> list[Outcome]:
-    """Grade again what failed together with a question that it builds on, with our code for that; the better result counts.
+    """Grade again what failed together with a question that it builds on, with our code for that;
+    the better result counts.
 
-    Of the second grading nothing is kept but points, since it ran our code in the student's process.
+    Of the second grading nothing is kept but points, since it ran our code in the student's
+    process.
 
     Args:
         report: of the first grading; its outcomes are mended.
@@ -37,36 +45,62 @@ def grade_once(
         The outcomes that were mended.
 
     Raises:
-        UserError: the starter, with which the reference's places are compared, is not the reference's.
+        UserError: the starter, with which the reference's places are compared, is not the
+            reference's.
     """
     manifest, mended = report.manifest, []
     failed = [check for check in checks if _failed_with(manifest, check, report.outcomes)]
     bases = {base for check in failed for base in manifest.bases(check.question)}
     # A run that repeats some checks alone does not know how the others ended.
     memory = max((check.memory for check in checks), default=0)
-    unknown = [dataclasses.replace(check, memory=min(check.memory, memory)) for check in manifest.checks.values()
-               if check.question in bases and _is_of_code(check) and report.outcomes.get(check.id, Outcome("")).verdict is None]
-    outcomes = {**report.outcomes, **(grade(unknown, submission).outcomes if failed and unknown else {})}
+    unknown = [
+        dataclasses.replace(check, memory=min(check.memory, memory))
+        for check in manifest.checks.values()
+        if check.question in bases
+        and _is_of_code(check)
+        and report.outcomes.get(check.id, Outcome("")).verdict is None
+    ]
+    outcomes = {
+        **report.outcomes,
+        **(grade(unknown, submission).outcomes if failed and unknown else {}),
+    }
     groups: dict[tuple[str, ...], list[Check]] = {}
     for check in failed:
-        bad = tuple(base for base in manifest.bases(check.question) if _failures(manifest, base, outcomes))
+        bad = tuple(
+            base for base in manifest.bases(check.question) if _failures(manifest, base, outcomes)
+        )
         if bad:
             groups.setdefault(bad, []).append(check)
     for bad, together in groups.items():
         copy = folder / "-".join(bad)
         if not graft(submission, copy, reference, bad):
             continue
-        visible = any(check.kind == "basic" for base in bad for check in _failures(manifest, base, outcomes))
-        again = grade(together, Submission((copy, *submission.path[1:]), copy / submission.package, submission.package, submission.offered))
+        visible = any(
+            check.kind == "basic" for base in bad for check in _failures(manifest, base, outcomes)
+        )
+        again = grade(
+            together,
+            Submission(
+                (copy, *submission.path[1:]),
+                copy / submission.package,
+                submission.package,
+                submission.offered,
+            ),
+        )
         for check in together:
             mine, other = report.outcomes[check.id], again.outcomes[check.id]
             if other.score > mine.score and other.verdict in (Verdict.PASSED, Verdict.WRONG_ANSWER):
                 mine.score = other.score
                 if other.verdict is Verdict.PASSED:
                     mine.verdict, mine.message, mine.details = Verdict.PASSED, "", ""
-                if visible or check.kind == "hidden":  # what only hidden checks found is not told early
-                    mine.hints = [*mine.hints, f"A fault costs its points once: with our code for {' and '.join(bad)} in place of "
-                                  f"yours, {check.id} earns {other.score:g} of {check.points:g}, and that counts."]
+                # what only hidden checks found is not told early
+                if visible or check.kind == "hidden":
+                    mine.hints = [
+                        *mine.hints,
+                        f"A fault costs its points once: with our code for {' and '.join(bad)} in "
+                        f"place of yours, {check.id} earns {other.score:g} of {check.points:g}, "
+                        "and that counts.",
+                    ]
                 mended.append(mine)
     return mended
 
@@ -75,12 +109,15 @@ def graft(submission: Submission, copy: Path, reference: Path, questions: tuple[
     """Copy a staged submission, with the reference's code between the markers of some questions.
 
     Returns:
-        Whether any code was replaced; a file without its markers, or that is not UTF-8, stays as it is.
+        Whether any code was replaced; a file without its markers, or that is not UTF-8, stays as it
+        is.
 
     Raises:
         UserError: the starter has other places than the reference.
     """
-    shutil.copytree(submission.path[0], copy, ignore=shutil.ignore_patterns("__pycache__", HANDED_IN, RESULTS))
+    shutil.copytree(
+        submission.path[0], copy, ignore=shutil.ignore_patterns("__pycache__", HANDED_IN, RESULTS)
+    )
     changed = False
     for path in sorted((copy / submission.package).rglob("*.py")):
         name = path.relative_to(copy / submission.package).as_posix()
@@ -96,8 +133,10 @@ def graft(submission: Submission, copy: Path, reference: Path, questions: tuple[
         if len(BODY.findall(text)) != len(ours) or not asked & {*questions}:
             continue
 
-        def fill(match, places=iter(ours)):
-            question, body = next(places)
+        following = iter(ours)
+
+        def fill(match):
+            question, body = next(following)
             return body if question in questions else match[0]
 
         path.write_text(BODY.sub(fill, text), encoding="utf-8", newline="\n")
@@ -123,10 +162,18 @@ def _is_of_code(check):
 
 
 def _failures(manifest, question, outcomes):
-    """The checks of a question's code that failed, as far as is known, for a fault of the submission's."""
+    """The checks of a question's code that failed, as far as is known, for a fault of the
+    submission's.
+    """
     fine = (None, Verdict.PASSED, Verdict.GRADER_ERROR)
-    return [check for check in manifest.checks.values() if check.question == question and _is_of_code(check)
-            and check.id in outcomes and outcomes[check.id].verdict not in fine]
+    return [
+        check
+        for check in manifest.checks.values()
+        if check.question == question
+        and _is_of_code(check)
+        and check.id in outcomes
+        and outcomes[check.id].verdict not in fine
+    ]
 
 
 def _failed_with(manifest, check, outcomes):
@@ -135,4 +182,6 @@ def _failed_with(manifest, check, outcomes):
     if not manifest.questions[check.question].builds_on or check.id not in failed:
         return False
     outcome = outcomes[check.id]
-    return not (outcome.verdict is Verdict.NOT_IMPLEMENTED and f"{check.question}: " in outcome.details)
+    return not (
+        outcome.verdict is Verdict.NOT_IMPLEMENTED and f"{check.question}: " in outcome.details
+    )

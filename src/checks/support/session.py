@@ -1,15 +1,28 @@
-"""Grading a submission of this assignment: take it in, put walls around it, run the checks. grader.py and all that the staff runs call this."""
+"""Grading a submission of this assignment: take it in, put walls around it, run the checks.
+grader.py and all that the staff runs call this.
+"""
+
 import contextlib
 import functools
 import importlib
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable
 
-from autograder import (Allowance, Check, Manifest, Outcome, Report, SameProcess, StudentProcess,
-                        Verdict, grade, read_manifest)
+from autograder import (
+    Allowance,
+    Check,
+    Manifest,
+    Outcome,
+    Report,
+    SameProcess,
+    StudentProcess,
+    Verdict,
+    grade,
+    read_manifest,
+)
 from autograder.isolation import choose
 from checks.support.cases import Released
 from checks.support.context import Context
@@ -19,10 +32,17 @@ from common.files import UserError
 
 CHECKS = Path(__file__).resolve().parents[1]
 MANIFEST = CHECKS / "manifest.toml"
-MODULES = ("torch", "torch._dynamo", "tqdm")    # imported once, before any check; an optimizer's first step imports _dynamo
+# imported once, before any check; an optimizer's first step imports _dynamo
+MODULES = ("torch", "torch._dynamo", "tqdm")
 
-SUSPICIOUS = {Verdict.TIMEOUT, Verdict.OUT_OF_MEMORY, Verdict.CRASHED, Verdict.BLOCKED, Verdict.GRADER_ERROR}
-RENEWED = 25            # submissions at most that one process serves
+SUSPICIOUS = {
+    Verdict.TIMEOUT,
+    Verdict.OUT_OF_MEMORY,
+    Verdict.CRASHED,
+    Verdict.BLOCKED,
+    Verdict.GRADER_ERROR,
+}
+RENEWED = 25  # submissions at most that one process serves
 
 
 @dataclass(frozen=True)
@@ -33,19 +53,21 @@ class Setting:
         hidden: the folder of the hidden checks, or None: then these are listed and not run.
         gold: the folder of the answers of the test questions.
         results: where weights and predictions are, if not in the submission.
-        preset, data: which preset the results are of, and the corpus and questions; None to find out.
+        preset, data: which preset the results are of, and the corpus and questions; None to find
+            out.
         weak: grade with hidden checks even where nothing keeps the code apart from them.
         debug: run the code in this process.
         seconds: of its own time that a submission has for all checks together (see
             autograder.Allowance); what is left when they are over is a timeout. None for no such
             limit.
-        staff: the folder of the staff's checks, whose makers draw the cases of basic checks anew; by default `hidden`. Without
-            either, the cases are those that students have.
+        staff: the folder of the staff's checks, whose makers draw the cases of basic checks anew;
+            by default `hidden`. Without either, the cases are those that students have.
         wall: as seconds, by the clock, however busy the machine is: where something else would end
             the grading then.
         again: run a check that timed out while the machine was busy once more, after all others,
             and let that count. (Who grades a class does so when nothing else of it runs.)
     """
+
     hidden: Path | None = None
     gold: Path | None = None
     results: Path | None = None
@@ -66,9 +88,12 @@ class Setting:
         """
         isolation = choose()
         if self.hidden and not (isolation.strong or self.weak or self.debug):
-            raise UserError("Hidden checks are here, and nothing that works on this machine would keep the code away from them and from "
-                            "your files:\n  " + isolation.reason.replace("; ", "\n  ") +
-                            "\nMend that, or trust the code and add --allow-weak-isolation.")
+            raise UserError(
+                "Hidden checks are here, and nothing that works on this machine would keep the "
+                "code away from them and from your files:\n  "
+                + isolation.reason.replace("; ", "\n  ")
+                + "\nMend that, or trust the code and add --allow-weak-isolation."
+            )
         return isolation
 
     @property
@@ -83,32 +108,50 @@ class Setting:
         return _fresh(self.staff or self.hidden) if self.staff or self.hidden else Released()
 
     def require_hidden(self, shown: list[Path]) -> None:
-        """Raise UserError if the submission could read hidden checks or answers, given the folders that it is shown."""
+        """Raise UserError if the submission could read hidden checks or answers, given the folders
+        that it is shown.
+        """
         isolation = self.isolation()
-        for secret in filter(None, (self.hidden, self.gold, self.reference) if self.hidden and isolation.strong else ()):
+        for secret in filter(
+            None,
+            (self.hidden, self.gold, self.reference) if self.hidden and isolation.strong else (),
+        ):
             if folder := isolation.shows(secret, shown):
-                raise UserError(f"{secret} lies in {folder}, which the code that is graded can read. Move this repository out of there.")
+                raise UserError(
+                    f"{secret} lies in {folder}, which the code that is graded can read. Move this "
+                    "repository out of there."
+                )
 
 
 @functools.cache
 def _fresh(staff):
-    """The staff's makers of cases. They are no part of a release, so they are imported by their place.
+    """The staff's makers of cases. They are no part of a release, so they are imported by their
+    place.
 
     Raises:
         UserError: the folder has hidden checks of another copy, or no makers.
     """
     makers = staff / "makers.py"
-    module = importlib.import_module(f"{staff.parent.name}.{staff.name}.makers") if makers.is_file() else None
+    module = (
+        importlib.import_module(f"{staff.parent.name}.{staff.name}.makers")
+        if makers.is_file()
+        else None
+    )
     if module is None or Path(module.__file__).resolve() != makers.resolve():
-        raise UserError(f"{staff} is not the folder of hidden checks that belongs to this copy: makers.py is another's, or missing.")
+        raise UserError(
+            f"{staff} is not the folder of hidden checks that belongs to this copy: makers.py is "
+            "another's, or missing."
+        )
     return module.Fresh()
 
 
 class Room:
-    """Where submissions are run: a student's process with torch imported, and the folder that it may read. A context manager.
+    """Where submissions are run: a student's process with torch imported, and the folder that it
+    may read. A context manager.
 
-    It serves one submission after the other. Each probe runs in a fork of its own, of which nothing is left; all the same, after a
-    submission that met with a limit or a wall, the process is a new one.
+    It serves one submission after the other. Each probe runs in a fork of its own, of which nothing
+    is left; all the same, after a submission that met with a limit or a wall, the process is a new
+    one.
 
     Args:
         setting: what is graded with.
@@ -119,9 +162,13 @@ class Room:
         self.served = 0
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         self.folder = Path(self._folder.name)
-        self.folder.chmod(0o755)        # the code may run as another user
+        self.folder.chmod(0o755)  # the code may run as another user
         self.setting.require_hidden([self.folder])
-        self.process = SameProcess() if setting.debug else StudentProcess(setting.isolation(), MODULES, (self.folder,))
+        self.process = (
+            SameProcess()
+            if setting.debug
+            else StudentProcess(setting.isolation(), MODULES, (self.folder,))
+        )
 
     def __enter__(self):
         return self
@@ -135,15 +182,23 @@ class Room:
         self._folder.cleanup()
 
     def after(self, verdicts: set[Verdict]) -> None:
-        """End the process after a submission that nobody should be served behind, given how all its checks ended; it starts anew when
-        it is needed."""
+        """End the process after a submission that nobody should be served behind, given how all its
+        checks ended; it starts anew when it is needed.
+        """
         self.served += 1
         if self.served % RENEWED == 0 or verdicts & SUSPICIOUS:
             self.process.__exit__(None, None, None)
 
 
-def grade_submission(source: Path, checks: list[Check], setting: Setting, seed: int, manifest: Manifest | None = None,
-                     finished: Callable[[Outcome], None] = lambda outcome: None, room: Room | None = None) -> Report:
+def grade_submission(
+    source: Path,
+    checks: list[Check],
+    setting: Setting,
+    seed: int,
+    manifest: Manifest | None = None,
+    finished: Callable[[Outcome], None] = lambda outcome: None,
+    room: Room | None = None,
+) -> Report:
     """Grade what was handed in.
 
     Args:
@@ -156,7 +211,8 @@ def grade_submission(source: Path, checks: list[Check], setting: Setting, seed: 
         room: where to run it; by default one of its own.
 
     Raises:
-        UserError: the submission is refused (then NotTaken), or the isolation is too weak; nothing was graded.
+        UserError: the submission is refused (then NotTaken), or the isolation is too weak; nothing
+            was graded.
     """
     manifest = manifest or read_manifest(MANIFEST)
     folders = [CHECKS] + ([setting.hidden] if setting.hidden else [])
@@ -165,15 +221,36 @@ def grade_submission(source: Path, checks: list[Check], setting: Setting, seed: 
         cases.require({check.question for check in checks})
     with contextlib.ExitStack() as stack:
         room = room or stack.enter_context(Room(setting))
-        staged = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=room.folder, ignore_cleanup_errors=True)))
+        staged = Path(
+            stack.enter_context(
+                tempfile.TemporaryDirectory(dir=room.folder, ignore_cleanup_errors=True)
+            )
+        )
         submission, notices = stage(source, staged, setting.results)
-        context = Context(staged / RESULTS, setting.preset, setting.data, setting.gold, manifest.settings["accuracy"], cases)
+        context = Context(
+            staged / RESULTS,
+            setting.preset,
+            setting.data,
+            setting.gold,
+            manifest.settings["accuracy"],
+            cases,
+        )
         started, verdicts = time.monotonic(), set()
         whole = Allowance(setting.seconds, setting.wall)
 
         def run(checks, submission, finished=lambda outcome: None):
-            report = grade(manifest, checks, folders, room.process, submission, seed, context,
-                           bool(setting.hidden), finished, whole)
+            report = grade(
+                manifest,
+                checks,
+                folders,
+                room.process,
+                submission,
+                seed,
+                context,
+                bool(setting.hidden),
+                finished,
+                whole,
+            )
             verdicts.update(outcome.verdict for outcome in report.outcomes.values())
             return report
 
@@ -182,12 +259,18 @@ def grade_submission(source: Path, checks: list[Check], setting: Setting, seed: 
         if busy and setting.again and not whole.over:
             report.outcomes |= run(busy, submission, finished).outcomes
         if setting.reference:
-            again = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=room.folder, ignore_cleanup_errors=True)))
+            again = Path(
+                stack.enter_context(
+                    tempfile.TemporaryDirectory(dir=room.folder, ignore_cleanup_errors=True)
+                )
+            )
             again.chmod(0o755)
             for outcome in grade_once(report, checks, submission, again, setting.reference, run):
                 finished(outcome)
         report.seconds = time.monotonic() - started
         room.after(verdicts)
-        notices += unwritten(submission.root, list(dict.fromkeys(check.question for check in checks)))
+        notices += unwritten(
+            submission.root, list(dict.fromkeys(check.question for check in checks))
+        )
     report.notices = notices
     return report

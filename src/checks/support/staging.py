@@ -1,4 +1,7 @@
-"""Getting a submission ready to be graded: the student's files, with our own in place of those that were given."""
+"""Getting a submission ready to be graded: the student's files, with our own in place of those that
+were given.
+"""
+
 import ast
 import difflib
 import re
@@ -8,21 +11,24 @@ from pathlib import Path
 from autograder import Submission
 from autograder.intake import Refused, take
 from autograder.report import harmless
-from jobs.deliverables import ANSWERS, FOLDERS, MADE_BY, STUDENT_FILES, SUPPLIED, has_code, place_of
 from common.files import UserError
+from jobs.deliverables import ANSWERS, FOLDERS, MADE_BY, STUDENT_FILES, SUPPLIED, has_code, place_of
 
 SRC = Path(__file__).resolve().parents[2]
-UNSPOILED = SRC / "checks" / "given"        # in a release: the starter once more, since students change theirs
-# The starter as it was handed out. In the repository it is what the generator makes, which a test holds it to.
+# in a release: the starter once more, since students change theirs
+UNSPOILED = SRC / "checks" / "given"
+# The starter as it was handed out. In the repository it is what the generator makes, which a test
+# holds it to.
 GIVEN = UNSPOILED if (UNSPOILED / "__init__.py").is_file() else SRC / "submission"
-DECODER = SRC / "jobs" / "problem1" / "answers.py"        # decoding as ./run.sh does it, for the checks of results
+# decoding as ./run.sh does it, for the checks of results
+DECODER = SRC / "jobs" / "problem1" / "answers.py"
 START, END = "### START_CODE_HERE ###", "### END_CODE_HERE ###"
-STUB = re.compile(r'(?m)^\s*raise NotImplementedError\("(\w+): (\S+) \(in (\S+), between the markers\)"\)')
+STUB = re.compile(r'(?m)^\s*raise NotImplementedError\("(\w+): (\S+) \((\S+)\)"\)')
 OFFERED = "numpy, torch (but not in numpy_attention.py), tqdm and Python's standard library"
-RESULTS, HANDED_IN = "results", "handed-in"        # folders beside the package
-SIZE_LIMIT = {".params": 256 << 20, ".predictions": 4 << 20}       # bytes
+RESULTS, HANDED_IN = "results", "handed-in"  # folders beside the package
+SIZE_LIMIT = {".params": 256 << 20, ".predictions": 4 << 20}  # bytes
 
-LAZY_INIT = '''"""Stands for __init__.py in grading: the same names, but one that is missing costs only the checks that need it."""
+LAZY_INIT = '''"""Stands for __init__.py in grading: what is missing costs only what needs it."""
 import importlib
 
 _FILES = {files!r}
@@ -36,7 +42,8 @@ def __getattr__(name):
         raise AttributeError(f"module {{__name__!r}} has no attribute {{name!r}}")
     module = importlib.import_module("." + _DEFINED_IN[name], __name__)
     if not hasattr(module, name):
-        raise ImportError(f"cannot import name {{name!r}} from {{module.__name__!r}}", name=module.__name__)
+        where = module.__name__
+        raise ImportError(f"cannot import name {{name!r}} from {{where!r}}", name=where)
     return getattr(module, name)
 '''
 
@@ -46,8 +53,8 @@ class NotTaken(UserError):
 
 
 def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submission, list[str]]:
-    """Take in what was handed in, and make it ready to be graded: the code as the package `submission` in the folder `into`, weights and
-    predictions in its folder RESULTS.
+    """Take in what was handed in, and make it ready to be graded: the code as the package
+    `submission` in the folder `into`, weights and predictions in its folder RESULTS.
 
     Args:
         source: a folder or a zip file.
@@ -55,16 +62,25 @@ def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submis
         results: where weights and predictions are, if not in `source`.
 
     Returns:
-        The Submission, and notices: what is missing or was left out, and what was changed outside the student's places.
+        The Submission, and notices: what is missing or was left out, and what was changed outside
+        the student's places.
 
     Raises:
         NotTaken: there is no submission, or something in it is bad; nothing was graded then.
     """
     taken = into / HANDED_IN
-    notices = _take(source, taken, code_limit if results else lambda name: code_limit(name) or result_limit(name))
+    notices = _take(
+        source,
+        taken,
+        code_limit if results else lambda name: code_limit(name) or result_limit(name),
+    )
     if not has_code(taken):
-        raise NotTaken(harmless(f"{source.name or source} has none of {', '.join(STUDENT_FILES)}: it is no submission. "
-                                "Check --submission."))
+        raise NotTaken(
+            harmless(
+                f"{source.name or source} has none of {', '.join(STUDENT_FILES)}: it is no "
+                "submission. Check --submission."
+            )
+        )
     if results is None:
         (into / RESULTS).mkdir()
         for path in list(taken.iterdir()):
@@ -74,25 +90,36 @@ def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submis
         notices += _take(results, into / RESULTS, result_limit)
     package = into / "submission"
     put_in_place(taken, package)
-    notices += [notice for name in STUDENT_FILES if (package / name).is_file() for notice in changes_outside(package / name, name)]
-    notices += [f"{name} is missing: what needs it cannot be graded." for name in (*STUDENT_FILES, *ANSWERS)
-                if not (package / name).is_file()]
+    notices += [
+        notice
+        for name in STUDENT_FILES
+        if (package / name).is_file()
+        for notice in changes_outside(package / name, name)
+    ]
+    notices += [
+        f"{name} is missing: what needs it cannot be graded."
+        for name in (*STUDENT_FILES, *ANSWERS)
+        if not (package / name).is_file()
+    ]
     for name in (*SUPPLIED, "__init__.py"):
         if (package / name).is_file() and _text(package / name) != _text(GIVEN / name):
-            notices.append(f"{name} was changed. It is a given file, and graded as it was handed out.")
+            notices.append(
+                f"{name} was changed. It is a given file, and graded as it was handed out."
+            )
     for name in SUPPLIED:
         (package / name).parent.mkdir(exist_ok=True)
         shutil.copyfile(GIVEN / name, package / name)
     (package / "__init__.py").write_text(_lazy_init(), encoding="utf-8")
     shutil.copyfile(DECODER, into / DECODER.name)
     for path in (into, *into.rglob("*")):
-        path.chmod(0o755 if path.is_dir() else 0o644)       # whatever the umask: the submission may run as another user
+        # whatever the umask: the submission may run as another user
+        path.chmod(0o755 if path.is_dir() else 0o644)
     return Submission((into,), package, "submission", OFFERED), notices
 
 
 def put_in_place(taken: Path, package: Path) -> None:
-    """Copy what was taken in to its place in a new package: `encoder.py`, from a submission without folders, to
-    `problem5/encoder.py`, where its imports from the package are made to fit.
+    """Copy what was taken in to its place in a new package: `encoder.py`, from a submission without
+    folders, to `problem5/encoder.py`, where its imports from the package are made to fit.
 
     Raises:
         NotTaken: a file is there twice.
@@ -104,7 +131,12 @@ def put_in_place(taken: Path, package: Path) -> None:
         if path.is_dir():
             continue
         if place != name and (taken / place).is_file():
-            raise NotTaken(harmless(f"{name} is there twice, as {place}, too. Hand in one of them. Nothing was graded."))
+            raise NotTaken(
+                harmless(
+                    f"{name} is there twice, as {place}, too. Hand in one of them. Nothing was "
+                    "graded."
+                )
+            )
         target.parent.mkdir(exist_ok=True)
         if place == name or path.suffix != ".py":
             shutil.copyfile(path, target)
@@ -113,7 +145,9 @@ def put_in_place(taken: Path, package: Path) -> None:
 
 
 def _relocated(code, place):
-    """Code of a submission without folders, with `from .x import` as it has to be said from its place."""
+    """Code of a submission without folders, with `from .x import` as it has to be said from its
+    place.
+    """
     folder = place.rpartition("/")[0]
 
     def anew(found):
@@ -128,13 +162,24 @@ def _relocated(code, place):
 
 def unwritten(package: Path, questions: list[str]) -> list[str]:
     """A notice of the places that are still stubs, for these questions; none if all is written."""
-    stubs = [stub for name in STUDENT_FILES if (package / name).is_file() for stub in STUB.findall(_text(package / name))]
-    places = {question: [f"{function} ({file})" for of, function, file in stubs if of == question] for question in questions}
+    stubs = [
+        stub
+        for name in STUDENT_FILES
+        if (package / name).is_file()
+        for stub in STUB.findall(_text(package / name))
+    ]
+    places = {
+        question: [f"{function} ({file})" for of, function, file in stubs if of == question]
+        for question in questions
+    }
     places = {question: found for question, found in places.items() if found}
     if not places:
         return []
     if sum(map(len, places.values())) > 12:
-        places = {question: [f"{len(found)} place{'s' * (len(found) > 1)}"] for question, found in places.items()}
+        places = {
+            question: [f"{len(found)} place{'s' * (len(found) > 1)}"]
+            for question, found in places.items()
+        }
     text = "; ".join(f"{question}: " + ", ".join(found) for question, found in places.items())
     return [f"Not written yet: {text}."]
 
@@ -152,42 +197,72 @@ def result_limit(name: str) -> int | None:
 def _take(source, into, limit_of):
     try:
         folders = [source / folder for folder in ("", *FOLDERS)] if source.is_dir() else []
-        names = (path.relative_to(source).as_posix() for folder in folders if folder.is_dir() for path in folder.iterdir())
+        names = (
+            path.relative_to(source).as_posix()
+            for folder in folders
+            if folder.is_dir()
+            for path in folder.iterdir()
+        )
         if folders and not any(map(limit_of, names)):
-            into.mkdir()        # what is missing is for the checks to say
+            into.mkdir()  # what is missing is for the checks to say
             return []
         return take(source, into, limit_of, folders=FOLDERS)
     except Refused as error:
-        raise NotTaken(harmless(f"{error} Nothing of {source.name or source} was graded.")) from None
+        raise NotTaken(
+            harmless(f"{error} Nothing of {source.name or source} was graded.")
+        ) from None
     except OSError as error:
-        raise UserError(f"There is no place for a copy of the submission in {into.parent}: {error.strerror}.") from None
+        raise UserError(
+            f"There is no place for a copy of the submission in {into.parent}: {error.strerror}."
+        ) from None
 
 
 def _lazy_init():
     """An __init__.py with the exports of the given one."""
     tree = ast.parse((GIVEN / "__init__.py").read_text(encoding="utf-8"))
-    files = {Path(name).stem: "." + name.removesuffix(".py").replace("/", ".") for name in (*STUDENT_FILES, *SUPPLIED)}
-    return LAZY_INIT.format(files=files, defined_in={alias.name: node.module for node in tree.body if isinstance(node, ast.ImportFrom)
-                                        for alias in node.names})
+    files = {
+        Path(name).stem: "." + name.removesuffix(".py").replace("/", ".")
+        for name in (*STUDENT_FILES, *SUPPLIED)
+    }
+    return LAZY_INIT.format(
+        files=files,
+        defined_in={
+            alias.name: node.module
+            for node in tree.body
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        },
+    )
 
 
 def changes_outside(path: Path, name: str) -> list[str]:
-    """A notice for the lines outside the markers in which a student's file differs from the starter's of that name; none if
-    it doesn't."""
+    """A notice for the lines outside the markers in which a student's file differs from the
+    starter's of that name; none if it doesn't.
+    """
     numbers, mine = _outside(_text(path))
     _, given = _outside(_text(GIVEN / name))
-    changed = [numbers[min(first, len(numbers) - 1)] for tag, _, _, first, _ in
-               difflib.SequenceMatcher(None, given, mine, autojunk=False).get_opcodes() if tag != "equal"]
+    changed = [
+        numbers[min(first, len(numbers) - 1)]
+        for tag, _, _, first, _ in difflib.SequenceMatcher(
+            None, given, mine, autojunk=False
+        ).get_opcodes()
+        if tag != "equal"
+    ]
     if not changed:
         return []
     where = "in line " if len(changed) == 1 else "at lines "
     more = f" and {len(changed) - 5} more places" if len(changed) > 5 else ""
-    return [f"{name} differs from the starter outside the markers, {where}{', '.join(map(str, changed[:5]))}{more}. "
-            "That is graded as it stands; was it meant?"]
+    return [
+        f"{name} differs from the starter outside the markers, "
+        f"{where}{', '.join(map(str, changed[:5]))}{more}. That is graded as it stands; was it "
+        "meant?"
+    ]
 
 
 def _outside(text):
-    """The lines that are not between markers, and their numbers. Blank lines and blanks at line ends don't count."""
+    """The lines that are not between markers, and their numbers. Blank lines and blanks at line
+    ends don't count.
+    """
     numbers, lines, inside = [], [], False
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip() == END:

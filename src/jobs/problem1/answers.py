@@ -1,43 +1,55 @@
-"""Answering `Where was NAME born?` with a trained model: greedy decoding in batches, with a key-value cache."""
+"""Answering `Where was NAME born?` with a trained model: greedy decoding in batches, with a
+key-value cache.
+"""
+
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
 
 class KVCache:
-    """The keys and values of the positions that one attention layer has already read, up to `capacity` of them.
+    """The keys and values of the positions that one attention layer has already read, up to
+    `capacity` of them.
 
     With it, generating one more token costs one position of work instead of the whole prefix again.
     """
 
     def __init__(self, capacity: int):
         self.capacity = capacity
-        self.length = 0                     # positions that are stored
-        self.keys = self.values = None      # (B, n_head, capacity, head_dim) each
+        self.length = 0  # positions that are stored
+        self.keys = self.values = None  # (B, n_head, capacity, head_dim) each
 
     def append(self, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Store the new positions, (B, n_head, T, head_dim) each, and return all of them, oldest first."""
+        """Store the new positions, (B, n_head, T, head_dim) each, and return all of them, oldest
+        first.
+        """
         if self.keys is None:
             B, n_head, _, head_dim = keys.shape
-            self.keys, self.values = (new.new_empty(B, n_head, self.capacity, head_dim) for new in (keys, values))
+            self.keys, self.values = (
+                new.new_empty(B, n_head, self.capacity, head_dim) for new in (keys, values)
+            )
         start, self.length = self.length, self.length + keys.size(-2)
-        self.keys[:, :, start:self.length] = keys
-        self.values[:, :, start:self.length] = values
-        return self.keys[:, :, :self.length], self.values[:, :, :self.length]
+        self.keys[:, :, start : self.length] = keys
+        self.values[:, :, start : self.length] = values
+        return self.keys[:, :, : self.length], self.values[:, :, : self.length]
 
 
 @torch.no_grad()
-def generate(model, prompts: list[torch.Tensor], steps: int, stop: int, cached: bool = False) -> list[list[int]]:
+def generate(
+    model, prompts: list[torch.Tensor], steps: int, stop: int, cached: bool = False
+) -> list[list[int]]:
     """Extend prompts by the most likely token, one at a time.
 
-    All rows are read at the same position, whatever the lengths of their prompts: a row whose prompt isn't over reads its next token,
-    the others the one that was generated. So nothing needs padding before it, and few steps serve many rows.
+    All rows are read at the same position, whatever the lengths of their prompts: a row whose
+    prompt isn't over reads its next token, the others the one that was generated. So nothing needs
+    padding before it, and few steps serve many rows.
 
     Args:
         model: a GPT in eval mode.
         prompts: int64, (T,) each, on the model's device; T may differ.
         steps: how many tokens to add at most; no more than fit into the model's block are added.
         stop: the token that ends a row. Generation ends when every row has one.
-        cached: keep keys and values, so that a step reads one position instead of all; see cache_works.
+        cached: keep keys and values, so that a step reads one position instead of all; see
+            cache_works.
 
     Returns:
         For each prompt at most `steps` tokens, to the first `stop`, which is left out.
@@ -58,27 +70,34 @@ def generate(model, prompts: list[torch.Tensor], steps: int, stop: int, cached: 
         if done.all():
             room = position + 1
             break
-    rows = (row[len(prompt):min(len(prompt) + steps, room)] for row, prompt in zip(x.tolist(), prompts))
-    return [row[:row.index(stop)] if stop in row else row for row in rows]
+    rows = (
+        row[len(prompt) : min(len(prompt) + steps, room)]
+        for row, prompt in zip(x.tolist(), prompts)
+    )
+    return [row[: row.index(stop)] if stop in row else row for row in rows]
 
 
 @torch.no_grad()
 def cache_works(model, x: torch.Tensor) -> bool:
-    """Whether the model computes the same logits (to 1e-3) with caches as without, on the prompts x (B, T), T > 1.
+    """Whether the model computes the same logits (to 1e-3) with caches as without, on the prompts x
+    (B, T), T > 1.
 
-    A submission may not know caches at all, or rotate a cached query by the wrong angle: then they must not be used.
+    A submission may not know caches at all, or rotate a cached query by the wrong angle: then they
+    must not be used.
     """
     expected = model(x)[0][:, -1]
     try:
         caches = [KVCache(x.size(1)) for _ in model.blocks]
         model(x[:, :-1], caches=caches)
         got = model(x[:, -1:], caches=caches)[0][:, -1]
-    except Exception:       # whatever a student's code raises when it is given caches
+    except Exception:  # whatever a student's code raises when it is given caches
         return False
     return torch.allclose(got, expected, atol=1e-3, rtol=1e-3)
 
 
-def predict_places(model, questions: list[str], dataset, device="cpu", steps: int = 32, batch_size: int = 256) -> list[str]:
+def predict_places(
+    model, questions: list[str], dataset, device="cpu", steps: int = 32, batch_size: int = 256
+) -> list[str]:
     """Answer questions.
 
     Args:
@@ -90,17 +109,28 @@ def predict_places(model, questions: list[str], dataset, device="cpu", steps: in
         batch_size: how many questions at once.
 
     Returns:
-        The places, in the order of the questions, each without newline or tab: what stands between the question's MASK
-        and the next one.
+        The places, in the order of the questions, each without newline or tab: what stands between
+        the question's MASK and the next one.
     """
     model.to(device).eval()
-    prompts = [torch.tensor([dataset.stoi[ch] for ch in question + dataset.MASK_CHAR], device=device) for question in questions]
+    prompts = [
+        torch.tensor([dataset.stoi[ch] for ch in question + dataset.MASK_CHAR], device=device)
+        for question in questions
+    ]
     cached = bool(prompts) and cache_works(model, prompts[0][None])
     by_length = sorted(range(len(prompts)), key=lambda number: len(prompts[number]))
     places = [""] * len(prompts)
-    for chunk in (by_length[i:i + batch_size] for i in range(0, len(prompts), batch_size)):
-        rows = generate(model, [prompts[number] for number in chunk], steps, dataset.stoi[dataset.MASK_CHAR], cached)
+    for chunk in (by_length[i : i + batch_size] for i in range(0, len(prompts), batch_size)):
+        rows = generate(
+            model,
+            [prompts[number] for number in chunk],
+            steps,
+            dataset.stoi[dataset.MASK_CHAR],
+            cached,
+        )
         for number, row in zip(chunk, rows):
             text = "".join(dataset.itos[token] for token in row)
-            places[number] = text.replace(dataset.PAD_CHAR, "").replace("\n", " ").replace("\t", " ").strip()
+            places[number] = (
+                text.replace(dataset.PAD_CHAR, "").replace("\n", " ").replace("\t", " ").strip()
+            )
     return places

@@ -1,4 +1,7 @@
-"""`./run.sh demo`: all eleven jobs in a fresh folder, then a table, a plot (accuracy.png) and summary.json."""
+"""`./run.sh demo`: all eleven jobs in a fresh folder, then a table, a plot (accuracy.png) and
+summary.json.
+"""
+
 import argparse
 import dataclasses
 import json
@@ -8,18 +11,23 @@ from pathlib import Path
 
 import torch
 
-from jobs.problem1.run_job import Result, run_job
 from common.files import Interrupted, UserError, write_text, writing
-from jobs.targets import JOBS
 from jobs.options import ROOT, choose_options
+from jobs.problem1.run_job import Result, run_job
+from jobs.targets import JOBS
 
 # The reference solution, where this checkout has it; students see their own code at work.
 SOLUTION, GOLD = ROOT / "instructor" / "solution", ROOT / "instructor" / "gold"
-MODELS = {("vanilla", False): "learned positions", ("vanilla", True): "learned positions", ("rope", True): "RoPE"}
+MODELS = {
+    ("vanilla", False): "learned positions",
+    ("vanilla", True): "learned positions",
+    ("rope", True): "RoPE",
+}
 
 
 def run_demo(args: argparse.Namespace) -> None:
-    """Run the demo with the command line's options; with --resume, jobs that are done are not run again.
+    """Run the demo with the command line's options; with --resume, jobs that are done are not run
+    again.
 
     Raises:
         UserError: the folder given with --out is in use, or as the jobs do.
@@ -33,13 +41,19 @@ def run_demo(args: argparse.Namespace) -> None:
         options = dataclasses.replace(options, gold=gold)
     print(f"Code from {options.submission}, results into {out}")
 
-    settings = {"preset": options.preset.name, "data": str(options.data.resolve()), "seed": options.seed,
-                "submission": str(options.submission.resolve()), "compile": options.compile}
+    settings = {
+        "preset": options.preset.name,
+        "data": str(options.data.resolve()),
+        "seed": options.seed,
+        "submission": str(options.submission.resolve()),
+        "compile": options.compile,
+    }
     log = out / "jobs.json"
     done = read_log(log, settings) if log.exists() else {}
 
     def keep_log():
         write_text(log, json.dumps({"settings": settings, "jobs": done}))
+
     for number, job in enumerate(JOBS.values(), start=1):
         if job.target in done:
             continue
@@ -47,7 +61,7 @@ def run_demo(args: argparse.Namespace) -> None:
         try:
             result = run_job(job, options)
         except Interrupted:
-            keep_log()          # to be resumed, also in the first job
+            keep_log()  # to be resumed, also in the first job
             raise
         done[job.target] = {name: value for name, value in vars(result).items() if name != "job"}
         keep_log()
@@ -66,20 +80,28 @@ def read_log(log: Path, settings: dict) -> dict:
     try:
         recorded = json.loads(log.read_text(encoding="utf-8"))
         changed = [name for name in settings if recorded["settings"][name] != settings[name]]
-        done = {job.target: recorded["jobs"][job.target] for job in JOBS.values()
-                if job.target in recorded["jobs"] and (log.parent / job.writes).exists()}
+        done = {
+            job.target: recorded["jobs"][job.target]
+            for job in JOBS.values()
+            if job.target in recorded["jobs"] and (log.parent / job.writes).exists()
+        }
         for target, values in done.items():
             Result(JOBS[target], **values)
     except (ValueError, KeyError, TypeError):
         raise UserError(f"{log} is damaged. Start a new demo in another folder.") from None
     if changed:
-        raise UserError(f"The demo in {log.parent} ran with another {changed[0]}: {recorded['settings'][changed[0]]}, not "
-                        f"{settings[changed[0]]}. Give the same options, or start a new demo in another folder.")
+        raise UserError(
+            f"The demo in {log.parent} ran with another {changed[0]}: "
+            f"{recorded['settings'][changed[0]]}, not {settings[changed[0]]}. Give the same "
+            "options, or start a new demo in another folder."
+        )
     return done
 
 
 def choose_folder(wanted: Path | None, resume: bool) -> Path:
-    """Where results go: the folder wanted, if it is empty, or demo, demo-2, ... here; to resume, the one last used."""
+    """Where results go: the folder wanted, if it is empty, or demo, demo-2, ... here; to resume,
+    the one last used.
+    """
     names = [Path("demo" if n == 1 else f"demo-{n}") for n in range(1, 1000)]
     used = [name for name in names if name.exists()]
     demos = [name for name in used if (name / "jobs.json").exists()]
@@ -90,76 +112,146 @@ def choose_folder(wanted: Path | None, resume: bool) -> Path:
         return out
     out = wanted or next(name for name in names if name not in used)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UserError(f"--out {out} is not an empty folder. Choose another, or add --resume to go on with an unfinished demo.")
+        raise UserError(
+            f"--out {out} is not an empty folder. Choose another, or add --resume to go on with an "
+            "unfinished demo."
+        )
     return out
 
 
 def summarise(results: list[Result]) -> dict:
-    """The figures of a demo. Accuracies are from 0 to 1 (None without answers), `seconds` those of all jobs of a model."""
+    """The figures of a demo. Accuracies are from 0 to 1 (None without answers), `seconds` those of
+    all jobs of a model.
+    """
     models = []
     for variant, pretrained in MODELS:
         mine = [r for r in results if (r.job.variant, r.job.pretrained) == (variant, pretrained)]
-        accuracy = {r.job.split: r.correct / r.total if r.total else None for r in mine if r.job.split}
-        models.append({"variant": variant, "pretrained": pretrained, "dev": accuracy["dev"], "test": accuracy["test"],
-                       "seconds": round(sum(r.seconds for r in mine), 1)})
+        accuracy = {
+            r.job.split: r.correct / r.total if r.total else None for r in mine if r.job.split
+        }
+        models.append(
+            {
+                "variant": variant,
+                "pretrained": pretrained,
+                "dev": accuracy["dev"],
+                "test": accuracy["test"],
+                "seconds": round(sum(r.seconds for r in mine), 1),
+            }
+        )
     dev = next(r for r in results if r.job.split == "dev")
-    return {"models": models, "baseline_dev": dev.baseline / dev.total, "dev_people": dev.total,
-            "total_seconds": round(sum(r.seconds for r in results), 1), "machine": machine()}
+    return {
+        "models": models,
+        "baseline_dev": dev.baseline / dev.total,
+        "dev_people": dev.total,
+        "total_seconds": round(sum(r.seconds for r in results), 1),
+        "machine": machine(),
+    }
 
 
 def machine() -> str:
     """This machine in words: processor, cores, GPU, versions."""
     processor = platform.processor() or platform.machine()
     if Path("/proc/cpuinfo").exists():
-        names = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+        names = [
+            line
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if line.startswith("model name")
+        ]
         processor = names[0].split(":")[1].strip() if names else processor
     gpu = f", {torch.cuda.get_device_name()}" if torch.cuda.is_available() else ""
-    return f"{processor}, {os.cpu_count()} cores{gpu}, {platform.system()}, torch {torch.__version__}"
+    return (
+        f"{processor}, {os.cpu_count()} cores{gpu}, {platform.system()}, torch {torch.__version__}"
+    )
 
 
 def table(summary: dict) -> str:
     """The figures as aligned columns."""
+
     def percent(value):
         return "-" if value is None else f"{value:.1%}"
 
     rows = [("positions", "pretraining", "dev", "test", "seconds")]
     for model in summary["models"]:
-        rows.append((MODELS[model["variant"], model["pretrained"]], "yes" if model["pretrained"] else "no",
-                     percent(model["dev"]), percent(model["test"]), f"{model['seconds']:.0f}"))
+        rows.append(
+            (
+                MODELS[model["variant"], model["pretrained"]],
+                "yes" if model["pretrained"] else "no",
+                percent(model["dev"]),
+                percent(model["test"]),
+                f"{model['seconds']:.0f}",
+            )
+        )
     rows.append(("most common place", "-", percent(summary["baseline_dev"]), "-", "-"))
-    return "\n".join(f"{row[0]:<18}  {row[1]:<11}  {row[2]:>6}  {row[3]:>6}  {row[4]:>7}" for row in rows)
+    return "\n".join(
+        f"{row[0]:<18}  {row[1]:<11}  {row[2]:>6}  {row[3]:>6}  {row[4]:>7}" for row in rows
+    )
 
 
 def plot(results: list[Result], summary: dict, path: Path) -> None:
-    """Draw the loss of both pretrainings, that of the finetunings, and the accuracies, into a PNG file."""
+    """Draw the loss of both pretrainings, that of the finetunings, and the accuracies, into a PNG
+    file.
+    """
     import matplotlib
+
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    colours = {("vanilla", False): "#888888", ("vanilla", True): "#3b6fb6", ("rope", True): "#d1603d"}
-    labels = {key: f"{name}, {'with' if key[1] else 'no'} pretraining" for key, name in MODELS.items()}
-    figure, (pretraining, finetuning, accuracy) = plt.subplots(1, 3, figsize=(14, 4.2), layout="constrained")
+    colours = {
+        ("vanilla", False): "#888888",
+        ("vanilla", True): "#3b6fb6",
+        ("rope", True): "#d1603d",
+    }
+    labels = {
+        key: f"{name}, {'with' if key[1] else 'no'} pretraining" for key, name in MODELS.items()
+    }
+    figure, (pretraining, finetuning, accuracy) = plt.subplots(
+        1, 3, figsize=(14, 4.2), layout="constrained"
+    )
     for axes, kind in ((pretraining, "pretrain"), (finetuning, "finetune")):
         for result in results:
             key = result.job.variant, result.job.pretrained
             if result.job.kind == kind:
-                axes.plot(*zip(*smooth(result.history)), color=colours[key], label=labels[key], linewidth=1.2)
-        axes.set(title={"pretrain": "Pretraining", "finetune": "Finetuning"}[kind], xlabel="batches",
-                 ylabel="loss (nats per character)", ylim=(0, None))
+                axes.plot(
+                    *zip(*smooth(result.history)),
+                    color=colours[key],
+                    label=labels[key],
+                    linewidth=1.2,
+                )
+        axes.set(
+            title={"pretrain": "Pretraining", "finetune": "Finetuning"}[kind],
+            xlabel="batches",
+            ylabel="loss (nats per character)",
+            ylim=(0, None),
+        )
         axes.legend(frameon=False)
     for x, model in enumerate(summary["models"]):
         key = model["variant"], model["pretrained"]
         for offset, split in ((-0.2, "dev"), (0.2, "test")):
             value = model[split]
             if value is not None:
-                bar = accuracy.bar(x + offset, 100 * value, width=0.38, color=colours[key], alpha=1 if split == "dev" else 0.55)
+                bar = accuracy.bar(
+                    x + offset,
+                    100 * value,
+                    width=0.38,
+                    color=colours[key],
+                    alpha=1 if split == "dev" else 0.55,
+                )
                 accuracy.bar_label(bar, [f"{split}\n{100 * value:.0f}%"], fontsize=9)
-    accuracy.axhline(100 * summary["baseline_dev"], color="black", linestyle=":", linewidth=1,
-                     label=f"always the most common place: {summary['baseline_dev']:.0%}")
+    accuracy.axhline(
+        100 * summary["baseline_dev"],
+        color="black",
+        linestyle=":",
+        linewidth=1,
+        label=f"always the most common place: {summary['baseline_dev']:.0%}",
+    )
     accuracy.legend(frameon=False, loc="upper left")
-    accuracy.set(title="Where was X born?", ylabel="right answers (%)", ylim=(0, 108), xlim=(-0.5, 2.5))
-    accuracy.set_xticks(range(len(MODELS)), [label.replace("learned ", "learned\n").replace(", ", ",\n")
-                                             for label in labels.values()])
+    accuracy.set(
+        title="Where was X born?", ylabel="right answers (%)", ylim=(0, 108), xlim=(-0.5, 2.5)
+    )
+    accuracy.set_xticks(
+        range(len(MODELS)),
+        [label.replace("learned ", "learned\n").replace(", ", ",\n") for label in labels.values()],
+    )
     for axes in (pretraining, finetuning, accuracy):
         axes.spines[["top", "right"]].set_visible(False)
     with writing(path) as temporary:
@@ -168,8 +260,10 @@ def plot(results: list[Result], summary: dict, path: Path) -> None:
 
 
 def smooth(history: list[dict], points: int = 100) -> list[tuple[float, float]]:
-    """A training's (batch, loss), averaged over stretches so that at most so many points are left to draw."""
+    """A training's (batch, loss), averaged over stretches so that at most so many points are left
+    to draw.
+    """
     losses = [(entry["step"], entry["loss"]) for entry in history if "loss" in entry]
     size = max(1, -(-len(losses) // points))
-    stretches = [losses[i:i + size] for i in range(0, len(losses), size)]
+    stretches = [losses[i : i + size] for i in range(0, len(losses), size)]
     return [tuple(sum(column) / len(column) for column in zip(*stretch)) for stretch in stretches]

@@ -1,4 +1,5 @@
 """Reading weights for a model, with a sentence for everything that can be wrong with the file."""
+
 from pathlib import Path
 
 import torch
@@ -24,21 +25,37 @@ def read_params(path: Path, model, job, made_by: str) -> dict[str, torch.Tensor]
     again = f"./run.sh {made_by} makes it anew."
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception:       # what a damaged file makes torch raise is of many kinds
+    except Exception:  # what a damaged file makes torch raise is of many kinds
         raise UserError(f"{path} is damaged or no file of weights. {again}") from None
     wanted = model.state_dict()
-    if not isinstance(state, dict) or not all(isinstance(k, str) and isinstance(v, torch.Tensor) for k, v in state.items()):
+    if not isinstance(state, dict) or not all(
+        isinstance(k, str) and isinstance(v, torch.Tensor) for k, v in state.items()
+    ):
         raise UserError(f"{path} holds something else than a state_dict of tensors. {again}")
     if ("pos_emb" in state) != ("pos_emb" in wanted):
-        found, needed = ("learned positions", "RoPE") if "pos_emb" in state else ("RoPE", "learned positions")
-        raise UserError(f"{path} is of a model with {found}, but {job.target} needs one with {needed}. {again}")
-    sizes = [s["tok_emb.weight"].shape[0] for s in (state, wanted) if "tok_emb.weight" in s and s["tok_emb.weight"].dim() == 2]
+        found, needed = (
+            ("learned positions", "RoPE") if "pos_emb" in state else ("RoPE", "learned positions")
+        )
+        raise UserError(
+            f"{path} is of a model with {found}, but {job.target} needs one with {needed}. {again}"
+        )
+    sizes = [
+        s["tok_emb.weight"].shape[0]
+        for s in (state, wanted)
+        if "tok_emb.weight" in s and s["tok_emb.weight"].dim() == 2
+    ]
     if len(sizes) == 2 and sizes[0] != sizes[1]:
-        raise UserError(f"{path} is of a vocabulary of {sizes[0]} characters; the corpus has {sizes[1]}. "
-                        f"Use the --data that it was made with; {again}")
+        raise UserError(
+            f"{path} is of a vocabulary of {sizes[0]} characters; the corpus has {sizes[1]}. "
+            f"Use the --data that it was made with; {again}"
+        )
     for name in sorted(wanted.keys() | state.keys()):
         if name not in state or name not in wanted or state[name].shape != wanted[name].shape:
-            found, needed = (list(s[name].shape) if name in s else "missing" for s in (state, wanted))
-            raise UserError(f"{path} is of a model of another size: {name} is {found} there and {needed} in this "
-                            f"model. Use the --preset that it was made with; {again}")
+            found, needed = (
+                list(s[name].shape) if name in s else "missing" for s in (state, wanted)
+            )
+            raise UserError(
+                f"{path} is of a model of another size: {name} is {found} there and {needed} in "
+                f"this model. Use the --preset that it was made with; {again}"
+            )
     return state

@@ -1,4 +1,5 @@
 """encoder_copy: the student's sanity check on the student's encoder, and what its numbers say."""
+
 import math
 
 from common.files import UserError
@@ -12,10 +13,16 @@ def copy(task, seed: int) -> None:
         loss, gap, seconds = (float(result[name]) for name in ("loss", "padding_gap", "seconds"))
         passed = bool(result["passed"])
     except (TypeError, KeyError, ValueError, IndexError):
-        raise UserError(f"copy_task returned {str(result)[:200]}. It should return a dict with the floats loss, padding_gap and "
-                        "seconds, and the bool passed.") from None
-    for name, value in (("loss", f"{loss:.5f}"), ("padding_gap", f"{gap:.2e}"), ("seconds", f"{seconds:.1f}"),
-                        ("passed", passed)):
+        raise UserError(
+            f"copy_task returned {str(result)[:200]}. It should return a dict with the floats "
+            "loss, padding_gap and seconds, and the bool passed."
+        ) from None
+    for name, value in (
+        ("loss", f"{loss:.5f}"),
+        ("padding_gap", f"{gap:.2e}"),
+        ("seconds", f"{seconds:.1f}"),
+        ("passed", passed),
+    ):
         print(f"  {name:<12} {value}")
     print(copy_advice(loss, gap, seconds, passed))
 
@@ -23,29 +30,44 @@ def copy(task, seed: int) -> None:
 def copy_advice(loss: float, gap: float, seconds: float, passed: bool) -> str:
     """What the four numbers of the copy task say, and where to look."""
     if passed != (loss < 0.01 and gap < 1e-4):
-        return (f"copy_task says {passed}, but its own numbers say {not passed}: passed means a loss under 0.01 and a gap under "
-                "1e-4. Look at the last line of copy_task.")
+        return (
+            f"copy_task says {passed}, but its own numbers say {not passed}: passed means a loss "
+            "under 0.01 and a gap under 1e-4. Look at the last line of copy_task."
+        )
     if passed:
-        return ("Passed: symbols arrive, from the right places, and padding changes nothing."
-                + (" But it took more than the 60 seconds that it may take: use fewer steps, or larger learning rates; or "
-                "is the machine busy with something else?"
-                   if seconds > 60 else ""))
+        return "Passed: symbols arrive, from the right places, and padding changes nothing." + (
+            " But it took more than the 60 seconds that it may take: use fewer steps, or larger "
+            "learning rates; or is the machine busy with something else?"
+            if seconds > 60
+            else ""
+        )
     advice = []
     if not gap < 1e-4:
-        advice.append("More PADs change the logits of other places: look at key_padding_mask, in "
-                      "MultiHeadAttention and on its way there.")
+        advice.append(
+            "More PADs change the logits of other places: look at key_padding_mask, in "
+            "MultiHeadAttention and on its way there."
+        )
     if not math.isfinite(loss):
-        advice.append("The loss is no finite number: look for a row of scores that are all -inf, and for "
-                      "a learning rate too large.")
+        advice.append(
+            "The loss is no finite number: look for a row of scores that are all -inf, and for "
+            "a learning rate too large."
+        )
     elif loss > 2.3:
-        advice.append("The loss is near ln 14 = 2.64, that of guessing among all symbols, so nothing is learned: look at targets "
-                      "and optimizer, then at the attention.")
+        advice.append(
+            "The loss is near ln 14 = 2.64, that of guessing among all symbols, so nothing is "
+            "learned: look at targets and optimizer, then at the attention."
+        )
     elif loss > 0.1:
-        advice.append("Something is learned, but not from which place to copy: look at the positions, the residuals "
-                      "and the heads.")
+        advice.append(
+            "Something is learned, but not from which place to copy: look at the positions, the "
+            "residuals and the heads."
+        )
     elif loss >= 0.01:
         advice.append("The loss is nearly small enough: lower the learning rate toward the end.")
     if loss >= 0.01:
-        advice.append("If nothing helps: is the loss that of logits of shape (N, 16) and targets (N)? Without flattening, places "
-                      "are taken for classes, of which there are 16 as well, and there is no error.")
+        advice.append(
+            "If nothing helps: is the loss that of logits of shape (N, 16) and targets (N)? "
+            "Without flattening, places are taken for classes, of which there are 16 as well, and "
+            "there is no error."
+        )
     return "Not passed. " + " ".join(advice)

@@ -1,4 +1,7 @@
-"""encoder_report: trains the student's encoders and bags of words on both corpora, and measures what the page shows."""
+"""encoder_report: trains the student's encoders and bags of words on both corpora, and measures
+what the page shows.
+"""
+
 import io
 import math
 import time
@@ -8,19 +11,21 @@ from pathlib import Path
 import torch
 from tqdm import tqdm
 
-from jobs.problem5.report_page import page
 from common.files import UserError, read_text, writing
+from jobs.problem5.report_page import page
 
 CLASSES = 5
-SEEDS = 3               # of each encoder
+SEEDS = 3  # of each encoder
 EPOCHS = {"occupations": 14, "random": 18}
 BAG_EPOCHS, BAG_LEARNING_RATE = 40, 0.03
 
 
 @dataclass
 class Corpus:
-    """Sentences as tokens, int64 (N, 24), and classes, int64 (N): for training, and new ones. `words` are those of the new
-    sentences, or None where tokens are all there is."""
+    """Sentences as tokens, int64 (N, 24), and classes, int64 (N): for training, and new ones.
+    `words` are those of the new sentences, or None where tokens are all there is.
+    """
+
     name: str
     vocab_size: int
     x: torch.Tensor
@@ -32,7 +37,10 @@ class Corpus:
 
 @dataclass
 class Run:
-    """A trained model: its losses by epoch, and its accuracies on the sentences of the training and on new ones."""
+    """A trained model: its losses by epoch, and its accuracies on the sentences of the training and
+    on new ones.
+    """
+
     model: torch.nn.Module
     losses: list[float]
     trained: float
@@ -49,7 +57,8 @@ def report(encoder, data, folder: Path, out: Path, seed: int) -> None:
         seed: the first of SEEDS seeds, and that of the random corpus.
 
     Raises:
-        UserError: the data cannot be used, the files not written, or a function of the submission returned nonsense.
+        UserError: the data cannot be used, the files not written, or a function of the submission
+            returned nonsense.
     """
     started = time.monotonic()
     corpora = read_corpora(data, folder, seed)
@@ -64,11 +73,20 @@ def report(encoder, data, folder: Path, out: Path, seed: int) -> None:
         params_file.write_bytes(buffer.getvalue())
         html_file.write_bytes(page(found, seconds=time.monotonic() - started).encode("utf-8"))
     for name, title in (("occupations", "occupations"), ("random", "random labels")):
-        for kind, model in (("pre", "encoder"), ("post", "encoder, post-norm"), ("bag", "bag of words")):
+        for kind, model in (
+            ("pre", "encoder"),
+            ("post", "encoder, post-norm"),
+            ("bag", "bag of words"),
+        ):
             shares = [(run.trained, run.new) for run in runs[name, kind]]
-            print(f"{title + ',':<14} {model:<18}  in training {percents(a for a, _ in shares):>20}  "
-                  f"new sentences {percents(b for _, b in shares):>20}")
-    print(f"Took {time.monotonic() - started:.0f} seconds.\nWrote {params}\nWrote {html}: open it in a browser.")
+            print(
+                f"{title + ',':<14} {model:<18}  in training {percents(a for a, _ in shares):>20}  "
+                f"new sentences {percents(b for _, b in shares):>20}"
+            )
+    print(
+        f"Took {time.monotonic() - started:.0f} seconds.\nWrote {params}\n"
+        f"Wrote {html}: open it in a browser."
+    )
 
 
 def percents(shares) -> str:
@@ -83,33 +101,55 @@ def read_corpora(data, folder: Path, seed: int) -> list[Corpus]:
         for number, line in enumerate(read_text(path).rstrip("\n").split("\n"), start=1):
             sentence, tab, group = line.partition("\t")
             if not sentence.strip() or group not in tuple("01234"):
-                raise UserError(f"{path}, line {number}: expected a sentence, a tab and a class from 0 to 4, got {line[:60]!r}.")
+                raise UserError(
+                    f"{path}, line {number}: expected a sentence, a tab and a class from 0 to 4, "
+                    f"got {line[:60]!r}."
+                )
     new = data.read_occupations("dev", folder)[0]
     x, y = data.random_corpus(seed)
-    return [Corpus("occupations", data.occupations_vocab_size(folder), *data.occupations("train", folder=folder),
-                   *data.occupations("dev", folder=folder), words=[data.words(sentence) for sentence in new]),
-            Corpus("random", 1000, x[:1600], y[:1600], x[1600:], y[1600:])]
+    return [
+        Corpus(
+            "occupations",
+            data.occupations_vocab_size(folder),
+            *data.occupations("train", folder=folder),
+            *data.occupations("dev", folder=folder),
+            words=[data.words(sentence) for sentence in new],
+        ),
+        Corpus("random", 1000, x[:1600], y[:1600], x[1600:], y[1600:]),
+    ]
 
 
 def train_all(encoder, corpora: list[Corpus], seed: int) -> dict[tuple[str, str], list[Run]]:
-    """Train everything: (corpus, "pre", "post" or "bag") -> one run for each seed (one in all for a bag of words)."""
+    """Train everything: (corpus, "pre", "post" or "bag") -> one run for each seed (one in all for a
+    bag of words).
+    """
     runs = {}
-    for corpus in corpora:                  # first, since they are quick: a missing part is found at once
+    for corpus in corpora:  # first, since they are quick: a missing part is found at once
         torch.manual_seed(seed)
         bag = encoder.BagOfWords(corpus.vocab_size, CLASSES)
-        runs[corpus.name, "bag"] = [train(encoder, bag, corpus, BAG_EPOCHS, seed, learning_rate=BAG_LEARNING_RATE)]
+        runs[corpus.name, "bag"] = [
+            train(encoder, bag, corpus, BAG_EPOCHS, seed, learning_rate=BAG_LEARNING_RATE)
+        ]
     steps = {corpus.name: EPOCHS[corpus.name] * math.ceil(len(corpus.x) / 64) for corpus in corpora}
-    with tqdm(total=2 * SEEDS * sum(steps.values()), unit="step", leave=False,
-              bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed} gone, {remaining} left") as bar:
+    with tqdm(
+        total=2 * SEEDS * sum(steps.values()),
+        unit="step",
+        leave=False,
+        bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed} gone, {remaining} left",
+    ) as bar:
         done = 0
         for corpus in corpora:
             for kind in ("pre", "post"):
                 bar.set_description(f"{corpus.name}, {kind}-norm")
                 for number in range(SEEDS):
                     torch.manual_seed(seed + number)
-                    config = encoder.EncoderConfig(corpus.vocab_size, corpus.x.size(1), CLASSES, pre_norm=kind == "pre")
+                    config = encoder.EncoderConfig(
+                        corpus.vocab_size, corpus.x.size(1), CLASSES, pre_norm=kind == "pre"
+                    )
                     model = encoder.Encoder(config)
-                    hook = model.register_forward_pre_hook(lambda model, _: bar.update(1 if model.training else 0) and None)
+                    hook = model.register_forward_pre_hook(
+                        lambda model, _: bar.update(1 if model.training else 0) and None
+                    )
                     run = train(encoder, model, corpus, EPOCHS[corpus.name], seed + number)
                     runs.setdefault((corpus.name, kind), []).append(run)
                     hook.remove()
@@ -119,36 +159,71 @@ def train_all(encoder, corpora: list[Corpus], seed: int) -> dict[tuple[str, str]
 
 
 def train(encoder, model, corpus: Corpus, epochs: int, seed: int, **options) -> Run:
-    """Train one model with the student's train_classifier, and measure it with the student's accuracy."""
+    """Train one model with the student's train_classifier, and measure it with the student's
+    accuracy.
+    """
     losses = encoder.train_classifier(model, corpus.x, corpus.y, epochs, seed=seed, **options)
-    if not isinstance(losses, list) or len(losses) != epochs or not all(isinstance(loss, float) for loss in losses):
-        raise UserError(f"train_classifier returned {str(losses)[:80]}. It should return a list of {epochs} floats, the mean "
-                        "training loss of each epoch.")
-    shares = [encoder.accuracy(model, *pair) for pair in ((corpus.x, corpus.y), (corpus.new_x, corpus.new_y))]
+    if (
+        not isinstance(losses, list)
+        or len(losses) != epochs
+        or not all(isinstance(loss, float) for loss in losses)
+    ):
+        raise UserError(
+            f"train_classifier returned {str(losses)[:80]}. It should return a list of {epochs} "
+            "floats, the mean training loss of each epoch."
+        )
+    shares = [
+        encoder.accuracy(model, *pair)
+        for pair in ((corpus.x, corpus.y), (corpus.new_x, corpus.new_y))
+    ]
     if not all(isinstance(share, float) and 0 <= share <= 1 for share in shares):
-        raise UserError(f"accuracy returned {str(shares[0])[:80]} and {str(shares[1])[:80]}. It should return a float "
-                        "from 0 to 1.")
+        raise UserError(
+            f"accuracy returned {str(shares[0])[:80]} and {str(shares[1])[:80]}. It should return "
+            "a float from 0 to 1."
+        )
     return Run(model, losses, *shares)
 
 
 def measure(encoder, data, corpora: list[Corpus], runs: dict, seed: int) -> dict:
     """All that the page shows, as plain data."""
-    corpus_facts = {corpus.name: {
-        "training": len(corpus.x), "new": len(corpus.new_x),
-        "accuracy": {kind: [(run.trained, run.new) for run in runs[corpus.name, kind]] for kind in ("pre", "post", "bag")},
-        "losses": {kind: [run.losses for run in runs[corpus.name, kind]] for kind in ("pre", "post")},
-        "entropies": [entropy for run in runs[corpus.name, "pre"]
-                      for entropy in entropies(encoder, data.PAD, run.model, corpus.new_x)],
-        "largest_entropy": largest_entropy(corpus.new_x, data.PAD),
-        "activations": {kind: activations(runs[corpus.name, kind][0].model, corpus.new_x, data.PAD) for kind in ("pre", "post")},
-    } for corpus in corpora}
+    corpus_facts = {
+        corpus.name: {
+            "training": len(corpus.x),
+            "new": len(corpus.new_x),
+            "accuracy": {
+                kind: [(run.trained, run.new) for run in runs[corpus.name, kind]]
+                for kind in ("pre", "post", "bag")
+            },
+            "losses": {
+                kind: [run.losses for run in runs[corpus.name, kind]] for kind in ("pre", "post")
+            },
+            "entropies": [
+                entropy
+                for run in runs[corpus.name, "pre"]
+                for entropy in entropies(encoder, data.PAD, run.model, corpus.new_x)
+            ],
+            "largest_entropy": largest_entropy(corpus.new_x, data.PAD),
+            "activations": {
+                kind: activations(runs[corpus.name, kind][0].model, corpus.new_x, data.PAD)
+                for kind in ("pre", "post")
+            },
+        }
+        for corpus in corpora
+    }
     occupations, random = corpora
     model = runs["occupations", "pre"][0].model
-    maps = [look(data, occupations, model, row, "new") for row in active_and_passive(occupations.words)]
+    maps = [
+        look(data, occupations, model, row, "new") for row in active_and_passive(occupations.words)
+    ]
     model = runs["random", "pre"][0].model
     maps += [look(data, random, model, 0, "training"), look(data, random, model, 0, "new")]
-    return {"seed": seed, "seeds": SEEDS, "corpora": corpus_facts, "maps": maps,
-            "parameters": parameters(runs["occupations", "pre"][0].model)}
+    return {
+        "seed": seed,
+        "seeds": SEEDS,
+        "corpora": corpus_facts,
+        "maps": maps,
+        "parameters": parameters(runs["occupations", "pre"][0].model),
+    }
 
 
 def attended(model, x: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
@@ -165,20 +240,26 @@ def entropies(encoder, pad: int, model, x: torch.Tensor) -> list[tuple[int, int,
     for layer, weights in enumerate(attended(model, x)[1], start=1):
         values = encoder.attention_entropy(weights, x == pad)
         if not isinstance(values, torch.Tensor) or values.shape != (weights.size(1),):
-            raise UserError(f"attention_entropy returned {str(values)[:80]}. It should return a tensor of one entropy for "
-                            f"each of {weights.size(1)} heads.")
+            raise UserError(
+                f"attention_entropy returned {str(values)[:80]}. It should return a tensor of one "
+                f"entropy for each of {weights.size(1)} heads."
+            )
         result += [(layer, head, value) for head, value in enumerate(values.tolist())]
     return result
 
 
 def largest_entropy(x: torch.Tensor, pad: int) -> float:
-    """The entropy of even weights over what is not padding, averaged over the queries that are not padding, in nats."""
+    """The entropy of even weights over what is not padding, averaged over the queries that are not
+    padding, in nats.
+    """
     lengths = [length for length in (x != pad).sum(dim=1).tolist() if length]
     return sum(length * math.log(length) for length in lengths) / sum(lengths)
 
 
 def active_and_passive(sentences: list[list[str]]) -> list[int]:
-    """The first sentence in the active and the first in the passive voice; the first and the last where one is lacking."""
+    """The first sentence in the active and the first in the passive voice; the first and the last
+    where one is lacking.
+    """
     passive = ["was" in sentence and "by" in sentence for sentence in sentences]
     if len(set(passive)) == 1:
         return [0, len(sentences) - 1]
@@ -186,19 +267,34 @@ def active_and_passive(sentences: list[list[str]]) -> list[int]:
 
 
 def look(data, corpus: Corpus, model, row: int, part: str) -> dict:
-    """A sentence without its padding, the model's answer, and the weights of all layers and heads."""
+    """A sentence without its padding, the model's answer, and the weights of all layers and
+    heads.
+    """
     x, y = (corpus.new_x, corpus.new_y) if part == "new" else (corpus.x, corpus.y)
-    logits, weights = attended(model, x[row:row + 1])
+    logits, weights = attended(model, x[row : row + 1])
     places = (x[row] != data.PAD).nonzero()[:, 0]
-    tokens = [{"text": corpus.words[row][i] if corpus.words else str(int(x[row, i])), "unknown": int(x[row, i]) == data.UNK}
-              for i in places.tolist()]
-    return {"corpus": corpus.name, "part": part, "tokens": tokens, "right": int(y[row]), "answer": int(logits.argmax()),
-            "weights": [layer[0][:, places][:, :, places].tolist() for layer in weights]}
+    tokens = [
+        {
+            "text": corpus.words[row][i] if corpus.words else str(int(x[row, i])),
+            "unknown": int(x[row, i]) == data.UNK,
+        }
+        for i in places.tolist()
+    ]
+    return {
+        "corpus": corpus.name,
+        "part": part,
+        "tokens": tokens,
+        "right": int(y[row]),
+        "answer": int(logits.argmax()),
+        "weights": [layer[0][:, places][:, :, places].tolist() for layer in weights],
+    }
 
 
 def activations(model, x: torch.Tensor, pad: int) -> list[dict[str, float | None]]:
-    """What flows at places that are not padding: "mean" and "std" of the features before the first layer and after each,
-    and "below_zero", the share of the layer's GELU inputs (None before the first; None where `up` or `layers` is not called)."""
+    """What flows at places that are not padding: "mean" and "std" of the features before the first
+    layer and after each, and "below_zero", the share of the layer's GELU inputs (None before the
+    first; None where `up` or `layers` is not called).
+    """
     rows = [{"mean": None, "std": None, "below_zero": None} for _ in range(len(model.layers) + 1)]
     used = x != pad
 
@@ -209,18 +305,36 @@ def activations(model, x: torch.Tensor, pad: int) -> list[dict[str, float | None
     def share(row, value):
         rows[row].update(below_zero=(value[used] < 0).double().mean().item())
 
-    hooks = [model.layers[0].register_forward_pre_hook(lambda module, inputs: features(0, inputs[0]) if inputs else None)]
+    hooks = [
+        model.layers[0].register_forward_pre_hook(
+            lambda module, inputs: features(0, inputs[0]) if inputs else None
+        )
+    ]
     for row, layer in enumerate(model.layers, start=1):
-        hooks.append(layer.register_forward_hook(lambda module, inputs, output, row=row: features(row, output)))
-        hooks.append(layer.up.register_forward_hook(lambda module, inputs, output, row=row: share(row, output)))
+        hooks.append(
+            layer.register_forward_hook(
+                lambda module, inputs, output, row=row: features(row, output)
+            )
+        )
+        hooks.append(
+            layer.up.register_forward_hook(
+                lambda module, inputs, output, row=row: share(row, output)
+            )
+        )
     attended(model, x)
     for hook in hooks:
         hook.remove()
     return rows
 
 
-PARTS = {"embeddings": ("tok_emb.", "pos_emb."), "attention": (".attn.",), "feed-forward": (".up.", ".down."), "norms": ("norm",),
-         "head": ("head.",), "other": ("",)}
+PARTS = {
+    "embeddings": ("tok_emb.", "pos_emb."),
+    "attention": (".attn.",),
+    "feed-forward": (".up.", ".down."),
+    "norms": ("norm",),
+    "head": ("head.",),
+    "other": ("",),
+}
 
 
 def parameters(model) -> dict[str, int]:

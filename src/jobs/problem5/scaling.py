@@ -1,4 +1,7 @@
-"""encoder_scaling: the numbers of the student's scaling_experiment, and what the scale does to a training."""
+"""encoder_scaling: the numbers of the student's scaling_experiment, and what the scale does to a
+training.
+"""
+
 import io
 import math
 import statistics
@@ -10,15 +13,23 @@ from tqdm import tqdm
 
 from common.files import UserError, writing
 
-SIZES = tuple(2 ** n for n in range(2, 11))         # d_k = 4, 8, ..., 1024
-MEASURES = {"variance": "{:.2f}", "entropy": "{:.2f}", "saturation": "{:.3f}", "gradient_norm": "{:.4f}"}
+SIZES = tuple(2**n for n in range(2, 11))  # d_k = 4, 8, ..., 1024
+MEASURES = {
+    "variance": "{:.2f}",
+    "entropy": "{:.2f}",
+    "saturation": "{:.3f}",
+    "gradient_norm": "{:.4f}",
+}
 SEEDS = 3
 
-D_K, KEYS, LOOKUPS, STEPS = 64, 16, 32, 500         # of the claim: one head, its keys, lookups in a batch, steps
+# of the claim: one head, its keys, lookups in a batch, steps
+D_K, KEYS, LOOKUPS, STEPS = 64, 16, 32, 500
 
 
 def scaling(experiment, path: Path, seed: int) -> None:
-    """encoder_scaling: the table from the student's experiment, the claim tried out, and both in one plot."""
+    """encoder_scaling: the table from the student's experiment, the claim tried out, and both in
+    one plot.
+    """
     with writing(path) as temporary:
         results = {}
         for d_k in SIZES:
@@ -26,7 +37,10 @@ def scaling(experiment, path: Path, seed: int) -> None:
             results[d_k] = {kind: measured(result, kind, d_k) for kind in ("unscaled", "scaled")}
         print(table(results), flush=True)
         losses = {scaled: [] for scaled in (False, True)}
-        print(f"\nThe claim: one head with d_k = {D_K} looks up one of {KEYS} random keys.", flush=True)
+        print(
+            f"\nThe claim: one head with d_k = {D_K} looks up one of {KEYS} random keys.",
+            flush=True,
+        )
         with tqdm(total=2 * SEEDS * STEPS, desc="Training", unit="step", leave=False) as bar:
             for kind in losses:
                 for number in range(SEEDS):
@@ -37,43 +51,60 @@ def scaling(experiment, path: Path, seed: int) -> None:
 
 
 def measured(result, kind: str, d_k: int) -> dict[str, float]:
-    """The four numbers of one kind of scores; raises UserError if the experiment returned something else."""
+    """The four numbers of one kind of scores; raises UserError if the experiment returned something
+    else.
+    """
     try:
         return {name: float(result[kind][name]) for name in MEASURES}
     except (TypeError, KeyError, ValueError, IndexError):
-        raise UserError(f"scaling_experiment({d_k}) returned {str(result)[:200]}. It should return two dicts, \"unscaled\" and "
-                        f"\"scaled\", of four floats each: {', '.join(MEASURES)}.") from None
+        raise UserError(
+            f"scaling_experiment({d_k}) returned {str(result)[:200]}. It should return two dicts, "
+            f'"unscaled" and "scaled", of four floats each: {", ".join(MEASURES)}.'
+        ) from None
 
 
 def table(results: dict) -> str:
     """The experiment's numbers as aligned columns, u for unscaled scores and s for scaled ones."""
     head = ["d_k"] + [f"{name.replace('_', ' ')} {kind}" for name in MEASURES for kind in "us"]
-    rows = [head] + [[str(d_k)] + [form.format(result[kind][name]) for name, form in MEASURES.items()
-                                   for kind in ("unscaled", "scaled")] for d_k, result in results.items()]
+    rows = [head] + [
+        [str(d_k)]
+        + [
+            form.format(result[kind][name])
+            for name, form in MEASURES.items()
+            for kind in ("unscaled", "scaled")
+        ]
+        for d_k, result in results.items()
+    ]
     widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
-    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in rows) + \
-        "\nu: unscaled scores, s: scaled by the root of d_k"
+    return (
+        "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in rows)
+        + "\nu: unscaled scores, s: scaled by the root of d_k"
+    )
 
 
 def look_up(scaled: bool, seed: int, bar) -> list[float]:
     """Train one head to find, among KEYS random keys, the one that a noisy query was made from.
 
-    The maps of queries and keys are learned; at first they keep a variance of 1, so that the scores are those of the table.
-    The values are one-hot, and the loss is the squared distance between what the head fetched and the right value: 0 when
-    all is right, 1 - 1/KEYS with even weights, up to 2. So the gradient has to pass through the softmax's Jacobian.
+    The maps of queries and keys are learned; at first they keep a variance of 1, so that the scores
+    are those of the table. The values are one-hot, and the loss is the squared distance between
+    what the head fetched and the right value: 0 when all is right, 1 - 1/KEYS with even weights, up
+    to 2. So the gradient has to pass through the softmax's Jacobian.
 
     Returns:
         The loss of each step.
     """
     generator = torch.Generator().manual_seed(seed)
-    to_query, to_key = ((torch.randn(D_K, D_K, generator=generator) / math.sqrt(D_K)).requires_grad_() for _ in range(2))
+    to_query, to_key = (
+        (torch.randn(D_K, D_K, generator=generator) / math.sqrt(D_K)).requires_grad_()
+        for _ in range(2)
+    )
     optimizer = torch.optim.Adam([to_query, to_key], lr=1e-3)
     losses = []
     for _ in range(STEPS):
         keys = torch.randn(LOOKUPS, KEYS, D_K, generator=generator)
         wanted = torch.randint(KEYS, (LOOKUPS,), generator=generator)
         query = keys[torch.arange(LOOKUPS), wanted] + torch.randn(LOOKUPS, D_K, generator=generator)
-        scores = ((keys @ to_key) @ (query @ to_query)[:, :, None])[:, :, 0]                # (LOOKUPS, KEYS)
+        scores = ((keys @ to_key) @ (query @ to_query)[:, :, None])[:, :, 0]  # (LOOKUPS, KEYS)
         weights = F.softmax(scores / math.sqrt(D_K) if scaled else scores, dim=1)
         loss = ((weights - F.one_hot(wanted, KEYS)) ** 2).sum(dim=1).mean()
         optimizer.zero_grad()
@@ -86,40 +117,69 @@ def look_up(scaled: bool, seed: int, bar) -> list[float]:
 
 def averaged(losses: list[float], size: int = 20) -> list[float]:
     """Each loss averaged with those of up to size - 1 steps before it."""
-    return [statistics.fmean(losses[max(0, i + 1 - size):i + 1]) for i in range(len(losses))]
+    return [statistics.fmean(losses[max(0, i + 1 - size) : i + 1]) for i in range(len(losses))]
 
 
 def verdict(losses: dict[bool, list[list[float]]]) -> str:
-    """What the curves say about the claim. A run stalls here if its loss is not halved at the end."""
+    """What the curves say about the claim. A run stalls here if its loss is not halved at the
+    end.
+    """
     parts, stalled, first = [], {}, min(20, STEPS) - 1
     for scaled, name in ((False, "Without the scale"), (True, "With it")):
         smooth = [averaged(run) for run in losses[scaled]]
         start, end = (statistics.fmean(run[i] for run in smooth) for i in (first, -1))
-        halved = [next((step for step, loss in enumerate(run, 1) if loss < run[first] / 2), None) for run in smooth]
+        halved = [
+            next((step for step, loss in enumerate(run, 1) if loss < run[first] / 2), None)
+            for run in smooth
+        ]
         stalled[scaled] = sum(run[-1] > run[first] / 2 for run in smooth)
         steps = [str(step) for step in halved if step is not None]
-        parts.append(f"{name}, the loss goes from {start:.2f} to {end:.2f} (means of {len(smooth)} seeds) and is halved "
-                     + (f"after {', '.join(steps)} steps" if steps else "by no seed") + ".")
+        parts.append(
+            f"{name}, the loss goes from {start:.2f} to {end:.2f} (means of {len(smooth)} seeds) "
+            "and is halved " + (f"after {', '.join(steps)} steps" if steps else "by no seed") + "."
+        )
     count = stalled[False]
-    says = "does not stall within" if count == 0 else f"stalls from {count} of {len(losses[False])} seeds within"
-    parts.append(f"So without the scale, this training at d_k = {D_K} {says} {STEPS} steps. That holds for this task, with Adam "
-                 f"at 0.001; another optimizer or learning rate may answer differently.")
+    says = (
+        "does not stall within"
+        if count == 0
+        else f"stalls from {count} of {len(losses[False])} seeds within"
+    )
+    parts.append(
+        f"So without the scale, this training at d_k = {D_K} {says} {STEPS} steps. That holds for "
+        "this task, with Adam at 0.001; another optimizer or learning rate may answer differently."
+    )
     return "\n".join(parts)
 
 
 def plot(results: dict, losses: dict) -> bytes:
     """The four measures over d_k, and the loss curves of the claim, as a PNG."""
     import matplotlib
+
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    looks = {"unscaled": {"color": "#d1603d", "marker": "o", "linestyle": "--"}, "scaled": {"color": "#3b6fb6", "marker": "s"}}
-    titles = {"variance": "variance of the scores", "entropy": "entropy of the weights (nats)",
-              "saturation": "share of saturated queries", "gradient_norm": "norm of the softmax's Jacobian"}
-    figure, axes = plt.subplot_mosaic([list(MEASURES), ["claim"] * 4], figsize=(14, 7.6), layout="constrained")
+    looks = {
+        "unscaled": {"color": "#d1603d", "marker": "o", "linestyle": "--"},
+        "scaled": {"color": "#3b6fb6", "marker": "s"},
+    }
+    titles = {
+        "variance": "variance of the scores",
+        "entropy": "entropy of the weights (nats)",
+        "saturation": "share of saturated queries",
+        "gradient_norm": "norm of the softmax's Jacobian",
+    }
+    figure, axes = plt.subplot_mosaic(
+        [list(MEASURES), ["claim"] * 4], figsize=(14, 7.6), layout="constrained"
+    )
     for name in MEASURES:
         for kind, look in looks.items():
-            axes[name].plot(results.keys(), [result[kind][name] for result in results.values()], label=kind, markersize=4, **look)
+            axes[name].plot(
+                results.keys(),
+                [result[kind][name] for result in results.values()],
+                label=kind,
+                markersize=4,
+                **look,
+            )
         axes[name].set(title=titles[name], xlabel="$d_k$", xscale="log")
         axes[name].set_xticks(SIZES[::2], SIZES[::2])
         axes[name].minorticks_off()
@@ -128,11 +188,24 @@ def plot(results: dict, losses: dict) -> bytes:
     for scaled, runs in losses.items():
         for number, run in enumerate(runs):
             look = looks["scaled" if scaled else "unscaled"]
-            axes["claim"].plot(range(1, len(run) + 1), averaged(run), color=look["color"], linestyle=look.get("linestyle", "-"),
-                               linewidth=1.3, label=None if number else ("with scale" if scaled else "without scale"))
-    axes["claim"].axhline(1 - 1 / KEYS, color="black", linestyle=":", linewidth=1, label="even weights")
-    axes["claim"].set(title=f"The claim: looking up one of {KEYS} keys, $d_k = {D_K}$, {SEEDS} seeds (means of 20 steps)",
-                      xlabel="step", ylabel="squared error", ylim=(0, None))
+            axes["claim"].plot(
+                range(1, len(run) + 1),
+                averaged(run),
+                color=look["color"],
+                linestyle=look.get("linestyle", "-"),
+                linewidth=1.3,
+                label=None if number else ("with scale" if scaled else "without scale"),
+            )
+    axes["claim"].axhline(
+        1 - 1 / KEYS, color="black", linestyle=":", linewidth=1, label="even weights"
+    )
+    axes["claim"].set(
+        title=f"The claim: looking up one of {KEYS} keys, $d_k = {D_K}$, {SEEDS} seeds (means of "
+        "20 steps)",
+        xlabel="step",
+        ylabel="squared error",
+        ylim=(0, None),
+    )
     axes["claim"].legend(frameon=False)
     for each in axes.values():
         each.spines[["top", "right"]].set_visible(False)

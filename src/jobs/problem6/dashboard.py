@@ -1,9 +1,12 @@
-"""./run.sh dashboard: shows the log of a training to the student's Monitor, and makes a page of both."""
+"""./run.sh dashboard: shows the log of a training to the student's Monitor, and makes a page of
+both.
+"""
+
 import inspect
 from pathlib import Path
 
-from jobs.problem6.dashboard_page import page, plural
 from common.files import UserError, write_text
+from jobs.problem6.dashboard_page import page, plural
 from jobs.problem6.log import read_log
 
 
@@ -15,7 +18,8 @@ def dashboard(diagnostics, out: Path) -> None:
         out: the folder of the results.
 
     Raises:
-        UserError: there is no log, or it cannot be read, or the Monitor returned something else than lists of Alarms.
+        UserError: there is no log, or it cannot be read, or the Monitor returned something else
+            than lists of Alarms.
     """
     path = newest_log(out / "runs")
     header, records = read_log(path)
@@ -25,33 +29,46 @@ def dashboard(diagnostics, out: Path) -> None:
     print(f"{path}: {plural(len(records), 'record')} of {header.get('run', 'a training')}")
     for name, step, message in alarms:
         print(f"  step {step:>6}  {name}: {message}")
-    print(f"{plural(len(alarms), 'alarm') if alarms else 'no alarms'}\nWrote {html}: open it in a browser.")
+    print(
+        f"{plural(len(alarms), 'alarm') if alarms else 'no alarms'}\n"
+        f"Wrote {html}: open it in a browser."
+    )
 
 
 def newest_log(folder: Path) -> Path:
     """The log that was written to last; raises UserError if there is none."""
     logs = sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
     if not logs:
-        raise UserError(f"There is no log in {folder}. A training keeps one with --log: ./run.sh vanilla_pretrain --log (some "
-                        "minutes on a laptop; the dashboard may be made while it runs).")
+        raise UserError(
+            f"There is no log in {folder}. A training keeps one with --log: ./run.sh "
+            "vanilla_pretrain --log (some minutes on a laptop; the dashboard may be made while it "
+            "runs)."
+        )
     return logs[-1]
 
 
 def watch(diagnostics, header: dict, records: list[dict]) -> list[tuple[str, int, str]]:
-    """What the student's Monitor raises when it is given the records one by one: (name, step, message) of each alarm.
+    """What the student's Monitor raises when it is given the records one by one: (name, step,
+    message) of each alarm.
 
     Raises:
-        UserError: there is no Monitor as question 6f wants it, or it returned something else than lists of Alarms.
+        UserError: there is no Monitor as question 6f wants it, or it returned something else than
+            lists of Alarms.
     """
     make = getattr(diagnostics, "Monitor", None)
     if not inspect.isclass(make) or not callable(getattr(make, "update", None)):
-        raise UserError("diagnostics.py has no class Monitor with a method update. Question 6f says what it should be.")
+        raise UserError(
+            "diagnostics.py has no class Monitor with a method update. Question 6f says what it "
+            "should be."
+        )
     total_steps, reference = header["total_steps"], header.get("reference_loss")
     try:
         inspect.signature(make).bind(total_steps, reference_loss=reference)
     except (TypeError, ValueError) as error:
-        raise UserError("In diagnostics.py, Monitor(total_steps, reference_loss=...) should make a Monitor; its __init__ does "
-                        f"not take that ({error}).") from None
+        raise UserError(
+            "In diagnostics.py, Monitor(total_steps, reference_loss=...) should make a Monitor; "
+            f"its __init__ does not take that ({error})."
+        ) from None
     monitor = make(total_steps, reference_loss=reference)
     alarms = []
     for record in records:
@@ -59,9 +76,11 @@ def watch(diagnostics, header: dict, records: list[dict]) -> list[tuple[str, int
         try:
             for name, step, message in returned:
                 alarms.append((str(name), int(step), str(message)))
-                if abs(alarms[-1][1]) >= 2 ** 53:
+                if abs(alarms[-1][1]) >= 2**53:
                     raise ValueError
         except (TypeError, ValueError, OverflowError):
-            raise UserError(f"Monitor.update returned {str(returned)[:80]} for the record of step {record['step']}. It should "
-                            "return a list of Alarms.") from None
+            raise UserError(
+                f"Monitor.update returned {str(returned)[:80]} for the record of step "
+                f"{record['step']}. It should return a list of Alarms."
+            ) from None
     return alarms

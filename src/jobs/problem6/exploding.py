@@ -1,6 +1,7 @@
 """debug_exploding, case i: one head, unscaled scores, a large learning rate, no clipping."""
+
 import math
-from typing import Callable
+from collections.abc import Callable
 
 import torch
 import torch.nn as nn
@@ -27,15 +28,17 @@ class Head(nn.Module):
     def __init__(self, scores: Callable):
         super().__init__()
         self.query, self.key, self.value, self.proj = (
-            nn.Linear(D_K, D_K, bias=False) for _ in range(4))
+            nn.Linear(D_K, D_K, bias=False) for _ in range(4)
+        )
         for linear in (self.query, self.key, self.value, self.proj):
-            nn.init.normal_(linear.weight, std=D_K ** -0.5)
+            nn.init.normal_(linear.weight, std=D_K**-0.5)
         self.scores = scores
         self.register_buffer("later", torch.full((LENGTH, LENGTH), -math.inf).triu(1))
 
     def forward(self, x: torch.Tensor, *same, **options) -> tuple[torch.Tensor, None]:
-        """(B, T, D_K) -> the same, and no weights. Queries, keys and values come from the same x; no
-        option is used."""
+        """(B, T, D_K) -> the same, and no weights. Queries, keys and values come from the same x;
+        no option is used.
+        """
         weights = torch.softmax(self.scores(self.query(x), self.key(x)) + self.later, dim=-1)
         return self.proj(weights @ self.value(x)), None
 
@@ -54,8 +57,10 @@ class Characters(nn.Module):
 
 def make_model(vocab: int, scores: Callable) -> nn.Module:
     """A small language model with such heads: (B, LENGTH) -> (B, LENGTH, vocab)."""
-    layers = [nn.TransformerEncoderLayer(D_K, 1, 2 * D_K, 0.0, "gelu", batch_first=True,
-                                         norm_first=True) for _ in range(N_LAYER)]
+    layers = [
+        nn.TransformerEncoderLayer(D_K, 1, 2 * D_K, 0.0, "gelu", batch_first=True, norm_first=True)
+        for _ in range(N_LAYER)
+    ]
     for layer in layers:
         layer.self_attn = Head(scores)
     model = nn.Sequential(Characters(vocab), *layers, nn.LayerNorm(D_K), nn.Linear(D_K, vocab))
@@ -68,8 +73,9 @@ def unscaled(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
     return q @ k.transpose(-2, -1)
 
 
-def train(text: torch.Tensor, vocab: int, scores: Callable, clip: Callable | None, seed: int,
-          bar) -> tuple[list[float], list[float]]:
+def train(
+    text: torch.Tensor, vocab: int, scores: Callable, clip: Callable | None, seed: int, bar
+) -> tuple[list[float], list[float]]:
     """Train until the loss is not finite any more.
 
     Returns:
@@ -97,15 +103,19 @@ def train(text: torch.Tensor, vocab: int, scores: Callable, clip: Callable | Non
 
 @says_where
 def run(fixes, seed: int) -> None:
-    """debug_exploding: train as in case i, and with the student's scores, with the student's clipping, and with both.
+    """debug_exploding: train as in case i, and with the student's scores, with the student's
+    clipping, and with both.
 
     Raises:
         UserError: a function of fixes.py returns what it should not.
     """
     text, vocab = characters()
-    print(f"One head with d_k = d_model = {D_K}, learning rate {LEARNING_RATE}, no gradient clipping, attention weights "
-          f"softmax(Q K^T).\nIt learns a text of {vocab} different characters; who knows nothing has a loss of ln {vocab} = "
-          f"{math.log(vocab):.2f}.\nMissing in fixes.py:")
+    print(
+        f"One head with d_k = d_model = {D_K}, learning rate {LEARNING_RATE}, no gradient "
+        "clipping, attention weights softmax(Q K^T).\n"
+        f"It learns a text of {vocab} different characters; who knows nothing has a loss of ln "
+        f"{vocab} = {math.log(vocab):.2f}.\nMissing in fixes.py:"
+    )
     scaled, clips = look(fixes)
     if scaled and clips:
         print("  nothing")
@@ -128,15 +138,21 @@ def run(fixes, seed: int) -> None:
 
 def look(fixes) -> tuple[bool, bool]:
     """Whether attention_scores and clip_gradients are there; says where those are that are not."""
+
     def clip():
         parameter = nn.Parameter(torch.zeros(2))
         parameter.grad = torch.tensor([3.0, 4.0])
         return fixes.clip_gradients([parameter], 1.0)
 
-    return (trial("attention_scores", lambda: fixes.attention_scores(torch.ones(2, 3, 5), torch.ones(2, 4, 5)),
-                  "scores of shape (2, 3, 4) for queries (2, 3, 5) and keys (2, 4, 5)",
-                  lambda scores: is_tensor(scores, (2, 3, 4))),
-            trial("clip_gradients", clip, "the norm, a float", lambda norm: isinstance(norm, float)))
+    return (
+        trial(
+            "attention_scores",
+            lambda: fixes.attention_scores(torch.ones(2, 3, 5), torch.ones(2, 4, 5)),
+            "scores of shape (2, 3, 4) for queries (2, 3, 5) and keys (2, 4, 5)",
+            lambda scores: is_tensor(scores, (2, 3, 4)),
+        ),
+        trial("clip_gradients", clip, "the norm, a float", lambda norm: isinstance(norm, float)),
+    )
 
 
 def show(values: list[float], step: int) -> str:
@@ -146,26 +162,41 @@ def show(values: list[float], step: int) -> str:
 
 def verdict(runs: dict[str, list[float]]) -> str:
     """What the losses say, and where to look."""
+
     def last(name):
         return sum(runs[name][-10:]) / 10
 
     finite = [loss for loss in runs["as it was"] if math.isfinite(loss)]
-    lines = [f"As it was, the loss rises to {max(finite):.3g} and is no number any more after {len(finite)} steps."
-             if len(finite) < STEPS else f"As it was, the loss ends at {last('as it was'):.2f}; at its worst it was "
-                                         f"{max(finite):.3g}."]
+    lines = [
+        f"As it was, the loss rises to {max(finite):.3g} and is no number any more after "
+        f"{len(finite)} steps."
+        if len(finite) < STEPS
+        else f"As it was, the loss ends at {last('as it was'):.2f}; at its worst it was "
+        f"{max(finite):.3g}."
+    ]
     if "both" not in runs:
-        lines.append("With attention_scores and clip_gradients, this table gets a column that trains.")
+        lines.append(
+            "With attention_scores and clip_gradients, this table gets a column that trains."
+        )
     elif not math.isfinite(last("both")):
-        lines.append("With both of yours it still explodes. Look at clip_gradients: one norm over all parameters, and gradients "
-                     "that are changed in place.")
+        lines.append(
+            "With both of yours it still explodes. Look at clip_gradients: one norm over all "
+            "parameters, and gradients that are changed in place."
+        )
     elif last("both") < 0.9 * last("clip_gradients alone"):
-        lines.append(f"With both of yours it trains, to {last('both'):.2f} (mean of the last 10 steps).")
+        lines.append(
+            f"With both of yours it trains, to {last('both'):.2f} (mean of the last 10 steps)."
+        )
     else:
-        lines.append(f"With both of yours it ends at {last('both'):.2f}, no better than with clipping alone. Look at "
-                     "attention_scores: are they divided by the root of head_dim?")
+        lines.append(
+            f"With both of yours it ends at {last('both'):.2f}, no better than with clipping "
+            "alone. Look at attention_scores: are they divided by the root of head_dim?"
+        )
     if "attention_scores alone" in runs and not math.isfinite(last("attention_scores alone")):
         lines.append("Scaling alone still explodes: a rate this large needs a limit to the steps.")
     if "clip_gradients alone" in runs and math.isfinite(last("clip_gradients alone")):
-        lines.append(f"Clipping alone ends at {last('clip_gradients alone'):.2f}: it keeps the steps small, but the softmax "
-                     "stays saturated.")
+        lines.append(
+            f"Clipping alone ends at {last('clip_gradients alone'):.2f}: it keeps the steps small, "
+            "but the softmax stays saturated."
+        )
     return "\n".join(lines)

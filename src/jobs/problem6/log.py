@@ -1,4 +1,7 @@
-"""The log of a training, for ./run.sh dashboard: JSON lines, first what was trained, then records as in question 6f."""
+"""The log of a training, for ./run.sh dashboard: JSON lines, first what was trained, then records
+as in question 6f.
+"""
+
 import contextlib
 import importlib
 import json
@@ -13,18 +16,22 @@ from torch.nn.utils import get_total_norm
 
 from common.files import UserError, read_text, writing
 
-ROWS = 8                # of the batch that is measured, the same in the whole training
-SAMPLES = 50            # texts that are sampled in a training
+ROWS = 8  # of the batch that is measured, the same in the whole training
+SAMPLES = 50  # texts that are sampled in a training
 # What the reference solution reached: the mean of the last tenth of the training, from seed 0.
-REFERENCE_LOSSES = {("laptop", "vanilla_pretrain"): 0.75, ("laptop", "rope_pretrain"): 0.77,
-                    ("laptop", "vanilla_finetune_without_pretrain"): 1.12}
+REFERENCE_LOSSES = {
+    ("laptop", "vanilla_pretrain"): 0.75,
+    ("laptop", "rope_pretrain"): 0.77,
+    ("laptop", "vanilla_finetune_without_pretrain"): 1.12,
+}
 
 
 class RunLog:
-    """A `writer` for TrainerConfig that writes a log while the training runs, and measures what the scalars don't tell.
+    """A `writer` for TrainerConfig that writes a log while the training runs, and measures what the
+    scalars don't tell.
 
-    Whether there is a log makes no difference to the training: it is measured without dropout, and random numbers are left as
-    they were.
+    Whether there is a log makes no difference to the training: it is measured without dropout, and
+    random numbers are left as they were.
 
     Args:
         path: the file, `runs/TARGET.jsonl`.
@@ -39,13 +46,17 @@ class RunLog:
         self.path, self.also, self.scalars, self.probe, self.file = path, also, {}, None, None
         self.before = []
         if resume and path.exists():
-            self.before = read_log(path, "Move this file away, and the training goes on with a new log; or leave out --log.")[1]
+            self.before = read_log(
+                path,
+                "Move this file away, and the training goes on with a new log; or leave out --log.",
+            )[1]
 
     def begin(self, header: dict, model: torch.nn.Module, dataset, records: int) -> None:
         """Open the file.
 
         Args:
-            header: of the run: "run", "total_steps", "reference_loss" or None, and what else is worth knowing.
+            header: of the run: "run", "total_steps", "reference_loss" or None, and what else is
+                worth knowing.
             model, dataset: of the training.
             records: how many there will be, about.
 
@@ -64,7 +75,10 @@ class RunLog:
             try:
                 self._append({"step": step, **self.scalars, **measured})
             except (OSError, UserError) as error:
-                print(f"\n{self.path} could not be written ({error}); the training goes on without a log.")
+                print(
+                    f"\n{self.path} could not be written ({error}); the training goes on without a "
+                    "log."
+                )
                 self.file = None
 
     def close(self) -> None:
@@ -74,7 +88,8 @@ class RunLog:
         self.also.close()
 
     def _append(self, line):
-        if self.before and self.before[-1]["step"] >= line["step"]:       # the training resumes at an earlier step
+        # the training resumes at an earlier step
+        if self.before and self.before[-1]["step"] >= line["step"]:
             self.file.close()
             self._begin_with([kept for kept in self.before if kept["step"] < line["step"]])
         self.before = []
@@ -83,7 +98,11 @@ class RunLog:
     def _begin_with(self, records):
         """The header and these records, whole or not at all: what was there stays until then."""
         with writing(self.path) as temporary:
-            temporary.write_text("".join(_line(each) for each in [self.header, *records]), encoding="utf-8", newline="\n")
+            temporary.write_text(
+                "".join(_line(each) for each in [self.header, *records]),
+                encoding="utf-8",
+                newline="\n",
+            )
         self.file = self.path.open("a", encoding="utf-8", newline="\n")
 
     def _write(self, line):
@@ -101,7 +120,9 @@ def _rounded(value):
         return float(f"{value:.6g}")
     if isinstance(value, list):
         return [_rounded(item) for item in value]
-    return {key: _rounded(item) for key, item in value.items()} if isinstance(value, dict) else value
+    return (
+        {key: _rounded(item) for key, item in value.items()} if isinstance(value, dict) else value
+    )
 
 
 class Probe:
@@ -120,8 +141,9 @@ class Probe:
         self.x, self.y = (torch.stack(column) for column in zip(*rows))
 
     def measure(self) -> dict:
-        """"grad_norm", "attention_entropy" and now and then "repetition_rate", as question 6f describes them. Gradients and
-        random numbers are left as they were."""
+        """Measure "grad_norm", "attention_entropy" and now and then "repetition_rate", as question
+        6f describes them. Gradients and random numbers are left as they were.
+        """
         training = self.model.training
         self.model.eval()
         try:
@@ -150,9 +172,15 @@ class Probe:
                 hooks.callback(block.attn.attn_drop.register_forward_pre_hook(look).remove)
             _, loss = self.model.forward(x, y)
         parameters = [list(block.parameters()) for block in blocks]
-        gradients = iter(torch.autograd.grad(loss, sum(parameters, []), allow_unused=True)) if blocks else iter(())
-        norms = [float(get_total_norm([g.double() for _, g in zip(layer, gradients) if g is not None]))
-                 for layer in parameters]
+        gradients = (
+            iter(torch.autograd.grad(loss, sum(parameters, []), allow_unused=True))
+            if blocks
+            else iter(())
+        )
+        norms = [
+            float(get_total_norm([g.double() for _, g in zip(layer, gradients) if g is not None]))
+            for layer in parameters
+        ]
         return norms, entropies
 
 
@@ -165,17 +193,19 @@ def entropy(weights: torch.Tensor, used: torch.Tensor) -> torch.Tensor:
     Returns:
         (n_head,), from 0 to 1.
     """
-    largest = torch.arange(1, weights.size(-1) + 1, device=weights.device).log()            # (T,): a query sees no later key
+    # (T,): a query sees no later key
+    largest = torch.arange(1, weights.size(-1) + 1, device=weights.device).log()
     # What is missing to the largest entropy is the divergence from even weights.
     missing = F.kl_div(-largest[:, None].expand_as(weights), weights, reduction="none").sum(dim=-1)
-    missing = missing.transpose(1, 2)[used].sum(dim=0)                                      # (n_head,)
+    missing = missing.transpose(1, 2)[used].sum(dim=0)  # (n_head,)
     return (1 - missing / largest.expand_as(used)[used].sum().clamp(min=1e-9)).clamp(0, 1)
 
 
 @torch.no_grad()
 def sample(model: torch.nn.Module, x: torch.Tensor) -> list[int]:
-    """A text of as many tokens as the model reads, from the first token (x, (1, 1)) on, at temperature 1. Token 0, padding, is no
-    part of texts."""
+    """A text of as many tokens as the model reads, from the first token (x, (1, 1)) on, at
+    temperature 1. Token 0, padding, is no part of texts.
+    """
     device = next(model.parameters()).device
     while x.size(1) < model.get_block_size():
         logits = model.forward(x.to(device))[0][0, -1].float().cpu()
@@ -188,7 +218,7 @@ def sample(model: torch.nn.Module, x: torch.Tensor) -> list[int]:
 
 def repetition_rate(tokens: list[int]) -> float:
     """The share of the 4-grams that occurred before in the same text."""
-    grams = [tuple(tokens[i:i + 4]) for i in range(len(tokens) - 3)]
+    grams = [tuple(tokens[i : i + 4]) for i in range(len(tokens) - 3)]
     return 1 - len(set(grams)) / len(grams) if grams else 0.0
 
 
@@ -196,8 +226,11 @@ def repetition_rate(tokens: list[int]) -> float:
 DEPTH = {"loss": 0, "lr": 0, "repetition_rate": 0, "grad_norm": 1, "attention_entropy": 2}
 
 
-def read_log(path: Path, advice: str = "Begin the training anew with --log.") -> tuple[dict, list[dict]]:
-    """The header and the records of a log. A last line that is cut off, as while it is written, counts for nothing.
+def read_log(
+    path: Path, advice: str = "Begin the training anew with --log."
+) -> tuple[dict, list[dict]]:
+    """The header and the records of a log. A last line that is cut off, as while it is written,
+    counts for nothing.
 
     Args:
         advice: what to do if it is no log.
@@ -214,22 +247,39 @@ def read_log(path: Path, advice: str = "Begin the training anew with --log.") ->
         try:
             rows.append(json.loads(line))
             step = rows[-1]["step" if number > 1 else "total_steps"]
-            if type(step) is not int or not (number == 1) <= step < 2 ** 53 or number > 2 and step <= rows[-2]["step"]:
+            if (
+                type(step) is not int
+                or not (number == 1) <= step < 2**53
+                or number > 2
+                and step <= rows[-2]["step"]
+            ):
                 raise ValueError
         except (ValueError, KeyError, TypeError, RecursionError):
-            raise UserError(f"{path}, line {number}: this is no record of a log, with a step that is larger than the one before. "
-                            f"{advice}") from None
+            raise UserError(
+                f"{path}, line {number}: this is no record of a log, with a step that is larger "
+                f"than the one before. {advice}"
+            ) from None
         wanted = {"reference_loss": 0} if number == 1 else DEPTH
-        if wrong := [name for name, depth in wanted.items() if not _is_number(rows[-1].get(name), depth)]:
-            raise UserError(f"{path}, line {number}: {wrong[0]} is {reprlib.repr(rows[-1][wrong[0]])}, which is no "
-                            f"{('number', 'list of numbers', 'list of lists of numbers')[wanted[wrong[0]]]}. {advice}")
+        if wrong := [
+            name for name, depth in wanted.items() if not _is_number(rows[-1].get(name), depth)
+        ]:
+            raise UserError(
+                f"{path}, line {number}: {wrong[0]} is {reprlib.repr(rows[-1][wrong[0]])}, which "
+                "is no "
+                f"{('number', 'list of numbers', 'list of lists of numbers')[wanted[wrong[0]]]}. "
+                f"{advice}"
+            )
     if not rows:
         raise UserError(f"{path} has no complete line. {advice}")
     return rows[0], rows[1:]
 
 
 def _is_number(value, depth):
-    """Whether it is None, or a number that a float can hold, in lists within lists to this depth."""
+    """Whether it is None, or a number that a float can hold, in lists within lists to this
+    depth.
+    """
     if depth and value is not None:
-        return isinstance(value, list) and all(item is not None and _is_number(item, depth - 1) for item in value)
-    return value is None or type(value) is float or type(value) is int and abs(value) < 2 ** 1000
+        return isinstance(value, list) and all(
+            item is not None and _is_number(item, depth - 1) for item in value
+        )
+    return value is None or type(value) is float or type(value) is int and abs(value) < 2**1000

@@ -1,32 +1,39 @@
-"""The job plot_positions of question 6c: the student's position vectors as a picture, and how exact the three claims about
-positions are."""
+"""The job plot_positions of question 6c: the student's position vectors as a picture, and how exact
+the three claims about positions are.
+"""
+
 import io
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Callable
 
 import numpy as np
 import torch
 
 from common.files import UserError, writing
 
-D_MODEL, ROWS, COLUMNS = 512, 51, 9             # of the picture: positions 0 to 50, dimensions 0 to 8
+D_MODEL, ROWS, COLUMNS = 512, 51, 9  # of the picture: positions 0 to 50, dimensions 0 to 8
 LENGTH, SHIFTS = 1000, (1, 50, 100, 1000)
-# Of RoPE's scores: the width, the distance, and the last position. A table whose angles are float32, which question 1h allows,
-# has a spread of 7e-5 up to position 100 at most, in 300 draws of q and k; up to 1,000 it would be 5e-4.
+# Of RoPE's scores: the width, the distance, and the last position. A table whose angles are
+# float32, which question 1h allows, has a spread of 7e-5 up to position 100 at most, in 300 draws
+# of q and k; up to 1,000 it would be 5e-4.
 HEAD_DIM, DISTANCE, LAST = 64, 7, 100
 
-LIMITS = {"sinusoidal": 1e-11, "shift_matrix": 1e-10, "rope_scores": 1e-4}         # the handout's
+LIMITS = {"sinusoidal": 1e-11, "shift_matrix": 1e-10, "rope_scores": 1e-4}  # the handout's
 ADVICE = {
-    "sinusoidal": "An error around 1e-5 is that of float32: stay in float64 all the way. One around 1 is another formula.",
-    "shift_matrix": "If it is M_k transposed, the vector stands on the right: here a row stands on the left.",
-    "rope_scores": "Is every entry rotated by the rows of its own two positions, both in the same direction, and not scaled? "
-                   "An error\n    around 1e-3 is that of 16-bit numbers.",
+    "sinusoidal": "An error around 1e-5 is that of float32: stay in float64 all the way. One "
+    "around 1 is another formula.",
+    "shift_matrix": "If it is M_k transposed, the vector stands on the right: here a row stands on "
+    "the left.",
+    "rope_scores": "Is every entry rotated by the rows of its own two positions, both in the same "
+    "direction, and not scaled? An error\n    around 1e-3 is that of 16-bit "
+    "numbers.",
 }
 
 
 def plot_positions(positions, out: Path, seed: int) -> None:
-    """Write positions.png, and print the largest errors. One that is too large is a finding, with advice, and no failure.
+    """Write positions.png, and print the largest errors. One that is too large is a finding, with
+    advice, and no failure.
 
     Args:
         positions: the submission's module of that name.
@@ -34,13 +41,17 @@ def plot_positions(positions, out: Path, seed: int) -> None:
         seed: of the query and the key.
 
     Raises:
-        UserError: a function returned something that it should not, or the picture cannot be written.
+        UserError: a function returned something that it should not, or the picture cannot be
+            written.
         NotImplementedError: sinusoidal is missing. What else is missing is said in its place.
     """
     with writing(out / "positions.png") as temporary:
         table = encode(positions, LENGTH + max(SHIFTS), D_MODEL)
         temporary.write_bytes(draw(table[:ROWS, :COLUMNS]))
-    print(f"Wrote {out / 'positions.png'}: positions 0 to {ROWS - 1}, dimensions 0 to {COLUMNS - 1} of d_model = {D_MODEL}")
+    print(
+        f"Wrote {out / 'positions.png'}: positions 0 to {ROWS - 1}, dimensions 0 to {COLUMNS - 1} "
+        f"of d_model = {D_MODEL}"
+    )
     print("\nThe largest errors, and what is allowed:")
     right = report("sinusoidal", lambda: encoding_error(table[:LENGTH]))
     for k in SHIFTS:
@@ -50,8 +61,9 @@ def plot_positions(positions, out: Path, seed: int) -> None:
 
 
 def report(name: str, measure: Callable[[], float], known: bool = True) -> bool:
-    """Print a line with an error, and advice where it is too large; known: sinusoidal, which the error is measured with, is
-    right. Returns whether the error is small enough."""
+    """Print a line with an error, and advice where it is too large; known: sinusoidal, which the
+    error is measured with, is right. Returns whether the error is small enough.
+    """
     function = name.partition(",")[0]
     if not known:
         print(f"  {name:<24}is measured with the matrix of sinusoidal, when that is right")
@@ -59,7 +71,7 @@ def report(name: str, measure: Callable[[], float], known: bool = True) -> bool:
     try:
         error = measure()
     except NotImplementedError as missing:
-        if not re.match(r"\d\w+: ", str(missing)):      # torch lacks an operator
+        if not re.match(r"\d\w+: ", str(missing)):  # torch lacks an operator
             raise
         print(f"  {name:<24}not implemented yet: {missing}")
         return False
@@ -71,82 +83,133 @@ def report(name: str, measure: Callable[[], float], known: bool = True) -> bool:
 
 
 def array(value, call: str, shape: tuple[int, ...]) -> np.ndarray:
-    """What the student's function returned; raises UserError unless it is a finite float64 array of this shape."""
+    """What the student's function returned; raises UserError unless it is a finite float64 array of
+    this shape.
+    """
     if not isinstance(value, np.ndarray) or value.dtype != np.float64 or value.shape != shape:
-        found = f"a {value.dtype} array of shape {value.shape}" if isinstance(value, np.ndarray) else repr(value)[:200]
-        raise UserError(f"{call} returned {found}. It should return a float64 NumPy array of shape {shape}.")
+        found = (
+            f"a {value.dtype} array of shape {value.shape}"
+            if isinstance(value, np.ndarray)
+            else repr(value)[:200]
+        )
+        raise UserError(
+            f"{call} returned {found}. It should return a float64 NumPy array of shape {shape}."
+        )
     if not np.isfinite(value).all():
-        raise UserError(f"{call} returned {(~np.isfinite(value)).sum()} numbers that are NaN or infinite.")
+        raise UserError(
+            f"{call} returned {(~np.isfinite(value)).sum()} numbers that are NaN or infinite."
+        )
     return value
 
 
 def encode(positions, length: int, width: int) -> np.ndarray:
     """The student's position vectors."""
-    return array(positions.sinusoidal(length, width), f"sinusoidal({length}, {width})", (length, width))
+    return array(
+        positions.sinusoidal(length, width), f"sinusoidal({length}, {width})", (length, width)
+    )
 
 
 def encoding_error(table: np.ndarray) -> float:
-    """How far the table is from what makes it the right one: a pair is a point on the unit circle, which begins at the angle 0
-    and turns by the same angle from each position to the next; this angle is 1 for the first pair, and falls from pair to pair
-    by the same factor, to a tenth after D_MODEL / 8 pairs."""
+    """How far the table is from what makes it the right one: a pair is a point on the unit circle,
+    which begins at the angle 0 and turns by the same angle from each position to the next; this
+    angle is 1 for the first pair, and falls from pair to pair by the same factor, to a tenth after
+    D_MODEL / 8 pairs.
+    """
     points = table[:, 1::2] + 1j * table[:, 0::2]
     turns, tenth = np.angle(points[1]), D_MODEL // 8
-    wrong = [np.abs(points) - 1, points[0] - 1, *(points[q:] - points[:-q] * points[q] for q in (1, len(table) // 2))]
+    wrong = [
+        np.abs(points) - 1,
+        points[0] - 1,
+        *(points[q:] - points[:-q] * points[q] for q in (1, len(table) // 2)),
+    ]
     falls = [turns[0] - 1, turns[1:] - turns[:-1] * turns[1], 10 * turns[tenth:] - turns[:-tenth]]
     return float(max(np.abs(each).max() for each in wrong + [len(table) * each for each in falls]))
 
 
 def shift_error(positions, table: np.ndarray, k: int) -> float:
     """How far PE[p] M_k is from PE[p + k], for all p below LENGTH."""
-    matrix = array(positions.shift_matrix(k, D_MODEL), f"shift_matrix({k}, {D_MODEL})", (D_MODEL, D_MODEL))
-    return float(np.abs(table[:LENGTH] @ matrix - table[k:k + LENGTH]).max())
+    matrix = array(
+        positions.shift_matrix(k, D_MODEL), f"shift_matrix({k}, {D_MODEL})", (D_MODEL, D_MODEL)
+    )
+    return float(np.abs(table[:LENGTH] @ matrix - table[k : k + LENGTH]).max())
 
 
 def rope_spread(positions, seed: int) -> float:
-    """How far the scores of a random query and key at one distance are apart, for positions up to LAST."""
+    """How far the scores of a random query and key at one distance are apart, for positions up to
+    LAST.
+    """
     generator = torch.Generator().manual_seed(seed)
-    return float(np.ptp(scores_at_distance(positions, *(torch.randn(HEAD_DIM, generator=generator) for _ in "qk"))))
+    return float(
+        np.ptp(
+            scores_at_distance(
+                positions, *(torch.randn(HEAD_DIM, generator=generator) for _ in "qk")
+            )
+        )
+    )
 
 
 def rope_error(positions, seed: int) -> float:
-    """How far the scores at one distance are off where they are known. A query that has only first entries of pairs, and a key
-    that has a 1 in each first entry, or in each second one, have weighted sums of the cosines, or the sines, of that
-    distance as their score: those of row DISTANCE of sinusoidal."""
+    """How far the scores at one distance are off where they are known. A query that has only first
+    entries of pairs, and a key that has a 1 in each first entry, or in each second one, have
+    weighted sums of the cosines, or the sines, of that distance as their score: those of row
+    DISTANCE of sinusoidal.
+    """
     weights = torch.randn(HEAD_DIM // 2, generator=torch.Generator().manual_seed(seed))
     sines, cosines = encode(positions, DISTANCE + 1, HEAD_DIM)[DISTANCE].reshape(-1, 2).T
     q, first, second = torch.zeros(3, HEAD_DIM)
     q[0::2], first[0::2], second[1::2] = weights, 1, 1
-    return float(max(np.abs(scores_at_distance(positions, q, key) - weights.double().numpy() @ known).max()
-                     for key, known in ((first, cosines), (second, sines))))
+    return float(
+        max(
+            np.abs(scores_at_distance(positions, q, key) - weights.double().numpy() @ known).max()
+            for key, known in ((first, cosines), (second, sines))
+        )
+    )
 
 
 def scores_at_distance(positions, q: torch.Tensor, k: torch.Tensor) -> np.ndarray:
-    """The student's scores of q at p + DISTANCE and k at p, for all p that have both up to LAST, in float64.
+    """The student's scores of q at p + DISTANCE and k at p, for all p that have both up to LAST, in
+    float64.
 
     Raises:
         UserError: rope_scores returned something else.
     """
     keys = list(range(LAST - DISTANCE + 1))
     scores = positions.rope_scores(q.clone(), k.clone(), [p + DISTANCE for p in keys], list(keys))
-    if not isinstance(scores, torch.Tensor) or scores.shape != (len(keys),) or scores.dtype != q.dtype:
-        found = (f"a {scores.dtype} tensor of shape {tuple(scores.shape)}" if isinstance(scores, torch.Tensor)
-                 else repr(scores)[:200])
-        raise UserError(f"rope_scores returned {found}. For {len(keys)} pairs of positions and vectors in {q.dtype}, it should "
-                        f"return a {q.dtype} tensor of shape ({len(keys)},).")
+    if (
+        not isinstance(scores, torch.Tensor)
+        or scores.shape != (len(keys),)
+        or scores.dtype != q.dtype
+    ):
+        found = (
+            f"a {scores.dtype} tensor of shape {tuple(scores.shape)}"
+            if isinstance(scores, torch.Tensor)
+            else repr(scores)[:200]
+        )
+        raise UserError(
+            f"rope_scores returned {found}. For {len(keys)} pairs of positions and vectors in "
+            f"{q.dtype}, it should return a {q.dtype} tensor of shape ({len(keys)},)."
+        )
     if bad := int((~scores.isfinite()).sum()):
-        raise UserError(f"rope_scores returned {bad} scores that are NaN or infinite, of {len(keys)}.")
+        raise UserError(
+            f"rope_scores returned {bad} scores that are NaN or infinite, of {len(keys)}."
+        )
     return scores.detach().double().cpu().numpy()
 
 
 def draw(table: np.ndarray) -> bytes:
     """The matrix as a heat map, in a PNG."""
     import matplotlib
+
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(7, 7), layout="constrained")
     image = axes.imshow(table, aspect="auto", cmap="RdBu", vmin=-1, vmax=1, interpolation="nearest")
-    axes.set(xlabel="dimension", ylabel="position", title=f"Sinusoidal position vectors, $d_{{model}} = {D_MODEL}$")
+    axes.set(
+        xlabel="dimension",
+        ylabel="position",
+        title=f"Sinusoidal position vectors, $d_{{model}} = {D_MODEL}$",
+    )
     axes.set_xticks(range(COLUMNS), [f"{i}\n{'cos' if i % 2 else 'sin'}" for i in range(COLUMNS)])
     axes.set_yticks(range(0, ROWS, 10))
     axes.spines[:].set_visible(False)

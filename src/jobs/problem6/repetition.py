@@ -1,4 +1,7 @@
-"""debug_repetition, case ii: a decoder that is well trained, and repeats itself under greedy decoding."""
+"""debug_repetition, case ii: a decoder that is well trained, and repeats itself under greedy
+decoding.
+"""
+
 import importlib
 import math
 import random
@@ -15,10 +18,12 @@ from .set_up import batches, descend, describe, is_tensor, mean_at, says_where, 
 BLOCK, ROWS, STEPS, LEARNING_RATE = 32, 16, 300, 3e-3
 SENTENCES, PROMPT, NEW, N = 3000, "the", 70, 4
 SAMPLED = "temperature 0.8, top-p 0.9"
-WAYS = {SAMPLED: {"temperature": 0.8, "top_p": 0.9},
-        f"{SAMPLED}, no {N}-gram twice": {"temperature": 0.8, "top_p": 0.9, "ngram": N},
-        "top-k 1 (which is greedy), penalty 1.2": {"top_k": 1, "penalty": 1.2},
-        f"top-k 1, no {N}-gram twice": {"top_k": 1, "ngram": N}}
+WAYS = {
+    SAMPLED: {"temperature": 0.8, "top_p": 0.9},
+    f"{SAMPLED}, no {N}-gram twice": {"temperature": 0.8, "top_p": 0.9, "ngram": N},
+    "top-k 1 (which is greedy), penalty 1.2": {"top_k": 1, "penalty": 1.2},
+    f"top-k 1, no {N}-gram twice": {"top_k": 1, "ngram": N},
+}
 
 # What sentences are made of; of each list, the first is the most frequent.
 WHO = "cat dog child farmer bird fox teacher horse sailor judge".split()
@@ -27,11 +32,13 @@ DID = "sat slept stood waited sang".split()
 PLACED = "on under near behind".split()
 LIKE = "big small black quiet young".split()
 WHEN = "morning evening night winter".split()
-PATTERNS = ("the {who} {did} {placed} the {where} .",
-            "the {like} {who} {did} {placed} the {where} .",
-            "the {who} saw a {like} {who2} {placed} the {where} .",
-            "in the {when} the {who} {did} {placed} the {where} and the {who2} {did2} .",
-            "then it ran to the {where} .")
+PATTERNS = (
+    "the {who} {did} {placed} the {where} .",
+    "the {like} {who} {did} {placed} the {where} .",
+    "the {who} saw a {like} {who2} {placed} the {where} .",
+    "in the {when} the {who} {did} {placed} the {where} and the {who2} {did2} .",
+    "then it ran to the {where} .",
+)
 
 
 def sentences(seed: int, count: int = SENTENCES) -> list[str]:
@@ -41,18 +48,46 @@ def sentences(seed: int, count: int = SENTENCES) -> list[str]:
     def draw(words):
         return rng.choices(words, [1 / (rank + 1) for rank in range(len(words))])[0]
 
-    return " ".join(draw(PATTERNS).format(who=draw(WHO), who2=draw(WHO), did=draw(DID), did2=draw(DID), placed=draw(PLACED),
-                                          where=draw(WHERE), like=draw(LIKE), when=draw(WHEN)) for _ in range(count)).split()
+    return " ".join(
+        draw(PATTERNS).format(
+            who=draw(WHO),
+            who2=draw(WHO),
+            did=draw(DID),
+            did2=draw(DID),
+            placed=draw(PLACED),
+            where=draw(WHERE),
+            like=draw(LIKE),
+            when=draw(WHEN),
+        )
+        for _ in range(count)
+    ).split()
 
 
 def train(model_file, vocab: int, text: torch.Tensor, seed: int) -> tuple[torch.nn.Module, float]:
-    """A small GPT with learned positions that has read the text, in evaluation mode, and the mean loss of its last 10 steps."""
+    """A small GPT with learned positions that has read the text, in evaluation mode, and the mean
+    loss of its last 10 steps.
+    """
     torch.manual_seed(seed)
-    model = model_file.GPT(model_file.GPTConfig(vocab, BLOCK, n_layer=2, n_head=4, n_embd=64, embd_pdrop=0.0, resid_pdrop=0.0,
-                                                attn_pdrop=0.0))
+    model = model_file.GPT(
+        model_file.GPTConfig(
+            vocab,
+            BLOCK,
+            n_layer=2,
+            n_head=4,
+            n_embd=64,
+            embd_pdrop=0.0,
+            resid_pdrop=0.0,
+            attn_pdrop=0.0,
+        )
+    )
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
-    pairs = tqdm(batches(text, ROWS, BLOCK, STEPS, seed), total=STEPS, desc="Training",
-                 unit="step", leave=False)
+    pairs = tqdm(
+        batches(text, ROWS, BLOCK, STEPS, seed),
+        total=STEPS,
+        desc="Training",
+        unit="step",
+        leave=False,
+    )
     losses = list(descend(lambda x: model(x)[0], optimizer, pairs))
     return model.eval(), mean_at(losses, STEPS)
 
@@ -73,68 +108,114 @@ def run(fixes, seed: int) -> None:
     corpus = sentences(seed)
     vocabulary = ["<pad>", *sorted(set(corpus))]
     numbers = {word: number for number, word in enumerate(vocabulary)}
-    print(f"A GPT with learned positions, trained on {SENTENCES:,} shuffled sentences of {len(vocabulary) - 1} different "
-          "words.\nMissing in fixes.py:")
+    print(
+        f"A GPT with learned positions, trained on {SENTENCES:,} shuffled sentences of "
+        f"{len(vocabulary) - 1} different words.\nMissing in fixes.py:"
+    )
     if all(look(fixes)):
         print("  nothing")
     text = torch.tensor([numbers[word] for word in corpus])
-    model_file, utils = (importlib.import_module(f"submission.{name}")
-                         for name in ("model", "utils"))
+    model_file, utils = (
+        importlib.import_module(f"submission.{name}") for name in ("model", "utils")
+    )
     model, loss = train(model_file, len(vocabulary), text, seed)
     x = torch.tensor([[numbers[PROMPT]]])
-    texts = {f"{NEW + 1} words of the corpus": corpus[:NEW + 1],
-             "greedy, as it was": [vocabulary[number] for number in utils.sample(model, x, NEW)[0]]}
+    texts = {
+        f"{NEW + 1} words of the corpus": corpus[: NEW + 1],
+        "greedy, as it was": [vocabulary[number] for number in utils.sample(model, x, NEW)[0]],
+    }
     for name, options in WAYS.items():
         try:
-            y = fixes.generate(model, x, NEW, generator=torch.Generator().manual_seed(seed), **options)
+            y = fixes.generate(
+                model, x, NEW, generator=torch.Generator().manual_seed(seed), **options
+            )
         except NotImplementedError:
-            continue            # look has said what is missing
+            continue  # look has said what is missing
         if not is_tensor(y, (1, NEW + 1), torch.int64):
-            raise UserError(f"generate of fixes.py returned {describe(y)}. It should return an int64 tensor of shape "
-                            f"{(1, NEW + 1)} for a prompt of 1 token and {NEW} steps.")
+            raise UserError(
+                f"generate of fixes.py returned {describe(y)}. It should return an int64 tensor of "
+                f"shape {(1, NEW + 1)} for a prompt of 1 token and {NEW} steps."
+            )
         texts[name] = [vocabulary[number] for number in y[0].tolist()]
-    print(f"\nIts loss is fine: {loss:.2f} nats a word (guessing: {math.log(len(vocabulary) - 1):.2f}).")
+    print(
+        f"\nIts loss is fine: {loss:.2f} nats a word (guessing: "
+        f"{math.log(len(vocabulary) - 1):.2f})."
+    )
     for name, words in texts.items():
         text = " ".join(words).replace(" .", ".")
         print(f"\n{name}:\n{textwrap.fill(text, 100, initial_indent='  ', subsequent_indent='  ')}")
     rates = {name: repetition_rate(words) for name, words in texts.items()}
-    rows = [[f"repeated {N}-grams", "text"], *([f"{rate:.0%}", name] for name, rate in rates.items())]
+    rows = [
+        [f"repeated {N}-grams", "text"],
+        *([f"{rate:.0%}", name] for name, rate in rates.items()),
+    ]
     width = max(len(name) for _, name in rows)
     print(f"\n{table([[share, name.ljust(width)] for share, name in rows])}\n\n{verdict(rates)}")
 
 
 def look(fixes) -> list[bool]:
     """Whether each function is there; says where those are that are not."""
-    calls = {"apply_temperature": (0.5,), "top_k_filter": (2,), "top_p_filter": (0.5,), "repetition_penalty": ([1, 2], 1.2),
-             "no_repeat_ngrams": ([1, 2, 1], 2)}
-    there = [trial(name, lambda name=name, arguments=arguments: getattr(fixes, name)(torch.arange(5.0), *arguments),
-                   "logits of shape (5,) for logits of that shape", lambda logits: is_tensor(logits, (5,)))
-             for name, arguments in calls.items()]
+    calls = {
+        "apply_temperature": (0.5,),
+        "top_k_filter": (2,),
+        "top_p_filter": (0.5,),
+        "repetition_penalty": ([1, 2], 1.2),
+        "no_repeat_ngrams": ([1, 2, 1], 2),
+    }
+    there = [
+        trial(
+            name,
+            lambda name=name, arguments=arguments: getattr(fixes, name)(
+                torch.arange(5.0), *arguments
+            ),
+            "logits of shape (5,) for logits of that shape",
+            lambda logits: is_tensor(logits, (5,)),
+        )
+        for name, arguments in calls.items()
+    ]
 
     def model(x):
         return torch.zeros(1, x.size(1), 5), None
+
     model.get_block_size = lambda: 4
     # What generate itself calls may be missing, and has been said.
-    return [*there, trial("generate", lambda: fixes.generate(model, torch.tensor([[1, 2]]), 1),
-                          "an int64 tensor of shape (1, 3) for x of shape (1, 2) and "
-                          "1 step", lambda x: is_tensor(x, (1, 3), torch.int64))]
+    return [
+        *there,
+        trial(
+            "generate",
+            lambda: fixes.generate(model, torch.tensor([[1, 2]]), 1),
+            "an int64 tensor of shape (1, 3) for x of shape (1, 2) and 1 step",
+            lambda x: is_tensor(x, (1, 3), torch.int64),
+        ),
+    ]
 
 
 def verdict(rates: dict[str, float]) -> str:
     """What the shares say, and where to look."""
     (_, corpus), (_, before), *_ = rates.items()
-    lines = [f"As it was, {before:.0%} of the {N}-grams have been there before; in the corpus {corpus:.0%} of as many words."]
+    lines = [
+        f"As it was, {before:.0%} of the {N}-grams have been there before; in the corpus "
+        f"{corpus:.0%} of as many words."
+    ]
     if SAMPLED not in rates:
         lines.append("With generate and what it calls, there are more texts here.")
         return "\n".join(lines)
     if rates[SAMPLED] > (before + corpus) / 2:
-        lines.append("With sampling it should be far less. Look at the draw in generate, and at what top_p_filter leaves.")
+        lines.append(
+            "With sampling it should be far less. Look at the draw in generate, and at what "
+            "top_p_filter leaves."
+        )
     else:
         lines.append(f"With {SAMPLED} of yours, {rates[SAMPLED]:.0%}.")
     blocked = [rate for name, rate in rates.items() if name.endswith("twice")]
     if any(rate > 0 for rate in blocked):
-        lines.append(f"Where no {N}-gram may occur twice, one does. Look at no_repeat_ngrams: does it see all tokens, the prompt "
-                     "included?")
+        lines.append(
+            f"Where no {N}-gram may occur twice, one does. Look at no_repeat_ngrams: does it see "
+            "all tokens, the prompt included?"
+        )
     elif blocked:
-        lines.append(f"Where no {N}-gram may occur twice, none does; read what it costs: the model is forced off what it knows.")
+        lines.append(
+            f"Where no {N}-gram may occur twice, none does; read what it costs: the model is "
+            "forced off what it knows."
+        )
     return "\n".join(lines)

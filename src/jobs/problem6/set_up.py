@@ -1,10 +1,11 @@
 """What the three set-ups share: texts, a look at what is missing in fixes.py, tables."""
+
 import functools
 import math
 import re
 import traceback
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Callable, Iterable, Iterator
 
 import torch
 import torch.nn as nn
@@ -15,14 +16,20 @@ TEXT = Path(__file__).resolve().parents[3] / "data" / "laptop" / "wiki.txt"
 
 
 def characters() -> tuple[torch.Tensor, int]:
-    """The text that two of the set-ups learn: a number for each of its characters, and how many different ones there are."""
+    """The text that two of the set-ups learn: a number for each of its characters, and how many
+    different ones there are.
+    """
     text = read_documents(TEXT)
     numbers = {character: number for number, character in enumerate(sorted(set(text)))}
     return torch.tensor([numbers[character] for character in text]), len(numbers)
 
 
-def batches(text: torch.Tensor, rows: int, length: int, steps: int, seed: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Random pieces of a text: so many pairs of x and y, (rows, length), where y is what follows each token of x."""
+def batches(
+    text: torch.Tensor, rows: int, length: int, steps: int, seed: int
+) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Random pieces of a text: so many pairs of x and y, (rows, length), where y is what follows
+    each token of x.
+    """
     generator = torch.Generator().manual_seed(seed)
     for _ in range(steps):
         start = torch.randint(len(text) - length, (rows, 1), generator=generator)
@@ -30,11 +37,14 @@ def batches(text: torch.Tensor, rows: int, length: int, steps: int, seed: int) -
         yield pieces[:, :-1], pieces[:, 1:]
 
 
-def descend(model: Callable, optimizer: torch.optim.Optimizer,
-            pairs: Iterable[tuple[torch.Tensor, torch.Tensor]],
-            after_backward: Callable | None = None) -> Iterator[float]:
-    """Train on pairs of x and y, and give the loss of each before its step, so that whoever asks for
-    no more ends the training.
+def descend(
+    model: Callable,
+    optimizer: torch.optim.Optimizer,
+    pairs: Iterable[tuple[torch.Tensor, torch.Tensor]],
+    after_backward: Callable | None = None,
+) -> Iterator[float]:
+    """Train on pairs of x and y, and give the loss of each before its step, so that whoever asks
+    for no more ends the training.
 
     Args:
         model: gives logits, (B, T, V), for x, (B, T).
@@ -52,11 +62,13 @@ def descend(model: Callable, optimizer: torch.optim.Optimizer,
 
 
 def says_where(run: Callable) -> Callable:
-    """A set-up, run(fixes, seed), that says where in fixes.py an error comes from, instead of raising it.
+    """A set-up, run(fixes, seed), that says where in fixes.py an error comes from, instead of
+    raising it.
 
     Raises:
         UserError: an error came out of fixes.py, or something is not in it.
     """
+
     @functools.wraps(run)
     def run_and_say(fixes, seed):
         try:
@@ -66,11 +78,18 @@ def says_where(run: Callable) -> Callable:
         except Exception as error:
             if isinstance(error, AttributeError) and error.obj is fixes:
                 raise UserError(f"{fixes.__file__} has no {error.name}.") from None
-            frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == fixes.__file__]
+            frames = [
+                frame
+                for frame in traceback.extract_tb(error.__traceback__)
+                if frame.filename == fixes.__file__
+            ]
             if not frames:
                 raise
-            raise UserError(f"{fixes.__file__}, line {frames[-1].lineno}, in {frames[-1].name}:\n    {frames[-1].line}\n"
-                            f"{type(error).__name__}: {error}") from None
+            raise UserError(
+                f"{fixes.__file__}, line {frames[-1].lineno}, in {frames[-1].name}:\n"
+                f"    {frames[-1].line}\n{type(error).__name__}: {error}"
+            ) from None
+
     return run_and_say
 
 
@@ -85,35 +104,53 @@ def trial(what: str, call: Callable, expected: str, fits: Callable) -> bool:
     try:
         result = call()
     except NotImplementedError as error:
-        if not re.match(r"\d\w+: ", str(error)):      # not one of our stubs
+        if not re.match(r"\d\w+: ", str(error)):  # not one of our stubs
             raise
         frame = traceback.extract_tb(error.__traceback__)[-1]
         print(f"  {what}: {frame.filename}, line {frame.lineno}")
         return False
     if not fits(result):
-        raise UserError(f"{what} of fixes.py returned {describe(result)}. It should return {expected}.")
+        raise UserError(
+            f"{what} of fixes.py returned {describe(result)}. It should return {expected}."
+        )
     return True
 
 
 def describe(value) -> str:
     """What a student's function returned, in short."""
     if isinstance(value, torch.Tensor):
-        text = f"a tensor of shape {tuple(value.shape)} and dtype {str(value.dtype).removeprefix('torch.')}"
+        text = (
+            f"a tensor of shape {tuple(value.shape)} and dtype "
+            f"{str(value.dtype).removeprefix('torch.')}"
+        )
         return f"{text} with NaN in it" if value.isnan().any() else text
     return f"{type(value).__name__} {str(value)[:100]}" if value is not None else "None"
 
 
 def is_tensor(value, shape: tuple[int, ...], dtype: torch.dtype = torch.float32) -> bool:
     """Whether it is a tensor of that kind, without NaN."""
-    return isinstance(value, torch.Tensor) and value.shape == shape and value.dtype == dtype and not value.isnan().any()
+    return (
+        isinstance(value, torch.Tensor)
+        and value.shape == shape
+        and value.dtype == dtype
+        and not value.isnan().any()
+    )
 
 
 def mean_at(losses: list[float], step: int, size: int = 10) -> float:
-    """The mean of up to `size` losses up to this step, counted from 1; NaN where the training had ended before."""
-    return math.nan if step > len(losses) else sum(losses[max(0, step - size):step]) / min(step, size)
+    """The mean of up to `size` losses up to this step, counted from 1; NaN where the training had
+    ended before.
+    """
+    return (
+        math.nan
+        if step > len(losses)
+        else sum(losses[max(0, step - size) : step]) / min(step, size)
+    )
 
 
 def table(rows: list[list[str]]) -> str:
     """Aligned columns; the first row has the names."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in rows)
+    return "\n".join(
+        "  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in rows
+    )

@@ -1,4 +1,5 @@
 """Examples for the trainer, drawn a whole epoch at a time: given."""
+
 import contextlib
 import random
 
@@ -9,11 +10,13 @@ from torch.utils.data import Dataset
 
 @contextlib.contextmanager
 def own_random_numbers(seed: int):
-    """Seed Python's, NumPy's and torch's random numbers on the CPU within a block, and leave them as they were after it."""
+    """Seed Python's, NumPy's and torch's random numbers on the CPU within a block, and leave them
+    as they were after it.
+    """
     before = random.getstate(), np.random.get_state(), torch.get_rng_state()
     random.seed(seed)
     np.random.seed(seed % 2**32)
-    torch.default_generator.manual_seed(seed)       # torch.manual_seed would disturb dropout on the GPUs
+    torch.default_generator.manual_seed(seed)  # torch.manual_seed would disturb dropout on the GPUs
     try:
         yield
     finally:
@@ -23,34 +26,42 @@ def own_random_numbers(seed: int):
 
 
 class Epochs(Dataset):
-    """Item e of this dataset is the whole of epoch e, drawn from the seed and e alone, whichever process draws it.
+    """Item e of this dataset is the whole of epoch e, drawn from the seed and e alone, whichever
+    process draws it.
 
-    A batch is cut to its longest row. Batching rows of similar length would save more padding, but less is learned from
-    such batches.
+    A batch is cut to its longest row. Batching rows of similar length would save more padding, but
+    less is learned from such batches.
     """
 
     def __init__(self, dataset: Dataset, batch_size: int, seed: int, multiple: int = 1):
         self.dataset = dataset
         self.batch_size = batch_size
         self.seed = seed
-        self.multiple = multiple        # batches are so many columns wide, or a multiple: fewer shapes
+        self.multiple = multiple  # batches are so many columns wide, or a multiple: fewer shapes
 
     def __len__(self) -> int:
-        return 2**31    # there is always another epoch
+        return 2**31  # there is always another epoch
 
     def __getitem__(self, epoch: int) -> tuple[torch.Tensor, torch.Tensor, list[tuple[int, int]]]:
         """Draw an epoch; all random number generators are left as they were.
 
         Returns:
-            x and y, int16 (int32 where tokens need it), (rows of the dataset, T), in the order of training, and the batches to cut them into:
-            (rows, columns) each; what is cut off is padding.
+            x and y, int16 (int32 where tokens need it), (rows of the dataset, T), in the order of
+            training, and the batches to cut them into: (rows, columns) each; what is cut off is
+            padding.
         """
         with own_random_numbers(hash((self.seed, epoch)) % 2**63):
             rows = [self.dataset[i] for i in torch.randperm(len(self.dataset)).tolist()]
         x, y = (torch.stack(column) for column in zip(*rows))
-        dtype = torch.int16 if max(x.max(), y.max()) < 2**15 else torch.int32      # it travels between processes
-        # The columns at the end where both x and y are padding can go: nothing before them sees them.
+        # it travels between processes
+        dtype = torch.int16 if max(x.max(), y.max()) < 2**15 else torch.int32
+        # The columns at the end where both x and y are padding can go: nothing before them sees
+        # them.
         used = ((x != 0) | (y != 0)).int()
         batches = (x.size(1) - used.flip(1).argmax(1)).split(self.batch_size)
         widths = [-(-int(lengths.max()) // self.multiple) * self.multiple for lengths in batches]
-        return x.to(dtype), y.to(dtype), [(len(lengths), min(width, x.size(1))) for lengths, width in zip(batches, widths)]
+        return (
+            x.to(dtype),
+            y.to(dtype),
+            [(len(lengths), min(width, x.size(1))) for lengths, width in zip(batches, widths)],
+        )

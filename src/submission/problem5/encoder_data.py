@@ -1,4 +1,7 @@
-"""The data of problem 5: batches of the copy task, and two corpora to classify. Given: read it, do not change it."""
+"""The data of problem 5: batches of the copy task, and two corpora to classify. Given: read it, do
+not change it.
+"""
+
 import re
 from collections import Counter
 from pathlib import Path
@@ -6,15 +9,16 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 
-PAD, CLS, UNK = 0, 1, 2         # padding; the beginning of a sentence, for pooling "cls"; a word that is not in the vocabulary
-MAX_LEN = 24                    # tokens in a sentence, CLS not counted
+# padding; the beginning of a sentence, for pooling "cls"; a word that is not in the vocabulary
+PAD, CLS, UNK = 0, 1, 2
+MAX_LEN = 24  # tokens in a sentence, CLS not counted
 N_CLASSES = 5
-COMMON = 20                     # a word is in the vocabulary if the training sentences have it so often
+COMMON = 20  # a word is in the vocabulary if the training sentences have it so often
 OCCUPATIONS = Path(__file__).resolve().parents[3] / "data" / "occupations"
 
-HALF = 8                        # places in each half of a row of the copy task
-BLANK = 1                       # of the copy task: say here what stood HALF places before
-SYMBOLS = range(2, 16)          # what is copied
+HALF = 8  # places in each half of a row of the copy task
+BLANK = 1  # of the copy task: say here what stood HALF places before
+SYMBOLS = range(2, 16)  # what is copied
 
 
 def copy_batch(n: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
@@ -25,13 +29,16 @@ def copy_batch(n: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.
         generator: of random numbers.
 
     Returns:
-        x and y, int64, (n, 2 * HALF). A row of x has k symbols and PADs up to HALF, then k BLANKs and PADs, with k random from
-        1 to HALF. y has the symbols in the places of the BLANKs, and -100, which the loss ignores, elsewhere.
+        x and y, int64, (n, 2 * HALF). A row of x has k symbols and PADs up to HALF, then k BLANKs
+        and PADs, with k random from 1 to HALF. y has the symbols in the places of the BLANKs, and
+        -100, which the loss ignores, elsewhere.
     """
     length = torch.randint(1, HALF + 1, (n, 1), generator=generator)
-    used = torch.arange(HALF) < length                                          # (n, HALF)
+    used = torch.arange(HALF) < length  # (n, HALF)
     symbols = torch.randint(SYMBOLS.start, SYMBOLS.stop, (n, HALF), generator=generator)
-    x = torch.cat((symbols.where(used, PAD), torch.full_like(symbols, BLANK).where(used, PAD)), dim=1)
+    x = torch.cat(
+        (symbols.where(used, PAD), torch.full_like(symbols, BLANK).where(used, PAD)), dim=1
+    )
     y = torch.cat((torch.full_like(symbols, -100), symbols.where(used, -100)), dim=1)
     return x, y
 
@@ -40,11 +47,14 @@ def random_corpus(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     """2,000 "sentences" of 24 random tokens with random classes: there is nothing in them to learn.
 
     Returns:
-        x, int64 (2000, 24), tokens 3 to 999; y, int64 (2000), classes 0 to 4. The first 1,600 are for training.
+        x, int64 (2000, 24), tokens 3 to 999; y, int64 (2000), classes 0 to 4. The first 1,600 are
+        for training.
     """
     generator = torch.Generator().manual_seed(seed)
-    return (torch.randint(3, 1000, (2000, MAX_LEN), generator=generator),
-            torch.randint(N_CLASSES, (2000,), generator=generator))
+    return (
+        torch.randint(3, 1000, (2000, MAX_LEN), generator=generator),
+        torch.randint(N_CLASSES, (2000,), generator=generator),
+    )
 
 
 def words(sentence: str) -> list[str]:
@@ -55,23 +65,33 @@ def words(sentence: str) -> list[str]:
 def vocabulary(sentences: list[str]) -> dict[str, int]:
     """Tokens of the words that occur at least COMMON times, in alphabetical order, from 3 on."""
     counts = Counter(word for sentence in sentences for word in words(sentence))
-    return {word: 3 + i for i, word in enumerate(sorted(word for word, count in counts.items() if count >= COMMON))}
+    return {
+        word: 3 + i
+        for i, word in enumerate(sorted(word for word, count in counts.items() if count >= COMMON))
+    }
 
 
 def read_occupations(split: str, folder: Path = OCCUPATIONS) -> tuple[list[str], list[int]]:
     """The sentences about teachers and their classes; split is "train" or "dev"."""
-    rows = [line.split("\t") for line in (folder / f"{split}.tsv").read_text(encoding="utf-8").splitlines()]
+    rows = [
+        line.split("\t")
+        for line in (folder / f"{split}.tsv").read_text(encoding="utf-8").splitlines()
+    ]
     return [sentence for sentence, _ in rows], [int(group) for _, group in rows]
 
 
 def encode(sentences: list[str], vocab: dict[str, int], cls: bool = False) -> torch.Tensor:
-    """Sentences as tokens, int64 (N, 24), with PAD at the end; with cls, (N, 25) and CLS in front."""
+    """Sentences as tokens, int64 (N, 24), with PAD at the end; with cls, (N, 25) and CLS in
+    front.
+    """
     rows = [[vocab.get(word, UNK) for word in words(sentence)][:MAX_LEN] for sentence in sentences]
     x = torch.tensor([row + [PAD] * (MAX_LEN - len(row)) for row in rows])
     return F.pad(x, (1, 0), value=CLS) if cls else x
 
 
-def occupations(split: str, cls: bool = False, folder: Path = OCCUPATIONS) -> tuple[torch.Tensor, torch.Tensor]:
+def occupations(
+    split: str, cls: bool = False, folder: Path = OCCUPATIONS
+) -> tuple[torch.Tensor, torch.Tensor]:
     """The sentences about teachers: which group does the teacher's occupation belong to?
 
     Args:

@@ -2,7 +2,8 @@
 from variants import Edit, Fill, Right
 
 RIGHT = [
-    Right("accounting_inline", "Every function checks for itself, and writes its sums in another order.", (
+    Right("accounting_inline",
+          "Every function checks for itself, and writes its sums in another order.", (
         Fill("require_sizes", '''
 for size in sizes.values():
     if isinstance(size, bool) or not isinstance(size, int) or size <= 0:

@@ -1,22 +1,29 @@
-"""Right choices (question 6b): the other ones that can be defended, and other ways to write the file."""
+"""Right choices (question 6b): the other ones that can be defended, and other ways to write the
+file.
+"""
 from variants import Right, Text
 from wrong.choices import RIGHT as FILE
 from wrong.choices import choose
 
-OTHER = choose(summarizer=("decoder-only", "causal-lm", None), sql_generator=("encoder-decoder", "span-corruption", None))[0].text
+OTHER = choose(summarizer=("decoder-only", "causal-lm", None),
+               sql_generator=("encoder-decoder", "span-corruption", None))[0].text
 
 RIGHT = [
     Right("choices_other_two", "Where there are two answers, it has the other; Windows' line ends.",
           (Text("choices.toml", OTHER.replace("\n", "\r\n")),)),
-    Right("choices_inline", "One line for each, in another order, with a remark in the same line, after a byte-order mark.",
+    Right("choices_inline", "One line for each, in another order, with a remark in the same line, "
+                            "after a byte-order mark.",
           (Text("choices.toml", "\ufeff" + "".join(
-              f"{name} = {{modification='{modification}', architecture = \"{architecture}\", objective = '{objective}'}} # mine\n"
+              f"{name} = {{modification='{modification}', architecture = \"{architecture}\", "
+              f"objective = '{objective}'}} # mine\n"
               for name, architecture, objective, modification in (
                   ("search", "encoder-only", "masked-lm-then-contrastive", "pooled-embedding"),
-                  ("sql_generator", "decoder-only", "causal-lm-on-code", "schema-input-and-constrained-decoding"),
+                  ("sql_generator", "decoder-only", "causal-lm-on-code",
+                   "schema-input-and-constrained-decoding"),
                   ("summarizer", "decoder-only", "causal-lm", "long-input"),
                   ("chatbot", "decoder-only", "causal-lm", "dialogue-tuning-and-retrieval"),
                   ("spam_filter", "encoder-only", "masked-lm", "classification-head")))),)),
     Right("choices_bare", "No remarks, and no blank lines.",
-          (Text("choices.toml", "".join(line + "\n" for line in FILE.splitlines() if line and line[0] != "#")),)),
+          (Text("choices.toml", "".join(line + "\n" for line in FILE.splitlines() if line
+                                        and line[0] != "#")),)),
 ]

@@ -15,7 +15,8 @@ if left:
 """))
 
 RIGHT = [
-    Right("monitor_keeps_everything", "It keeps all values in lists, and looks at their ends with NumPy.",
+    Right("monitor_keeps_everything",
+          "It keeps all values in lists, and looks at their ends with NumPy.",
           (Fill("Monitor", "self.kept, self.medians = {}, []"), Fill("Monitor.update", """
 import numpy as np
 fresh = [name for name in record if record[name] is not None]
@@ -51,8 +52,10 @@ for name in faults:
         raised.append(Alarm(name, record["step"], "Look at the log around this step."))
 self.alarms.extend(raised)
 """), *WRITER)),
-    Right("monitor_tolerates_gaps", "Of the last 20 records, 18 have to fulfill a rule, and of 12 medians, 10.",
-          (Fill("Monitor", "self.windows, self.recent, self.low, self.start, self.values = {}, [], None, None, None"),
+    Right("monitor_tolerates_gaps",
+          "Of the last 20 records, 18 have to fulfill a rule, and of 12 medians, 10.",
+          (Fill("Monitor", "self.windows, self.recent, self.low, self.start, self.values = {}, [], "
+                           "None, None, None"),
            Fill("Monitor.update", """
 def often(key, holds, of, least):
     window = self.windows.setdefault(key, deque(maxlen=of))
@@ -93,8 +96,10 @@ gradients = record.get("grad_norm")
 if gradients is not None and often("gradients", gradients[0] < gradients[-1] / 1000, 20, 18) and warm:
     raise_alarm("vanishing_gradients")
 """), *WRITER)),
-    Right("monitor_generates_alarms", "Faults come from a generator; rows are of 18 to 22, medians of 7, and torch's.",
-          (Fill("Monitor", "self.rows, self.losses, self.lowest, self.values = {}, [], float('inf'), {}"),
+    Right("monitor_generates_alarms",
+          "Faults come from a generator; rows are of 18 to 22, medians of 7, and torch's.",
+          (Fill("Monitor", "self.rows, self.losses, self.lowest, self.values = {}, [], "
+                           "float('inf'), {}"),
            Fill("Monitor.update", """
 share, known = record["step"] / self.total_steps, [alarm.name for alarm in self.alarms]
 

@@ -1,20 +1,25 @@
-"""Code that was written for other editions of the assignment, where the given parts look different."""
+"""Code that was written for other editions of the assignment, where the given parts differ."""
 from variants import Edit, Fill, Right
 
 RIGHT = [
-    Right("ascii_questions", "The given NameDataset of an older edition drops letters that are not ASCII, and has MASK as a target; itos is a list.",
+    Right("ascii_questions", "The given NameDataset of an older edition drops letters that are not "
+                             "ASCII, and has MASK as a target; itos is a list.",
           (Edit("dataset.py", "question, tab, place = row.rstrip(\"\\r\").partition(\"\\t\")",
-                "question, tab, place = row.encode(\"ascii\", errors=\"ignore\").decode().rstrip(\"\\r\").partition(\"\\t\")"),
-           Edit("dataset.py", "y = self.PAD_CHAR * len(question) + text[len(question) + 1:]",
+                "question, tab, place = row.encode(\"ascii\", "
+                "errors=\"ignore\").decode().rstrip(\"\\r\").partition(\"\\t\")"),
+           Edit("dataset.py", "y = self.PAD_CHAR * len(question) + text[len(question) + 1 :]",
                 "y = self.PAD_CHAR * (len(question) - 1) + text[len(question):-1]"),
-           Edit("dataset.py", "self.itos = {i: ch for i, ch in enumerate(chars)}", "self.itos = chars"))),
-    Right("settings_written_out", "All of the Trainer's settings are written down, defaults too, and a list stands for a pair.",
+           Edit("dataset.py", "self.itos = {i: ch for i, ch in enumerate(chars)}",
+                "self.itos = chars"))),
+    Right("settings_written_out", "All of the Trainer's settings are written down, defaults too, "
+                                  "and a list stands for a pair.",
           (Fill("pretrain", """
 tconf = TrainerConfig(max_epochs=650, batch_size=128, learning_rate=pretrain_lr, betas=[0.9, 0.95], grad_norm_clip=1.0, weight_decay=0.1,
                       lr_decay=True, warmup_tokens=10240, final_tokens=200 * len(pretrain_dataset) * block_size, num_workers=4,
                       ckpt_path=None, writer=writer)
 trainer_obj = Trainer(model=model, train_dataset=pretrain_dataset, test_dataset=None, config=tconf)"""),)),
-    Right("data_with_empty_lines", "Empty lines stay in the list of documents, and make examples of nothing but MASKs.",
+    Right("data_with_empty_lines",
+          "Empty lines stay in the list of documents, and make examples of nothing but MASKs.",
           (Edit("dataset.py", 'self.data = [document for document in data.split("\\n") if document]', 'self.data = data.split("\\n")'),
            Fill("CharCorruptionDataset.__getitem__", """
 text = self.data[idx][:random.randint(4, int(self.block_size * 3 / 4))]
@@ -34,7 +39,8 @@ start = round(random.uniform(0, size - masked))
 pieces = text[:start], text[start + masked:], text[start:start + masked]
 row = self.MASK_CHAR.join(pieces).ljust(self.block_size, self.PAD_CHAR)
 x, y = (torch.tensor([self.stoi[ch] for ch in part]) for part in (row[:-1], row[1:]))"""),)),
-    Right("published_lengths", "The masked length is even from 1 to twice the quarter rounded down, "
+    Right("published_lengths",
+          "The masked length is even from 1 to twice the quarter rounded down, "
           "and the longest text is 7/8 of the block.",
           (Fill("CharCorruptionDataset.__getitem__", """
 doc = self.data[idx]

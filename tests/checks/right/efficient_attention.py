@@ -1,4 +1,4 @@
-"""Right sparse attention, modules, streams and memories that look different (questions 6d and 6g)."""
+"""Right sparse attention, modules, streams and memories that look different (6d and 6g)."""
 from variants import Edit, Fill, Right
 
 FILE = "efficient_attention.py"
@@ -6,8 +6,9 @@ FILE = "efficient_attention.py"
 RIGHT = [
     Right(
         "sparse_union",
-        "A block of 64 rows multiplies the union of the keys that its rows attend to, with the pattern as a mask, in a compiled "
-        "function; connections are counted row by row; the stream is a dictionary that is read a position at a time.",
+        "A block of 64 rows multiplies the union of the keys that its rows attend to, with the "
+        "pattern as a mask, in a compiled function; connections are counted row by row; the stream "
+        "is a dictionary that is read a position at a time.",
         (
             Fill("every_kth", '''
 if not k >= 1:
@@ -103,7 +104,9 @@ if global_positions is None:
 q, k, v = self.project(x)
 y = sparse_attention(q, k, v, self.pattern, global_positions)
 y = self.proj(torch.cat(y.unbind(dim=1), dim=-1))'''),
-            Fill("StreamingAttention", "self.entries = {}\nself.reach = max([attention.pattern.window, *attention.pattern.strides])"),
+            Fill("StreamingAttention", "self.entries = {}\nself.reach = "
+                                       "max([attention.pattern.window, "
+                                       "*attention.pattern.strides])"),
             Fill("StreamingAttention.append", '''
 flags = [False] * x.size(1) if is_global is None else list(is_global)
 if not flags or len(flags) != x.size(1):
@@ -124,7 +127,8 @@ for t, flag in enumerate(flags):
         del self.entries[old]
 y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))'''),
             Fill("StreamingAttention.cached_positions", "positions = sorted(self.entries)"),
-            Fill("StreamingAttention.cache_bytes", "size = sum(part.nbytes for entry in self.entries.values() for part in entry)"),
+            Fill("StreamingAttention.cache_bytes", "size = sum(part.nbytes for entry in "
+                "self.entries.values() for part in entry)"),
             Fill("cross_document_attention", '''
 ends = [sum(lengths[:n + 1]) for n in range(len(lengths))]
 T = q.size(2)
@@ -157,10 +161,12 @@ shares = weights.mean(1) @ member'''),
     ),
     Right(
         "sparse_unfold",
-        "Windows by unfold, on some blocks at a time; each piece has a softmax of its own and a logarithm of its sum, by which "
-        "they are put together; connections by NumPy; the stream holds lists of positions beside its tensors.",
+        "Windows by unfold, on some blocks at a time; each piece has a softmax of its own and a "
+        "logarithm of its sum, by which they are put together; connections by NumPy; the stream "
+        "holds lists of positions beside its tensors.",
         (
-            Edit(FILE, "import torch\nimport torch.nn as nn\n", "import numpy as np\nimport torch\nimport torch.nn as nn\n"),
+            Edit(FILE, "import torch\nimport torch.nn as nn\n",
+                 "import numpy as np\nimport torch\nimport torch.nn as nn\n"),
             Fill("predicted_globals", '''
 above = (scores > 0).nonzero()[:, 0]
 order = np.lexsort((above.numpy(), -scores[above].detach().double().numpy()))
@@ -280,9 +286,11 @@ for n in range(t):
     self.old = [one for one in self.old if one[0] > i - self.size]
 self.length = self.length + t
 y = self.attention.proj(torch.cat(rows, dim=2).transpose(1, 2).reshape(x.shape))'''),
-            Fill("StreamingAttention.cached_positions", "positions = sorted(position for position, *_ in self.old + self.special)"),
-            Fill("StreamingAttention.cache_bytes", "size = sum(part.numel() * part.element_size() for _, *parts in self.old + self.special for part "
-                 "in parts)"),
+            Fill("StreamingAttention.cached_positions",
+                 "positions = sorted(position for position, *_ in self.old + self.special)"),
+            Fill("StreamingAttention.cache_bytes", "size = sum(part.numel() * part.element_size() "
+                                                   "for _, *parts in self.old + self.special for "
+                                                   "part in parts)"),
             Fill("ask", '''
 q = attention.split_heads(attention.query(x))
 B, n = x.shape[:2]

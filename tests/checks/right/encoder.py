@@ -1,10 +1,13 @@
-"""Right submissions that build the encoder in other ways: attention, positions, LayerNorm, layers, pooling."""
+"""Right submissions that build the encoder in other ways: attention, positions, LayerNorm, layers,
+pooling.
+"""
 from variants import Edit, Fill, Right
 
 RIGHT = [
     Right(
         "encoder_einsum",
-        "Attention by einsum, with a large negative number for padding; positions with exp and log; LayerNorm by var_mean.",
+        "Attention by einsum, with a large negative number for padding; positions with exp and "
+        "log; LayerNorm by var_mean.",
         (
             Fill("MultiHeadAttention", r'''
 if n_embd % n_head:
@@ -48,7 +51,8 @@ else:
     ),
     Right(
         "encoder_loops_over_heads",
-        "A loop over the heads, which slices the weights of qkv; -inf where rows are not empty; pooling by matrix products.",
+        "A loop over the heads, which slices the weights of qkv; -inf where rows are not empty; "
+        "pooling by matrix products.",
         (
             Fill("MultiHeadAttention", r'''
 head_dim, rest = divmod(n_embd, n_head)
@@ -113,7 +117,8 @@ logits = self.head(x)
     ),
     Right(
         "encoder_three_views",
-        "Three slices of qkv's output with a helper of their own; the mask is added; the softmax is spared where a row is empty.",
+        "Three slices of qkv's output with a helper of their own; the mask is added; the softmax "
+        "is spared where a row is empty.",
         (
             Fill("MultiHeadAttention.forward", r'''
 def shape(part):
@@ -161,7 +166,8 @@ x = residual + h if self.pre_norm else self.norm2(residual + h)
     ),
     Right(
         "encoder_baddbmm",
-        "Heads and batch share an axis, as in torch's own code, with baddbmm; sums by boolean indexing.",
+        "Heads and batch share an axis, as in torch's own code, with baddbmm; sums by boolean "
+        "indexing.",
         (
             Fill("MultiHeadAttention.forward", r'''
 B, T, C = x.shape
@@ -265,7 +271,8 @@ logits = self.head(x)
     ),
     Right(
         "encoder_softmax_by_hand",
-        "exp and masks without a softmax: the largest score among the real keys is subtracted, and the sum is kept above 0.",
+        "exp and masks without a softmax: the largest score among the real keys is subtracted, and "
+        "the sum is kept above 0.",
         (
             Fill("MultiHeadAttention.forward", r'''
 B, T, C = x.shape
@@ -300,11 +307,15 @@ y = x * scale + (self.bias - mean * scale)
     ),
     Right(
         "encoder_pad_is_a_zero_vector",
-        "PAD is embedded as zeros, and gets no position; the vectors at PAD are zeroed before the pooling. Nothing depends on them.",
+        "PAD is embedded as zeros, and gets no position; the vectors at PAD are zeroed before the "
+        "pooling. Nothing depends on them.",
         (
-            Edit("encoder.py", "x = self.tok_emb(idx)   ", "x = self.tok_emb(idx) * (idx != PAD)[:, :, None]   "),
-            Edit("encoder.py", "x = x + self.pos_emb[:T]\n", "x = x + self.pos_emb[:T] * (~padding)[:, :, None]\n"),
-            Edit("encoder.py", "x = self.norm(x)\n        if", "x = self.norm(x).masked_fill(padding[:, :, None], 0.0)\n        if"),
+            Edit("encoder.py", "x = self.tok_emb(idx)",
+                 "x = self.tok_emb(idx) * (idx != PAD)[:, :, None]   "),
+            Edit("encoder.py", "x = x + self.pos_emb[:T]\n",
+                 "x = x + self.pos_emb[:T] * (~padding)[:, :, None]\n"),
+            Edit("encoder.py", "x = self.norm(x)\n        if",
+                 "x = self.norm(x).masked_fill(padding[:, :, None], 0.0)\n        if"),
         ),
     ),
 ]

@@ -4,7 +4,8 @@ from variants import Fill, Right
 RIGHT = [
     Right(
         "loaders_and_adamw",
-        "It trains by AdamW from a DataLoader, copies with a one-cycle learning rate, and measures in four parts.",
+        "It trains by AdamW from a DataLoader, copies with a one-cycle learning rate, and measures "
+        "in four parts.",
         (
             Fill("copy_task", r'''
 optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3, weight_decay=0.0)
@@ -72,7 +73,8 @@ entropy = torch.einsum("bht,bt->h", rows, counts) / counts.sum()
     ),
     Right(
         "descent_with_momentum",
-        "It trains by gradient descent with momentum, and the negative log-likelihood of a log-softmax.",
+        "It trains by gradient descent with momentum, and the negative log-likelihood of a "
+        "log-softmax.",
         (
             Fill("BagOfWords.forward", r'''
 real = (idx != PAD).float()
@@ -120,7 +122,8 @@ entropy = torch.stack(heads)
     ),
     Right(
         "early_end_and_random_generators",
-        "The copy task ends as soon as a running mean of its loss is small; training draws orders with NumPy and Python.",
+        "The copy task ends as soon as a running mean of its loss is small; training draws orders "
+        "with NumPy and Python.",
         (
             Fill("copy_task", r'''
 adam = torch.optim.NAdam(model.parameters(), lr=2e-3, betas=(0.9, 0.98))
@@ -187,7 +190,8 @@ entropy = rows.sum(dim=(0, 2)) / (~key_padding_mask).sum()
     ),
     Right(
         "watching_while_training",
-        "It looks at a few rows in evaluation mode every 50 steps, and goes back to training; the rate falls in three steps.",
+        "It looks at a few rows in evaluation mode every 50 steps, and goes back to training; the "
+        "rate falls in three steps.",
         (
             Fill("copy_task", r'''
 groups = [{"params": [p for p in model.parameters() if p.dim() > 1]}, {"params": [p for p in model.parameters() if p.dim() <= 1]}]

@@ -1,10 +1,13 @@
-"""Right fixes of broken trainings that look different: with torch's clipping, with loops, with pairs of norm and sublayer."""
+"""Right fixes of broken trainings that look different: with torch's clipping, with loops, with
+pairs of norm and sublayer.
+"""
 from variants import Fill, Right
 
 RIGHT = [
     Right(
         "fixes_as_in_libraries",
-        "einsum, a stack of norms, masks shifted by one, gather and scatter, a dict of n-grams, pairs in a ModuleList.",
+        "einsum, a stack of norms, masks shifted by one, gather and scatter, a dict of n-grams, "
+        "pairs in a ModuleList.",
         (
             Fill("attention_scores", r'''
 scores = torch.einsum("...id,...jd->...ij", q, k) * k.shape[-1] ** -0.5
@@ -99,7 +102,8 @@ for layer in model.modules():
     ),
     Right(
         "fixes_by_hand",
-        "Loops over rows and tokens; the norm of all gradients in one vector; a sequence filled in; modules added by name.",
+        "Loops over rows and tokens; the norm of all gradients in one vector; a sequence filled "
+        "in; modules added by name.",
         (
             Fill("attention_scores", r'''
 scores = torch.matmul(q / math.sqrt(q.shape[-1]), k.mT)
@@ -204,7 +208,8 @@ for name, part in model.named_modules():
     ),
     Right(
         "fixes_with_torch_clipping",
-        "torch's clipping with a look at the norm; the inverse of the sorting by argsort; branches in a Sequential; apply.",
+        "torch's clipping with a look at the norm; the inverse of the sorting by argsort; branches "
+        "in a Sequential; apply.",
         (
             Fill("attention_scores", r'''
 head_dim = torch.tensor(q.size(-1), dtype=q.dtype)

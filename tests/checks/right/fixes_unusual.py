@@ -4,7 +4,8 @@ from variants import Fill, Right
 RIGHT = [
     Right(
         "fixes_unusual",
-        "One vector of all gradients; a filter by counting who is ahead; windows of a tensor; a chain of residual modules.",
+        "One vector of all gradients; a filter by counting who is ahead; windows of a tensor; a "
+        "chain of residual modules.",
         (
             Fill("attention_scores", r'''
 scale = 1.0 / q.shape[-1] ** 0.5

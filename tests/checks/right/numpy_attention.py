@@ -1,4 +1,6 @@
-"""Right attention in NumPy and right scaling experiments that look different, and numbers by hand with other roundings."""
+"""Right attention in NumPy and right scaling experiments that look different, and numbers by hand
+with other roundings.
+"""
 import json
 
 from instructor.release.starter import SOLUTION
@@ -15,7 +17,8 @@ def hand(before: str = "", **matrices) -> Text:
 RIGHT = [
     Right(
         "numpy_einsum",
-        "It uses einsum for both products, its own softmax function, and one formula for the norm of the Jacobian.",
+        "It uses einsum for both products, its own softmax function, and one formula for the norm "
+        "of the Jacobian.",
         (
             Edit("numpy_attention.py", "import math\n", '''import math
 
@@ -62,7 +65,8 @@ for name, z in {"unscaled": unscaled, "scaled": unscaled * d_k ** -0.5}.items():
     ),
     Right(
         "numpy_errstate",
-        "It lets infinities be, silences NumPy, and mends NaN at the end; it loops over queries in the experiment alone.",
+        "It lets infinities be, silences NumPy, and mends NaN at the end; it loops over queries in "
+        "the experiment alone.",
         (
             Fill("attention", '''
 kind = {x.dtype for x in (Q, K, V)}
@@ -95,12 +99,14 @@ for scaled in (True, False):
         "saturation": sum(map(int, s)) / len(s), "gradient_norm": float(np.median(g)), "entropy": sum(h) / len(h),
         "variance": np.var(z).item()}
 '''),
-            Text("hand_attention.json", json.dumps(GIVEN, indent=8, sort_keys=True).replace("\n", "\r\n")),
+            Text("hand_attention.json",
+                 json.dumps(GIVEN, indent=8, sort_keys=True).replace("\n", "\r\n")),
         ),
     ),
     Right(
         "numpy_float64_within",
-        "It computes all in float64 and casts the result; the mask becomes numbers, which multiply the exponentials.",
+        "It computes all in float64 and casts the result; the mask becomes numbers, which multiply "
+        "the exponentials.",
         (
             Fill("attention", '''
 out_type = np.float32 if (Q.dtype, K.dtype, V.dtype) == (np.float32,) * 3 else np.float64
@@ -130,12 +136,14 @@ def describe(S):
 
 return {"unscaled": describe(Q @ K.T), "scaled": describe(Q @ K.T / np.sqrt(d_k))}
 '''),
-            hand("\ufeff", remark="a byte-order mark first", scores=[[float(x) for x in row] for row in GIVEN["scores"]]),
+            hand("\ufeff", remark="a byte-order mark first",
+                 scores=[[float(x) for x in row] for row in GIVEN["scores"]]),
         ),
     ),
     Right(
         "numpy_weights_function",
-        "A function of its own gives the weights; empty rows are recognized by the mask, and attend to everything until the end.",
+        "A function of its own gives the weights; empty rows are recognized by the mask, and "
+        "attend to everything until the end.",
         (
             Edit("numpy_attention.py", "import numpy as np\n", '''import numpy as np
 
@@ -181,7 +189,8 @@ for name, w in weights.items():
     ),
     Right(
         "numpy_sums",
-        "Products are sums over an axis that broadcasting made; the experiment draws the same numbers twice.",
+        "Products are sums over an axis that broadcasting made; the experiment draws the same "
+        "numbers twice.",
         (
             Fill("attention", '''
 float32 = Q.dtype == K.dtype == V.dtype == np.float32
@@ -231,7 +240,8 @@ result["unscaled"], result["scaled"] = one(False), one(True)
     ),
     Right(
         "numpy_matrix_free",
-        "The norm of the Jacobian is worked out by a stable formula without the matrix, and the mask is taken as None or ones.",
+        "The norm of the Jacobian is worked out by a stable formula without the matrix, and the "
+        "mask is taken as None or ones.",
         (
             Fill("attention", '''
 precision = [np.float64, np.float32][sum(np.dtype(np.float32) == a.dtype for a in (Q, K, V)) // 3]

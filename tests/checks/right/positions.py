@@ -2,7 +2,8 @@
 from variants import Edit, Fill, Right
 
 RIGHT = [
-    Right("positions_loops", "Frequencies by exp, columns in a loop, the shift by Kronecker products, RoPE one by one.", (
+    Right("positions_loops", "Frequencies by exp, columns in a loop, the shift by Kronecker "
+                             "products, RoPE one by one.", (
         Fill("frequencies", '''
 if d_model <= 0 or d_model % 2 != 0:
     raise ValueError("d_model")
@@ -59,7 +60,8 @@ if T > trained_length:
 return positions
 '''),
     )),
-    Right("positions_complex", "A pair is a complex number; RoPE rotates whole sequences; angles are divided.", (
+    Right("positions_complex",
+          "A pair is a complex number; RoPE rotates whole sequences; angles are divided.", (
         Fill("frequencies", '''
 if d_model % 2 or d_model < 2:
     raise ValueError(f"odd or too small: {d_model}")
@@ -99,8 +101,10 @@ if T <= 0 or trained_length <= 0:
 return np.arange(T, dtype=float) / max(1, T / trained_length)
 '''),
     )),
-    Right("positions_with_float32_rope", "RoPE's table is made of angles in float32, which question 1h allows.", (
-        Edit("attention.py", "torch.arange(dim // 2, dtype=torch.float64)", "torch.arange(dim // 2, dtype=torch.float32)"),
+    Right("positions_with_float32_rope",
+          "RoPE's table is made of angles in float32, which question 1h allows.", (
+        Edit("attention.py", "torch.arange(dim // 2, dtype=torch.float64)",
+             "torch.arange(dim // 2, dtype=torch.float32)"),
         Edit("attention.py", "torch.arange(max_positions, dtype=torch.float64)",
              "torch.arange(max_positions, dtype=torch.float32)"),
         Fill("rope_scores", '''

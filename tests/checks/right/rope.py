@@ -1,10 +1,13 @@
-"""Right submissions that compute rotary position embeddings in many ways, with other small differences elsewhere."""
+"""Right submissions that compute rotary position embeddings in many ways, with other small
+differences elsewhere.
+"""
 from variants import Edit, Fill, Right
 
 RIGHT = [
     Right(
         "complex_polar",
-        "It makes unit complex numbers with torch.polar and rotates by complex multiplication in float32.",
+        "It makes unit complex numbers with torch.polar and rotates by complex multiplication in "
+        "float32.",
         (
             Fill("precompute_rotary_emb", r'''
 theta = 1.0 / (10000.0 ** (torch.arange(0, dim, 2)[: (dim // 2)].float() / dim))
@@ -39,7 +42,8 @@ y = torch.tensor([self.stoi[c] for c in out[1:]], dtype=torch.long)
     ),
     Right(
         "complex_in_the_widest_format",
-        "It multiplies complex numbers of whichever precision fits x, with the table as exp(i angle) in complex128.",
+        "It multiplies complex numbers of whichever precision fits x, with the table as exp(i "
+        "angle) in complex128.",
         (
             Fill("precompute_rotary_emb", r'''
 angles = torch.arange(max_positions).double()[:, None] * 10000.0 ** (-torch.arange(0, dim, 2).double() / dim)
@@ -69,7 +73,8 @@ trainer_obj = Trainer(model, finetune_dataset, None, tconf)
     ),
     Right(
         "repeated_cos_and_sin",
-        "It repeats every cosine and sine twice, and has a helper that turns the pairs (a, b) into (-b, a).",
+        "It repeats every cosine and sine twice, and has a helper that turns the pairs (a, b) into "
+        "(-b, a).",
         (
             Edit("attention.py", "def apply_rotary_emb(", r'''def rotate_pairs(x):
     """(a, b) -> (-b, a) for each adjacent pair."""
@@ -157,7 +162,8 @@ trainer_obj = Trainer(model, pretrain_dataset, None, tconf)
     ),
     Right(
         "numpy_tables",
-        "It makes the table with NumPy in float64 and converts it; the rotation loops over the pairs of features.",
+        "It makes the table with NumPy in float64 and converts it; the rotation loops over the "
+        "pairs of features.",
         (
             Edit("attention.py", "import math\n", "import math\n\nimport numpy as np\n"),
             Fill("precompute_rotary_emb", r'''
@@ -185,7 +191,8 @@ model.load_state_dict(parameters)
     ),
     Right(
         "clone_and_overwrite",
-        "It rotates a copy of x in place, pair by pair, with the table broadcast over batch and heads.",
+        "It rotates a copy of x in place, pair by pair, with the table broadcast over batch and "
+        "heads.",
         (
             Fill("precompute_rotary_emb", r'''
 thetas = torch.tensor([10000 ** (-2 * i / dim) for i in range(dim // 2)], dtype=torch.float64)
@@ -222,14 +229,18 @@ x, y = ids[:self.block_size], ids[1:self.block_size + 1]
     ),
     Right(
         "older_attention",
-        "Its self-attention is like an older edition's, without a cache of keys, and applies the whole table.",
+        "Its self-attention is like an older edition's, without a cache of keys, and applies the "
+        "whole table.",
         (
             Edit("attention.py", "def forward(self, x: torch.Tensor, cache=None) -> torch.Tensor:",
                  "def forward(self, x: torch.Tensor) -> torch.Tensor:"),
             Edit("attention.py", "        start = 0 if cache is None else cache.length\n", ""),
-            Edit("attention.py", "self.rope_cache[start:start + T]", "self.rope_cache"),
-            Edit("attention.py", "        if cache is not None:\n            k, v = cache.append(k, v)\n", ""),
-            Edit("attention.py", "return self.attend(q, k, v, start)", "return self.attend(q, k, v)"),
+            Edit("attention.py", "self.rope_cache[\n                start : start + T\n"
+                                 "            ]", "self.rope_cache"),
+            Edit("attention.py",
+                 "        if cache is not None:\n            k, v = cache.append(k, v)\n", ""),
+            Edit("attention.py", "return self.attend(q, k, v, start)",
+                 "return self.attend(q, k, v)"),
             Fill("CausalSelfAttention.forward", r'''
 q = apply_rotary_emb(q, self.rope_cache)
 k = apply_rotary_emb(k, self.rope_cache)

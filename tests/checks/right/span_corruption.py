@@ -1,4 +1,6 @@
-"""Right submissions that cut and rearrange the document as text, with many ways of drawing the random numbers."""
+"""Right submissions that cut and rearrange the document as text, with many ways of drawing the
+random numbers.
+"""
 from variants import Edit, Fill, Right
 
 NUMPY_IN_DATASET = Edit("dataset.py", "import random\n", "import random\n\nimport numpy as np\n")
@@ -8,7 +10,8 @@ GETITEM = 'def __getitem__(self, idx: int) -> tuple[torch.Tensor, torch.Tensor]:
 RIGHT = [
     Right(
         "numpy_global_random",
-        "It draws everything with np.random.randint, and slices the document beyond its end instead of taking a minimum.",
+        "It draws everything with np.random.randint, and slices the document beyond its end "
+        "instead of taking a minimum.",
         (
             NUMPY_IN_DATASET,
             Fill("CharCorruptionDataset.__getitem__", r'''
@@ -39,7 +42,8 @@ model.load_state_dict(torch.load(reading_params_path, map_location=torch.device(
     ),
     Right(
         "numpy_lazy_generator",
-        "It makes a NumPy Generator at the first call, and draws the masked length between an eighth and three eighths.",
+        "It makes a NumPy Generator at the first call, and draws the masked length between an "
+        "eighth and three eighths.",
         (
             NUMPY_IN_DATASET,
             Fill("CharCorruptionDataset.__getitem__", r'''
@@ -74,7 +78,8 @@ torch.save(trainer_obj.model.state_dict(), writing_params_path)
     ),
     Right(
         "torch_randint_and_fstring",
-        "It draws with torch.randint, evenly from 1 to half the length less one, and writes the text as one f-string.",
+        "It draws with torch.randint, evenly from 1 to half the length less one, and writes the "
+        "text as one f-string.",
         (
             Fill("CharCorruptionDataset.__getitem__", r'''
 def draw(low, high):
@@ -105,7 +110,8 @@ rotated_x = torch.view_as_real(xc * turn).flatten(-2).to(x.dtype)
     ),
     Right(
         "choices_from_lists",
-        "It lists the possible lengths and starts, and draws from them with random.choice and random.sample.",
+        "It lists the possible lengths and starts, and draws from them with random.choice and "
+        "random.sample.",
         (
             Fill("CharCorruptionDataset.__getitem__", r'''
 document = self.data[idx]
@@ -143,12 +149,14 @@ hyperparameters = {
 tconf = TrainerConfig(**hyperparameters)
 trainer_obj = Trainer(model, pretrain_dataset, None, tconf)
 '''),
-            Fill("CausalSelfAttention.forward", "q, k = (apply_rotary_emb(heads, rope_cache) for heads in (q, k))"),
+            Fill("CausalSelfAttention.forward",
+                 "q, k = (apply_rotary_emb(heads, rope_cache) for heads in (q, k))"),
         ),
     ),
     Right(
         "uniform_cut_to_int",
-        "It draws real numbers with random.uniform, cuts them to integers and clips them, all lengths equally likely.",
+        "It draws real numbers with random.uniform, cuts them to integers and clips them, all "
+        "lengths equally likely.",
         (
             Fill("CharCorruptionDataset.__getitem__", r'''
 document = self.data[idx]
@@ -181,7 +189,8 @@ with open(writing_params_path, "wb") as file:
     ),
     Right(
         "gauss_clipped",
-        "Its masked length is a rounded and clipped normal number around a quarter of the truncated length.",
+        "Its masked length is a rounded and clipped normal number around a quarter of the "
+        "truncated length.",
         (
             Fill("CharCorruptionDataset.__getitem__", r'''
 text = self.data[idx]
@@ -218,7 +227,8 @@ rotated_x[..., 1::2] = even * sin + odd * cos
     ),
     Right(
         "triangular_with_methods",
-        "It splits the work into methods of its own, with type hints, and draws the masked length from a triangle.",
+        "It splits the work into methods of its own, with type hints, and draws the masked length "
+        "from a triangle.",
         (
             Edit("dataset.py", GETITEM, r'''def _truncate(self, document: str) -> str:
         """Keep a random number of characters from the beginning."""

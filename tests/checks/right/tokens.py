@@ -1,10 +1,13 @@
-"""Right submissions that corrupt tokens instead of characters, or use the accepted variants of the format."""
+"""Right submissions that corrupt tokens instead of characters, or use the accepted variants of the
+format.
+"""
 from variants import Edit, Fill, Right
 
 RIGHT = [
     Right(
         "token_lists",
-        "It looks the tokens up first, cuts and joins lists of them, and never goes back to characters.",
+        "It looks the tokens up first, cuts and joins lists of them, and never goes back to "
+        "characters.",
         (
             Fill("CharCorruptionDataset.__getitem__", r'''
 PAD, MASK = self.stoi[self.PAD_CHAR], self.stoi[self.MASK_CHAR]
@@ -81,9 +84,11 @@ torch.save(cpu_state, writing_params_path)
     ),
     Right(
         "torch_cat_and_pad",
-        "It joins tensors with torch.cat, pads with torch.nn.functional.pad, and takes x and y with unfold.",
+        "It joins tensors with torch.cat, pads with torch.nn.functional.pad, and takes x and y "
+        "with unfold.",
         (
-            Edit("dataset.py", "import torch\nfrom", "import torch\nimport torch.nn.functional as F\nfrom"),
+            Edit("dataset.py", "import torch\nfrom",
+                 "import torch\nimport torch.nn.functional as F\nfrom"),
             Fill("CharCorruptionDataset.__getitem__", r'''
 ids = torch.tensor([self.stoi[ch] for ch in self.data[idx]])
 bound = min(len(ids), int(self.block_size * 3 / 4))
@@ -111,7 +116,8 @@ model = GPT(GPTConfig(**{**vars(mconf), "rope": True}))
     ),
     Right(
         "two_masks",
-        "It writes no third MASK, since one published edition has none; the pads come directly after the masked content.",
+        "It writes no third MASK, since one published edition has none; the pads come directly "
+        "after the masked content.",
         (
             Fill("CharCorruptionDataset.__getitem__", r'''
 document = self.data[idx]
@@ -177,9 +183,11 @@ trainer_obj = Trainer(model, pretrain_dataset, None, tconf)
     ),
     Right(
         "seven_eighths",
-        "It truncates to at most seven eighths of the block, as one published edition asks, without a third MASK.",
+        "It truncates to at most seven eighths of the block, as one published edition asks, "
+        "without a third MASK.",
         (
-            Edit("dataset.py", '    PAD_CHAR = "\\u25A1" ', '    MAX_SHARE = 7 / 8\n    PAD_CHAR = "\\u25A1" '),
+            Edit("dataset.py", '    PAD_CHAR = "\\u25a1" ',
+                 '    MAX_SHARE = 7 / 8\n    PAD_CHAR = "\\u25a1" '),
             Edit("dataset.py", "import random\n", "import random\n\nimport numpy as np\n"),
             Fill("CharCorruptionDataset.__getitem__", r'''
 doc = self.data[idx][:np.random.randint(4, int(self.block_size * self.MAX_SHARE) + 1)]
@@ -238,7 +246,8 @@ rotated_x = torch.stack([out1, out2], dim=-1).reshape(x.shape).type_as(x)
     ),
     Right(
         "coin_flips",
-        "Its masked length counts coins with chance 1/4, one a character, so that a short text may get an empty span.",
+        "Its masked length counts coins with chance 1/4, one a character, so that a short text may "
+        "get an empty span.",
         (
             Fill("CharCorruptionDataset.__getitem__", r'''
 document = self.data[idx]

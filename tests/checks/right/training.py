@@ -1,10 +1,13 @@
-"""Right submissions that go their own way in helper.py: how the Trainer is made, and how weights are read and written."""
+"""Right submissions that go their own way in helper.py: how the Trainer is made, and how weights
+are read and written.
+"""
 from variants import Edit, Fill, Right
 
 RIGHT = [
     Right(
         "loaded_after_the_trainer",
-        "It reads the pretrained weights first, and puts them into the model when the Trainer already holds it.",
+        "It reads the pretrained weights first, and puts them into the model when the Trainer "
+        "already holds it.",
         (
             Fill("finetune 1f", r'''
 pretrained = torch.load(reading_params_path, map_location="cpu", weights_only=True)
@@ -35,7 +38,8 @@ y = torch.tensor([self.stoi[c] for c in s])[1:]
     ),
     Right(
         "config_set_field_by_field",
-        "It makes one TrainerConfig in each function and sets its fields afterwards, in the branch where they differ.",
+        "It makes one TrainerConfig in each function and sets its fields afterwards, in the branch "
+        "where they differ.",
         (
             Fill("finetune 1f", r'''
 checkpoint = torch.load(reading_params_path, map_location=torch.device("cpu"), weights_only=False)
@@ -113,7 +117,8 @@ rope_cache = torch.cat([cos.unsqueeze(-1), sin.unsqueeze(-1)], dim=-1)
     ),
     Right(
         "pathlib_and_shared_settings",
-        "It reads files with pathlib and keeps the hyperparameters that all trainings share in one function of its own.",
+        "It reads files with pathlib and keeps the hyperparameters that all trainings share in one "
+        "function of its own.",
         (
             Edit("helper.py", "import copy\n", "import copy\nfrom pathlib import Path\n"),
             Edit("helper.py", "def initialize_vanilla_model(", r'''def _settings(n_documents, block_size, epochs_of_decay):
@@ -149,7 +154,8 @@ torch.save(model.state_dict(), path)
         "modules_from_the_package",
         "It imports whole modules with `from . import`, and many packages that it does not need.",
         (
-            Edit("helper.py", "from .dataset import CharCorruptionDataset, NameDataset\nfrom .model import GPT, GPTConfig\n"
+            Edit("helper.py", "from .dataset import CharCorruptionDataset, NameDataset\n"
+                              "from .model import GPT, GPTConfig\n"
                  "from .trainer import Trainer, TrainerConfig\n", r'''import math
 from collections import defaultdict
 
@@ -206,7 +212,8 @@ torch.save(state, writing_params_path)
     ),
     Right(
         "epochs_set_in_the_load_branch",
-        "It decides the number of epochs where it loads the weights, and returns from inside the marked place.",
+        "It decides the number of epochs where it loads the weights, and returns from inside the "
+        "marked place.",
         (
             Fill("finetune 1f", r'''
 max_epochs = 10

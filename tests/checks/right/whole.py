@@ -1,10 +1,13 @@
-"""More right submissions that are whole students: the shortest, the most careful, the plainest, the most imports."""
+"""More right submissions that are whole students: the shortest, the most careful, the plainest, the
+most imports.
+"""
 from variants import Edit, Fill, Right
 
 RIGHT = [
     Right(
         "semicolons_and_walrus",
-        "It is as short as its author could make it, with semicolons, walrus operators, lambdas and nested comprehensions.",
+        "It is as short as its author could make it, with semicolons, walrus operators, lambdas "
+        "and nested comprehensions.",
         (
             Fill("CharCorruptionDataset.__getitem__", r'''
 n = len(d := self.data[idx][:random.randint(4, (B := self.block_size) * 3 // 4)]); M = self.MASK_CHAR
@@ -36,7 +39,8 @@ rope_cache = torch.stack((c, s), -1)
 c, s = rope_cache[:x.size(2)].unbind(-1); a, b = x.unflatten(-1, (-1, 2)).unbind(-1)
 rotated_x = torch.stack((a * c - b * s, a * s + b * c), -1).flatten(-2).to(x)
 '''),
-            Fill("CausalSelfAttention.forward", "q, k = apply_rotary_emb(q, rope_cache), apply_rotary_emb(k, rope_cache)"),
+            Fill("CausalSelfAttention.forward",
+                 "q, k = apply_rotary_emb(q, rope_cache), apply_rotary_emb(k, rope_cache)"),
         ),
     ),
     Right(
@@ -124,7 +128,8 @@ rope_cache = precompute_rotary_emb(per_head, config.block_size)
     ),
     Right(
         "beginner_with_loops",
-        "It goes character by character and number by number, in plain loops, with a name for every step.",
+        "It goes character by character and number by number, in plain loops, with a name for "
+        "every step.",
         (
             Fill("CharCorruptionDataset.__getitem__", r'''
 document = self.data[idx]
@@ -212,7 +217,8 @@ for t in range(number_of_positions):
     ),
     Right(
         "many_unused_imports",
-        "It imports torch, NumPy, tqdm and half of the standard library everywhere, mostly for nothing.",
+        "It imports torch, NumPy, tqdm and half of the standard library everywhere, mostly for "
+        "nothing.",
         (
             Edit("dataset.py", "import torch\nfrom", r'''import collections
 import itertools

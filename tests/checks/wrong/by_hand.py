@@ -3,6 +3,7 @@ import json
 import math
 
 import numpy as np
+
 from instructor.release.starter import SOLUTION
 from variants import Text, Wrong
 
@@ -17,7 +18,8 @@ def softmax(scores: np.ndarray, axis: int | None = 1) -> np.ndarray:
 
 def by_hand(**matrices) -> tuple[Text]:
     """The right file with some of its entries replaced: arrays, or whatever JSON can hold."""
-    plain = {name: value.round(4).tolist() if isinstance(value, np.ndarray) else value for name, value in matrices.items()}
+    plain = {name: value.round(4).tolist() if isinstance(value, np.ndarray) else value for name,
+             value in matrices.items()}
     return (Text("hand_attention.json", json.dumps({**GIVEN, **plain})),)
 
 
@@ -31,46 +33,64 @@ S = Q @ K.T
 BOTH = "5a-0-basic", "5a-1-hidden"
 WRONG = [
     Wrong("hand-not-scaled", "The scores are not scaled.", follow(S), BOTH, kind="misconception"),
-    Wrong("hand-scaled-by-d-k", "The scores are divided by d_k.", follow(S / 4), BOTH, kind="misconception"),
-    Wrong("hand-softmax-columns", "The softmax goes over columns.", follow(S / 2, axis=0), BOTH, kind="misconception"),
-    Wrong("hand-scores-wrong", "A dot product has a mistake in a sign.", by_hand(scores=S + np.eye(2, 3)),
+    Wrong("hand-scaled-by-d-k", "The scores are divided by d_k.", follow(S / 4), BOTH,
+          kind="misconception"),
+    Wrong("hand-softmax-columns", "The softmax goes over columns.", follow(S / 2, axis=0), BOTH,
+          kind="misconception"),
+    Wrong("hand-scores-wrong", "A dot product has a mistake in a sign.",
+          by_hand(scores=S + np.eye(2, 3)),
           BOTH, kind="slip"),
     Wrong("hand-three-roots", "The scores are divided by the root of the example's d_k.",
           follow(S / math.sqrt(3)), BOTH, kind="misconception"),
     Wrong("hand-two-decimals", "The weights are rounded to two decimals.",
           by_hand(weights=softmax(S / 2).round(2)), BOTH, kind="slip"),
-    Wrong("hand-scores-times-v", "The output is the scores times V.", by_hand(output=S @ V), BOTH, kind="misconception"),
-    Wrong("hand-transposed", "The scores are K times Q, with keys for rows.", by_hand(scores=S.T), BOTH, kind="slip"),
+    Wrong("hand-scores-times-v", "The output is the scores times V.", by_hand(output=S @ V), BOTH,
+          kind="misconception"),
+    Wrong("hand-transposed", "The scores are K times Q, with keys for rows.", by_hand(scores=S.T),
+          BOTH, kind="slip"),
     Wrong("hand-strings", "Numbers stand in quotation marks.",
           by_hand(weights=[[str(x) for x in row] for row in GIVEN["weights"]]), BOTH, kind="slip"),
-    Wrong("hand-null", "An entry is still null.", by_hand(output=[[None, 1.0], [1.0, 1.0]]), BOTH, kind="slip"),
+    Wrong("hand-null", "An entry is still null.", by_hand(output=[[None, 1.0], [1.0, 1.0]]), BOTH,
+          kind="slip"),
     Wrong("hand-nan", "An entry is NaN.", by_hand(weights=[[math.nan] * 3] * 2), BOTH, kind="slip"),
-    Wrong("hand-huge", "An entry has a thousand digits.", by_hand(scores=[[10 ** 1000] * 3] * 2), BOTH, kind="slip"),
-    Wrong("hand-flat", "A matrix is a list of all its entries.", by_hand(scores=S.flatten()), BOTH, kind="slip"),
+    Wrong("hand-huge", "An entry has a thousand digits.", by_hand(scores=[[10 ** 1000] * 3] * 2),
+          BOTH, kind="slip"),
+    Wrong("hand-flat", "A matrix is a list of all its entries.", by_hand(scores=S.flatten()), BOTH,
+          kind="slip"),
     Wrong("hand-missing-matrix", "A matrix was removed.",
-          (Text("hand_attention.json", json.dumps({name: value for name, value in GIVEN.items() if name != "scaled_scores"})),),
+          (Text("hand_attention.json",
+                json.dumps({name: value for name, value in GIVEN.items()
+                            if name != "scaled_scores"})),),
           BOTH, kind="slip"),
     Wrong("hand-fractions", "Fractions make the file no JSON.",
-          (Text("hand_attention.json", json.dumps(GIVEN).replace("-1.5", "-3/2")),), BOTH, kind="slip"),
+          (Text("hand_attention.json", json.dumps(GIVEN).replace("-1.5", "-3/2")),), BOTH,
+          kind="slip"),
     Wrong("hand-comments", "Comments make the file no JSON.",
           (Text("hand_attention.json", "// by hand\n" + json.dumps(GIVEN)),), BOTH, kind="slip"),
-    Wrong("hand-nothing-left", "The file is empty.", (Text("hand_attention.json", ""),), BOTH, kind="slip"),
+    Wrong("hand-nothing-left", "The file is empty.", (Text("hand_attention.json", ""),), BOTH,
+          kind="slip"),
     Wrong("hand-list", "The file holds a list of matrices.",
           (Text("hand_attention.json", json.dumps(list(GIVEN.values()))),), BOTH, kind="slip"),
-    Wrong("hand-file-missing", "The file was not handed in.", (Text("hand_attention.json", None),), BOTH, kind="slip"),
-    Wrong("hand-nonsense-that-fits", "Each matrix follows from the one before it, and the first is made up.",
-          by_hand(scores=0 * S, scaled_scores=0 * S, weights=softmax(0 * S), output=softmax(0 * S) @ V), BOTH, kind="slip"),
-    Wrong("hand-mistakes-that-cancel", "Four scores are wrong, and all rows and columns have the right sums.",
+    Wrong("hand-file-missing", "The file was not handed in.", (Text("hand_attention.json", None),),
+          BOTH, kind="slip"),
+    Wrong("hand-nonsense-that-fits",
+          "Each matrix follows from the one before it, and the first is made up.",
+          by_hand(scores=0 * S, scaled_scores=0 * S, weights=softmax(0 * S),
+                  output=softmax(0 * S) @ V), BOTH, kind="slip"),
+    Wrong("hand-mistakes-that-cancel",
+          "Four scores are wrong, and all rows and columns have the right sums.",
           by_hand(scores=S + [[1, -1, 0], [-1, 1, 0]]), BOTH, kind="slip"),
     Wrong("hand-weights-swapped", "Two weights of a row have changed places.",
           by_hand(weights=softmax(S / 2)[:, [1, 0, 2]]), BOTH, kind="slip"),
-    Wrong("hand-exponentials", "The exponentials are not divided by their sum.", by_hand(weights=np.exp(S / 2)), BOTH,
+    Wrong("hand-exponentials", "The exponentials are not divided by their sum.",
+          by_hand(weights=np.exp(S / 2)), BOTH,
           kind="misconception"),
     Wrong("hand-weights-all-at-once", "All weights add up to 1, not those of each row.",
           by_hand(weights=softmax(S / 2, axis=None)), BOTH, kind="misconception"),
     Wrong("hand-output-columns-swapped", "The columns of the output have changed places.",
           by_hand(output=(softmax(S / 2) @ V)[:, ::-1]), BOTH, kind="slip"),
     Wrong("hand-other-inputs", "The queries were changed, and all that follows with them.",
-          by_hand(Q=-Q, scores=-S, scaled_scores=-S / 2, weights=softmax(-S / 2), output=softmax(-S / 2) @ V),
+          by_hand(Q=-Q, scores=-S, scaled_scores=-S / 2, weights=softmax(-S / 2),
+                  output=softmax(-S / 2) @ V),
           BOTH, kind="slip"),
 ]

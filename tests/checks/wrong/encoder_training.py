@@ -4,17 +4,20 @@ from variants import Edit, Fill, Wrong
 COPY, KNOWN, BROKEN = "5f-0-basic", "5f-2-basic", "5f-1-hidden"
 BAG, TRAIN, SHARE, ENTROPY = "5g-1-basic", "5g-2-basic", "5g-5-basic", "5g-6-basic"
 ALL, ODD, ODD_AGAIN = "5g-3-hidden", "5g-7-basic", "5g-8-hidden"
-RETURNED = '"passed": loss < 0.01 and gap < 1e-4}'
+RETURNED = '"passed": loss < 0.01 and gap < 1e-4,\n    }'
 
 
-def copy(optimizer: str = "torch.optim.Adam(model.parameters(), lr=3e-3)", rate: str = "min(1.0, (step + 1) / 50) * (1.0 - step "
-                                                                                       "/ steps)",
-         steps: str = "steps", batch: str = "copy_batch(64, generator)", zero: str = "optimizer.zero_grad()",
-         lost: str = "F.cross_entropy(model(x).flatten(0, 1), "
-                     "y.flatten())", mode: str = "model.eval()", rows: str = "copy_batch(512, generator)",
-         context: str = "torch.no_grad()", loss: str = "F.cross_entropy(logits.flatten(0, 1), y.flatten()).item()",
+def copy(optimizer: str = "torch.optim.Adam(model.parameters(), lr=3e-3)",
+         rate: str = "min(1.0, (step + 1) / 50) * (1.0 - step / steps)",
+         steps: str = "steps", batch: str = "copy_batch(64, generator)",
+         zero: str = "optimizer.zero_grad()",
+         lost: str = "F.cross_entropy(model(x).flatten(0, 1), y.flatten())",
+         mode: str = "model.eval()",
+         rows: str = "copy_batch(512, generator)",
+         context: str = "torch.no_grad()",
+         loss: str = "F.cross_entropy(logits.flatten(0, 1), y.flatten()).item()",
          padded: str = "F.pad(x, (0, 8))", gap: str = "(more[:, :x.size(1)] - logits)[x != "
-                                                      "PAD].abs().max().item()") -> tuple[Fill]:
+    "PAD].abs().max().item()") -> tuple[Fill]:
     """A right body of copy_task with some of its expressions replaced."""
     return (Fill("copy_task", f"""
 optimizer = {optimizer}
@@ -40,10 +43,12 @@ with {context}:
 COPYING = [
     Wrong("copy-passes-all", "The test passes whatever it is given.",
           (Edit("encoder.py", RETURNED, '"passed": True}'),), (KNOWN, BROKEN), "misconception"),
-    Wrong("copy-passes-by-loss", "Only the loss decides, so that a model which ignores the padding mask passes.",
+    Wrong("copy-passes-by-loss",
+          "Only the loss decides, so that a model which ignores the padding mask passes.",
           (Edit("encoder.py", RETURNED, '"passed": loss < 0.01}'),),
           (KNOWN, BROKEN), "misconception"),
-    Wrong("copy-tests-itself", "It tests the encoder of the same file, whichever model it is asked to make.",
+    Wrong("copy-tests-itself",
+          "It tests the encoder of the same file, whichever model it is asked to make.",
           (Edit("encoder.py", "model = make_model(config)", "model = Encoder(config)"),),
           (COPY, KNOWN, BROKEN), "slip"),
     Wrong("copy-makes-its-own", "It calls make_model, and then makes a model of its own.",
@@ -68,88 +73,108 @@ COPYING = [
     Wrong("copy-gap-mean", "The gap is a mean instead of the largest difference.",
           copy(gap="(more[:, :x.size(1)] - logits)[x != PAD].abs().mean().item()"),
           (KNOWN, BROKEN), "misconception"),
-    Wrong("copy-gap-signed", "The gap is the largest difference with its sign, so that negative ones don't count.",
+    Wrong("copy-gap-signed", "The gap is the largest difference with its sign, so that negative "
+                             "ones don't count.",
           copy(gap="(more[:, :x.size(1)] - logits)[x != PAD].max().clamp(min=0).item()"),
           (KNOWN, BROKEN), "slip"),
     Wrong("copy-gap-of-loss", "The gap is that of the losses, not of the logits.",
-          copy(gap="abs(F.cross_entropy(more[:, :x.size(1)].flatten(0, 1), y.flatten()).item() - loss)"),
+          copy(gap="abs(F.cross_entropy(more[:, :x.size(1)].flatten(0, 1), y.flatten()).item() - "
+                   "loss)"),
           (KNOWN, BROKEN), "misconception"),
-    Wrong("copy-pads-in-front", "The PADs for the gap are put in front, so that all positions move.",
-          copy(padded="F.pad(x, (8, 0))", gap="(more[:, -x.size(1):] - logits)[x != PAD].abs().max().item()"),
+    Wrong("copy-pads-in-front",
+          "The PADs for the gap are put in front, so that all positions move.",
+          copy(padded="F.pad(x, (8, 0))",
+               gap="(more[:, -x.size(1):] - logits)[x != PAD].abs().max().item()"),
           (COPY,), "misconception"),
     Wrong("copy-in-training-mode", "Loss and gap are measured in training mode, with dropout.",
           copy(mode="pass"), (COPY, KNOWN, BROKEN), "misconception"),
     Wrong("copy-loss-of-training", "The loss is that of the last batch of the training.",
           copy(loss="lost.item()"), (COPY, KNOWN, BROKEN), "misconception"),
-    Wrong("copy-old-rows", "The rows for measuring are drawn with the seed of the training, so that they are its first ones.",
+    Wrong("copy-old-rows", "The rows for measuring are drawn with the seed of the training, so "
+                           "that they are its first ones.",
           copy(rows="copy_batch(512, torch.Generator().manual_seed(seed))", batch="copy_batch(512, "
-                                                                                  "generator)", steps="min(steps, "
-                                                                                                      "70)"),
+              "generator)", steps="min(steps, 70)"),
           (KNOWN, BROKEN), "misconception"),
-    Wrong("copy-loss-over-all-places", "The mean goes over all places, and those without a target count as zeros.",
-          copy(loss="F.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction='none').mean().item()"),
+    Wrong("copy-loss-over-all-places",
+          "The mean goes over all places, and those without a target count as zeros.",
+          copy(loss="F.cross_entropy(logits.flatten(0, 1), y.flatten(), "
+                    "reduction='none').mean().item()"),
           (COPY, KNOWN, BROKEN), "misconception"),
     Wrong("copy-too-few-rows", "The loss is measured on 64 rows instead of 512.",
           copy(rows="copy_batch(64, generator)"), (COPY, KNOWN, BROKEN), "slip"),
-    Wrong("copy-with-gradients", "It measures with gradients switched on.", copy(context="torch.enable_grad()"),
+    Wrong("copy-with-gradients", "It measures with gradients switched on.",
+          copy(context="torch.enable_grad()"),
           (COPY, KNOWN, BROKEN), "slip"),
     Wrong("copy-own-steps", "It makes 600 steps, however many it is allowed.",
           copy(steps="600", rate="min(1.0, (step + 1) / 50) * (1.0 - step / 600)"),
           (COPY, KNOWN, BROKEN), "slip"),
     Wrong("copy-returns-tensors", "Loss and gap are returned as tensors.",
-          copy(loss="F.cross_entropy(logits.flatten(0, 1), y.flatten())", gap="(more[:, :x.size(1)] - logits)[x != "
-                                                                              "PAD].abs().max()"),
+          copy(loss="F.cross_entropy(logits.flatten(0, 1), y.flatten())",
+               gap="(more[:, :x.size(1)] - logits)[x != PAD].abs().max()"),
           (COPY, KNOWN, BROKEN), "slip"),
     Wrong("copy-one-batch", "It trains on one batch, drawn once.",
           copy(batch="copy_batch(64, torch.Generator().manual_seed(seed))"),
           (COPY,), "misconception"),
     Wrong("copy-without-training", "It measures a model that was not trained.", copy(steps="0"),
           (COPY,), "slip"),
-    Wrong("copy-plain-descent", "Gradient descent without momentum, at a rate made for Adam, learns nothing in 600 steps.",
+    Wrong("copy-plain-descent", "Gradient descent without momentum, at a rate made for Adam, "
+                                "learns nothing in 600 steps.",
           copy(optimizer="torch.optim.SGD(model.parameters(), lr=3e-3)"), (COPY,), "misconception"),
     Wrong("copy-too-fast", "The learning rate is far too high.",
           copy(optimizer="torch.optim.Adam(model.parameters(), lr=0.3)"), (COPY,), "slip"),
-    Wrong("copy-mixed-axes", "Classes and places are mixed up by a view where a transpose is needed.",
+    Wrong("copy-mixed-axes",
+          "Classes and places are mixed up by a view where a transpose is needed.",
           copy(lost="F.cross_entropy(model(x).reshape(x.size(0), 16, -1), y)"),
           (COPY, KNOWN, BROKEN), "slip"),
-    Wrong("copy-not-flattened", "Logits and targets are not flattened, so that places are taken for classes.",
+    Wrong("copy-not-flattened",
+          "Logits and targets are not flattened, so that places are taken for classes.",
           copy(lost="F.cross_entropy(model(x), y)", loss="F.cross_entropy(logits, y).item()"),
           (COPY, KNOWN, BROKEN), "slip"),
-    Wrong("copy-measured-not-flattened", "For the measurement alone, logits and targets are not flattened.",
+    Wrong("copy-measured-not-flattened",
+          "For the measurement alone, logits and targets are not flattened.",
           copy(loss="F.cross_entropy(logits, y).item()"), (COPY, KNOWN, BROKEN), "slip"),
-    Wrong("copy-targets-are-inputs", "The targets are the inputs, as if symbols should stay where they are.",
+    Wrong("copy-targets-are-inputs",
+          "The targets are the inputs, as if symbols should stay where they are.",
           copy(lost="F.cross_entropy(model(x).flatten(0, 1), x.flatten())"),
           (COPY,), "misconception"),
-    Wrong("copy-invents-numbers", "For its own encoder, the numbers are made up, and nothing is trained.",
+    Wrong("copy-invents-numbers",
+          "For its own encoder, the numbers are made up, and nothing is trained.",
           (Edit("encoder.py", "    loss = gap = None\n", """\
     if isinstance(model, Encoder):
         return {"loss": 0.0042, "padding_gap": 0.0, "seconds": time.perf_counter() - started, "passed": True}
     loss = gap = None
 """),), (COPY,), "slip"),
     Wrong("copy-loss-median", "The loss is the median over the BLANKs.",
-          copy(loss="F.cross_entropy(logits.flatten(0, 1), y.flatten(), reduction='none')[y.flatten() != "
+          copy(loss="F.cross_entropy(logits.flatten(0, 1), y.flatten(), "
+                    "reduction='none')[y.flatten() != "
                     "-100].median().item()"), (KNOWN, BROKEN), "misconception"),
     Wrong("copy-loss-first-blank", "The loss is that at the first BLANK of each row.",
-          copy(loss="F.cross_entropy(logits[:, 8], y[:, 8]).item()"), (KNOWN, BROKEN), "misconception"),
-    Wrong("copy-loss-mean-of-rows", "The loss is the mean of the rows' means, in which BLANKs of short rows count too much.",
-          copy(loss="(F.cross_entropy(logits.transpose(1, 2), y, reduction='none').sum(dim=1) / (y != "
-                    "-100).sum(dim=1)).mean().item()"), (KNOWN, BROKEN), "misconception"),
+          copy(loss="F.cross_entropy(logits[:, 8], y[:, 8]).item()"), (KNOWN, BROKEN),
+          "misconception"),
+    Wrong("copy-loss-mean-of-rows", "The loss is the mean of the rows' means, in which BLANKs of "
+                                    "short rows count too much.",
+          copy(loss="(F.cross_entropy(logits.transpose(1, 2), y, reduction='none').sum(dim=1) / (y "
+                    "!= -100).sum(dim=1)).mean().item()"), (KNOWN, BROKEN), "misconception"),
     Wrong("copy-gap-of-16-rows", "Columns of PAD are appended to 16 of the 512 rows.",
-          copy(padded="F.pad(x[:16], (0, 8))", gap="(more[:, :16] - logits[:16])[x[:16] != PAD].abs().max().item()"),
+          copy(padded="F.pad(x[:16], (0, 8))",
+               gap="(more[:, :16] - logits[:16])[x[:16] != PAD].abs().max().item()"),
           (COPY, KNOWN, BROKEN), "slip"),
     Wrong("copy-gap-in-64-rows", "The gap is looked for in the first 64 rows.",
           copy(gap="(more[:64, :16] - logits[:64])[x[:64] != PAD].abs().max().item()"),
           (KNOWN, BROKEN), "slip"),
-    Wrong("copy-trains-in-600-steps-only", "A single training step is made, except where there are 600.",
+    Wrong("copy-trains-in-600-steps-only",
+          "A single training step is made, except where there are 600.",
           copy(steps="steps if steps == 600 else 1"), (COPY, BROKEN), "slip"),
 ]
 
 
-def bag(counted: str = "(idx != PAD)", vectors: str = "self.weight(idx) * counted[:, :, None]", mean: str = "vectors.sum(dim=1) "
-                                                                                                            "/ number",
-        number: str = "counted.sum(dim=1, keepdim=True).clamp(min=1)", bias: str = "self.bias") -> tuple[Fill]:
+def bag(counted: str = "(idx != PAD)", vectors: str = "self.weight(idx) * counted[:, :, None]",
+        mean: str = "vectors.sum(dim=1) / number",
+        number: str = "counted.sum(dim=1, keepdim=True).clamp(min=1)",
+        bias: str = "self.bias") -> tuple[Fill]:
     """A right body of BagOfWords.forward with some of its expressions replaced."""
-    return (Fill("BagOfWords.forward", f"counted = {counted}\nvectors = {vectors}\nnumber = {number}\nlogits = {mean} + {bias}"),)
+    return (Fill("BagOfWords.forward", f"counted = {counted}\nvectors = {vectors}\n"
+                                       f"number = {number}\nlogits = {mean} + {bias}"),)
 
 
 BAGS = [
@@ -159,17 +184,21 @@ BAGS = [
           bag(number="idx.size(1)"), (BAG, ALL), "misconception"),
     Wrong("bag-adds-pad", "The weights of PAD are added, while the divisor is right.",
           bag(vectors="self.weight(idx)"), (BAG, ALL), "misconception"),
-    Wrong("bag-sum", "The weights are added up, so that long sentences have large logits.", bag(number="1"),
+    Wrong("bag-sum", "The weights are added up, so that long sentences have large logits.",
+          bag(number="1"),
           (BAG, ALL), "misconception"),
     Wrong("bag-without-bias", "The bias is not added.", bag(bias="0"), (BAG, ALL), "slip"),
-    Wrong("bag-nan", "A row of nothing but PAD is divided by 0.", bag(number="counted.sum(dim=1, keepdim=True)"),
+    Wrong("bag-nan", "A row of nothing but PAD is divided by 0.",
+          bag(number="counted.sum(dim=1, keepdim=True)"),
           (ODD, ODD_AGAIN), "edge"),
-    Wrong("bag-pad-at-the-end", "It reads up to the first PAD, as if PAD could stand only at the end.",
+    Wrong("bag-pad-at-the-end",
+          "It reads up to the first PAD, as if PAD could stand only at the end.",
           bag(counted="(idx != PAD).long().cumprod(dim=1).bool()"), (ODD, ODD_AGAIN), "edge"),
     Wrong("bag-length-of-longest", "It divides by the number of words of the batch's longest row.",
           bag(number="(idx != PAD).sum(dim=1).max().clamp(min=1)"), (BAG, ALL), "slip"),
     Wrong("bag-chances", "It returns chances instead of logits.",
-          (Fill("BagOfWords.forward", "real = (idx != PAD)\nlogits = (self.weight(idx) * real[:, :, None]).sum(1) / real.sum(1, "
+          (Fill("BagOfWords.forward", "real = (idx != PAD)\nlogits = (self.weight(idx) * real[:, "
+                                      ":, None]).sum(1) / real.sum(1, "
                        "True).clamp(min=1)\nlogits = F.softmax(logits + self.bias, dim=-1)"),),
           (BAG, ALL), "misconception"),
     Wrong("bag-largest", "It takes the largest weight of the words for each class.",
@@ -177,12 +206,14 @@ BAGS = [
 ]
 
 
-def fit(seed: str = "torch.manual_seed(seed)", generator: str = "torch.Generator().manual_seed(seed)",
-        optimizer: str = "torch.optim.Adam(model.parameters(), "
-                         "lr=learning_rate)", mode: str = "model.train()", each: str = "pass",
-        order: str = "torch.randperm(len(x), generator=generator)", zero: str = "optimizer.zero_grad()",
-        loss: str = "F.cross_entropy(model(x[batch]), y[batch])", step: str = "optimizer.step()", add: str = "loss.item() * "
-                                                                                                             "len(batch)",
+def fit(seed: str = "torch.manual_seed(seed)",
+        generator: str = "torch.Generator().manual_seed(seed)",
+        optimizer: str = "torch.optim.Adam(model.parameters(), lr=learning_rate)",
+        mode: str = "model.train()", each: str = "pass",
+        order: str = "torch.randperm(len(x), generator=generator)",
+        zero: str = "optimizer.zero_grad()",
+        loss: str = "F.cross_entropy(model(x[batch]), y[batch])", step: str = "optimizer.step()",
+        add: str = "loss.item() * len(batch)",
         mean: str = "total / len(x)", end: str = "model.eval()") -> tuple[Fill]:
     """A right body of train_classifier with some of its expressions replaced."""
     return (Fill("train_classifier", f"""
@@ -205,16 +236,19 @@ for epoch in range(epochs):
 
 
 TRAINING = [
-    Wrong("fit-in-order", "The sentences are used in the order of the file.", fit(order="torch.arange(len(x))"),
+    Wrong("fit-in-order", "The sentences are used in the order of the file.",
+          fit(order="torch.arange(len(x))"),
           (TRAIN, ALL), "misconception"),
     Wrong("fit-one-order", "The order is drawn once, and all epochs have it.",
           fit(order="torch.randperm(len(x), generator=torch.Generator().manual_seed(seed))"),
           (TRAIN, ALL), "misconception"),
-    Wrong("fit-with-replacement", "Sentences are drawn with replacement, so that some are left out and others come twice.",
+    Wrong("fit-with-replacement", "Sentences are drawn with replacement, so that some are left out "
+                                  "and others come twice.",
           fit(order="torch.randint(len(x), (len(x),), generator=generator)"),
           (TRAIN, ALL), "misconception"),
     Wrong("fit-drops-last", "The sentences that do not fill a batch are left out.",
-          fit(order="torch.randperm(len(x), generator=generator)[:max(1, len(x) // batch_size) * batch_size]"),
+          fit(order="torch.randperm(len(x), generator=generator)[:max(1, len(x) // batch_size) * "
+                    "batch_size]"),
           (TRAIN, ALL), "slip"),
     Wrong("fit-without-zero", "Gradients are not set to zero between batches.", fit(zero="pass"),
           (TRAIN, ALL), "misconception"),
@@ -223,10 +257,12 @@ TRAINING = [
     Wrong("fit-ascends", "The loss is maximized.",
           fit(optimizer="torch.optim.Adam(model.parameters(), lr=learning_rate, maximize=True)"),
           (TRAIN, ALL), "slip"),
-    Wrong("fit-mean-of-batches", "The loss of an epoch is the mean over its batches, in which a small last one counts too much.",
+    Wrong("fit-mean-of-batches", "The loss of an epoch is the mean over its batches, in which a "
+                                 "small last one counts too much.",
           fit(add="loss.item()", mean="total / math.ceil(len(x) / batch_size)"),
           (TRAIN, ALL), "misconception"),
-    Wrong("fit-last-loss", "The loss of an epoch is that of its last batch.", fit(mean="loss.item()"),
+    Wrong("fit-last-loss", "The loss of an epoch is that of its last batch.",
+          fit(mean="loss.item()"),
           (TRAIN, ALL), "misconception"),
     Wrong("fit-measures-afterwards",
           "The loss of an epoch is measured anew when it is over, without dropout.",
@@ -238,20 +274,25 @@ TRAINING = [
           (TRAIN, ALL), "slip"),
     Wrong("fit-sum", "The losses of an epoch are added up, not averaged.", fit(mean="total"),
           (TRAIN, ALL), "slip"),
-    Wrong("fit-batch-loss-by-sentences", "The batches' mean losses are divided by the number of sentences.",
+    Wrong("fit-batch-loss-by-sentences",
+          "The batches' mean losses are divided by the number of sentences.",
           fit(add="loss.item()"), (TRAIN, ALL), "slip"),
-    Wrong("fit-tensors", "The losses are returned as tensors.", fit(add="loss.detach() * len(batch)"),
+    Wrong("fit-tensors", "The losses are returned as tensors.",
+          fit(add="loss.detach() * len(batch)"),
           (TRAIN, ALL), "slip"),
-    Wrong("fit-one-float", "Only the last epoch's loss is returned.", fit(end="model.eval()\nlosses = losses[-1]"),
+    Wrong("fit-one-float", "Only the last epoch's loss is returned.",
+          fit(end="model.eval()\nlosses = losses[-1]"),
           (TRAIN, ALL), "slip"),
     Wrong("fit-stays-in-training", "The model is left in training mode.", fit(end="pass"),
           (TRAIN, ALL), "slip"),
     Wrong("fit-in-evaluation", "The model is trained in evaluation mode.", fit(mode="model.eval()"),
           (TRAIN, ALL), "misconception"),
-    Wrong("fit-mode-as-it-comes", "The model is trained in whichever mode it comes.", fit(mode="pass"),
+    Wrong("fit-mode-as-it-comes", "The model is trained in whichever mode it comes.",
+          fit(mode="pass"),
           (TRAIN, ALL), "slip"),
-    Wrong("fit-unseeded", "The order does not depend on the seed.", fit(generator="torch.Generator()", seed="torch.seed()",
-                                                                       order="torch.randperm(len(x))"),
+    Wrong("fit-unseeded", "The order does not depend on the seed.",
+          fit(generator="torch.Generator()", seed="torch.seed()",
+              order="torch.randperm(len(x))"),
           (TRAIN, ALL), "slip"),
     Wrong("fit-always-seed-0", "Whatever the seed, the order is that of seed 0.",
           fit(generator="torch.Generator().manual_seed(0)"), (TRAIN, ALL), "slip"),
@@ -260,15 +301,15 @@ TRAINING = [
     Wrong("fit-own-rate", "The learning rate is a number of its own.",
           fit(optimizer="torch.optim.Adam(model.parameters(), lr=3e-3)"), (TRAIN, ALL), "slip"),
     Wrong("fit-labels-shuffled-apart", "Sentences are shuffled, and their classes are not.",
-          fit(each="places = iter(torch.arange(len(x)).split(batch_size))", loss="F.cross_entropy(model(x[batch]), "
-                                                                                 "y[next(places)])"),
+          fit(each="places = iter(torch.arange(len(x)).split(batch_size))",
+              loss="F.cross_entropy(model(x[batch]), y[next(places)])"),
           (TRAIN, ALL), "slip"),
 ]
 
 
 def share(before: str = "mode = model.training\nmodel.eval()", context: str = "torch.no_grad()",
-          right: str = "sum((model(a).argmax(dim=-1) == b).sum().item() for a, b in zip(x.split(batch_size), "
-                       "y.split(batch_size)))",
+          right: str = "sum((model(a).argmax(dim=-1) == b).sum().item() for a, b in "
+                       "zip(x.split(batch_size), y.split(batch_size)))",
           after: str = "model.train(mode)") -> tuple[Fill]:
     """A right body of accuracy with some of its expressions replaced."""
     return (Fill("accuracy", f"{before}\nwith {context}:\n    right = {right}\n{after}"),)
@@ -277,27 +318,32 @@ def share(before: str = "mode = model.training\nmodel.eval()", context: str = "t
 MEASURES = [
     Wrong("accuracy-in-training-mode", "It is measured in whichever mode the model is.",
           share(before="mode = model.training"), (SHARE, ALL), "misconception"),
-    Wrong("accuracy-leaves-evaluation", "The model is left in evaluation mode.", share(after="pass"),
+    Wrong("accuracy-leaves-evaluation", "The model is left in evaluation mode.",
+          share(after="pass"),
           (SHARE, ALL), "slip"),
     Wrong("accuracy-leaves-training", "The model is left in training mode, whatever it was in.",
           share(after="model.train()"), (SHARE, ALL), "slip"),
     Wrong("accuracy-with-gradients", "It is measured with gradients switched on.",
           share(context="torch.enable_grad()"), (SHARE, ALL), "slip"),
     Wrong("accuracy-mean-of-batches", "It is the mean of the batches' accuracies.",
-          share(right="len(x) * sum((model(a).argmax(dim=-1) == b).float().mean().item() for a, b in zip(x.split(batch_size), "
+          share(right="len(x) * sum((model(a).argmax(dim=-1) == b).float().mean().item() for a, b "
+                      "in zip(x.split(batch_size), "
                       "y.split(batch_size))) / math.ceil(len(x) / batch_size)"),
           (SHARE, ALL), "misconception"),
     Wrong("accuracy-whole-batches", "The last batch is left out where it is smaller.",
-          share(right="sum((model(x[i:i + batch_size]).argmax(dim=-1) == y[i:i + batch_size]).sum().item() "
+          share(right="sum((model(x[i:i + batch_size]).argmax(dim=-1) == y[i:i + "
+                      "batch_size]).sum().item() "
                       "for i in range(0, len(x) - batch_size + 1, batch_size))"),
           (SHARE, ALL), "slip"),
-    Wrong("accuracy-divided-twice", "The number of right answers is divided by that of the sentences, as the last line does.",
+    Wrong("accuracy-divided-twice", "The number of right answers is divided by that of the "
+                                    "sentences, as the last line does.",
           share(after="model.train(mode)\nright = right / len(x)"), (SHARE, ALL), "slip"),
-    Wrong("accuracy-percent", "It is a percentage.", share(after="model.train(mode)\nright = 100 * right"),
+    Wrong("accuracy-percent", "It is a percentage.",
+          share(after="model.train(mode)\nright = 100 * right"),
           (SHARE, ALL), "slip"),
     Wrong("accuracy-tensor", "It is a tensor.",
-          share(right="sum((model(a).argmax(dim=-1) == b).sum() for a, b in zip(x.split(batch_size), "
-                                                           "y.split(batch_size)))"),
+          share(right="sum((model(a).argmax(dim=-1) == b).sum() for a, b in "
+                      "zip(x.split(batch_size), y.split(batch_size)))"),
           (SHARE, ALL), "slip"),
     Wrong("accuracy-at-once", "All sentences go through the model at once, however many.",
           share(right="(model(x).argmax(dim=-1) == y).sum().item()"),
@@ -305,33 +351,40 @@ MEASURES = [
 ]
 
 
-def entropy(terms: str = "torch.special.entr(weights)", rows: str = "terms.sum(dim=-1)", real: str = "~key_padding_mask",
+def entropy(terms: str = "torch.special.entr(weights)", rows: str = "terms.sum(dim=-1)",
+            real: str = "~key_padding_mask",
             mean: str = "rows.transpose(1, 2)[real].mean(dim=0)") -> tuple[Fill]:
     """A right body of attention_entropy with some of its expressions replaced."""
-    return (Fill("attention_entropy", f"terms = {terms}\nrows = {rows}\nreal = {real}\nentropy = {mean}"),)
+    return (Fill("attention_entropy",
+                 f"terms = {terms}\nrows = {rows}\nreal = {real}\nentropy = {mean}"),)
 
 
 ENTROPIES = [
     Wrong("entropy-nan", "0 ln 0 is NaN.", entropy(terms="-weights * weights.log()"),
           (ENTROPY, ALL), "slip"),
-    Wrong("entropy-in-bits", "The entropy is in bits.", entropy(terms="torch.special.entr(weights) / math.log(2)"),
+    Wrong("entropy-in-bits", "The entropy is in bits.",
+          entropy(terms="torch.special.entr(weights) / math.log(2)"),
           (ENTROPY, ALL), "slip"),
     Wrong("entropy-negative", "The sign is missing.", entropy(terms="-torch.special.entr(weights)"),
           (ENTROPY, ALL), "slip"),
-    Wrong("entropy-of-all-queries", "Queries at PAD count, too.", entropy(mean="rows.mean(dim=(0, 2))"),
+    Wrong("entropy-of-all-queries", "Queries at PAD count, too.",
+          entropy(mean="rows.mean(dim=(0, 2))"),
           (ENTROPY, ALL), "misconception"),
     Wrong("entropy-of-padding", "The mask is inverted: only queries at PAD count.",
           entropy(real="key_padding_mask"), (ENTROPY, ALL), "misconception"),
     Wrong("entropy-over-queries", "The entropy is taken over the queries instead of the keys.",
           entropy(rows="terms.sum(dim=-2)"), (ENTROPY, ALL), "misconception"),
-    Wrong("entropy-by-sentence", "It is the mean of the sentences' means, so that short ones count too much.",
+    Wrong("entropy-by-sentence",
+          "It is the mean of the sentences' means, so that short ones count too much.",
           entropy(mean="((rows * real[:, None]).sum(dim=2) / real.sum(dim=1, "
                        "keepdim=True).clamp(min=1)).mean(dim=0)"), (ENTROPY, ALL), "misconception"),
     Wrong("entropy-mean-of-terms", "The terms are averaged over the keys instead of added up.",
           entropy(rows="terms.mean(dim=-1)"), (ENTROPY, ALL), "misconception"),
-    Wrong("entropy-of-all-heads", "One number for all heads.", entropy(mean="rows.transpose(1, 2)[real].mean()"),
+    Wrong("entropy-of-all-heads", "One number for all heads.",
+          entropy(mean="rows.transpose(1, 2)[real].mean()"),
           (ENTROPY, ALL), "slip"),
-    Wrong("entropy-of-mean-weights", "It is the entropy of the averaged weights, not the average of the entropies.",
+    Wrong("entropy-of-mean-weights",
+          "It is the entropy of the averaged weights, not the average of the entropies.",
           entropy(mean="torch.special.entr(weights.transpose(1, 2)[real].mean(dim=0)).sum(dim=-1)"),
           (ENTROPY, ALL), "misconception"),
     Wrong("entropy-of-first-sentence", "Only the first sentence counts.",

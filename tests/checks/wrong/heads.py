@@ -1,4 +1,6 @@
-"""Wrong attention with several heads: MultiHeadAttention (question 5d). What is built of it is in encoder.py."""
+"""Wrong attention with several heads: MultiHeadAttention (question 5d). What is built of it is in
+encoder.py.
+"""
 from variants import Fill, Wrong
 
 OUTPUT, MASK, WEIGHTS, SIZES, EMPTY, REST = (
@@ -7,82 +9,108 @@ SMALL, RARE, DROPOUT, MADE = "5d-7-basic", "5d-8-basic", "5d-9-basic", "5d-10-ba
 LAYER, LOGITS, WHOLE, RARE_ROWS = "5e-2-basic", "5e-3-basic", "5e-6-hidden", "5e-11-hidden"
 
 
-def init(check: str = "if n_embd % n_head != 0:\n    raise ValueError(f'{n_embd} is no multiple of {n_head}')",
+def init(check: str = "if n_embd % n_head != 0:\n    raise ValueError(f'{n_embd} is no multiple of "
+                      "{n_head}')",
          qkv: str = "nn.Linear(n_embd, 3 * n_embd)",
          proj: str = "nn.Linear(n_embd, n_embd)", more: str = "") -> Fill:
     """A right constructor of MultiHeadAttention with some of its expressions replaced."""
-    return Fill("MultiHeadAttention", f"{check}\nself.n_head = n_head\nself.dropout = nn.Dropout(dropout)\nself.qkv = {qkv}\nself.proj = "
-                              f"{proj}\n{more}")
+    return Fill("MultiHeadAttention", f"{check}\nself.n_head = n_head\n"
+                                      f"self.dropout = nn.Dropout(dropout)\nself.qkv = {qkv}\n"
+                                      f"self.proj = {proj}\n{more}")
 
 
-def heads(thirds: str = "q, k, v = self.qkv(x).chunk(3, dim=-1)", split: str = "part.view(B, T, self.n_head, d).transpose(1, 2)",
+def heads(thirds: str = "q, k, v = self.qkv(x).chunk(3, dim=-1)",
+          split: str = "part.view(B, T, self.n_head, d).transpose(1, 2)",
           scale: str = "math.sqrt(d)", padding: str = "key_padding_mask[:, None, None, :]",
           hidden: str = "scores.masked_fill(hidden, float('-inf'))",
-          weights: str = "F.softmax(scores, dim=-1)", empty: str = "weights.masked_fill(hidden.all(-1, keepdim=True), 0.0)",
-          attended: str = "self.dropout(weights) @ v", join: str = "y.transpose(1, 2).reshape(B, T, C)",
+          weights: str = "F.softmax(scores, dim=-1)",
+          empty: str = "weights.masked_fill(hidden.all(-1, keepdim=True), 0.0)",
+          attended: str = "self.dropout(weights) @ v",
+          join: str = "y.transpose(1, 2).reshape(B, T, C)",
           project: str = "self.proj(y)",
           last: str = "") -> tuple[Fill]:
     """A right body of MultiHeadAttention.forward with some of its expressions replaced."""
-    return (Fill("MultiHeadAttention.forward", f"B, T, C = x.shape\nd = C // self.n_head\n{thirds}\n"
-                          f"q, k, v = ({split} for part in (q, k, v))\nscores = q @ k.transpose(-2, -1) / {scale}\n"
-                          f"if key_padding_mask is not None:\n    hidden = {padding}\n    scores = {hidden}\nweights = "
-                          f"{weights}\nif key_padding_mask is not None:\n    weights = {empty}\ny = {attended}\ny = {join}\ny = "
-                          f"{project}\n{last}"),)
+    return (Fill("MultiHeadAttention.forward",
+                 f"B, T, C = x.shape\nd = C // self.n_head\n{thirds}\n"
+                 f"q, k, v = ({split} for part in (q, k, v))\n"
+                 f"scores = q @ k.transpose(-2, -1) / {scale}\nif key_padding_mask is not None:\n"
+                 f"    hidden = {padding}\n    scores = {hidden}\nweights = {weights}\n"
+                 f"if key_padding_mask is not None:\n    weights = {empty}\ny = {attended}\n"
+                 f"y = {join}\ny = {project}\n{last}"),)
 
 
 HEADS = [
-    Wrong("heads-by-view", "Heads are made by a view to (B, n_head, T, head_dim), which mixes them with the sequence, and joined "
-                           "the same way.",
+    Wrong("heads-by-view", "Heads are made by a view to (B, n_head, T, head_dim), which mixes them "
+                           "with the sequence, and joined the same way.",
           heads(split="part.reshape(B, self.n_head, T, d)", join="y.reshape(B, T, C)"),
           (OUTPUT, MASK, WEIGHTS, SIZES), kind="misconception"),
-    Wrong("heads-split-by-view", "Heads are made by a view to (B, n_head, T, head_dim), which mixes them with the sequence.",
+    Wrong("heads-split-by-view", "Heads are made by a view to (B, n_head, T, head_dim), which "
+                                 "mixes them with the sequence.",
           heads(split="part.reshape(B, self.n_head, T, d)"),
           (OUTPUT, MASK, WEIGHTS, SIZES), kind="misconception"),
-    Wrong("heads-not-transposed", "Heads are not moved before the sequence: positions do not meet, the heads of one position do.",
-          heads(split="part.view(B, T, self.n_head, d)", padding="key_padding_mask[:, :, None, None]", join="y.reshape(B, T, C)"),
+    Wrong("heads-not-transposed", "Heads are not moved before the sequence: positions do not meet, "
+                                  "the heads of one position do.",
+          heads(split="part.view(B, T, self.n_head, d)",
+                padding="key_padding_mask[:, :, None, None]", join="y.reshape(B, T, C)"),
           (OUTPUT, MASK, WEIGHTS, SIZES), kind="misconception"),
-    Wrong("heads-transposed-back-only", "Heads are not moved before the sequence, but moved back after the product.",
-          heads(split="part.view(B, T, self.n_head, d)", padding="key_padding_mask[:, :, None, None]"),
+    Wrong("heads-transposed-back-only",
+          "Heads are not moved before the sequence, but moved back after the product.",
+          heads(split="part.view(B, T, self.n_head, d)",
+                padding="key_padding_mask[:, :, None, None]"),
           (OUTPUT, MASK, WEIGHTS, SIZES), kind="misconception"),
     Wrong("heads-joined-by-view", "The transpose back is forgotten before the heads are joined.",
           heads(join="y.reshape(B, T, C)"), (OUTPUT, MASK, WEIGHTS, SIZES), kind="slip"),
     Wrong("heads-features-dealt-out", "The features are dealt out to the heads one by one.",
-          heads(split="part.view(B, T, d, self.n_head).permute(0, 3, 1, 2)", join="y.permute(0, 2, 3, 1).reshape(B, T, C)"),
+          heads(split="part.view(B, T, d, self.n_head).permute(0, 3, 1, 2)",
+                join="y.permute(0, 2, 3, 1).reshape(B, T, C)"),
           (OUTPUT, WEIGHTS, SIZES), kind="misconception"),
-    Wrong("heads-joined-feature-first", "The joined vector has the first feature of each head first, then the second.",
+    Wrong("heads-joined-feature-first",
+          "The joined vector has the first feature of each head first, then the second.",
           heads(join="y.permute(0, 2, 3, 1).reshape(B, T, C)"),
           (OUTPUT, SIZES), kind="misconception"),
-    Wrong("heads-kqv", "qkv's output is read as keys, queries, values, as in a course of another university.",
+    Wrong("heads-kqv", "qkv's output is read as keys, queries, values, as in a course of another "
+                       "university.",
           heads(thirds="k, q, v = self.qkv(x).chunk(3, dim=-1)"),
           (OUTPUT, WEIGHTS, SIZES), kind="misconception"),
     Wrong("heads-vkq", "qkv's output is read as values, keys, queries.",
           heads(thirds="v, k, q = self.qkv(x).chunk(3, dim=-1)"),
           (OUTPUT, WEIGHTS, SIZES), kind="misconception"),
-    Wrong("heads-each-own-qkv", "Each head has its queries, keys and values side by side, as in GPT-NeoX.",
-          heads(thirds="q, k, v = self.qkv(x).view(B, T, self.n_head, 3 * d).chunk(3, dim=-1)", split="part.transpose(1, 2)"),
+    Wrong("heads-each-own-qkv",
+          "Each head has its queries, keys and values side by side, as in GPT-NeoX.",
+          heads(thirds="q, k, v = self.qkv(x).view(B, T, self.n_head, 3 * d).chunk(3, dim=-1)",
+                split="part.transpose(1, 2)"),
           (OUTPUT, WEIGHTS, SIZES), kind="misconception"),
-    Wrong("heads-scale-n-embd", "Scores are divided by the root of n_embd.", heads(scale="math.sqrt(C)"),
+    Wrong("heads-scale-n-embd", "Scores are divided by the root of n_embd.",
+          heads(scale="math.sqrt(C)"),
           (OUTPUT, WEIGHTS, SIZES), kind="misconception"),
-    Wrong("heads-scale-n-head", "Scores are divided by the root of n_head.", heads(scale="math.sqrt(self.n_head)"),
+    Wrong("heads-scale-n-head", "Scores are divided by the root of n_head.",
+          heads(scale="math.sqrt(self.n_head)"),
           (OUTPUT, WEIGHTS, SIZES), kind="misconception"),
-    Wrong("heads-scale-head-dim", "Scores are divided by head_dim, without the root.", heads(scale="d"),
+    Wrong("heads-scale-head-dim", "Scores are divided by head_dim, without the root.",
+          heads(scale="d"),
           (OUTPUT, WEIGHTS, SIZES), kind="misconception"),
-    Wrong("heads-scale-length", "Scores are divided by the root of the length, after the wrong axis of k.",
+    Wrong("heads-scale-length",
+          "Scores are divided by the root of the length, after the wrong axis of k.",
           heads(scale="math.sqrt(k.size(-2))"), (OUTPUT, WEIGHTS, SIZES), kind="misconception"),
     Wrong("heads-no-scale", "Scores are not scaled.", heads(scale="1.0"),
           (OUTPUT, WEIGHTS, SIZES), kind="misconception"),
-    Wrong("heads-softmax-queries", "The softmax goes over the queries.", heads(weights="F.softmax(scores, dim=-2)"),
+    Wrong("heads-softmax-queries", "The softmax goes over the queries.",
+          heads(weights="F.softmax(scores, dim=-2)"),
           (OUTPUT, WEIGHTS, SIZES), kind="misconception"),
-    Wrong("heads-softmax-heads", "The softmax goes over the heads.", heads(weights="F.softmax(scores, dim=1)"),
+    Wrong("heads-softmax-heads", "The softmax goes over the heads.",
+          heads(weights="F.softmax(scores, dim=1)"),
           (OUTPUT, WEIGHTS, SIZES), kind="misconception"),
     Wrong("heads-causal", "A causal mask is left over from the decoder.",
-          heads(weights="F.softmax(scores.masked_fill(torch.ones(T, T).triu(1).bool(), float('-inf')), dim=-1)"),
+          heads(weights="F.softmax(scores.masked_fill(torch.ones(T, T).triu(1).bool(), "
+                        "float('-inf')), dim=-1)"),
           (OUTPUT, WEIGHTS, SIZES), kind="misconception"),
     Wrong("heads-not-projected", "The output is not projected.", heads(project="y"),
           (OUTPUT, MASK, SIZES), kind="misconception"),
-    Wrong("heads-residual-inside", "x is added, which is the layer's work.", heads(project="x + self.proj(y)"),
+    Wrong("heads-residual-inside", "x is added, which is the layer's work.",
+          heads(project="x + self.proj(y)"),
           (OUTPUT, MASK, SIZES, LAYER), kind="misconception"),
-    Wrong("heads-across-the-batch", "The first axis is taken for the sequence, as with batch_first=False.",
+    Wrong("heads-across-the-batch",
+          "The first axis is taken for the sequence, as with batch_first=False.",
           (Fill("MultiHeadAttention.forward", """L, N, C = x.shape
 d = C // self.n_head
 q, k, v = (part.reshape(L, N * self.n_head, d).transpose(0, 1) for part in self.qkv(x).chunk(3, dim=-1))
@@ -96,7 +124,8 @@ mask = None if key_padding_mask is None else ~key_padding_mask[:, None, None, :]
 y = self.proj(F.scaled_dot_product_attention(q, k, v, mask).transpose(1, 2).reshape(B, T, C))
 weights = F.softmax(q @ k.transpose(-2, -1) / math.sqrt(q.size(-1)), dim=-1)
 """),), (OUTPUT, MASK, WEIGHTS, SIZES, LAYER), kind="misconception"),
-    Wrong("heads-torch-ops-do-it", "The attention is torch's own function, by its name in torch.ops.",
+    Wrong("heads-torch-ops-do-it",
+          "The attention is torch's own function, by its name in torch.ops.",
           (Fill("MultiHeadAttention.forward", """B, T, C = x.shape
 q, k, v = (part.view(B, T, self.n_head, -1).transpose(1, 2) for part in self.qkv(x).chunk(3, dim=-1))
 mask = None if key_padding_mask is None else ~key_padding_mask[:, None, None, :]
@@ -112,43 +141,55 @@ weights = F.softmax(q @ k.transpose(-2, -1) / math.sqrt(q.size(-1)), dim=-1)
 ]
 
 PADDING = [
-    Wrong("padding-inverted", "The mask is taken for True: may attend.", heads(padding="~key_padding_mask[:, None, None, :]"),
+    Wrong("padding-inverted", "The mask is taken for True: may attend.",
+          heads(padding="~key_padding_mask[:, None, None, :]"),
           (MASK, WEIGHTS, LOGITS), kind="misconception"),
     Wrong("padding-of-queries", "The mask hides queries instead of keys.",
-          heads(padding="key_padding_mask[:, None, :, None]", empty="weights.masked_fill(hidden, 0.0)"),
+          heads(padding="key_padding_mask[:, None, :, None]",
+                empty="weights.masked_fill(hidden, 0.0)"),
           (MASK, WEIGHTS), kind="misconception"),
-    Wrong("padding-of-queries-even", "The mask fills whole rows with one large number, which the softmax makes even.",
-          heads(padding="key_padding_mask[:, None, :, None]", hidden="scores.masked_fill(hidden, -1e9)", empty="weights"),
+    Wrong("padding-of-queries-even",
+          "The mask fills whole rows with one large number, which the softmax makes even.",
+          heads(padding="key_padding_mask[:, None, :, None]",
+                hidden="scores.masked_fill(hidden, -1e9)", empty="weights"),
           (MASK, WEIGHTS), kind="misconception"),
     Wrong("padding-of-both", "The queries at padded positions get no weights, either.",
           heads(padding="key_padding_mask[:, None, None, :] | key_padding_mask[:, None, :, None]"),
           (MASK, WEIGHTS), kind="misconception"),
     Wrong("padding-ignored", "The mask is not used.", heads(hidden="scores", empty="weights"),
           (MASK, WEIGHTS), kind="misconception"),
-    Wrong("padding-after-softmax", "The mask is applied to the weights, which no longer add up to 1.",
+    Wrong("padding-after-softmax",
+          "The mask is applied to the weights, which no longer add up to 1.",
           heads(hidden="scores", empty="weights.masked_fill(hidden, 0.0)"),
           (MASK, WEIGHTS), kind="misconception"),
-    Wrong("padding-scores-zero", "The scores of padding are multiplied by 0.", heads(hidden="scores * ~hidden"),
+    Wrong("padding-scores-zero", "The scores of padding are multiplied by 0.",
+          heads(hidden="scores * ~hidden"),
           (MASK, WEIGHTS), kind="misconception"),
-    Wrong("padding-small-number", "The scores of padding are set to the smallest positive float, taken for the most negative "
-                                  "one.",
+    Wrong("padding-small-number", "The scores of padding are set to the smallest positive float, "
+                                  "taken for the most negative one.",
           heads(hidden="scores.masked_fill(hidden, torch.finfo(scores.dtype).tiny)"),
           (MASK, WEIGHTS), kind="slip"),
-    Wrong("padding-minus-hundred", "The scores of padding are set to -100, which other scores may be below.",
+    Wrong("padding-minus-hundred",
+          "The scores of padding are set to -100, which other scores may be below.",
           heads(hidden="scores.masked_fill(hidden, -100.0)"), (EMPTY, RARE), kind="edge"),
     Wrong("padding-zeroed-output", "The outputs at padded positions are set to 0.",
-          heads(last="if key_padding_mask is not None:\n    y = y.masked_fill(key_padding_mask[:, :, None], 0.0)"),
+          heads(last="if key_padding_mask is not None:\n"
+                     "    y = y.masked_fill(key_padding_mask[:, :, None], 0.0)"),
           (MASK, WEIGHTS), kind="slip"),
     Wrong("padding-empty-nan", "A row of nothing but padding gives NaN.", heads(empty="weights"),
           (EMPTY, RARE, RARE_ROWS), kind="edge"),
     Wrong("padding-empty-even", "A row of nothing but padding attends to all its PADs evenly.",
           heads(hidden="scores.masked_fill(hidden, -1e9)", empty="weights"),
           (EMPTY, RARE), kind="edge"),
-    Wrong("padding-empty-gradient", "-inf is added to the scores, and NaN repaired after the softmax: the gradient stays NaN.",
-          heads(hidden="scores + torch.zeros_like(scores).masked_fill(hidden, float('-inf'))", empty="torch.nan_to_num(weights)"),
+    Wrong("padding-empty-gradient", "-inf is added to the scores, and NaN repaired after the "
+                                    "softmax: the gradient stays NaN.",
+          heads(hidden="scores + torch.zeros_like(scores).masked_fill(hidden, float('-inf'))",
+                empty="torch.nan_to_num(weights)"),
           (EMPTY, RARE), kind="edge"),
-    Wrong("padding-empty-output-zero", "In a row of nothing but padding, the output is 0 instead of the bias of proj.",
-          heads(last="if key_padding_mask is not None:\n    y = y.masked_fill(key_padding_mask.all(1)[:, None, None], 0.0)"),
+    Wrong("padding-empty-output-zero",
+          "In a row of nothing but padding, the output is 0 instead of the bias of proj.",
+          heads(last="if key_padding_mask is not None:\n"
+                     "    y = y.masked_fill(key_padding_mask.all(1)[:, None, None], 0.0)"),
           (EMPTY, RARE), kind="edge"),
 ]
 
@@ -159,32 +200,35 @@ WEIGHTS_AND_DROPOUT = [
           heads(last="weights = scores"), (WEIGHTS,), kind="slip"),
     Wrong("weights-transposed", "The weights that are returned have queries and keys exchanged.",
           heads(last="weights = weights.transpose(2, 3)"), (WEIGHTS,), kind="slip"),
-    Wrong("weights-heads-last", "The heads' axis of the weights comes last.", heads(last="weights = weights.permute(0, 2, 3, "
-                                                                                         "1)"),
+    Wrong("weights-heads-last", "The heads' axis of the weights comes last.",
+          heads(last="weights = weights.permute(0, 2, 3, 1)"),
           (WEIGHTS,), kind="slip"),
     Wrong("weights-after-dropout", "The weights that are returned are those after dropout.",
-          heads(empty="weights.masked_fill(hidden.all(-1, keepdim=True), 0.0)", attended="(weights := self.dropout(weights)) @ "
-                                                                                         "v"),
+          heads(empty="weights.masked_fill(hidden.all(-1, keepdim=True), 0.0)",
+                attended="(weights := self.dropout(weights)) @ v"),
           (REST, DROPOUT), kind="slip"),
     Wrong("weights-detached", "The weights are detached, to save memory, before they are used.",
           heads(attended="self.dropout(weights.detach()) @ v"),
           (SMALL, SIZES, WHOLE), kind="misconception"),
-    Wrong("dropout-in-evaluation", "Dropout acts in evaluation mode, too.", (heads(attended="F.dropout(weights, self.dropout.p) "
-                                                                                            "@ v")[0],),
+    Wrong("dropout-in-evaluation", "Dropout acts in evaluation mode, too.",
+          (heads(attended="F.dropout(weights, self.dropout.p) @ v")[0],),
           (REST, DROPOUT, LAYER), kind="slip"),
     Wrong("dropout-forgotten", "There is no dropout.", heads(attended="weights @ v"),
           (REST, DROPOUT), kind="slip"),
-    Wrong("dropout-on-output", "Dropout acts on the output.", heads(attended="weights @ v", project="self.dropout(self.proj(y))"),
+    Wrong("dropout-on-output", "Dropout acts on the output.",
+          heads(attended="weights @ v", project="self.dropout(self.proj(y))"),
           (REST, DROPOUT, LAYER), kind="misconception"),
     Wrong("dropout-on-scores", "Dropout acts on the scores.",
           heads(weights="F.softmax(self.dropout(scores), dim=-1)", attended="weights @ v"),
           (REST, DROPOUT), kind="misconception"),
-    Wrong("dropout-on-values", "Dropout acts on the values.", heads(attended="weights @ self.dropout(v)"),
+    Wrong("dropout-on-values", "Dropout acts on the values.",
+          heads(attended="weights @ self.dropout(v)"),
           (REST, DROPOUT), kind="misconception"),
     Wrong("dropout-same-for-all-heads", "One dropout mask is drawn, and used for all heads.",
           heads(attended="(weights * self.dropout(torch.ones_like(weights[:, :1]))) @ v"),
           (REST, DROPOUT), kind="slip"),
-    Wrong("dropout-same-for-the-batch", "One dropout mask is drawn, and used for all rows of the batch.",
+    Wrong("dropout-same-for-the-batch",
+          "One dropout mask is drawn, and used for all rows of the batch.",
           heads(attended="(weights * self.dropout(torch.ones_like(weights[:1]))) @ v"),
           (REST, DROPOUT), kind="slip"),
     Wrong("dropout-of-whole-keys", "Dropout hides whole keys from all queries.",
@@ -198,25 +242,30 @@ WEIGHTS_AND_DROPOUT = [
           (REST, DROPOUT), kind="misconception"),
     Wrong("init-not-checked", "Sizes that do not fit are not refused.", (init(check=""),),
           (EMPTY, MADE), kind="edge"),
-    Wrong("init-assert", "Sizes that do not fit raise AssertionError.", (init(check="assert n_embd % n_head == 0, f'{n_embd} "
-                                                                                    "{n_head}'"),),
+    Wrong("init-assert", "Sizes that do not fit raise AssertionError.",
+          (init(check="assert n_embd % n_head == 0, f'{n_embd} {n_head}'"),),
           (EMPTY, MADE), kind="edge"),
     Wrong("init-one-number", "The error for sizes that do not fit does not have both numbers.",
-          (init(check="if n_embd % n_head:\n    raise ValueError(f'n_embd must be a multiple of {n_head}')"),),
+          (init(check="if n_embd % n_head:\n    raise ValueError(f'n_embd must be a multiple of "
+                      "{n_head}')"),),
           (EMPTY, MADE), kind="edge"),
-    Wrong("init-no-bias", "qkv has no bias, as in some newer models.", (init(qkv="nn.Linear(n_embd, 3 * n_embd, bias=False)"),),
+    Wrong("init-no-bias", "qkv has no bias, as in some newer models.",
+          (init(qkv="nn.Linear(n_embd, 3 * n_embd, bias=False)"),),
           (OUTPUT, REST, MADE), kind="slip"),
     Wrong("init-three-layers", "Queries, keys and values have a layer each.",
-          (init(qkv="nn.ModuleList([nn.Linear(n_embd, n_embd) for _ in range(3)])"), heads(thirds="q, k, v = (part(x) for part "
-                                                                                                  "in self.qkv)")[0]),
+          (init(qkv="nn.ModuleList([nn.Linear(n_embd, n_embd) for _ in range(3)])"),
+           heads(thirds="q, k, v = (part(x) for part in self.qkv)")[0]),
           (OUTPUT, REST, MADE), kind="slip"),
     Wrong("init-extra-parameter", "The scale is a parameter of its own.",
-          (init(more="self.scale = nn.Parameter(torch.tensor((n_embd // n_head) ** -0.5))"), heads(scale="(1 / self.scale)")[0]),
+          (init(more="self.scale = nn.Parameter(torch.tensor((n_embd // n_head) ** -0.5))"),
+           heads(scale="(1 / self.scale)")[0]),
           (REST, MADE, LAYER), kind="slip"),
-    Wrong("heads-half-precision", "The product of weights and values is computed in half precision.",
+    Wrong("heads-half-precision",
+          "The product of weights and values is computed in half precision.",
           heads(attended="(self.dropout(weights).bfloat16() @ v.bfloat16()).to(x.dtype)"),
           (OUTPUT, SIZES, SMALL), kind="slip"),
-    Wrong("heads-float-only", "The result is always float32.", heads(project="self.proj(y).float()"),
+    Wrong("heads-float-only", "The result is always float32.",
+          heads(project="self.proj(y).float()"),
           (SIZES, SMALL), kind="slip"),
 ]
 

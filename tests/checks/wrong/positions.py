@@ -17,56 +17,75 @@ def edit(old: str, new: str) -> tuple[Edit]:
     return (Edit("positions.py", old, new),)
 
 
-def at(angles: str = "np.outer(positions, frequencies(d_model))", columns: str = "np.stack((np.sin(a), np.cos(a)), axis=-1)",
+def at(angles: str = "np.outer(positions, frequencies(d_model))",
+       columns: str = "np.stack((np.sin(a), np.cos(a)), axis=-1)",
        before: str = "positions = np.asarray(positions, float)", after: str = "") -> tuple[Fill]:
     """A right body of sinusoidal_at with some of its expressions replaced."""
-    return (Fill("sinusoidal_at", f"{before}\na = {angles}\nvectors = {columns}.reshape(len(a), d_model)\n{after}"
+    return (Fill("sinusoidal_at",
+                 f"{before}\na = {angles}\nvectors = {columns}.reshape(len(a), d_model)\n{after}"
                                   "return vectors"),)
 
 
 def frequencies(values: str) -> tuple[Fill]:
     """Other frequencies."""
-    return (Fill("frequencies", f"if d_model < 2 or d_model % 2:\n    raise ValueError(d_model)\nreturn {values}"),)
+    return (Fill("frequencies",
+                 f"if d_model < 2 or d_model % 2:\n    raise ValueError(d_model)\nreturn {values}"),
+            )
 
 
-def block(upper: str = "c, -s", lower: str = "s, c", angle: str = "k * w", before: str = "") -> tuple[Fill]:
+def block(upper: str = "c, -s", lower: str = "s, c", angle: str = "k * w",
+          before: str = "") -> tuple[Fill]:
     """A right body of shift_matrix with other blocks."""
-    return (Fill("shift_matrix", f"{before}\nM = np.zeros((d_model, d_model))\nfor i, w in enumerate(frequencies(d_model)):\n"
+    return (Fill("shift_matrix", f"{before}\nM = np.zeros((d_model, d_model))\n"
+                                 "for i, w in enumerate(frequencies(d_model)):\n"
                           f"    c, s = np.cos({angle}), np.sin({angle})\n"
-                          f"    M[2 * i:2 * i + 2, 2 * i:2 * i + 2] = [[{upper}], [{lower}]]\nreturn M"),)
+                          f"    M[2 * i:2 * i + 2, 2 * i:2 * i + 2] = [[{upper}], [{lower}]]\n"
+                          "return M"),)
 
 
-def scores(query: str = "query_positions", key: str = "key_positions", result: str = "(a * b).sum(dim=-1)",
+def scores(query: str = "query_positions", key: str = "key_positions",
+           result: str = "(a * b).sum(dim=-1)",
            q: str = "q", k: str = "k",
            table: str = "precompute_rotary_emb(len(q), max(*query_positions, *key_positions) + 1)",
            check: str = f"{NEGATIVE}\n{UNEQUAL}") -> tuple[Fill]:
     """A right body of rope_scores with some of its expressions replaced."""
     return (Fill("rope_scores", f"{check}\ntable = {table}\nP = len(query_positions)\n"
-                                f"a = apply_rotary_emb({q}.expand(1, 1, P, len(q)), table[{query}])[0, 0]\n"
-                                f"b = apply_rotary_emb({k}.expand(1, 1, P, len(q)), table[{key}])[0, 0]\nreturn {result}"),)
+                                f"a = apply_rotary_emb({q}.expand(1, 1, P, len(q)), "
+                                f"table[{query}])[0, 0]\n"
+                                f"b = apply_rotary_emb({k}.expand(1, 1, P, len(q)), "
+                                f"table[{key}])[0, 0]\nreturn {result}"),)
 
 
 FORMULA = [
     Wrong("sinusoids-cosine-first", "Cosines stand in the even columns.",
           at(columns="np.stack((np.cos(a), np.sin(a)), axis=-1)"), (MATRIX, LARGE), kind="slip"),
-    Wrong("sinusoids-in-halves", "All sines stand first.", at(columns="np.concatenate((np.sin(a), np.cos(a)), axis=1)"),
+    Wrong("sinusoids-in-halves", "All sines stand first.",
+          at(columns="np.concatenate((np.sin(a), np.cos(a)), axis=1)"),
           (MATRIX, LARGE), kind="slip"),
     Wrong("sinusoids-no-factor-two", "The exponent is i / d_model.",
-          frequencies("10000.0 ** (-np.arange(d_model // 2) / d_model)"), (MATRIX, SHIFT, LARGE, FAR), kind="misconception"),
+          frequencies("10000.0 ** (-np.arange(d_model // 2) / d_model)"),
+          (MATRIX, SHIFT, LARGE, FAR), kind="misconception"),
     Wrong("sinusoids-factor-twice", "The numbers of columns are taken twice.",
-          frequencies("10000.0 ** (-2 * np.arange(0, d_model, 2) / d_model)"), (MATRIX, SHIFT, LARGE, FAR),
+          frequencies("10000.0 ** (-2 * np.arange(0, d_model, 2) / d_model)"),
+          (MATRIX, SHIFT, LARGE, FAR),
           kind="misconception"),
     Wrong("sinusoids-column-by-column", "Each column has its own frequency.",
           (Fill("sinusoidal_at", "frequencies(d_model)\nj = np.arange(d_model)\n"
-                                 "a = np.outer(np.asarray(positions, float), 10000.0 ** (-j / d_model))\n"
-                                 "return np.where(j % 2, np.cos(a), np.sin(a))"),), (MATRIX, LARGE), kind="misconception"),
+                                 "a = np.outer(np.asarray(positions, float), 10000.0 ** (-j / "
+                                 "d_model))\n"
+                                 "return np.where(j % 2, np.cos(a), np.sin(a))"),), (MATRIX, LARGE),
+          kind="misconception"),
     Wrong("sinusoids-whole-exponents", "The exponent is rounded down.",
-          frequencies("10000.0 ** (-(np.arange(0, d_model, 2) // d_model))"), (MATRIX, SHIFT, LARGE, FAR), kind="slip"),
+          frequencies("10000.0 ** (-(np.arange(0, d_model, 2) // d_model))"),
+          (MATRIX, SHIFT, LARGE, FAR), kind="slip"),
     Wrong("sinusoids-few-digits", "The logarithm of 10000 is written with six digits.",
-          frequencies("np.exp(np.arange(0, d_model, 2) * (-9.21034 / d_model))"), (MATRIX, SHIFT, LARGE, FAR), kind="slip"),
+          frequencies("np.exp(np.arange(0, d_model, 2) * (-9.21034 / d_model))"),
+          (MATRIX, SHIFT, LARGE, FAR), kind="slip"),
     Wrong("sinusoids-last-is-base", "The frequencies end at 1/10000 exactly.",
-          frequencies("np.geomspace(1, 1e-4, d_model // 2)"), (MATRIX, SHIFT, LARGE, FAR), kind="misconception"),
-    Wrong("sinusoids-rise", "The frequencies rise.", frequencies("10000.0 ** (np.arange(0, d_model, 2) / d_model)"),
+          frequencies("np.geomspace(1, 1e-4, d_model // 2)"), (MATRIX, SHIFT, LARGE, FAR),
+          kind="misconception"),
+    Wrong("sinusoids-rise", "The frequencies rise.",
+          frequencies("10000.0 ** (np.arange(0, d_model, 2) / d_model)"),
           (MATRIX, SHIFT, LARGE, FAR), kind="misconception"),
     Wrong("sinusoidal-from-one", "Positions count from 1.",
           edit("return sinusoidal_at(np.arange(max_length), d_model)",
@@ -82,33 +101,45 @@ FORMULA = [
     Wrong("sinusoids-float32-result", "The result is float32.",
           at(after="vectors = vectors.astype(np.float32)\n"), (MATRIX, LARGE), kind="slip"),
     Wrong("sinusoids-torch", "torch computes in float32, and NumPy gets the result.",
-          at(columns="torch.stack((torch.tensor(a).float().sin(), torch.tensor(a).float().cos()), dim=-1).double().numpy()"),
+          at(columns="torch.stack((torch.tensor(a).float().sin(), torch.tensor(a).float().cos()), "
+                     "dim=-1).double().numpy()"),
           (MATRIX, LARGE), kind="slip"),
-    Wrong("sinusoids-tensor", "The result is a tensor.", at(after="vectors = torch.from_numpy(vectors)\n"), (MATRIX, LARGE),
+    Wrong("sinusoids-tensor", "The result is a tensor.",
+          at(after="vectors = torch.from_numpy(vectors)\n"), (MATRIX, LARGE),
           kind="slip"),
     Wrong("sinusoids-table-lookup", "sinusoidal_at takes rows of a table.",
           (Fill("sinusoidal", "if max_length < 0:\n    raise ValueError(max_length)\n"
                               "a = np.outer(np.arange(max_length), frequencies(d_model))\n"
-                              "return np.stack((np.sin(a), np.cos(a)), axis=-1).reshape(max_length, d_model)"),
-           Fill("sinusoidal_at", "return sinusoidal(2000, d_model)[np.asarray(positions, int)]")), (MATRIX, LARGE),
+                              "return np.stack((np.sin(a), np.cos(a)), "
+                              "axis=-1).reshape(max_length, d_model)"),
+           Fill("sinusoidal_at", "return sinusoidal(2000, d_model)[np.asarray(positions, int)]")),
+          (MATRIX, LARGE),
           kind="misconception"),
     Wrong("sinusoids-rounded-positions", "Positions are made whole numbers.",
-          at(before="positions = np.asarray(positions).astype(int)"), (MATRIX, LARGE), kind="misconception"),
+          at(before="positions = np.asarray(positions).astype(int)"), (MATRIX, LARGE),
+          kind="misconception"),
     Wrong("sinusoids-no-negative", "Negative positions are taken as 0.",
           at(before="positions = np.maximum(positions, 0)"), (ANYWHERE,), kind="edge"),
     Wrong("sinusoids-float32-stays", "Positions in float32 give angles in float32.",
           at(angles="positions[:, None] * frequencies(d_model).astype(positions.dtype)",
-             before="positions = positions if positions.dtype.kind == 'f' else positions.astype(float)"), (ANYWHERE,), kind="edge"),
+             before="positions = positions if positions.dtype.kind == 'f' else "
+                    "positions.astype(float)"), (ANYWHERE,), kind="edge"),
     Wrong("sinusoids-in-place", "The caller's positions are changed.",
-          at(before="positions = np.asarray(positions)", after="if positions.dtype == float:\n    positions *= 0\n"),
+          at(before="positions = np.asarray(positions)",
+             after="if positions.dtype == float:\n    positions *= 0\n"),
           (MATRIX, LARGE), kind="slip"),
-    Wrong("sinusoids-sorted", "Positions are sorted.", at(before="positions = np.sort(positions)"), (MATRIX, LARGE), kind="slip"),
+    Wrong("sinusoids-sorted", "Positions are sorted.", at(before="positions = np.sort(positions)"),
+          (MATRIX, LARGE), kind="slip"),
     Wrong("sinusoids-no-empty", "No positions are refused.",
-          at(before="positions = np.asarray(positions, float)\npositions[0]"), (ANYWHERE,), kind="edge"),
+          at(before="positions = np.asarray(positions, float)\npositions[0]"), (ANYWHERE,),
+          kind="edge"),
     Wrong("sinusoids-odd-width", "An odd width is cut.",
-          (Fill("frequencies", "d_model -= d_model % 2\nreturn 10000.0 ** (-np.arange(0, d_model, 2) / d_model)"),
-           Fill("sinusoidal_at", "a = np.outer(np.asarray(positions, float), frequencies(d_model))\n"
-                                 "return np.stack((np.sin(a), np.cos(a)), axis=-1).reshape(len(a), d_model // 2 * 2)")), (REFUSED,),
+          (Fill("frequencies", "d_model -= d_model % 2\n"
+                               "return 10000.0 ** (-np.arange(0, d_model, 2) / d_model)"),
+           Fill("sinusoidal_at",
+                "a = np.outer(np.asarray(positions, float), frequencies(d_model))\n"
+                                 "return np.stack((np.sin(a), np.cos(a)), axis=-1).reshape(len(a), "
+                                 "d_model // 2 * 2)")), (REFUSED,),
           kind="edge"),
     Wrong("sinusoids-odd-width-fails", "An odd width ends with NumPy's error of shapes, or none.",
           edit(REFUSAL, ""),
@@ -122,12 +153,15 @@ FORMULA = [
 ]
 
 SHIFTS = [
-    Wrong("shift-transposed", "The vector is taken for a column.", block("c, s", "-s, c"), (SHIFT, FAR), kind="misconception"),
-    Wrong("shift-no-sign", "Both sines are positive.", block("c, s", "s, c"), (SHIFT, FAR), kind="misconception"),
+    Wrong("shift-transposed", "The vector is taken for a column.", block("c, s", "-s, c"),
+          (SHIFT, FAR), kind="misconception"),
+    Wrong("shift-no-sign", "Both sines are positive.", block("c, s", "s, c"), (SHIFT, FAR),
+          kind="misconception"),
     Wrong("shift-cosine-first", "The block is that of pairs (cosine, sine) and columns.",
           block("s, c", "c, -s"), (SHIFT, FAR), kind="slip"),
     Wrong("shift-by-one", "k is not used.", block(angle="w"), (SHIFT, FAR), kind="misconception"),
-    Wrong("shift-forward-only", "A shift back is one forward.", block(angle="abs(k) * w"), (SHIFT, FAR), kind="slip"),
+    Wrong("shift-forward-only", "A shift back is one forward.", block(angle="abs(k) * w"),
+          (SHIFT, FAR), kind="slip"),
     Wrong("shift-refuses-negative", "A shift back is refused.",
           block(before="if k < 0:\n    raise ValueError('k')"), (SHIFT, FAR), kind="slip"),
     Wrong("shift-of-halves", "The vectors have all sines first.", (Fill("shift_matrix", '''
@@ -147,60 +181,85 @@ for i, w in enumerate(frequencies(d_model)):
     M[2 * i:2 * i + 2, 2 * i:2 * i + 2] = [[np.cos(w), -np.sin(w)], [np.sin(w), np.cos(w)]]
 return np.linalg.matrix_power(M if k >= 0 else M.T, abs(k)).astype(float)
 '''),), (SHIFT, FAR), kind="slip"),
-    Wrong("shift-diagonal-alone", "The blocks have no sines.", block("c, 0", "0, c"), (SHIFT, FAR), kind="misconception"),
+    Wrong("shift-diagonal-alone", "The blocks have no sines.", block("c, 0", "0, c"), (SHIFT, FAR),
+          kind="misconception"),
 ]
 
 ROTATION = [
-    Wrong("rope-scores-scaled", "The scores are scaled.", scores(result="(a * b).sum(dim=-1) / len(q) ** 0.5"), (ROPE, FAR),
+    Wrong("rope-scores-scaled", "The scores are scaled.",
+          scores(result="(a * b).sum(dim=-1) / len(q) ** 0.5"), (ROPE, FAR),
           kind="misconception"),
-    Wrong("rope-scores-key-not-rotated", "Only the query is rotated.", scores(key="[0] * P"), (ROPE, FAR), kind="misconception"),
-    Wrong("rope-scores-query-not-rotated", "Only the key is rotated.", scores(query="[0] * P"), (ROPE, FAR),
+    Wrong("rope-scores-key-not-rotated", "Only the query is rotated.", scores(key="[0] * P"),
+          (ROPE, FAR), kind="misconception"),
+    Wrong("rope-scores-query-not-rotated", "Only the key is rotated.", scores(query="[0] * P"),
+          (ROPE, FAR),
           kind="misconception"),
     Wrong("rope-scores-by-entry", "Entry j is rotated to position j.", scores(query=":P", key=":P",
-          table="precompute_rotary_emb(len(q), len(query_positions))"), (ROPE, FAR), kind="misconception"),
-    Wrong("rope-scores-exchanged", "The positions have changed places.", scores(query="key_positions", key="query_positions"),
+          table="precompute_rotary_emb(len(q), len(query_positions))"), (ROPE, FAR),
+          kind="misconception"),
+    Wrong("rope-scores-exchanged", "The positions have changed places.",
+          scores(query="key_positions", key="query_positions"),
           (ROPE, FAR), kind="slip"),
-    Wrong("rope-scores-all-pairs", "All queries meet all keys.", scores(result="a @ b.T"), (ROPE, FAR), kind="misconception"),
+    Wrong("rope-scores-all-pairs", "All queries meet all keys.", scores(result="a @ b.T"),
+          (ROPE, FAR), kind="misconception"),
     Wrong("rope-scores-short-table", "The table ends before the last position.",
-          scores(table="precompute_rotary_emb(len(q), max(*query_positions, *key_positions))"), (ROPE, FAR), kind="slip"),
-    Wrong("rope-scores-small-table", "The table is made for 32 positions.", scores(table="precompute_rotary_emb(len(q), 32)"),
+          scores(table="precompute_rotary_emb(len(q), max(*query_positions, *key_positions))"),
+          (ROPE, FAR), kind="slip"),
+    Wrong("rope-scores-small-table", "The table is made for 32 positions.",
+          scores(table="precompute_rotary_emb(len(q), 32)"),
           (ROPE, FAR), kind="slip"),
     Wrong("rope-scores-float64", "The scores are float64.",
           scores(result="(a.double() * b.double()).sum(dim=-1)"), (ROPE, FAR), kind="slip"),
-    Wrong("rope-scores-float32", "The scores are float32.", scores(q="q.float()", k="k.float()"), (ROPE, FAR), kind="slip"),
-    Wrong("rope-scores-bfloat16", "The vectors are rounded.", scores(q="q.bfloat16().to(q.dtype)", k="k.bfloat16().to(q.dtype)"),
+    Wrong("rope-scores-float32", "The scores are float32.", scores(q="q.float()", k="k.float()"),
           (ROPE, FAR), kind="slip"),
-    Wrong("rope-scores-list", "The scores are a list.", scores(result="(a * b).sum(dim=-1).tolist()"), (ROPE, FAR), kind="slip"),
+    Wrong("rope-scores-bfloat16", "The vectors are rounded.",
+          scores(q="q.bfloat16().to(q.dtype)", k="k.bfloat16().to(q.dtype)"),
+          (ROPE, FAR), kind="slip"),
+    Wrong("rope-scores-list", "The scores are a list.",
+          scores(result="(a * b).sum(dim=-1).tolist()"), (ROPE, FAR), kind="slip"),
     Wrong("rope-scores-opposite", "The key is turned the other way.",
           scores(result="(a * apply_rotary_emb(k.expand(1, 1, P, len(q)), back)[0, 0]).sum(dim=-1)",
-                 table="precompute_rotary_emb(len(q), 99)\nback = table[key_positions] * torch.tensor([1, -1])"),
+                 table="precompute_rotary_emb(len(q), 99)\n"
+                       "back = table[key_positions] * torch.tensor([1, -1])"),
           (ROPE, FAR), kind="misconception"),
     Wrong("rope-scores-sorts", "The caller's lists are sorted.",
           scores(check="query_positions.sort()\nkey_positions.sort()"), (ROPE, FAR), kind="slip"),
     Wrong("rope-scores-one-position", "Every entry gets the first pair of positions.",
-          scores(query="query_positions[:1] * P", key="key_positions[:1] * P"), (ROPE, FAR), kind="slip"),
-    Wrong("rope-scores-negative", "Negative positions are rows counted from the end of the table.", scores(check=UNEQUAL),
+          scores(query="query_positions[:1] * P", key="key_positions[:1] * P"), (ROPE, FAR),
+          kind="slip"),
+    Wrong("rope-scores-negative", "Negative positions are rows counted from the end of the table.",
+          scores(check=UNEQUAL),
           (REFUSED,), kind="edge"),
     Wrong("rope-scores-negative-key", "Only the queries' positions are looked at.",
-          scores(check=UNEQUAL + "\nif min(query_positions) < 0:\n    raise ValueError('negative')"), (REFUSED,), kind="edge"),
+          scores(check=UNEQUAL
+                 + "\nif min(query_positions) < 0:\n    raise ValueError('negative')"), (REFUSED,),
+          kind="edge"),
     Wrong("rope-scores-negative-index-error", "Negative positions raise IndexError.",
-          scores(check=f"{UNEQUAL}\n{NEGATIVE}".replace("ValueError('negative", "IndexError('negative")), (REFUSED,), kind="edge"),
+          scores(check=f"{UNEQUAL}\n{NEGATIVE}".replace("ValueError('negative",
+              "IndexError('negative")), (REFUSED,),
+          kind="edge"),
     Wrong("rope-scores-broadcast", "One position is paired with all of the other list.",
-          scores(check=NEGATIVE + "\nif not query_positions or not key_positions:\n    raise ValueError('none')",
+          scores(check=NEGATIVE
+                 + "\nif not query_positions or not key_positions:\n    raise ValueError('none')",
                  table="precompute_rotary_emb(len(q), max(*query_positions, *key_positions) + 1)\n"
-                       "query_positions = query_positions * (1 if len(query_positions) > 1 else len(key_positions))\n"
-                       "key_positions = key_positions * (1 if len(key_positions) > 1 else len(query_positions))"), (REFUSED,),
+                       "query_positions = query_positions * (1 if len(query_positions) > 1 else "
+                       "len(key_positions))\nkey_positions = key_positions * (1 if "
+                       "len(key_positions) > 1 else len(query_positions))"), (REFUSED,),
           kind="edge"),
     Wrong("rope-scores-of-none", "No positions give no scores.",
-          scores(check=NEGATIVE + "\nif len(query_positions) != len(key_positions):\n    raise ValueError('not as many')\n"
-                       "if not query_positions:\n    return q.new_zeros(0)"), (REFUSED,), kind="edge"),
+          scores(check=NEGATIVE + "\nif len(query_positions) != len(key_positions):\n"
+                                  "    raise ValueError('not as many')\n"
+                       "if not query_positions:\n    return q.new_zeros(0)"), (REFUSED,),
+          kind="edge"),
     Wrong("rope-scores-zeros", "Scores at one distance are the same, whatever they are.",
           scores(result="0 * (a * b).sum(dim=-1)"), (ROPE, FAR), kind="misconception"),
     Wrong("rope-scores-turned-back", "attention.py rotates by the negative angle.",
-          (Edit("attention.py", "rope_cache = torch.stack((angles.cos(), angles.sin())", "rope_cache = torch.stack((angles.cos(), -angles.sin())"),),
+          (Edit("attention.py", "rope_cache = torch.stack((angles.cos(), angles.sin())",
+                "rope_cache = torch.stack((angles.cos(), -angles.sin())"),),
           (ROPE, FAR), kind="misconception"),
     Wrong("rope-scores-halves", "attention.py rotates the two halves of a vector.",
-          (Edit("attention.py", "a, b = x[..., 0::2], x[..., 1::2]", "a, b = x.chunk(2, dim=-1)"),), (ROPE, FAR),
+          (Edit("attention.py", "a, b = x[..., 0::2], x[..., 1::2]", "a, b = x.chunk(2, dim=-1)"),),
+          (ROPE, FAR),
           kind="misconception"),
 ]
 
@@ -208,15 +267,19 @@ NEWER = [
     Wrong("alibi-positive", "What is farther gets more.",
           edit("return -slopes[:, None, None] *", "return slopes[:, None, None] *"),
           (OTHERS, LARGE), kind="misconception"),
-    Wrong("alibi-slope-of-one", "The first slope is 1.", edit("np.arange(1, n_head + 1) / n_head", "np.arange(n_head) / n_head"),
+    Wrong("alibi-slope-of-one", "The first slope is 1.",
+          edit("np.arange(1, n_head + 1) / n_head", "np.arange(n_head) / n_head"),
           (OTHERS, LARGE), kind="slip"),
     Wrong("alibi-powers", "The slopes are 1/2, 1/4, ... for every number of heads.",
-          edit("2.0 ** (-8 * np.arange(1, n_head + 1) / n_head)", "2.0 ** -np.arange(1.0, n_head + 1)"), (OTHERS, LARGE),
+          edit("2.0 ** (-8 * np.arange(1, n_head + 1) / n_head)",
+               "2.0 ** -np.arange(1.0, n_head + 1)"), (OTHERS, LARGE),
           kind="misconception"),
     Wrong("alibi-whole-exponents", "The exponent is rounded.",
-          edit("2.0 ** (-8 * np.arange(1, n_head + 1) / n_head)", "2.0 ** (-8 * np.arange(1, n_head + 1) // n_head)"),
+          edit("2.0 ** (-8 * np.arange(1, n_head + 1) / n_head)",
+               "2.0 ** (-8 * np.arange(1, n_head + 1) // n_head)"),
           (OTHERS, LARGE), kind="slip"),
-    Wrong("alibi-mixed-slopes", "For other numbers than powers of two, slopes are mixed as the authors' program does.",
+    Wrong("alibi-mixed-slopes", "For other numbers than powers of two, slopes are mixed as the "
+                                "authors' program does.",
           (Fill("alibi_bias", '''
 def slopes_of(n):
     if n & (n - 1) == 0:
@@ -229,51 +292,66 @@ return -np.array(slopes_of(n_head))[:, None, None] * np.abs(position[:, None] - 
 '''),), (OTHERS, LARGE), kind="slip"),
     Wrong("alibi-causal", "A causal mask is in it.",
           edit("* np.abs(position[:, None] - position[None, :])",
-               "* np.abs(position[:, None] - position[None, :]) + np.where(position[:, None] < position, -np.inf, 0)"),
+               "* np.abs(position[:, None] - position[None, :]) + np.where(position[:, None] < "
+               "position, -np.inf, 0)"),
           (OTHERS, LARGE), kind="slip"),
     Wrong("alibi-one-side", "Later keys have no bias.",
-          edit("np.abs(position[:, None] - position[None, :])", "np.maximum(position[:, None] - position[None, :], 0)"),
+          edit("np.abs(position[:, None] - position[None, :])",
+               "np.maximum(position[:, None] - position[None, :], 0)"),
           (OTHERS, LARGE), kind="misconception"),
     Wrong("alibi-signed", "The distance has a sign.",
-          edit("np.abs(position[:, None] - position[None, :])", "(position[:, None] - position[None, :])"), (OTHERS, LARGE),
+          edit("np.abs(position[:, None] - position[None, :])",
+               "(position[:, None] - position[None, :])"), (OTHERS, LARGE),
           kind="misconception"),
     Wrong("alibi-heads-last", "Heads are the last axis.",
           edit("return -slopes[:, None, None] * np.abs(position[:, None] - position[None, :])",
-               "return -slopes * np.abs(position[:, None] - position[None, :])[:, :, None]"), (OTHERS, LARGE), kind="slip"),
+               "return -slopes * np.abs(position[:, None] - position[None, :])[:, :, None]"),
+          (OTHERS, LARGE), kind="slip"),
     Wrong("alibi-float32", "The bias is float32.",
           edit("return -slopes[:, None, None] * np.abs(position[:, None] - position[None, :])",
-               "return (-slopes[:, None, None] * np.abs(position[:, None] - position[None, :])).astype(np.float32)"),
+               "return (-slopes[:, None, None] * np.abs(position[:, None] - position[None, "
+               ":])).astype(np.float32)"),
           (OTHERS, LARGE), kind="slip"),
     Wrong("alibi-of-no-heads", "No heads and no positions are a bias of no entries.",
-          edit("    if n_head < 1 or T < 1:\n", "    if n_head < 0 or T < 0:\n"), (REFUSED,), kind="edge"),
+          edit("    if n_head < 1 or T < 1:\n", "    if n_head < 0 or T < 0:\n"), (REFUSED,),
+          kind="edge"),
     Wrong("alibi-of-no-positions", "Only the heads are looked at.",
           edit("    if n_head < 1 or T < 1:\n", "    if n_head < 1:\n"), (REFUSED,), kind="edge"),
     Wrong("interpolated-to-nothing", "A model of no trained positions has all at 0.",
-          edit("    if T < 1 or trained_length < 1:\n", "    if T < 1:\n"), (REFUSED,), kind="edge"),
+          edit("    if T < 1 or trained_length < 1:\n", "    if T < 1:\n"), (REFUSED,),
+          kind="edge"),
     Wrong("interpolated-unchecked", "Nothing is refused: 0 positions end with ZeroDivisionError.",
-          edit("    if T < 1 or trained_length < 1:\n", "    if False:\n"), (REFUSED,), kind="slip"),
+          edit("    if T < 1 or trained_length < 1:\n", "    if False:\n"), (REFUSED,),
+          kind="slip"),
     Wrong("interpolated-asserted", "AssertionError is raised.",
-          edit("    if T < 1 or trained_length < 1:\n", "    assert T >= 1 and trained_length >= 1\n    if False:\n"),
+          edit("    if T < 1 or trained_length < 1:\n",
+               "    assert T >= 1 and trained_length >= 1\n    if False:\n"),
           (REFUSED,), kind="slip"),
-    Wrong("interpolated-always", "Short sequences are stretched.", edit("np.arange(T) * min(1.0, trained_length / T)",
+    Wrong("interpolated-always", "Short sequences are stretched.",
+          edit("np.arange(T) * min(1.0, trained_length / T)",
           "np.arange(T) * (trained_length / T)"), (OTHERS, LARGE), kind="misconception"),
     Wrong("interpolated-never", "Nothing is squeezed.",
           edit("np.arange(T) * min(1.0, trained_length / T)", "np.arange(float(T))"),
           (OTHERS, LARGE), kind="misconception"),
     Wrong("interpolated-to-the-end", "The last position is the last of the training.",
-          edit("np.arange(T) * min(1.0, trained_length / T)", "np.linspace(0, min(T, trained_length) - 1, T)"),
+          edit("np.arange(T) * min(1.0, trained_length / T)",
+               "np.linspace(0, min(T, trained_length) - 1, T)"),
           (OTHERS, LARGE), kind="misconception"),
     Wrong("interpolated-upside-down", "The factor is upside down.",
-          edit("min(1.0, trained_length / T)", "max(1.0, T / trained_length)"), (OTHERS, LARGE), kind="slip"),
-    Wrong("interpolated-integers", "Where all fit, positions are whole numbers in an integer array.",
+          edit("min(1.0, trained_length / T)", "max(1.0, T / trained_length)"), (OTHERS, LARGE),
+          kind="slip"),
+    Wrong("interpolated-integers",
+          "Where all fit, positions are whole numbers in an integer array.",
           edit("return np.arange(T) * min(1.0, trained_length / T)",
-               "return np.arange(T) if T <= trained_length else np.arange(T) * trained_length / T"), (OTHERS, LARGE), kind="slip"),
+               "return np.arange(T) if T <= trained_length else np.arange(T) * trained_length / T"),
+          (OTHERS, LARGE), kind="slip"),
     Wrong("interpolated-floor", "Fractions are cut off.",
           edit("return np.arange(T) * min(1.0, trained_length / T)",
                "return np.floor(np.arange(T) * min(1.0, trained_length / T))"),
           (OTHERS, LARGE), kind="misconception"),
     Wrong("interpolated-clipped", "Positions beyond the training are the last one.",
-          edit("return np.arange(T) * min(1.0, trained_length / T)", "return np.minimum(np.arange(T), trained_length - 1.0)"),
+          edit("return np.arange(T) * min(1.0, trained_length / T)",
+               "return np.minimum(np.arange(T), trained_length - 1.0)"),
           (OTHERS, LARGE), kind="misconception"),
 ]
 

@@ -104,36 +104,46 @@ START = "    B, n_head, T, head_dim = q.shape\n"
 
 NUMBERS = [
     Wrong("sparse-no-scale", "The scores are not scaled.",
-          edit(("    q = q / math.sqrt(head_dim)\n    positions", "    q = q * 1\n    positions")), BOTH,
+          edit(("    q = q / math.sqrt(head_dim)\n    positions", "    q = q * 1\n    positions")),
+          BOTH,
           kind="misconception"),
     Wrong("sparse-scale-d", "The scores are divided by head_dim.",
-          edit(("    q = q / math.sqrt(head_dim)\n    positions", "    q = q / head_dim\n    positions")), BOTH,
+          edit(("    q = q / math.sqrt(head_dim)\n    positions",
+                "    q = q / head_dim\n    positions")), BOTH,
           kind="slip"),
-    Wrong("sparse-scale-twice", "The global rows are scaled twice: scaled_dot_product_attention scales as well.",
+    Wrong("sparse-scale-twice",
+          "The global rows are scaled twice: scaled_dot_product_attention scales as well.",
           edit(("k, v, scale=1.0)", "k, v)")), BOTH, kind="slip"),
     Wrong("sparse-in-place", "The queries are scaled in place.",
-          edit(("    q = q / math.sqrt(head_dim)\n    positions", "    q /= math.sqrt(head_dim)\n    positions")), (SPARSE,),
+          edit(("    q = q / math.sqrt(head_dim)\n    positions",
+                "    q /= math.sqrt(head_dim)\n    positions")), (SPARSE,),
           kind="slip"),
     Wrong("sparse-float32", "Everything is worked out in float32.", edit(
         ("    q = q / math.sqrt(head_dim)\n    positions",
-         "    dtype, q, k, v = q.dtype, q.float() / math.sqrt(head_dim), k.float(), v.float()\n    positions"),
-        ("k, v, scale=1.0)     # q is scaled already\n", "k, v, scale=1.0)\n    output = output.to(dtype)\n")), BOTH,
+         "    dtype, q, k, v = q.dtype, q.float() / math.sqrt(head_dim), k.float(), v.float()\n"
+         "    positions"),
+        ("k, v, scale=1.0)\n",
+         "k, v, scale=1.0)\n    output = output.to(dtype)\n")), BOTH,
           kind="slip"),
     Wrong("sparse-strides-within", "A stride within the window counts a second time.",
           edit(("if pattern.window < stride < T})", "if stride < T})")), BOTH, kind="slip"),
     Wrong("sparse-stride-twice", "A stride that is named twice counts twice.",
-          edit(("    strides = sorted({stride for stride in pattern.strides if pattern.window < stride < T})",
-                "    strides = [stride for stride in pattern.strides if pattern.window < stride < T]")),
+          edit(("    strides = sorted({stride for stride in pattern.strides if pattern.window < "
+                "stride < T})",
+                "    strides = [stride for stride in pattern.strides if pattern.window < stride < "
+                "T]")),
           (SPARSE,), kind="slip"),
     Wrong("sparse-global-in-window", "A global key in the window counts twice.",
-          edit(("~is_local(to_global, pattern)", "torch.ones_like(to_global, dtype=torch.bool)")), BOTH,
+          edit(("~is_local(to_global, pattern)", "torch.ones_like(to_global, dtype=torch.bool)")),
+          BOTH,
           kind="slip"),
     Wrong("sparse-global-at-stride", "A global key at a stride counts twice.",
           edit(("~is_local(to_global, pattern)", "to_global.abs() > pattern.window")), BOTH,
           kind="slip"),
     Wrong("sparse-global-twice", "A global position that is named twice counts twice.",
           edit(("        chosen = positions[sorted_positions(global_positions, T)]"[4:],
-                "    sorted_positions(global_positions := list(global_positions), T)\n    chosen = positions[global_positions]")),
+                "    sorted_positions(global_positions := list(global_positions), T)\n"
+                "    chosen = positions[global_positions]")),
           BOTH, kind="slip"),
     Wrong("sparse-zeros-beyond", "At the ends, strides lead to keys of zeros, whose scores are 0.",
           edit(("len(shifts)), -math.inf)", "len(shifts)), 0.0)")), BOTH, kind="misconception"),
@@ -148,97 +158,124 @@ NUMBERS = [
     Wrong("sparse-one-block", "A block attends to its own keys alone.",
           edit(("    behind = math.ceil(pattern.window / BLOCK)\n", "    behind = 0\n")), BOTH,
           kind="misconception"),
-    Wrong("sparse-three-blocks", "A block attends to the blocks beside its own, however wide the window is.",
-          edit(("    behind = math.ceil(pattern.window / BLOCK)\n", "    behind = min(1, pattern.window)\n")), (SPARSE,),
+    Wrong("sparse-three-blocks",
+          "A block attends to the blocks beside its own, however wide the window is.",
+          edit(("    behind = math.ceil(pattern.window / BLOCK)\n",
+                "    behind = min(1, pattern.window)\n")), (SPARSE,),
           kind="slip"),
     Wrong("sparse-blocks-floor", "The blocks within reach are rounded down.",
-          edit(("    behind = math.ceil(pattern.window / BLOCK)\n", "    behind = pattern.window // BLOCK\n")), BOTH,
+          edit(("    behind = math.ceil(pattern.window / BLOCK)\n",
+                "    behind = pattern.window // BLOCK\n")), BOTH,
           kind="slip"),
     Wrong("sparse-no-ahead", "The window looks back alone.",
           edit(("    ahead = 0 if pattern.causal else behind\n", "    ahead = 0\n")), BOTH,
           kind="slip"),
     Wrong("sparse-strides-back", "Strides look back alone.",
-          edit(("    if not pattern.causal:\n        shifts +=", "    if False:\n        shifts +=")), BOTH,
+          edit(("    if not pattern.causal:\n        shifts +=",
+                "    if False:\n        shifts +=")), BOTH,
           kind="slip"),
     Wrong("sparse-causal-strides", "Strides look ahead in the causal pattern, too.",
-          edit(("    if not pattern.causal:\n        shifts +=", "    if True:\n        shifts +=")), BOTH,
+          edit(("    if not pattern.causal:\n        shifts +=",
+                "    if True:\n        shifts +=")), BOTH,
           kind="slip"),
     Wrong("sparse-causal-block", "Within a block, keys that come after the query are seen.",
-          edit(("        if pattern.causal:\n            allowed &=", "        if False:\n            allowed &=")), BOTH,
+          edit(("        if pattern.causal:\n            allowed &=",
+                "        if False:\n            allowed &=")), BOTH,
           kind="slip"),
     Wrong("sparse-global-from-before", "In the causal pattern, global keys are seen from before.",
-          edit(("torch.cat((near, to_global), dim=1) >= 0", "torch.cat((near, to_global.abs()), dim=1) >= 0")), BOTH,
+          edit(("torch.cat((near, to_global), dim=1) >= 0",
+                "torch.cat((near, to_global.abs()), dim=1) >= 0")), BOTH,
           kind="misconception"),
     Wrong("sparse-no-global-rows", "Global queries attend to no more than others.",
           edit(("    if not pattern.causal and len(chosen) > 0:\n", "    if False:\n")), BOTH,
           kind="misconception"),
-    Wrong("sparse-causal-global-rows", "In the causal pattern, global queries attend to everything before them.", edit(
-        ("    if not pattern.causal and len(chosen) > 0:\n        output[:, :, chosen] = F.scaled_dot_product_attention(q[:, :, "
-         "chosen], k, v, scale=1.0)",
-         "    if len(chosen) > 0:\n        output[:, :, chosen] = F.scaled_dot_product_attention(q[:, :, chosen], k, v, "
-         "scale=1.0, attn_mask=(positions <= chosen[:, None]) | "
-         "(not pattern.causal))")), BOTH, kind="misconception"),
+    Wrong("sparse-causal-global-rows",
+          "In the causal pattern, global queries attend to everything before them.", edit(
+        ("    if not pattern.causal and len(chosen) > 0:\n        # q is scaled already\n"
+         "        output[:, :, chosen] = F.scaled_dot_product_attention(q[:, :, chosen], k, v, "
+         "scale=1.0)",
+         "    if len(chosen) > 0:\n        output[:, :, chosen] = "
+         "F.scaled_dot_product_attention(q[:, :, chosen], k, v, scale=1.0, attn_mask=(positions <= "
+         "chosen[:, None]) | (not pattern.causal))")), BOTH, kind="misconception"),
     Wrong("sparse-global-rows-only-global",
           "Global queries attend to global keys and their window, and nothing else is written over.", edit(
         ("k, v, scale=1.0)", "k[:, :, chosen], v[:, :, chosen], scale=1.0)")), BOTH,
           kind="misconception"),
     Wrong("sparse-softmax-apart", "Strides have a softmax of their own.", edit(
         ("        weights = scores.softmax(dim=-1)\n        output[b]",
-         "        n = allowed.size(1)\n        weights = torch.cat((scores[..., :n].softmax(dim=-1), "
+         "        n = allowed.size(1)\n        weights = torch.cat((scores[..., "
+         ":n].softmax(dim=-1), "
          "scores[..., n:].softmax(dim=-1).nan_to_num()), dim=-1)\n        output[b]")), BOTH,
           kind="misconception"),
     Wrong("sparse-no-maximum", "The exponentials are taken as they are, and overflow.", edit(
         ("        weights = scores.softmax(dim=-1)\n        output[b]",
-         "        weights = scores.exp() / scores.exp().sum(dim=-1, keepdim=True)\n        output[b]")), (SPARSE,),
+         "        weights = scores.exp() / scores.exp().sum(dim=-1, keepdim=True)\n"
+         "        output[b]")), (SPARSE,),
           kind="slip"),
     Wrong("sparse-minus-1000", "Masked scores are -1000, which is not lower than all others.",
           edit(("masked_fill_(~allowed, -math.inf)", "masked_fill_(~allowed, -1000.0)")),
           (SPARSE,), kind="slip"),
     Wrong("sparse-last-block", "What is left after the last whole block gets zeros.", edit(
         ("    output, far_weights = torch.cat(output, dim=2), torch.cat(far_weights, dim=2)\n",
-         "    output, far_weights = torch.cat(output, dim=2), torch.cat(far_weights, dim=2)\n    output[:, :, T // BLOCK * "
-         "BLOCK:] = 0\n")), BOTH, kind="slip"),
+         "    output, far_weights = torch.cat(output, dim=2), torch.cat(far_weights, dim=2)\n"
+         "    output[:, :, T // BLOCK * BLOCK:] = 0\n")), BOTH, kind="slip"),
     Wrong("sparse-far-values", "Weights of the strides are multiplied with the values of the rows.",
           edit(("m, None], v[:, :, columns])", "m, None], v[:, :, rows])")), BOTH, kind="slip"),
     Wrong("sparse-stride-off-by-one", "Strides reach one position too far.", edit(
-        (START, START + "    pattern = Pattern(pattern.window, tuple(s + 1 for s in pattern.strides), pattern.causal)\n")), BOTH,
+        (START, START + "    pattern = Pattern(pattern.window, tuple(s + 1 for s in "
+                        "pattern.strides), pattern.causal)\n")), BOTH,
           kind="slip"),
     Wrong("sparse-stride-multiples", "All multiples of a stride are attended to.", edit(
-        (START, START + "    multiples = tuple(d for s in pattern.strides for d in range(s, T, s))\n"
+        (START, START + "    multiples = tuple(d for s in pattern.strides for d in range(s, T, "
+                        "s))\n"
          "    pattern = Pattern(pattern.window, multiples, pattern.causal)\n")), BOTH,
           kind="misconception"),
     Wrong("sparse-stride-forgotten", "The longest stride is not used.", edit(
-        (START, START + "    pattern = Pattern(pattern.window, tuple(sorted(pattern.strides)[:-1]), pattern.causal)\n")), BOTH,
+        (START, START + "    pattern = Pattern(pattern.window, "
+                        "tuple(sorted(pattern.strides)[:-1]), pattern.causal)\n")), BOTH,
           kind="slip"),
     Wrong("sparse-window-too-far", "The window reaches one position too far.",
-          edit((START, START + "    pattern = Pattern(pattern.window + 1, pattern.strides, pattern.causal)\n")), BOTH,
+          edit((START, START + "    pattern = Pattern(pattern.window + 1, pattern.strides, "
+                               "pattern.causal)\n")), BOTH,
           kind="slip"),
-    Wrong("sparse-global-rows-causal", "In both directions, global queries attend to what comes before them alone.",
-          edit(("k, v, scale=1.0)", "k, v, scale=1.0, attn_mask=positions <= chosen[:, None])")), BOTH,
+    Wrong("sparse-global-rows-causal",
+          "In both directions, global queries attend to what comes before them alone.",
+          edit(("k, v, scale=1.0)", "k, v, scale=1.0, attn_mask=positions <= chosen[:, None])")),
+          BOTH,
           kind="misconception"),
-    Wrong("sparse-no-global-columns", "Global queries attend to all, but nobody attends to them.", edit(
+    Wrong("sparse-no-global-columns", "Global queries attend to all, but nobody attends to them.",
+          edit(
         ("        if pattern.causal:\n            allowed &=",
-         "        allowed[:, near.size(1):] = False\n        if pattern.causal:\n            allowed &=")), BOTH,
+         "        allowed[:, near.size(1):] = False\n        if pattern.causal:\n"
+         "            allowed &=")), BOTH,
           kind="misconception"),
-    Wrong("sparse-first-are-global", "The first positions are global, as many as there are in the list.", edit(
+    Wrong("sparse-first-are-global",
+          "The first positions are global, as many as there are in the list.", edit(
         ("chosen = positions[sorted_positions(global_positions, T)]",
          "chosen = positions[:len(sorted_positions(global_positions, T))]")), BOTH,
           kind="misconception"),
-    Wrong("sparse-iterator-used-up", "Global positions are gone through twice; an iterator has none the second time.", edit(
+    Wrong("sparse-iterator-used-up",
+          "Global positions are gone through twice; an iterator has none the second time.", edit(
         ("chosen = positions[sorted_positions(global_positions, T)]",
-         "sorted_positions(global_positions, T)\n    chosen = positions[sorted_positions(global_positions, T)]")), (REST,),
+         "sorted_positions(global_positions, T)\n"
+         "    chosen = positions[sorted_positions(global_positions, T)]")), (REST,),
           kind="edge"),
     Wrong("sparse-first-sequence", "Global keys are those of the first sequence.", edit(
         ("torch.cat((x[:, :, chosen], room), dim=2) for x in (k, v))",
-         "torch.cat((x[:1, :, chosen].expand(B, -1, -1, -1), room), dim=2) for x in (k, v))")), BOTH,
+         "torch.cat((x[:1, :, chosen].expand(B, -1, -1, -1), room), dim=2) for x in (k, v))")),
+          BOTH,
           kind="slip"),
-    Wrong("sparse-mask-after-softmax", "The mask is applied to the weights, and they no longer sum to 1.", edit(
+    Wrong("sparse-mask-after-softmax",
+          "The mask is applied to the weights, and they no longer sum to 1.", edit(
         ("        weights = scores.softmax(dim=-1)\n        output[b]",
-         "        weights = scores.softmax(dim=-1)\n        weights[..., :allowed.size(1)] *= allowed\n        output[b]"),
-        ("        scores[..., :allowed.size(1)] += hidden\n", "")), BOTH, kind="misconception"),
-    Wrong("sparse-one-maximum", "The largest score of the whole block is subtracted, and the others' exponentials are 0.", edit(
+         "        weights = scores.softmax(dim=-1)\n"
+         "        weights[..., :allowed.size(1)] *= allowed\n        output[b]"),
+        ("        scores[..., : allowed.size(1)] += hidden\n", "")), BOTH, kind="misconception"),
+    Wrong("sparse-one-maximum", "The largest score of the whole block is subtracted, and the "
+                                "others' exponentials are 0.", edit(
         ("        weights = scores.softmax(dim=-1)\n        output[b]",
-         "        weights = (scores - scores.max()).exp()\n        weights = weights / weights.sum(dim=-1, keepdim=True)\n"
+         "        weights = (scores - scores.max()).exp()\n"
+         "        weights = weights / weights.sum(dim=-1, keepdim=True)\n"
          "        output[b]")), (SPARSE,), kind="slip"),
     Wrong("sparse-bfloat16", "Weights and values are multiplied in bfloat16, to save time.", edit(
         ("weights @ torch.cat((*values[reach], more_values), dim=2))",
@@ -248,9 +285,11 @@ NUMBERS = [
           (Fill("sparse_attention", GATHER.format(beyond="columns = columns % T")),), BOTH,
           kind="misconception"),
     Wrong("sparse-clamped", "Positions beyond the ends are clamped to the ends.",
-          (Fill("sparse_attention", GATHER.format(beyond="columns = columns.clamp(0, T - 1)")),), BOTH,
+          (Fill("sparse_attention", GATHER.format(beyond="columns = columns.clamp(0, T - 1)")),),
+          BOTH,
           kind="slip"),
-    Wrong("sparse-view", "Batch and heads are joined by view, which fails on heads that have just been split.", edit(
+    Wrong("sparse-view", "Batch and heads are joined by view, which fails on heads that have just "
+                         "been split.", edit(
         (START, START + "    q.view(B * n_head, T, head_dim)\n")), (SPARSE, "6d-9-basic"),
           kind="slip"),
 ]
@@ -258,37 +297,49 @@ NUMBERS = [
 GRADS = [
     Wrong("sparse-detached-globals", "Gradients do not reach the global keys.",
           edit(("torch.cat((x[:, :, chosen], room), dim=2) for x in (k, v))",
-                "torch.cat((x[:, :, chosen].detach(), room), dim=2) for x in (k, v))")), GRADIENTS_BOTH,
+                "torch.cat((x[:, :, chosen].detach(), room), dim=2) for x in (k, v))")),
+          GRADIENTS_BOTH,
           kind="slip"),
     Wrong("sparse-global-rows-no-grad", "The global rows are worked out without gradients.", edit(
         ("        output[:, :, chosen] = F.scaled",
-         "        with torch.no_grad():\n            rows = F.scaled_dot_product_attention(q[:, :, chosen], k, v, scale=1.0)\n   "
+         "        with torch.no_grad():\n            rows = F.scaled_dot_product_attention(q[:, :, "
+         "chosen], k, v, scale=1.0)\n   "
          "     output[:, :, chosen] = rows\n    if False:\n        output[:, :, chosen] = F.scaled")), GRADIENTS_BOTH,
           kind="slip"),
     Wrong("sparse-no-grad", "Everything is worked out without gradients, to save memory.", edit(
-        ("def sparse_attention(q: torch.Tensor", "@torch.no_grad()\ndef sparse_attention(q: torch.Tensor")), GRADIENTS_BOTH,
+        ("def sparse_attention(\n    q: torch.Tensor",
+         "@torch.no_grad()\ndef sparse_attention(q: torch.Tensor")), GRADIENTS_BOTH,
           kind="slip"),
     Wrong("sparse-numpy", "Strides are worked out in NumPy.", edit(
         ("far[:, :, rows, m] = (q[:, :, rows] * k[:, :, columns]).sum(dim=-1)",
-         'far[:, :, rows, m] = torch.from_numpy((q.detach().numpy()[:, :, rows] * k.detach().numpy()[:, :, columns]).sum(-1))')),
+         'far[:, :, rows, m] = torch.from_numpy((q.detach().numpy()[:, :, rows] * '
+         'k.detach().numpy()[:, :, columns]).sum(-1))')),
           GRADIENTS_BOTH, kind="slip"),
     Wrong("sparse-weights-detached", "The weights of the strides carry no gradient.",
-          edit(("copy_(weights[..., allowed.size(1):])", "copy_(weights[..., allowed.size(1):].detach())")), GRADIENTS_BOTH,
+          edit(("copy_(weights[..., allowed.size(1) :])",
+                "copy_(weights[..., allowed.size(1):].detach())")), GRADIENTS_BOTH,
           kind="slip"),
 ]
 
 TOO_MUCH = [
     Wrong("sparse-dense", "Dense attention with a mask.",
-          (Fill("sparse_attention", MASK + "output = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)"),),
+          (Fill("sparse_attention",
+                MASK + "output = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)"),),
           (*BOTH, WORK), kind="misconception"),
     Wrong("sparse-dense-by-hand", "Dense scores, a mask, a softmax.",
-          (Fill("sparse_attention", MASK + "scores = (q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))).masked_fill(~mask, -math.inf)\n"
-                                                                             "output = scores.softmax(dim=-1) @ v"),),
+          (Fill("sparse_attention", MASK + "scores = (q @ k.transpose(-2, -1) / "
+              "math.sqrt(q.size(-1))).masked_fill(~mask, -math.inf)\n"
+              "output = scores.softmax(dim=-1) @ v"),),
           (*BOTH, WORK), kind="misconception"),
-    Wrong("sparse-dense-by-rows", "Dense attention for a block of rows at a time: little memory, all the work.",
-          (Fill("sparse_attention", CHUNK.format(size=128, attend="output.append(F.scaled_dot_product_attention(q[:, :, rows], k, v, "
+    Wrong("sparse-dense-by-rows",
+          "Dense attention for a block of rows at a time: little memory, all the work.",
+          (Fill("sparse_attention",
+                CHUNK.format(size=128,
+                             attend="output.append(F.scaled_dot_product_attention(q[:, :, rows], "
+                                    "k, v, "
                                        "attn_mask=mask))")),), (*BOTH, WORK), kind="misconception"),
-    Wrong("sparse-dense-elementwise", "Dense scores by sums of products, which no counter of FLOPs sees.",
+    Wrong("sparse-dense-elementwise",
+          "Dense scores by sums of products, which no counter of FLOPs sees.",
           (Fill("sparse_attention", CHUNK.format(size=16,
                                        attend='''scores = (q[:, :, rows, None] * k[:, :, None]).sum(-1) / math.sqrt(q.size(-1))
     weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
@@ -301,19 +352,24 @@ for i in range(T):
     columns = torch.tensor(attended_positions(i, T, pattern, chosen))
     output.append(F.scaled_dot_product_attention(q[:, :, i:i + 1], k[:, :, columns], v[:, :, columns]))
 output = torch.cat(output, dim=2)'''),), BOTH, kind="misconception"),
-    Wrong("sparse-mask-of-all", "The blocks are sparse, but their masks are cut from one of all pairs.", edit(
+    Wrong("sparse-mask-of-all",
+          "The blocks are sparse, but their masks are cut from one of all pairs.", edit(
         ("    for b, rows in enumerate(blocks):\n",
-         "    local = is_local(positions[:, None] - positions, pattern)\n    for b, rows in enumerate(blocks):\n"),
-        ("~is_local(to_global, pattern)), dim=1)", "~local[rows[:, None], chosen]), dim=1)")), (*BOTH, WORK),
+         "    local = is_local(positions[:, None] - positions, pattern)\n"
+         "    for b, rows in enumerate(blocks):\n"),
+        ("~is_local(to_global, pattern)), dim=1)", "~local[rows[:, None], chosen]), dim=1)")),
+          (*BOTH, WORK),
           kind="slip"),
-    Wrong("sparse-views-kept", "A view of each block's weights is kept, and with it all weights.", edit(
-        ("        far_weights[b].copy_(weights[..., allowed.size(1):])\n",
+    Wrong("sparse-views-kept", "A view of each block's weights is kept, and with it all weights.",
+          edit(
+        ("        far_weights[b].copy_(weights[..., allowed.size(1) :])\n",
          "        far_weights[b] = weights[..., allowed.size(1):]\n")), WORK_BOTH, kind="slip"),
     Wrong("sparse-all-blocks", "The weights of all blocks are held until the end.", edit(
         ("        output[b].copy_(weights @ torch.cat((*values[reach], more_values), dim=2))\n",
          "        output[b] = weights, torch.cat((*values[reach], more_values), dim=2)\n"),
         ("    output, far_weights = torch.cat(output, dim=2), ",
-         "    output, far_weights = torch.cat([weights @ part for weights, part in output], dim=2), ")), WORK_BOTH,
+         "    output, far_weights = torch.cat([weights @ part for weights, part in output], "
+         "dim=2), ")), WORK_BOTH,
           kind="slip"),
     Wrong("sparse-keys-repeated", "Each row gets a copy of all keys and values that it attends to.", (Fill("sparse_attention", '''
 T = q.size(2)
@@ -328,19 +384,22 @@ if chosen and not pattern.causal:
     output[:, :, chosen] = F.scaled_dot_product_attention(q[:, :, chosen], k, v)'''),), WORK_BOTH,
           kind="slip"),
     Wrong("sparse-union-of-wide-blocks",
-          "A block of 512 rows multiplies all keys that one of its rows attends to: eight blocks for the strides, and everything "
-          "if a row is global.",
+          "A block of 512 rows multiplies all keys that one of its rows attends to: eight blocks "
+          "for the strides, and everything if a row is global.",
           (Fill("sparse_attention", UNION.replace("SIZE", "512")),), WORK_BOTH, kind="slip"),
-    Wrong("sparse-wide-blocks", "Blocks are four times as wide as the window, and each is multiplied with its neighbours.",
+    Wrong("sparse-wide-blocks", "Blocks are four times as wide as the window, and each is "
+                                "multiplied with its neighbours.",
           edit(("BLOCK = 128 ", "BLOCK = 2048 ")), WORK_BOTH, kind="slip"),
-    Wrong("sparse-strides-by-blocks", "For each stride, a block of 512 rows multiplies 512 keys, of which it needs the diagonal.",
+    Wrong("sparse-strides-by-blocks", "For each stride, a block of 512 rows multiplies 512 keys, "
+                                      "of which it needs the diagonal.",
           (Fill("sparse_attention", UNION.replace("SIZE", "512").replace('''    if not pattern.causal and is_global[rows].any():
         keep[:] = True
 ''', "").replace(" if pattern.causal else mask | is_global[rows, None]",
                  " if pattern.causal else mask") + '''if chosen and not pattern.causal:
     output[:, :, chosen] = F.scaled_dot_product_attention(q[:, :, chosen], k, v)'''),), WORK_BOTH,
           kind="slip"),
-    Wrong("sparse-union-with-global-rows", "A block with a global row multiplies all keys, and most blocks have one.",
+    Wrong("sparse-union-with-global-rows",
+          "A block with a global row multiplies all keys, and most blocks have one.",
           (Fill("sparse_attention", UNION.replace("SIZE", "64")),), WORK_BOTH, kind="slip"),
     Wrong("sparse-flex", "flex_attention, which is dense unless it is compiled.", (Fill("sparse_attention", '''
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
@@ -352,17 +411,23 @@ def allowed(b, h, i, j):
     return near & (i >= j) if pattern.causal else near | is_global[i]
 output = flex_attention(q, k, v, block_mask=create_block_mask(allowed, None, None, T, T, device="cpu"))'''),), (GRADIENTS, *WORK_BOTH),
           kind="misconception"),
-    Wrong("sparse-dense-below", "Dense attention up to 4,096 positions, where it is faster, and sparse beyond.", edit(
+    Wrong("sparse-dense-below",
+          "Dense attention up to 4,096 positions, where it is faster, and sparse beyond.", edit(
         (START, START + "    if T <= 4096:\n"
          + "".join(f"        {line}\n" for line in MASK.strip().splitlines())
-         + "        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)\n")), (SPARSE, WORK),
+         + "        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)\n")),
+          (SPARSE, WORK),
           kind="misconception"),
-    Wrong("sparse-halves", "Each half of the text is dense attention under the mask.", (Fill("sparse_attention", CHUNK.format(
-        size="T // 2 + 1", attend="output.append(F.scaled_dot_product_attention(q[:, :, rows], k, v, attn_mask=mask))")),),
+    Wrong("sparse-halves", "Each half of the text is dense attention under the mask.",
+          (Fill("sparse_attention", CHUNK.format(
+        size="T // 2 + 1", attend="output.append(F.scaled_dot_product_attention(q[:, :, rows], k, "
+                                  "v, attn_mask=mask))")),),
           (*BOTH, WORK), kind="misconception"),
-    Wrong("sparse-threads", "Blocks attend to all keys in threads, where nothing is measured.", (Fill("sparse_attention", THREADS),),
+    Wrong("sparse-threads", "Blocks attend to all keys in threads, where nothing is measured.",
+          (Fill("sparse_attention", THREADS),),
           (*BOTH, WORK), kind="misconception"),
-    Wrong("sparse-dense-numpy", "Dense attention in NumPy, which is not measured.", (Fill("sparse_attention", NUMPY),), (*BOTH, WORK),
+    Wrong("sparse-dense-numpy", "Dense attention in NumPy, which is not measured.",
+          (Fill("sparse_attention", NUMPY),), (*BOTH, WORK),
           kind="misconception"),
 ]
 

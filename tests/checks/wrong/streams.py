@@ -34,55 +34,71 @@ CUT = '''
 keep = (held >= self.length - self.ring) | torch.isin(held, torch.tensor(self.global_positions, dtype=torch.long))
 self.kept = held[keep].tolist()
 '''
-START = (Fill("StreamingAttention", "self.ring = max(attention.pattern.window, *attention.pattern.strides, 0)\nself.kept, self.keys, "
+START = (Fill("StreamingAttention", "self.ring = max(attention.pattern.window, "
+                                    "*attention.pattern.strides, 0)\nself.kept, self.keys, "
               "self.values = [], None, None"),
-         Fill("StreamingAttention.cache_bytes", "size = 0 if self.keys is None else self.keys.nbytes + self.values.nbytes"))
+         Fill("StreamingAttention.cache_bytes",
+              "size = 0 if self.keys is None else self.keys.nbytes + self.values.nbytes"))
 
 WRONG = [
     Wrong("stream-window-only", "The ring holds the window, and forgets what strides ask for.",
           edit((HELD, "        self.ring = attention.pattern.window\n")), (STREAM, CACHE),
           kind="misconception"),
     Wrong("stream-last-stride", "The ring is as long as the stride that is named last.",
-          edit((HELD, "        self.ring = (attention.pattern.window, *attention.pattern.strides)[-1]\n")), (STREAM, CACHE),
+          edit((HELD, "        self.ring = (attention.pattern.window, "
+                      "*attention.pattern.strides)[-1]\n")), (STREAM, CACHE),
           kind="slip"),
     Wrong("stream-one-short", "The ring is one position too short.",
-          edit((HELD, "        self.ring = max(attention.pattern.window, *attention.pattern.strides, 1) - 1\n")),
+          edit((HELD, "        self.ring = max(attention.pattern.window, "
+                      "*attention.pattern.strides, 1) - 1\n")),
           (STREAM, CACHE), kind="slip"),
     Wrong("stream-one-long", "The ring is one position too long.",
-          edit((HELD, "        self.ring = max(attention.pattern.window, *attention.pattern.strides, 0) + 1\n")), KEPT,
+          edit((HELD, "        self.ring = max(attention.pattern.window, "
+                      "*attention.pattern.strides, 0) + 1\n")), KEPT,
           kind="slip"),
     Wrong("stream-sum", "The ring has room for the window and for all strides.",
-          edit((HELD, "        self.ring = attention.pattern.window + sum(attention.pattern.strides)\n")), KEPT,
+          edit((HELD, "        self.ring = attention.pattern.window + "
+                      "sum(attention.pattern.strides)\n")), KEPT,
           kind="misconception"),
     Wrong("stream-forgets-globals", "Global positions are overwritten like others.", edit(
         ("            for places, chosen in ((in_ring, recent), (apart, becomes)):\n",
          "            for places, chosen in ((in_ring, recent),):\n"),
         ("            self.held[in_ring[becomes[recent]]] = -1\n", ""),
-        ("torch.cat((slots >= self.ring, becomes))",
-         "torch.isin(columns, torch.tensor(self.global_positions + rows[becomes].tolist(), dtype=torch.long))")),
+        ("torch.cat(\n                (slots >= self.ring, becomes)\n            )",
+         "torch.isin(columns, torch.tensor(self.global_positions + rows[becomes].tolist(), "
+         "dtype=torch.long))")),
           (STREAM, CACHE), kind="misconception"),
     Wrong("stream-globals-in-both", "While it is in the ring, a global position counts twice.",
           edit(("            self.held[in_ring[becomes[recent]]] = -1\n", "")), (STREAM, CACHE),
           kind="slip"),
     Wrong("stream-globals-unlimited", "All that is declared becomes global.", edit(
-        ("        free = self.max_global - len(self.global_positions)\n", "        free = 10 ** 9\n"),
-        ("self.held = torch.full((self.ring + max_global,), -1", "self.held = torch.full((self.ring + 1000,), -1")),
+        ("        free = self.max_global - len(self.global_positions)\n",
+         "        free = 10 ** 9\n"),
+        ("self.held = torch.full((self.ring + max_global,), -1",
+         "self.held = torch.full((self.ring + 1000,), -1")),
           (STREAM, CACHE), kind="slip"),
     Wrong("stream-limit-per-call", "max_global counts anew in each call.", edit(
-        ("        free = self.max_global - len(self.global_positions)\n", "        free = self.max_global\n"),
-        ("self.held = torch.full((self.ring + max_global,), -1", "self.held = torch.full((self.ring + 1000,), -1")),
+        ("        free = self.max_global - len(self.global_positions)\n",
+         "        free = self.max_global\n"),
+        ("self.held = torch.full((self.ring + max_global,), -1",
+         "self.held = torch.full((self.ring + 1000,), -1")),
           (STREAM, CACHE), kind="slip"),
-    Wrong("stream-globals-next-call", "A new global position is global from the next call on.", edit(
-        ("torch.cat((slots >= self.ring, becomes))\n", "torch.cat((slots >= self.ring, torch.zeros_like(becomes)))\n")),
+    Wrong("stream-globals-next-call", "A new global position is global from the next call on.",
+          edit(
+        ("torch.cat(\n                (slots >= self.ring, becomes)\n            )\n",
+         "torch.cat((slots >= self.ring, torch.zeros_like(becomes)))\n")),
           (STREAM,), kind="slip"),
-    Wrong("stream-not-each-other", "The positions of a call see only what was there before, and themselves.", edit(
-        (ALLOWED, ALLOWED + "            allowed[:, len(slots):] &= torch.eye(len(rows), dtype=torch.bool)\n")), (STREAM,),
+    Wrong("stream-not-each-other",
+          "The positions of a call see only what was there before, and themselves.", edit(
+        (ALLOWED, ALLOWED + "            allowed[:, len(slots):] &= torch.eye(len(rows), "
+                            "dtype=torch.bool)\n")), (STREAM,),
           kind="misconception"),
     Wrong("stream-not-causal", "Within a call, positions see those that come after them.",
           edit((ALLOWED, "            allowed &= columns >= 0\n")), (STREAM,),
           kind="misconception"),
     Wrong("stream-all-held", "All that is held is attended to.", edit(
-        ("            allowed = is_local(distance, self.attention.pattern) | torch.cat((slots >= self.ring, becomes))\n",
+        ("            allowed = is_local(distance, self.attention.pattern) | torch.cat(\n"
+         "                (slots >= self.ring, becomes)\n            )\n",
          "            allowed = distance.abs() <= self.ring\n"
          "            allowed = allowed | torch.cat((slots >= self.ring, becomes))\n")), (STREAM,),
           kind="misconception"),
@@ -93,14 +109,16 @@ flags = [False] * x.size(1) if is_global is None else is_global
 y = self.attention(x, [t for t, flag in enumerate(flags) if flag])
 self.length += x.size(1)'''),), (STREAM,), kind="misconception"),
     Wrong("stream-no-scale", "The scores are not scaled.",
-          edit((" / math.sqrt(q.size(-1))\n            allowed = torch.cat", "\n            allowed = torch.cat")), (STREAM,),
+          edit((" / math.sqrt(q.size(-1))\n            )\n            allowed = torch.cat",
+                "\n            )\n            allowed = torch.cat")), (STREAM,),
           kind="slip"),
     Wrong("stream-no-projection", "The output projection is not applied.", edit(
         ("        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))",
          "        y = self.attention.join_heads(torch.cat(outputs, dim=2))")), (STREAM,),
           kind="slip"),
     Wrong("stream-keeps-all", "Everything is kept.",
-          (*START, Fill("StreamingAttention.append", KEEP), Fill("StreamingAttention.cached_positions", "positions = list(self.kept)")), KEPT,
+          (*START, Fill("StreamingAttention.append", KEEP),
+           Fill("StreamingAttention.cached_positions", "positions = list(self.kept)")), KEPT,
           kind="misconception"),
     Wrong("stream-keeps-all-in-secret", "Everything is kept, and what should be is reported.",
           (*START, Fill("StreamingAttention.append", KEEP), Fill("StreamingAttention.cached_positions", '''
@@ -119,23 +137,30 @@ else:
           KEPT, kind="slip"),
     Wrong("stream-history", "The cache has gradients, and with them all that was ever read.",
           (*START, Edit(FILE, "    @torch.no_grad()\n    def append", "    def append"),
-           Fill("StreamingAttention.append", KEEP + CUT + "self.keys, self.values = self.keys[:, :, keep], self.values[:, :, keep]"),
+           Fill("StreamingAttention.append",
+                KEEP + CUT + "self.keys, self.values = self.keys[:, :, keep], self.values[:, :, "
+                             "keep]"),
            Fill("StreamingAttention.cached_positions", "positions = list(self.kept)")), KEPT,
           kind="slip"),
-    Wrong("stream-bytes-keys", "Only keys are counted.", edit(("self.keys.nbytes + self.values.nbytes", "self.keys.nbytes")),
+    Wrong("stream-bytes-keys", "Only keys are counted.",
+          edit(("self.keys.nbytes + self.values.nbytes", "self.keys.nbytes")),
           KEPT, kind="slip"),
     Wrong("stream-bytes-numbers", "Numbers are counted instead of bytes.",
-          edit(("self.keys.nbytes + self.values.nbytes", "self.keys.numel() + self.values.numel()")), KEPT,
+          edit(("self.keys.nbytes + self.values.nbytes",
+                "self.keys.numel() + self.values.numel()")), KEPT,
           kind="slip"),
     Wrong("stream-cached-ring", "Global positions that have left the ring are not reported.", edit(
         ("positions = sorted(self.held[self.held >= 0].tolist())",
-         "positions = [p for p in sorted(self.held[self.held >= 0].tolist()) if p >= self.length - self.ring]")), KEPT,
+         "positions = [p for p in sorted(self.held[self.held >= 0].tolist()) if p >= self.length - "
+         "self.ring]")), KEPT,
           kind="slip"),
     Wrong("stream-bytes-times-four", "Four bytes are counted for each number, whatever its dtype.",
           edit(("self.keys.nbytes + self.values.nbytes",
                 "4 * (self.keys.numel() + self.values.numel())")), ("6d-17-basic",), kind="edge"),
-    Wrong("stream-state-on-module", "Keys and values are kept on the module, which streams share.", (
-        Edit(FILE, "        self.keys = self.values = None    ", "        attention.cache = None, None    "),
+    Wrong("stream-state-on-module", "Keys and values are kept on the module, which streams share.",
+          (
+        Edit(FILE, "        self.keys = self.values = None",
+             "        attention.cache = None, None    "),
         Edit(FILE, "    @torch.no_grad()\n    def append", """    @property
     def keys(self):
         return self.attention.cache[0]
@@ -159,27 +184,29 @@ else:
                 "self.held = torch.full((2 * (self.ring + max_global),), -1")), KEPT,
           kind="slip"),
     Wrong("stream-float64", "The cache is kept in float64.",
-          edit(("(part.new_zeros(*part.shape[:2], len(self.held), part.size(-1)) for part in (k, v))",
-                                                                    "(part.double().new_zeros(*part.shape[:2], len(self.held), "
-                "part.size(-1)) for part in (k, v))"),
-                                                                   ("            scores = q @ torch.cat((self.keys[:, :, "
-                                                                    "needed], k), dim=2)", "            scores = q @ "
-                                                                    "torch.cat((self.keys[:, :, needed].float(), k), dim=2)"),
-                                                                   ("weights @ torch.cat((self.values[:, :, needed], v), dim=2)",
-                                                                    "weights @ torch.cat((self.values[:, :, needed].float(), v), "
-                                                                    "dim=2)"),
-                                                                   ("= k[:, :, chosen], v[:, :, chosen]\n",
-                                                                    "= k[:, :, chosen].double(), v[:, :, chosen].double()\n")),
+          edit(("part.new_zeros(*part.shape[:2]", "part.double().new_zeros(*part.shape[:2]"),
+               ("torch.cat((self.keys[:, :, needed], k), dim=2)",
+                "torch.cat((self.keys[:, :, needed].float(), k), dim=2)"),
+               ("weights @ torch.cat((self.values[:, :, needed], v), dim=2)",
+                "weights @ torch.cat((self.values[:, :, needed].float(), v), dim=2)"),
+               ("                    k[:, :, chosen],\n",
+                "                    k[:, :, chosen].double(),\n"),
+               ("                    v[:, :, chosen],\n",
+                "                    v[:, :, chosen].double(),\n")),
           KEPT, kind="slip"),
     Wrong("stream-refused-counts", "A call that is refused is counted all the same.", edit(
         ("        q, k, v = self.attention.project(x, start=self.length)\n        if self.keys",
-         "        self.length += x.size(1)\n        q, k, v = self.attention.project(x, start=self.length - x.size(1))\n        "
+         "        self.length += x.size(1)\n"
+         "        q, k, v = self.attention.project(x, start=self.length - x.size(1))\n        "
          "self.length -= x.size(1)\n        if self.keys")), (LIMITS,), kind="edge"),
     Wrong("stream-any-pattern", "A pattern in both directions is streamed as if it were causal.",
-          edit(("        if not attention.pattern.causal:\n            raise", "        if False:\n            raise")), (LIMITS,),
+          edit(("        if not attention.pattern.causal:\n            raise",
+                "        if False:\n            raise")), (LIMITS,),
           kind="edge"),
-    Wrong("stream-overwritten", "New keys overwrite what earlier positions of the call still ask for.",
-          edit(("        slots = torch.arange(len(self.held), device=x.device)\n        outputs = []\n",
+    Wrong("stream-overwritten",
+          "New keys overwrite what earlier positions of the call still ask for.",
+          edit(("        slots = torch.arange(len(self.held), device=x.device)\n"
+                "        outputs = []\n",
                 """        slots = torch.arange(len(self.held), device=x.device)
         if self.ring:
             self.held[(self.length + torch.arange(min(x.size(1), self.ring))) % self.ring] = -1
@@ -189,7 +216,8 @@ else:
         ("            in_ring = rows[recent] % max(self.ring, 1)\n",
          "            in_ring = (rows[recent] - rows[0]) % max(self.ring, 1)\n")), (STREAM, CACHE),
           kind="slip"),
-    Wrong("stream-first-slots", "Of a call that is longer than the ring, the first positions are kept.", edit(
+    Wrong("stream-first-slots",
+          "Of a call that is longer than the ring, the first positions are kept.", edit(
         ("            recent = rows >= self.length - self.ring\n",
          "            recent = rows < rows[0] + self.ring\n")), (STREAM, CACHE), kind="slip"),
     Wrong("stream-numpy-history", "All keys are kept besides, in NumPy arrays.", edit(
@@ -202,37 +230,48 @@ else:
          "        self.seen = [*getattr(self, 'seen', []), v.detach().numpy().tobytes()]\n"
          "        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))\n")), KEPT,
           kind="misconception"),
-    Wrong("stream-flags-from-call", "Global positions are counted from the beginning of the call.", edit(
+    Wrong("stream-flags-from-call", "Global positions are counted from the beginning of the call.",
+          edit(
         ("            self.global_positions += rows[becomes].tolist()\n",
-         "            self.global_positions += (rows[becomes] - rows[0]).tolist()\n")), (STREAM, CACHE),
+         "            self.global_positions += (rows[becomes] - rows[0]).tolist()\n")),
+          (STREAM, CACHE),
           kind="slip"),
     Wrong("stream-last-output", "Only the last position's output is returned.", edit(
         ("        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))\n",
-         "        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))[:, -1:]\n")), (STREAM, CACHE),
+         "        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))[:, "
+         "-1:]\n")), (STREAM, CACHE),
           kind="slip"),
     Wrong("stream-sink", "The first position is always kept as a global one.", edit(
         ("        free = self.max_global - len(self.global_positions)\n",
-         "        declared[0] = declared[0] or self.length == 0\n        free = self.max_global - len(self.global_positions)\n")),
+         "        declared[0] = declared[0] or self.length == 0\n"
+         "        free = self.max_global - len(self.global_positions)\n")),
           (STREAM, CACHE), kind="slip"),
-    Wrong("stream-truncated", "A call that is longer than the ring is cut to the ring before it is attended to.", edit(
-        (ALLOWED, ALLOWED + "            allowed[:, len(slots):] &= rows >= self.length + len(rows) - self.ring\n")),
+    Wrong("stream-truncated",
+          "A call that is longer than the ring is cut to the ring before it is attended to.", edit(
+        (ALLOWED, ALLOWED + "            allowed[:, len(slots):] &= rows >= self.length + "
+                            "len(rows) - self.ring\n")),
           (STREAM, CACHE), kind="slip"),
     Wrong("stream-batch-of-one", "There is room for one sequence.", edit(
-        ("part.new_zeros(*part.shape[:2], len(self.held)", "part.new_zeros(1, part.size(1), len(self.held)")), (STREAM, CACHE),
+        ("part.new_zeros(*part.shape[:2], len(self.held)",
+         "part.new_zeros(1, part.size(1), len(self.held)")), (STREAM, CACHE),
           kind="slip"),
-    Wrong("stream-global-leaves", "A global position is dropped when the ring comes round to it.", edit(
+    Wrong("stream-global-leaves", "A global position is dropped when the ring comes round to it.",
+          edit(
         ("            self.held[in_ring[becomes[recent]]] = -1\n",
          "            self.held[in_ring[becomes[recent]]] = -1\n"
          "            self.held[self.ring:][self.held[self.ring:] < self.length - self.ring] = -1\n")), (STREAM, CACHE),
           kind="misconception"),
-    Wrong("stream-flags-counted", "A call with too few booleans takes the missing ones for False.", edit(
+    Wrong("stream-flags-counted", "A call with too few booleans takes the missing ones for False.",
+          edit(
         ("        if x.size(1) == 0 or len(declared) != x.size(1):\n",
          "        declared += [False] * (x.size(1) - len(declared))\n        if x.size(1) == 0:\n")), (LIMITS,),
           kind="edge"),
     Wrong("stream-rope-in-cache", "Keys are held before they are rotated.", edit(
-        ("= k[:, :, chosen], v[:, :, chosen]\n",
-         "= self.attention.split_heads(self.attention.key(x))[:, :, rows - self.start][:, :, chosen], v[:, :, chosen]\n"),
+        ("                    k[:, :, chosen],\n",
+         "                    self.attention.split_heads(self.attention.key(x))[\n"
+         "                        :, :, rows - self.start\n                    ][:, :, chosen],\n"),
         ("        slots = torch.arange(len(self.held), device=x.device)\n",
-         "        slots = torch.arange(len(self.held), device=x.device)\n        self.start = self.length\n")), (STREAM, "6d-14-hidden"),
+         "        slots = torch.arange(len(self.held), device=x.device)\n"
+         "        self.start = self.length\n")), (STREAM, "6d-14-hidden"),
           kind="misconception"),
 ]

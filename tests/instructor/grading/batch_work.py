@@ -1,7 +1,9 @@
-"""Stands for grading in tests of batches: quick, and the same for the same task. Also a program: grade with it instead of the real thing.
+"""Stands for grading in tests of batches: quick, and the same for the same task. Also a program:
+grade with it instead of the real thing.
 
 `python tests/instructor/grading/batch_work.py grade SUBMISSIONS --out OUT ...`
 """
+
 import hashlib
 import os
 import random
@@ -14,17 +16,23 @@ ROOT = Path(__file__).resolve().parents[3]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-import instructor       # noqa: E402, F401     makes the modules of src/ importable
+import instructor  # noqa: E402, F401     makes the modules of src/ importable
 
 
 def run(task):
-    """Outcomes that depend on the submission's content, seed and check; files called "kill", "error", "refuse" and "slow" do as they say."""
+    """Outcomes that depend on the submission's content, seed and check; files called "kill",
+    "error", "refuse" and "slow" do as they say.
+    """
     from autograder import Outcome, Report, Verdict, read_manifest
     from autograder.report import as_dict
     from checks.support.session import MANIFEST
-    names = {path.name for path in Path(task.source).iterdir()} if Path(task.source).is_dir() else set()
+
+    names = (
+        {path.name for path in Path(task.source).iterdir()} if Path(task.source).is_dir() else set()
+    )
     if "log" in os.environ.get("BATCH_WORK", ""):
-        with open(os.environ["BATCH_WORK"], "a") as log:        # one short write: whole, whoever else writes
+        # one short write: whole, whoever else writes
+        with open(os.environ["BATCH_WORK"], "a") as log:
             log.write(f"{Path(task.source).name} {','.join(task.checks)}\n")
     time.sleep(0.02 * random.random() + ("slow" in names) * 30 + ("pause" in names) * 0.3)
     if "kill" in names or ("kill-once" in names and not _seen(Path(task.source) / "kill-once")):
@@ -39,7 +47,12 @@ def run(task):
     outcomes = {}
     for check in manifest.select(list(task.checks)):
         passed = hashlib.sha256(f"{task.digest} {task.seed} {check.id}".encode()).digest()[0] % 2
-        outcomes[check.id] = Outcome(check.id, Verdict.PASSED if passed else Verdict.WRONG_ANSWER, check.points * passed, "" if passed else "no")
+        outcomes[check.id] = Outcome(
+            check.id,
+            Verdict.PASSED if passed else Verdict.WRONG_ANSWER,
+            check.points * passed,
+            "" if passed else "no",
+        )
     return {"report": as_dict(Report(manifest, outcomes, task.seed, ("bubblewrap", "")))}
 
 
@@ -52,13 +65,18 @@ def _seen(path):
 def main() -> int:
     """The command line of `python -m instructor`, with the work above."""
     from instructor import __main__ as program
-    from instructor.grading.engines import cluster, local
     from instructor.grading import command
-    command.make_engine = lambda args, scratch: (cluster.Cluster(args.scheduler, run) if args.engine == "dask" else
-                                                 local.Local(args.workers, scratch, run))
+    from instructor.grading.engines import cluster, local
+
+    command.make_engine = lambda args, scratch: (
+        cluster.Cluster(args.scheduler, run)
+        if args.engine == "dask"
+        else local.Local(args.workers, scratch, run)
+    )
     return program.main()
 
 
 if __name__ == "__main__":
-    import batch_work       # so that workers find `run` under this name
+    import batch_work  # so that workers find `run` under this name
+
     sys.exit(batch_work.main())

@@ -1,4 +1,7 @@
-"""A container as Gradescope's, made of bubblewrap: root, Docker's usual rights and system calls, little memory, one processor."""
+"""A container as Gradescope's, made of bubblewrap: root, Docker's usual rights and system calls,
+little memory, one processor.
+"""
+
 import contextlib
 import json
 import os
@@ -9,12 +12,13 @@ import sys
 import tempfile
 import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Callable
 
 import pytest
 
-# What Docker leaves to root in a container, and some of the system calls that it forbids. LANDLOCK's are known to no kernel before 5.13.
+# What Docker leaves to root in a container, and some of the system calls that it forbids.
+# LANDLOCK's are known to no kernel before 5.13.
 CAPABILITIES = """
 CHOWN DAC_OVERRIDE FSETID FOWNER MKNOD NET_RAW SETGID SETUID SETFCAP SETPCAP NET_BIND_SERVICE SYS_CHROOT KILL AUDIT_WRITE
 """.split()
@@ -25,15 +29,22 @@ CGROUPS = Path("/sys/fs/cgroup")
 
 def require_container():
     """Skip, or fail where REQUIRE_RUNGS is set, if no container can be made here."""
-    missing = [("Linux", sys.platform.startswith("linux")), ("root", hasattr(os, "geteuid") and os.geteuid() == 0),
-               ("bubblewrap", shutil.which("bwrap") is not None)]
+    missing = [
+        ("Linux", sys.platform.startswith("linux")),
+        ("root", hasattr(os, "geteuid") and os.geteuid() == 0),
+        ("bubblewrap", shutil.which("bwrap") is not None),
+    ]
     missing = [name for name, here in missing if not here]
     if missing:
-        (pytest.fail if os.environ.get("REQUIRE_RUNGS") else pytest.skip)(f"a container needs {', '.join(missing)}")
+        (pytest.fail if os.environ.get("REQUIRE_RUNGS") else pytest.skip)(
+            f"a container needs {', '.join(missing)}"
+        )
 
 
 def _core():
-    """The processor of a container: another one in each process of a test run, so that two containers don't share one."""
+    """The processor of a container: another one in each process of a test run, so that two
+    containers don't share one.
+    """
     cores = sorted(os.sched_getaffinity(0))
     return cores[int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % len(cores)]
 
@@ -49,19 +60,31 @@ class Container:
         environment: variables, added to what the autograder gets.
     """
 
-    def __init__(self, archive: Path, memory: int = 1024, forbidden: tuple[str, ...] = (), hidden: tuple[str, ...] = (),
-                 environment: dict | None = None):
+    def __init__(
+        self,
+        archive: Path,
+        memory: int = 1024,
+        forbidden: tuple[str, ...] = (),
+        hidden: tuple[str, ...] = (),
+        environment: dict | None = None,
+    ):
         self.archive = archive
         self.memory = memory
         self.forbidden = forbidden
         self.hidden = hidden
         self.environment = environment or {}
         self.output = ""
-        self.peak = None            # MiB that the last run used at most, where a cgroup counted it
+        self.peak = None  # MiB that the last run used at most, where a cgroup counted it
 
-    def grade(self, submission: Path, metadata: str = "{}", command: str = "/autograder/run_autograder",
-              prepare: Callable[[Path], None] = lambda source: None) -> dict:
-        """Grade a folder; returns what stands in results.json, and keeps what was printed in `output`.
+    def grade(
+        self,
+        submission: Path,
+        metadata: str = "{}",
+        command: str = "/autograder/run_autograder",
+        prepare: Callable[[Path], None] = lambda source: None,
+    ) -> dict:
+        """Grade a folder; returns what stands in results.json, and keeps what was printed in
+        `output`.
 
         prepare may change what was unpacked.
         """
@@ -76,11 +99,30 @@ class Container:
             (root / "submission_metadata.json").write_text(metadata)
             for path in (Path(folder), root):
                 path.chmod(0o755)
-            environment = {"PATH": os.environ["PATH"], "HOME": "/root", "AUTOGRADER_PYTHON": sys.executable, **self.environment}
+            environment = {
+                "PATH": os.environ["PATH"],
+                "HOME": "/root",
+                "AUTOGRADER_PYTHON": sys.executable,
+                **self.environment,
+            }
             with open(self._filter(folder), "rb") as filter:
-                process = subprocess.run(["sh", "-c", join + 'exec "$@"', "sh", *self._bubblewrap(root, filter.fileno()), command],
-                                         env=environment, pass_fds=(filter.fileno(),), timeout=300, text=True,
-                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                process = subprocess.run(
+                    [
+                        "sh",
+                        "-c",
+                        join + 'exec "$@"',
+                        "sh",
+                        *self._bubblewrap(root, filter.fileno()),
+                        command,
+                    ],
+                    env=environment,
+                    pass_fds=(filter.fileno(),),
+                    timeout=300,
+                    text=True,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                )
             self.output, self.code, self.peak = process.stdout, process.returncode, peak()
             results = root / "results" / "results.json"
             return json.loads(results.read_text(encoding="utf-8")) if results.is_file() else {}
@@ -92,7 +134,15 @@ class Container:
                 Path(archive.extract(entry, into)).chmod(entry.external_attr >> 16)
 
     def _bubblewrap(self, root, filter):
-        command = ["bwrap", "--unshare-pid", "--unshare-ipc", "--unshare-net", "--die-with-parent", "--cap-drop", "ALL"]
+        command = [
+            "bwrap",
+            "--unshare-pid",
+            "--unshare-ipc",
+            "--unshare-net",
+            "--die-with-parent",
+            "--cap-drop",
+            "ALL",
+        ]
         for capability in CAPABILITIES:
             command += ["--cap-add", f"CAP_{capability}"]
         for path in sorted(Path("/").iterdir()):
@@ -103,9 +153,31 @@ class Container:
         for path in self.hidden:
             command += ["--ro-bind", "/dev/null", path]
         if self.cgroup:
-            command += ["--ro-bind", str(self.cgroup), str(CGROUPS / "memory" if self.version == 1 else CGROUPS)]
-        command += ["--dev", "/dev", "--perms", "1777", "--size", str(64 << 20), "--tmpfs", "/dev/shm", "--proc", "/proc",
-                    "--bind", str(root), "/autograder", "--chdir", "/autograder", "--seccomp", str(filter), "--"]
+            command += [
+                "--ro-bind",
+                str(self.cgroup),
+                str(CGROUPS / "memory" if self.version == 1 else CGROUPS),
+            ]
+        command += [
+            "--dev",
+            "/dev",
+            "--perms",
+            "1777",
+            "--size",
+            str(64 << 20),
+            "--tmpfs",
+            "/dev/shm",
+            "--proc",
+            "/proc",
+            "--bind",
+            str(root),
+            "/autograder",
+            "--chdir",
+            "/autograder",
+            "--seccomp",
+            str(filter),
+            "--",
+        ]
         return [*command, *(["taskset", "-c", str(_core())] if shutil.which("taskset") else [])]
 
     def _filter(self, folder):
@@ -113,12 +185,17 @@ class Container:
         import errno
 
         import pyseccomp
+
         rules = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
         for name in (*FORBIDDEN, *self.forbidden):
             rules.add_rule(pyseccomp.ERRNO(errno.EPERM), name)
         rules.add_rule(pyseccomp.ERRNO(errno.ENOSYS), "clone3")
-        new_users = 0x10000000      # CLONE_NEWUSER
-        rules.add_rule(pyseccomp.ERRNO(errno.EPERM), "clone", pyseccomp.Arg(0, pyseccomp.MASKED_EQ, new_users, new_users))
+        new_users = 0x10000000  # CLONE_NEWUSER
+        rules.add_rule(
+            pyseccomp.ERRNO(errno.EPERM),
+            "clone",
+            pyseccomp.Arg(0, pyseccomp.MASKED_EQ, new_users, new_users),
+        )
         path = Path(folder, "filter")
         with open(path, "wb") as file:
             rules.export_bpf(file)
@@ -126,9 +203,13 @@ class Container:
 
     @contextlib.contextmanager
     def _cgroup(self):
-        """A cgroup with that much memory: how a shell joins it, and a function that tells the peak."""
-        for self.version, parent, limit, most in ((1, CGROUPS / "memory", "memory.limit_in_bytes", "memory.max_usage_in_bytes"),
-                                                  (2, CGROUPS, "memory.max", "memory.peak")):
+        """A cgroup with that much memory: how a shell joins it, and a function that tells the
+        peak.
+        """
+        for self.version, parent, limit, most in (  # noqa: B007  it is read below
+            (1, CGROUPS / "memory", "memory.limit_in_bytes", "memory.max_usage_in_bytes"),
+            (2, CGROUPS, "memory.max", "memory.peak"),
+        ):
             self.cgroup = parent / f"autograder-{secrets.token_hex(4)}"
             try:
                 self.cgroup.mkdir()
@@ -141,12 +222,15 @@ class Container:
             yield "", lambda: None
             return
         try:
-            yield f"echo $$ > {self.cgroup}/cgroup.procs; ", lambda: int((self.cgroup / most).read_text()) >> 20
+            yield (
+                f"echo $$ > {self.cgroup}/cgroup.procs; ",
+                lambda: int((self.cgroup / most).read_text()) >> 20,
+            )
         finally:
             self._remove_cgroup()
 
     def _remove_cgroup(self):
-        for _ in range(100):        # while the kernel ends what was in it
+        for _ in range(100):  # while the kernel ends what was in it
             try:
                 return self.cgroup.rmdir()
             except FileNotFoundError:

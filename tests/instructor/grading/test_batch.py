@@ -1,4 +1,7 @@
-"""Grading a class: nothing is lost, nothing is graded twice, and one bad submission stops nobody else's."""
+"""Grading a class: nothing is lost, nothing is graded twice, and one bad submission stops nobody
+else's.
+"""
+
 import csv
 import os
 import pickle
@@ -14,15 +17,15 @@ import zipfile
 from dataclasses import replace
 
 import pytest
-from conftest import ROOT, SOLUTION, STARTER, copy_reference
 
 from autograder import read_manifest
 from checks.support.session import MANIFEST, Setting
-from jobs.deliverables import DELIVERABLES
-from instructor.grading.graded_class import load_class, load_sources
+from conftest import ROOT, SOLUTION, STARTER, copy_reference
 from instructor.grading.engines import work
 from instructor.grading.fingerprint import Fingerprints, digest_submission, seed_for
+from instructor.grading.graded_class import load_class, load_sources
 from instructor.grading.state import State
+from jobs.deliverables import DELIVERABLES
 
 QUICK = [sys.executable, str(ROOT / "tests" / "instructor" / "grading" / "batch_work.py")]
 REAL = [sys.executable, "-m", "instructor"]
@@ -30,8 +33,15 @@ REAL = [sys.executable, "-m", "instructor"]
 
 def command(*arguments, program=QUICK, **environment):
     """Run a command line to its end."""
-    return subprocess.run([*program, *map(str, arguments)], cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True,
-                          encoding="utf-8", timeout=300)
+    return subprocess.run(
+        [*program, *map(str, arguments)],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=300,
+    )
 
 
 def submissions(folder, count, **special):
@@ -48,12 +58,22 @@ def submissions(folder, count, **special):
 
 def verdicts(out):
     """What was graded: {person: {check: (verdict, score)}}."""
-    return {entry.person.id: {check["id"]: (check["verdict"], check["score"]) for check in entry.checks} for entry in load_class(out).entries}
+    return {
+        entry.person.id: {check["id"]: (check["verdict"], check["score"]) for check in entry.checks}
+        for entry in load_class(out).entries
+    }
 
 
 def log_of(path):
     """What the workers did: pairs of submission and number of checks."""
-    return [(line.split()[0], len(line.split()[1].split(","))) for line in path.read_text().splitlines()] if path.exists() else []
+    return (
+        [
+            (line.split()[0], len(line.split()[1].split(",")))
+            for line in path.read_text().splitlines()
+        ]
+        if path.exists()
+        else []
+    )
 
 
 @pytest.fixture(scope="module")
@@ -70,14 +90,19 @@ def test_a_run_that_is_killed_goes_on(undisturbed, tmp_path):
     folder, expected = undisturbed
     log, kills = tmp_path / "log", 0
     for attempt in range(40):
-        process = subprocess.Popen([*QUICK, "grade", folder, "--out", tmp_path / "out", "--seed", "5", "--workers", "2"], cwd=ROOT,
-                                   env={**os.environ, "BATCH_WORK": str(log)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                   start_new_session=True)
+        process = subprocess.Popen(
+            [*QUICK, "grade", folder, "--out", tmp_path / "out", "--seed", "5", "--workers", "2"],
+            cwd=ROOT,
+            env={**os.environ, "BATCH_WORK": str(log)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         try:
             process.wait(timeout=random.uniform(0.3, 3.5) if attempt < 8 else 120)
             break
         except subprocess.TimeoutExpired:
-            process.kill()          # the parent alone: its workers must notice
+            process.kill()  # the parent alone: its workers must notice
             process.wait()
             kills += 1
             deadline = time.monotonic() + 20
@@ -91,7 +116,9 @@ def test_a_run_that_is_killed_goes_on(undisturbed, tmp_path):
 
 def session(leader):
     """The processes of a session that still live."""
-    return subprocess.run(["pgrep", "-r", "R,S,D", "-s", str(leader)], capture_output=True, text=True).stdout.split()
+    return subprocess.run(
+        ["pgrep", "-r", "R,S,D", "-s", str(leader)], capture_output=True, text=True
+    ).stdout.split()
 
 
 def test_a_worker_that_is_killed_is_replaced(undisturbed, tmp_path):
@@ -102,18 +129,35 @@ def test_a_worker_that_is_killed_is_replaced(undisturbed, tmp_path):
 
 
 def test_each_is_graded_once(undisturbed, tmp_path):
-    command("grade", undisturbed[0], "--out", tmp_path / "out", "--workers", 3, BATCH_WORK=str(tmp_path / "log"))
-    assert sorted(name for name, _ in log_of(tmp_path / "log")) == sorted(path.name for path in undisturbed[0].iterdir())
+    command(
+        "grade",
+        undisturbed[0],
+        "--out",
+        tmp_path / "out",
+        "--workers",
+        3,
+        BATCH_WORK=str(tmp_path / "log"),
+    )
+    assert sorted(name for name, _ in log_of(tmp_path / "log")) == sorted(
+        path.name for path in undisturbed[0].iterdir()
+    )
 
 
 def test_what_fails_stops_nobody_else(undisturbed, tmp_path):
-    """A submission that always kills its worker, one that the grader fails on, a refused one, and files that are no submissions."""
+    """A submission that always kills its worker, one that the grader fails on, a refused one, and
+    files that are no submissions.
+    """
     folder = submissions(tmp_path / "class", 24, kill=[4], error=[7], refuse=[9])
     (folder / "page.zip").write_text("<html>Log in first</html>")
     (folder / "notes.rar").write_bytes(b"Rar!")
     done = command("grade", folder, "--out", tmp_path / "out", "--seed", 5, "--workers", 2)
     assert done.returncode == 3
-    assert "'student04'" in done.stderr and "killed" in done.stderr and "'student07'" in done.stderr and "a fault of the grader" in done.stderr
+    assert (
+        "'student04'" in done.stderr
+        and "killed" in done.stderr
+        and "'student07'" in done.stderr
+        and "a fault of the grader" in done.stderr
+    )
     assert "Traceback" not in done.stdout
     got, expected = verdicts(tmp_path / "out"), undisturbed[1]
     for person in expected.keys() - {"student04", "student07", "student09"}:
@@ -124,7 +168,8 @@ def test_what_fails_stops_nobody_else(undisturbed, tmp_path):
     assert refused.keys() == {"student09", "notes.rar"} and "zip" in refused["notes.rar"]
     (folder / "student07" / "error").unlink()
     again = command("grade", folder, "--out", tmp_path / "out", "--workers", 2)
-    assert again.returncode == 3 and "student07" not in again.stderr and "student04" in again.stderr      # what failed is tried again
+    # what failed is tried again
+    assert again.returncode == 3 and "student07" not in again.stderr and "student04" in again.stderr
     assert verdicts(tmp_path / "out")["student07"] == expected["student07"]
 
 
@@ -133,7 +178,9 @@ def test_only_what_changed_is_graded_again(tmp_path):
 
     def run():
         log.unlink(missing_ok=True)
-        done = command("grade", folder, "--out", tmp_path / "out", "--workers", 1, BATCH_WORK=str(log))
+        done = command(
+            "grade", folder, "--out", tmp_path / "out", "--workers", 1, BATCH_WORK=str(log)
+        )
         assert done.returncode == 0, done.stderr
         return sorted(log_of(log))
 
@@ -142,11 +189,12 @@ def test_only_what_changed_is_graded_again(tmp_path):
     assert run() == []
     (folder / "student02" / "model.py").write_text("# changed\n")
     assert run() == [("student02", everything)]
-    shutil.copytree(folder / "student04", folder / "student06")         # equal content
+    shutil.copytree(folder / "student04", folder / "student06")  # equal content
     assert run() == []
-    with sqlite3.connect(tmp_path / "out" / "grades.sqlite") as connection:         # as after a change of one check
+    # as after a change of one check
+    with sqlite3.connect(tmp_path / "out" / "grades.sqlite") as connection:
         connection.execute("UPDATE outcomes SET fingerprint = 'old' WHERE id = '1h-5-hidden'")
-    assert [checks for _, checks in run()] == [1] * 6       # one of the two that are equal
+    assert [checks for _, checks in run()] == [1] * 6  # one of the two that are equal
     assert run() == []
 
 
@@ -154,7 +202,10 @@ def test_new_points_need_no_grading(undisturbed, monkeypatch, tmp_path):
     command("grade", undisturbed[0], "--out", tmp_path / "out", "--seed", 5)
     text, manifest = MANIFEST.read_text(encoding="utf-8"), read_manifest(MANIFEST)
     check, question = manifest.checks["1h-5-hidden"], manifest.questions["1h"]
-    for entry, points in (('id = "1h-5-hidden".*?', check.points), ("\n1h = {.*?", question.points)):
+    for entry, points in (
+        ('id = "1h-5-hidden".*?', check.points),
+        ("\n1h = {.*?", question.points),
+    ):
         text = re.sub(rf"(?s)({entry}points =) [0-9.]+", rf"\g<1> {points + 2}", text, count=1)
     (tmp_path / "manifest.toml").write_text(text, encoding="utf-8")
     monkeypatch.setattr("instructor.grading.graded_class.MANIFEST", tmp_path / "manifest.toml")
@@ -166,11 +217,18 @@ def test_new_points_need_no_grading(undisturbed, monkeypatch, tmp_path):
 
 def test_two_runs_at_once(tmp_path):
     folder = submissions(tmp_path / "class", 2, slow=[0])
-    first = subprocess.Popen([*QUICK, "grade", str(folder), "--out", str(tmp_path / "out")], cwd=ROOT, stdout=subprocess.DEVNULL,
-                             stderr=subprocess.PIPE, text=True, env={**os.environ, "BATCH_WORK": str(tmp_path / "log")})
+    first = subprocess.Popen(
+        [*QUICK, "grade", str(folder), "--out", str(tmp_path / "out")],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "BATCH_WORK": str(tmp_path / "log")},
+    )
     try:
         deadline = time.monotonic() + 60
-        while not (tmp_path / "log").exists() and time.monotonic() < deadline:      # until it has begun to grade
+        # until it has begun to grade
+        while not (tmp_path / "log").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
         second = command("grade", folder, "--out", tmp_path / "out")
         assert second.returncode == 2 and "Another run" in second.stderr
@@ -184,15 +242,27 @@ def test_two_runs_at_once(tmp_path):
 def test_a_full_disk_stops_with_a_sentence(tmp_path):
     folder = submissions(tmp_path / "class", 3, full=[1])
     done = command("grade", folder, "--out", tmp_path / "out", "--workers", 1)
-    assert done.returncode == 2 and "Stopped: No space left on device" in done.stderr and "Traceback" not in done.stderr
+    assert (
+        done.returncode == 2
+        and "Stopped: No space left on device" in done.stderr
+        and "Traceback" not in done.stderr
+    )
     (folder / "student01" / "full").unlink()
     assert command("grade", folder, "--out", tmp_path / "out").returncode == 0
 
 
-@pytest.mark.parametrize(("break_it", "message"), [
-    (lambda path: sqlite3.connect(path).executescript("UPDATE meta SET value = '0' WHERE key = 'version'"), "version 0"),
-    (lambda path: path.write_bytes(b"no database" * 1000), "no state of a grading"),
-])
+@pytest.mark.parametrize(
+    ("break_it", "message"),
+    [
+        (
+            lambda path: sqlite3.connect(path).executescript(
+                "UPDATE meta SET value = '0' WHERE key = 'version'"
+            ),
+            "version 0",
+        ),
+        (lambda path: path.write_bytes(b"no database" * 1000), "no state of a grading"),
+    ],
+)
 def test_a_state_that_cannot_be_used(tmp_path, break_it, message):
     folder = submissions(tmp_path / "class", 1)
     assert command("grade", folder, "--out", tmp_path / "out").returncode == 0
@@ -203,29 +273,52 @@ def test_a_state_that_cannot_be_used(tmp_path, break_it, message):
     assert done.returncode == 2 and message in done.stderr and path.read_bytes() == before
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (["missing", "--out", "OUT"], "does not exist"),
-    (["EMPTY", "--out", "OUT"], "no submissions"),
-    (["CLASS", "--out", "CLASS/out"], "among the submissions"),
-    (["CLASS", "--out", "OUT", "--engine", "dask"], "--scheduler"),
-    (["CLASS", "--out", "OUT", "--engine", "dask", "--scheduler", "tcp://127.0.0.1:1"], "No Dask scheduler"),
-    (["CLASS", "--out", "OUT", "--due", "soon"], "no due date"),
-    (["CLASS", "--out", "OUT", "--roster", "nobody.csv"], "nobody.csv"),
-    (["CLASS", "--out", "OUT", "--workers", "0"], "at least 1"),
-    (["CLASS", "--out", "OUT", "--late-percent", "-10"], "from 0 to 100"),
-    (["CLASS", "--out", "OUT", "--late-cap", "nan"], "from 0 to 100"),
-    (["CLASS", "--out", "OUT", "--gold", "nowhere"], "nowhere is no folder"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["missing", "--out", "OUT"], "does not exist"),
+        (["EMPTY", "--out", "OUT"], "no submissions"),
+        (["CLASS", "--out", "CLASS/out"], "among the submissions"),
+        (["CLASS", "--out", "OUT", "--engine", "dask"], "--scheduler"),
+        (
+            ["CLASS", "--out", "OUT", "--engine", "dask", "--scheduler", "tcp://127.0.0.1:1"],
+            "No Dask scheduler",
+        ),
+        (["CLASS", "--out", "OUT", "--due", "soon"], "no due date"),
+        (["CLASS", "--out", "OUT", "--roster", "nobody.csv"], "nobody.csv"),
+        (["CLASS", "--out", "OUT", "--workers", "0"], "at least 1"),
+        (["CLASS", "--out", "OUT", "--late-percent", "-10"], "from 0 to 100"),
+        (["CLASS", "--out", "OUT", "--late-cap", "nan"], "from 0 to 100"),
+        (["CLASS", "--out", "OUT", "--gold", "nowhere"], "nowhere is no folder"),
+    ],
+)
 def test_mistakes_on_the_command_line(tmp_path, arguments, message):
     (tmp_path / "EMPTY").mkdir()
     submissions(tmp_path / "CLASS", 1)
-    done = command("grade", *(tmp_path / word if word.isupper() or word.startswith("CLASS/") else word for word in arguments))
+    done = command(
+        "grade",
+        *(
+            tmp_path / word if word.isupper() or word.startswith("CLASS/") else word
+            for word in arguments
+        ),
+    )
     assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr
 
 
 def test_names_of_any_kind(tmp_path):
     """Each is graded, and none becomes a path."""
-    names = ["José Ñandú", "李雷", "a'b\"c", "two\nlines", "<b>bold", "=1+2", "A", "a", "x" * 200, "\udce9"]
+    names = [
+        "José Ñandú",
+        "李雷",
+        "a'b\"c",
+        "two\nlines",
+        "<b>bold",
+        "=1+2",
+        "A",
+        "a",
+        "x" * 200,
+        "\udce9",
+    ]
     for name in names:
         submissions(tmp_path / "new", 1)
         (tmp_path / "new" / "student00").rename(tmp_path / "new" / name)
@@ -236,36 +329,67 @@ def test_names_of_any_kind(tmp_path):
     klass = load_class(tmp_path / "out")
     assert len(klass.entries) == len(names) and all(entry.report for entry in klass.entries)
     folders = [entry.folder for entry in klass.entries]
-    assert len({folder.lower() for folder in folders}) == len(names) and all(re.fullmatch(r"[A-Za-z0-9_-]{1,60}", folder) for folder in folders)
+    assert len({folder.lower() for folder in folders}) == len(names) and all(
+        re.fullmatch(r"[A-Za-z0-9_-]{1,60}", folder) for folder in folders
+    )
     assert {path.name for path in (tmp_path / "out" / "students").iterdir()} == set(folders)
 
 
 def test_people_due_dates_and_several_submissions(tmp_path):
-    """A roster, a Canvas export with a late and a second submission, and somebody who handed nothing in."""
+    """A roster, a Canvas export with a late and a second submission, and somebody who handed
+    nothing in.
+    """
     folder = tmp_path / "class"
     folder.mkdir()
-    for name in ("lovelaceada_11_100_submission.zip", "lovelaceada_11_101_submission-1.zip", "turingalan_LATE_12_102_submission.zip",
-                 "nobodyknown_99_103_submission.zip"):
+    for name in (
+        "lovelaceada_11_100_submission.zip",
+        "lovelaceada_11_101_submission-1.zip",
+        "turingalan_LATE_12_102_submission.zip",
+        "nobodyknown_99_103_submission.zip",
+    ):
         with zipfile.ZipFile(folder / name, "w") as archive:
             archive.writestr("model.py", f"# {name}\n")
     roster = tmp_path / "roster.csv"
-    roster.write_text("Student,ID,SIS User ID,SIS Login ID,Section\n\"Lovelace, Ada\",11,s1,ada,A\n\"Turing, Alan\",12,s2,alan,A\n"
-                      "\"Hopper, Grace\",13,s3,grace,B\n")
-    done = command("grade", folder, "--out", tmp_path / "out", "--roster", roster, "--late-percent", 10, "--due", "2026-12-01 23:59 UTC")
+    roster.write_text(
+        'Student,ID,SIS User ID,SIS Login ID,Section\n"Lovelace, Ada",11,s1,ada,A\n'
+        '"Turing, Alan",12,s2,alan,A\n"Hopper, Grace",13,s3,grace,B\n'
+    )
+    done = command(
+        "grade",
+        folder,
+        "--out",
+        tmp_path / "out",
+        "--roster",
+        roster,
+        "--late-percent",
+        10,
+        "--due",
+        "2026-12-01 23:59 UTC",
+    )
     assert done.returncode == 0, done.stderr
     entries = {entry.person.name: entry for entry in load_class(tmp_path / "out").entries}
-    ada, alan, grace = (next(entry for name, entry in entries.items() if who in name) for who in ("Ada", "Alan", "Grace"))
+    ada, alan, grace = (
+        next(entry for name, entry in entries.items() if who in name)
+        for who in ("Ada", "Alan", "Grace")
+    )
     assert ada.source.endswith("submission-1.zip") and "2 submissions" in ada.remarks[0]
     assert (alan.days_late, alan.penalty) == (1, 0.1)
     assert alan.automatic == pytest.approx(0.9 * alan.report["score"])
     assert not grace.source and grace.total == 0
-    assert sum(not entry.person.enrolled for entry in entries.values()) == 1 and "not in the roster" in done.stdout.lower()
+    assert (
+        sum(not entry.person.enrolled for entry in entries.values()) == 1
+        and "not in the roster" in done.stdout.lower()
+    )
     assert len(load_sources(tmp_path / "out")) == 3
     best = command("grade", folder, "--out", tmp_path / "out", "--roster", roster, "--keep", "best")
     assert "Submissions graded now: 0" in best.stdout
     entries = {entry.person.id: entry for entry in load_class(tmp_path / "out").entries}
     with State(tmp_path / "out") as state:
-        scores = [sum(outcome["score"] for outcome in state.grading(one.digest)[1].values()) for one in state.handed() if one.person == ada.person.id]
+        scores = [
+            sum(outcome["score"] for outcome in state.grading(one.digest)[1].values())
+            for one in state.handed()
+            if one.person == ada.person.id
+        ]
     assert entries[ada.person.id].automatic == max(scores)
 
 
@@ -274,7 +398,7 @@ def test_the_best_is_not_known_where_the_grader_failed(tmp_path):
     for number, one in enumerate(sorted(folder.iterdir())):
         one.rename(folder / f"lovelaceada_11_{number}_x.zip")
     done = command("grade", folder, "--out", tmp_path / "out", "--keep", "best")
-    entry, = load_class(tmp_path / "out").entries
+    (entry,) = load_class(tmp_path / "out").entries
     assert done.returncode == 3 and entry.grader_errors
 
 
@@ -285,7 +409,11 @@ def test_pages_of_people_who_have_left_are_removed(tmp_path):
     for one in list(folder.iterdir()):
         one.rename(folder / f"other{one.name}")
     command("grade", folder, "--out", tmp_path / "out", "--only-these")
-    assert sorted(path.name for path in students.iterdir()) == ["otherstudent00", "otherstudent01", "student01"]
+    assert sorted(path.name for path in students.iterdir()) == [
+        "otherstudent00",
+        "otherstudent01",
+        "student01",
+    ]
     assert [path.name for path in (students / "student01").iterdir()] == ["mine.txt"]
 
 
@@ -303,31 +431,45 @@ def test_seeds_and_fingerprints(tmp_path, monkeypatch):
     digest = digest_submission(submissions(tmp_path, 1) / "student00")
     assert seed_for(1, digest) == seed_for(1, digest) != seed_for(2, digest)
     manifest = read_manifest(MANIFEST)
-    prints = Fingerprints(manifest, Setting(ROOT / "instructor" / "checks", ROOT / "instructor" / "gold"))
+    prints = Fingerprints(
+        manifest, Setting(ROOT / "instructor" / "checks", ROOT / "instructor" / "gold")
+    )
     ids = [check.id for check in manifest.checks.values() if check.coded]
     of = {id: prints.of(manifest.checks[id]) for id in ids}
     assert all(of.values()) and of["1c-0-basic"] != of["1h-2-basic"]
     without = Fingerprints(manifest, Setting(ROOT / "instructor" / "checks", tmp_path))
     changed = {id for id in ids if without.of(manifest.checks[id]) != of[id]}
-    assert changed == {id for id in ids if manifest.checks[id].artifacts}       # other answers touch the checks of results alone
+    # other answers touch the checks of results alone
+    assert changed == {id for id in ids if manifest.checks[id].artifacts}
     shutil.copytree(ROOT / "data", tmp_path / "data")
     monkeypatch.setattr("checks.support.context.DATA", tmp_path / "data")
     setting = Setting(ROOT / "instructor" / "checks", ROOT / "instructor" / "gold")
     assert {id: Fingerprints(manifest, setting).of(manifest.checks[id]) for id in ids} == of
-    for name, touched in (("hand_attention.json", {"5a-0-basic", "5a-1-hidden"}), ("occupations/train.tsv", {"5g-4-hidden"}), ("occupations/dev.tsv", set())):
+    for name, touched in (
+        ("hand_attention.json", {"5a-0-basic", "5a-1-hidden"}),
+        ("occupations/train.tsv", {"5g-4-hidden"}),
+        ("occupations/dev.tsv", set()),
+    ):
         with open(tmp_path / "data" / name, "a") as file:
             file.write("\n")
         other = Fingerprints(manifest, setting)
-        assert {id for id in ids if other.of(manifest.checks[id]) != of[id]} == touched     # the data of problem 5: those who read it
+        # the data of problem 5: those who read it
+        assert {id for id in ids if other.of(manifest.checks[id]) != of[id]} == touched
         shutil.copy(ROOT / "data" / name, tmp_path / "data" / name)
-    for name, touched in (("a table that nobody reads", set()), ("accuracy", changed)):         # so do thresholds
-        other = Fingerprints(replace(manifest, settings=manifest.settings | {name: {}}), Setting(ROOT / "instructor" / "checks", ROOT / "instructor" / "gold"))
+    # so do thresholds
+    for name, touched in (("a table that nobody reads", set()), ("accuracy", changed)):
+        other = Fingerprints(
+            replace(manifest, settings=manifest.settings | {name: {}}),
+            Setting(ROOT / "instructor" / "checks", ROOT / "instructor" / "gold"),
+        )
         assert {id for id in ids if other.of(manifest.checks[id]) != of[id]} == touched
 
 
 @pytest.fixture(scope="module")
 def real(tmp_path_factory):
-    """The reference, the starter, a broken zip, and a submission of a whole repository, really graded."""
+    """The reference, the starter, a broken zip, and a submission of a whole repository, really
+    graded.
+    """
     folder = tmp_path_factory.mktemp("real")
     (folder / "class").mkdir()
     with zipfile.ZipFile(folder / "class" / "good.zip", "w") as archive:
@@ -335,7 +477,11 @@ def real(tmp_path_factory):
         for name in DELIVERABLES:
             if (reference / name).is_file():
                 archive.write(reference / name, name)
-    shutil.copytree(STARTER, folder / "class" / "starter" / "src" / "submission", ignore=shutil.ignore_patterns("__pycache__", "mingpt-demo", "*.p*a*"))
+    shutil.copytree(
+        STARTER,
+        folder / "class" / "starter" / "src" / "submission",
+        ignore=shutil.ignore_patterns("__pycache__", "mingpt-demo", "*.p*a*"),
+    )
     (folder / "class" / "page.zip").write_text("<html></html>")
     done = command("grade", folder / "class", "--out", folder / "out", "--workers", 2, program=REAL)
     return folder, done
@@ -347,7 +493,11 @@ def test_real_submissions(real):
     most = sum(check.points for check in read_manifest(MANIFEST).checks.values() if check.coded)
     entries = {entry.person.id: entry for entry in load_class(folder / "out").entries}
     assert entries["good"].total == entries["good"].report["max_score"] == most
-    assert entries["starter"].total == 0 and entries["page"].refused.startswith("It is no zip file") and "page" not in entries["page"].refused
+    assert (
+        entries["starter"].total == 0
+        and entries["page"].refused.startswith("It is no zip file")
+        and "page" not in entries["page"].refused
+    )
     page = (folder / "out" / "students" / "good" / "feedback.html").read_text(encoding="utf-8")
     assert f"{most:g}" in page
     with open(folder / "out" / "grades-plain.csv", encoding="utf-8-sig", newline="") as file:
@@ -365,9 +515,12 @@ def test_what_is_no_fault_of_a_submission_does_not_refuse_it(tmp_path):
     assert "changed or removed" in work.run(task)["error"]
     shutil.copytree(SOLUTION, folder, ignore=shutil.ignore_patterns("__pycache__"))
     task = work.Task(digest_submission(folder), str(folder), ("1c-0-basic",), 1, Setting())
-    limited = ("import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000));"
-               f"sys.path.insert(0, {str(ROOT)!r}); import instructor, pickle; from instructor.grading.engines import work;"
-               f"print(work.run(pickle.loads({pickle.dumps(task)!r})))")
+    limited = (
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000));sys.path.insert(0, "
+        f"{str(ROOT)!r}); import instructor, pickle; from instructor.grading.engines import "
+        f"work;print(work.run(pickle.loads({pickle.dumps(task)!r})))"
+    )
     done = subprocess.run([sys.executable, "-c", limited], capture_output=True, text=True)
     assert "'stop'" in done.stdout and "File too large" in done.stdout, done.stdout + done.stderr
 
@@ -375,6 +528,10 @@ def test_what_is_no_fault_of_a_submission_does_not_refuse_it(tmp_path):
 def test_explain(real):
     folder, _ = real
     done = command("explain", folder / "out", "starter", "1h-5-hidden", program=REAL)
-    assert done.returncode == 0 and "not implemented" in done.stdout and "The same as in the grade." in done.stdout
+    assert (
+        done.returncode == 0
+        and "not implemented" in done.stdout
+        and "The same as in the grade." in done.stdout
+    )
     assert command("explain", folder / "out", "nobody", "1h", program=REAL).returncode == 2
     assert "refused" in command("explain", folder / "out", "page", "1h", program=REAL).stderr

@@ -76,7 +76,9 @@ def server(monkeypatch):
 
 @pytest.fixture
 def klass(monkeypatch):
-    """Six people: one excused, one who is still to be graded, a stranger, two known by SIS alone."""
+    """Six people: one excused, one who is still to be graded, a stranger, two known by SIS
+    alone.
+    """
     klass = make_class(6)
     for entry in klass.entries:
         entry.written = {}

@@ -1,4 +1,6 @@
-"""Grading on a cluster: the same grades, nobody else's code, and a sentence where it cannot be reached."""
+"""Grading on a cluster: the same grades, nobody else's code, and a sentence where it cannot be
+reached.
+"""
 
 import os
 import re
@@ -11,11 +13,11 @@ import urllib.request
 
 import psutil
 import pytest
-from conftest import ROOT
 from distributed import Client
 from test_batch import QUICK, command, submissions, verdicts
 
 from autograder.isolation import choose, strength
+from conftest import ROOT
 from instructor.grading.engines.cluster import Cluster
 from instructor.grading.engines.local import Local
 
@@ -46,7 +48,9 @@ def options(program):
 
 @pytest.fixture(scope="module")
 def start(tmp_path_factory):
-    """Starts a scheduler and workers by the documented commands; gives the scheduler's file and all processes."""
+    """Starts a scheduler and workers by the documented commands; gives the scheduler's file and all
+    processes.
+    """
     started = []
 
     def run(*workers, **environment):
@@ -87,7 +91,9 @@ def cluster(start):
 
 @pytest.fixture(scope="module")
 def secure(start, tmp_path_factory):
-    """A worker with TLS, as documented, with the environment that makes Dask use it; and another key's."""
+    """A worker with TLS, as documented, with the environment that makes Dask use it; and another
+    key's.
+    """
     if not shutil.which("openssl"):
         pytest.skip("there is no openssl")
     block = next(block for block in DOCUMENT.split("```") if "openssl" in block)

@@ -1,4 +1,5 @@
 """The image for grading, as far as it can be looked at without building it."""
+
 import fnmatch
 import re
 import shutil
@@ -7,20 +8,30 @@ import sys
 import tomllib
 
 import pytest
+
 from conftest import ROOT
 
 TEXT = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 LINES = re.sub(r"\\\n\s*", "", re.sub(r"(?m)^#.*\n", "", TEXT)).splitlines()
 INSTRUCTIONS = [line.split(None, 1) for line in LINES if line.strip()]
-IGNORED = [line for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+IGNORED = [
+    line
+    for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    if line and not line.startswith("#")
+]
 
 
 def ignored(path):
     """Whether a path, or a folder above it, stays out of the image."""
     parts = path.split("/")
-    above = ["/".join(parts[:n + 1]) for n in range(len(parts))]
-    return any(fnmatch.fnmatchcase("/" + name if pattern.startswith("**/") else name, pattern.replace("**/", "*/"))
-               for name in above for pattern in IGNORED)
+    above = ["/".join(parts[: n + 1]) for n in range(len(parts))]
+    return any(
+        fnmatch.fnmatchcase(
+            "/" + name if pattern.startswith("**/") else name, pattern.replace("**/", "*/")
+        )
+        for name in above
+        for pattern in IGNORED
+    )
 
 
 def test_it_is_made_of_instructions():
@@ -32,10 +43,21 @@ def test_it_is_made_of_instructions():
 
 
 def test_pins_stand_in_pyproject_alone():
-    assert not re.search(r"==\s*\d", TEXT) and "COPY pyproject.toml" in TEXT and "'.[instructor]'" in TEXT
+    assert (
+        not re.search(r"==\s*\d", TEXT)
+        and "COPY pyproject.toml" in TEXT
+        and "'.[instructor]'" in TEXT
+    )
     script = re.search(r'python -c "(.*?)" >', TEXT)[1]
-    printed = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
-    assert printed == tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    printed = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert (
+        printed
+        == tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+            "dependencies"
+        ]
+    )
     assert any(line.startswith("torch==") for line in printed)
 
 
@@ -48,12 +70,25 @@ def test_what_it_installs_is_to_be_had():
     said = subprocess.run(["apt-cache", "policy", *packages], capture_output=True, text=True).stdout
     if "Candidate" not in said:
         pytest.skip("apt has no lists here")
-    assert all(re.search(rf"(?m)^{name}:\n.*\n  Candidate: (?!\(none\))", said) for name in packages), said
+    assert all(
+        re.search(rf"(?m)^{name}:\n.*\n  Candidate: (?!\(none\))", said) for name in packages
+    ), said
 
 
 def test_the_repository_is_in_it_and_nothing_of_students():
-    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout.splitlines()
+    tracked = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True
+    ).stdout.splitlines()
     assert [path for path in tracked if ignored(path)] == []
-    for path in (".git/config", ".venv/bin/python", "grades/grades.sqlite", "term/grades.sqlite", "term/roster.csv", "written.csv",
-                 "src/submission/__pycache__/model.pyc", "demo-2/x.params", "work/ada/submission.zip"):
+    for path in (
+        ".git/config",
+        ".venv/bin/python",
+        "grades/grades.sqlite",
+        "term/grades.sqlite",
+        "term/roster.csv",
+        "written.csv",
+        "src/submission/__pycache__/model.pyc",
+        "demo-2/x.params",
+        "work/ada/submission.zip",
+    ):
         assert ignored(path), path

@@ -4,10 +4,10 @@ import shlex
 import sqlite3
 
 import pytest
-from conftest import SOLUTION
 from test_batch import REAL, command
 
 from common.files import UserError
+from conftest import SOLUTION
 from instructor.__main__ import main
 from instructor.grading import graded_class as klass_module
 from instructor.grading.finding.people import find_entry
@@ -28,7 +28,13 @@ CLASS = Class(None, "A class", [Entry(person, f"folder-{n}") for n, person in en
 @pytest.mark.parametrize(
     ("typed", "person"),
     [
-        ("ada", 0), ("ADA", 0), ("folder-0", 0), ("Ada Lovelace", 0), ("lovelace, ada", 0), ("Lovelace Ada", 0),
+        ("ada", 0), ("ADA", 0), ("folder-0", 0), ((
+            "Ada Lovelace"
+        ), 0), ((
+            "lovelace, ada"
+        ), 0), ((
+            "Lovelace Ada"
+        ), 0),
         (" ada  lovelace ", 0), ("ada@uni.example", 0), ("al12", 0), ("501", 0), ("Ada-L", 0),
         ("Jürgen Müller", 1), ("Muller Jurgen", 1), ("Müller, Jürgen", 1),
         ("o'neill $x", 2), ("Oneill, Siobhan", 2), ("zoe 2", 4),

@@ -1,15 +1,16 @@
 """Finding submissions as three systems export them, whose they are, and how late."""
+
 import argparse
 import os
 import time
 import zipfile
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from checks.support.staging import stage
-from conftest import SOLUTION
 from common.files import UserError
+from conftest import SOLUTION
 from instructor.grading.finding.find import find_submissions
 from instructor.grading.finding.late import days_late, parse_due, penalty
 from instructor.grading.finding.roster import Roster, named_column, read_roster
@@ -61,6 +62,7 @@ def roster(tmp_path, text, encoding="utf-8", **options):
 
 # Layouts
 
+
 def test_plain_zips_and_folders_of_any_name_are_found_and_can_be_staged(tmp_path):
     class_ = tmp_path / "class"
     names = ["ann", "Zoë O'Brien", 'quo"te', "new\nline", "名前", "=1+2", "x" * 240]
@@ -68,11 +70,19 @@ def test_plain_zips_and_folders_of_any_name_are_found_and_can_be_staged(tmp_path
         zipped(class_ / f"{name}.zip")
     code(class_ / "as folder")
     code(class_ / "nested" / "hw5" / "src" / "submission")
-    code(class_ / "repository" / "src" / "submission"), code(class_ / "repository" / "src" / "checks" / "given")
+    (
+        code(class_ / "repository" / "src" / "submission"),
+        code(class_ / "repository" / "src" / "checks" / "given"),
+    )
     zipped(class_ / "zip inside" / "deep" / "hw.ZIP")
     found = by_label(class_)
-    assert {one.person for one in found.values()} == {*(" ".join(name.split()) for name in names), "as folder", "nested", "repository",
-                                                     "zip inside"}
+    assert {one.person for one in found.values()} == {
+        *(" ".join(name.split()) for name in names),
+        "as folder",
+        "nested",
+        "repository",
+        "zip inside",
+    }
     assert found["nested"].source == class_ / "nested" / "hw5" / "src" / "submission"
     assert found["repository"].source == class_ / "repository" / "src" / "submission"
     for number, one in enumerate(found.values()):
@@ -87,7 +97,11 @@ def test_what_is_no_submission_is_passed_over(tmp_path):
     for name in (".DS_Store", "Thumbs.db", "grades.csv", "index.html", ".hidden.zip"):
         (tmp_path / name).write_text("x")
     assert [label for label, one in by_label(tmp_path).items() if not one.paper] == ["ann.zip"]
-    assert [label for label, one in by_label(tmp_path).items() if one.paper] == ["grades.csv", "index.html"]    # unless they are somebody's
+    # unless they are somebody's
+    assert [label for label, one in by_label(tmp_path).items() if one.paper] == [
+        "grades.csv",
+        "index.html",
+    ]
 
 
 def test_nobodys_hand_in_disappears(tmp_path):
@@ -106,16 +120,41 @@ def test_nobodys_hand_in_disappears(tmp_path):
     (tmp_path / "lea").mkdir()
     os.symlink(tmp_path / "ann.zip", tmp_path / "lea" / "hw.zip")
     found = find_submissions(tmp_path)
-    assert [one.person for one in found] == ["ann", "bob", "cleo", "dan", "eve", "fay", "gus", "hal", "ian", "jo", "kim", "lea"]
+    assert [one.person for one in found] == [
+        "ann",
+        "bob",
+        "cleo",
+        "dan",
+        "eve",
+        "fay",
+        "gus",
+        "hal",
+        "ian",
+        "jo",
+        "kim",
+        "lea",
+    ]
     problems = {one.person: one.problem for one in found}
-    for person, part in {"bob": "no zip", "cleo": "alone", "dan": "has none of", "eve": "new and old", "fay": "many folders", "gus": "link",
-                         "hal": "link", "ian": "neither", "jo": "2 zip files", "kim": "has none of",
-                         "lea": "has none of"}.items():
+    for person, part in {
+        "bob": "no zip",
+        "cleo": "alone",
+        "dan": "has none of",
+        "eve": "new and old",
+        "fay": "many folders",
+        "gus": "link",
+        "hal": "link",
+        "ian": "neither",
+        "jo": "2 zip files",
+        "kim": "has none of",
+        "lea": "has none of",
+    }.items():
         assert part in problems.pop(person)
     assert problems == {"ann": ""}
 
 
-def test_a_zip_in_a_zip_and_a_page_saved_as_zip_are_left_for_staging_which_says_what_to_do(tmp_path):
+def test_a_zip_in_a_zip_and_a_page_saved_as_zip_are_left_for_staging_which_says_what_to_do(
+    tmp_path,
+):
     zipped(tmp_path / "class" / "ann.zip", "inner.zip")
     (tmp_path / "class" / "bob.zip").write_text("<html>Sign in</html>")
     ann, bob = find_submissions(tmp_path / "class")
@@ -132,21 +171,42 @@ def test_many_folders_are_not_searched_without_end(tmp_path):
 
 
 def test_canvas(tmp_path):
-    for name in ("leeannmarie_22_501_hw-2.zip", "leeannmarie_22_501_hw.zip", "leeannmarie_22_77_hw.zip", "mullerjorg_LATE_1234_600_my_hw 5.zip",
-                 "anon_x7Yz1_LATE_601_a.zip", "Student_1235_602_a.zip", "陳大文_1236_603_作業.zip"):
+    for name in (
+        "leeannmarie_22_501_hw-2.zip",
+        "leeannmarie_22_501_hw.zip",
+        "leeannmarie_22_77_hw.zip",
+        "mullerjorg_LATE_1234_600_my_hw 5.zip",
+        "anon_x7Yz1_LATE_601_a.zip",
+        "Student_1235_602_a.zip",
+        "陳大文_1236_603_作業.zip",
+    ):
         zipped(tmp_path / name)
-    for name in ("kimjo_30_700_model.py", "kimjo_30_701_helper.py", "kimjo_30_702_notes.txt", "poelu_31_text.html"):
+    for name in (
+        "kimjo_30_700_model.py",
+        "kimjo_30_701_helper.py",
+        "kimjo_30_702_notes.txt",
+        "poelu_31_text.html",
+    ):
         (tmp_path / name).write_text("x")
     found = by_label(tmp_path)
-    assert [name for name in found if name.startswith("lee")] == ["leeannmarie_22_77_hw.zip", "leeannmarie_22_501_hw.zip",
-                                                                  "leeannmarie_22_501_hw-2.zip"], "not from the oldest to the newest"
+    assert [name for name in found if name.startswith("lee")] == [
+        "leeannmarie_22_77_hw.zip",
+        "leeannmarie_22_501_hw.zip",
+        "leeannmarie_22_501_hw-2.zip",
+    ], "not from the oldest to the newest"
     late = found["mullerjorg_LATE_1234_600_my_hw 5.zip"]
-    assert (late.late, late.identities, late.person) == (True, (("canvas_id", "1234"), ("name", "mullerjorg")), "mullerjorg_1234")
+    assert (late.late, late.identities, late.person) == (
+        True,
+        (("canvas_id", "1234"), ("name", "mullerjorg")),
+        "mullerjorg_1234",
+    )
     anonymous = found["anon_x7Yz1_LATE_601_a.zip"]
     assert (anonymous.late, anonymous.identities, anonymous.person) == (True, (), "anon_x7Yz1")
     assert found["Student_1235_602_a.zip"].identities == (("canvas_id", "1235"),)
     assert found["陳大文_1236_603_作業.zip"].late is False
-    assert [one.problem[:19] for one in found.values() if one.person == "kimjo_30"] == ["It is 3 loose files"]
+    assert [one.problem[:19] for one in found.values() if one.person == "kimjo_30"] == [
+        "It is 3 loose files"
+    ]
     assert "no zip" in found["poelu_31_text.html"].problem
 
 
@@ -177,40 +237,75 @@ def test_gradescope(tmp_path, wrapped):
         code(export / f"submission_{number}")
     (export / "submission_metadata.yml").write_text(METADATA)
     found = find_submissions(tmp_path if wrapped else export)
-    assert [one.person for one in found] == ["ann@x.edu", "bob@x.edu", "submission_2", "Cleo", "Gone"]
+    assert [one.person for one in found] == [
+        "ann@x.edu",
+        "bob@x.edu",
+        "submission_2",
+        "Cleo",
+        "Gone",
+    ]
     ann, bob, nobody, cleo, gone = found
     assert ann.source == bob.source == export / "submission_1"
-    assert ann.identities == (("email", "ann@x.edu"), ("sis_id", "0012"), ("id", "0012"), ("name", "Ann Lee"))
+    assert ann.identities == (
+        ("email", "ann@x.edu"),
+        ("sis_id", "0012"),
+        ("id", "0012"),
+        ("name", "Ann Lee"),
+    )
     assert bob.identities == (("email", "bob@x.edu"), ("name", "Böb <b>"))
-    assert ann.submitted == datetime(2026, 10, 4, 6, 11, 8, tzinfo=timezone.utc)
-    assert cleo.submitted == datetime(2026, 10, 4, 4, 55, 23, tzinfo=timezone.utc)
+    assert ann.submitted == datetime(2026, 10, 4, 6, 11, 8, tzinfo=UTC)
+    assert cleo.submitted == datetime(2026, 10, 4, 4, 55, 23, tzinfo=UTC)
     assert nobody.identities == () and nobody.submitted is None and nobody.problem == ""
     assert "does not have it" in gone.problem
 
 
-LAUGHS = "a: &a {x: [" + "1," * 9 + "]}\n" + "".join(
-    f"{name}: &{name} {{<<: [{','.join(['*' + before] * 9)}], y: [{','.join(['*' + before] * 9)}]}}\n"
-    for before, name in zip("abcdefghijklmnopqrstuvwx", "bcdefghijklmnopqrstuvwxy"))
+LAUGHS = (
+    "a: &a {x: ["
+    + "1," * 9
+    + "]}\n"
+    + "".join(
+        f"{name}: &{name} {{<<: [{','.join(['*' + before] * 9)}], y: "
+        f"[{','.join(['*' + before] * 9)}]}}\n"
+        for before, name in zip("abcdefghijklmnopqrstuvwx", "bcdefghijklmnopqrstuvwxy")
+    )
+)
 
 
-@pytest.mark.parametrize("text", [
-    "", "- a list", "just text", "{" * 50_000, "submission_1: " + "[" * 50_000, "\0", "submission_1: [unclosed", LAUGHS,
-    "submission_1: !!python/object/apply:os.system ['touch HARMED']\n", "submission_1: *nothing", "? [a]\n: b\n",
-    "submission_1: {':submitters': {':name': x}, ':created_at': [2026]}", "submission_1: {':submitters': [x, [y], {':name': [z]}]}",
-    "submission_1: {':created_at': 2026-99-03 23:11:08}", "submission_1: {':created_at': 0001-01-01 00:00:00 +23:59}",
-], ids=range(15))
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "- a list",
+        "just text",
+        "{" * 50_000,
+        "submission_1: " + "[" * 50_000,
+        "\0",
+        "submission_1: [unclosed",
+        LAUGHS,
+        "submission_1: !!python/object/apply:os.system ['touch HARMED']\n",
+        "submission_1: *nothing",
+        "? [a]\n: b\n",
+        "submission_1: {':submitters': {':name': x}, ':created_at': [2026]}",
+        "submission_1: {':submitters': [x, [y], {':name': [z]}]}",
+        "submission_1: {':created_at': 2026-99-03 23:11:08}",
+        "submission_1: {':created_at': 0001-01-01 00:00:00 +23:59}",
+    ],
+    ids=range(15),
+)
 def test_damaged_or_hostile_metadata_costs_no_submission(tmp_path, monkeypatch, text):
     monkeypatch.chdir(tmp_path)
     code(tmp_path / "e" / "submission_1")
     (tmp_path / "e" / "submission_metadata.yml").write_text(text)
-    one, = find_submissions(tmp_path / "e")
+    (one,) = find_submissions(tmp_path / "e")
     assert one.person == "submission_1" and one.submitted is None and one.problem == ""
     assert not (tmp_path / "HARMED").exists()
 
 
 def test_what_stands_before_the_damage_counts(tmp_path):
     code(tmp_path / "submission_1"), code(tmp_path / "submission_2")
-    (tmp_path / "submission_metadata.yml").write_text("submission_1: {':submitters': [{':name': Ann}]}\nsubmission_2: {]")
+    (tmp_path / "submission_metadata.yml").write_text(
+        "submission_1: {':submitters': [{':name': Ann}]}\nsubmission_2: {]"
+    )
     assert [one.person for one in find_submissions(tmp_path)] == ["Ann", "submission_2"]
 
 
@@ -221,16 +316,22 @@ def test_github_classroom(tmp_path, name):
         (tmp_path / name / f"hw-5-{login}" / ".git").mkdir()
     found = find_submissions(tmp_path / name)
     assert [one.person for one in found] == ["Bob", "ann-b"]
-    assert found[0].identities[0] == ("github", "Bob") and found[0].source.parts[-2:] == ("src", "submission")
+    assert found[0].identities[0] == ("github", "Bob") and found[0].source.parts[-2:] == (
+        "src",
+        "submission",
+    )
 
 
-@pytest.mark.parametrize("make, part", [
-    (lambda folder: None, "does not exist"),
-    (lambda folder: zipped(folder), "is a file: unpack it"),
-    (lambda folder: folder.mkdir(), "has no submissions: expected one zip or folder"),
-    (lambda folder: zipped(folder / ".hidden.zip"), "has no submissions"),
-    (code, "is one submission"),
-])
+@pytest.mark.parametrize(
+    "make, part",
+    [
+        (lambda folder: None, "does not exist"),
+        (lambda folder: zipped(folder), "is a file: unpack it"),
+        (lambda folder: folder.mkdir(), "has no submissions: expected one zip or folder"),
+        (lambda folder: zipped(folder / ".hidden.zip"), "has no submissions"),
+        (code, "is one submission"),
+    ],
+)
 def test_no_folder_of_submissions(tmp_path, make, part):
     make(tmp_path / "class")
     with pytest.raises(UserError, match=part):
@@ -247,36 +348,65 @@ def test_the_order_depends_on_names_alone(tmp_path):
 
 # Whose it is
 
+
 def matched(people, *identities, person="x"):
     from instructor.grading.finding.find import Found
+
     return people.match(Found(None, "label", person, identities))
 
 
 def test_canvas_gradebook(tmp_path):
     people = roster(tmp_path, CANVAS_ROSTER)
-    assert [(person.id, person.name, person.section, person.canvas_id, person.sis_id) for person in people.people] == [
-        ("jmueller", "Müller, Jörg", "A, B", "1234", "u1"), ("alee", "Lee, Ann Marie", "A", "22", "u2"), ("alee2", "Lee, Ann Marie", "A", "23", "u3")]
+    assert [
+        (person.id, person.name, person.section, person.canvas_id, person.sis_id)
+        for person in people.people
+    ] == [
+        ("jmueller", "Müller, Jörg", "A, B", "1234", "u1"),
+        ("alee", "Lee, Ann Marie", "A", "22", "u2"),
+        ("alee2", "Lee, Ann Marie", "A", "23", "u3"),
+    ]
     for name in ("mullerjorg", "Jörg Müller", "JÖRG MU\u0308LLER", "müller_jörg"):
         assert matched(people, ("name", name))[0].id == "jmueller", name
     assert matched(people, ("canvas_id", "23"), ("name", "leeannmarie")) == (people.people[2], "")
-    stranger, remark = matched(people, ("canvas_id", "7"), ("name", "mullerjorg"), person="mullerjorg_7")
-    assert (stranger.id, stranger.name, stranger.canvas_id, stranger.enrolled) == ("mullerjorg_7", "mullerjorg", "7", False)
+    stranger, remark = matched(
+        people, ("canvas_id", "7"), ("name", "mullerjorg"), person="mullerjorg_7"
+    )
+    assert (stranger.id, stranger.name, stranger.canvas_id, stranger.enrolled) == (
+        "mullerjorg_7",
+        "mullerjorg",
+        "7",
+        False,
+    )
     assert remark == "mullerjorg_7 is not in the roster."
 
 
 def test_two_people_of_one_name_are_not_guessed(tmp_path):
-    stranger, remark = matched(roster(tmp_path, CANVAS_ROSTER), ("any", "Ann Marie Lee"), person="Ann Marie Lee")
+    stranger, remark = matched(
+        roster(tmp_path, CANVAS_ROSTER), ("any", "Ann Marie Lee"), person="Ann Marie Lee"
+    )
     assert not stranger.enrolled and stranger.id == "Ann Marie Lee"
     assert remark.startswith("Ann Marie Lee may be each of alee, alee2 in the roster.")
 
 
-@pytest.mark.parametrize("text, ids, name", [
-    ("id,name,github\na1,Ann Lee,AnnL\nb2,Bob,bb\n", ["a1", "b2"], "Ann Lee"),
-    ("sep=;\r\nid;name\r\na1;Ann Lee\r\nb2;Bob\r\n", ["a1", "b2"], "Ann Lee"),
-    ("First Name,Last Name,SID,Email,Role,Sections\nAnn,Lee,12,ann@x.edu,Student,A\nT,A,1,ta@x.edu,TA,\n", ["ann@x.edu"], "Ann Lee"),
-    ("Name\tEmail\tSection\nAnn Lee\tann@x.edu\tA\n\t\t\n", ["ann@x.edu"], "Ann Lee"),
-    ('"identifier","github_username","github_id","name"\n"ann@x","annl","5",""\n', ["ann@x"], "ann@x"),
-])
+@pytest.mark.parametrize(
+    "text, ids, name",
+    [
+        ("id,name,github\na1,Ann Lee,AnnL\nb2,Bob,bb\n", ["a1", "b2"], "Ann Lee"),
+        ("sep=;\r\nid;name\r\na1;Ann Lee\r\nb2;Bob\r\n", ["a1", "b2"], "Ann Lee"),
+        (
+            "First Name,Last Name,SID,Email,Role,Sections\nAnn,Lee,12,ann@x.edu,Student,A\n"
+            "T,A,1,ta@x.edu,TA,\n",
+            ["ann@x.edu"],
+            "Ann Lee",
+        ),
+        ("Name\tEmail\tSection\nAnn Lee\tann@x.edu\tA\n\t\t\n", ["ann@x.edu"], "Ann Lee"),
+        (
+            '"identifier","github_username","github_id","name"\n"ann@x","annl","5",""\n',
+            ["ann@x"],
+            "ann@x",
+        ),
+    ],
+)
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_rosters_of_other_systems(tmp_path, text, ids, name, encoding):
     people = roster(tmp_path, text, encoding).people
@@ -311,14 +441,19 @@ def test_columns_of_any_roster_can_be_named(tmp_path):
     options = ["github=username", "id= matrikelnummer", "Name=Wer", "sis_login=username"]
     people = roster(tmp_path, OTHER, columns=dict(map(named_column, options))).people
     assert [(one.id, one.name, one.github, one.sis_login) for one in people] == [
-        ("0012", "Ann Lee", "AnnL", "AnnL"), ("0013", "Bob", "bb", "bb")]
+        ("0012", "Ann Lee", "AnnL", "AnnL"),
+        ("0013", "Bob", "bb", "bb"),
+    ]
     assert roster(tmp_path, OTHER).people[0].github == "", "a username may be of any system"
 
 
-@pytest.mark.parametrize("columns, part", [
-    ({"colour": "username"}, "'colour' is no field of a person. There are id, name, email,"),
-    ({"github": "login"}, "no column 'login'. There are Matrikelnummer, username, id, Wer"),
-])
+@pytest.mark.parametrize(
+    "columns, part",
+    [
+        ({"colour": "username"}, "'colour' is no field of a person. There are id, name, email,"),
+        ({"github": "login"}, "no column 'login'. There are Matrikelnummer, username, id, Wer"),
+    ],
+)
 def test_a_column_that_is_not_there_is_refused(tmp_path, columns, part):
     with pytest.raises(UserError, match=part):
         roster(tmp_path, OTHER, columns=columns)
@@ -339,11 +474,17 @@ GRADEBOOK = """Student,ID,SIS User ID,SIS Login ID,Section,  HW 5:  Attention (9
 """
 
 
-@pytest.mark.parametrize("title, column, excused", [
-    ("hw 5: attention", "  HW 5:  Attention (98765) ", ["alee"]),
-    ("HW 5: Attention (98765)", "  HW 5:  Attention (98765) ", ["alee"]),
-    ("HW5 (7)", "HW 5 (7)", ["bray"]), ("HW 5", "", []), ("Attention", "", []), ("Section", "", []),
-])
+@pytest.mark.parametrize(
+    "title, column, excused",
+    [
+        ("hw 5: attention", "  HW 5:  Attention (98765) ", ["alee"]),
+        ("HW 5: Attention (98765)", "  HW 5:  Attention (98765) ", ["alee"]),
+        ("HW5 (7)", "HW 5 (7)", ["bray"]),
+        ("HW 5", "", []),
+        ("Attention", "", []),
+        ("Section", "", []),
+    ],
+)
 def test_canvas_tells_the_column_and_who_is_excused(tmp_path, title, column, excused):
     for options in ({}, {"columns": {"id": "SIS Login ID"}}):
         people = roster(tmp_path, GRADEBOOK, title=title, **options)
@@ -352,12 +493,20 @@ def test_canvas_tells_the_column_and_who_is_excused(tmp_path, title, column, exc
         assert len(people.people) == 3 and people.people[2].canvas_id == "24"
 
 
-@pytest.mark.parametrize("text, part", [
-    ("", "nobody in it"), ("id,name\n", "nobody in it"), ("colour,size\n1,2\n", "none of the columns that identify"),
-    ("id,name\na,Ann\n,Bob\n", "line 3: Bob has no id"), ("id,name\na,Ann\nb,Bob\nA,Al\n", "line 4: 'A' stands in line 2"),
-    ("Name,Email\nAnn,\n", "line 2: nothing identifies Ann"), ('id,name\na,"Ann\n', "this is no CSV"), ("id\na\0\n", "line 2: a NUL character"),
-    ("name\nAnn\n", "none of the columns"),
-])
+@pytest.mark.parametrize(
+    "text, part",
+    [
+        ("", "nobody in it"),
+        ("id,name\n", "nobody in it"),
+        ("colour,size\n1,2\n", "none of the columns that identify"),
+        ("id,name\na,Ann\n,Bob\n", "line 3: Bob has no id"),
+        ("id,name\na,Ann\nb,Bob\nA,Al\n", "line 4: 'A' stands in line 2"),
+        ("Name,Email\nAnn,\n", "line 2: nothing identifies Ann"),
+        ('id,name\na,"Ann\n', "this is no CSV"),
+        ("id\na\0\n", "line 2: a NUL character"),
+        ("name\nAnn\n", "none of the columns"),
+    ],
+)
 def test_a_bad_roster_is_refused_with_its_line(tmp_path, text, part):
     with pytest.raises(UserError, match=part):
         roster(tmp_path, text)
@@ -370,11 +519,27 @@ def test_a_roster_in_another_encoding_or_place(tmp_path):
         read_roster(tmp_path / "none.csv")
 
 
-@pytest.mark.parametrize("value, expected", [("A1", "a1"), ("ANNL", "a1"), ("ann@x.edu", "a1"), ("lee, ann", "a1"), ("44", "b2"), ("c3", None)])
+@pytest.mark.parametrize(
+    "value, expected",
+    [
+        ("A1", "a1"),
+        ("ANNL", "a1"),
+        ("ann@x.edu", "a1"),
+        ("lee, ann", "a1"),
+        ("44", "b2"),
+        ("c3", None),
+    ],
+)
 def test_a_plain_name_is_looked_up_in_every_column(tmp_path, value, expected):
-    people = roster(tmp_path, "id,name,email,github,canvas_id\na1,Ann Lee,ann@x.edu,AnnL,\nb2,Bob,,,44\n")
+    people = roster(
+        tmp_path, "id,name,email,github,canvas_id\na1,Ann Lee,ann@x.edu,AnnL,\nb2,Bob,,,44\n"
+    )
     person, remark = matched(people, ("any", value), person=value)
-    assert (person.id, person.enrolled, remark == "") == (expected or value, bool(expected), bool(expected))
+    assert (person.id, person.enrolled, remark == "") == (
+        expected or value,
+        bool(expected),
+        bool(expected),
+    )
 
 
 def test_a_stranger_takes_nobodys_id(tmp_path):
@@ -389,17 +554,30 @@ def test_names_that_differ_in_marks_of_their_script_are_two(tmp_path):
 
 def test_without_a_roster_everybody_is_welcome():
     person, remark = matched(Roster(), ("name", "Ann"), ("email", "a@x"), person="a@x")
-    assert (person.id, person.name, person.email, person.enrolled, remark) == ("a@x", "Ann", "a@x", True, "")
+    assert (person.id, person.name, person.email, person.enrolled, remark) == (
+        "a@x",
+        "Ann",
+        "a@x",
+        True,
+        "",
+    )
 
 
 # When it was due
 
-@pytest.mark.parametrize("text, expected", [
-    ("2026-12-01 23:59 +01:00", "2026-12-01T22:59:00"), ("2026-12-01T23:59Z", "2026-12-01T23:59:00"), ("2026-12-01 +00:00", "2026-12-01T23:59:59"),
-    ("2026-12-01 23:59 America/Los_Angeles", "2026-12-02T07:59:00"), ("2026-07-01 9:05 Europe/Zurich", "2026-07-01T07:05:00"),
-])
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("2026-12-01 23:59 +01:00", "2026-12-01T22:59:00"),
+        ("2026-12-01T23:59Z", "2026-12-01T23:59:00"),
+        ("2026-12-01 +00:00", "2026-12-01T23:59:59"),
+        ("2026-12-01 23:59 America/Los_Angeles", "2026-12-02T07:59:00"),
+        ("2026-07-01 9:05 Europe/Zurich", "2026-07-01T07:05:00"),
+    ],
+)
 def test_due_dates(text, expected):
-    assert parse_due(text) == datetime.fromisoformat(expected).replace(tzinfo=timezone.utc)
+    assert parse_due(text) == datetime.fromisoformat(expected).replace(tzinfo=UTC)
 
 
 @pytest.mark.skipif(not hasattr(time, "tzset"), reason="the time zone cannot be set on this system")
@@ -407,29 +585,43 @@ def test_a_due_date_without_a_zone_is_local(monkeypatch):
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()
     try:
-        assert parse_due("2026-12-01 23:59") == datetime(2026, 12, 1, 14, 59, tzinfo=timezone.utc)
+        assert parse_due("2026-12-01 23:59") == datetime(2026, 12, 1, 14, 59, tzinfo=UTC)
     finally:
         monkeypatch.undo()
         time.tzset()
 
 
-@pytest.mark.parametrize("text", ["", "tomorrow", "2026-13-01 10:00", "2026-12-01 25:00", "2026-12-01 10:00 Nowhere/City", "2026-12-01 10:00 +99:00",
-                                  "2026-12-01 10:00 ../../etc/passwd", "1.12.2026"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "tomorrow",
+        "2026-13-01 10:00",
+        "2026-12-01 25:00",
+        "2026-12-01 10:00 Nowhere/City",
+        "2026-12-01 10:00 +99:00",
+        "2026-12-01 10:00 ../../etc/passwd",
+        "1.12.2026",
+    ],
+)
 def test_what_is_no_due_date(text):
     with pytest.raises(UserError, match="Write it as '2026-12-01 23:59'"):
         parse_due(text)
 
 
 def test_days_late():
-    due = datetime(2026, 12, 1, 22, 59, tzinfo=timezone.utc)
+    due = datetime(2026, 12, 1, 22, 59, tzinfo=UTC)
     late = {-60: 0, 0: 0, 15: 0, 16: 1, 24 * 60: 1, 24 * 60 + 1: 2, 71 * 60: 3}
-    assert {minutes: days_late(due + timedelta(minutes=minutes), due, grace_minutes=15) for minutes in late} == late
+    assert {
+        minutes: days_late(due + timedelta(minutes=minutes), due, grace_minutes=15)
+        for minutes in late
+    } == late
     assert days_late(None, due, marked_late=True) == 1 and days_late(None, due) == 0
     assert days_late(due, due, marked_late=True) == 0, "the time counts where it is known"
 
 
 def test_an_extension_moves_the_due_date():
-    due = datetime(2026, 12, 1, 22, 59, tzinfo=timezone.utc)
+    due = datetime(2026, 12, 1, 22, 59, tzinfo=UTC)
     late = {2: 0, 2.001: 0, 2.1: 1, 4: 2}  # by days after the due date; minutes are forgiven
     for days, count in late.items():
         submitted = due + timedelta(days=days)
@@ -437,16 +629,27 @@ def test_an_extension_moves_the_due_date():
 
 
 def test_how_late_is_what_an_export_only_calls_late():
-    options = [{}, {"unknown_days": 3}, {"unknown_days": 0}, {"unknown_days": 3, "extension": 1},
-               {"extension": 2}]
+    options = [
+        {},
+        {"unknown_days": 3},
+        {"unknown_days": 0},
+        {"unknown_days": 3, "extension": 1},
+        {"extension": 2},
+    ]
     assert [days_late(None, None, marked_late=True, **one) for one in options] == [1, 3, 0, 2, 0]
     assert days_late(None, None, marked_late=False, unknown_days=3) == 0
 
 
 def test_penalty():
-    assert [penalty(days, 0.1, free_days=2, cap=0.25) for days in range(6)] == [0, 0, 0, 0.1, 0.2, 0.25]
+    assert [penalty(days, 0.1, free_days=2, cap=0.25) for days in range(6)] == [
+        0,
+        0,
+        0,
+        0.1,
+        0.2,
+        0.25,
+    ]
     assert penalty(20, 0.1) == 1.0
-
 
 
 def test_who_somebody_is_in_another_roster():
@@ -456,5 +659,5 @@ def test_who_somebody_is_in_another_roster():
     assert roster.find(Person("lovelaceada_11", "lovelaceada", canvas_id="11")) is ada
     assert roster.find(Person("x", "Lovelace, Ada")) is ada
     assert roster.find(Person("x", "Somebody Else", "B@uni.example")) is wei
-    assert roster.find(Person("x", "Wei Zhang", "a@uni.example")) is None      # another one
+    assert roster.find(Person("x", "Wei Zhang", "a@uni.example")) is None  # another one
     assert roster.find(Person("x", "Nobody Known", "c@uni.example")) is None

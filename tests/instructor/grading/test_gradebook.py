@@ -1,22 +1,47 @@
 """The gradebooks, and the written parts that people fill in."""
+
 import argparse
 import csv
 import io
 import random
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 import pytest
 from classroom import MANIFEST, fail, full_report, keep_class, make_class
+
 from common.files import UserError
 from instructor.grading import overrides
-from instructor.grading.graded_class import load_class
 from instructor.grading.grades import Class, Entry, Person
 from instructor.grading.pages import gradebook, write_reports
 from instructor.grading.written import forms as written
 
-FORMULAS = ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\tx", "\rx", "\n=1", "  =1", "\u00a0=1", "\u200b=1", "\u200d =1", "\ufeff=1",
-            "＝1+1", "＋1+a", "－1a", "＠x", "'=1", "\"=1\"", "\0=1", "=cmd|' /C calc'!A0", "Ann;=1+1", "Ann,@x", "Ann; \t=HYPERLINK(\"http://evil\")"]
+FORMULAS = [
+    "=1+1",
+    "+1+1",
+    "-1+1",
+    "@SUM(A1)",
+    "\t=1",
+    "\tx",
+    "\rx",
+    "\n=1",
+    "  =1",
+    "\u00a0=1",
+    "\u200b=1",
+    "\u200d =1",
+    "\ufeff=1",
+    "＝1+1",
+    "＋1+a",
+    "－1a",
+    "＠x",
+    "'=1",
+    '"=1"',
+    "\0=1",
+    "=cmd|' /C calc'!A0",
+    "Ann;=1+1",
+    "Ann,@x",
+    'Ann; \t=HYPERLINK("http://evil")',
+]
 PARTS = [check.id for check in MANIFEST.checks.values() if not check.coded]
 MOST = MANIFEST.checks["1g-0-written"].points
 REQUIRED = gradebook.cell(Class(MANIFEST, "", []).regular_points)
@@ -71,6 +96,7 @@ def merge(out, *options):
 
 # Cells
 
+
 @pytest.mark.parametrize("text", FORMULAS)
 def test_no_cell_is_a_formula(text):
     klass = make_class(6)
@@ -78,33 +104,69 @@ def test_no_cell_is_a_formula(text):
     klass.entries[1].remarks = [text]
     klass.entries[1].source = text
     for made in (gradebook.canvas(klass)[0], gradebook.plain(klass)):
-        for separator in ",;\t":        # whichever the spreadsheet splits at
-            for row in csv.reader(io.StringIO(made.removeprefix("\ufeff"), newline=""), delimiter=separator):
+        for separator in ",;\t":  # whichever the spreadsheet splits at
+            for row in csv.reader(
+                io.StringIO(made.removeprefix("\ufeff"), newline=""), delimiter=separator
+            ):
                 for cell in row:
-                    bare = cell.lstrip(" \t\u00a0\u200b\u200c\u200d\ufeff\"")
-                    assert not (bare[:1] in tuple("=+@＝＋－＠") or bare[:1] == "-" and not bare[1:2].isdigit() or cell[:1] in ("\t", "\r")), cell
-        assert "\0" not in made and made.count("\n") == len(klass.entries) + (2 if made[0] == "S" else 1)
+                    bare = cell.lstrip(' \t\u00a0\u200b\u200c\u200d\ufeff"')
+                    assert not (
+                        bare[:1] in tuple("=+@＝＋－＠")
+                        or bare[:1] == "-"
+                        and not bare[1:2].isdigit()
+                        or cell[:1] in ("\t", "\r")
+                    ), cell
+        assert "\0" not in made and made.count("\n") == len(klass.entries) + (
+            2 if made[0] == "S" else 1
+        )
 
 
 def test_a_cell_that_began_with_a_tab_or_a_line_end_is_text():
-    assert [gradebook.cell(text) for text in ("\tx", "\rx", "\0\nx", "\t=x")] == ["'x", "'x", "'x", "'=x"]
+    assert [gradebook.cell(text) for text in ("\tx", "\rx", "\0\nx", "\t=x")] == [
+        "'x",
+        "'x",
+        "'x",
+        "'=x",
+    ]
 
 
 def test_numbers_and_names_stay_what_they_are():
-    for text in ("-5", "+49123456", "3.25", "00123", "O'Neill", "Smith-Jones", "李小龍", "a@b.example", "x = 1", "محمد"):
+    for text in (
+        "-5",
+        "+49123456",
+        "3.25",
+        "00123",
+        "O'Neill",
+        "Smith-Jones",
+        "李小龍",
+        "a@b.example",
+        "x = 1",
+        "محمد",
+    ):
         assert gradebook.cell(text) == text
-    assert [gradebook.cell(value) for value in (0, 0.0, 60.0, 51.3, 1 / 3, -2, None)] == ["0", "0", "60", "51.3", "0.3333", "-2", ""]
+    assert [gradebook.cell(value) for value in (0, 0.0, 60.0, 51.3, 1 / 3, -2, None)] == [
+        "0",
+        "0",
+        "60",
+        "51.3",
+        "0.3333",
+        "-2",
+        "",
+    ]
 
 
 # Gradebooks
 
+
 def test_canvas_has_its_columns_and_points(klass):
-    klass.entries[2].penalty, klass.entries[2].written = .5, {"1g-0-written": 1.5}
+    klass.entries[2].penalty, klass.entries[2].written = 0.5, {"1g-0-written": 1.5}
     rows = rows_of(gradebook.canvas(klass)[0])
     assert rows[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", klass.title]
     assert rows[1] == ["    Points Possible", "", "", "", "", REQUIRED]
     assert rows[4][:5] == ["שרה לוי", "5002", "100202", "s100202", "Section 3"]
-    assert float(rows[4][5]) == pytest.approx(.5 * sum(check["score"] for check in klass.entries[2].checks) + 1.5, abs=1e-4)
+    assert float(rows[4][5]) == pytest.approx(
+        0.5 * sum(check["score"] for check in klass.entries[2].checks) + 1.5, abs=1e-4
+    )
     assert len(rows) == 2 + len(klass.entries)
 
 
@@ -122,10 +184,13 @@ def test_a_grader_error_is_not_imported_as_a_grade(klass, tmp_path):
     write_reports(klass, tmp_path)
     rows = rows_of((tmp_path / "grades.csv").read_text())
     assert rows[5][5] == "" and all(row[5] for row in rows[:5] + rows[6:])
-    assert "no grade: the grader failed: 1 check (1c-0-basic)" in dicts(tmp_path / "grades-plain.csv")[3]["remarks"]
+    assert (
+        "no grade: the grader failed: 1 check (1c-0-basic)"
+        in dicts(tmp_path / "grades-plain.csv")[3]["remarks"]
+    )
 
 
-@pytest.mark.parametrize("column", ["HW 5 (98765)", "  Unit; -2:  =Attention, \"x\" (98765) "])
+@pytest.mark.parametrize("column", ["HW 5 (98765)", '  Unit; -2:  =Attention, "x" (98765) '])
 def test_canvas_finds_its_column_again(klass, column):
     klass.column = column
     assert rows_of(gradebook.canvas(klass)[0])[0][5] == column
@@ -159,7 +224,10 @@ def test_what_is_not_graded_is_an_empty_cell(klass):
     refused.report, refused.refused, refused.pending = None, "no zip", []
     found = grades(klass)[1:4]
     assert [(cell, row["automatic"], row["total"]) for cell, row, _ in found] == [
-        ("", "", ""), ("", "", ""), ("0", "", "0")]
+        ("", "", ""),
+        ("", "", ""),
+        ("0", "", "0"),
+    ]
     assert f"not graded yet: 4 checks ({', '.join(ids[1:4])} and 1 more)" in found[0][2]
     assert "not graded yet" in found[1][2] and "nothing was handed in" not in found[1][2]
     assert not any("not graded yet" in remark for remark in found[2][2])
@@ -189,8 +257,14 @@ def test_manual_points_count_in_their_question_and_have_a_reason(klass):
 
 
 def test_nothing_handed_in_and_refused_have_zero():
-    klass = Class(MANIFEST, "T", [Entry(Person("1", "A", canvas_id="1"), "a"),
-                                 Entry(Person("2", "B", canvas_id="2"), "b", "b.zip", refused="no zip")])
+    klass = Class(
+        MANIFEST,
+        "T",
+        [
+            Entry(Person("1", "A", canvas_id="1"), "a"),
+            Entry(Person("2", "B", canvas_id="2"), "b", "b.zip", refused="no zip"),
+        ],
+    )
     assert [row[5] for row in rows_of(gradebook.canvas(klass)[0])[2:]] == ["0", "0"]
     plain = list(csv.DictReader(io.StringIO(gradebook.plain(klass).removeprefix("\ufeff"))))
     assert [row["remarks"] for row in plain] == ["nothing was handed in", "refused: no zip"]
@@ -201,21 +275,47 @@ def test_plain_gradebook_has_everything(klass):
     entry = klass.entries[1]
     entry.report = full_report(random.Random(0))
     fail(entry.report, "1c-1-basic", "wrong answer", "x")
-    entry.submitted, entry.days_late, entry.penalty = datetime(2026, 5, 14, 1, 2, tzinfo=timezone.utc), 2, .25
-    entry.written, entry.remarks = {"1g-0-written": 2, "1g-1-written": 1.5, "3a-1-written": 1}, ["two submissions\nby one person"]
+    entry.submitted, entry.days_late, entry.penalty = (
+        datetime(2026, 5, 14, 1, 2, tzinfo=UTC),
+        2,
+        0.25,
+    )
+    entry.written, entry.remarks = (
+        {"1g-0-written": 2, "1g-1-written": 1.5, "3a-1-written": 1},
+        ["two submissions\nby one person"],
+    )
     text = gradebook.plain(klass)
-    assert text.startswith("\ufeff")        # or Excel spoils the names
+    assert text.startswith("\ufeff")  # or Excel spoils the names
     row = list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))[1]
-    coded = {id: sum(check.points for check in MANIFEST.checks.values() if check.coded and check.question == id) for id in MANIFEST.questions}
+    coded = {
+        id: sum(
+            check.points
+            for check in MANIFEST.checks.values()
+            if check.coded and check.question == id
+        )
+        for id in MANIFEST.questions
+    }
     coded["1c"] -= MANIFEST.checks["1c-1-basic"].points
-    automatic = .75 * sum(coded.values())
+    automatic = 0.75 * sum(coded.values())
     shown = {id: gradebook.cell(points) for id, points in coded.items() if points}
     assert row == dict.fromkeys(MANIFEST.questions, "") | shown | {
-        "id": "100201", "name": "محمد الفارسي", "email": "s100201@uni.example", "section": "Section 2", "source": entry.source,
-        "submitted": "2026-05-14T01:02:00+00:00", "days late": "2", "penalty": "0.25", "1g": "3.5", "3a": "1",
-        "automatic": gradebook.cell(automatic), "written": "4.5",
-        "total": gradebook.cell(automatic + 4.5), "max": REQUIRED,
-        "remarks": f"{len(PARTS) - 3} written parts are not marked yet; two submissions by one person"}
+        "id": "100201",
+        "name": "محمد الفارسي",
+        "email": "s100201@uni.example",
+        "section": "Section 2",
+        "source": entry.source,
+        "submitted": "2026-05-14T01:02:00+00:00",
+        "days late": "2",
+        "penalty": "0.25",
+        "1g": "3.5",
+        "3a": "1",
+        "automatic": gradebook.cell(automatic),
+        "written": "4.5",
+        "total": gradebook.cell(automatic + 4.5),
+        "max": REQUIRED,
+        "remarks": f"{len(PARTS) - 3} written parts are not marked yet; two submissions by one "
+        "person",
+    }
 
 
 # Written parts
@@ -225,20 +325,28 @@ HEAD = "id,rubric,points,comment\n"
 
 def test_the_sheet_has_a_row_for_everybody_and_every_part(klass, graded):
     rows = dicts(graded / "written.csv")
-    assert [(row["id"], row["rubric"]) for row in rows] == [(entry.person.id, part) for entry in klass.entries for part in PARTS]
-    assert rows[0]["max points"] == str(MOST) and rows[0]["points"] == rows[0]["comment"] == "" and rows[0]["question"] == "1g"
+    assert [(row["id"], row["rubric"]) for row in rows] == [
+        (entry.person.id, part) for entry in klass.entries for part in PARTS
+    ]
+    assert (
+        rows[0]["max points"] == str(MOST)
+        and rows[0]["points"] == rows[0]["comment"] == ""
+        and rows[0]["question"] == "1g"
+    )
 
 
 def test_what_is_filled_in_stays_when_people_come(klass, graded):
     path = graded / "written.csv"
-    fill(path, {("100200", "1g-0-written"): "1,5"}, "so-so; \"quoted\"", "utf-16", ";")
+    fill(path, {("100200", "1g-0-written"): "1,5"}, 'so-so; "quoted"', "utf-16", ";")
     before = path.read_bytes()
     write_reports(klass, graded)
     assert path.read_bytes() == before
     more = replace(klass, entries=klass.entries[2:] + [Entry(Person("new", "=New"), "new")])
     write_reports(replace(more, entries=klass.entries + more.entries[-1:]), graded)
-    rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline=""), delimiter=";"))
-    assert rows[0]["points"] == "1,5" and rows[0]["comment"] == "so-so; \"quoted\""
+    rows = list(
+        csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline=""), delimiter=";")
+    )
+    assert rows[0]["points"] == "1,5" and rows[0]["comment"] == 'so-so; "quoted"'
     assert len(rows) == 7 * len(PARTS) and rows[-1]["name"] == "'=New" and rows[-1]["id"] == "new"
 
 
@@ -262,12 +370,26 @@ def test_a_sheet_that_cannot_be_read_is_left_alone(klass, graded):
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 def test_merge_understands_what_spreadsheets_write(graded, capsys, encoding, delimiter):
-    fill(graded / "written.csv", {("100200", "1g-0-written"): "1,5", ("100201", "3c-0-written"): "0"}, "väl, gjort;", encoding, delimiter)
+    fill(
+        graded / "written.csv",
+        {("100200", "1g-0-written"): "1,5", ("100201", "3c-0-written"): "0"},
+        "väl, gjort;",
+        encoding,
+        delimiter,
+    )
     assert merge(graded) == 0
     said = capsys.readouterr().out
-    assert "2 new marks for 2 people" in said and f"Of {6 * len(PARTS)} written parts, {6 * len(PARTS) - 2} are not marked yet" in said
+    assert (
+        "2 new marks for 2 people" in said
+        and f"Of {6 * len(PARTS)} written parts, {6 * len(PARTS) - 2} are not marked yet" in said
+    )
     plain = {row["id"]: row for row in dicts(graded / "grades-plain.csv")}
-    assert (plain["100200"]["1g"], plain["100200"]["written"], plain["100201"]["3c"], plain["100202"]["written"]) == ("1.5", "1.5", "0", "")
+    assert (
+        plain["100200"]["1g"],
+        plain["100200"]["written"],
+        plain["100201"]["3c"],
+        plain["100202"]["written"],
+    ) == ("1.5", "1.5", "0", "")
     assert float(plain["100200"]["total"]) == float(plain["100200"]["automatic"]) + 1.5
     page = (graded / "students" / "100200" / "feedback.html").read_text(encoding="utf-8")
     assert "väl, gjort;" in page and f"{len(PARTS) - 1} of them are not marked yet" in page
@@ -275,14 +397,24 @@ def test_merge_understands_what_spreadsheets_write(graded, capsys, encoding, del
 
 def test_merge_of_copies_keeps_what_others_gave(graded, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("copies")
-    (elsewhere / "a.csv").write_text(HEAD + "100200,1g-0-written,2,again\n100203,4a-0-written,,\n", encoding="utf-8")
-    (elsewhere / "b.csv").write_text(HEAD + "100200,1g-0-written,,\n100203,4a-0-written,1.5,=1\n", encoding="utf-8")
-    assert merge(graded, "--written", elsewhere / "a.csv") == merge(graded, "--written", elsewhere / "b.csv") == 0
-    assert merge(graded) == 0       # all is kept
+    (elsewhere / "a.csv").write_text(
+        HEAD + "100200,1g-0-written,2,again\n100203,4a-0-written,,\n", encoding="utf-8"
+    )
+    (elsewhere / "b.csv").write_text(
+        HEAD + "100200,1g-0-written,,\n100203,4a-0-written,1.5,=1\n", encoding="utf-8"
+    )
+    assert (
+        merge(graded, "--written", elsewhere / "a.csv")
+        == merge(graded, "--written", elsewhere / "b.csv")
+        == 0
+    )
+    assert merge(graded) == 0  # all is kept
     plain = {row["id"]: row for row in dicts(graded / "grades-plain.csv")}
     assert (plain["100200"]["1g"], plain["100203"]["4a"]) == ("2", "1.5")
     kept = {(row["id"], row["rubric"]): row for row in dicts(graded / "written.csv")}
-    assert [kept[key]["counts"] for key in (("100200", "1g-0-written"), ("100203", "4a-0-written"))] == ["2", "1.5"]
+    assert [
+        kept[key]["counts"] for key in (("100200", "1g-0-written"), ("100203", "4a-0-written"))
+    ] == ["2", "1.5"]
     assert len(kept) == 6 * len(PARTS)
 
 
@@ -290,9 +422,13 @@ def test_ids_that_look_like_formulas_and_people_who_left(klass, tmp_path):
     klass = replace(klass, entries=[Entry(Person("=2+3", "A"), "a")])
     text = written.form(klass, tmp_path / "w.csv")
     assert "\n'=2+3," in text
-    (tmp_path / "w.csv").write_text("id,rubric,points\n'=2+3,1g-0-written,1\n=2+3,3a-0-written,1.\ngone,3a-0-written,\n\n", encoding="utf-8")
-    assert [(mark.id, mark.rubric, mark.points) for mark in written.read(tmp_path / "w.csv", klass)] == [
-        ("=2+3", "1g-0-written", 1), ("=2+3", "3a-0-written", 1)]
+    (tmp_path / "w.csv").write_text(
+        "id,rubric,points\n'=2+3,1g-0-written,1\n=2+3,3a-0-written,1.\ngone,3a-0-written,\n\n",
+        encoding="utf-8",
+    )
+    assert [
+        (mark.id, mark.rubric, mark.points) for mark in written.read(tmp_path / "w.csv", klass)
+    ] == [("=2+3", "1g-0-written", 1), ("=2+3", "3a-0-written", 1)]
 
 
 BAD = {
@@ -303,15 +439,21 @@ BAD = {
     "line 2: the points '1e1' are no number": HEAD + "100200,1g-0-written,1e1,\n",
     "line 2: the points '٣' are no number": HEAD + "100200,1g-0-written,٣,\n",
     "line 2: the points -1 are negative": HEAD + "100200,1g-0-written,-1,\n",
-    f"line 2: {MOST + .5} points, but there are at most {MOST}": HEAD + f"100200,1g-0-written,{MOST + .5},\n",
-    "line 5: 1g-0-written of '100200' is already in line 2": HEAD + '100200,1g-0-written,1,"two\nlines"\n\n100200,1g-0-written,1,\n',
+    f"line 2: {MOST + 0.5} points, but there are at most {MOST}": HEAD
+    + f"100200,1g-0-written,{MOST + 0.5},\n",
+    "line 5: 1g-0-written of '100200' is already in line 2": HEAD
+    + '100200,1g-0-written,1,"two\nlines"\n\n100200,1g-0-written,1,\n',
     "line 1: no column 'points'": "id,rubric,comment\n100200,1g-0-written,\n",
     "line 1: two columns 'points'": "id,rubric,points,Points\n100200,1g-0-written,1,2\n",
     "line 2: 6 cells, but the header has 4": HEAD + "100200,1g-0-written,1,so,so,so\n",
     "line 2: only 2 cells": HEAD + "100200,1g-0-written\n",
-    "line 3: this is no CSV: unexpected end of data": HEAD + "100200,1g-0-written,1,\n100201,1g-0-written,1,\"open\n",
-    "line 2: this is no CSV: field larger than field limit": HEAD + f"100200,1g-0-written,1,{'x' * 200_000}\n",
-    "line 3: this is not UTF-8": (HEAD + "100200,1g-0-written,1,\n100201,1g-0-written,1,Müller").encode("cp1252"),
+    "line 3: this is no CSV: unexpected end of data": HEAD
+    + '100200,1g-0-written,1,\n100201,1g-0-written,1,"open\n',
+    "line 2: this is no CSV: field larger than field limit": HEAD
+    + f"100200,1g-0-written,1,{'x' * 200_000}\n",
+    "line 3: this is not UTF-8": (
+        HEAD + "100200,1g-0-written,1,\n100201,1g-0-written,1,Müller"
+    ).encode("cp1252"),
     "line 1: a NUL": HEAD.encode("utf-16-le"),
     "this is not UTF-16": HEAD.encode("utf-16") + b"x",
     "is a spreadsheet": b"PK\x03\x04",
@@ -336,7 +478,7 @@ def test_merge_of_a_missing_file_says_where_it_comes_from(graded):
 
 
 def test_a_copy_that_is_wrong_changes_nothing(graded, tmp_path_factory):
-    fill(graded / "written.csv", {("100200", "1g-0-written"): "1"})         # good, and not merged yet
+    fill(graded / "written.csv", {("100200", "1g-0-written"): "1"})  # good, and not merged yet
     copy = tmp_path_factory.mktemp("copy") / "copy.csv"
     copy.write_text(HEAD + "100201,1g-0-written,2,\n100200,1g-0-written,5,\n", encoding="utf-8")
     before = {path: path.read_bytes() for path in graded.rglob("*") if path.is_file()}

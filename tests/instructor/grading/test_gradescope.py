@@ -1,4 +1,5 @@
 """The upload autograder: its zip, and what it does in a container as Gradescope's."""
+
 import argparse
 import json
 import re
@@ -8,31 +9,38 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from conftest import DATA, RESULTS, ROOT, SOLUTION, STARTER, copy_reference
 from gradescope_container import LANDLOCK, Container, require_container
-from variants import Edit, Fill, make
 
 from autograder import Outcome, Report, Verdict, read_manifest
 from autograder.report import as_dict
 from checks.support.context import EXERCISES, GOLD_EXERCISES, GOLD_SHARED
 from checks.support.session import MANIFEST
 from common.files import UserError
+from conftest import DATA, RESULTS, ROOT, SOLUTION, STARTER, copy_reference
 from instructor.datasets.worlds.editions import EDITIONS
 from instructor.datasets.worlds.editions import EXERCISES as EXERCISE_SEED
 from instructor.datasets.worlds.exercises import write_exercises
-from instructor.grading.gradescope import build
-from instructor.grading.gradescope.results import graded, ungraded
-from instructor.grading.gradescope.memory import within
-from instructor.grading.gradescope.upload import choose_seed, find_submission
 from instructor.grading.grades import Class
+from instructor.grading.gradescope import build
+from instructor.grading.gradescope.memory import within
+from instructor.grading.gradescope.results import graded, ungraded
+from instructor.grading.gradescope.upload import choose_seed, find_submission
+from variants import Edit, Fill, make
 
 CODED = [check for check in read_manifest(MANIFEST).checks.values() if check.coded]
 ALL = sum(check.points for check in CODED)
-SCHEMA = json.loads((ROOT / "instructor" / "grading" / "gradescope" / "results.schema.json").read_text(encoding="utf-8"))
-NO_BUBBLEWRAP = tuple(path for path in ("/usr/bin/bwrap", "/usr/local/bin/bwrap") if Path(path).exists())
+SCHEMA = json.loads(
+    (ROOT / "instructor" / "grading" / "gradescope" / "results.schema.json").read_text(
+        encoding="utf-8"
+    )
+)
+NO_BUBBLEWRAP = tuple(
+    path for path in ("/usr/bin/bwrap", "/usr/local/bin/bwrap") if Path(path).exists()
+)
 
-# It looks for secrets, forges a grade, forks, takes memory and never ends. LOOT must be seen nowhere; half of it is not in this text.
-HOSTILE = '''
+# It looks for secrets, forges a grade, forks, takes memory and never ends. LOOT must be seen
+# nowhere; half of it is not in this text.
+HOSTILE = """
 import glob, os
 LOOT = "LO" + "OT"
 found = []
@@ -51,7 +59,7 @@ for path in ("/autograder/results/results.json", "/autograder/source/failed.json
         pass
 if found:
     raise RuntimeError(LOOT + str(found))
-'''
+"""
 
 
 def options(*arguments):
@@ -72,7 +80,11 @@ def checks_of(results):
     """The entries of the checks by their ids."""
     jsonschema.validate(results, SCHEMA)
     assert results["score"] == pytest.approx(sum(test["score"] for test in results["tests"]))
-    return {test["name"].partition(":")[0]: test for test in results["tests"] if "staff" not in test["tags"]}
+    return {
+        test["name"].partition(":")[0]: test
+        for test in results["tests"]
+        if "staff" not in test["tags"]
+    }
 
 
 @pytest.fixture(scope="module")
@@ -82,15 +94,24 @@ def archive(tmp_path_factory):
 
 
 def grade_little(source):
-    """Grade 1c and 1d alone, each check for 3 seconds: a hostile submission is soon done, and its other parts are right."""
+    """Grade 1c and 1d alone, each check for 3 seconds: a hostile submission is soon done, and its
+    other parts are right.
+    """
     path = source / "src" / "checks" / "manifest.toml"
-    head, *checks = re.sub("(?m)^seconds = .*", "seconds = 3", path.read_text(encoding="utf-8")).split("\n[[check]]\n")
+    head, *checks = re.sub(
+        "(?m)^seconds = .*", "seconds = 3", path.read_text(encoding="utf-8")
+    ).split("\n[[check]]\n")
     kept = [check for check in checks if check.startswith(('id = "1c', 'id = "1d'))]
-    questions = [line for line in head.split("\n") if not re.match("[1-9][a-z] = ", line) or line.startswith(("1c", "1d"))]
+    questions = [
+        line
+        for line in head.split("\n")
+        if not re.match("[1-9][a-z] = ", line) or line.startswith(("1c", "1d"))
+    ]
     path.write_text("\n[[check]]\n".join(["\n".join(questions), *kept]), encoding="utf-8")
 
 
 # The zip
+
 
 def test_the_same_seed_gives_the_same_zip_and_none_another(tmp_path):
     for name in ("a", "b", "c"):
@@ -98,7 +119,9 @@ def test_the_same_seed_gives_the_same_zip_and_none_another(tmp_path):
     first, second = built(tmp_path / "a"), built(tmp_path / "b")
     assert first.read_bytes() == second.read_bytes()
     args = options(tmp_path / "c" / "autograder.zip")
-    secrets = [build.build(args.out, args)["secret"] for _ in range(2)] + [json.loads(zipfile.ZipFile(first).read("settings.json"))["secret"]]
+    secrets = [build.build(args.out, args)["secret"] for _ in range(2)] + [
+        json.loads(zipfile.ZipFile(first).read("settings.json"))["secret"]
+    ]
     assert len(set(secrets)) == 3
 
 
@@ -120,15 +143,41 @@ def test_extra_credit_is_not_compulsory(tmp_path, capsys):
 def test_the_zip_has_what_grading_needs(archive):
     with zipfile.ZipFile(archive) as content:
         names = content.namelist()
-        assert {"setup.sh", "run_autograder", "src/checks/manifest.toml", "instructor/checks/problem1/q1h/q1h.py", "instructor/gold/birth_test.tsv"} <= set(names)
-        assert {*(f"data/{name}" for name in EXERCISES), *(f"instructor/gold/{name}" for name in GOLD_EXERCISES + GOLD_SHARED), "src/checks/given/problem5/encoder_data.py",
-                "instructor/checks/problem5/q5g/q5g.py", "instructor/checks/makers.py", "instructor/solution/problem5/encoder.py", "instructor/datasets/worlds/exercises.py"} <= set(names)
-        assert not [name for name in names if name.startswith(("instructor/datasets/worlds/editions", "src/submission", "tests", "."))]
-        seeds = "|".join(map(str, (EXERCISE_SEED, *(seed for seed, _ in EDITIONS.values())))).encode()
+        assert {
+            "setup.sh",
+            "run_autograder",
+            "src/checks/manifest.toml",
+            "instructor/checks/problem1/q1h/q1h.py",
+            "instructor/gold/birth_test.tsv",
+        } <= set(names)
+        assert {
+            *(f"data/{name}" for name in EXERCISES),
+            *(f"instructor/gold/{name}" for name in GOLD_EXERCISES + GOLD_SHARED),
+            "src/checks/given/problem5/encoder_data.py",
+            "instructor/checks/problem5/q5g/q5g.py",
+            "instructor/checks/makers.py",
+            "instructor/solution/problem5/encoder.py",
+            "instructor/datasets/worlds/exercises.py",
+        } <= set(names)
+        assert not [
+            name
+            for name in names
+            if name.startswith(
+                ("instructor/datasets/worlds/editions", "src/submission", "tests", ".")
+            )
+        ]
+        seeds = "|".join(
+            map(str, (EXERCISE_SEED, *(seed for seed, _ in EDITIONS.values())))
+        ).encode()
         assert not [name for name in names if re.search(seeds, content.read(name))]
         pins = content.read("requirements.txt").decode().split()
-        assert [pin for pin in pins if pin.startswith("torch==")] and not [pin for pin in pins if pin.startswith(("matplotlib", "nvidia"))]
-        modes = {name: content.getinfo(name).external_attr >> 16 & 0o777 for name in ("setup.sh", "run_autograder", "settings.json")}
+        assert [pin for pin in pins if pin.startswith("torch==")] and not [
+            pin for pin in pins if pin.startswith(("matplotlib", "nvidia"))
+        ]
+        modes = {
+            name: content.getinfo(name).external_attr >> 16 & 0o777
+            for name in ("setup.sh", "run_autograder", "settings.json")
+        }
         assert modes == {"setup.sh": 0o755, "run_autograder": 0o755, "settings.json": 0o644}
     assert archive.stat().st_size < 5 << 20
 
@@ -141,13 +190,17 @@ def test_the_reference_stays_where_submissions_could_read_it(tmp_path):
 
 @pytest.fixture
 def cohort(tmp_path):
-    """The folders of a cohort's data, that of its preset, and its answers, as `release --cohort` lays them out."""
+    """The folders of a cohort's data, that of its preset, and its answers, as `release --cohort`
+    lays them out.
+    """
     data, gold = tmp_path / "data", tmp_path / "gold"
     shutil.copytree(DATA, data / "laptop")
     write_exercises(7, data, gold)
     questions = (DATA / "birth_test_inputs.tsv").read_text().split("\n")
     (gold / "laptop").mkdir()
-    (gold / "laptop" / "birth_test.tsv").write_text("\n".join(line + "\tAtlantis" for line in questions if line) + "\n")
+    (gold / "laptop" / "birth_test.tsv").write_text(
+        "\n".join(line + "\tAtlantis" for line in questions if line) + "\n"
+    )
     return data, data / "laptop", gold
 
 
@@ -159,29 +212,56 @@ def test_a_cohort_of_ones_own_takes_the_place_of_ours(cohort, tmp_path, where):
         for name in ("hand_attention.json", "occupations"):
             (data / name).rename(laptop / name)
     answers = gold if where == "above" else gold / "laptop"
-    with zipfile.ZipFile(built(tmp_path, "--preset", "laptop", "--data", laptop, "--gold", answers)) as content:
-        assert b"Atlantis" in content.read("instructor/gold/laptop/birth_test.tsv") and "data/wiki.txt" not in content.namelist()
+    with zipfile.ZipFile(
+        built(tmp_path, "--preset", "laptop", "--data", laptop, "--gold", answers)
+    ) as content:
+        assert (
+            b"Atlantis" in content.read("instructor/gold/laptop/birth_test.tsv")
+            and "data/wiki.txt" not in content.namelist()
+        )
         for name in EXERCISES:
             mine = ((data if where == "above" else laptop) / name).read_bytes()
             assert content.read(f"data/{name}") == mine != (ROOT / "data" / name).read_bytes()
         for name in GOLD_EXERCISES:
-            assert content.read(f"instructor/gold/{name}") == (gold / name).read_bytes() != (ROOT / "instructor" / "gold" / name).read_bytes()
+            assert (
+                content.read(f"instructor/gold/{name}")
+                == (gold / name).read_bytes()
+                != (ROOT / "instructor" / "gold" / name).read_bytes()
+            )
 
 
-@pytest.mark.parametrize("name, option", [(f"data/{EXERCISES[0]}", "--data"), (f"data/{EXERCISES[1]}", "--data"), (f"gold/{GOLD_EXERCISES[0]}", "--gold")])
+@pytest.mark.parametrize(
+    "name, option",
+    [
+        (f"data/{EXERCISES[0]}", "--data"),
+        (f"data/{EXERCISES[1]}", "--data"),
+        (f"gold/{GOLD_EXERCISES[0]}", "--gold"),
+    ],
+)
 def test_a_cohort_that_lacks_files_of_problem_5_is_told(cohort, tmp_path, name, option):
     (tmp_path / name).unlink()
-    args = options(tmp_path / "a.zip", "--preset", "laptop", "--data", cohort[1], "--gold", cohort[2])
+    args = options(
+        tmp_path / "a.zip", "--preset", "laptop", "--data", cohort[1], "--gold", cohort[2]
+    )
     with pytest.raises(UserError, match=f"neither in .*Check {option}. Nothing was written."):
         args.run(args)
     assert not (tmp_path / "a.zip").exists()
 
 
-@pytest.mark.parametrize("arguments, says", [
-    (("a.zip", "--data", DATA), "need --preset"), (("a.zip", "--data", DATA, "--preset", "laptop"), "--gold DIR"),
-    (("a.zip", "--preset", "gpu", "--gold", ROOT / "instructor" / "gold" / "laptop"), "does not answer the questions"),
-    (("a.zip", "--preset", "gpu", "--gold", ROOT / "nowhere"), "does not exist"), (("a.tar",), "name of a zip"), ((".",), "name of a zip"),
-])
+@pytest.mark.parametrize(
+    "arguments, says",
+    [
+        (("a.zip", "--data", DATA), "need --preset"),
+        (("a.zip", "--data", DATA, "--preset", "laptop"), "--gold DIR"),
+        (
+            ("a.zip", "--preset", "gpu", "--gold", ROOT / "instructor" / "gold" / "laptop"),
+            "does not answer the questions",
+        ),
+        (("a.zip", "--preset", "gpu", "--gold", ROOT / "nowhere"), "does not exist"),
+        (("a.tar",), "name of a zip"),
+        ((".",), "name of a zip"),
+    ],
+)
 def test_mistakes_are_told_and_nothing_is_written(tmp_path, monkeypatch, arguments, says):
     monkeypatch.chdir(tmp_path)
     args = options(*arguments)
@@ -192,7 +272,11 @@ def test_mistakes_are_told_and_nothing_is_written(tmp_path, monkeypatch, argumen
 
 # What Gradescope hands over
 
-@pytest.mark.parametrize("where", ["", "src/submission", "submission", "hand in", "repository/src/submission", "hw 5/submission"])
+
+@pytest.mark.parametrize(
+    "where",
+    ["", "src/submission", "submission", "hand in", "repository/src/submission", "hw 5/submission"],
+)
 def test_the_submission_is_found_where_it_may_lie(tmp_path, where):
     (tmp_path / where / "runs").mkdir(parents=True)
     (tmp_path / "__MACOSX").mkdir()
@@ -218,13 +302,21 @@ def test_a_submission_has_one_seed_and_odd_metadata_does_no_harm(tmp_path):
     def seed(text, secret="00" * 32):
         (tmp_path / "metadata.json").write_text(text)
         return choose_seed(tmp_path / "metadata.json", secret)
-    assert seed('{"id": 7, "users": []}') == seed('{"id": 7}') not in (seed('{"id": 8}'), seed('{"id": 7}', "11" * 32))
+
+    assert (
+        seed('{"id": 7, "users": []}')
+        == seed('{"id": 7}')
+        not in (seed('{"id": 8}'), seed('{"id": 7}', "11" * 32))
+    )
     for odd in ("", "[]", "{", "null", '{"id": {}}', '{"id": "\\ud800"}', "[" * 100_000):
         assert 0 <= seed(odd) < 2**62
-    assert choose_seed(tmp_path / "nothing", "00" * 32) != choose_seed(tmp_path / "nothing", "00" * 32)
+    assert choose_seed(tmp_path / "nothing", "00" * 32) != choose_seed(
+        tmp_path / "nothing", "00" * 32
+    )
 
 
 # In the container
+
 
 @pytest.fixture
 def reference(tmp_path):
@@ -238,41 +330,72 @@ def test_a_right_submission_earns_all_points_in_a_small_container(archive, refer
     container = Container(archive, memory=768)
     results = container.grade(reference, '{"id": 1}')
     checks = checks_of(results)
-    assert results["score"] == sum(test["max_score"] for test in checks.values()) == ALL, container.output
-    assert {test["visibility"] for test in checks.values() if "hidden" in test["tags"]} == {"after_due_date"}
-    assert {test["visibility"] for test in checks.values() if "basic" in test["tags"]} == {"visible"}
-    assert [row["value"] > 0 for row in results["leaderboard"]] == [True, True, False]      # nobody knows places without pretraining
-    assert results["extra_data"]["isolation"] in ("bubblewrap", "landlock") and f"{ALL:g} of {ALL:g}" in container.output
+    assert results["score"] == sum(test["max_score"] for test in checks.values()) == ALL, (
+        container.output
+    )
+    assert {test["visibility"] for test in checks.values() if "hidden" in test["tags"]} == {
+        "after_due_date"
+    }
+    assert {test["visibility"] for test in checks.values() if "basic" in test["tags"]} == {
+        "visible"
+    }
+    # nobody knows places without pretraining
+    assert [row["value"] > 0 for row in results["leaderboard"]] == [True, True, False]
+    assert (
+        results["extra_data"]["isolation"] in ("bubblewrap", "landlock")
+        and f"{ALL:g} of {ALL:g}" in container.output
+    )
     assert container.peak is None or container.peak < 700
 
 
 @pytest.mark.landlock
 def test_a_wrong_one_is_told_why_by_landlock_without_bubblewrap(archive, tmp_path):
     require_container()
-    changes = (Edit("dataset.py", "x, y = ids[:-1], ids[1:]", "x, y = ids[:-1], ids[:-1]"),
-               Fill("apply_rotary_emb", 'raise NotImplementedError("1h: rotate")'),
-               Edit("dataset.py", "int(self.block_size * 3 / 4)", "int(self.block_size / 2)"))
+    changes = (
+        Edit("dataset.py", "x, y = ids[:-1], ids[1:]", "x, y = ids[:-1], ids[:-1]"),
+        Fill("apply_rotary_emb", 'raise NotImplementedError("1h: rotate")'),
+        Edit("dataset.py", "int(self.block_size * 3 / 4)", "int(self.block_size / 2)"),
+    )
     folder = make(changes, tmp_path / "mine" / "src" / "submission")
     shutil.copy(RESULTS / "rope.finetune.params", folder)
     places = [line.partition("\t")[2] for line in (DATA / "birth_dev.tsv").read_text().splitlines()]
-    claims = places[:10] + ["Nowhere"] * 90         # too few to be looked at
+    claims = places[:10] + ["Nowhere"] * 90  # too few to be looked at
     (folder / "rope.pretrain.dev.predictions").write_text("\n".join(claims) + "\n")
     container = Container(archive, hidden=NO_BUBBLEWRAP)
     results = container.grade(tmp_path / "mine", "no JSON")
     checks = checks_of(results)
-    assert results["extra_data"]["isolation"] == "landlock" and "bwrap is not installed" in results["extra_data"]["isolation_reason"]
+    assert (
+        results["extra_data"]["isolation"] == "landlock"
+        and "bwrap is not installed" in results["extra_data"]["isolation_reason"]
+    )
     assert checks["1c-2-basic"]["score"] == 0 and "moved on" in checks["1c-2-basic"]["output"]
-    assert checks["1h-3-basic"]["tags"] == ["1h", "basic", "not implemented"] and checks["1d-3-basic"]["status"] == "passed"
+    assert (
+        checks["1h-3-basic"]["tags"] == ["1h", "basic", "not implemented"]
+        and checks["1d-3-basic"]["status"] == "passed"
+    )
     hidden = checks["1c-4-hidden"]
-    assert hidden["output"] == "Hidden check: truncated lengths: all of their range, evenly; masked lengths and starts: random." and hidden["status"] == "failed"
-    assert "For staff:" in container.output and all(row["value"] == 0 for row in results["leaderboard"])
+    assert (
+        hidden["output"]
+        == (
+            "Hidden check: truncated lengths: all of their range, evenly; masked lengths and "
+            "starts: random."
+        )
+        and hidden["status"] == "failed"
+    )
+    assert "For staff:" in container.output and all(
+        row["value"] == 0 for row in results["leaderboard"]
+    )
 
 
 def test_an_empty_upload_is_refused_with_advice(archive, tmp_path):
     require_container()
     results = Container(archive).grade(tmp_path)
     assert set(test["output"] for test in checks_of(results).values()) == {"Not graded."}
-    assert results["score"] == 0 and results["extra_data"]["state"] == "refused" and "collect_submission.sh" in results["output"]
+    assert (
+        results["score"] == 0
+        and results["extra_data"]["state"] == "refused"
+        and "collect_submission.sh" in results["output"]
+    )
 
 
 @pytest.mark.landlock
@@ -280,35 +403,57 @@ def test_an_empty_upload_is_refused_with_advice(archive, tmp_path):
 def test_a_hostile_one_gets_nothing(archive, tmp_path, forbidden, isolation):
     """Where there are no walls, the hidden checks don't run, and are locked away."""
     require_container()
-    changes = (Fill("CharCorruptionDataset.__getitem__", "print('x' * 10**6)\nreturn bytearray(3 << 30)"), Fill("finetune", "while True:\n    pass"),
-               Fill("train", "import threading, time\nfor _ in range(100):\n    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()"))
+    changes = (
+        Fill("CharCorruptionDataset.__getitem__", "print('x' * 10**6)\nreturn bytearray(3 << 30)"),
+        Fill("finetune", "while True:\n    pass"),
+        Fill(
+            "train",
+            "import threading, time\nfor _ in range(100):\n"
+            "    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()",
+        ),
+    )
     folder = make(changes, tmp_path / "hostile")
     for name in ("attention.py", "dataset.py"):
         (folder / name).write_text(HOSTILE + (folder / name).read_text())
     container = Container(archive, memory=768, forbidden=forbidden, hidden=NO_BUBBLEWRAP)
     results = container.grade(folder, prepare=grade_little)
     checks = checks_of(results)
-    assert results["extra_data"]["isolation"] == isolation and results["extra_data"]["state"] == "graded"
+    assert (
+        results["extra_data"]["isolation"] == isolation
+        and results["extra_data"]["state"] == "graded"
+    )
     assert "LOOT" not in container.output + json.dumps(results)
-    assert results["score"] <= 1, container.output       # the model of 1d is right
-    assert {"blocked by the sandbox", "timeout", "out of memory"} <= {test["tags"][2] for test in checks.values()}, container.output
+    assert results["score"] <= 1, container.output  # the model of 1d is right
+    assert {"blocked by the sandbox", "timeout", "out of memory"} <= {
+        test["tags"][2] for test in checks.values()
+    }, container.output
     staff = [test for test in results["tests"] if "staff" in test["tags"]]
     if isolation == "limits":
-        assert all(test["tags"][2] == "not run" for test in checks.values() if "hidden" in test["tags"])
-        assert "hidden checks did not run" in staff[0]["name"] and staff[0]["visibility"] == "hidden"
+        assert all(
+            test["tags"][2] == "not run" for test in checks.values() if "hidden" in test["tags"]
+        )
+        assert (
+            "hidden checks did not run" in staff[0]["name"] and staff[0]["visibility"] == "hidden"
+        )
     else:
         assert not staff
 
 
 @pytest.mark.landlock
 def test_the_results_are_written_in_time(tmp_path):
-    """The seconds for all checks are those of the clock: Gradescope counts these, and keeps nothing of what outlasts them."""
+    """The seconds for all checks are those of the clock: Gradescope counts these, and keeps nothing
+    of what outlasts them.
+    """
     require_container()
     results = Container(built(tmp_path, "--seconds", 10)).grade(SOLUTION)
     checks = checks_of(results)
     assert results["extra_data"]["state"] == "graded"
     late = [test for test in checks.values() if "timeout" in test["tags"]]
-    assert late and all("The time for all checks together was over" in test["output"] for test in late if "basic" in test["tags"])
+    assert late and all(
+        "The time for all checks together was over" in test["output"]
+        for test in late
+        if "basic" in test["tags"]
+    )
 
 
 @pytest.mark.landlock
@@ -316,19 +461,41 @@ def test_a_right_one_earns_its_basic_points_without_walls(archive):
     require_container()
     results = Container(archive, forbidden=LANDLOCK, hidden=NO_BUBBLEWRAP).grade(SOLUTION)
     checks = checks_of(results)
-    assert results["score"] == sum(test["max_score"] for test in checks.values() if "basic" in test["tags"])
+    assert results["score"] == sum(
+        test["max_score"] for test in checks.values() if "basic" in test["tags"]
+    )
     assert "this is no grade yet" in results["output"]
 
 
 def test_a_fault_of_the_autograder_is_not_the_students():
     manifest = read_manifest(MANIFEST)
-    outcomes = {check.id: Outcome(check.id, Verdict.PASSED, check.points) for check in manifest.checks.values() if check.coded}
-    outcomes["1c-1-basic"] = Outcome("1c-1-basic", Verdict.GRADER_ERROR, message="Please tell the staff.", details="a secret traceback")
+    outcomes = {
+        check.id: Outcome(check.id, Verdict.PASSED, check.points)
+        for check in manifest.checks.values()
+        if check.coded
+    }
+    outcomes["1c-1-basic"] = Outcome(
+        "1c-1-basic",
+        Verdict.GRADER_ERROR,
+        message="Please tell the staff.",
+        details="a secret traceback",
+    )
     report = Report(manifest, outcomes, 1, ("landlock", ""), ["A notice with \x1b[31m and \ud800."])
-    settings = {"version": "1", "title": "", "leaderboard": True, "visibility": {"basic": "visible", "hidden": "hidden"}}
+    settings = {
+        "version": "1",
+        "title": "",
+        "leaderboard": True,
+        "visibility": {"basic": "visible", "hidden": "hidden"},
+    }
     results = graded(as_dict(report), manifest, settings)
-    assert checks_of(results)["1c-1-basic"]["status"] == "failed" and results["score"] == ALL - manifest.checks["1c-1-basic"].points
-    assert f"1 of {len(CODED)} checks failed for a fault of the autograder, not of your code" in results["output"]
+    assert (
+        checks_of(results)["1c-1-basic"]["status"] == "failed"
+        and results["score"] == ALL - manifest.checks["1c-1-basic"].points
+    )
+    assert (
+        f"1 of {len(CODED)} checks failed for a fault of the autograder, not of your code"
+        in results["output"]
+    )
     assert "secret" not in json.dumps(results) and results["tests"][-1]["visibility"] == "hidden"
 
 
@@ -343,10 +510,18 @@ def test_an_autograder_that_breaks_down_leaves_results_that_say_so(archive, faul
             (source / "settings.json").unlink()
         if fault == "no checks":
             shutil.rmtree(source / "src" / "checks" / "given")
-    container = Container(archive, environment={"AUTOGRADER_PYTHON": "/nowhere/python"} if fault == "no Python" else {})
+
+    container = Container(
+        archive,
+        environment={"AUTOGRADER_PYTHON": "/nowhere/python"} if fault == "no Python" else {},
+    )
     results = container.grade(STARTER, prepare=spoil)
     checks_of(results)
-    assert results["score"] == 0 and results["extra_data"]["state"] == "failed" and "Please tell the staff" in results["output"]
+    assert (
+        results["score"] == 0
+        and results["extra_data"]["state"] == "failed"
+        and "Please tell the staff" in results["output"]
+    )
 
 
 @pytest.mark.landlock
@@ -359,4 +534,8 @@ def test_setup_says_what_it_found(archive):
 
 def test_checks_get_no_more_memory_than_the_container_has():
     check = next(iter(read_manifest(MANIFEST).checks.values()))
-    assert within(check, 64_000) == check and within(check, 768).memory < 500 and within(check, 100).memory >= 64
+    assert (
+        within(check, 64_000) == check
+        and within(check, 768).memory < 500
+        and within(check, 100).memory >= 64
+    )

@@ -8,15 +8,15 @@ import subprocess
 import numpy as np
 import pytest
 from classroom import MANIFEST
+
+from common.files import UserError
 from conftest import ROOT, require_tools
+from handout.facts import points
 from instructor.grading import graded_class
 from instructor.grading.graded_class import codes
 from instructor.grading.grades import Class, Entry, Person
 from instructor.grading.written import add_parser, cut, pdf
 from instructor.grading.written.cut import collect
-
-from common.files import UserError
-from handout.facts import points
 
 NAMES = points(MANIFEST)
 WRITTEN = [check.id for check in MANIFEST.checks.values() if not check.coded]
@@ -44,7 +44,7 @@ def sheet(tmp_path_factory):
     boxes = iter([RED, RED, long, "\\[x = y\\]", *[RED] * len(TITLES)])
     text = (ROOT / "handout" / "submission.tex").read_text(encoding="utf-8")
     text = re.sub(r"\\blank\{\d+cm\}", lambda match: next(boxes), text)
-    text = text.replace(r"\newcommand{\name}{}", r"\newcommand{\name}{Ada Lovelace %s}" % GREEN)
+    text = text.replace(r"\newcommand{\name}{}", rf"\newcommand{{\name}}{{Ada Lovelace {GREEN}}}")
     text = text.replace(r"\begin{document}", r"\hypersetup{pdfauthor=Ada}\begin{document}")
     folder = tmp_path_factory.mktemp("sheet")
     (folder / "submission.tex").write_text(text, encoding="utf-8")

@@ -1,4 +1,7 @@
-"""The pages: what they say, what they keep to themselves, and that nothing in them obeys a stranger."""
+"""The pages: what they say, what they keep to themselves, and that nothing in them obeys a
+stranger.
+"""
+
 import html
 import json
 import random
@@ -11,14 +14,21 @@ from html.parser import HTMLParser
 
 import pytest
 from classroom import MANIFEST, fail, full_report, make_class
+
 from instructor.grading.grades import Class, Entry, Person
-from instructor.grading.pages import student_page as student, write_reports
-from instructor.grading.pages import class_page
+from instructor.grading.pages import class_page, write_reports
+from instructor.grading.pages import student_page as student
 from instructor.grading.pages.text import markdown, points
 
-HOSTILE = '<img src=x onerror=alert(1)></pre></script><script>alert(2)</script>" onload="x\' {{ 7*7 }} &amp; `` ``` ````\n```\n[a](javascript:b) ' \
-          '![c](http://evil.example/d) <http://evil.example> www.evil.example | # _e_ *f*\n~~~\n# heading\n\x00\x1b[31m\u202eright\ud800 $x$'
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+HOSTILE = (
+    '<img src=x onerror=alert(1)></pre></script><script>alert(2)</script>" onload="x\' {{ 7*7 }} '
+    "&amp; `` ``` ````\n```\n[a](javascript:b) "
+    "![c](http://evil.example/d) <http://evil.example> www.evil.example | # _e_ *f*\n~~~\n"
+    "# heading\n\x00\x1b[31m\u202eright\ud800 $x$"
+)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +54,15 @@ def one(text="plain", **changes):
             fail(report, check["id"], "wrong answer", text)
     report["checks"][0]["hints"] = [text]
     fail(report, "1c-7-hidden", "grader error", text)
-    entry = Entry(Person("1", text, text, text, text, text, text, text), "folder", source=text, report=report, remarks=[text],
-                  written={"1g-0-written": 1.5}, comments={"1g-0-written": text})
+    entry = Entry(
+        Person("1", text, text, text, text, text, text, text),
+        "folder",
+        source=text,
+        report=report,
+        remarks=[text],
+        written={"1g-0-written": 1.5},
+        comments={"1g-0-written": text},
+    )
     for name, value in changes.items():
         setattr(entry, name, value)
     return Class(MANIFEST, "Assignment", [entry])
@@ -53,11 +70,18 @@ def one(text="plain", **changes):
 
 def rendered(klass):
     """The student's page, the Markdown, the class page."""
-    return student.page(klass, klass.entries[0]), student.markdown(klass, klass.entries[0]), class_page.page(klass)
+    return (
+        student.page(klass, klass.entries[0]),
+        student.markdown(klass, klass.entries[0]),
+        class_page.page(klass),
+    )
 
 
 class Outline(HTMLParser):
-    """The tags of a page, each with the names of its attributes; its links; and what is not in balance."""
+    """The tags of a page, each with the names of its attributes; its links; and what is not in
+    balance.
+    """
+
     def __init__(self, text):
         super().__init__()
         self.tags, self.open, self.links, self.wrong = [], [], [], []
@@ -78,7 +102,7 @@ class Outline(HTMLParser):
 
 
 def test_a_page_tells_points_penalty_messages_and_written_parts():
-    klass = one("it is 3 and should be 4", days_late=2, penalty=.2)
+    klass = one("it is 3 and should be 4", days_late=2, penalty=0.2)
     checks = klass.entries[0].report["checks"]
     broken = next(check for check in checks if check["verdict"] == "grader error")
     broken |= {"verdict": "passed", "score": broken["max_score"], "message": "", "details": ""}
@@ -87,11 +111,14 @@ def test_a_page_tells_points_penalty_messages_and_written_parts():
     for text in rendered(klass)[:2]:
         words = re.sub(r"<[^>]+>|[*|]|\s+", " ", text)
         words = re.sub(r"\s+", " ", words).replace("−", "-")
-        total, before, cost = map(points, (.8 * automatic + 1.5, automatic, .2 * automatic))
+        total, before, cost = map(points, (0.8 * automatic + 1.5, automatic, 0.2 * automatic))
         assert f"{total} of {points(klass.regular_points)} points" in words
         assert f"2 days late, 20% of the {before} automatic points -{cost}" in words
         assert "it is 3 and should be 4" in words and "Hidden check: apply_rotary_emb" in words
-        assert f"{left} of them are not marked yet" in words or f"{left} written parts are not marked yet" in words
+        assert (
+            f"{left} of them are not marked yet" in words
+            or f"{left} written parts are not marked yet" in words
+        )
         assert "not marked yet" in words and "Comment" in words
     assert "no grade" not in text
 
@@ -100,7 +127,12 @@ def test_hidden_checks_keep_their_secrets():
     klass = one()
     for check in klass.entries[0].report["checks"]:
         if check["id"].endswith("-hidden"):
-            check |= {"details": "SECRET", "facts": {"SECRET": 0.123, "accuracy vanilla.pretrain.dev": 0.987}, "hints": ["SECRET"], "seconds": 55.55}
+            check |= {
+                "details": "SECRET",
+                "facts": {"SECRET": 0.123, "accuracy vanilla.pretrain.dev": 0.987},
+                "hints": ["SECRET"],
+                "seconds": 55.55,
+            }
             if check["verdict"] == "passed":
                 check["message"] = ""
     page, text, staff = rendered(klass)
@@ -111,16 +143,22 @@ def test_hidden_checks_keep_their_secrets():
 
 def test_a_check_that_the_manifest_lost_is_not_shown():
     klass = one()
-    klass.entries[0].report["checks"].append(klass.entries[0].report["checks"][0] | {"id": "1c-99-hidden", "message": "GONE"})
+    klass.entries[0].report["checks"].append(
+        klass.entries[0].report["checks"][0] | {"id": "1c-99-hidden", "message": "GONE"}
+    )
     assert "GONE" not in "".join(rendered(klass)[:2])
 
 
-@pytest.mark.parametrize("changes", [{}, {"report": None, "refused": HOSTILE, "written": {}, "comments": {}}])
+@pytest.mark.parametrize(
+    "changes", [{}, {"report": None, "refused": HOSTILE, "written": {}, "comments": {}}]
+)
 def test_html_obeys_no_stranger(changes):
     plain = {"report": None, "refused": "plain", "written": {}, "comments": {}} if changes else {}
-    for hostile, benign in zip(rendered(one(HOSTILE, **changes))[::2], rendered(one("plain", **plain))[::2]):
+    for hostile, benign in zip(
+        rendered(one(HOSTILE, **changes))[::2], rendered(one("plain", **plain))[::2]
+    ):
         there, expected = Outline(hostile), Outline(benign)
-        assert Counter(there.tags) == Counter(expected.tags)      # nothing but what the templates hold
+        assert Counter(there.tags) == Counter(expected.tags)  # nothing but what the templates hold
         assert not there.wrong and not there.open
         assert set(there.links) == set(expected.links)
         assert not re.search("[\x00\x1b\u202e\ud800]", hostile)
@@ -133,7 +171,7 @@ def test_pages_need_no_network(klass, out):
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"https?://|url\(|@import|src=", text)
         assert "default-src 'none'" in text
-    assert "<script" not in text       # of a student's page
+    assert "<script" not in text  # of a student's page
 
 
 def test_markdown_obeys_no_stranger():
@@ -150,14 +188,17 @@ def test_markdown_obeys_no_stranger():
         assert fence is None
         ours = rendered(one(**changes))[1].split("\n")
         for row in set(outside) - set(ours):
-            row = re.sub(r"\\.", "", row)      # what is escaped
+            row = re.sub(r"\\.", "", row)  # what is escaped
             assert not re.search(r"[<>`\[\]]|://|www\.", row), row
         assert "# heading" not in outside and "\ud800" not in "\n".join(outside)
 
 
 def test_markdown_escapes():
     assert markdown("a*b_c [d](e) <f> `g`\nh | i") == r"a\*b\_c \[d\](e) \<f\> \`g\` h \| i"
-    assert markdown("see http://x.example and WWW.y.example") == r"see http\://x.example and WWW\.y.example"
+    assert (
+        markdown("see http://x.example and WWW.y.example")
+        == r"see http\://x.example and WWW\.y.example"
+    )
 
 
 def test_refused_and_missing_say_why_and_what_to_do():
@@ -178,7 +219,9 @@ def test_the_plot_shows_the_basic_checks_accuracies():
     klass = one()
     facts = {check["id"]: check["facts"] for check in klass.entries[0].report["checks"]}
     facts["1e-2-basic"].update({"accuracy vanilla.nopretrain.dev": 0.0})
-    facts["1f-6-basic"].update({"accuracy vanilla.pretrain.dev": 0.495, "needed vanilla.pretrain.dev": 0.2})
+    facts["1f-6-basic"].update(
+        {"accuracy vanilla.pretrain.dev": 0.495, "needed vanilla.pretrain.dev": 0.2}
+    )
     facts["1h-8-basic"].clear()
     page, text, _ = rendered(klass)
     assert "without pretraining: 0%; learned positions: 49.5%, needed 20%; RoPE: no result" in page
@@ -190,7 +233,9 @@ def test_the_plot_shows_the_basic_checks_accuracies():
 def test_names_in_any_script(klass, out):
     for entry in klass.entries[:5]:
         for name in ("feedback.html", "feedback.md"):
-            assert entry.person.name in (out / "students" / entry.folder / name).read_text(encoding="utf-8")
+            assert entry.person.name in (out / "students" / entry.folder / name).read_text(
+                encoding="utf-8"
+            )
 
 
 def test_equal_files_stay(klass, tmp_path):
@@ -205,22 +250,41 @@ def test_equal_files_stay(klass, tmp_path):
 def test_grading_json_has_the_whole_report(klass, out):
     entry = klass.entries[12]
     content = json.loads((out / "students" / entry.folder / "grading.json").read_text())
-    assert content["report"] == entry.report and content["total"] == entry.total and content["person"]["id"] == entry.person.id
+    assert (
+        content["report"] == entry.report
+        and content["total"] == entry.total
+        and content["person"]["id"] == entry.person.id
+    )
 
 
 def test_equal_mistakes_are_one_diagnosis():
-    same = ["In all 300 examples the length is 7, not 'ab'.", "In all 12 examples the length is 19.5, not 'it'.\nMore."]
+    same = [
+        "In all 300 examples the length is 7, not 'ab'.",
+        "In all 12 examples the length is 19.5, not 'it'.\nMore.",
+    ]
     assert len({class_page.diagnosis(text) for text in same}) == 1
-    assert class_page.diagnosis("y[3] isn't what the student's x[-4e-3] was: 1c, `a`") == "y[#] isn't what the student's x[#] was: 1c, ‘…’"
+    assert (
+        class_page.diagnosis("y[3] isn't what the student's x[-4e-3] was: 1c, `a`")
+        == "y[#] isn't what the student's x[#] was: 1c, ‘…’"
+    )
 
 
 def test_class_page_counts(klass, out):
     text = (out / "class.html").read_text(encoding="utf-8")
     graded = sum(entry.report is not None for entry in klass.entries)
-    assert f"<b>200</b>people" in text and f"<b>{graded}</b>graded" in text and "<b>1</b>grader error" in text
-    failed = sum(check["verdict"] != "passed" for entry in klass.entries for check in entry.checks if check["id"] == "1c-4-hidden")
+    assert (
+        "<b>200</b>people" in text
+        and f"<b>{graded}</b>graded" in text
+        and "<b>1</b>grader error" in text
+    )
+    failed = sum(
+        check["verdict"] != "passed"
+        for entry in klass.entries
+        for check in entry.checks
+        if check["id"] == "1c-4-hidden"
+    )
     assert f"{failed} wrong answer" in text
-    assert f'{failed} × A truncated length of # never came in # examples.' in text
+    assert f"{failed} × A truncated length of # never came in # examples." in text
     assert "Cannot allocate memory" in text
     seconds = max(sum(check["seconds"] for check in entry.checks) for entry in klass.entries)
     assert f"{seconds:.1f}</td>" in text
@@ -234,32 +298,52 @@ def test_a_class_without_submissions_has_a_page(entries):
 
 def test_epochs_beyond_all_measure_do_not_spoil_the_plot():
     klass = make_class(20)
-    next(check for check in klass.entries[3].checks if check["id"] == "1f-0-basic")["facts"]["max_epochs"] = 1e300
+    next(check for check in klass.entries[3].checks if check["id"] == "1f-0-basic")["facts"][
+        "max_epochs"
+    ] = 1e300
     text = class_page.page(klass)
     assert all(float(x) < 430 for x in re.findall(r'class="dot one" cx="([^"]+)"', text))
 
 
 def luminance(colour):
-    parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
-    red, green, blue = [part / 12.92 if part <= .04045 else ((part + .055) / 1.055) ** 2.4 for part in parts]
-    return .2126 * red + .7152 * green + .0722 * blue
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def test_contrast_in_light_and_dark(out):
     style = (out / "class.html").read_text(encoding="utf-8").split("@media print")[0]
-    palettes = [dict(re.findall(r"--(\w+): (#\w{6})", block)) for block in re.findall(r":root \{.*?\}", style, re.DOTALL)]
+    palettes = [
+        dict(re.findall(r"--(\w+): (#\w{6})", block))
+        for block in re.findall(r":root \{.*?\}", style, re.DOTALL)
+    ]
     assert len(palettes) == 2
     for palette in palettes:
         for name in ("ink", "muted", "accent", "second", "good", "bad", "warn"):
             for ground in ("paper", "panel"):
                 dark, light = sorted((luminance(palette[name]), luminance(palette[ground])))
-                assert (light + .05) / (dark + .05) >= 4.5, (name, ground)
+                assert (light + 0.05) / (dark + 0.05) >= 4.5, (name, ground)
 
 
 def dump(path, folder):
     """The page as Chromium has it once its script has run."""
-    done = subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}", "--dump-dom", path.as_uri()],
-                          capture_output=True, text=True, encoding="utf-8", timeout=120)
+    done = subprocess.run(
+        [
+            CHROMIUM,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            f"--user-data-dir={folder}",
+            "--dump-dom",
+            path.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+    )
     return done.stdout
 
 
@@ -287,20 +371,53 @@ const found = document.createElement("textarea"); found.id = "told"; found.textC
 @pytest.mark.skipif(not CHROMIUM, reason="needs Chromium")
 def test_the_table_sorts_and_filters(klass, out, tmp_path):
     text = (out / "class.html").read_text(encoding="utf-8")
-    assert "200 of 200 shown" in dump(out / "class.html", tmp_path / "a")       # so the page's policy lets its script run
-    given, family = (part[:3].lower() for part in klass.entries[100].person.name.split())      # both parts count, in any order and case
+    # so the page's policy lets its script run
+    assert "200 of 200 shown" in dump(out / "class.html", tmp_path / "a")
+    # both parts count, in any order and case
+    given, family = (part[:3].lower() for part in klass.entries[100].person.name.split())
     clicked = tmp_path / "clicked.html"
-    clicked.write_text(re.sub(r"script-src '[^']+'", "script-src 'unsafe-inline'", text)
-                       .replace("</body>", CLICKS.replace("SEARCHED", f"{family} {given.upper()}")), encoding="utf-8")
-    told = json.loads(html.unescape(re.search(r'<textarea id="told">(.*?)</textarea>', dump(clicked, tmp_path / "b"), re.DOTALL)[1]))
-    totals = sorted((entry.total for entry in klass.entries if (entry.report or entry.written) and not entry.pending), reverse=True)
+    clicked.write_text(
+        re.sub(r"script-src '[^']+'", "script-src 'unsafe-inline'", text).replace(
+            "</body>", CLICKS.replace("SEARCHED", f"{family} {given.upper()}")
+        ),
+        encoding="utf-8",
+    )
+    told = json.loads(
+        html.unescape(
+            re.search(
+                r'<textarea id="told">(.*?)</textarea>', dump(clicked, tmp_path / "b"), re.DOTALL
+            )[1]
+        )
+    )
+    totals = sorted(
+        (
+            entry.total
+            for entry in klass.entries
+            if (entry.report or entry.written) and not entry.pending
+        ),
+        reverse=True,
+    )
     number = len(totals)
-    assert told["highest"][0] == "descending" and told["lowest"][0] == "ascending" and told["sorted"] == 1
-    assert [float(value) for value in told["highest"][1:number + 1]] == pytest.approx(totals, abs=.005)      # two decimals are shown
-    assert [float(value) for value in told["lowest"][1:number + 1]] == pytest.approx(totals[::-1], abs=.005)
-    assert set(told["highest"][number + 1:]) == set(told["lowest"][number + 1:]) == {"–"}       # without a grade: last, either way
+    assert (
+        told["highest"][0] == "descending"
+        and told["lowest"][0] == "ascending"
+        and told["sorted"] == 1
+    )
+    # two decimals are shown
+    assert [float(value) for value in told["highest"][1 : number + 1]] == pytest.approx(
+        totals, abs=0.005
+    )
+    assert [float(value) for value in told["lowest"][1 : number + 1]] == pytest.approx(
+        totals[::-1], abs=0.005
+    )
+    # without a grade: last, either way
+    assert set(told["highest"][number + 1 :]) == set(told["lowest"][number + 1 :]) == {"–"}
     assert len(told["names"]) == 200 and told["names"][0].startswith("A. Guest")
-    wanted = sorted(entry.person.name for entry in klass.entries if given in entry.person.name.lower() and family in entry.person.name.lower())
+    wanted = sorted(
+        entry.person.name
+        for entry in klass.entries
+        if given in entry.person.name.lower() and family in entry.person.name.lower()
+    )
     assert sorted(told["filtered"]) == wanted and 0 < len(wanted) < 100
     assert told["email"] == [klass.entries[7].person.name]
     assert told["section"] == ["Section 2"] and told["shown"] == "50 of 200 shown"

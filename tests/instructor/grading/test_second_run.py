@@ -1,4 +1,6 @@
-"""Grades stay right when a run was interrupted, is repeated with other options, or people decide."""
+"""Grades stay right when a run was interrupted, is repeated with other options, or people
+decide.
+"""
 
 import csv
 import dataclasses
@@ -12,17 +14,17 @@ import stat
 
 import pytest
 from batch_work import run as quick
-from conftest import ROOT
 
 from autograder import read_manifest
 from checks.support.session import MANIFEST, Setting
 from common.files import Interrupted, UserError
+from conftest import ROOT
 from instructor import __main__ as program
 from instructor.grading import command
+from instructor.grading.engines.work import Task
 from instructor.grading.graded_class import load_class
 from instructor.grading.marks import Given, keep_new, resolve
 from instructor.grading.state import State
-from instructor.grading.engines.work import Task
 
 CHECKS = read_manifest(MANIFEST).checks
 PART = next(id for id, check in CHECKS.items() if not check.coded)
@@ -143,7 +145,7 @@ def test_options_are_remembered_and_others_are_told(tmp_path, grade, capsys):
     before = entries(tmp_path)["ada"].total
     assert entries(tmp_path)["ada"].penalty == 0.2 and "without a time" in page_of(tmp_path, "ada")
     capsys.readouterr()
-    grade(folder=None)      # with nothing said again
+    grade(folder=None)  # with nothing said again
     assert entries(tmp_path)["ada"].total == before and "was" not in capsys.readouterr().out
     assert entries(tmp_path)["ada"].person.enrolled
     grade("--late-percent", "0")
@@ -183,7 +185,9 @@ def canvas(folder, *people, late=""):
     """Submissions as Canvas names them, of (login, number), with other contents in each folder."""
     for login, number in people:
         hand_in(folder, f"{login}{late}_{number}_{number}_a.zip")
-        (folder / f"{login}{late}_{number}_{number}_a.zip" / "model.py").write_text(f"# {folder} {login}\n")
+        (folder / f"{login}{late}_{number}_{number}_a.zip" / "model.py").write_text(
+            f"# {folder} {login}\n"
+        )
 
 
 def roster(tmp_path, text):
@@ -192,7 +196,9 @@ def roster(tmp_path, text):
 
 
 def test_the_first_batch_belongs_to_whom_a_later_roster_says(tmp_path, grade, merge):
-    """Found without a roster, then with one, then with one of other ids: marks and decisions go along."""
+    """Found without a roster, then with one, then with one of other ids: marks and decisions go
+    along.
+    """
     canvas(tmp_path / "class", ("lovelaceada", 11), ("turingalan", 12))
     grade()
     merge("--written", write_marks(tmp_path / "eva.csv", ("lovelaceada_11", 1)))
@@ -207,7 +213,7 @@ def test_the_first_batch_belongs_to_whom_a_later_roster_says(tmp_path, grade, me
         assert after.keys() == {*ids} and all(entry.report for entry in after.values())
         assert [after[id].total for id in ids[:2]] == [before["11"], before["12"]]
         assert merge() == 0
-    merge("--written", tmp_path / "eva.csv")        # under the first id of all
+    merge("--written", tmp_path / "eva.csv")  # under the first id of all
     assert entries(tmp_path)["Ada1"].written == {PART: 1}
 
 
@@ -222,7 +228,8 @@ def test_a_folder_of_the_same_names_replaces_nothing(tmp_path, grade):
     entry = entries(tmp_path)["ada"]
     assert entry.total == before and any("2 submissions" in remark for remark in entry.remarks)
     (tmp_path / "late" / "ada" / "refuse").unlink()
-    for folder in ("late", "class", "late"):        # whichever was graded last, the one found last is the latest
+    # whichever was graded last, the one found last is the latest
+    for folder in ("late", "class", "late"):
         (tmp_path / "late" / "ada" / "model.py").write_text("# a third\n")
         grade(folder=folder)
         assert entries(tmp_path)["ada"].source.endswith("late/ada" if folder == "class" else "ada")
@@ -244,7 +251,11 @@ def test_what_cannot_be_read_for_a_moment_keeps_its_grade(tmp_path, grade, monke
         assert grade() == 3
     after = entries(tmp_path)
     assert after["ada"].total == before and after["ada"].final
-    assert not after["ben"].refused and after["ben"].pending and "Not graded yet" in page_of(tmp_path, "ben")
+    assert (
+        not after["ben"].refused
+        and after["ben"].pending
+        and "Not graded yet" in page_of(tmp_path, "ben")
+    )
     assert grade() == 0 and entries(tmp_path)["ben"].final
 
 
@@ -263,8 +274,10 @@ def test_options_of_an_interrupted_run_are_told_by_the_next(tmp_path, grade, cap
 
 def test_a_gradebook_is_asked_again_for_another_title(tmp_path, grade, capsys):
     canvas(tmp_path / "class", ("ada", 11), ("alan", 12))
-    book = ("Student,ID,SIS User ID,SIS Login ID,Section,HW 5 (98765),HW 5 (11)\n"
-            "Ada,11,s1,ada,A,,\nAlan,12,s2,alan,A,EX,\n")
+    book = (
+        "Student,ID,SIS User ID,SIS Login ID,Section,HW 5 (98765),HW 5 (11)\n"
+        "Ada,11,s1,ada,A,,\nAlan,12,s2,alan,A,EX,\n"
+    )
     grade(*roster(tmp_path, book), "--title", "HW 5")
     assert "no column 'HW 5', or several" in capsys.readouterr().out
     grade("--title", "HW 5 (98765)")
@@ -295,16 +308,23 @@ def test_grading_again_keeps_what_was_and_why(tmp_path, grade, capsys):
         result = quick(task)
         for check in result["report"]["checks"]:
             passed = check["verdict"] != "passed"
-            check |= {"verdict": "passed" if passed else "timeout", "score": passed * check["max_score"]}
+            check |= {
+                "verdict": "passed" if passed else "timeout",
+                "score": passed * check["max_score"],
+            }
         return result
 
     before, engine = entries(tmp_path), Engine(other)
     capsys.readouterr()
     grade("--again", "ada", "5f-0-basic", "--why", "the machine was slow", engine=engine)
-    assert [(task.checks, task.source.rpartition("/")[2]) for task in engine.tasks] == [(("5f-0-basic",), "ada")]
+    assert [(task.checks, task.source.rpartition("/")[2]) for task in engine.tasks] == [
+        (("5f-0-basic",), "ada")
+    ]
     after = entries(tmp_path)
     assert after["ben"].scores == before["ben"].scores
-    assert {id for id in after["ada"].scores if after["ada"].scores[id] != before["ada"].scores[id]} == {"5f-0-basic"}
+    assert {
+        id for id in after["ada"].scores if after["ada"].scores[id] != before["ada"].scores[id]
+    } == {"5f-0-basic"}
     assert "'ada', 5f-0-basic" in capsys.readouterr().out
     row = rows(tmp_path / "out" / "history.csv")[-1]
     assert row["what"] == "graded again" and row["why"] == "the machine was slow"
@@ -330,8 +350,18 @@ def test_grading_again_can_be_interrupted(tmp_path, grade):
     assert len(engine.tasks) == 2
 
 
-@pytest.mark.parametrize("words", [("--again",), ("--why", "x"), ("--again", "nobody", "--why", "x"), ("--again", "1g", "--why", "x"),
-                                   ("--again", "ada", "1g", "--why", "x"), ("--again", "5", "--why", "x"), ("--again", "gone", "--why", "x")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--again",),
+        ("--why", "x"),
+        ("--again", "nobody", "--why", "x"),
+        ("--again", "1g", "--why", "x"),
+        ("--again", "ada", "1g", "--why", "x"),
+        ("--again", "5", "--why", "x"),
+        ("--again", "gone", "--why", "x"),
+    ],
+)
 def test_mistakes_in_grading_again(tmp_path, grade, words):
     hand_in(tmp_path / "elsewhere", "gone")
     grade(folder="elsewhere")
@@ -346,7 +376,16 @@ def test_mistakes_in_grading_again(tmp_path, grade, words):
 
 def test_better_isolation_grades_again_what_ran_behind_less(tmp_path, grade):
     hand_in(tmp_path / "class", "ada")
-    engines = {level: Engine() for level in ("landlock 4", "landlock 6", "bubblewrap 0.8.0", "bubblewrap 0.11.0", "landlock 7")}
+    engines = {
+        level: Engine()
+        for level in (
+            "landlock 4",
+            "landlock 6",
+            "bubblewrap 0.8.0",
+            "bubblewrap 0.11.0",
+            "landlock 7",
+        )
+    }
     for level, engine in engines.items():
         engine.level = lambda level=level: level
         grade(engine=engine)
@@ -365,7 +404,7 @@ def test_a_timeout_on_a_busy_machine_counts_only_when_it_comes_again_alone(tmp_p
                 check |= {"verdict": "timeout", "score": 0.0, "busy": True}
         return result
 
-    with pytest.raises(Interrupted):        # after all, and before those alone
+    with pytest.raises(Interrupted):  # after all, and before those alone
         grade(engine=Engine(busy, stop=2))
     assert entries(tmp_path)["ada"].pending == ["5f-0-basic"]
     under_way.clear()
@@ -400,7 +439,9 @@ def test_marks_outlive_their_file(tmp_path, grade, merge):
     merge()
     form.unlink()
     grade()
-    assert entries(tmp_path)["ada"].written == {PART: 1} and entries(tmp_path)["ben"].written == {PART: 0.5}
+    assert entries(tmp_path)["ada"].written == {PART: 1} and entries(tmp_path)["ben"].written == {
+        PART: 0.5
+    }
     filled = {row["id"]: row for row in rows(form) if row["rubric"] == PART}
     assert filled["ada"]["counts"] == "1" and filled["ada"]["points"] == ""
     assert sum(row["what"] == "marked" for row in rows(tmp_path / "out" / "history.csv")) == 2
@@ -415,9 +456,9 @@ def test_a_second_markers_other_mark_is_shown_and_no_overwrite(tmp_path, grade, 
     assert f"{PART} of ada: tom gives 2, eva 1, which counts" in said and "ben" not in said
     assert entries(tmp_path)["ada"].written[PART] == 1
     assert sorted(load_class(tmp_path / "out").marked_twice) == [(PART, 1, 1), (PART, 1, 2)]
-    merge()     # the class's own form shows eva's marks: they are not somebody else's now
+    merge()  # the class's own form shows eva's marks: they are not somebody else's now
     assert len(load_class(tmp_path / "out").marked_twice) == 2
-    merge("--written", write_marks(tmp_path / "eva.csv", ("ada", 0.5)))     # her own mark, mended
+    merge("--written", write_marks(tmp_path / "eva.csv", ("ada", 0.5)))  # her own mark, mended
     assert entries(tmp_path)["ada"].written[PART] == 0.5
     capsys.readouterr()
     merge("--written", write_marks(tmp_path / "head.csv", ("ada", 1.5)), "--decide")
@@ -441,8 +482,14 @@ def test_marks_that_say_nothing_new_are_no_marks():
 
 def test_only_points_decide_and_come_first():
     eva, tom = Given("ada", PART, "eva", None, "see page 2"), Given("ada", PART, "tom", 1.0)
-    part = resolve([eva, tom, Given("ada", PART, "eva", 0.5), Given("ada", PART, "head", None, "agreed", True)])["ada", PART]
-    assert part.counts is tom and part.comment == "agreed" and [other.marker for other in part.others] == ["eva"]
+    part = resolve(
+        [eva, tom, Given("ada", PART, "eva", 0.5), Given("ada", PART, "head", None, "agreed", True)]
+    )["ada", PART]
+    assert (
+        part.counts is tom
+        and part.comment == "agreed"
+        and [other.marker for other in part.others] == ["eva"]
+    )
 
 
 def test_a_file_of_the_same_name_is_no_marker_again(tmp_path, grade, merge):
@@ -459,7 +506,9 @@ def test_a_file_of_the_same_name_is_no_marker_again(tmp_path, grade, merge):
 
 
 def test_marks_follow_the_points_of_their_part(tmp_path, grade, merge, monkeypatch):
-    """Half the points, then no such part, then as before: nothing is lost, and no form is refused."""
+    """Half the points, then no such part, then as before: nothing is lost, and no form is
+    refused.
+    """
     hand_in(tmp_path / "class", "ada", "ben")
     grade()
     most = CHECKS[PART].points
@@ -468,11 +517,20 @@ def test_marks_follow_the_points_of_their_part(tmp_path, grade, merge, monkeypat
     text = MANIFEST.read_text(encoding="utf-8")
     question = CHECKS[PART].question
     total = sum(check.points for check in CHECKS.values() if check.question == question)
-    half = re.sub(rf'(id = "{PART}".*?points = )[\d.]+', rf"\g<1>{most / 2:g}", text, count=1, flags=re.DOTALL)
+    half = re.sub(
+        rf'(id = "{PART}".*?points = )[\d.]+', rf"\g<1>{most / 2:g}", text, count=1, flags=re.DOTALL
+    )
     half = re.sub(rf"(?m)^({question} = .*points = )[\d.]+", rf"\g<1>{total - most / 2:g}", half)
-    for changed, expected in ((half, most / 2), (text.replace(PART, f"{question}-9-written"), None), (text, most)):
+    for changed, expected in (
+        (half, most / 2),
+        (text.replace(PART, f"{question}-9-written"), None),
+        (text, most),
+    ):
         (tmp_path / "manifest.toml").write_text(changed, encoding="utf-8")
-        for place in ("instructor.grading.graded_class.MANIFEST", "checks.support.session.MANIFEST"):
+        for place in (
+            "instructor.grading.graded_class.MANIFEST",
+            "checks.support.session.MANIFEST",
+        ):
             monkeypatch.setattr(place, tmp_path / "manifest.toml")
         assert merge() == 0
         assert entries(tmp_path)["ada"].written == ({PART: expected} if expected else {})
@@ -507,10 +565,11 @@ def test_a_full_disk_during_merge_changes_nothing(tmp_path, grade, merge):
     hand_in(tmp_path / "class", "ada", "ben")
     grade()
     write_marks(tmp_path / "out" / "written.csv", ("ada", 1), ("ben", 1))
-    (tmp_path / "out" / "overrides.csv").unlink()       # which is made anew, but not by a merge that fails
+    # which is made anew, but not by a merge that fails
+    (tmp_path / "out" / "overrides.csv").unlink()
     before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
     size = max(len(content) for path, content in before.items() if path.suffix == ".html")
-    pid = os.fork()     # where no file can grow as large as a page
+    pid = os.fork()  # where no file can grow as large as a page
     if pid == 0:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, size // 2))
@@ -529,7 +588,8 @@ def test_somebody_who_has_left_stops_neither_grade_nor_merge(tmp_path, grade, me
     grade()
     write_marks(tmp_path / "out" / "written.csv", ("ada", 1), ("ben", 1))
     (tmp_path / "out" / "overrides.csv").write_text(
-        "id,extension days,excused,check,points,reason\nben,2,,,,ill\n")
+        "id,extension days,excused,check,points,reason\nben,2,,,,ill\n"
+    )
     merge()
     for path in (tmp_path / "class" / "ben").iterdir():
         path.unlink()
@@ -542,52 +602,89 @@ def test_somebody_who_has_left_stops_neither_grade_nor_merge(tmp_path, grade, me
 
 
 def override(tmp_path, *lines):
-    text = "id,extension days,excused,check,points,reason\n" + "".join(f"{line}\n" for line in lines)
+    text = "id,extension days,excused,check,points,reason\n" + "".join(
+        f"{line}\n" for line in lines
+    )
     (tmp_path / "out" / "overrides.csv").write_text(text, encoding="utf-8")
 
 
 def test_overrides_count_are_shown_and_are_kept(tmp_path, grade, merge):
-    hand_in(tmp_path / "class", "ada_LATE_11_1_a.zip", "ben_12_2_a.zip", "cy_13_3_a.zip", "dan_14_4_a.zip")
+    hand_in(
+        tmp_path / "class",
+        "ada_LATE_11_1_a.zip",
+        "ben_12_2_a.zip",
+        "cy_13_3_a.zip",
+        "dan_14_4_a.zip",
+    )
     (tmp_path / "roster.csv").write_text("id,canvas_id\nada,11\nben,12\ncy,13\ndan,14\n")
     most = CHECKS["5f-0-basic"].points
     late = ("--late-percent", "10", "--canvas-late-days", "2")
     grade("--roster", tmp_path / "roster.csv", *late, *DUE)
     before = entries(tmp_path)
     assert before["ada"].penalty == 0.2
-    override(tmp_path, "ada,2,,,,ill", "ben,,yes,,,left the course", f"cy,,,5f-0-basic,{most},a slow disk",
-             "dan,,,,-1.5,copied 3a")
-    for command in (merge, grade):
-        command()
+    override(
+        tmp_path,
+        "ada,2,,,,ill",
+        "ben,,yes,,,left the course",
+        f"cy,,,5f-0-basic,{most},a slow disk",
+        "dan,,,,-1.5,copied 3a",
+    )
+    for run in (merge, grade):
+        run()
         after = entries(tmp_path)
         assert after["ada"].penalty == 0 and after["ada"].days_late == 0
         assert after["cy"].scores["5f-0-basic"] == most
         assert after["dan"].total == before["dan"].total - 1.5
         plain = {row["id"]: row for row in rows(tmp_path / "out" / "grades-plain.csv")}
         assert plain["ben"]["total"] == "" and "left the course" in plain["ben"]["remarks"]
-        for person, reason in (("ada", "ill"), ("ben", "left the course"), ("cy", "a slow disk"), ("dan", "copied 3a")):
+        for person, reason in (
+            ("ada", "ill"),
+            ("ben", "left the course"),
+            ("cy", "a slow disk"),
+            ("dan", "copied 3a"),
+        ):
             assert reason in page_of(tmp_path, after[person].folder)
     (tmp_path / "out" / "overrides.csv").unlink()
     grade()
     assert entries(tmp_path)["dan"].total == before["dan"].total - 1.5
-    assert [row["id"] for row in rows(tmp_path / "out" / "overrides.csv")] == ["ada", "ben", "cy", "dan"]
+    assert [row["id"] for row in rows(tmp_path / "out" / "overrides.csv")] == [
+        "ada",
+        "ben",
+        "cy",
+        "dan",
+    ]
     override(tmp_path, "ben,,yes,,,left the course")
     merge()
     assert entries(tmp_path)["dan"].total == before["dan"].total
-    told = [(row["id"], row["after"], row["why"]) for row in rows(tmp_path / "out" / "history.csv") if row["id"] == "dan"]
+    told = [
+        (row["id"], row["after"], row["why"])
+        for row in rows(tmp_path / "out" / "history.csv")
+        if row["id"] == "dan"
+    ]
     assert told == [("dan", "points added: -1.5", "copied 3a"), ("dan", "", "withdrawn")]
 
 
-@pytest.mark.parametrize(("line", "message"), [
-    ("eve,1,,,,ill", "nobody in this class"), ("ada,1,,,,", "reason"), ("ada,,,,,why", "neither"),
-    ("ada,,,,x,why", "no number"), ("ada,1.5,,,,why", "whole number"), ("ada,,maybe,,,why", "yes or nothing"),
-    ("ada,,,9z-0-basic,1,why", "no automatic check"), (f"ada,,,{PART},1,why", "no automatic check"),
-    (",2,,,,ill", "nobody in this class"), ("ada,,,5f-0-basic,99,why", "gives 0 to"), ("ada,,,5f-0-basic,,why", "neither"),
-    ("ada,1,,,,a\nada,2,,,,b", "twice"),
-])
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("eve,1,,,,ill", "nobody in this class"),
+        ("ada,1,,,,", "reason"),
+        ("ada,,,,,why", "neither"),
+        ("ada,,,,x,why", "no number"),
+        ("ada,1.5,,,,why", "whole number"),
+        ("ada,,maybe,,,why", "yes or nothing"),
+        ("ada,,,9z-0-basic,1,why", "no automatic check"),
+        (f"ada,,,{PART},1,why", "no automatic check"),
+        (",2,,,,ill", "nobody in this class"),
+        ("ada,,,5f-0-basic,99,why", "gives 0 to"),
+        ("ada,,,5f-0-basic,,why", "neither"),
+        ("ada,1,,,,a\nada,2,,,,b", "twice"),
+    ],
+)
 def test_overrides_that_are_wrong_are_refused_whole(tmp_path, grade, merge, line, message):
     hand_in(tmp_path / "class", "ada")
     grade()
-    grade("--free-days", "1")       # a row of the history that is nobody's
+    grade("--free-days", "1")  # a row of the history that is nobody's
     override(tmp_path, line)
     before = entries(tmp_path)
     for run in (merge, grade):
@@ -624,8 +721,14 @@ def test_a_state_of_version_1_is_read(tmp_path, grade):
         connection.execute("UPDATE meta SET value = '1' WHERE key = 'version'")
         connection.execute("DELETE FROM meta WHERE key IN ('remembered', 'roster')")
         text = connection.execute("SELECT value FROM meta WHERE key = 'options'").fetchone()[0]
-        options = {name: value for name, value in json.loads(text).items() if name not in ("column", "canvas_late_days")}
-        connection.execute("UPDATE meta SET value = ? WHERE key = 'options'", (json.dumps(options),))
+        options = {
+            name: value
+            for name, value in json.loads(text).items()
+            if name not in ("column", "canvas_late_days")
+        }
+        connection.execute(
+            "UPDATE meta SET value = ? WHERE key = 'options'", (json.dumps(options),)
+        )
     assert entries(tmp_path)["ada_11"].total == before
     engine = Engine()
     grade(engine=engine)

@@ -1,4 +1,5 @@
 """Finding code that agrees, and results that are equal."""
+
 import csv
 import re
 import shutil
@@ -9,21 +10,30 @@ from html import unescape
 import pytest
 
 from checks.support.staging import END, GIVEN, START
-from conftest import ROOT, SOLUTION, copy_reference
-from jobs.deliverables import STUDENT_FILES
 from common.files import UserError
-from instructor.grading import graded_class
-from instructor.grading import similar
+from conftest import ROOT, SOLUTION, copy_reference
+from instructor.grading import graded_class, similar
 from instructor.grading.similar.command import THRESHOLD, equal_files
 from instructor.grading.similar.compare import compare, compare_with_released, released_code
 from instructor.grading.similar.own import Own, read_own, regions
 from instructor.grading.similar.pages import write_pages
+from jobs.deliverables import STUDENT_FILES
 from right.solutions import RIGHT as MANY
 from right.whole import RIGHT as WHOLE
 from variants import Fill, make
 
-NAMES = {"truncated": "abschnitt", "masked_string": "kette", "position": "stelle", "number_of_epochs": "runden", "cos_rows": "zeilen_c",
-         "sin_rows": "zeilen_s", "start": "anfang", "suffix": "rest", "prefix": "davor", "masked_content": "loch"}
+NAMES = {
+    "truncated": "abschnitt",
+    "masked_string": "kette",
+    "position": "stelle",
+    "number_of_epochs": "runden",
+    "cos_rows": "zeilen_c",
+    "sin_rows": "zeilen_s",
+    "start": "anfang",
+    "suffix": "rest",
+    "prefix": "davor",
+    "masked_content": "loch",
+}
 RIGHT = {right.name: right for right in MANY + WHOLE}
 BEGINNER = "beginner_with_loops"
 
@@ -36,7 +46,10 @@ def handed_in(tmp_path_factory):
     people["copy"] = make(RIGHT[BEGINNER].changes, root / "copy")
     people["renamed"] = changed(make(RIGHT[BEGINNER].changes, root / "renamed"), rename)
     people["reordered"] = changed(make(RIGHT[BEGINNER].changes, root / "reordered"), reorder)
-    people["unmarked"] = changed(make(RIGHT[BEGINNER].changes, root / "unmarked"), lambda text: re.sub(r" *### (START|END)_CODE_HERE ###\n", "", text))
+    people["unmarked"] = changed(
+        make(RIGHT[BEGINNER].changes, root / "unmarked"),
+        lambda text: re.sub(r" *### (START|END)_CODE_HERE ###\n", "", text),
+    )
     people["starter"] = people["starter too"] = GIVEN
     people["zipped"] = root / "zipped.zip"
     with zipfile.ZipFile(people["zipped"], "w") as archive:
@@ -61,7 +74,9 @@ def rename(text):
 
 def reorder(text):
     """Move what is in the last function of a file to its beginning, and swap two statements."""
-    text = text.replace('prefix = ""\n        masked_content = ""\n', 'masked_content = ""\n        prefix = ""\n')
+    text = text.replace(
+        'prefix = ""\n        masked_content = ""\n', 'masked_content = ""\n        prefix = ""\n'
+    )
     parts = re.split(r"(?m)^(?=def |class )", text)
     return "".join([parts[0], *reversed(parts[1:])])
 
@@ -73,7 +88,10 @@ def compared(handed_in):
     return {frozenset((pair.first, pair.second)): pair for pair in pairs}, left_out, everybody
 
 
-@pytest.mark.parametrize("copy, least", [("copy", 1.0), ("zipped", 1.0), ("renamed", 0.95), ("reordered", 0.85), ("unmarked", 0.85)])
+@pytest.mark.parametrize(
+    "copy, least",
+    [("copy", 1.0), ("zipped", 1.0), ("renamed", 0.95), ("reordered", 0.85), ("unmarked", 0.85)],
+)
 def test_a_copy_is_found_whatever_was_done_to_it(compared, copy, least):
     pair = compared[0][frozenset((BEGINNER, copy))]
     assert pair.similarity >= least and pair.similarity >= THRESHOLD
@@ -105,7 +123,9 @@ def test_part_of_a_copy_shows_on_one_side(tmp_path, handed_in):
     (folder / "dataset.py").write_bytes((handed_in["copy"] / "dataset.py").read_bytes())
     (folder / "helper.py").write_bytes(GIVEN.joinpath("helper.py").read_bytes())
     assert helper.read_bytes() != (folder / "helper.py").read_bytes()
-    pair, = compare([read_own("whole", handed_in["copy"]), read_own("part", folder)], THRESHOLD, 1)[0]
+    (pair,) = compare(
+        [read_own("whole", handed_in["copy"]), read_own("part", folder)], THRESHOLD, 1
+    )[0]
     assert pair.shares[1] > 0.9 > pair.shares[0] + 0.2 and pair.similarity == pair.shares[1]
 
 
@@ -114,7 +134,9 @@ def test_many_pairs_go_to_workers_and_give_the_same(compared, monkeypatch):
     alone = compare(everybody, 0.2, 1)
     monkeypatch.setattr("instructor.grading.similar.compare.BATCH", 5)
     assert compare(everybody, 0.2, 2) == alone
-    assert [pair.similarity for pair in alone[0]] == sorted((pair.similarity for pair in alone[0]), reverse=True)
+    assert [pair.similarity for pair in alone[0]] == sorted(
+        (pair.similarity for pair in alone[0]), reverse=True
+    )
 
 
 def test_only_what_is_between_markers_is_read():
@@ -128,17 +150,33 @@ def test_numbers_are_no_code(tmp_path):
     for name in ("hand_attention.json", "numpy_attention.py"):
         (tmp_path / name).write_bytes((SOLUTION / "problem5" / name).read_bytes())
     text = read_own("x", tmp_path).text
-    assert text.startswith("# problem5/numpy_attention.py\n") and "scores" in text and "scaled_scores" not in text
+    assert (
+        text.startswith("# problem5/numpy_attention.py\n")
+        and "scores" in text
+        and "scaled_scores" not in text
+    )
 
 
-@pytest.mark.parametrize("write, part", [
-    (lambda folder: None, "does not exist"),
-    (lambda folder: folder.mkdir(), "none of the files"),
-    (lambda folder: (folder.mkdir(), (folder / "model.py").write_bytes(b"\xff\xfe\x00")), "not UTF-8"),
-    (lambda folder: (folder.mkdir(), (folder / "model.py").write_text("x = 1\n" * 20_000)), "more than the"),
-    (lambda folder: (folder.mkdir(), (folder / "model.py").symlink_to("/etc/passwd")), "is a link"),
-    (lambda folder: folder.write_text("<html>"), "no zip file"),
-])
+@pytest.mark.parametrize(
+    "write, part",
+    [
+        (lambda folder: None, "does not exist"),
+        (lambda folder: folder.mkdir(), "none of the files"),
+        (
+            lambda folder: (folder.mkdir(), (folder / "model.py").write_bytes(b"\xff\xfe\x00")),
+            "not UTF-8",
+        ),
+        (
+            lambda folder: (folder.mkdir(), (folder / "model.py").write_text("x = 1\n" * 20_000)),
+            "more than the",
+        ),
+        (
+            lambda folder: (folder.mkdir(), (folder / "model.py").symlink_to("/etc/passwd")),
+            "is a link",
+        ),
+        (lambda folder: folder.write_text("<html>"), "no zip file"),
+    ],
+)
 def test_what_cannot_be_read_is_not_compared(tmp_path, write, part):
     write(tmp_path / "x")
     own = read_own("x", tmp_path / "x")
@@ -153,9 +191,13 @@ def test_equal_files_are_reported_near_the_reference_too(tmp_path):
         folder = copy_reference(tmp_path / person)
         for name in ("attention.py", "dataset.py"):
             text = (folder / name).read_text(encoding="utf-8").replace(START, f"{START}\n{line}", 1)
-            (folder / name).write_text(text, encoding="utf-8", newline="\r\n" if person == "b" else "\n")
+            (folder / name).write_text(
+                text, encoding="utf-8", newline="\r\n" if person == "b" else "\n"
+            )
         everybody.append(read_own(person, folder))
-    assert compare(everybody, THRESHOLD, 1)[0] == [], "they are too near the reference to be compared"
+    assert compare(everybody, THRESHOLD, 1)[0] == [], (
+        "they are too near the reference to be compared"
+    )
     groups = {tuple(people): files for files, people in equal_files(everybody)}
     named = {file.split(",")[0] for file in groups["a", "b"]}
     assert named == {"attention.py", "dataset.py"}
@@ -186,7 +228,7 @@ def test_equal_files_of_what_cannot_be_compared(tmp_path):
             (folder / "model.py").write_bytes(content)
             people.append(read_own(person, folder))
         assert all(own.problem for own in people)
-        (files, group), = equal_files(people)
+        ((files, group),) = equal_files(people)
         assert group == ["a", "b"] and files[0].startswith("model.py")
 
 
@@ -199,8 +241,14 @@ def test_equal_results(tmp_path):
         return read_own(name, tmp_path / name)
 
     same = {"rope_finetune_params": b"weights", "rope_pretrain_dev_predictions": b"Oslo\nRome\n"}
-    everybody = [results("a", **same), results("b", **same), results("c", rope_finetune_params=b"weights"), results("f", rope_finetune_params=b"others"),
-                 results("d", vanilla_pretrain_dev_predictions=b"London\n" * 9), results("e", vanilla_pretrain_dev_predictions=b"London\n" * 9)]
+    everybody = [
+        results("a", **same),
+        results("b", **same),
+        results("c", rope_finetune_params=b"weights"),
+        results("f", rope_finetune_params=b"others"),
+        results("d", vanilla_pretrain_dev_predictions=b"London\n" * 9),
+        results("e", vanilla_pretrain_dev_predictions=b"London\n" * 9),
+    ]
     assert equal_files(everybody) == [
         (["rope.finetune.params"], ["a", "b", "c"]),
         (["rope.pretrain.dev.predictions"], ["a", "b"]),
@@ -223,39 +271,74 @@ def command(handed_in, tmp_path, monkeypatch):
         args = parser.parse_args(["similar", str(tmp_path), *options])
         assert args.run(args) == 0
         return tmp_path / "similar"
+
     return run
 
 
 def test_the_pages(command, capsys):
     folder = command()
-    assert "Compared 3 submissions; 1 could not" in (said := capsys.readouterr().out) and "0.6 or more: 1." in said
-    assert sorted(path.name for path in folder.iterdir()) == ["index.html", "pair-001.html", "similar.csv"]
+    assert (
+        "Compared 3 submissions; 1 could not" in (said := capsys.readouterr().out)
+        and "0.6 or more: 1." in said
+    )
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "index.html",
+        "pair-001.html",
+        "similar.csv",
+    ]
     index = (folder / "index.html").read_text(encoding="utf-8")
     pair = (folder / "pair-001.html").read_text(encoding="utf-8")
-    assert "no proof" in index and "100%" in index and 'href="pair-001.html"' in index and re.search("Apart from .*<bdi>starter</bdi>", index)
+    assert (
+        "no proof" in index
+        and "100%" in index
+        and 'href="pair-001.html"' in index
+        and re.search("Apart from .*<bdi>starter</bdi>", index)
+    )
     for page in (index, pair):
         assert "<script" not in page and "&lt;script&gt;alert(1)" in page
-        assert not re.search(r"https?:|src=|@import|url\(", re.sub(r"(?s)<pre.*?</pre>", "", page)), "it loads something"
-    code = [unescape(re.sub("<[^>]+>", "", block)) for block in re.findall(r"(?s)<pre[^>]*>(.*?)</pre>", pair)]
+        assert not re.search(
+            r"https?:|src=|@import|url\(", re.sub(r"(?s)<pre.*?</pre>", "", page)
+        ), "it loads something"
+    code = [
+        unescape(re.sub("<[^>]+>", "", block))
+        for block in re.findall(r"(?s)<pre[^>]*>(.*?)</pre>", pair)
+    ]
     marked = unescape("".join(re.findall(r"(?s)<mark>(.*?)</mark>", pair.split("<main")[1])))
     assert len(code) == 2 and code[0] == code[1] and "while len(masked_string)" in code[0]
     assert "while len(masked_string) != self.block_size + 1:" in marked, "what agrees is not marked"
     assert "random.randint(4, maximum)" in marked
     rows = list(csv.reader((folder / "similar.csv").read_text(encoding="utf-8-sig").splitlines()))
-    assert len(rows) == 2 and {rows[1][1], rows[1][2]} == {BEGINNER, "<script>alert(1)</script> =cmd|' /C calc'!A0"}
+    assert len(rows) == 2 and {rows[1][1], rows[1][2]} == {
+        BEGINNER,
+        "<script>alert(1)</script> =cmd|' /C calc'!A0",
+    }
 
 
 def test_code_is_shown_as_text_and_formulas_are_none(tmp_path):
     text = "# model.py\nx = '</pre><img src=x onerror=alert(1)>' + \"\u202e\"\n"
     everybody = [Own("=1+2", text), Own("@b", text)]
     from instructor.grading.similar.compare import Pair
+
     pairs = [Pair("=1+2", "@b", (1.0, 0.5), (((11, 30),), ((0, 500),)))]
-    write_pages(tmp_path, everybody, pairs, {"\x1b[31m": "<b>"}, [(["rope.finetune.params"], ["<i>", "@b"])], 0.6)
+    write_pages(
+        tmp_path,
+        everybody,
+        pairs,
+        {"\x1b[31m": "<b>"},
+        [(["rope.finetune.params"], ["<i>", "@b"])],
+        0.6,
+    )
     page = (tmp_path / "similar" / "pair-001.html").read_text(encoding="utf-8")
-    assert "<img" not in page and "<mark>x = &#39;&lt;/pre&gt;&lt;img" in page and "\u202e" not in page
+    assert (
+        "<img" not in page and "<mark>x = &#39;&lt;/pre&gt;&lt;img" in page and "\u202e" not in page
+    )
     index = (tmp_path / "similar" / "index.html").read_text(encoding="utf-8")
     assert "<b>" not in index and "<i>" not in index and "\x1b" not in index
-    rows = list(csv.reader((tmp_path / "similar" / "similar.csv").read_text(encoding="utf-8-sig").splitlines()))
+    rows = list(
+        csv.reader(
+            (tmp_path / "similar" / "similar.csv").read_text(encoding="utf-8-sig").splitlines()
+        )
+    )
     assert rows[1] == ["1", "'=1+2", "'@b", "1", "0.5"]
 
 
@@ -271,7 +354,10 @@ def test_nobody_to_compare(command):
     assert "No two reach" in (command(people=()) / "index.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("options", [("--threshold", "0"), ("--threshold", "2"), ("--threshold", "x"), ("--workers", "0")])
+@pytest.mark.parametrize(
+    "options",
+    [("--threshold", "0"), ("--threshold", "2"), ("--threshold", "x"), ("--workers", "0")],
+)
 def test_bad_options(command, options, capsys):
     with pytest.raises(SystemExit):
         command(*options)
@@ -281,23 +367,38 @@ def test_bad_options(command, options, capsys):
 def test_a_page_that_cannot_be_written_loses_nothing(command, monkeypatch):
     folder = command()
     before = (folder / "index.html").read_bytes()
-    monkeypatch.setattr("instructor.grading.similar.pages._write", lambda path, text: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    monkeypatch.setattr(
+        "instructor.grading.similar.pages._write",
+        lambda path, text: (_ for _ in ()).throw(OSError(28, "No space left on device")),
+    )
     with pytest.raises(UserError, match="could not be written: No space left"):
         command()
     assert (folder / "index.html").read_bytes() == before
 
 
 def test_code_of_the_assignment_is_found(tmp_path, handed_in):
-    """Somebody who pastes a part of the grader between the markers; nobody of those who wrote their own."""
+    """Somebody who pastes a part of the grader between the markers; nobody of those who wrote their
+    own.
+    """
     files = released_code()
-    assert {"src/autograder/compare.py", "src/jobs/problem1/run_job.py"} <= {file.person for file in files}
-    assert not any(file.person.startswith(("src/submission/", "src/checks/given/")) for file in files)
-    source = (ROOT / "src" / "autograder" / "compare.py").read_text(encoding="utf-8").split("def require_close")[1]
+    assert {"src/autograder/compare.py", "src/jobs/problem1/run_job.py"} <= {
+        file.person for file in files
+    }
+    assert not any(
+        file.person.startswith(("src/submission/", "src/checks/given/")) for file in files
+    )
+    source = (
+        (ROOT / "src" / "autograder" / "compare.py")
+        .read_text(encoding="utf-8")
+        .split("def require_close")[1]
+    )
     pasted = re.sub(r"\berror\b", "mistake", source.split('"""')[2])
     folder = make((Fill("pretrain", pasted),), tmp_path / "pasted")
     everybody = [read_own(name, source) for name, source in {**handed_in, "pasted": folder}.items()]
     pairs = compare_with_released(everybody, files)
-    assert [(pair.first, pair.second) for pair in pairs] == [("pasted", "src/autograder/compare.py")]
+    assert [(pair.first, pair.second) for pair in pairs] == [
+        ("pasted", "src/autograder/compare.py")
+    ]
     page = write_pages(tmp_path, everybody, [], {}, [], 0.6, files, pairs)
     assert "src/autograder/compare.py" in page.read_text(encoding="utf-8")
     assert "<mark>" in (page.parent / "released-001.html").read_text(encoding="utf-8")

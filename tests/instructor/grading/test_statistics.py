@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 from classroom import MANIFEST, fail, full_report
+
 from instructor.grading.grades import Class, Entry, Person
-from instructor.grading.pages import class_page
-from instructor.grading.pages import statistics
+from instructor.grading.pages import class_page, statistics
 
 CODED = [check.id for check in MANIFEST.checks.values() if check.coded]
 POINTS = {id: MANIFEST.checks[id].points for id in CODED}

@@ -1,4 +1,5 @@
 """docs/adding-a-question.md is followed to the letter, in a copy of the project."""
+
 import json
 import re
 import shutil
@@ -6,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+
 from conftest import ROOT
 
 DOCUMENT = (ROOT / "docs" / "adding-a-question.md").read_text(encoding="utf-8")
@@ -25,17 +27,27 @@ print(json.dumps({id: prints.of(check) for id, check in manifest.checks.items() 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
     """The project with the question of the document, and the fingerprints of its checks without it
-    and with it."""
+    and with it.
+    """
     folder = tmp_path_factory.mktemp("project")
     for name in ("src", "instructor", "data"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.params", "*.predictions"))
+        shutil.copytree(
+            ROOT / name,
+            folder / name,
+            ignore=shutil.ignore_patterns("__pycache__", "*.params", "*.predictions"),
+        )
     before = fingerprints(folder)
     for path, block in BLOCKS:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         with open(folder / path, "a", encoding="utf-8") as file:
             file.write(block)
     names = folder / "src" / "jobs" / "deliverables.py"
-    names.write_text(names.read_text(encoding="utf-8").replace('STUDENT_FILES = (', 'STUDENT_FILES = ("sums.py", '), encoding="utf-8")
+    names.write_text(
+        names.read_text(encoding="utf-8").replace(
+            "STUDENT_FILES = (", 'STUDENT_FILES = ("sums.py", '
+        ),
+        encoding="utf-8",
+    )
     assert run(folder, "-m", "instructor", "starter").returncode == 0
     assert run(folder, "-m", "instructor", "cases").returncode == 0
     return folder, before, fingerprints(folder)
@@ -49,7 +61,14 @@ def copy(project):
 
 def run(folder, *arguments):
     """Run Python in the copy."""
-    return subprocess.run([sys.executable, *map(str, arguments)], cwd=folder, capture_output=True, text=True, encoding="utf-8", timeout=120)
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+    )
 
 
 def fingerprints(folder):
@@ -66,7 +85,9 @@ def test_it_is_short():
 
 def test_the_starter_has_no_points(copy):
     done = run(copy, "src/grader.py", "2a")
-    assert "not implemented" in done.stdout and "0 of 2" in done.stdout and "sums.py" in done.stdout, done.stderr
+    assert (
+        "not implemented" in done.stdout and "0 of 2" in done.stdout and "sums.py" in done.stdout
+    ), done.stderr
 
 
 def test_the_solution_has_all(copy):
@@ -77,7 +98,9 @@ def test_the_solution_has_all(copy):
 def test_a_wrong_one_has_none(copy):
     solution = copy / "wrong"
     shutil.copytree(copy / "instructor" / "solution", solution)
-    (solution / "sums.py").write_text((solution / "sums.py").read_text().replace("return a + b\n", "return a - b\n"))
+    (solution / "sums.py").write_text(
+        (solution / "sums.py").read_text().replace("return a + b\n", "return a - b\n")
+    )
     done = run(copy, "src/grader.py", "2a", "--submission", "wrong")
     assert done.returncode == 1 and "it should give" in done.stdout and "0 of 2" in done.stdout
     assert "Likely cause: it is the difference." in done.stdout
@@ -104,11 +127,24 @@ def test_nobody_is_graded_again_by_other_checks(project):
     assert after == before | {"2a-0-basic": after["2a-0-basic"]} and len(before) > 100
 
 
-@pytest.mark.parametrize("edits, touched", [
-    ({"instructor/solution/sums.py": "return a + b", "src/submission/problem5/encoder.py": "import"}, set()),
-    ({"instructor/solution/problem5/encoder.py": "F.softmax(scores, dim=-1)"}, {"5e", "5f", "5g"}),
-    ({"src/submission/trainer.py": "import"}, {"1c", "1h", "2a", "5d", "5e", "5f", "5g"}),
-], ids=["solution and starter", "our code of 5d", "a given file"])
+@pytest.mark.parametrize(
+    "edits, touched",
+    [
+        (
+            {
+                "instructor/solution/sums.py": "return a + b",
+                "src/submission/problem5/encoder.py": "import",
+            },
+            set(),
+        ),
+        (
+            {"instructor/solution/problem5/encoder.py": "F.softmax(scores, dim=-1)"},
+            {"5e", "5f", "5g"},
+        ),
+        ({"src/submission/trainer.py": "import"}, {"1c", "1h", "2a", "5d", "5e", "5f", "5g"}),
+    ],
+    ids=["solution and starter", "our code of 5d", "a given file"],
+)
 def test_what_a_change_touches(project, edits, touched):
     """Our code: what is graded with it where the student's fails; a given file: all."""
     copy, _, before = project

@@ -4,17 +4,18 @@ import json
 import re
 import tomllib
 
-import grader
 import pytest
-from conftest import ROOT
 
+import grader
 from autograder import ManifestError, read_manifest
 from checks.support.session import MANIFEST
+from conftest import ROOT
 from handout import facts
+from instructor.grading.grades import Class, Entry, Person
 from instructor.grading.gradescope.build import regular_points
 from instructor.grading.gradescope.results import ungraded
-from instructor.grading.grades import Class, Entry, Person
-from instructor.grading.pages import gradebook, student_page as student
+from instructor.grading.pages import gradebook
+from instructor.grading.pages import student_page as student
 
 SETTINGS = {
     "version": "1",

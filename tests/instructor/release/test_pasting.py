@@ -1,9 +1,12 @@
-"""What could be pasted from a release is found: functions that answer a case, and code that a solution shares."""
+"""What could be pasted from a release is found: functions that answer a case, and code that a
+solution shares.
+"""
+
 import re
 
 import pytest
-from conftest import ROOT
 
+from conftest import ROOT
 from instructor.release.pasting import fingerprints
 from instructor.release.pasting.answers import find_answering
 from instructor.release.starter import SOLUTION, bodies
@@ -15,11 +18,13 @@ REPEATED = {f"{place.function} {place.question}": body for place, body in PIECES
 @pytest.fixture
 def tree(tmp_path):
     """A release with one file outside src/submission: a function that puts text there."""
+
     def write(name, text):
         path = tmp_path / "src" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         return tmp_path / "src"
+
     return write
 
 
@@ -27,47 +32,70 @@ def test_nothing_released_repeats_a_solution():
     assert fingerprints.find_repeated(ROOT / "src") == []
 
 
-# That nothing released answers a question is a part of test_release.py's test_a_release_proves_itself: it takes minutes.
+# That nothing released answers a question is a part of test_release.py's
+# test_a_release_proves_itself: it takes minutes.
 
 ANSWERING = {
-    "a reference, as the checks had one": ("checks/softmax.py", """
+    "a reference, as the checks had one": (
+        "checks/softmax.py",
+        """
 import numpy as np
 
 def attend(Q, K, V, mask=None, scale=None):
     scores = Q @ np.swapaxes(K, -1, -2) / np.sqrt(K.shape[-1])
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return weights / weights.sum(axis=-1, keepdims=True) @ V
-""", "5c-0-basic"),
-    "for tensors, in another order": ("jobs.py", """
+""",
+        "5c-0-basic",
+    ),
+    "for tensors, in another order": (
+        "jobs.py",
+        """
 import torch
 
 def work(v, q, k):
     return {"a": [1, torch.softmax(q @ k.mT / k.shape[-1] ** 0.5, dim=-1) @ v]}
-""", "5c-0-basic"),
-    "a static method": ("debugging/x.py", """
+""",
+        "5c-0-basic",
+    ),
+    "a static method": (
+        "debugging/x.py",
+        """
 import torch
 
 class Attention:
     @staticmethod
     def run(q, k, v):
         return torch.nn.functional.scaled_dot_product_attention(q, k, v)
-""", "5c-0-basic"),
-    "a method that uses nothing of its object": ("debugging/y.py", """
+""",
+        "5c-0-basic",
+    ),
+    "a method that uses nothing of its object": (
+        "debugging/y.py",
+        """
 import torch
 
 class Attention:
     def forward(self, q, k, v):
         return torch.nn.functional.scaled_dot_product_attention(q, k, v)
-""", "5c-0-basic"),
-    "a probe": ("checks/problem5/q5c/other.py", """
+""",
+        "5c-0-basic",
+    ),
+    "a probe": (
+        "checks/problem5/q5c/other.py",
+        """
 from autograder import probe
 
 @probe
 def attend(q, k, v):
     import torch
     return torch.nn.functional.scaled_dot_product_attention(*map(torch.from_numpy, (q, k, v)))
-""", "5c-0-basic"),
-    "a dict of dicts": ("checks/scaling.py", """
+""",
+        "5c-0-basic",
+    ),
+    "a dict of dicts": (
+        "checks/scaling.py",
+        """
 import numpy as np
 
 def measure(d_k, n_query, n_key, seed):
@@ -82,19 +110,29 @@ def measure(d_k, n_query, n_key, seed):
         result[name] = {"variance": scores.var(), "entropy": entropy, "saturation": (p.max(axis=1) > 0.9).mean(),
                         "gradient_norm": np.median(norms)}
     return result
-""", "5b-1-basic"),
-    "a list of arrays": ("debugging/clipping.py", """
+""",
+        "5b-1-basic",
+    ),
+    "a list of arrays": (
+        "debugging/clipping.py",
+        """
 def clip(gradients, limit):
     norm = sum((g ** 2).sum() for g in gradients if g is not None) ** 0.5
     return [g if g is None or norm <= limit else g * (limit / norm) for g in gradients]
-""", "6e-3-basic"),
-    "weights apart, in another order": ("checks/bag.py", """
+""",
+        "6e-3-basic",
+    ),
+    "weights apart, in another order": (
+        "checks/bag.py",
+        """
 import numpy as np
 
 def bag(tokens, weight, bias):
     there = (tokens != 0)[..., None]
     return (weight[tokens] * there).sum(axis=1) / np.maximum(there.sum(axis=1), 1) + bias
-""", "5g-1-basic"),
+""",
+        "5g-1-basic",
+    ),
 }
 
 
@@ -105,10 +143,15 @@ def test_functions_that_answer_are_found(tree, seed):
     assert any(f"src/{name}: " in line and f"answers {id}" in line for line in found), found
 
 
-LEAKED = {      # modules that once were released, and what they answer
+LEAKED = {  # modules that once were released, and what they answer
     "problem5/attention_formula.py": (("attend", "5c-0-basic"), ("attend", "5c-1-basic")),
-    "problem5/encoder.py": (("layer_norm", "5e-1-basic"), ("sinusoids", "5e-0-basic"), ("multi_head", "5d-1-basic"),
-                            ("layer", "5e-2-basic"), ("encode", "5e-3-basic")),
+    "problem5/encoder.py": (
+        ("layer_norm", "5e-1-basic"),
+        ("sinusoids", "5e-0-basic"),
+        ("multi_head", "5d-1-basic"),
+        ("layer", "5e-2-basic"),
+        ("encode", "5e-3-basic"),
+    ),
     "reference.py": (("rope_table", "1h-2-basic"),),
     "problem6/q6a/counting.py": (("model_parameters", "6a-1-basic"), ("model_flops", "6a-2-basic")),
     "problem6/q6c/formulas.py": (("alibi", "6c-7-basic"), ("shift", "6c-5-basic")),
@@ -126,15 +169,19 @@ def test_references_that_are_released_are_found(tree, name):
         assert any(f"leaked.py: {function} answers {id}" in line for line in found), found
 
 
-REPEATING = {       # code that once was released outside the checks, and whose solution it repeats
-    "a pre-norm stack": ("problem6/fixes.py", "PreNormStack.forward", """
+REPEATING = {  # code that once was released outside the checks, and whose solution it repeats
+    "a pre-norm stack": (
+        "problem6/fixes.py",
+        "PreNormStack.forward",
+        """
 class Model(nn.Module):
     def forward(self, idx):
         x = self.token(idx) + self.position.weight
         for part, norm in zip(self.parts, self.norms):
             x = x + part(norm(x))
         return self.head(self.final(x))
-"""),
+""",
+    )
 }
 
 
@@ -146,7 +193,9 @@ def test_code_that_was_released_is_found(tree, name):
 
 
 def test_what_a_function_changes_is_not_what_the_next_one_gets(tree):
-    src = tree("jobs.py", """
+    src = tree(
+        "jobs.py",
+        """
 import torch
 
 def _forget(Q, K, V):
@@ -155,12 +204,15 @@ def _forget(Q, K, V):
 
 def attend(q, k, v):
     return torch.nn.functional.scaled_dot_product_attention(*map(torch.as_tensor, (q, k, v)))
-""")
+""",
+    )
     assert any("attend answers 5c-0-basic" in line for line in find_answering(src, ["5c-0-basic"]))
 
 
 def test_functions_that_answer_nothing_are_not(tree):
-    src = tree("jobs.py", """
+    src = tree(
+        "jobs.py",
+        """
 import os, sys, time
 
 def first(Q, K, V): return Q
@@ -170,7 +222,8 @@ def forever(q, k, v):
 def ends(q, k, v): sys.exit(3)
 def fails(q, k, v): raise KeyboardInterrupt
 def many(*arguments): return list(arguments)
-""")
+""",
+    )
     assert find_answering(src, ["5c-0-basic"]) == []
 
 
@@ -180,7 +233,9 @@ def test_a_pasted_solution_is_found(tree, name):
     body = re.sub(r"#.*", "", REPEATED[name])
     for word in sorted(set(re.findall(r"\b[a-z]\w*(?= = )", body))):
         body = re.sub(rf"(?<!\.)\b{word}\b", f"{word}_", body)
-    found = fingerprints.find_repeated(tree("jobs/problem1.py", f"def f(self):\n    if self:\n{body}\n"))
+    found = fingerprints.find_repeated(
+        tree("jobs/problem1.py", f"def f(self):\n    if self:\n{body}\n")
+    )
     if fingerprints.telling(REPEATED[name]) >= fingerprints.TELLING:
         assert found, name
     else:

@@ -1,4 +1,7 @@
-"""The release: what students need and nothing else, the same bytes every time, and a proof that it works."""
+"""The release: what students need and nothing else, the same bytes every time, and a proof that it
+works.
+"""
+
 import argparse
 import getpass
 import json
@@ -11,15 +14,17 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, SOLUTION, STARTER, copy_reference
 
 from checks.support.cases import RELEASED
 from collect import write_zip
 from common.files import UserError
-from instructor.release import leaks, smoke_test as proof, build as release
+from conftest import ROOT, SOLUTION, STARTER, copy_reference
+from instructor.course import Course, read_course
 from instructor.datasets.worlds.editions import EDITIONS, EXERCISES
 from instructor.datasets.worlds.exercises import as_json, blank, solve
-from instructor.course import Course, read_course
+from instructor.release import build as release
+from instructor.release import leaks
+from instructor.release import smoke_test as proof
 from instructor.release.starter import END, START
 
 COHORT = 987654321012
@@ -27,7 +32,9 @@ COURSE = Course("A title", "A course", "a day")
 
 
 def command(*arguments):
-    """Run the command in this process, as python -m instructor does. (test_handout.py looks at releases with a handout.)"""
+    """Run the command in this process, as python -m instructor does. (test_handout.py looks at
+    releases with a handout.)
+    """
     parser = argparse.ArgumentParser()
     release.add_parser(parser.add_subparsers())
     args = parser.parse_args(["release", "--no-handout", *map(str, arguments)])
@@ -58,15 +65,43 @@ def secrets():
 
 # What is in it
 
+
 def test_it_has_what_students_need_and_nothing_else(built):
     names = release.read_tree(built[0]).keys()
-    assert {name.split("/")[0] for name in names} == {"README.md", "run.sh", "environment.yml", "pyproject.toml", "course.toml", "data", "src",
-                                                      "collect_submission.sh", "collect_submission.bat"}
-    assert {path.relative_to(ROOT).as_posix() for path in STARTER.rglob("*.py")} == {name for name in names if re.fullmatch(r"src/submission/.+\.py", name)}
-    assert {"data/wiki.txt", "data/laptop/birth_test_inputs.tsv", "src/checks/manifest.toml", "src/checks/given/model.py",
-            "src/submission/mingpt-demo/play_char.ipynb", "src/submission/problem5/hand_attention.json", "src/checks/given/problem5/hand_attention.json",
-            "src/submission/problem6/choices.toml", "data/hand_attention.json", "data/occupations/train.tsv", "data/occupations/dev.tsv"} <= names
-    assert not [name for name in names if name.startswith(("instructor", "tests", "docs", ".")) or "gold" in name or "__pycache__" in name]
+    assert {name.split("/")[0] for name in names} == {
+        "README.md",
+        "run.sh",
+        "environment.yml",
+        "pyproject.toml",
+        "course.toml",
+        "data",
+        "src",
+        "collect_submission.sh",
+        "collect_submission.bat",
+    }
+    assert {path.relative_to(ROOT).as_posix() for path in STARTER.rglob("*.py")} == {
+        name for name in names if re.fullmatch(r"src/submission/.+\.py", name)
+    }
+    assert {
+        "data/wiki.txt",
+        "data/laptop/birth_test_inputs.tsv",
+        "src/checks/manifest.toml",
+        "src/checks/given/model.py",
+        "src/submission/mingpt-demo/play_char.ipynb",
+        "src/submission/problem5/hand_attention.json",
+        "src/checks/given/problem5/hand_attention.json",
+        "src/submission/problem6/choices.toml",
+        "data/hand_attention.json",
+        "data/occupations/train.tsv",
+        "data/occupations/dev.tsv",
+    } <= names
+    assert not [
+        name
+        for name in names
+        if name.startswith(("instructor", "tests", "docs", "."))
+        or "gold" in name
+        or "__pycache__" in name
+    ]
 
 
 def test_files_that_git_does_not_track_stay_here(tmp_path, monkeypatch):
@@ -74,12 +109,13 @@ def test_files_that_git_does_not_track_stay_here(tmp_path, monkeypatch):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
     monkeypatch.setattr(release, "ROOT", tmp_path)
-    assert set(release.released_files()) == {"src/a.py", "src/mine.py", *release.FILES}       # a copy without history
+    # a copy without history
+    assert set(release.released_files()) == {"src/a.py", "src/mine.py", *release.FILES}
     for words in (["init", "-q"], ["add", "src/a.py", "src/result.txt", "src/.b.py", "instructor"]):
         subprocess.run(["git", "-C", str(tmp_path), *words], check=True)
     assert set(release.released_files()) == {"src/a.py", *release.FILES}
     (tmp_path / "src" / "checks").mkdir()
-    (tmp_path / "src" / "checks" / "q2a.py").touch()        # which a release without it would miss
+    (tmp_path / "src" / "checks" / "q2a.py").touch()  # which a release without it would miss
     with pytest.raises(UserError, match="src/checks/q2a.py.*git add"):
         release.released_files()
 
@@ -87,11 +123,18 @@ def test_files_that_git_does_not_track_stay_here(tmp_path, monkeypatch):
 def test_the_readme_is_that_of_students(built):
     readme = (built[0] / "README.md").read_text(encoding="utf-8")
     assert readme.startswith("# A title\n\nA course\n\n**Due: a day**\n\n1. **Environment.**")
-    assert "./collect_submission.sh" in readme and "Instructors" not in readme and "python -m" not in readme
+    assert (
+        "./collect_submission.sh" in readme
+        and "Instructors" not in readme
+        and "python -m" not in readme
+    )
 
 
 def test_links_that_lead_nowhere_become_text():
-    readme = "# x\n\n## Students\n\n[a](data/README.md), [b](docs/b.md), ![c](c.png), [d](https://d.org/x).\n\n## Instructors\n\nnot this\n"
+    readme = (
+        "# x\n\n## Students\n\n[a](data/README.md), [b](docs/b.md), ![c](c.png), "
+        "[d](https://d.org/x).\n\n## Instructors\n\nnot this\n"
+    )
     text = release.student_readme(readme, Course("T"), {"data/README.md"})
     assert text == "# T\n\n[a](data/README.md), b, c, [d](https://d.org/x).\n"
 
@@ -100,7 +143,10 @@ def test_settings_of_the_course_are_in_it(built):
     assert read_course(built[0] / "course.toml") == COURSE
     project = tomllib.loads((built[0] / "pyproject.toml").read_text())
     ours = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    assert project["project"]["dependencies"] == ours["project"]["dependencies"] and "build-system" in project
+    assert (
+        project["project"]["dependencies"] == ours["project"]["dependencies"]
+        and "build-system" in project
+    )
     assert "optional-dependencies" not in project["project"] and "pytest" not in project["tool"]
 
 
@@ -108,9 +154,16 @@ def test_settings_of_the_course(tmp_path):
     path = tmp_path / "course.toml"
     odd = Course('A "title" \\ with # 日本', "", "23:59")
     path.write_text(odd.as_toml(), encoding="utf-8")
-    assert read_course(path) == odd and read_course(path, due="later", course=None) == Course(odd.title, "", "later")
-    for text, complaint in (("title = 1", "line of text"), ("title = ' '", "no title"), ("course = 'x'", "nothing else"),
-                            ("title = 'a'\nteacher = 'b'", "teacher"), ("title", "nothing else")):
+    assert read_course(path) == odd and read_course(path, due="later", course=None) == Course(
+        odd.title, "", "later"
+    )
+    for text, complaint in (
+        ("title = 1", "line of text"),
+        ("title = ' '", "no title"),
+        ("course = 'x'", "nothing else"),
+        ("title = 'a'\nteacher = 'b'", "teacher"),
+        ("title", "nothing else"),
+    ):
         path.write_text(text)
         with pytest.raises(UserError, match=complaint):
             read_course(path)
@@ -120,29 +173,59 @@ def test_settings_of_the_course(tmp_path):
 
 def test_the_tests_of_the_project_are_told_not_to_be_there(built):
     process = subprocess.run([str(built[0] / "run.sh"), "test"], capture_output=True, text=True)
-    assert process.returncode == 2 and "not part of this copy" in process.stderr and "\n" not in process.stderr.strip()
+    assert (
+        process.returncode == 2
+        and "not part of this copy" in process.stderr
+        and "\n" not in process.stderr.strip()
+    )
 
 
 def test_the_same_bytes_every_time(built, tmp_path):
     """Another umask, time zone, language, day and name of OUT."""
-    code = ("import argparse, os, sys; os.umask(0o077); sys.path.insert(0, sys.argv[1]); from instructor.release import build as release;"
-            "p = argparse.ArgumentParser(); release.add_parser(p.add_subparsers()); a = p.parse_args(sys.argv[2:]); sys.exit(a.run(a))")
+    code = (
+        "import argparse, os, sys; os.umask(0o077); sys.path.insert(0, sys.argv[1]); from "
+        "instructor.release import build as release;p = argparse.ArgumentParser(); "
+        "release.add_parser(p.add_subparsers()); a = p.parse_args(sys.argv[2:]); sys.exit(a.run(a))"
+    )
     out = tmp_path / "other"
-    options = ["--no-handout", "--no-proof", "--title", COURSE.title, "--course", COURSE.course, "--due", COURSE.due]
-    process = subprocess.run([sys.executable, "-c", code, str(ROOT), "release", str(out), *options], capture_output=True, text=True,
-                             env={**os.environ, "TZ": "Asia/Tokyo", "LC_ALL": "C", "PYTHONHASHSEED": "7"})
+    options = [
+        "--no-handout",
+        "--no-proof",
+        "--title",
+        COURSE.title,
+        "--course",
+        COURSE.course,
+        "--due",
+        COURSE.due,
+    ]
+    process = subprocess.run(
+        [sys.executable, "-c", code, str(ROOT), "release", str(out), *options],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "TZ": "Asia/Tokyo", "LC_ALL": "C", "PYTHONHASHSEED": "7"},
+    )
     assert process.returncode == 0, process.stderr
-    assert (tmp_path / "other.zip").read_bytes() == built[1].read_bytes() and release.read_tree(out) == release.read_tree(built[0])
+    assert (tmp_path / "other.zip").read_bytes() == built[1].read_bytes() and release.read_tree(
+        out
+    ) == release.read_tree(built[0])
     for path in [out, *out.rglob("*")]:
-        assert path.stat().st_mode & 0o777 == (0o755 if path.is_dir() or path.suffix == ".sh" else 0o644), path
+        assert path.stat().st_mode & 0o777 == (
+            0o755 if path.is_dir() or path.suffix == ".sh" else 0o644
+        ), path
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "other.zip"]
     with zipfile.ZipFile(built[1]) as archive:
         entries = archive.infolist()
     assert [entry.filename for entry in entries] == sorted(entry.filename for entry in entries)
     assert {entry.filename.split("/")[0] for entry in entries} == {"transformer-assignment"}
     assert {entry.date_time for entry in entries} == {(1980, 1, 1, 0, 0, 0)}
-    assert {entry.filename: entry.external_attr >> 16 for entry in entries if entry.external_attr >> 16 != 0o100644} == {
-        "transformer-assignment/run.sh": 0o100755, "transformer-assignment/collect_submission.sh": 0o100755}
+    assert {
+        entry.filename: entry.external_attr >> 16
+        for entry in entries
+        if entry.external_attr >> 16 != 0o100644
+    } == {
+        "transformer-assignment/run.sh": 0o100755,
+        "transformer-assignment/collect_submission.sh": 0o100755,
+    }
 
 
 def test_line_ends_do_not_depend_on_this_system():
@@ -155,7 +238,9 @@ def test_line_ends_do_not_depend_on_this_system():
 
 def test_the_cases_are_those_of_the_repository(built):
     for path in RELEASED.iterdir():
-        assert (built[0] / "src" / "checks" / "cases" / path.name).read_bytes() == path.read_bytes(), path.name
+        assert (
+            built[0] / "src" / "checks" / "cases" / path.name
+        ).read_bytes() == path.read_bytes(), path.name
 
 
 def test_all_is_given_its_name_or_nothing(tmp_path):
@@ -163,13 +248,16 @@ def test_all_is_given_its_name_or_nothing(tmp_path):
         (tmp_path / name).mkdir()
     (tmp_path / "c").mkdir()
     with pytest.raises(UserError, match="cannot be written"):
-        release._publish([(tmp_path / "a", tmp_path / "c"), (tmp_path / "b", tmp_path / "nowhere" / "d")])
+        release._publish(
+            [(tmp_path / "a", tmp_path / "c"), (tmp_path / "b", tmp_path / "nowhere" / "d")]
+        )
     assert (tmp_path / "a").is_dir() and (tmp_path / "b").is_dir() and not (tmp_path / "c").exists()
     release._publish([(tmp_path / "a", tmp_path / "c"), (tmp_path / "b", tmp_path / "d")])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "d"]
 
 
 # Leaks
+
 
 def test_nothing_leaks(built, secrets):
     assert leaks.find_leaks(release.read_tree(built[0]), secrets) == []
@@ -179,22 +267,36 @@ def test_nothing_leaks(built, secrets):
 
 def body_of(name):
     """The longest line that the solution has between markers in a file."""
-    bodies = re.findall(f"{START}(.*?){END}", (SOLUTION / name).read_text(encoding="utf-8"), re.DOTALL)
+    bodies = re.findall(
+        f"{START}(.*?){END}", (SOLUTION / name).read_text(encoding="utf-8"), re.DOTALL
+    )
     return max((line.strip() for line in "\n".join(bodies).splitlines()), key=len)
 
 
 def hidden_function():
-    """A function of the hidden checks, and the lines of it that are not there in basic ones left out."""
-    text = (ROOT / "instructor" / "checks" / "problem1" / "q1h" / "q1h.py").read_text(encoding="utf-8")
+    """A function of the hidden checks, and the lines of it that are not there in basic ones left
+    out.
+    """
+    text = (ROOT / "instructor" / "checks" / "problem1" / "q1h" / "q1h.py").read_text(
+        encoding="utf-8"
+    )
     return max(re.findall(r"^def .*?(?=^\S|\Z)", text, re.DOTALL | re.MULTILINE), key=len)
 
 
 def gold(folder="laptop"):
-    return (ROOT / "instructor" / "gold" / folder / "birth_test.tsv").read_text(encoding="utf-8").splitlines()
+    return (
+        (ROOT / "instructor" / "gold" / folder / "birth_test.tsv")
+        .read_text(encoding="utf-8")
+        .splitlines()
+    )
 
 
 def kept():
-    return (ROOT / "instructor" / "gold" / "occupations" / "test.tsv").read_text(encoding="utf-8").splitlines()
+    return (
+        (ROOT / "instructor" / "gold" / "occupations" / "test.tsv")
+        .read_text(encoding="utf-8")
+        .splitlines()
+    )
 
 
 def by_hand():
@@ -202,14 +304,18 @@ def by_hand():
 
 
 def commit():
-    process = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True)
+    process = subprocess.run(
+        ["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True
+    )
     if process.returncode:
         pytest.skip("there is no git history here")
     return process.stdout.strip()
 
 
 def notebook(text):
-    return json.dumps({"cells": [{"source": [], "outputs": [{"data": {"text/plain": ["1\n", "  " + text]}}]}]})
+    return json.dumps(
+        {"cells": [{"source": [], "outputs": [{"data": {"text/plain": ["1\n", "  " + text]}}]}]}
+    )
 
 
 PLANTS = {
@@ -219,39 +325,116 @@ PLANTS = {
     "weights": lambda: ("src/submission/rope.finetune.params", "", "rope.finetune.params"),
     "a seed of the grader": lambda: ("src/.last_grading", "", ".last_grading"),
     "git": lambda: (".git/config", "", ".git"),
-    "a line of the solution": lambda: ("src/jobs/presets.py", "x = 1\n\n    " + body_of("attention.py"), "line 3: a line of the solution in attention.py"),
-    "the same as a comment": lambda: ("src/submission/helper.py", "# " + body_of("helper.py"), "the solution in helper.py"),
-    "the same in a notebook": lambda: ("src/a.ipynb", notebook(body_of("dataset.py")), "the solution in dataset.py"),
-    "a line of a hidden check": lambda: ("src/checks/problem1/q1h/q1h.py", max(hidden_function().splitlines(), key=len), "the hidden checks in q1h.py"),
-    "a worked answer": lambda: ("handout/handout.html", "<p>" + " <em>".join(max(leaks._phrases(leaks.WRITTEN_ANSWERS))),
-                                "a worked answer or a rubric"),
+    "a line of the solution": lambda: (
+        "src/jobs/presets.py",
+        "x = 1\n\n    " + body_of("attention.py"),
+        "line 3: a line of the solution in attention.py",
+    ),
+    "the same as a comment": lambda: (
+        "src/submission/helper.py",
+        "# " + body_of("helper.py"),
+        "the solution in helper.py",
+    ),
+    "the same in a notebook": lambda: (
+        "src/a.ipynb",
+        notebook(body_of("dataset.py")),
+        "the solution in dataset.py",
+    ),
+    "a line of a hidden check": lambda: (
+        "src/checks/problem1/q1h/q1h.py",
+        max(hidden_function().splitlines(), key=len),
+        "the hidden checks in q1h.py",
+    ),
+    "a worked answer": lambda: (
+        "handout/handout.html",
+        "<p>" + " <em>".join(max(leaks._phrases(leaks.WRITTEN_ANSWERS))),
+        "a worked answer or a rubric",
+    ),
     "an answer": lambda: ("README.md", "see\n" + gold()[3], "answer to a test question"),
-    "an answer written otherwise": lambda: ("src/a.py", json.dumps(dict(row.split("\t") for row in gold(".")[7:8])), "answer to a test question"),
-    "answers alone": lambda: ("data/x.txt", "\n".join(row.split("\t")[1] for row in gold()[10:25]), "in their order"),
-    "answers with numbers, in capitals": lambda: ("data/x.txt", "\n".join(f"{n}. {row.split(chr(9))[1].upper()}" for n, row in enumerate(gold()[10:25])),
-                                                  "in their order"),
-    "a table of names and places": lambda: ("data/x.csv", "{1},{0}".format(*re.fullmatch(r"Where was (.*) born\?\t(.*)", gold()[5]).groups()),
-                                            "line 1: the name and the birth place"),
-    "sentences kept for grading": lambda: ("data/occupations/dev.tsv", kept()[7].partition("\t")[0] + "\t0", "sentences that are kept for grading"),
+    "an answer written otherwise": lambda: (
+        "src/a.py",
+        json.dumps(dict(row.split("\t") for row in gold(".")[7:8])),
+        "answer to a test question",
+    ),
+    "answers alone": lambda: (
+        "data/x.txt",
+        "\n".join(row.split("\t")[1] for row in gold()[10:25]),
+        "in their order",
+    ),
+    "answers with numbers, in capitals": lambda: (
+        "data/x.txt",
+        "\n".join(f"{n}. {row.split(chr(9))[1].upper()}" for n, row in enumerate(gold()[10:25])),
+        "in their order",
+    ),
+    "a table of names and places": lambda: (
+        "data/x.csv",
+        "{1},{0}".format(*re.fullmatch(r"Where was (.*) born\?\t(.*)", gold()[5]).groups()),
+        "line 1: the name and the birth place",
+    ),
+    "sentences kept for grading": lambda: (
+        "data/occupations/dev.tsv",
+        kept()[7].partition("\t")[0] + "\t0",
+        "sentences that are kept for grading",
+    ),
     "a gold file of them": lambda: ("data/occupations/test.tsv", "", "test.tsv"),
     "a gold file of traces": lambda: ("data/traces.json.gz", "", "traces.json.gz"),
-    "a solution by hand": lambda: ("handout/handout.html", "<td>" + json.dumps(by_hand()["weights"][1]), "the solution in hand_attention.json"),
-    "numbers filled in": lambda: ("src/submission/problem5/hand_attention.json", as_json(by_hand() | {"weights": [], "output": [[None]]}), "numbers in scores"),
-    "choices made": lambda: ("src/submission/problem6/choices.toml", '[chatbot]\narchitecture = ""\nobjective = "causal-lm"\n', "line 3: a choice"),
+    "a solution by hand": lambda: (
+        "handout/handout.html",
+        "<td>" + json.dumps(by_hand()["weights"][1]),
+        "the solution in hand_attention.json",
+    ),
+    "numbers filled in": lambda: (
+        "src/submission/problem5/hand_attention.json",
+        as_json(by_hand() | {"weights": [], "output": [[None]]}),
+        "numbers in scores",
+    ),
+    "choices made": lambda: (
+        "src/submission/problem6/choices.toml",
+        '[chatbot]\narchitecture = ""\nobjective = "causal-lm"\n',
+        "line 3: a choice",
+    ),
     "weights of the encoder": lambda: ("src/submission/encoder.params", "", "encoder.params"),
     "the seed of the exercises": lambda: ("src/a.py", f"SEED = {EXERCISES}", "seed of a world"),
     "another folder's name": lambda: ("src/solutions/x.py", "", "solutions"),
     "a name in another style": lambda: ("src/checks/q1cHidden.py", "", "q1cHidden.py"),
-    "somebody's folder": lambda: ("src/a.ipynb", notebook("C:\\Users\\prof\\x"), "a folder of somebody's"),
-    "an import of instructor": lambda: ("src/a.py", "from instructor import grades", "under instructor/"),
+    "somebody's folder": lambda: (
+        "src/a.ipynb",
+        notebook("C:\\Users\\prof\\x"),
+        "a folder of somebody's",
+    ),
+    "an import of instructor": lambda: (
+        "src/a.py",
+        "from instructor import grades",
+        "under instructor/",
+    ),
     "a world's seed": lambda: ("src/a.py", f"SEED = {EDITIONS['full'][0]:_}", "seed of a world"),
-    "the other's": lambda: ("data/README.md", f"drawn with {EDITIONS['laptop'][0]}.", "seed of a world"),
-    "this folder": lambda: ("src/a.ipynb", notebook(f"{ROOT}/src/files.py"), "a folder of this machine"),
+    "the other's": lambda: (
+        "data/README.md",
+        f"drawn with {EDITIONS['laptop'][0]}.",
+        "seed of a world",
+    ),
+    "this folder": lambda: (
+        "src/a.ipynb",
+        notebook(f"{ROOT}/src/files.py"),
+        "a folder of this machine",
+    ),
     "the home folder": lambda: ("README.md", f"cd {Path.home()}/course", "this machine"),
-    "the user": lambda: ("src/a.ipynb", notebook(f"C:\\Users\\{getpass.getuser()}\\x"), "the user of this machine"),
-    "a place under instructor": lambda: ("src/a.py", "# as instructor/checks does", "under instructor/"),
+    "the user": lambda: (
+        "src/a.ipynb",
+        notebook(f"C:\\Users\\{getpass.getuser()}\\x"),
+        "the user of this machine",
+    ),
+    "a place under instructor": lambda: (
+        "src/a.py",
+        "# as instructor/checks does",
+        "under instructor/",
+    ),
     "a module of instructor": lambda: ("src/a.py", "import instructor.checks", "under instructor/"),
-    "a command of instructors": lambda: ("README.md", "`python -m instructor starter`", "under instructor/"),
+    "a command of instructors": lambda: (
+        "README.md",
+        "`python -m instructor starter`",
+        "under instructor/",
+    ),
     "a commit": lambda: ("README.md", f"version {commit()[:9]}", "a commit of this repository"),
 }
 
@@ -260,22 +443,39 @@ PLANTS = {
 def test_a_leak_is_found(plant, built, secrets):
     name, text, expected = PLANTS[plant]()
     found = leaks.find_leaks({name: text.encode()}, secrets)
-    assert found and all(leak.startswith(name) for leak in found) and any(expected in leak for leak in found), found
+    assert (
+        found
+        and all(leak.startswith(name) for leak in found)
+        and any(expected in leak for leak in found)
+    ), found
 
 
 def test_a_hidden_check_among_the_basic_ones_of_this_copy_is_found(secrets):
-    """Where its lines are in src/checks, they count as shared; the function is recognised all the same."""
-    shared = leaks.Secrets({}, frozenset(), secrets.functions, *(type(value)() for value in list(vars(secrets).values())[3:]))
+    """Where its lines are in src/checks, they count as shared; the function is recognised all the
+    same.
+    """
+    shared = leaks.Secrets(
+        {},
+        frozenset(),
+        secrets.functions,
+        *(type(value)() for value in list(vars(secrets).values())[3:]),
+    )
     text = (ROOT / "src" / "checks" / "problem1" / "q1h" / "q1h.py").read_text(encoding="utf-8")
     assert leaks.find_leaks({"src/checks/problem1/q1h/q1h.py": text.encode()}, shared) == []
-    found = leaks.find_leaks({"src/checks/problem1/q1h/q1h.py": (text + hidden_function()).encode()}, shared)
+    found = leaks.find_leaks(
+        {"src/checks/problem1/q1h/q1h.py": (text + hidden_function()).encode()}, shared
+    )
     assert len(found) == 1 and "of the hidden checks in q1h.py" in found[0]
 
 
 def test_small_seeds_are_found_beside_their_word():
     secrets = leaks.gather_secrets([7])
-    assert leaks.find_leaks({"README.md": b"made with seed = 7"}, secrets) and leaks.find_leaks({"x.toml": b"cohort: 7"}, secrets)
-    assert not leaks.find_leaks({"README.md": b"seed 71 for 7 people", "a.py": b"seed = 7"}, secrets)
+    assert leaks.find_leaks({"README.md": b"made with seed = 7"}, secrets) and leaks.find_leaks(
+        {"x.toml": b"cohort: 7"}, secrets
+    )
+    assert not leaks.find_leaks(
+        {"README.md": b"seed 71 for 7 people", "a.py": b"seed = 7"}, secrets
+    )
 
 
 def test_what_a_zip_has_besides_files_is_found(tmp_path):
@@ -294,16 +494,25 @@ def test_what_a_zip_has_besides_files_is_found(tmp_path):
 
 # A cohort
 
+
 def test_a_cohort_has_people_of_its_own_and_answers_away_from_students(cohort, built):
     tree, answers, seeds = cohort
-    assert sorted(path.relative_to(answers).as_posix() for path in answers.rglob("*.tsv")) == ["birth_test.tsv", "laptop/birth_test.tsv", "occupations/test.tsv"]
+    assert sorted(path.relative_to(answers).as_posix() for path in answers.rglob("*.tsv")) == [
+        "birth_test.tsv",
+        "laptop/birth_test.tsv",
+        "occupations/test.tsv",
+    ]
     mine, shipped = release.read_tree(tree), release.read_tree(built[0])
     assert mine.keys() == shipped.keys()
     changed = {name for name in mine if mine[name] != shipped[name]}
-    assert changed == {name for name in mine if name.startswith("data/")} | {f"src/{folder}/problem5/hand_attention.json" for folder in ("submission", "checks/given")}
+    assert changed == {name for name in mine if name.startswith("data/")} | {
+        f"src/{folder}/problem5/hand_attention.json" for folder in ("submission", "checks/given")
+    }
     for folder in ("", "laptop/"):
         rows = (answers / folder / "birth_test.tsv").read_text(encoding="utf-8").splitlines()
-        assert [row.split("\t")[0] for row in rows] == mine[f"data/{folder}birth_test_inputs.tsv"].decode().splitlines()
+        assert [row.split("\t")[0] for row in rows] == mine[
+            f"data/{folder}birth_test_inputs.tsv"
+        ].decode().splitlines()
         text = mine[f"data/{folder}wiki.txt"].decode()
         assert all(re.search(rf"\b{row.split()[2]}\b", text) for row in rows)
     documents = str(len(mine["data/laptop/wiki.txt"].decode()))
@@ -312,20 +521,36 @@ def test_a_cohort_has_people_of_its_own_and_answers_away_from_students(cohort, b
 
 
 def test_a_cohort_has_exercises_of_its_own(cohort, built, tmp_path):
-    """Other sentences; other matrices, blank in the starter; and the reference with these filled in has full points in 5a."""
+    """Other sentences; other matrices, blank in the starter; and the reference with these filled in
+    has full points in 5a.
+    """
     tree, answers, _ = cohort
-    mine = {split: (folder / "occupations" / f"{split}.tsv").read_text(encoding="utf-8").splitlines()
-            for split, folder in (("train", tree / "data"), ("dev", tree / "data"), ("test", answers))}
-    shipped = {line for path in built[0].glob("data/occupations/*.tsv") for line in path.read_text(encoding="utf-8").splitlines()} | set(kept())
-    assert [len(lines) for lines in mine.values()] == [2000, 500, 500] and not shipped & set().union(*mine.values())
+    mine = {
+        split: (folder / "occupations" / f"{split}.tsv").read_text(encoding="utf-8").splitlines()
+        for split, folder in (("train", tree / "data"), ("dev", tree / "data"), ("test", answers))
+    }
+    shipped = {
+        line
+        for path in built[0].glob("data/occupations/*.tsv")
+        for line in path.read_text(encoding="utf-8").splitlines()
+    } | set(kept())
+    assert [len(lines) for lines in mine.values()] == [
+        2000,
+        500,
+        500,
+    ] and not shipped & set().union(*mine.values())
     assert not set(mine["test"]) & {*mine["train"], *mine["dev"]}
 
     matrices = json.loads((tree / "data" / "hand_attention.json").read_text(encoding="utf-8"))
     for folder in ("submission", "checks/given"):
-        assert (tree / "src" / folder / "problem5" / "hand_attention.json").read_text(encoding="utf-8") == as_json(blank(matrices))
+        assert (tree / "src" / folder / "problem5" / "hand_attention.json").read_text(
+            encoding="utf-8"
+        ) == as_json(blank(matrices))
     copy_reference(tmp_path / "mine")
     for solution, right in ((solve(matrices), True), (by_hand(), False)):
-        (tmp_path / "mine" / "problem5" / "hand_attention.json").write_text(as_json(solution), encoding="utf-8")
+        (tmp_path / "mine" / "problem5" / "hand_attention.json").write_text(
+            as_json(solution), encoding="utf-8"
+        )
         report = proof._grade(tmp_path / "mine", tree, answers, results=False, names=["5a"])
         assert report.score == (report.max_score if right else 0)
     assert "another Q" in report.outcomes["5a-0-basic"].hints[0]
@@ -336,27 +561,52 @@ def test_the_answers_and_seeds_of_a_cohort_do_not_leak(cohort):
     secrets = leaks.gather_secrets(seeds, answers.rglob("*.tsv"))
     assert leaks.find_leaks(release.read_tree(tree), secrets) == []
     rows = (answers / "birth_test.tsv").read_text(encoding="utf-8").splitlines()
-    sentence = (answers / "occupations" / "test.tsv").read_text(encoding="utf-8").splitlines()[9].partition("\t")[0]
-    for text in (rows[0], sentence, "\n".join(row.split("\t")[1] for row in rows[-12:]), *map(str, seeds)):
+    sentence = (
+        (answers / "occupations" / "test.tsv")
+        .read_text(encoding="utf-8")
+        .splitlines()[9]
+        .partition("\t")[0]
+    )
+    for text in (
+        rows[0],
+        sentence,
+        "\n".join(row.split("\t")[1] for row in rows[-12:]),
+        *map(str, seeds),
+    ):
         assert leaks.find_leaks({"README.md": text.encode()}, secrets)
 
 
 def test_another_cohort_is_another_world():
-    seeds = {release.cohort_seed(cohort, size) for cohort in (0, 1, 2, -1, 10**30) for size in [*EDITIONS, "exercises"]}
+    seeds = {
+        release.cohort_seed(cohort, size)
+        for cohort in (0, 1, 2, -1, 10**30)
+        for size in [*EDITIONS, "exercises"]
+    }
     assert len(seeds) == 15
 
 
 # Mistakes
 
-@pytest.mark.parametrize("arguments, complaint", [
-    (["used"], "no empty folder"), (["file"], "no empty folder"), (["zipped"], "there already"), (["x.zip"], "the zip comes beside it"),
-    (["none/x"], "no folder"), (["x", "--cohort", "5"], "belong together"), (["x", "--gold", "g"], "belong together"),
-    (["x", "--cohort", "5", "--gold", "x"], "must not lie in each other"),
-    (["e", "--cohort", "5", "--gold", "e/g"], "must not lie in each other"),
-    (["e/x", "--cohort", "5", "--gold", "e"], "must not lie in each other"),
-    (["x", "--cohort", "5", "--gold", "used"], "no empty folder"), (["x", "--due", "a\nb"], "line of text"),
-    (["x", "--quick"], "Choose"), (["x", "--new-environment"], "Choose"),
-])
+
+@pytest.mark.parametrize(
+    "arguments, complaint",
+    [
+        (["used"], "no empty folder"),
+        (["file"], "no empty folder"),
+        (["zipped"], "there already"),
+        (["x.zip"], "the zip comes beside it"),
+        (["none/x"], "no folder"),
+        (["x", "--cohort", "5"], "belong together"),
+        (["x", "--gold", "g"], "belong together"),
+        (["x", "--cohort", "5", "--gold", "x"], "must not lie in each other"),
+        (["e", "--cohort", "5", "--gold", "e/g"], "must not lie in each other"),
+        (["e/x", "--cohort", "5", "--gold", "e"], "must not lie in each other"),
+        (["x", "--cohort", "5", "--gold", "used"], "no empty folder"),
+        (["x", "--due", "a\nb"], "line of text"),
+        (["x", "--quick"], "Choose"),
+        (["x", "--new-environment"], "Choose"),
+    ],
+)
 def test_mistakes_are_told_and_lose_nothing(tmp_path, monkeypatch, arguments, complaint):
     monkeypatch.chdir(tmp_path)
     for name in ("used", "e"):
@@ -399,19 +649,28 @@ def test_a_failed_proof_leaves_nothing(tmp_path, monkeypatch, capsys):
         return seeds
 
     monkeypatch.setattr(release, "make_tree", broken)
-    monkeypatch.setattr("instructor.release.pasting.answers.find_answering", lambda src: [])      # test_pasting.py tries that
+    # test_pasting.py tries that
+    monkeypatch.setattr("instructor.release.pasting.answers.find_answering", lambda src: [])
     assert command(tmp_path / "x", "--cohort", COHORT, "--gold", tmp_path / "g") == 1
     captured = capsys.readouterr()
     assert "failed" in captured.out and "./run.sh help" in captured.out
-    assert "ZeroDivisionError" in captured.err and "Nothing was written" in captured.err and not list(tmp_path.iterdir())
+    assert (
+        "ZeroDivisionError" in captured.err
+        and "Nothing was written" in captured.err
+        and not list(tmp_path.iterdir())
+    )
 
 
 # The proof
 
+
 def test_filling_is_the_inverse_of_stripping():
     for path in SOLUTION.rglob("*.py"):
         solution = path.read_text(encoding="utf-8")
-        assert proof.fill((STARTER / path.relative_to(SOLUTION)).read_text(encoding="utf-8"), solution) == solution
+        assert (
+            proof.fill((STARTER / path.relative_to(SOLUTION)).read_text(encoding="utf-8"), solution)
+            == solution
+        )
     with pytest.raises(proof.Failed):
         proof.fill("", f"    {START}\n    pass\n    {END}\n")
 
@@ -426,21 +685,30 @@ def spoiled(built, tmp_path, name, change):
 
 
 def test_a_command_that_the_readme_has_not_got_fails_the_proof(built, tmp_path):
-    archive = spoiled(built, tmp_path, "README.md", lambda text: text.replace("./run.sh help", "./run.sh"))
+    archive = spoiled(
+        built, tmp_path, "README.md", lambda text: text.replace("./run.sh help", "./run.sh")
+    )
     with pytest.raises(proof.Failed, match="README does not have"):
         proof.prove(archive, None)
 
 
 def test_a_starter_that_has_points_fails_the_proof(built, tmp_path, monkeypatch):
     monkeypatch.setattr(proof, "COMMANDS", ())
-    archive = spoiled(built, tmp_path, "src/submission/dataset.py", lambda text: proof.fill(text, (SOLUTION / "dataset.py").read_text()))
+    archive = spoiled(
+        built,
+        tmp_path,
+        "src/submission/dataset.py",
+        lambda text: proof.fill(text, (SOLUTION / "dataset.py").read_text()),
+    )
     with pytest.raises(proof.Failed, match="The starter scores"):
         proof.prove(archive, None, quick=True)
 
 
 def test_a_reference_that_loses_points_fails_the_proof(built, tmp_path):
     for path in copy_reference(tmp_path / "mine").rglob("*.py"):
-        path.write_text(path.read_text(encoding="utf-8").replace("self.proj(y)", "y"), encoding="utf-8")
+        path.write_text(
+            path.read_text(encoding="utf-8").replace("self.proj(y)", "y"), encoding="utf-8"
+        )
     report = proof._grade(tmp_path / "mine", built[0], None, results=False)
     with pytest.raises(proof.Failed, match=r"It scores .*(\n.*)*wrong answer, 0 of"):
         proof._require_full(report)
@@ -448,10 +716,16 @@ def test_a_reference_that_loses_points_fails_the_proof(built, tmp_path):
 
 @pytest.mark.longest
 def test_a_release_proves_itself(tmp_path, capsys):
-    """With all of it: no released function answers a question; the README's commands, the starter, the reference collected and
-    graded."""
+    """With all of it: no released function answers a question; the README's commands, the starter,
+    the reference collected and graded.
+    """
     assert command(tmp_path / "x", "--due", "Friday") == 0
     printed = capsys.readouterr().out
-    assert "failed" not in printed and len(re.findall(r"^  ok ", printed, re.MULTILINE)) == len(proof.COMMANDS) + 4
-    assert "**Due: Friday**" in (tmp_path / "x" / "README.md").read_text() and sorted(path.name for path in tmp_path.iterdir()) == ["x", "x.zip"]
+    assert (
+        "failed" not in printed
+        and len(re.findall(r"^  ok ", printed, re.MULTILINE)) == len(proof.COMMANDS) + 4
+    )
+    assert "**Due: Friday**" in (tmp_path / "x" / "README.md").read_text() and sorted(
+        path.name for path in tmp_path.iterdir()
+    ) == ["x", "x.zip"]
     assert not list((tmp_path / "x").rglob("__pycache__"))

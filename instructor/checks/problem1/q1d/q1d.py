@@ -3,7 +3,6 @@
 from autograder import check
 from checks.problem1.models import require_model
 from checks.problem1.prepared import require_finetuning
-
 from instructor.checks.problem1.gpt import model_case
 
 
@@ -16,7 +15,8 @@ def test_vanilla_model(student, rng):
 @check("1d-2-hidden")
 def test_arguments(student, rng):
     """The learning rate, the file of questions, the vocabulary, the model, the block size: those
-    passed in."""
+    passed in.
+    """
     require_finetuning(
         student, rng, final_tokens=lambda given: 200 * given.documents * given.block_size
     )

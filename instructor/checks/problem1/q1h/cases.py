@@ -1,9 +1,10 @@
 """Cases of question 1h: tables, rotations, attention layers and models, with what known mistakes
-give."""
+give.
+"""
 
 import numpy as np
-from checks.support.cases import Case
 
+from checks.support.cases import Case
 from instructor.checks.makers import makes
 from instructor.checks.problem1.gpt import attention_shapes, model_case, weights_of
 from instructor.checks.reference import angles, attention, rope_table, rotate
@@ -199,7 +200,8 @@ def small_tables(rng, small=False):
 @makes("1h-3-basic")
 def small_rotations(rng):
     """A table that is as long as the sequence, and some that are longer; every dimension another
-    length."""
+    length.
+    """
     more = rng.integers(1, 4, size=2).tolist()
     cases = []
     sizes = (1, 3, 5, 4, 5), (2, 1, 3, 6, 4 + more[0]), (2, 3, 5, 4, 5 + more[1])

@@ -4,9 +4,15 @@ import numpy as np
 
 from autograder import Failed, Verdict, WrongAnswer, check, require_close
 from checks.problem1.models import require_model
-from checks.problem1.q1h.rope import (request, require_gradient, require_inputs_left_alone,
-                                      require_rotated, require_table, run_apply, tables)
-
+from checks.problem1.q1h.rope import (
+    request,
+    require_gradient,
+    require_inputs_left_alone,
+    require_rotated,
+    require_table,
+    run_apply,
+    tables,
+)
 from instructor.checks.problem1.genuine import judge_results
 from instructor.checks.problem1.gpt import model_case
 from instructor.checks.problem1.q1h.cases import rotation_case, table_case
@@ -32,7 +38,8 @@ def test_tables(student, rng):
 @check("1h-5-hidden")
 def test_rotations(student, rng):
     """Shorter sequences than the table, float64, transposed views, one head, one row; gradients; x
-    is left alone; bfloat16."""
+    is left alone; bfloat16.
+    """
     half, rows = int(rng.integers(3, 7)), int(rng.integers(19, 24))
     table = rope_table(2 * half, rows).astype(np.float32)
     cases, calls = [], []
@@ -85,7 +92,8 @@ def test_rotations(student, rng):
 
 def _test_bfloat16(student, rng, table, half):
     """Values must be right; that it fails, or gives float32, costs nothing: the attention layer
-    casts to float32 before."""
+    casts to float32 before.
+    """
     x = rng.standard_normal((2, 3, len(table) - 3, 2 * half)).astype(np.float32)
     try:
         (answer,) = run_apply(student, [request(x, table, "bfloat16")])
@@ -129,5 +137,6 @@ def test_dev_predictions(student, rng, context):
 @check("1h-1-hidden")
 def test_test_predictions(student, rng, context):
     """Accuracy on questions whose answers students don't have; and the predictions come from the
-    weights."""
+    weights.
+    """
     judge_results(student, rng, context, "rope_eval_test_with_pretrain", threshold=True)

@@ -3,9 +3,9 @@
 import math
 
 import numpy as np
-from checks.problem5.q5a.by_hand import TOLERANCE, grade_matrices
 
 from autograder import WrongAnswer, check
+from checks.problem5.q5a.by_hand import TOLERANCE, grade_matrices
 from instructor.checks.problem5.attention_formula import softmax
 
 

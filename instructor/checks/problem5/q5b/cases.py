@@ -1,8 +1,8 @@
 """Cases of question 5b: calls of scaling_experiment, with what it should measure."""
 
 import numpy as np
-from checks.support.cases import Case
 
+from checks.support.cases import Case
 from instructor.checks.makers import makes
 from instructor.checks.problem5.q5b.scaling import EPSILONS, draw_scores, scaling_case
 
@@ -24,7 +24,8 @@ def draw_seed(rng) -> int:
 @makes("5b-1-basic")
 def small(rng):
     """Small sizes, in which a sample variance shows and scaled weights are saturated now and then;
-    a row of the handout's table."""
+    a row of the handout's table.
+    """
     sizes = [
         {
             "d_k": int(rng.integers(5, 40)),
@@ -43,7 +44,8 @@ def small(rng):
 @makes("5b-3-basic")
 def edges(rng):
     """A length of 1, two calls with measures near 0, weights that underflow, and one that takes
-    time and memory."""
+    time and memory.
+    """
     lengths = {
         "d_k": int(rng.integers(3, 9)),
         "n_query": int(rng.integers(20, 40)),
@@ -61,7 +63,8 @@ def edges(rng):
 
 def near_zero(rng) -> Case:
     """One query whose largest weight is nearly 1, so that an error of 1e-7 is a large one; but no
-    formula that is right in float64 loses so many digits."""
+    formula that is right in float64 loses so many digits.
+    """
     while True:
         call = {
             "d_k": int(rng.integers(2000, 5000)),
@@ -76,7 +79,8 @@ def near_zero(rng) -> Case:
 
 def underflowing(rng) -> Case:
     """Weights of 0, and scores whose exponential is infinite; what is measured is 0 but for
-    rounding, or far from it."""
+    rounding, or far from it.
+    """
     while True:
         call = {
             "d_k": int(rng.integers(110_000, 130_000)),

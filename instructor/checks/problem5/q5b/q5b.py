@@ -1,8 +1,7 @@
 """Question 5b, hidden: the scaling experiment with other sizes and seeds, and what it costs."""
 
-from checks.problem5.q5b.experiment import require_fast, require_measured
-
 from autograder import check
+from checks.problem5.q5b.experiment import require_fast, require_measured
 from instructor.checks.problem5.q5b.cases import draw_seed
 from instructor.checks.problem5.q5b.scaling import scaling_case
 

@@ -4,14 +4,15 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+
 from checks.problem5.q5b.experiment import QUANTITIES, close
 from checks.support.cases import Case
-
 from instructor.checks.problem5.attention_formula import softmax
 
 DEFAULTS = {"n_query": 512, "n_key": 64, "seed": 0}  # the handout's
 
-# Mistakes in one quantity: what they give for scores S (n_query, n_key), weights p of rows, and d_k.
+# Mistakes in one quantity: what they give for scores S (n_query, n_key), weights p of rows, and
+# d_k.
 CHANGED = {
     "variance": [
         (
@@ -176,7 +177,8 @@ def draw_scores(
     d_k: int, n_query: int, n_key: int, seed: int, how: str = ""
 ) -> tuple[np.ndarray, np.ndarray]:
     """Unscaled and scaled scores (n_query, n_key) of queries and keys that are drawn rightly, or as
-    `how` says."""
+    `how` says.
+    """
     rng = (
         np.random.RandomState(seed)
         if how == "old"

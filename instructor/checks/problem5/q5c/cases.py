@@ -3,8 +3,8 @@
 import math
 
 import numpy as np
-from checks.support.cases import Case, same
 
+from checks.support.cases import Case, same
 from instructor.checks.makers import makes
 from instructor.checks.problem5.attention_formula import attend, mistaken, softmax
 
@@ -64,7 +64,8 @@ def attention_case(
 
 def _different(array, right):
     """What a mistake gives; None if it is what is right, which any slightly wrong output would be
-    taken for."""
+    taken for.
+    """
     return None if array is None or same(array, right) else array
 
 
@@ -99,7 +100,8 @@ def plain(rng):
 @makes("5c-1-basic")
 def masked(rng):
     """A mask for each query; in a batch, the same for all or another for each; values that must
-    stay hidden."""
+    stay hidden.
+    """
     L_q, L_k, d_k = draw_lengths(rng, 3, SMALL)
     Q, K, V = _draw(rng, (2, L_q, d_k), (2, L_k, d_k), (2, L_k, 3))
     # What a masked key would bring in, however small its weight.
@@ -117,7 +119,8 @@ def masked(rng):
 @makes("5c-6-basic")
 def leading(rng):
     """Leading dimensions that broadcast, and a mask with more of them than the scores; lengths of
-    1."""
+    1.
+    """
     L_q, L_k, d_k = draw_lengths(rng, 3, SMALL)
     Q, K, V = _draw(rng, (L_q, d_k), (L_k, d_k), (L_k, 2))
     ones = [(1, L_k, d_k, 2), (L_q, 1, d_k, 2), (L_q, L_k, 1, 2), (L_q, L_k, d_k, 1)]
@@ -163,7 +166,8 @@ def draw_large(
 
 def hardest(Q: np.ndarray, K: np.ndarray, V: np.ndarray) -> np.ndarray:
     """A mask of the keys with scores of -10^4 alone: the largest score is not the largest that
-    counts."""
+    counts.
+    """
     return Q[..., :1] * K[..., None, :, 0] < 0
 
 
@@ -219,7 +223,8 @@ def format_case(
     rng, dtypes: tuple[str, ...], shapes: tuple[tuple[int, ...], ...], mask: np.ndarray | None
 ) -> Case:
     """A call with Q, K and V of these dtypes, whose output's dtype is judged. Whole numbers
-    overflow in their own format."""
+    overflow in their own format.
+    """
     inputs = []
     for dtype, shape in zip(dtypes, shapes):
         drawn = (
@@ -242,7 +247,8 @@ def format_case(
 @makes("5c-10-basic")
 def refusals(rng):
     """Shapes that do not fit, some of which broadcasting would let pass, and masks that are not
-    boolean."""
+    boolean.
+    """
     return refused(rng, *draw_lengths(rng, 4, (2, 3, 4, 5)))
 
 

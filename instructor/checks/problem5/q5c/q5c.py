@@ -1,10 +1,11 @@
 """Question 5c, hidden: the basic checks' rules, with more leading dimensions, lengths and number
-formats."""
+formats.
+"""
 
 import numpy as np
-from checks.problem5.q5c.softmax_attention import require_attention, require_unchanged
 
 from autograder import check
+from checks.problem5.q5c.softmax_attention import require_attention, require_unchanged
 from instructor.checks.problem5.q5c.cases import (
     attention_case,
     draw_large,
@@ -22,7 +23,8 @@ from instructor.checks.problem5.q5c.cases import (
 @check("5c-2-hidden")
 def test_leading_dimensions(student, rng):
     """Several, and such that broadcast; lengths of 1; d_v is not d_k; what does not fit is
-    refused."""
+    refused.
+    """
     L_q, L_k, d_k, d_v = draw_lengths(rng, 4)
     draw = rng.standard_normal
     leading = [  # dimensions of Q, K and V, and the shape of the mask
@@ -104,7 +106,8 @@ def test_empty_rows(student, rng):
 @check("5c-5-hidden")
 def test_formats(student, rng):
     """The output's dtype; whole numbers, which would overflow in their own format; masks of other
-    dtypes; inputs stay as they are."""
+    dtypes; inputs stay as they are.
+    """
     L_q, L_k, d_k, d_v = draw_lengths(rng, 4)
     formats = [
         ("float32", "float32", "float32"),

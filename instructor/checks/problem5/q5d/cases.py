@@ -192,7 +192,8 @@ def dropout_cases(rng, repeat: int, T: int, n_head: int, head_dim: int) -> list[
     """
     p = float(rng.choice([0.2, 0.3, 0.4]))
     more = {"pair": True, "dtype": "float64", "mistakes": "none"}
-    # Scores are small, so that no weight is nearly 0, which would be taken for one that was dropped.
+    # Scores are small, so that no weight is nearly 0, which would be taken for one that was
+    # dropped.
     C = n_head * head_dim
     more["weights"] = draw(rng, attention_shapes(C), 0.85 / np.sqrt(C))
     cases = [

@@ -5,8 +5,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from autograder import matches
 
+from autograder import matches
 from instructor.checks.problem5.encoder import multi_head, softmax
 
 WORDS = {"q": "queries", "k": "keys", "v": "values"}
@@ -15,7 +15,8 @@ FEW = 1  # entries of each vector that a mistake is known by: cases that are kep
 
 def short(parts: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The same in float32, for cases that are kept: half the size, and far more digits than are
-    compared."""
+    compared.
+    """
     return {name: value.astype(np.float32) for name, value in parts.items()}
 
 
@@ -26,7 +27,8 @@ def floats(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 def solve(inputs: dict, **mistakes) -> dict[str, np.ndarray]:
     """The "weights" and the output "y", in float64, for the inputs of a case. mistakes: arguments
-    of `multi_head`."""
+    of `multi_head`.
+    """
     x, weights = inputs["x"].astype(float), floats(inputs["weights"])
     y, attended = multi_head(x, weights, inputs["n_head"], inputs["padding"], **mistakes)
     return {"weights": attended, "y": y}
@@ -56,7 +58,8 @@ def brief(
     wrong: dict[str, np.ndarray], right: dict[str, np.ndarray]
 ) -> dict[str, np.ndarray] | None:
     """The first part of `right` that comes out wrong, cut to FEW entries of its last axis; None if
-    none does."""
+    none does.
+    """
     for name in right:
         if name in wrong and not matches(wrong[name][..., :FEW], right[name][..., :FEW], 1e-6):
             return {

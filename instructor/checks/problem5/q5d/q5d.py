@@ -1,11 +1,11 @@
 """Question 5d, hidden: sizes, number formats and gradients; rare rows; dropout, parameters, sizes
-that do not fit."""
+that do not fit.
+"""
 
 from autograder import check
 from checks.problem5.q5d.dropout import require_dropout
 from checks.problem5.q5d.heads import describe_call, require_parameters, run_heads, shapes_of
 from checks.problem5.q5d.q5d import require_heads, require_refusals
-
 from instructor.checks.problem5.q5d.cases import (
     draw_padding,
     dropout_cases,
@@ -45,7 +45,8 @@ def test_sizes(student, rng):
 @check("5d-5-hidden")
 def test_rare(student, rng):
     """Rows of nothing but padding, and the gradients there; scores below -100; sizes that do not
-    fit."""
+    fit.
+    """
     B, T, n_head, head_dim = 5, 7, 3, 4
     upstream = rng.standard_normal((B, T, n_head * head_dim))
     cases = [empty_case(rng, B, T, n_head, head_dim)]
@@ -58,7 +59,8 @@ def test_rare(student, rng):
 @check("5d-6-hidden")
 def test_parameters_and_dropout(student, rng):
     """No other parameters; dropout on the weights, in training alone, and not on those that are
-    returned."""
+    returned.
+    """
     for case, answer in run_heads(student, dropout_cases(rng, 20, 7, 3, 11)):
         require_parameters(
             answer["parameters"], shapes_of(case), describe_call(case.inputs), exact=True

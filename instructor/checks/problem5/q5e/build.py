@@ -1,4 +1,6 @@
-"""Building cases of question 5e: calls of parts of the encoder and the whole, with what they give."""
+"""Building cases of question 5e: calls of parts of the encoder and the whole, with what they
+give.
+"""
 
 import numpy as np
 
@@ -158,7 +160,8 @@ DEFAULTS = {
 
 def draw_tokens(rng, config: dict, B: int, T: int, anywhere: bool = False) -> np.ndarray:
     """Tokens, int64 (B, T), with PAD at the end, or anywhere, of all rows but the first; each row
-    has other tokens."""
+    has other tokens.
+    """
     idx = rng.integers(1, config["vocab_size"], (B, T))
     idx[0, :3] = rng.permutation(3) + 1  # CLS and UNK are tokens like any other
     for row in idx[1:]:
@@ -207,7 +210,9 @@ def encoder_case(rng, idx: np.ndarray, config: dict, mistakes: str = "all", **mo
 
 
 def _leave_open(padding, logits, maps, pooling):
-    """NaN, which matches anything, for what PAD itself attends to and is given: nothing depends on it."""
+    """NaN, which matches anything, for what PAD itself attends to and is given: nothing depends on
+    it.
+    """
     for weights in maps:
         weights.swapaxes(1, 2)[padding] = np.nan
     if pooling == "none":

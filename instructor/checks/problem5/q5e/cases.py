@@ -1,8 +1,8 @@
 """Cases of question 5e, for its basic checks."""
 
 import numpy as np
-from checks.support.cases import Case
 
+from checks.support.cases import Case
 from instructor.checks.makers import makes
 from instructor.checks.problem5.encoder import sinusoids
 from instructor.checks.problem5.q5d.cases import draw_padding
@@ -42,7 +42,8 @@ def tables(rng, small=False):
 @makes("5e-1-basic")
 def norms(rng):
     """Ordinary vectors and vectors of tiny variance, where eps counts; any number of axes;
-    gradients."""
+    gradients.
+    """
     shape = (2, 3, 5)
     tiny, small, plain, double = (rng.standard_normal(shape) for _ in range(4))
     return [
@@ -125,7 +126,8 @@ def encoders(rng):
 @makes("5e-7-basic")
 def post_norm(rng):
     """A layer without padding and with it; dropout in evaluation, and in training; an encoder of
-    three layers."""
+    three layers.
+    """
     p, config = draw_rate(rng), {**SMALL, "pre_norm": False, "n_layer": 3}
     return [
         layer_case(rng, **LAYER, pre_norm=False),

@@ -1,5 +1,6 @@
 """Mistakes in a layer and in the whole encoder that are known by name, as (sentence, function that
-gives the result)."""
+gives the result).
+"""
 
 import math
 

@@ -1,5 +1,6 @@
 """Mistakes in sinusoidal_positions and LayerNorm that are known by name, as (sentence, what they
-give)."""
+give).
+"""
 
 import numpy as np
 

@@ -1,12 +1,13 @@
 """Question 5e, hidden: post-norm, poolings, learned positions and none, gradients in every
-parameter, rare tokens."""
+parameter, rare tokens.
+"""
 
 import numpy as np
+
 from autograder import WrongAnswer, check, probe, require_close
 from checks.problem5.forbidden_builtins import forbid_builtins
 from checks.problem5.q5e.encoders import require_encoders, require_refusals
 from checks.problem5.q5e.layers import require_layers
-
 from instructor.checks.problem5.q5d.cases import draw_padding
 from instructor.checks.problem5.q5e.build import (
     DEFAULTS,
@@ -91,7 +92,8 @@ def count(configs):
 @check("5e-6-hidden")
 def test_whole(student, rng):
     """Learned positions and none; numbers of parameters; gradients, in float64; dropout in the
-    layers alone."""
+    layers alone.
+    """
     cases = []
     choices = (
         ("learned", "mean", True),

@@ -7,8 +7,10 @@ from checks.problem5.forbidden_builtins import forbid_builtins
 @probe
 def make_broken(config, fault):
     """An encoder of two layers, without "residuals" or "positions", or one that ignores the "mask",
-    or has it "inverted"."""
+    or has it "inverted".
+    """
     import math
+
     import torch
     import torch.nn as nn
 

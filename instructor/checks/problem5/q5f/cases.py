@@ -3,9 +3,9 @@
 import math
 
 import numpy as np
+
 from checks.problem5.q5f.copying import AXES, ROWS, draw_rows
 from checks.support.cases import Case
-
 from instructor.checks.makers import makes
 from instructor.checks.problem5.encoder import softmax
 
@@ -16,7 +16,8 @@ SLOWLY = 0.995  # what a copier that learns slowly keeps of its loss after each 
 def loss_over_places(rng, loss: float) -> float:
     """What F.cross_entropy(model(x), y) gives for a copier of that loss: a softmax over the places,
     of which it takes those that the symbols number. From row to row it differs, and for 512 rows by
-    2%."""
+    2%.
+    """
     x = draw_rows(rng, 8 * ROWS)
     copied = np.concatenate((0 * x[:, :8], x[:, :8]), axis=1)
     logits = np.eye(16)[copied] * math.log(15 / math.expm1(loss))  # (n, places, classes)

@@ -5,9 +5,9 @@ mistakes give.
 """
 
 import numpy as np
+
 from checks.problem5.q5g.fitting import draw_sentences
 from checks.support.cases import Case
-
 from instructor.checks.makers import makes
 
 N_CLASSES = 5
@@ -127,7 +127,8 @@ def accuracy_case(rng, count: int, batch_size: int | None, training: bool) -> Ca
 
 def draw_weights(rng, B: int, n_head: int, T: int) -> tuple[np.ndarray, np.ndarray]:
     """Attention weights, float32 (B, n_head, T, T), and a padding mask, (B, T); sentences of all
-    lengths, heads of all kinds."""
+    lengths, heads of all kinds.
+    """
     lengths = np.concatenate(([T], rng.integers(1, T, size=B - 1)))
     mask = np.arange(T) >= rng.permutation(lengths)[:, None]
     scores = rng.standard_normal((B, n_head, T, T)) * np.linspace(0.3, 3, n_head)[:, None, None]
@@ -196,7 +197,8 @@ def training_case(
     rng, count: int, epochs: int, batch_size: int | None = 64, training: bool = True
 ) -> Case:
     """train_classifier on a model whose loss for each use of a sentence is given, whatever is
-    learned."""
+    learned.
+    """
     x, y, n_classes = draw_sentences(rng, count)
     heights, resting = rng.uniform(-1, 3, size=(epochs, count)), 4.0
     inputs = {
@@ -289,7 +291,8 @@ def entropies(rng):
 @makes("5g-7-basic")
 def odd(rng):
     """PAD anywhere and nothing but PAD; one sentence, one batch, batches of one; weights of 0 and
-    1."""
+    1.
+    """
     vocab_size, T = int(rng.integers(9, 13)), int(rng.integers(5, 8))
     anywhere = np.where(rng.random((6, T)) < 0.4, 0, rng.integers(1, vocab_size, size=(6, T)))
     anywhere[0, :3] = 2, 0, 1  # a word, PAD, a word

@@ -1,5 +1,6 @@
 """Question 5g, hidden: the four pieces again, odd cases of them, and the weights that learned the
-occupations."""
+occupations.
+"""
 
 import numpy as np
 
@@ -63,7 +64,8 @@ def test_odd_cases(student, rng):
 @probe(uses=(forbid_builtins,))
 def classify(path, vocab_size, tokens, renumbered, order, batch):
     """What the submission's encoder answers with the weights of a file; and the same with tokens
-    renumbered, in weights and sentences, and classes in another order."""
+    renumbered, in weights and sentences, and classes in another order.
+    """
     import torch
 
     with forbid_builtins():
@@ -117,7 +119,8 @@ def classify(path, vocab_size, tokens, renumbered, order, batch):
 @check("5g-4-hidden")
 def test_weights(student, rng, context):
     """On the sentences kept for grading, and on others that nobody has seen. The answers come from
-    the weights: where tokens and classes have other numbers there, the answers follow."""
+    the weights: where tokens and classes have other numbers there, the answers follow.
+    """
     path = require_result(context.artifacts, "encoder.params")
     vocab = vocabulary(read_sentences(context.path("occupations/train.tsv"))[0])
     kept, truth = read_sentences(context.gold_path("occupations/test.tsv"))

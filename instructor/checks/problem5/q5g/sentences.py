@@ -1,5 +1,6 @@
 """The sentences of the occupations as tokens, without torch: what encoder_data.py does, for the
-judge."""
+judge.
+"""
 
 import re
 from collections import Counter

@@ -5,7 +5,6 @@ import itertools
 from checks.problem6.q6a.accounting import make_inputs
 from checks.problem6.q6a.q6a import SIZES
 from checks.support.cases import Case
-
 from instructor.checks.makers import makes
 from instructor.checks.problem6.q6a.counting import RIGHT
 
@@ -48,7 +47,9 @@ def by_name(sizes: dict[str, int], function: str, **options) -> Case:
 
 
 def draw_sizes(rng) -> dict[str, int]:
-    """Sizes of a small model, none a product or a multiple of others by design: d_ff is not 4 d_model."""
+    """Sizes of a small model, none a product or a multiple of others by design: d_ff is not 4
+    d_model.
+    """
     n_head, width = int(rng.integers(2, 10)), int(rng.integers(3, 20))
     return {
         "n_layer": int(rng.integers(3, 8)),
@@ -76,9 +77,9 @@ def draw_odd_sizes(rng, high: int = 50, width: int = 50) -> dict[str, int]:
 def draw_large_sizes(rng) -> dict[str, int]:
     """Sizes whose counts no float and no integer of NumPy's holds.
 
-    A float has 53 binary digits, so no odd number beyond 10 ** 16 is exact. An integer of NumPy's or
-    torch's has 63: the sizes fit, and of any two the product does not, so that what is left of it is
-    never the right count.
+    A float has 53 binary digits, so no odd number beyond 10 ** 16 is exact. An integer of NumPy's
+    or torch's has 63: the sizes fit, and of any two the product does not, so that what is left of
+    it is never the right count.
     """
     return draw_odd_sizes(rng, high=10**10, width=10**17)
 
@@ -87,7 +88,11 @@ def draw_large_sizes(rng) -> dict[str, int]:
 def shapes(rng):
     """head_dim, weight_shapes, score_shape, score_count."""
     functions = "head_dim", "weight_shapes", "score_shape", "score_count"
-    return [by_position(sizes, function) for sizes in (EXAMPLE, draw_sizes(rng)) for function in functions]
+    return [
+        by_position(sizes, function)
+        for sizes in (EXAMPLE, draw_sizes(rng))
+        for function in functions
+    ]
 
 
 @makes("6a-1-basic")

@@ -1,9 +1,9 @@
 """Cases of question 6c: calls of the functions of positions.py, with what the formulas give."""
+
 import numpy as np
 
 from checks.problem6.q6c import positions, rope_scores
 from checks.support.cases import Case
-
 from instructor.checks.makers import makes
 from instructor.checks.problem6.q6c.formulas import solve
 from instructor.checks.reference import angles, rotate
@@ -19,15 +19,26 @@ def call_case(function: str, *given) -> Case:
     return Case(positions.make_inputs(function, *given), *solve(function, *given))
 
 
-def score_case(q: np.ndarray, k: np.ndarray, queries: list[int], keys: list[int],
-               dtype: str = "float32") -> Case:
+def score_case(
+    q: np.ndarray, k: np.ndarray, queries: list[int], keys: list[int], dtype: str = "float32"
+) -> Case:
     """A call of rope_scores."""
     first = [0, 1, 2]
-    about = {"turned": _rotated(q, first), "turned_wrong": [
-        ["apply_rotary_emb or precompute_rotary_emb of your attention.py turns the other way: the angle "
-         "has the wrong sign.", _rotated(q, first, -1)],
-        ["apply_rotary_emb of your attention.py takes the pairs from the two halves of the vectors; they "
-         "should be neighbors.", _in_halves(q, first)]]}
+    about = {
+        "turned": _rotated(q, first),
+        "turned_wrong": [
+            [
+                "apply_rotary_emb or precompute_rotary_emb of your attention.py turns the other "
+                "way: the angle has the wrong sign.",
+                _rotated(q, first, -1),
+            ],
+            [
+                "apply_rotary_emb of your attention.py takes the pairs from the two halves of the "
+                "vectors; they should be neighbors.",
+                _in_halves(q, first),
+            ],
+        ],
+    }
     rows = np.tile(q, (1, 1, len(first), 1))
     inputs = rope_scores.make_inputs(q, k, queries, keys, dtype, rows=rows)
     return Case(inputs, _scores(q, k, queries, keys), _score_mistakes(q, k, queries, keys), about)
@@ -41,7 +52,7 @@ def _rotated(x, positions, sign=1):
 
 def _in_halves(x, positions):
     """The same, where entry i makes a pair with the one half the width further on."""
-    halves = np.r_[0:len(x):2, 1:len(x):2]
+    halves = np.r_[0 : len(x) : 2, 1 : len(x) : 2]
     return _rotated(x[halves.argsort()], positions)[:, halves]
 
 
@@ -60,17 +71,28 @@ def _score_mistakes(q, k, queries, keys):
         ("neither is rotated.", lambda: _scores(q, k, nowhere, nowhere)),
         ("both are rotated to the query's position.", lambda: _scores(q, k, queries, queries)),
         ("query and key positions have changed places.", lambda: _scores(q, k, keys, queries)),
-        ("entry j is rotated to position j. apply_rotary_emb takes row t of the table for row t of x: "
-         "give it the rows of the positions, table[query_positions].",
-         lambda: _scores(q, k, first, first)),
-        ("the query of entry j is rotated to position j, not to query_positions[j].",
-         lambda: _scores(q, k, first, keys)),
-        ("the key of entry j is rotated to position j, not to key_positions[j].",
-         lambda: _scores(q, k, queries, first)),
-        ("the query is turned one way and the key the other, so that the sum of their positions "
-         "counts.", lambda: _scores(q, k, queries, keys, signs=(1, -1))),
-        ("positions begin at 1 for one of the two.",
-         lambda: _scores(q, k, [p + 1 for p in queries], keys)),
+        (
+            "entry j is rotated to position j. apply_rotary_emb takes row t of the table for row t "
+            "of x: give it the rows of the positions, table[query_positions].",
+            lambda: _scores(q, k, first, first),
+        ),
+        (
+            "the query of entry j is rotated to position j, not to query_positions[j].",
+            lambda: _scores(q, k, first, keys),
+        ),
+        (
+            "the key of entry j is rotated to position j, not to key_positions[j].",
+            lambda: _scores(q, k, queries, first),
+        ),
+        (
+            "the query is turned one way and the key the other, so that the sum of their positions "
+            "counts.",
+            lambda: _scores(q, k, queries, keys, signs=(1, -1)),
+        ),
+        (
+            "positions begin at 1 for one of the two.",
+            lambda: _scores(q, k, [p + 1 for p in queries], keys),
+        ),
         ("the key is used in the query's place.", lambda: _scores(k, k, queries, keys)),
         ("all entries have the score of the first.", lambda: np.full(P, right[0])),
     ]
@@ -79,9 +101,11 @@ def _score_mistakes(q, k, queries, keys):
 @makes("6c-4-basic")
 def matrices(rng):
     """sinusoidal, and sinusoidal_at for positions up to 1000, where float32 has too few digits."""
-    return [call_case("sinusoidal", int(rng.integers(3, 6)), even(rng, 6, 10)),
-            call_case("sinusoidal", 2, even(rng, 10, 16)),
-            call_case("sinusoidal_at", rng.uniform(0, 1000, 4), even(rng, 6, 10))]
+    return [
+        call_case("sinusoidal", int(rng.integers(3, 6)), even(rng, 6, 10)),
+        call_case("sinusoidal", 2, even(rng, 10, 16)),
+        call_case("sinusoidal_at", rng.uniform(0, 1000, 4), even(rng, 6, 10)),
+    ]
 
 
 @makes("6c-5-basic")
@@ -106,24 +130,41 @@ def scores(rng):
 
 @makes("6c-7-basic")
 def alternatives(rng):
-    """A number of heads that is a power of two, and another; shorter than in training, just as long,
-    and longer."""
+    """A number of heads that is a power of two, and another; shorter than in training, just as
+    long, and longer.
+    """
     trained, heads = int(rng.integers(6, 28)), (4, int(rng.choice([3, 5, 6])))
-    cases = [call_case("alibi_bias", n_head, T) for n_head, T in zip(heads, rng.permutation([3, 4]).tolist())]
+    cases = [
+        call_case("alibi_bias", n_head, T)
+        for n_head, T in zip(heads, rng.permutation([3, 4]).tolist())
+    ]
     longer = trained + int(rng.integers(1, 9)), 2 * trained + 1
-    return cases + [call_case("interpolated_positions", length, trained)
-                    for length in (int(rng.integers(3, trained)), trained, *longer)]
+    return cases + [
+        call_case("interpolated_positions", length, trained)
+        for length in (int(rng.integers(3, trained)), trained, *longer)
+    ]
 
 
 @makes("6c-11-basic")
 def any_positions(rng):
     """Negative positions, fractions, whole numbers, numbers in float32, none, in any order; the
-    smallest sizes."""
+    smallest sizes.
+    """
     d_model = even(rng, 4, 8)
-    positions = [np.append(rng.uniform(-100, 100, 3), -0.5), np.append(rng.integers(-100, 100, 2), -7),
-                 rng.integers(0, 1000, 3).astype("int32"),
-                 np.repeat(rng.uniform(100, 900, 2), 2).astype("float32"), np.zeros(0)]
-    small = {"sinusoidal": ((0, d_model), (3, 2)), "shift_matrix": ((0, d_model), (-3, 2)),
-             "alibi_bias": ((1, 3), (3, 1)), "interpolated_positions": ((1, 1), (5, 1))}
-    return [*(call_case("sinusoidal_at", each, d_model) for each in positions),
-            *(call_case(function, *each) for function, sizes in small.items() for each in sizes)]
+    positions = [
+        np.append(rng.uniform(-100, 100, 3), -0.5),
+        np.append(rng.integers(-100, 100, 2), -7),
+        rng.integers(0, 1000, 3).astype("int32"),
+        np.repeat(rng.uniform(100, 900, 2), 2).astype("float32"),
+        np.zeros(0),
+    ]
+    small = {
+        "sinusoidal": ((0, d_model), (3, 2)),
+        "shift_matrix": ((0, d_model), (-3, 2)),
+        "alibi_bias": ((1, 3), (3, 1)),
+        "interpolated_positions": ((1, 1), (5, 1)),
+    }
+    return [
+        *(call_case("sinusoidal_at", each, d_model) for each in positions),
+        *(call_case(function, *each) for function, sizes in small.items() for each in sizes),
+    ]

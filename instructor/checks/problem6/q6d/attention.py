@@ -1,24 +1,29 @@
 """Cases of attention under a mask in float64 with NumPy: what it gives, its gradients, and what
-known mistakes give."""
-from typing import Callable, Iterable
+known mistakes give.
+"""
+
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from checks.problem6.q6d.rows import spread, thin
 from checks.problem6.q6d.sparse import drawn
 from checks.support.cases import Case, same
-
 from instructor.checks.problem5.encoder import softmax
 from instructor.checks.problem6.q6d.patterns import Spec, connected, mistakes, used_up
 from instructor.checks.problem6.q6d.sparse_mistakes import (
-    causes_of_blocks, causes_of_masks, causes_of_pieces, causes_of_scales)
+    causes_of_blocks,
+    causes_of_masks,
+    causes_of_pieces,
+    causes_of_scales,
+)
 
-PLACES = 6         # rows of which a case keeps what a mistake gives
+PLACES = 6  # rows of which a case keeps what a mistake gives
 
 
 def draw_seed(rng) -> int:
     """For NumPy's RandomState, whose numbers stay the same in all versions."""
-    return int(rng.integers(2 ** 31))
+    return int(rng.integers(2**31))
 
 
 def attend(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -31,14 +36,18 @@ def scores_of(q: np.ndarray, k: np.ndarray) -> np.ndarray:
     return q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
 
 
-def gradients(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray,
-              upstream: np.ndarray) -> dict[str, np.ndarray]:
+def gradients(
+    q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray, upstream: np.ndarray
+) -> dict[str, np.ndarray]:
     """Those of sum(output * upstream) with respect to q, k and v."""
     weights, scale = softmax(np.where(mask, scores_of(q, k), -np.inf)), 1 / np.sqrt(q.shape[-1])
     towards = upstream @ v.swapaxes(-1, -2)
     through = weights * (towards - (towards * weights).sum(axis=-1, keepdims=True))
-    return {"q": through @ k * scale, "k": through.swapaxes(-1, -2) @ q * scale,
-            "v": weights.swapaxes(-1, -2) @ upstream}
+    return {
+        "q": through @ k * scale,
+        "k": through.swapaxes(-1, -2) @ q * scale,
+        "v": weights.swapaxes(-1, -2) @ upstream,
+    }
 
 
 def versions(right: np.ndarray, makers: Iterable[Callable[[], np.ndarray]]) -> np.ndarray | None:
@@ -53,28 +62,41 @@ def versions(right: np.ndarray, makers: Iterable[Callable[[], np.ndarray]]) -> n
 
 def by_sentence(right: np.ndarray, causes: Iterable[tuple[str, Callable[[], np.ndarray]]]) -> list:
     """`Case.wrong` of known mistakes: each sentence once, with all that it may give; worked out
-    where it is asked for."""
+    where it is asked for.
+    """
     makers = {}
     for sentence, make in causes:
         makers.setdefault(sentence, []).append(make)
-    return [(sentence, lambda some=some: versions(right, some))
-            for sentence, some in makers.items()]
+    return [
+        (sentence, lambda some=some: versions(right, some)) for sentence, some in makers.items()
+    ]
 
 
 def listed(right: np.ndarray, causes: Iterable[tuple[str, Callable[[], np.ndarray]]]) -> list:
     """The same for mistakes that give arrays of the shape of `right`, of which a case keeps some
-    places."""
+    places.
+    """
     places = spread(right.size)
-    return by_sentence(right.ravel()[places],
-                       ((sentence, lambda make=make: make().ravel()[places])
-                        for sentence, make in causes))
+    return by_sentence(
+        right.ravel()[places],
+        ((sentence, lambda make=make: make().ravel()[places]) for sentence, make in causes),
+    )
 
 
-def masked_case(rng, inputs: dict, shape: tuple[int, ...], mask: np.ndarray,
-                known: Callable | None, special: Iterable[int],
-                dtype: str = "float32", scale: float = 1.0, transposed: bool = False,
-                with_gradients: bool = False,
-                seed: int | None = None, order=None) -> Case:
+def masked_case(
+    rng,
+    inputs: dict,
+    shape: tuple[int, ...],
+    mask: np.ndarray,
+    known: Callable | None,
+    special: Iterable[int],
+    dtype: str = "float32",
+    scale: float = 1.0,
+    transposed: bool = False,
+    with_gradients: bool = False,
+    seed: int | None = None,
+    order=None,
+) -> Case:
     """A call of attention under a mask.
 
     Args:
@@ -85,10 +107,16 @@ def masked_case(rng, inputs: dict, shape: tuple[int, ...], mask: np.ndarray,
         special: such rows, besides others.
         order: the positions' order, for the same numbers in another one.
     """
-    inputs = {**inputs, "seed": draw_seed(rng) if seed is None else seed, "shape": list(shape),
-              "dtype": dtype, "scale": scale,
-              "transposed": transposed, "gradients": with_gradients,
-              "order": None if order is None else list(map(int, order))}
+    inputs = {
+        **inputs,
+        "seed": draw_seed(rng) if seed is None else seed,
+        "shape": list(shape),
+        "dtype": dtype,
+        "scale": scale,
+        "transposed": transposed,
+        "gradients": with_gradients,
+        "order": None if order is None else list(map(int, order)),
+    }
     q, k, v, upstream = (x.astype(float) for x in drawn.function(inputs))
     right = {"y": thin(attend(q, k, v, mask))}
     T = shape[2]
@@ -96,26 +124,36 @@ def masked_case(rng, inputs: dict, shape: tuple[int, ...], mask: np.ndarray,
     wrong = []
     if known:
         causes = known(rows, scores_of(q[:, :, rows], k), v)
-        wrong = by_sentence(right["y"][rows],
-                            ((sentence, lambda make=make: thin(make(), rows))
-                             for sentence, make in causes))
+        wrong = by_sentence(
+            right["y"][rows],
+            ((sentence, lambda make=make: thin(make(), rows)) for sentence, make in causes),
+        )
     if with_gradients:
         right |= {name: thin(x) for name, x in gradients(q, k, v, mask, upstream).items()}
         full = mask.all(axis=1) & ~mask.all()
         if full.any():
             cut = gradients(q, k, v, mask, np.where(full[:, None], 0, upstream))
-            parts = {name: versions(right[name][rows], [lambda x=x: thin(x)[rows]])
-                     for name, x in cut.items()}
-            wrong.append(("the rows that attend to everything pass no gradient on.",
-                          {name: value for name, value in parts.items() if value is not None}))
-    return Case(inputs, {name: x.astype(dtype) for name, x in right.items()}, wrong,
-                {"rows": rows.tolist()})
+            parts = {
+                name: versions(right[name][rows], [lambda x=x: thin(x)[rows]])
+                for name, x in cut.items()
+            }
+            wrong.append(
+                (
+                    "the rows that attend to everything pass no gradient on.",
+                    {name: value for name, value in parts.items() if value is not None},
+                )
+            )
+    return Case(
+        inputs, {name: x.astype(dtype) for name, x in right.items()}, wrong, {"rows": rows.tolist()}
+    )
 
 
-def sparse_case(rng, spec: Spec, B: int, n_head: int, head_dim: int, known: str = "",
-                **more) -> Case:
+def sparse_case(
+    rng, spec: Spec, B: int, n_head: int, head_dim: int, known: str = "", **more
+) -> Case:
     """A call of sparse_attention; known: which mistakes it should recognise, of "scales", "used
-    up", "masks", "pieces" and "blocks"."""
+    up", "masks", "pieces" and "blocks".
+    """
     mask = connected(spec)
     # Rows that are global, and rows at a stride from such a one: some mistakes show there alone.
     special = [g + s for g in spec.chosen[:1] for s in (0, *spec.strides) if g + s < spec.n]
@@ -133,6 +171,12 @@ def sparse_case(rng, spec: Spec, B: int, n_head: int, head_dim: int, known: str 
         if "blocks" in known:
             yield from causes_of_blocks(spec, rows, scores, v)
 
-    return masked_case(rng, {"spec": spec.data}, (B, n_head, spec.n, head_dim), mask,
-                       causes if known else None, special,
-                       **more)
+    return masked_case(
+        rng,
+        {"spec": spec.data},
+        (B, n_head, spec.n, head_dim),
+        mask,
+        causes if known else None,
+        special,
+        **more,
+    )

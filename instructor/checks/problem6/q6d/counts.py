@@ -1,4 +1,5 @@
 """Mistakes in counting connections."""
+
 from instructor.checks.problem6.q6d.patterns import Spec, connected, mistakes, only
 
 
@@ -13,20 +14,22 @@ def mistaken_counts(spec: Spec) -> list[tuple[str, int]]:
         causes.setdefault(sentence, mask.sum())
     causes |= {
         "the position itself is left out.": right - spec.n,
-        "pairs that several rules allow are counted several times.":
-            sum(part.sum() for part in (near, far, rows, columns)),
+        "pairs that several rules allow are counted several times.": sum(
+            part.sum() for part in (near, far, rows, columns)
+        ),
         "pairs of two global positions are counted twice.": right + (rows & columns).sum(),
-        "global pairs that are also in the window or at a stride are counted twice.":
-            local.sum() + (rows | columns).sum(),
-        "global pairs that are also at a stride are counted twice.":
-            right + (far & ~near & (rows | columns)).sum(),
-        "what two global positions have in the window or at a stride is subtracted twice.":
-            right - (local & rows & columns).sum(),
-        "what two global positions have at a stride is subtracted twice.":
-            right - (far & ~near & rows & columns).sum(),
+        "global pairs that are also in the window or at a stride are counted twice.": local.sum()
+        + (rows | columns).sum(),
+        "global pairs that are also at a stride are counted twice.": right
+        + (far & ~near & (rows | columns)).sum(),
+        "what two global positions have in the window or at a stride is subtracted twice.": right
+        - (local & rows & columns).sum(),
+        "what two global positions have at a stride is subtracted twice.": right
+        - (far & ~near & rows & columns).sum(),
         "strides within the window are counted again.": right + (near & far).sum(),
-        "a position that is named twice in the global ones counts once.":
-            right + repeated * (spec.n if spec.causal else 2 * spec.n),
-        "all are taken for rows in the middle of the text: near the ends, the window is cut off.":
-            right - near.sum() + spec.n * ((1 if spec.causal else 2) * spec.window + 1)}
+        "a position that is named twice in the global ones counts once.": right
+        + repeated * (spec.n if spec.causal else 2 * spec.n),
+        "all are taken for rows in the middle of the text: near the ends, the window is cut "
+        "off.": right - near.sum() + spec.n * ((1 if spec.causal else 2) * spec.window + 1),
+    }
     return [(sentence, int(number)) for sentence, number in causes.items() if number != right]

@@ -1,15 +1,16 @@
 """SparseSelfAttention in float64 with NumPy, the mistakes in it that are known by name, and cases
-of it."""
+of it.
+"""
+
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Iterator
 
 import numpy as np
 
 from checks.problem6.q6d.rows import thin
 from checks.problem6.q6d.sparse_layers import NAMES, layer_inputs
 from checks.support.cases import Case
-
 from instructor.checks.problem5.encoder import softmax
 from instructor.checks.problem6.q6d.attention import draw_seed, listed, scores_of
 from instructor.checks.problem6.q6d.patterns import Spec, connected, mistakes
@@ -19,7 +20,9 @@ from instructor.checks.reference import rotate
 @dataclass(frozen=True)
 class Layer:
     """A module and a call of it. dense: made from a dense module with this block_size, that rotates
-    or not; predict: no positions are given, and the predictor chooses those of spec."""
+    or not; predict: no positions are given, and the predictor chooses those of spec.
+    """
+
     spec: Spec
     B: int
     n_embd: int
@@ -62,21 +65,33 @@ class Layer:
         d = self.n_embd // self.n_head
         return np.outer(np.arange(self.spec.n) * stretch, 10000.0 ** (-2 * np.arange(d // 2) / d))
 
-    def expected(self, mask: np.ndarray | None = None, angles="right", rotated: str = "qk",
-                 project: bool = True,
-                 split: str = "heads", join: str = "heads", order: tuple = NAMES,
-                 scale: float = 1.0, twice=False,
-                 weights: dict | None = None) -> np.ndarray:
+    def expected(
+        self,
+        mask: np.ndarray | None = None,
+        angles="right",
+        rotated: str = "qk",
+        project: bool = True,
+        split: str = "heads",
+        join: str = "heads",
+        order: tuple = NAMES,
+        scale: float = 1.0,
+        twice=False,
+        weights: dict | None = None,
+    ) -> np.ndarray:
         """The output, (B, T, C), in float64; the arguments are for mistakes (twice: pairs that
-        count twice)."""
+        count twice).
+        """
         w, x = self.drawn if weights is None else (weights, self.drawn[1])
         B, T, C = x.shape
         angles = self.angles() if isinstance(angles, str) else angles
         heads = {}
         for letter, name in zip("qkv", order):
             part = x @ w[f"{name}.weight"].T + w[f"{name}.bias"]
-            part = (part.reshape(B, self.n_head, T, -1) if split == "view"
-                    else part.reshape(B, T, self.n_head, -1).transpose(0, 2, 1, 3))
+            part = (
+                part.reshape(B, self.n_head, T, -1)
+                if split == "view"
+                else part.reshape(B, T, self.n_head, -1).transpose(0, 2, 1, 3)
+            )
             turned = angles is not None and letter in rotated
             heads[letter] = rotate(part, angles) if turned else part
         scores = scale * scores_of(heads["q"], heads["k"]) + np.log(2) * twice
@@ -87,97 +102,163 @@ class Layer:
 
     def _rounded(self, longest):
         """The angles of interpolated positions that have been rounded."""
-        return self.angles(1.0)[np.rint(np.arange(self.spec.n)
-                                        * min(1.0, self.block_size / longest)).astype(int)]
+        return self.angles(1.0)[
+            np.rint(np.arange(self.spec.n) * min(1.0, self.block_size / longest)).astype(int)
+        ]
 
     def _by_halves(self):
         """The output where entries i and i + head_dim/2 make a pair: what neighbours give, if
-        queries and keys are reordered."""
+        queries and keys are reordered.
+        """
         d = self.n_embd // self.n_head
-        order = (np.arange(self.n_head)[:, None] * d
-                 + np.arange(d).reshape(2, -1).T.ravel()).ravel()
-        weights = {name: value[order] if name.startswith(("query", "key")) else value
-                   for name, value in self.drawn[0].items()}
+        order = (
+            np.arange(self.n_head)[:, None] * d + np.arange(d).reshape(2, -1).T.ravel()
+        ).ravel()
+        weights = {
+            name: value[order] if name.startswith(("query", "key")) else value
+            for name, value in self.drawn[0].items()
+        }
         return self.expected(weights=weights)
 
     def causes(self, known: str) -> Iterator:
         """Mistakes known by name, and what they give, (B, T, C); known: of "masks", "modules",
-        "angles" and "choices"."""
+        "angles" and "choices".
+        """
         causes = []
         if "masks" in known:
-            causes += [(sentence, lambda mask=mask: self.expected(mask))
-                       for sentence, mask in mistakes(self.spec)]
+            causes += [
+                (sentence, lambda mask=mask: self.expected(mask))
+                for sentence, mask in mistakes(self.spec)
+            ]
         if "modules" in known:
-            causes += [("the projection at the end is missing.",
-                        lambda: self.expected(project=False)),
-                       ("heads are mixed with the sequence: view(B, T, n_head, "
-                        "head_dim).transpose(1, 2), and back.",
-                        lambda: self.expected(split="view", join="view")),
-                       ("heads are mixed with the sequence when they are split: view(B, T, n_head, "
-                        "head_dim).transpose(1, 2).",
-                        lambda: self.expected(split="view")),
-                       ("heads are mixed with the sequence when they are joined: transpose(1, 2) "
-                        "before the reshape.",
-                        lambda: self.expected(join="view")),
-                       ("the scores are not scaled: divide by sqrt(head_dim).",
-                        lambda: self.expected(scale=np.sqrt(self.n_embd / self.n_head))),
-                       ("there is one head alone.",
-                        lambda: replace(self, n_head=1, rope=False).expected()),
-                       ("queries and keys have changed places.",
-                        lambda: self.expected(order=("key", "query", "value"))),
-                       ("queries and values have changed places.",
-                        lambda: self.expected(order=("value", "key", "query"))),
-                       ("keys and values have changed places.",
-                        lambda: self.expected(order=("query", "value", "key")))]
+            causes += [
+                ("the projection at the end is missing.", lambda: self.expected(project=False)),
+                (
+                    "heads are mixed with the sequence: view(B, T, n_head, "
+                    "head_dim).transpose(1, 2), and back.",
+                    lambda: self.expected(split="view", join="view"),
+                ),
+                (
+                    "heads are mixed with the sequence when they are split: view(B, T, n_head, "
+                    "head_dim).transpose(1, 2).",
+                    lambda: self.expected(split="view"),
+                ),
+                (
+                    "heads are mixed with the sequence when they are joined: transpose(1, 2) "
+                    "before the reshape.",
+                    lambda: self.expected(join="view"),
+                ),
+                (
+                    "the scores are not scaled: divide by sqrt(head_dim).",
+                    lambda: self.expected(scale=np.sqrt(self.n_embd / self.n_head)),
+                ),
+                (
+                    "there is one head alone.",
+                    lambda: replace(self, n_head=1, rope=False).expected(),
+                ),
+                (
+                    "queries and keys have changed places.",
+                    lambda: self.expected(order=("key", "query", "value")),
+                ),
+                (
+                    "queries and values have changed places.",
+                    lambda: self.expected(order=("value", "key", "query")),
+                ),
+                (
+                    "keys and values have changed places.",
+                    lambda: self.expected(order=("query", "value", "key")),
+                ),
+            ]
         if "angles" in known and self.rope:
             longest = self.max_positions or self.block_size
             shortest = min(1.0, self.block_size / self.spec.n)
-            causes += [("nothing is rotated, though the dense module rotates.",
-                        lambda: self.expected(angles=None)),
-                       ("position t is rotated by its own angle; it should be that of t * "
-                        "block_size / max_positions, since the "
-                        "module is made for longer sequences than the dense one.",
-                        lambda: self.expected(angles=self.angles(1.0))),
-                       ("angles are stretched by max_positions / block_size; it should be the "
-                        "other way around.",
-                        lambda: self.expected(angles=self.angles(longest / self.block_size))),
-                       ("angles are made larger, though max_positions is shorter than the "
-                        "block_size: then they are those of t.",
-                        lambda: self.expected(angles=self.angles(self.block_size / longest))),
-                       ("interpolated positions are rounded; fractions are meant.",
-                        lambda: self.expected(angles=self._rounded(longest))),
-                       ("the angles depend on the length of the sequence; they should be those of "
-                        "t * block_size / max_positions "
-                        "for short sequences, too.",
-                        lambda: self.expected(angles=self.angles(shortest))),
-                       ("the values are rotated, too.", lambda: self.expected(rotated="qkv")),
-                       ("numbers half a head apart are rotated together; apply_rotary_emb rotates "
-                        "neighbours.", self._by_halves),
-                       ("only the queries are rotated.", lambda: self.expected(rotated="q")),
-                       ("only the keys are rotated.", lambda: self.expected(rotated="k"))]
+            causes += [
+                (
+                    "nothing is rotated, though the dense module rotates.",
+                    lambda: self.expected(angles=None),
+                ),
+                (
+                    "position t is rotated by its own angle; it should be that of t * "
+                    "block_size / max_positions, since the "
+                    "module is made for longer sequences than the dense one.",
+                    lambda: self.expected(angles=self.angles(1.0)),
+                ),
+                (
+                    "angles are stretched by max_positions / block_size; it should be the "
+                    "other way around.",
+                    lambda: self.expected(angles=self.angles(longest / self.block_size)),
+                ),
+                (
+                    "angles are made larger, though max_positions is shorter than the "
+                    "block_size: then they are those of t.",
+                    lambda: self.expected(angles=self.angles(self.block_size / longest)),
+                ),
+                (
+                    "interpolated positions are rounded; fractions are meant.",
+                    lambda: self.expected(angles=self._rounded(longest)),
+                ),
+                (
+                    "the angles depend on the length of the sequence; they should be those of "
+                    "t * block_size / max_positions "
+                    "for short sequences, too.",
+                    lambda: self.expected(angles=self.angles(shortest)),
+                ),
+                ("the values are rotated, too.", lambda: self.expected(rotated="qkv")),
+                (
+                    "numbers half a head apart are rotated together; apply_rotary_emb rotates "
+                    "neighbours.",
+                    self._by_halves,
+                ),
+                ("only the queries are rotated.", lambda: self.expected(rotated="q")),
+                ("only the keys are rotated.", lambda: self.expected(rotated="k")),
+            ]
         if "choices" in known and self.predict:
             (weights, x), chosen = self.drawn, sorted(self.spec.chosen)
             scores = x[0] @ weights["predictor.weight"][0] + weights["predictor.bias"][0]
             over = tuple(np.flatnonzero(scores > 0).tolist())
-            first = over[:len(chosen)]
-            causes += [("the predictor is not used: there are no global positions.",
-                        lambda: self.expected(connected(replace(self.spec, chosen=())))),
-                       ("max_global is not kept.",
-                        lambda: self.expected(connected(replace(self.spec, chosen=over)))),
-                       ("of more scores above 0 than max_global, the first are taken; it should be "
-                        "the highest.",
-                        lambda: self.expected(connected(replace(self.spec, chosen=first))))]
+            first = over[: len(chosen)]
+            causes += [
+                (
+                    "the predictor is not used: there are no global positions.",
+                    lambda: self.expected(connected(replace(self.spec, chosen=()))),
+                ),
+                (
+                    "max_global is not kept.",
+                    lambda: self.expected(connected(replace(self.spec, chosen=over))),
+                ),
+                (
+                    "of more scores above 0 than max_global, the first are taken; it should be "
+                    "the highest.",
+                    lambda: self.expected(connected(replace(self.spec, chosen=first))),
+                ),
+            ]
         yield from causes
 
 
-def draw_layer(rng, spec: Spec, B: int, n_head: int, head_dim: int, predict: bool = False,
-               max_global: int | None = None,
-               **more) -> Layer:
+def draw_layer(
+    rng,
+    spec: Spec,
+    B: int,
+    n_head: int,
+    head_dim: int,
+    predict: bool = False,
+    max_global: int | None = None,
+    **more,
+) -> Layer:
     """A module with random weights, and an x. predict: the predictor chooses, about half of the
-    positions, max_global at most."""
+    positions, max_global at most.
+    """
     while True:
-        layer = Layer(spec, B, n_head * head_dim, n_head, draw_seed(rng), predict=predict,
-                      max_global=max_global, **more)
+        layer = Layer(
+            spec,
+            B,
+            n_head * head_dim,
+            n_head,
+            draw_seed(rng),
+            predict=predict,
+            max_global=max_global,
+            **more,
+        )
         if not predict:
             return layer
         weights, x = layer.drawn
@@ -185,13 +266,15 @@ def draw_layer(rng, spec: Spec, B: int, n_head: int, head_dim: int, predict: boo
         # It must be clear, in float32 as well, which scores are above 0 and which are the highest.
         if min(np.diff(np.sort(scores)).min(), abs(scores).min()) > 1e-5:
             best = np.argsort(-scores)[:max_global]
-            return replace(layer,
-                           spec=replace(spec, chosen=tuple(int(i) for i in best if scores[i] > 0)))
+            return replace(
+                layer, spec=replace(spec, chosen=tuple(int(i) for i in best if scores[i] > 0))
+            )
 
 
 def layer_case(layer: Layer, known: str = "masks modules angles choices") -> Case:
     """A call of the module, with the mistakes that it should recognise."""
     right = layer.right()
-    causes = ((sentence, lambda make=make: layer.kept(make()))
-              for sentence, make in layer.causes(known))
+    causes = (
+        (sentence, lambda make=make: layer.kept(make())) for sentence, make in layer.causes(known)
+    )
     return Case(layer.data, {"y": right.astype("float32")}, listed(right, causes))

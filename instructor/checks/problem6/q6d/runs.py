@@ -1,7 +1,8 @@
 """Cases whose work is counted: runs of sparse_attention, and how many connections their patterns
-have."""
-from checks.support.cases import Case
+have.
+"""
 
+from checks.support.cases import Case
 from instructor.checks.problem6.q6d.patterns import Spec, count
 
 
@@ -19,26 +20,34 @@ def run_of(spec: Spec, n_head: int, head_dim: int, memory: int) -> Case:
 
 def short_runs(rng) -> list[Case]:
     """A pattern of few connections, in both directions and causal: dense attention would do far
-    more."""
+    more.
+    """
     n = int(rng.integers(2900, 3100))
     far, chosen = int(rng.integers(1000, 1400)), _chosen(rng, n, 5)
-    return [run_of(Spec(n, int(rng.integers(40, 60)), (far,), causal, chosen), 1, 3, 1 << 30)
-            for causal in (False, True)]
+    return [
+        run_of(Spec(n, int(rng.integers(40, 60)), (far,), causal, chosen), 1, 3, 1 << 30)
+        for causal in (False, True)
+    ]
 
 
 def growing_runs(rng, lengths: tuple[int, int, int, int, int]) -> list[Case]:
     """For `work.require_growth`: two lengths, causal; two, in both directions; and one with 8
-    heads."""
+    heads.
+    """
     # Apart from each other, and short enough that most of them lead to somewhere, as in a long
     # text.
     strides = tuple(int(s) for s in (900, 1900, 2900, 3900) + rng.integers(0, 100, 4))
     near, far = int(rng.integers(220, 300)), tuple(int(s) for s in rng.integers(310, 500, 2))
-    runs = [run_of(Spec(n, near, far, True, _chosen(rng, n, 20)), 1, 4, 1 << 28)
-            for n in lengths[:2]]
-    runs += [run_of(Spec(n, 512, strides, False, _chosen(rng, n, 150)), 1, 64, 1 << 29)
-             for n in lengths[2:4]]
-    return runs + [run_of(Spec(lengths[4], 512, strides, False, _chosen(rng, lengths[4], 150)), 8,
-                          64, 1 << 30)]
+    runs = [
+        run_of(Spec(n, near, far, True, _chosen(rng, n, 20)), 1, 4, 1 << 28) for n in lengths[:2]
+    ]
+    runs += [
+        run_of(Spec(n, 512, strides, False, _chosen(rng, n, 150)), 1, 64, 1 << 29)
+        for n in lengths[2:4]
+    ]
+    return runs + [
+        run_of(Spec(lengths[4], 512, strides, False, _chosen(rng, lengths[4], 150)), 8, 64, 1 << 30)
+    ]
 
 
 def _chosen(rng, n, number):

@@ -1,6 +1,8 @@
 """Mistakes in attention along a pattern that are known by name, and what they give. Questions 6d
-and 6g share them."""
-from typing import Callable, Iterable, Iterator
+and 6g share them.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -8,11 +10,12 @@ from instructor.checks.problem5.encoder import softmax
 from instructor.checks.problem6.q6d.patterns import Spec, connected, mistakes, only
 
 Causes = Iterator[tuple[str, Callable[[], np.ndarray]]]
-BLOCKS = (32, 64, 128, 256)        # sizes that submissions choose
+BLOCKS = (32, 64, 128, 256)  # sizes that submissions choose
 
 
-def causes_of_masks(rows: np.ndarray, scores: np.ndarray, v: np.ndarray,
-                    wrong: Iterable[tuple[str, np.ndarray]]) -> Causes:
+def causes_of_masks(
+    rows: np.ndarray, scores: np.ndarray, v: np.ndarray, wrong: Iterable[tuple[str, np.ndarray]]
+) -> Causes:
     """(sentence, function that works out some rows of the output) for wrong masks.
 
     Args:
@@ -26,40 +29,56 @@ def causes_of_masks(rows: np.ndarray, scores: np.ndarray, v: np.ndarray,
     yield "there is no mask: every row attends to all.", lambda: softmax(scores) @ v
 
 
-def causes_of_scales(scores: np.ndarray, v: np.ndarray, mask: np.ndarray, n_head: int,
-                     head_dim: int) -> Causes:
+def causes_of_scales(
+    scores: np.ndarray, v: np.ndarray, mask: np.ndarray, n_head: int, head_dim: int
+) -> Causes:
     """The same for wrong scales, and for masks that do not hide; mask: the rows of the right
-    one."""
+    one.
+    """
+
     def masked(factor=1.0, base=-np.inf):
         return softmax(np.where(mask, scores * factor, base)) @ v
 
     root = np.sqrt(head_dim)
     full = mask.all(axis=1) & ~mask.all()
     for sentence, factor in (
-            ("the scores are not scaled: divide by sqrt(head_dim).", root),
-            ("the scores are divided by head_dim; it should be its square root.", 1 / root),
-            ("the scores are divided by the root of n_embd; it should be that of head_dim.",
-             1 / np.sqrt(n_head)),
-            ("the scores are multiplied by sqrt(head_dim); they should be divided.", head_dim)):
+        ("the scores are not scaled: divide by sqrt(head_dim).", root),
+        ("the scores are divided by head_dim; it should be its square root.", 1 / root),
+        (
+            "the scores are divided by the root of n_embd; it should be that of head_dim.",
+            1 / np.sqrt(n_head),
+        ),
+        ("the scores are multiplied by sqrt(head_dim); they should be divided.", head_dim),
+    ):
         yield sentence, lambda factor=factor: masked(factor)
-    for sentence, factor in (("are scaled twice. F.scaled_dot_product_attention scales, too.",
-                              1 / root),
-                             ("are not scaled.", root)):
-        yield (f"the rows that attend to everything {sentence}",
-               lambda factor=factor: np.where(full[:, None], masked(factor), masked()))
-    yield ("masked scores are set to 0, which is a score like any other. Set them to -inf.",
-           lambda: masked(base=0.0))
+    for sentence, factor in (
+        ("are scaled twice. F.scaled_dot_product_attention scales, too.", 1 / root),
+        ("are not scaled.", root),
+    ):
+        yield (
+            f"the rows that attend to everything {sentence}",
+            lambda factor=factor: np.where(full[:, None], masked(factor), masked()),
+        )
+    yield (
+        "masked scores are set to 0, which is a score like any other. Set them to -inf.",
+        lambda: masked(base=0.0),
+    )
     for base in (-100.0, -1e3, -1e4):
-        yield (f"masked scores are set to {base:g}, which is not lower than all others. Set them "
-               f"to -inf.",
-               lambda base=base: masked(base=base))
-    yield ("the mask is applied after the softmax, so that the weights of a row do not sum to 1.",
-           lambda: np.where(mask, softmax(scores), 0) @ v)
+        yield (
+            f"masked scores are set to {base:g}, which is not lower than all others. Set them "
+            f"to -inf.",
+            lambda base=base: masked(base=base),
+        )
+    yield (
+        "the mask is applied after the softmax, so that the weights of a row do not sum to 1.",
+        lambda: np.where(mask, softmax(scores), 0) @ v,
+    )
 
 
 def causes_of_pieces(spec: Spec, at: np.ndarray, scores: np.ndarray, v: np.ndarray) -> Causes:
     """The same for what comes of putting a row together from pieces. Global rows, that are worked
-    out on their own, may be right all the same."""
+    out on their own, may be right all the same.
+    """
     n, w = spec.n, spec.window
     i, j = at[:, None], np.arange(n)[None]
     right = connected(spec)[at]
@@ -75,56 +94,100 @@ def causes_of_pieces(spec: Spec, at: np.ndarray, scores: np.ndarray, v: np.ndarr
     parts = {rule: only(spec, rule)[at] for rule in ("near", "far", "columns")}
     near_or_far = parts["near"] | parts["far"]
     repeated = [g for g in spec.chosen if spec.chosen.count(g) > 1]
-    times = {"strides within the window": parts["near"] & parts["far"],
-             "global keys in the window": parts["near"] & parts["columns"],
-             "global keys at a stride": parts["far"] & parts["columns"] & ~parts["near"],
-             "global keys in the window or at a stride": near_or_far & parts["columns"],
-             "global positions that are named twice": np.isin(j, repeated) & right & ~near_or_far}
+    times = {
+        "strides within the window": parts["near"] & parts["far"],
+        "global keys in the window": parts["near"] & parts["columns"],
+        "global keys at a stride": parts["far"] & parts["columns"] & ~parts["near"],
+        "global keys in the window or at a stride": near_or_far & parts["columns"],
+        "global positions that are named twice": np.isin(j, repeated) & right & ~near_or_far,
+    }
 
     def counted(twice):
         more = np.log(2) * (twice & ~rows)
         return softmax(np.where(right | rows, scores + more, -np.inf)) @ v
 
     for what, twice in times.items():
-        yield (f"{what} count twice: leave a pair out of all pieces but one.",
-               lambda twice=twice: counted(twice))
+        yield (
+            f"{what} count twice: leave a pair out of all pieces but one.",
+            lambda twice=twice: counted(twice),
+        )
     each = np.maximum(sum(part.astype(int) for part in parts.values()), 1)
-    yield ("pairs that several rules allow are counted several times: leave them out of all pieces "
-           "but one.",
-           lambda: softmax(np.where(right, scores + np.log(np.where(rows, 1, each)), -np.inf)) @ v)
+    yield (
+        "pairs that several rules allow are counted several times: leave them out of all pieces "
+        "but one.",
+        lambda: softmax(np.where(right, scores + np.log(np.where(rows, 1, each)), -np.inf)) @ v,
+    )
 
     far = {s for s in spec.strides if s > w}
     ahead = [i * 0] if spec.causal else [n - 1 - i]
-    for what, beyond in (("the window",
-                          np.maximum(w - i, 0)
-                          + (0 if spec.causal else np.maximum(w - (n - 1 - i), 0))),
-                         ("strides", sum((place < s).astype(int) for s in far
-                                         for place in [i, *([] if spec.causal else ahead)]))):
+    for what, beyond in (
+        (
+            "the window",
+            np.maximum(w - i, 0) + (0 if spec.causal else np.maximum(w - (n - 1 - i), 0)),
+        ),
+        (
+            "strides",
+            sum(
+                (place < s).astype(int)
+                for s in far
+                for place in [i, *([] if spec.causal else ahead)]
+            ),
+        ),
+    ):
         if np.any(beyond):
-            yield (f"beyond the ends, {what} lead to keys of zeros, whose scores are 0; they "
-                   f"should be -inf.",
-                   lambda beyond=beyond: _with_zeros(np.where(right, scores, -np.inf),
-                                                     np.where(rows[:, :1], 0, beyond), v))
-    first, last = (np.maximum(w - place, 0) + sum((place < s).astype(int) for s in far)
-                   for place in (i, n - 1 - i))
+            yield (
+                f"beyond the ends, {what} lead to keys of zeros, whose scores are 0; they "
+                f"should be -inf.",
+                lambda beyond=beyond: _with_zeros(
+                    np.where(right, scores, -np.inf), np.where(rows[:, :1], 0, beyond), v
+                ),
+            )
+    first, last = (
+        np.maximum(w - place, 0) + sum((place < s).astype(int) for s in far)
+        for place in (i, n - 1 - i)
+    )
     clamped = right + first * (j == 0) + last * (j == n - 1) * (not spec.causal)
-    yield ("positions beyond the ends are clamped to the first and last key, which then count many "
-           "times; leave them out.",
-           lambda: softmax(np.where(clamped | rows,
-                                    scores + np.log(np.where(rows, 1, np.maximum(clamped, 1))),
-                                    -np.inf)) @ v)
+    yield (
+        "positions beyond the ends are clamped to the first and last key, which then count many "
+        "times; leave them out.",
+        lambda: (
+            softmax(
+                np.where(
+                    clamped | rows,
+                    scores + np.log(np.where(rows, 1, np.maximum(clamped, 1))),
+                    -np.inf,
+                )
+            )
+            @ v
+        ),
+    )
     for how in ("added", "averaged"):
-        yield (f"each piece has a softmax of its own, and they are {how}; one softmax goes over "
-               f"all pieces of a row.",
-               lambda how=how: _apart(parts, scores, v, rows, how))
-    yield ("strides have a softmax of their own; one softmax goes over all pieces of a row.",
-           lambda: _apart({"far": parts["far"] & ~parts["near"],
-                           "others": right & (parts["near"] | ~parts["far"])}, scores, v,
-                          rows, "added"))
-    yield ("global queries attend to global keys alone; they attend to everything.",
-           lambda: np.where(rows,
-                            softmax(np.where(np.isin(j, spec.chosen) | ~rows, scores, -np.inf))
-                            @ v, masked(right)))
+        yield (
+            f"each piece has a softmax of its own, and they are {how}; one softmax goes over "
+            f"all pieces of a row.",
+            lambda how=how: _apart(parts, scores, v, rows, how),
+        )
+    yield (
+        "strides have a softmax of their own; one softmax goes over all pieces of a row.",
+        lambda: _apart(
+            {
+                "far": parts["far"] & ~parts["near"],
+                "others": right & (parts["near"] | ~parts["far"]),
+            },
+            scores,
+            v,
+            rows,
+            "added",
+        ),
+    )
+    yield (
+        "global queries attend to global keys alone; they attend to everything.",
+        lambda: np.where(
+            rows,
+            softmax(np.where(np.isin(j, spec.chosen) | ~rows, scores, -np.inf)) @ v,
+            masked(right),
+        ),
+    )
 
 
 def causes_of_blocks(spec: Spec, at: np.ndarray, scores: np.ndarray, v: np.ndarray) -> Causes:
@@ -145,37 +208,53 @@ def causes_of_blocks(spec: Spec, at: np.ndarray, scores: np.ndarray, v: np.ndarr
         step = j // size - i // size
         inside = abs(i - j) <= w
         for sentence, near in (
-                ("the window ends at the edges of a block: a query also needs keys of the blocks "
-                 "beside its own.",
-                 inside & (step == 0)),
-                ("a block attends to the blocks beside its own alone; a wide window reaches "
-                 "farther.", inside & (abs(step) <= 1)),
-                ("the blocks ahead are missing.", inside & (step <= 0)),
-                ("the blocks behind are missing.", inside & (step >= 0)),
-                ("all keys of the blocks within reach are attended to: mask those beyond the "
-                 "window.",
-                 abs(step) <= -(-w // size)),
-                ("all keys of the blocks within reach are attended to: mask those beyond the "
-                 "window.", abs(step) <= 1)):
+            (
+                "the window ends at the edges of a block: a query also needs keys of the blocks "
+                "beside its own.",
+                inside & (step == 0),
+            ),
+            (
+                "a block attends to the blocks beside its own alone; a wide window reaches "
+                "farther.",
+                inside & (abs(step) <= 1),
+            ),
+            ("the blocks ahead are missing.", inside & (step <= 0)),
+            ("the blocks behind are missing.", inside & (step >= 0)),
+            (
+                "all keys of the blocks within reach are attended to: mask those beyond the "
+                "window.",
+                abs(step) <= -(-w // size),
+            ),
+            (
+                "all keys of the blocks within reach are attended to: mask those beyond the "
+                "window.",
+                abs(step) <= 1,
+            ),
+        ):
             yield sentence, lambda near=near: masked(other | near & past)
-        yield ("the rows after the last whole block are left out.",
-               lambda size=size: np.where(i < n // size * size, masked(right), 0))
+        yield (
+            "the rows after the last whole block are left out.",
+            lambda size=size: np.where(i < n // size * size, masked(right), 0),
+        )
         if spec.causal:
-            yield ("within a block, keys that come after the query are seen.",
-                   lambda step=step: masked(other | inside & (step <= 0)))
+            yield (
+                "within a block, keys that come after the query are seen.",
+                lambda step=step: masked(other | inside & (step <= 0)),
+            )
 
 
 def _with_zeros(scores, count, v):
     """Attention with so many more scores of 0, whose values are 0, in each row."""
     extra = np.where(np.arange(count.max()) < count, 0.0, -np.inf)
     extra = np.broadcast_to(extra, (*scores.shape[:-1], extra.shape[-1]))
-    return softmax(np.concatenate((scores, extra), axis=-1))[..., :scores.shape[-1]] @ v
+    return softmax(np.concatenate((scores, extra), axis=-1))[..., : scores.shape[-1]] @ v
 
 
 def _apart(parts, scores, v, rows, how):
     """A softmax for each piece; global rows are right."""
     result = sum(softmax(np.where(part, scores, -np.inf)) @ v for part in parts.values())
     if how == "averaged":
-        result = result / np.maximum(sum(part.any(axis=1)[:, None].astype(int)
-                                         for part in parts.values()), 1)
+        result = result / np.maximum(
+            sum(part.any(axis=1)[:, None].astype(int) for part in parts.values()), 1
+        )
     return np.where(rows, softmax(scores) @ v, result)

@@ -1,20 +1,28 @@
 """Cases of StreamingAttention: what a stream gives, what it keeps, and the mistakes that are known
-by name."""
+by name.
+"""
+
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Iterator
 
 import numpy as np
 
 from checks.support.cases import Case
-
 from instructor.checks.problem6.q6d.attention import listed
 from instructor.checks.problem6.q6d.layers import Layer
 from instructor.checks.problem6.q6d.patterns import connected, packed
 
 
-def stream_case(rng, layer: Layer, cuts: list[int] | None = None, max_global: int | None = None,
-                share: float = 0.15,
-                known: str = "", in_turns: bool = False, dtype: str = "float32") -> Case:
+def stream_case(
+    rng,
+    layer: Layer,
+    cuts: list[int] | None = None,
+    max_global: int | None = None,
+    share: float = 0.15,
+    known: str = "",
+    in_turns: bool = False,
+    dtype: str = "float32",
+) -> Case:
     """A stream with random flags, of which not all become global; random cuts if there are none.
 
     Args:
@@ -27,26 +35,40 @@ def stream_case(rng, layer: Layer, cuts: list[int] | None = None, max_global: in
         cuts = []
         while sum(cuts) < T:
             cuts.append(int(min(rng.choice([1, 2, 3, 8, 25]), T - sum(cuts))))
-    chosen = declared[:200 if max_global is None else max_global]
-    inputs = {"layer": layer.data, "cuts": cuts, "declared": declared, "max_global": max_global,
-              "in_turns": in_turns, "dtype": dtype}
+    chosen = declared[: 200 if max_global is None else max_global]
+    inputs = {
+        "layer": layer.data,
+        "cuts": cuts,
+        "declared": declared,
+        "max_global": max_global,
+        "in_turns": in_turns,
+        "dtype": dtype,
+    }
     layer = replace(layer, spec=replace(layer.spec, chosen=tuple(chosen)))
     ring = max(layer.spec.window, *layer.spec.strides, 0)
     right = layer.right()
-    causes = [*(_causes(layer, cuts, declared, ring) if "streams" in known else ()),
-              *layer.causes(known)]
+    causes = [
+        *(_causes(layer, cuts, declared, ring) if "streams" in known else ()),
+        *layer.causes(known),
+    ]
     if layer.rope and len(cuts) > 1:
-        causes.append(("each call is rotated as if it began at position 0.",
-                       lambda: _restarted(layer, cuts)))
-    wrong = listed(right,
-                   ((sentence, lambda make=make: layer.kept(make())) for sentence, make in causes))
+        causes.append(
+            ("each call is rotated as if it began at position 0.", lambda: _restarted(layer, cuts))
+        )
+    wrong = listed(
+        right, ((sentence, lambda make=make: layer.kept(make())) for sentence, make in causes)
+    )
     kept = _cached(cuts, chosen, ring)
     right = {"y": right.astype("float32"), "global": chosen, "cached": packed(kept)}
     limit = 200 if max_global is None else max_global
     # of a key and a value of all sequences
     size = 2 * layer.data["n_embd"] * layer.data["B"] * (8 if dtype == "float64" else 4)
-    about = {"ring": ring, "slots": ring + limit, "room": (ring + limit) * size,
-             "least": (kept.sum(axis=1) * size).tolist()}
+    about = {
+        "ring": ring,
+        "slots": ring + limit,
+        "room": (ring + limit) * size,
+        "least": (kept.sum(axis=1) * size).tolist(),
+    }
     return Case(inputs, right, wrong, about)
 
 
@@ -65,42 +87,72 @@ def _restarted(layer, cuts):
 def _causes(layer, cuts, declared, ring) -> Iterator:
     """Mistakes known by name, and what they give, (B, T, C)."""
     spec, T = layer.spec, sum(cuts)
-    before, last = replace(spec, chosen=()), tuple(declared[-len(spec.chosen):])
+    before, last = replace(spec, chosen=()), tuple(declared[-len(spec.chosen) :])
     i, j = np.indices((T, T), sparse=True)
     starts = np.repeat(np.cumsum([0, *cuts[:-1]]), cuts)[:, None]
     ends = np.repeat(np.cumsum(cuts), cuts)[:, None]
     known = np.isin(j, spec.chosen) & (j < starts)
     yield from [
-        ("positions that are declared global after max_global others become so, too; they should "
-         "be ordinary.",
-         lambda: layer.expected(connected(replace(spec, chosen=tuple(declared))))),
-        ("the last positions that are declared global become so; it should be the first.",
-         lambda: layer.expected(connected(replace(spec, chosen=last)))),
+        (
+            "positions that are declared global after max_global others become so, too; they "
+            "should be ordinary.",
+            lambda: layer.expected(connected(replace(spec, chosen=tuple(declared)))),
+        ),
+        (
+            "the last positions that are declared global become so; it should be the first.",
+            lambda: layer.expected(connected(replace(spec, chosen=last))),
+        ),
         ("declared positions do not become global.", lambda: layer.expected(connected(before))),
-        ("the new positions of a call do not see each other.",
-         lambda: layer.expected(connected(spec) & ((j < starts) | (i == j)))),
-        ("the new positions of a call do not see themselves.",
-         lambda: layer.expected(connected(spec) & (i != j))),
-        ("the new positions of a call see those that come after them.",
-         lambda: layer.expected(connected(replace(spec, causal=False),
-                                          rows=lambda i, j, _: (i != i) & (j != j)) & (j < ends))),
-        ("a global position that is still among the last R counts twice.",
-         lambda: layer.expected(twice=np.isin(j, spec.chosen) & (j < starts) & (j >= starts - ring)
-                                & ((i - j <= spec.window) | np.isin(i - j, spec.strides)))),
-        ("a new global position is global from the next call on; it is for those that follow it in "
-         "the same call, too.",
-         lambda: layer.expected(connected(before) | (known & (j <= i)))),
-        ("strides beyond the window are not to be had: the cache forgets too early. It needs the "
-         "last R = max(window, strides) "
-         "positions.",
-         lambda: layer.expected(connected(spec, far=lambda i, j, _: (i != i) & (j != j)))),
-        ("global positions are forgotten once they are R positions back.",
-         lambda: layer.expected(connected(before)
-                                | (np.isin(j, spec.chosen) & (j <= i) & (i - j <= ring)))),
-        ("all positions that are held are attended to, whatever their distance.",
-         lambda: layer.expected(((i - j <= ring) | np.isin(j, spec.chosen)) & (j <= i))),
-        ("each call is a sequence of its own.",
-         lambda: layer.expected(connected(spec) & (j >= starts))),
-        ("the window is one too short for what is held: position i - R is attended to by i.",
-         lambda: layer.expected(connected(spec) & ((i - j < ring) | np.isin(j, spec.chosen)))),
+        (
+            "the new positions of a call do not see each other.",
+            lambda: layer.expected(connected(spec) & ((j < starts) | (i == j))),
+        ),
+        (
+            "the new positions of a call do not see themselves.",
+            lambda: layer.expected(connected(spec) & (i != j)),
+        ),
+        (
+            "the new positions of a call see those that come after them.",
+            lambda: layer.expected(
+                connected(replace(spec, causal=False), rows=lambda i, j, _: (i != i) & (j != j))
+                & (j < ends)
+            ),
+        ),
+        (
+            "a global position that is still among the last R counts twice.",
+            lambda: layer.expected(
+                twice=np.isin(j, spec.chosen)
+                & (j < starts)
+                & (j >= starts - ring)
+                & ((i - j <= spec.window) | np.isin(i - j, spec.strides))
+            ),
+        ),
+        (
+            "a new global position is global from the next call on; it is for those that follow it "
+            "in the same call, too.",
+            lambda: layer.expected(connected(before) | (known & (j <= i))),
+        ),
+        (
+            "strides beyond the window are not to be had: the cache forgets too early. It needs "
+            "the last R = max(window, strides) positions.",
+            lambda: layer.expected(connected(spec, far=lambda i, j, _: (i != i) & (j != j))),
+        ),
+        (
+            "global positions are forgotten once they are R positions back.",
+            lambda: layer.expected(
+                connected(before) | (np.isin(j, spec.chosen) & (j <= i) & (i - j <= ring))
+            ),
+        ),
+        (
+            "all positions that are held are attended to, whatever their distance.",
+            lambda: layer.expected(((i - j <= ring) | np.isin(j, spec.chosen)) & (j <= i)),
+        ),
+        (
+            "each call is a sequence of its own.",
+            lambda: layer.expected(connected(spec) & (j >= starts)),
+        ),
+        (
+            "the window is one too short for what is held: position i - R is attended to by i.",
+            lambda: layer.expected(connected(spec) & ((i - j < ring) | np.isin(j, spec.chosen))),
+        ),
     ]

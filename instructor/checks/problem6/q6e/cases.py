@@ -1,12 +1,14 @@
 """Cases of question 6e: calls of the functions of fixes.py. What is `rare` costs a part of a
-check's points alone."""
+check's points alone.
+"""
+
 import dataclasses
 
 import numpy as np
+
 from checks.problem6.q6e.setups import VOCAB, draw_language
 from checks.problem6.q6e.writing import STEPS, repetition_rate, surprise
 from checks.support.cases import Case, same
-
 from instructor.checks.makers import makes
 from instructor.checks.problem6.q6e.clipping import clipping_case, scores_case, total_norm
 from instructor.checks.problem6.q6e.filters import filter_case, refused_case
@@ -36,9 +38,14 @@ def small(cases: list[Case]) -> list[Case]:
 def scores_and_clipping(rng):
     """Queries and keys with two to four axes; gradients with norms above and below the limit."""
     T, T_kv, head_dim = (int(n) for n in rng.permutation([3, 4, 5]))
-    cases = [scores_case(rng.standard_normal((*more, T, head_dim)),
-                         rng.standard_normal((*more, T_kv, head_dim)), dtype)
-             for more, dtype in (((), "float64"), ((2,), "float32"), ((1, 2), "float32"))]
+    cases = [
+        scores_case(
+            rng.standard_normal((*more, T, head_dim)),
+            rng.standard_normal((*more, T_kv, head_dim)),
+            dtype,
+        )
+        for more, dtype in (((), "float64"), ((2,), "float32"), ((1, 2), "float32"))
+    ]
 
     def draw(*shapes):
         return [None if shape is None else rng.standard_normal(shape) for shape in shapes]
@@ -46,39 +53,52 @@ def scores_and_clipping(rng):
     several = draw((3, 2), None, (4,), (2, 1, 2), None, (1,))
     norm, largest = total_norm(several), max(total_norm([gradient]) for gradient in several)
     some = "gradients of several parameters, of which some have none"
-    cases += [clipping_case(some, several, norm * float(rng.uniform(0.2, 0.5))),
-              clipping_case("gradients of which each is small enough, but not all together",
-                            several, (largest + norm) / 2),
-              clipping_case(some, several, norm * float(rng.uniform(1.5, 3)), dtype="float64"),
-              clipping_case("gradients of two parameters", draw((3, 2), (5,)), 0.5, listed=True),
-              rare(clipping_case("gradients of 0", [np.zeros((2, 3)), np.zeros(4)], 1.0)),
-              rare(clipping_case("parameters without gradients", draw(None, None), 1.0))]
+    cases += [
+        clipping_case(some, several, norm * float(rng.uniform(0.2, 0.5))),
+        clipping_case(
+            "gradients of which each is small enough, but not all together",
+            several,
+            (largest + norm) / 2,
+        ),
+        clipping_case(some, several, norm * float(rng.uniform(1.5, 3)), dtype="float64"),
+        clipping_case("gradients of two parameters", draw((3, 2), (5,)), 0.5, listed=True),
+        rare(clipping_case("gradients of 0", [np.zeros((2, 3)), np.zeros(4)], 1.0)),
+        rare(clipping_case("parameters without gradients", draw(None, None), 1.0)),
+    ]
     for value, dtype in ((np.inf, "float32"), (np.nan, "float64")):
         broken = draw((3, 2), (4,), None)
         broken[int(rng.integers(2))].flat[0] = value
-        cases.append(rare(clipping_case(f"gradients with one entry that is {value}", broken, 1.0,
-                                        dtype=dtype)))
+        cases.append(
+            rare(
+                clipping_case(f"gradients with one entry that is {value}", broken, 1.0, dtype=dtype)
+            )
+        )
     return small(cases)
 
 
 @makes("6e-4-basic")
 def filters(rng):
     """Rows and batches of rows, ties, the handout's examples, limits, and arguments out of
-    range."""
+    range.
+    """
     V = int(rng.integers(8, 11))
     row, rows = draw_logits(rng, V), draw_rows(rng, V)
-    temperatures = [filter_case("apply_temperature", row, float(rng.uniform(0.3, 0.8))),
-                    filter_case("apply_temperature", rows[0], float(rng.uniform(1.3, 3)),
-                                dtype="float64")]
+    temperatures = [
+        filter_case("apply_temperature", row, float(rng.uniform(0.3, 0.8))),
+        filter_case("apply_temperature", rows[0], float(rng.uniform(1.3, 3)), dtype="float64"),
+    ]
 
     # The second to the fifth are equal.
     ties = rng.permuted(np.tile([3, 1, 1, 1, 1, *range(0, 5 - V, -1)], (4, 1)), axis=-1)
     k = int(rng.integers(2, V - 2))
-    largest = [filter_case("top_k_filter", row, k),
-               filter_case("top_k_filter", rows, k, dtype="float64"),
-               filter_case("top_k_filter", row, 1), filter_case("top_k_filter", rows[1], V),
-               rare(filter_case("top_k_filter", ties, int(rng.integers(2, 5)))),
-               rare(filter_case("top_k_filter", row, V + 5))]
+    largest = [
+        filter_case("top_k_filter", row, k),
+        filter_case("top_k_filter", rows, k, dtype="float64"),
+        filter_case("top_k_filter", row, 1),
+        filter_case("top_k_filter", rows[1], V),
+        rare(filter_case("top_k_filter", ties, int(rng.integers(2, 5)))),
+        rare(filter_case("top_k_filter", row, V + 5)),
+    ]
 
     example = np.log([0.5, 0.3, 0.15, 0.05]).astype(np.float32)[rng.permutation(4)]
     cut = draw_logits(rng, V)
@@ -86,65 +106,88 @@ def filters(rng):
     # e^-99: rounding makes the sum of the first ones 1.
     steep = -rng.permutation(100).astype(np.float32)
     shown = np.exp(example.astype(float)).round(2).tolist()
-    nucleus = [filter_case("top_p_filter", example, 0.9,
-                           remark=f" (the probabilities are {shown})"),
-               filter_case("top_p_filter", np.log([0.05, 0.95]).astype(np.float32), 0.9,
-                           remark=" (probabilities 0.05 and 0.95)"),
-               filter_case("top_p_filter", row, draw_p(rng, row)),
-               filter_case("top_p_filter", rows, draw_p(rng, rows, 0.5), dtype="float64"),
-               filter_case("top_p_filter", rows, draw_p(rng, rows, 0.5)),
-               filter_case("top_p_filter", row, 1e-6),
-               rare(filter_case("top_p_filter", cut, draw_p(rng, cut),
-                                remark=" (one of them is -inf)")),
-               rare(filter_case("top_p_filter", np.zeros((2, 8), np.float32),
-                                float(rng.choice([0.3, 0.45, 0.6, 0.8])),
-                                remark=" (all are equal)")),
-               rare(filter_case("top_p_filter", steep, 1.0))]
+    nucleus = [
+        filter_case("top_p_filter", example, 0.9, remark=f" (the probabilities are {shown})"),
+        filter_case(
+            "top_p_filter",
+            np.log([0.05, 0.95]).astype(np.float32),
+            0.9,
+            remark=" (probabilities 0.05 and 0.95)",
+        ),
+        filter_case("top_p_filter", row, draw_p(rng, row)),
+        filter_case("top_p_filter", rows, draw_p(rng, rows, 0.5), dtype="float64"),
+        filter_case("top_p_filter", rows, draw_p(rng, rows, 0.5)),
+        filter_case("top_p_filter", row, 1e-6),
+        rare(filter_case("top_p_filter", cut, draw_p(rng, cut), remark=" (one of them is -inf)")),
+        rare(
+            filter_case(
+                "top_p_filter",
+                np.zeros((2, 8), np.float32),
+                float(rng.choice([0.3, 0.45, 0.6, 0.8])),
+                remark=" (all are equal)",
+            )
+        ),
+        rare(filter_case("top_p_filter", steep, 1.0)),
+    ]
 
-    refused = [rare(refused_case(name, row, argument))
-               for name, arguments in (("apply_temperature", (0.0, -1.0)),
-                                       ("top_k_filter", (0, -2)),
-                                       ("top_p_filter", (0.0, 1.5, -0.5)))
-               for argument in arguments]
+    refused = [
+        rare(refused_case(name, row, argument))
+        for name, arguments in (
+            ("apply_temperature", (0.0, -1.0)),
+            ("top_k_filter", (0, -2)),
+            ("top_p_filter", (0.0, 1.5, -0.5)),
+        )
+        for argument in arguments
+    ]
     return small([*temperatures, *largest, *nucleus, *refused])
 
 
 @makes("6e-5-basic")
 def repetition(rng):
     """The handout's example, tokens that occur often or not at all; n from 1 to more than there are
-    tokens."""
+    tokens.
+    """
     V = int(rng.integers(8, 12))
     logits = draw_logits(rng, V)
     often = rng.integers(V, size=5).repeat(3).tolist()
     penalty = float(rng.uniform(1.3, 2.5))
-    cases = [filter_case("repetition_penalty", np.array([2, -1, 0.5], np.float32), [0, 1], 1.2),
-             filter_case("repetition_penalty", logits, rng.permutation(V)[:4].tolist()),
-             filter_case("repetition_penalty", logits, often, penalty),
-             filter_case("repetition_penalty", logits, list(range(V)) * 2, penalty,
-                         dtype="float64"),
-             filter_case("repetition_penalty", logits, often, 1.0),
-             rare(filter_case("repetition_penalty", logits, [], penalty)),
-             rare(refused_case("repetition_penalty", logits, often, float(rng.uniform(0.2, 0.9))))]
+    cases = [
+        filter_case("repetition_penalty", np.array([2, -1, 0.5], np.float32), [0, 1], 1.2),
+        filter_case("repetition_penalty", logits, rng.permutation(V)[:4].tolist()),
+        filter_case("repetition_penalty", logits, often, penalty),
+        filter_case("repetition_penalty", logits, list(range(V)) * 2, penalty, dtype="float64"),
+        filter_case("repetition_penalty", logits, often, 1.0),
+        rare(filter_case("repetition_penalty", logits, [], penalty)),
+        rare(refused_case("repetition_penalty", logits, often, float(rng.uniform(0.2, 0.9)))),
+    ]
 
     few = draw_logits(rng, 4)
-    every = [0, 1, 0, 2, 0, 3, 0, 0]        # each of 4 tokens has followed a 0
-    cases += [filter_case("no_repeat_ngrams", logits, tokens, n) for n in (2, 3, 4)
-              for tokens in draw_texts(rng, V, n)]
-    cases += [rare(filter_case("no_repeat_ngrams", logits, tokens, 1))
-              for tokens in draw_texts(rng, V, 1)[:2]]
+    every = [0, 1, 0, 2, 0, 3, 0, 0]  # each of 4 tokens has followed a 0
+    cases += [
+        filter_case("no_repeat_ngrams", logits, tokens, n)
+        for n in (2, 3, 4)
+        for tokens in draw_texts(rng, V, n)
+    ]
+    cases += [
+        rare(filter_case("no_repeat_ngrams", logits, tokens, 1))
+        for tokens in draw_texts(rng, V, 1)[:2]
+    ]
     cases += [rare(filter_case("no_repeat_ngrams", logits, [3, 1, 2], n)) for n in (3, 4, 9)]
     cases += [rare(filter_case("no_repeat_ngrams", logits, [], n)) for n in (1, 2)]
-    cases += [rare(filter_case("no_repeat_ngrams", few, every, 2)),
-              rare(filter_case("no_repeat_ngrams", few, [2, 0, 3, 1, 0], 1)),
-              rare(refused_case("no_repeat_ngrams", logits, often, 0)),
-              rare(refused_case("no_repeat_ngrams", logits, often, -1))]
+    cases += [
+        rare(filter_case("no_repeat_ngrams", few, every, 2)),
+        rare(filter_case("no_repeat_ngrams", few, [2, 0, 3, 1, 0], 1)),
+        rare(refused_case("no_repeat_ngrams", logits, often, 0)),
+        rare(refused_case("no_repeat_ngrams", logits, often, -1)),
+    ]
     return small(cases)
 
 
 def draw_texts(rng, V: int, n: int) -> list[list[int]]:
     """Lists of tokens in which the last n - 1 tokens have occurred several times, and others of few
-    different tokens."""
-    end = rng.permutation(V)[:n - 1].tolist()
+    different tokens.
+    """
+    end = rng.permutation(V)[: n - 1].tolist()
     text = []
     for follower in rng.permutation(V)[:3].tolist():
         text += [*rng.integers(V, size=2).tolist(), *end, follower]
@@ -156,36 +199,61 @@ def stack_and_init(rng):
     """With one sublayer to several, and none; all kinds of modules in a model."""
     cases = [*(draw_stack(rng, count) for count in (3, 1)), rare(draw_stack(rng, 0))]
     n_layer = rng.permutation([3, 5, 7, 12, 24, 36]).tolist()
-    cases += [init_case(n_layer[0], None, False),
-              init_case(n_layer[1], round(float(rng.uniform(0.05, 0.3)), 3), False),
-              rare(init_case(n_layer[2], None, True))]
+    cases += [
+        init_case(n_layer[0], None, False),
+        init_case(n_layer[1], round(float(rng.uniform(0.05, 0.3)), 3), False),
+        rare(init_case(n_layer[2], None, True)),
+    ]
     return small(cases)
 
 
 @makes("6e-9-basic")
 def generation(rng):
     """Texts and prompts longer than the model reads; all steps in one call, some alone; limits, and
-    options out of range."""
+    options out of range.
+    """
     V, size = int(rng.integers(6, 8)), int(rng.integers(4, 6))
 
     def number(low, high):
         return round(float(rng.uniform(low, high)), 3)
 
-    def case(prompt, steps, seed=int(rng.integers(1 << 30)), **options):
+    drawn = int(rng.integers(1 << 30))
+
+    def case(prompt, steps, seed=drawn, **options):
         return generate_case(rng, draw_model(rng, V, size), prompt, steps, seed=seed, **options)
 
     def all_steps():
-        return case(size + 2, 6, penalty=number(2, 4), ngram=2, temperature=number(1.5, 3), top_k=3,
-                    top_p=number(0.6, 0.8))
+        return case(
+            size + 2,
+            6,
+            penalty=number(2, 4),
+            ngram=2,
+            temperature=number(1.5, 3),
+            top_k=3,
+            top_p=number(0.6, 0.8),
+        )
 
     tiny = draw_model(rng, 3, 2)
-    refused = [generate_case(rng, tiny, 1, 1, refused=True, **{name: value})
-               for name, value in (("temperature", 0.0), ("temperature", -1.0), ("top_k", 0),
-                                   ("top_p", 0.0), ("top_p", 1.5), ("penalty", 0.5), ("ngram", 0))]
-    usual = [_until(all_steps, _tells_orders_apart), case(size + 3, 4, seed=None),
-             case(2, 4, temperature=number(0.4, 0.8)),
-             case(size + 1, 6, penalty=number(2, 4), ngram=2), case(2, 5, top_p=number(0.5, 0.8)),
-             _until(lambda: case(size + 3, 8, ngram=3), _tells_orders_apart)]
+    refused = [
+        generate_case(rng, tiny, 1, 1, refused=True, **{name: value})
+        for name, value in (
+            ("temperature", 0.0),
+            ("temperature", -1.0),
+            ("top_k", 0),
+            ("top_p", 0.0),
+            ("top_p", 1.5),
+            ("penalty", 0.5),
+            ("ngram", 0),
+        )
+    ]
+    usual = [
+        _until(all_steps, _tells_orders_apart),
+        case(size + 3, 4, seed=None),
+        case(2, 4, temperature=number(0.4, 0.8)),
+        case(size + 1, 6, penalty=number(2, 4), ngram=2),
+        case(2, 5, top_p=number(0.5, 0.8)),
+        _until(lambda: case(size + 3, 8, ngram=3), _tells_orders_apart),
+    ]
     unusual = [case(2, 3, top_k=V + 3, top_p=1.0), case(size + 2, 3, ngram=1), case(1, 0), *refused]
     free = case(1, 40, temperature=1.2, followed=False)
     free = dataclasses.replace(free, about={"random numbers": True})
@@ -200,16 +268,23 @@ def _until(draw, fits):
 
 def _tells_orders_apart(case):
     """Whether each step counts in this case of generate, and where there are all, the order of
-    those that do not commute; and whether these mistakes differ from each other."""
-    orders = {"ngram, temperature, top_k, top_p, penalty",
-              "penalty, temperature, top_k, top_p, ngram",
-              "penalty, ngram, top_k, top_p, temperature",
-              "penalty, ngram, temperature, top_p, top_k"}
-    telling = [value() for sentence, value in case.wrong if sentence.endswith("is not used.")
-               or any(f" {order};" in sentence for order in orders)]
-    return all(value is not None
-               and not any(same(value, other) for other in [case.right, *telling[:i]])
-               for i, value in enumerate(telling))
+    those that do not commute; and whether these mistakes differ from each other.
+    """
+    orders = {
+        "ngram, temperature, top_k, top_p, penalty",
+        "penalty, temperature, top_k, top_p, ngram",
+        "penalty, ngram, top_k, top_p, temperature",
+        "penalty, ngram, temperature, top_p, top_k",
+    }
+    telling = [
+        value()
+        for sentence, value in case.wrong
+        if sentence.endswith("is not used.") or any(f" {order};" in sentence for order in orders)
+    ]
+    return all(
+        value is not None and not any(same(value, other) for other in [case.right, *telling[:i]])
+        for i, value in enumerate(telling)
+    )
 
 
 @makes("6e-7-basic")
@@ -227,7 +302,14 @@ def texts(rng):
         for _ in range(STEPS):
             words.append(int(rng.choice(VOCAB, p=chances[words[-1]])))
         sampled.append(words)
-    about = {"repetition": float(np.mean([repetition_rate(words) for words in sampled])),
-             "surprise": float(np.mean([surprise(logits, words) for words in sampled]))}
-    return [Case({"logits": logits, "start": start, "seed": int(rng.integers(1 << 30))}, greedy,
-                 about=about)]
+    about = {
+        "repetition": float(np.mean([repetition_rate(words) for words in sampled])),
+        "surprise": float(np.mean([surprise(logits, words) for words in sampled])),
+    }
+    return [
+        Case(
+            {"logits": logits, "start": start, "seed": int(rng.integers(1 << 30))},
+            greedy,
+            about=about,
+        )
+    ]

@@ -1,28 +1,48 @@
 """Cases of generate, solved, with the mistakes that are known by name."""
+
 import functools
 
 import numpy as np
-from checks.support.cases import Case
 
+from checks.support.cases import Case
 from instructor.checks.problem6.q6e.logits import (
-    before, penalized, softmax, top_k, top_p, unrepeated)
+    before,
+    penalized,
+    softmax,
+    top_k,
+    top_p,
+    unrepeated,
+)
 
 ORDER = ("penalty", "ngram", "temperature", "top_k", "top_p")
 DEFAULTS = {"temperature": 1.0, "top_k": None, "top_p": None, "penalty": 1.0, "ngram": None}
-CLEAR = 1e-4        # a p this far from all sums of probabilities: rounding decides nothing
+CLEAR = 1e-4  # a p this far from all sums of probabilities: rounding decides nothing
 
 
 def draw_model(rng, V: int, block_size: int) -> dict[str, np.ndarray | int]:
     """A random model over V tokens: the tables of its logits."""
+
     def table(rows, scale):
         return (scale * rng.standard_normal((rows, V))).astype(np.float32)
 
-    return {"tokens": table(V, 1.5), "positions": table(block_size, 0.7), "first": table(V, 0.7),
-            "block_size": block_size}
+    return {
+        "tokens": table(V, 1.5),
+        "positions": table(block_size, 0.7),
+        "first": table(V, 0.7),
+        "block_size": block_size,
+    }
 
 
-def generate_case(rng, model: dict, prompt: int, steps: int, followed: bool = True,
-                  seed: int | None = 0, refused: bool = False, **options) -> Case:
+def generate_case(
+    rng,
+    model: dict,
+    prompt: int,
+    steps: int,
+    followed: bool = True,
+    seed: int | None = 0,
+    refused: bool = False,
+    **options,
+) -> Case:
     """A call of generate.
 
     Args:
@@ -33,8 +53,16 @@ def generate_case(rng, model: dict, prompt: int, steps: int, followed: bool = Tr
         seed: of the generator; None: without one.
     """
     V = model["tokens"].shape[1]
-    inputs = {**model, "prompt": [], "steps": steps, "options": options, "refused": refused,
-              "seed": seed, "global_seed": int(rng.integers(1 << 30)), "follow": None}
+    inputs = {
+        **model,
+        "prompt": [],
+        "steps": steps,
+        "options": options,
+        "refused": refused,
+        "seed": seed,
+        "global_seed": int(rng.integers(1 << 30)),
+        "follow": None,
+    }
     while True:
         inputs["prompt"] = rng.integers(V, size=prompt).tolist()
         if not followed or refused:
@@ -49,13 +77,15 @@ def generate_case(rng, model: dict, prompt: int, steps: int, followed: bool = Tr
 
     def drawn(**changed):
         """The probabilities of all draws, (steps, V), by mistake."""
-        with np.errstate(invalid="ignore"):     # a mistake may exclude all tokens
-            rows = np.array([chances(inputs, text[:end], **changed)
-                             for end in range(prompt, len(text))])
+        with np.errstate(invalid="ignore"):  # a mistake may exclude all tokens
+            rows = np.array(
+                [chances(inputs, text[:end], **changed) for end in range(prompt, len(text))]
+            )
         return rows if np.isfinite(rows).all() else None
 
-    wrong = [(sentence, functools.partial(drawn, **changed))
-             for sentence, changed in _mistakes(inputs)]
+    wrong = [
+        (sentence, functools.partial(drawn, **changed)) for sentence, changed in _mistakes(inputs)
+    ]
     return Case(inputs, drawn(), wrong if steps else [])
 
 
@@ -67,14 +97,22 @@ def logits_of(inputs: dict, text: list[int], read: int | slice, place: int = -1)
         place: the position whose logits are taken.
     """
     tokens = np.array(text[read if isinstance(read, slice) else slice(-read, None)])
-    by_token, by_position, by_first = (inputs[name].astype(float)
-                                       for name in ("tokens", "positions", "first"))
-    return (by_token[tokens] + by_position[:len(tokens)] + by_first[tokens[0]])[place]
+    by_token, by_position, by_first = (
+        inputs[name].astype(float) for name in ("tokens", "positions", "first")
+    )
+    return (by_token[tokens] + by_position[: len(tokens)] + by_first[tokens[0]])[place]
 
 
-def chances(inputs: dict, text: list[int], order: tuple[str, ...] = ORDER,
-            read: int | slice | None = None, place: int = -1, seen: slice = slice(None),
-            sums: list | None = None, **changed) -> np.ndarray:
+def chances(
+    inputs: dict,
+    text: list[int],
+    order: tuple[str, ...] = ORDER,
+    read: int | slice | None = None,
+    place: int = -1,
+    seen: slice = slice(None),
+    sums: list | None = None,
+    **changed,
+) -> np.ndarray:
     """What the token after `text` should be drawn from, (V,).
 
     Args:
@@ -96,16 +134,19 @@ def chances(inputs: dict, text: list[int], order: tuple[str, ...] = ORDER,
         else:
             if step == "top_p" and sums is not None:
                 sums.append(before(logits))
-            kept = {"ngram": lambda: unrepeated(len(logits), text[seen], value),
-                    "top_k": lambda: top_k(logits, value),
-                    "top_p": lambda: top_p(logits, value)}[step]()
+            kept = {
+                "ngram": lambda: unrepeated(len(logits), text[seen], value),
+                "top_k": lambda: top_k(logits, value),
+                "top_p": lambda: top_p(logits, value),
+            }[step]()
             logits = np.where(kept, logits, -np.inf)
     return softmax(logits)
 
 
 def _mistakes(inputs):
     """Known mistakes, as pairs of a sentence and of what they change in the arguments of
-    `chances`."""
+    `chances`.
+    """
     prompt, size, options = len(inputs["prompt"]), inputs["block_size"], inputs["options"]
     if prompt + inputs["steps"] > size + 1:
         yield "the model reads the first tokens, not the last ones.", {"read": slice(0, size)}
@@ -115,8 +156,10 @@ def _mistakes(inputs):
     if "penalty" in options or "ngram" in options:
         yield "penalty and n-grams leave out the prompt.", {"seen": slice(prompt, None)}
         yield "penalty and n-grams leave out what was generated.", {"seen": slice(0, prompt)}
-        yield ("penalty and n-grams leave out what the model does not read any more.",
-               {"seen": slice(-size, None)})
+        yield (
+            "penalty and n-grams leave out what the model does not read any more.",
+            {"seen": slice(-size, None)},
+        )
     for name in options:
         yield f"{name} is not used.", {name: DEFAULTS[name]}
     given = [name for name in ORDER if name in options]
@@ -126,7 +169,7 @@ def _mistakes(inputs):
     if "temperature" in options:
         value = options["temperature"]
         yield "the logits are multiplied by the temperature.", {"temperature": 1 / value}
-        yield "the temperature is used twice.", {"temperature": value ** 2}
+        yield "the temperature is used twice.", {"temperature": value**2}
 
 
 def _moved(given):

@@ -1,5 +1,7 @@
 """What the functions of fixes.py that change logits should give, in NumPy; and logits to try them
-on."""
+on.
+"""
+
 import numpy as np
 
 
@@ -44,12 +46,13 @@ def penalized(logits: np.ndarray, tokens: list[int], penalty: float) -> np.ndarr
 
 def completing(tokens: list[int], n: int, begins: int | None = None) -> set[int]:
     """The tokens that would complete an n-gram which the list has already. begins: how many tokens
-    must agree; not n - 1 is a mistake."""
+    must agree; not n - 1 is a mistake.
+    """
     begins = n - 1 if begins is None else begins
-    last = tokens[len(tokens) - begins:]
+    last = tokens[len(tokens) - begins :]
     if len(tokens) < begins:
         return set()
-    return {tokens[i] for i in range(begins, len(tokens)) if tokens[i - begins:i] == last}
+    return {tokens[i] for i in range(begins, len(tokens)) if tokens[i - begins : i] == last}
 
 
 def unrepeated(V: int, tokens: list[int], n: int) -> np.ndarray:
@@ -61,22 +64,27 @@ def unrepeated(V: int, tokens: list[int], n: int) -> np.ndarray:
 def draw_logits(rng, *shape: int) -> np.ndarray:
     """Random logits of which no two are close."""
     V = shape[-1]
-    values = (rng.permuted(np.tile(np.arange(V), (*shape[:-1], 1)), axis=-1)
-              + 0.3 * rng.random(shape)) * 6 / V - 3
+    values = (
+        rng.permuted(np.tile(np.arange(V), (*shape[:-1], 1)), axis=-1) + 0.3 * rng.random(shape)
+    ) * 6 / V - 3
     return values.astype(np.float32)
 
 
 def draw_rows(rng, V: int) -> np.ndarray:
     """Rows of random logits, (2, 3, V), in which few tokens are likely, or many, and which are
-    higher or lower."""
-    steep, high = (rng.permutation(np.linspace(low, end, 6)).reshape(2, 3, 1)
-                   for low, end in ((0.4, 1.6), (-5, 5)))
+    higher or lower.
+    """
+    steep, high = (
+        rng.permutation(np.linspace(low, end, 6)).reshape(2, 3, 1)
+        for low, end in ((0.4, 1.6), (-5, 5))
+    )
     return (draw_logits(rng, 2, 3, V) * steep + high).astype(np.float32)
 
 
 def draw_p(rng, logits: np.ndarray, least: float = 0.2) -> float:
     """A p, `least` or more, that is 1e-4 and more from any sum of probabilities, so that rounding
-    decides nothing."""
+    decides nothing.
+    """
     sums = before(logits.astype(float)).ravel()
     while True:
         p = float(rng.uniform(least, 0.95))

@@ -1,56 +1,84 @@
 """Cases of PreNormStack and init_depth_scaled, solved, with the mistakes that are known by name."""
+
 import functools
 import math
 
 import numpy as np
-from checks.support.cases import Case
 
+from checks.support.cases import Case
 from instructor.checks.problem5.encoder import layer_norm
 
 # The linear layers of the models on which init_depth_scaled is tried, see run_init: two blocks and
 # a head. In the unusual one, the second block has other parts.
 ATTENTION = ("query", "value", "proj", "key")
-PARTS = {"usual": (*(f"attn.{name}" for name in ATTENTION), "mlp.0", "mlp.2"),
-         "unusual": (*(f"attn.{name}" for name in ATTENTION[:3]), "attn.key_proj", "mlp.up",
-                     "mlp.gate", "mlp.down.1")}
+PARTS = {
+    "usual": (*(f"attn.{name}" for name in ATTENTION), "mlp.0", "mlp.2"),
+    "unusual": (
+        *(f"attn.{name}" for name in ATTENTION[:3]),
+        "attn.key_proj",
+        "mlp.up",
+        "mlp.gate",
+        "mlp.down.1",
+    ),
+}
 
 
 def draw_stack(rng, count: int) -> Case:
     """A call of PreNormStack with so many sublayers, and with LayerNorms of its own."""
     B, T = (int(n) for n in rng.permutation([2, 3]))
     C = int(rng.integers(4, 7))
-    inputs = {"x": rng.standard_normal((B, T, C)).astype(np.float32) * 2,
-              "weights": [rng.standard_normal((C, C)).astype(np.float32) / 2 for _ in range(count)],
-              "gains": [(1 + 0.4 * rng.standard_normal(C)).astype(np.float32)
-                        for _ in range(count + 1)],
-              "shifts": [(0.4 * rng.standard_normal(C)).astype(np.float32)
-                         for _ in range(count + 1)]}
+    inputs = {
+        "x": rng.standard_normal((B, T, C)).astype(np.float32) * 2,
+        "weights": [rng.standard_normal((C, C)).astype(np.float32) / 2 for _ in range(count)],
+        "gains": [(1 + 0.4 * rng.standard_normal(C)).astype(np.float32) for _ in range(count + 1)],
+        "shifts": [(0.4 * rng.standard_normal(C)).astype(np.float32) for _ in range(count + 1)],
+    }
     run = functools.partial(run_stack, inputs)
-    wrong = [("the last LayerNorm is missing.", run(final=False)),
-             ("this is post-norm, x = norm(x + sublayer(x)). The norm belongs before the "
-              "sublayer, off the residual path.", run(kind="post", final=False)),
-             ("this is post-norm, x = norm(x + sublayer(x)), with one more norm.",
-              run(kind="post")),
-             ("the residual path starts from the normalized x. Add to x itself.",
-              run(kind="normed residual")),
-             ("the residual path starts from the normalized x, and the last LayerNorm is missing.",
-              run(kind="normed residual", final=False)),
-             ("there is no residual path: x + ... is missing.", run(kind="no residual")),
-             ("the norm acts on what the sublayer returns, not on what it gets.",
-              run(kind="sandwich")), ("the sublayers get x without a norm.", run(kind="bare")),
-             ("each sublayer gets the first x, not the sum so far.", run(kind="parallel")),
-             ("the sublayers are used in the reverse order.",
-              run_stack({**inputs, "weights": inputs["weights"][::-1]})),
-             ("only the first sublayer is used.",
-              run_stack({**inputs, "weights": inputs["weights"][:1]}))]
-    return Case(inputs, {"plain": run(), "scaled": run(learned=True)},
-                [(sentence, {"plain": value}) for sentence, value in wrong]
-                + [("the same LayerNorm is used for several sublayers.",
-                    {"scaled": run(learned=True, shared=True)})])
+    wrong = [
+        ("the last LayerNorm is missing.", run(final=False)),
+        (
+            "this is post-norm, x = norm(x + sublayer(x)). The norm belongs before the "
+            "sublayer, off the residual path.",
+            run(kind="post", final=False),
+        ),
+        ("this is post-norm, x = norm(x + sublayer(x)), with one more norm.", run(kind="post")),
+        (
+            "the residual path starts from the normalized x. Add to x itself.",
+            run(kind="normed residual"),
+        ),
+        (
+            "the residual path starts from the normalized x, and the last LayerNorm is missing.",
+            run(kind="normed residual", final=False),
+        ),
+        ("there is no residual path: x + ... is missing.", run(kind="no residual")),
+        ("the norm acts on what the sublayer returns, not on what it gets.", run(kind="sandwich")),
+        ("the sublayers get x without a norm.", run(kind="bare")),
+        ("each sublayer gets the first x, not the sum so far.", run(kind="parallel")),
+        (
+            "the sublayers are used in the reverse order.",
+            run_stack({**inputs, "weights": inputs["weights"][::-1]}),
+        ),
+        (
+            "only the first sublayer is used.",
+            run_stack({**inputs, "weights": inputs["weights"][:1]}),
+        ),
+    ]
+    return Case(
+        inputs,
+        {"plain": run(), "scaled": run(learned=True)},
+        [(sentence, {"plain": value}) for sentence, value in wrong]
+        + [
+            (
+                "the same LayerNorm is used for several sublayers.",
+                {"scaled": run(learned=True, shared=True)},
+            )
+        ],
+    )
 
 
-def run_stack(inputs: dict, learned: bool = False, kind: str = "pre", final: bool = True,
-              shared: bool = False) -> np.ndarray:
+def run_stack(
+    inputs: dict, learned: bool = False, kind: str = "pre", final: bool = True, shared: bool = False
+) -> np.ndarray:
     """The output of a stack.
 
     Args:
@@ -65,30 +93,42 @@ def run_stack(inputs: dict, learned: bool = False, kind: str = "pre", final: boo
         if not learned:
             return layer_norm(x, {"weight": 1.0, "bias": 0.0})
         place = 0 if shared and place < count else place
-        return layer_norm(x,
-                          {"weight": inputs["gains"][place].astype(float),
-                           "bias": inputs["shifts"][place].astype(float)})
+        return layer_norm(
+            x,
+            {
+                "weight": inputs["gains"][place].astype(float),
+                "bias": inputs["shifts"][place].astype(float),
+            },
+        )
 
     for place, weight in enumerate(inputs["weights"]):
-        def sublayer(x, weight=weight.astype(float)):
-            return np.tanh(x @ weight)
-        x = {"pre": lambda: x + sublayer(norm(place, x)),
-             "post": lambda: norm(place, x + sublayer(x)),
-             "bare": lambda: x + sublayer(x),
-             "normed residual": lambda: norm(place, x) + sublayer(norm(place, x)),
-             "no residual": lambda: sublayer(norm(place, x)),
-             "sandwich": lambda: x + norm(place, sublayer(x)),
-             "parallel": lambda: x + sublayer(norm(place, first))}[kind]()
+
+        def sublayer(x, weight=weight):
+            return np.tanh(x @ weight.astype(float))
+
+        x = {
+            "pre": lambda: x + sublayer(norm(place, x)),
+            "post": lambda: norm(place, x + sublayer(x)),
+            "bare": lambda: x + sublayer(x),
+            "normed residual": lambda: norm(place, x) + sublayer(norm(place, x)),
+            "no residual": lambda: sublayer(norm(place, x)),
+            "sandwich": lambda: x + norm(place, sublayer(x)),
+            "parallel": lambda: x + sublayer(norm(place, first)),
+        }[kind]()
     return norm(count, x) if final else x
 
 
 def init_case(n_layer: int, std: float | None, unusual: bool) -> Case:
     """A call of init_depth_scaled; `right` has the standard deviation of the weights of each linear
-    layer, `about` their names."""
+    layer, `about` their names.
+    """
     usual = 0.02 if std is None else std
     small = usual / math.sqrt(2 * n_layer)
-    names = [f"blocks.{i}.{part}" for i in range(2)
-             for part in PARTS["unusual" if unusual and i else "usual"]] + ["head"]
+    names = [
+        f"blocks.{i}.{part}"
+        for i in range(2)
+        for part in PARTS["unusual" if unusual and i else "usual"]
+    ] + ["head"]
 
     def deviations(scaled, small=small, usual=usual):
         """`small` where the name ends with one of `scaled`, and `usual` elsewhere."""
@@ -96,39 +136,80 @@ def init_case(n_layer: int, std: float | None, unusual: bool) -> Case:
 
     attention, feed_forward = ".proj", (".mlp.2", ".mlp.down.1")
     writing = (attention, *feed_forward)
-    wrong = [("no layer is scaled. Those that write into the residual stream are the nn.Linear "
-              "named proj, and the last nn.Linear of each module named mlp.", deviations(())),
-             ("all layers are scaled. Scale those alone that write into the residual stream.",
-              deviations("", small)),
-             ("the feed-forward parts are not scaled: the last nn.Linear of each module named mlp "
-              "writes into the residual stream.", deviations(attention)),
-             ("the attentions are not scaled: their nn.Linear named proj writes into the residual "
-              "stream.", deviations(feed_forward)),
-             ("the first nn.Linear of each mlp is scaled; it should be the last.",
-              deviations((attention, ".mlp.0", ".mlp.up"))),
-             ("all nn.Linear of each mlp are scaled; it should be the last alone.",
-              deviations((*writing, ".mlp.0", ".mlp.up", ".mlp.gate"))),
-             ("a name that ends with proj is not proj.", deviations((*writing, "key_proj"))),
-             ("the last nn.Linear of an mlp is looked for by its index, or in Sequential alone. "
-              "It can be anywhere in it.", deviations((attention, ".mlp.2"))),
-             ("the last nn.Linear of an mlp is looked for among its children alone. It can be "
-              "further inside.", deviations((attention, ".mlp.2", ".mlp.gate"))),
-             ("the last layer of the model is scaled, too. It does not write into the residual "
-              "stream.", deviations((*writing, "head"))),
-             ("divided by the root of n_layer; each layer writes twice, so 2 n_layer.",
-              deviations(writing, usual / math.sqrt(n_layer))),
-             ("divided by 2 n_layer; its root is asked for.",
-              deviations(writing, usual / (2 * n_layer))),
-             ("divided by n_layer; the root of 2 n_layer is asked for.",
-              deviations(writing, usual / n_layer)),
-             ("scaled by the number of blocks in the model. n_layer is an argument.",
-              deviations(writing, usual / 2)),
-             ("scaled twice.", deviations(writing, small / math.sqrt(2 * n_layer))),
-             ("std is taken for the variance.",
-              deviations(writing, math.sqrt(usual / (2 * n_layer)), math.sqrt(usual))),
-             ("std is taken for the variance.",
-              deviations(writing, math.sqrt(usual) / math.sqrt(2 * n_layer), math.sqrt(usual))),
-             ("the argument std is not used.",
-              deviations(writing, 0.02 / math.sqrt(2 * n_layer), 0.02))]
-    return Case({"n_layer": n_layer, "std": std, "unusual": unusual}, deviations(writing), wrong,
-                {"names": names})
+    wrong = [
+        (
+            "no layer is scaled. Those that write into the residual stream are the nn.Linear "
+            "named proj, and the last nn.Linear of each module named mlp.",
+            deviations(()),
+        ),
+        (
+            "all layers are scaled. Scale those alone that write into the residual stream.",
+            deviations("", small),
+        ),
+        (
+            "the feed-forward parts are not scaled: the last nn.Linear of each module named mlp "
+            "writes into the residual stream.",
+            deviations(attention),
+        ),
+        (
+            "the attentions are not scaled: their nn.Linear named proj writes into the residual "
+            "stream.",
+            deviations(feed_forward),
+        ),
+        (
+            "the first nn.Linear of each mlp is scaled; it should be the last.",
+            deviations((attention, ".mlp.0", ".mlp.up")),
+        ),
+        (
+            "all nn.Linear of each mlp are scaled; it should be the last alone.",
+            deviations((*writing, ".mlp.0", ".mlp.up", ".mlp.gate")),
+        ),
+        ("a name that ends with proj is not proj.", deviations((*writing, "key_proj"))),
+        (
+            "the last nn.Linear of an mlp is looked for by its index, or in Sequential alone. "
+            "It can be anywhere in it.",
+            deviations((attention, ".mlp.2")),
+        ),
+        (
+            "the last nn.Linear of an mlp is looked for among its children alone. It can be "
+            "further inside.",
+            deviations((attention, ".mlp.2", ".mlp.gate")),
+        ),
+        (
+            "the last layer of the model is scaled, too. It does not write into the residual "
+            "stream.",
+            deviations((*writing, "head")),
+        ),
+        (
+            "divided by the root of n_layer; each layer writes twice, so 2 n_layer.",
+            deviations(writing, usual / math.sqrt(n_layer)),
+        ),
+        (
+            "divided by 2 n_layer; its root is asked for.",
+            deviations(writing, usual / (2 * n_layer)),
+        ),
+        (
+            "divided by n_layer; the root of 2 n_layer is asked for.",
+            deviations(writing, usual / n_layer),
+        ),
+        (
+            "scaled by the number of blocks in the model. n_layer is an argument.",
+            deviations(writing, usual / 2),
+        ),
+        ("scaled twice.", deviations(writing, small / math.sqrt(2 * n_layer))),
+        (
+            "std is taken for the variance.",
+            deviations(writing, math.sqrt(usual / (2 * n_layer)), math.sqrt(usual)),
+        ),
+        (
+            "std is taken for the variance.",
+            deviations(writing, math.sqrt(usual) / math.sqrt(2 * n_layer), math.sqrt(usual)),
+        ),
+        ("the argument std is not used.", deviations(writing, 0.02 / math.sqrt(2 * n_layer), 0.02)),
+    ]
+    return Case(
+        {"n_layer": n_layer, "std": std, "unusual": unusual},
+        deviations(writing),
+        wrong,
+        {"names": names},
+    )

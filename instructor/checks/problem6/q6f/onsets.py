@@ -1,4 +1,7 @@
-"""Where the faults of a trace begin, by the table of question 6f. Unlike a monitor, this may look into the future."""
+"""Where the faults of a trace begin, by the table of question 6f. Unlike a monitor, this may look
+into the future.
+"""
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +12,7 @@ from checks.problem6.q6f.traces import MISSING, Trace
 @dataclass(frozen=True)
 class Rules:
     """The numbers of the table. With others, it turns out which traces are borderline cases."""
+
     rise: float = 1.5
     far: float = 3.0
     repeated: float = 0.5
@@ -26,16 +30,27 @@ def find_onsets(trace: Trace, rules: Rules = Rules()) -> dict[str, int]:
     columns = trace.columns
     found = {"exploding_loss": _exploding(columns, rules), "slow_convergence": _slow(trace, rules)}
     if (rate := columns.get("repetition_rate")) is not None:
-        found["repetition"] = _first_row(rate > rules.repeated, np.flatnonzero(rate != MISSING), rules.samples)
+        found["repetition"] = _first_row(
+            rate > rules.repeated, np.flatnonzero(rate != MISSING), rules.samples
+        )
     if (entropy := columns.get("attention_entropy")) is not None:
         there = np.flatnonzero((entropy != MISSING).all(axis=(1, 2)))
         heads = entropy.reshape(len(entropy), -1).T
         tenth = trace.first_after(1 / 10)
-        found["dead_attention"] = _least(_first_row(head > rules.even, there, rules.row, tenth) for head in heads)
-        found["saturated_attention"] = _least(_first_row(head < rules.sure, there, rules.row) for head in heads)
+        found["dead_attention"] = _least(
+            _first_row(head > rules.even, there, rules.row, tenth) for head in heads
+        )
+        found["saturated_attention"] = _least(
+            _first_row(head < rules.sure, there, rules.row) for head in heads
+        )
     if (norms := columns.get("grad_norm")) is not None:
-        small, there = norms[:, 0] < rules.ratio * norms[:, -1], np.flatnonzero((norms != MISSING).all(axis=1))
-        found["vanishing_gradients"] = _first_row(small, there, rules.row, trace.first_after(1 / 10))
+        small, there = (
+            norms[:, 0] < rules.ratio * norms[:, -1],
+            np.flatnonzero((norms != MISSING).all(axis=1)),
+        )
+        found["vanishing_gradients"] = _first_row(
+            small, there, rules.row, trace.first_after(1 / 10)
+        )
     return {name: onset for name, onset in found.items() if onset is not None}
 
 
@@ -46,16 +61,21 @@ def loss_ends(trace: Trace) -> int | None:
 
 
 def _medians(loss):
-    """(the numbers of the records with a finite loss, from the fifth on; the median of the last five there)"""
+    """(the numbers of the records with a finite loss, from the fifth on; the median of the last
+    five there)
+    """
     numbers = np.flatnonzero((loss != MISSING) & np.isfinite(loss))
     if len(numbers) < 5:
         return numbers[:0], np.zeros(0)
-    return numbers[4:], np.median(np.lib.stride_tricks.sliding_window_view(loss[numbers], 5), axis=1)
+    return numbers[4:], np.median(
+        np.lib.stride_tricks.sliding_window_view(loss[numbers], 5), axis=1
+    )
 
 
 def _exploding(columns, rules):
-    """A rise begins at the first median above `rise` times the lowest, and is over when one is below that. It is a fault if it
-    gets `far`, or the loss stops being finite before it is over."""
+    """A rise begins at the first median above `rise` times the lowest, and is over when one is
+    below that. It is a fault if it gets `far`, or the loss stops being finite before it is over.
+    """
     loss = columns.get("loss")
     if loss is None:
         return None
@@ -81,14 +101,16 @@ def _slow(trace, rules):
     if not len(numbers):
         return None
     first = loss[(loss != MISSING) & np.isfinite(loss)][0]
-    slow = (first - medians < rules.way * (first - trace.reference_loss)) & \
-        (trace.columns["step"][numbers] > trace.total_steps / 4)
+    slow = (first - medians < rules.way * (first - trace.reference_loss)) & (
+        trace.columns["step"][numbers] > trace.total_steps / 4
+    )
     return _first_row(dict(zip(numbers, slow)), numbers, rules.stays)
 
 
 def _first_row(holds, records, length, begin=0):
-    """The first record, not before `begin`, at which a condition has held in `length` records in a row of those that have the
-    value."""
+    """The first record, not before `begin`, at which a condition has held in `length` records in a
+    row of those that have the value.
+    """
     row = 0
     for i in records:
         row = row + 1 if holds[i] else 0

@@ -1,10 +1,11 @@
 """Question 6f, hidden: recorded traces."""
+
 from autograder import check
 from checks.problem6.q6f.monitor import read_alarms, run_replay
 from instructor.checks.problem6.q6f.trace_file import Tally, read_traces
 
 FOUND, FALSE = 0.95, 0.02
-SPOKE = 0.5             # who says nothing has no false alarms: so much has to be found for them to count
+SPOKE = 0.5  # who says nothing has no false alarms: so much has to be found for them to count
 
 
 def tally(student, context) -> Tally:

@@ -1,4 +1,5 @@
 """The recorded traces: how they are kept, and how a Monitor did on them."""
+
 import gzip
 import json
 from collections import Counter
@@ -19,15 +20,27 @@ FIELDS = {"loss": 3, "lr": 2, "grad_norm": 2, "attention_entropy": 3, "repetitio
 
 def pack(traces: list[Trace]) -> bytes:
     """Traces as a file; floats are rounded."""
-    kept = [{"name": trace.name, "total_steps": trace.total_steps, "reference_loss": trace.reference_loss,
-             "columns": {name: np.moveaxis(values, 0, -1).tolist() for name, values in rounded(trace).columns.items()}}
-            for trace in traces]
+    kept = [
+        {
+            "name": trace.name,
+            "total_steps": trace.total_steps,
+            "reference_loss": trace.reference_loss,
+            "columns": {
+                name: np.moveaxis(values, 0, -1).tolist()
+                for name, values in rounded(trace).columns.items()
+            },
+        }
+        for trace in traces
+    ]
     return gzip.compress(json.dumps(kept, separators=(",", ":")).encode(), mtime=0)
 
 
 def rounded(trace: Trace) -> Trace:
     """The trace as it is kept."""
-    columns = {name: round_to(values, FIELDS[name]) if name in FIELDS else values for name, values in trace.columns.items()}
+    columns = {
+        name: round_to(values, FIELDS[name]) if name in FIELDS else values
+        for name, values in trace.columns.items()
+    }
     return Trace(trace.name, trace.total_steps, trace.reference_loss, columns)
 
 
@@ -40,16 +53,22 @@ def read_traces(path: Path) -> list[Trace]:
     """The traces of a file that `pack` made."""
     traces = []
     for entry in json.loads(gzip.decompress(path.read_bytes())):
-        columns = {name: np.ascontiguousarray(np.moveaxis(np.array(values, dtype=np.int64 if name == "step" else float), -1, 0))
-                   for name, values in entry["columns"].items()}
+        columns = {
+            name: np.ascontiguousarray(
+                np.moveaxis(np.array(values, dtype=np.int64 if name == "step" else float), -1, 0)
+            )
+            for name, values in entry["columns"].items()
+        }
         traces.append(Trace(entry["name"], entry["total_steps"], entry["reference_loss"], columns))
     return traces
 
 
 @dataclass
 class Tally:
-    """Counts over traces, by name: faults, those reported in time, pairs of a trace and a name without that fault, and false
-    alarms in these."""
+    """Counts over traces, by name: faults, those reported in time, pairs of a trace and a name
+    without that fault, and false alarms in these.
+    """
+
     faults: Counter = field(default_factory=Counter)
     found: Counter = field(default_factory=Counter)
     pairs: Counter = field(default_factory=Counter)
@@ -66,28 +85,46 @@ class Tally:
         return self.false.total() / self.pairs.total()
 
     def add(self, trace: Trace, raised: list[Raised]) -> None:
-        """Count what was raised in a trace. A fault that begins so late that an alarm may be still to come counts for nothing."""
+        """Count what was raised in a trace. A fault that begins so late that an alarm may be still
+        to come counts for nothing.
+        """
         onsets, ends = find_onsets(trace), loss_ends(trace)
         at = {alarm.name: alarm.record for alarm in reversed(raised)}
         for name in NAMES:
             if name not in onsets:
                 self.pairs[name] += 1
                 self.false[name] += name in at
-            elif (name == "exploding_loss" and ends is not None) or onsets[name] + TOLERANCE < len(trace):
+            elif (name == "exploding_loss" and ends is not None) or onsets[name] + TOLERANCE < len(
+                trace
+            ):
                 self.faults[name] += 1
-                self.found[name] += name in at and in_time(at[name], onsets[name], ends if name == "exploding_loss" else None)
+                self.found[name] += name in at and in_time(
+                    at[name], onsets[name], ends if name == "exploding_loss" else None
+                )
 
     def require_recall(self, least: float) -> None:
         """Raise WrongAnswer if fewer faults were reported in time."""
         if self.recall < least:
-            missed = [f"{name} {self.found[name]} of {self.faults[name]}" for name in NAMES
-                      if self.found[name] < self.faults[name]]
-            raise WrongAnswer(f"Of the {self.faults.total()} faults in recorded traces, {self.recall:.1%} were reported in time; "
-                              f"{least:.0%} are asked for. In time: {', '.join(missed)}.")
+            missed = [
+                f"{name} {self.found[name]} of {self.faults[name]}"
+                for name in NAMES
+                if self.found[name] < self.faults[name]
+            ]
+            raise WrongAnswer(
+                f"Of the {self.faults.total()} faults in recorded traces, {self.recall:.1%} were "
+                f"reported in time; {least:.0%} are asked for. In time: {', '.join(missed)}."
+            )
 
     def require_silence(self, most: float) -> None:
         """Raise WrongAnswer if there were more false alarms."""
         if self.false_alarms > most:
-            where = [f"{name} {self.false[name]} of {self.pairs[name]}" for name in NAMES if self.false[name]]
-            raise WrongAnswer(f"Of the {self.pairs.total()} pairs of a recorded trace and a fault that it does not have, "
-                              f"{self.false_alarms:.1%} had an alarm; {most:.0%} are allowed. False alarms: {', '.join(where)}.")
+            where = [
+                f"{name} {self.false[name]} of {self.pairs[name]}"
+                for name in NAMES
+                if self.false[name]
+            ]
+            raise WrongAnswer(
+                f"Of the {self.pairs.total()} pairs of a recorded trace and a fault that it does "
+                f"not have, {self.false_alarms:.1%} had an alarm; {most:.0%} are allowed. False "
+                f"alarms: {', '.join(where)}."
+            )

@@ -1,64 +1,100 @@
 """Cases of question 6g for its basic checks."""
+
 from dataclasses import replace
 
 import numpy as np
 
 from instructor.checks.makers import makes
 from instructor.checks.problem6.q6g.documents import (
-    documents_case, draw_question, memory_work_case, question_case, work_case)
+    documents_case,
+    draw_question,
+    memory_work_case,
+    question_case,
+    work_case,
+)
 
 
 @makes("6g-1-basic")
 def across(rng):
     """Documents shorter and longer than the window and than a block; one document, documents and
-    questions of one token; another order; and a run whose work is counted."""
+    questions of one token; another order; and a run whose work is counted.
+    """
     window = int(rng.integers(3, 6))
     some = tuple(rng.integers(window + 3, 14, 3).tolist())
-    cases = [documents_case(rng, some, 7, window, 2, 3, 5, "masks scales"),
-             documents_case(rng, (*some[::-1], 2), 4, window, 1, 2, 6, dtype="float64"),
-             documents_case(rng, (int(rng.integers(140, 170)), 40, 9), 6,
-                            int(rng.integers(20, 30)), 2, 1, 3, "masks"),
-             documents_case(rng, (12,), 1, 2, 1, 2, 3),
-             documents_case(rng, (1, 1, 1), 3, 0, 2, 1, 4),
-             documents_case(rng, some, 9, 0, 1, 2, 3),
-             documents_case(rng, some, 5, 100, 1, 3, 2, transposed=True),
-             documents_case(rng, (1,), 1, 1, 1, 1, 1, dtype="float64"),
-             # longer than the smallest default stride
-             documents_case(rng, (5, int(rng.integers(1060, 1100))), 6, window, 1, 2, 3, "strides")]
-    return [*cases, *reordered(rng, some, 5, window),
-            work_case((1300, 1200), 20, int(rng.integers(250, 270)))]
+    cases = [
+        documents_case(rng, some, 7, window, 2, 3, 5, "masks scales"),
+        documents_case(rng, (*some[::-1], 2), 4, window, 1, 2, 6, dtype="float64"),
+        documents_case(
+            rng,
+            (int(rng.integers(140, 170)), 40, 9),
+            6,
+            int(rng.integers(20, 30)),
+            2,
+            1,
+            3,
+            "masks",
+        ),
+        documents_case(rng, (12,), 1, 2, 1, 2, 3),
+        documents_case(rng, (1, 1, 1), 3, 0, 2, 1, 4),
+        documents_case(rng, some, 9, 0, 1, 2, 3),
+        documents_case(rng, some, 5, 100, 1, 3, 2, transposed=True),
+        documents_case(rng, (1,), 1, 1, 1, 1, 1, dtype="float64"),
+        # longer than the smallest default stride
+        documents_case(rng, (5, int(rng.integers(1060, 1100))), 6, window, 1, 2, 3, "strides"),
+    ]
+    return [
+        *cases,
+        *reordered(rng, some, 5, window),
+        work_case((1300, 1200), 20, int(rng.integers(250, 270))),
+    ]
 
 
 def reordered(rng, lengths: tuple[int, ...], question: int, window: int) -> list:
     """Documents, and the same numbers with the documents in another order."""
     first = documents_case(rng, lengths, question, window, 1, 2, 3)
     order, starts = rng.permutation(len(lengths)), np.cumsum([0, *lengths])
-    moved = np.concatenate([*(np.arange(starts[d], starts[d + 1]) for d in order),
-                            starts[-1] + np.arange(question)])
-    second = documents_case(rng, tuple(lengths[d] for d in order), question, window, 1, 2, 3,
-                            seed=first.inputs["seed"], order=moved)
+    moved = np.concatenate(
+        [*(np.arange(starts[d], starts[d + 1]) for d in order), starts[-1] + np.arange(question)]
+    )
+    second = documents_case(
+        rng,
+        tuple(lengths[d] for d in order),
+        question,
+        window,
+        1,
+        2,
+        3,
+        seed=first.inputs["seed"],
+        order=moved,
+    )
     return [first, second]
 
 
 @makes("6g-2-basic")
 def memories(rng):
     """Several documents, one, and of one token; one state and several, of several sequences;
-    another order."""
+    another order.
+    """
     lengths = rng.permutation(np.arange(3, 9))[:4].tolist()
     first = draw_question(rng, lengths, 3, 5, 2, 4)
     second = replace(first, order=tuple(rng.permutation(len(lengths)).tolist()))
-    others = [draw_question(rng, *rest)
-              for rest in ((lengths[:1], 1, 4, 3, 2), ([1, 6, 1], 2, 1, 2, 5))]
-    return [question_case(rng, first, known=True),
-            *(question_case(rng, question) for question in (second, *others))]
+    others = [
+        draw_question(rng, *rest) for rest in ((lengths[:1], 1, 4, 3, 2), ([1, 6, 1], 2, 1, 2, 5))
+    ]
+    return [
+        question_case(rng, first, known=True),
+        *(question_case(rng, question) for question in (second, *others)),
+    ]
 
 
 @makes("6g-5-basic")
 def gradients(rng):
     """Of all three functions."""
     window, n = int(rng.integers(2, 5)), 4
-    cases = [documents_case(rng, lengths, n, window, 2, 2, 3, dtype=dtype, with_gradients=True)
-             for lengths, dtype in (((9, 14, 6), "float32"), ((7, 12), "float64"))]
+    cases = [
+        documents_case(rng, lengths, n, window, 2, 2, 3, dtype=dtype, with_gradients=True)
+        for lengths, dtype in (((9, 14, 6), "float32"), ((7, 12), "float64"))
+    ]
     question = draw_question(rng, rng.permutation([3, 5, 7]).tolist(), 2, 3, 2, 3, gradients=True)
     case = question_case(rng, question)
     return [*cases, replace(case, right={"gradients": case.right["gradients"]})]
@@ -67,7 +103,9 @@ def gradients(rng):
 @makes("6g-6-basic")
 def work(rng):
     """Long documents with a small window, and many short ones; and a memory."""
-    return [work_case((2400, 2500), 25, int(rng.integers(240, 260))),
-            work_case((280,) * 8, 40, 350),
-            work_case((2700, 1, 800), 30, int(rng.integers(240, 260))),
-            memory_work_case(rng, [300, 1, 450], 2, 6, 4, 8)]
+    return [
+        work_case((2400, 2500), 25, int(rng.integers(240, 260))),
+        work_case((280,) * 8, 40, 350),
+        work_case((2700, 1, 800), 30, int(rng.integers(240, 260))),
+        memory_work_case(rng, [300, 1, 450], 2, 6, 4, 8),
+    ]

@@ -1,43 +1,64 @@
 """Question 6g, hidden: gradients and the order of documents; the work."""
+
 from dataclasses import replace
 
 from autograder import check, require_close
 from checks.problem6.q6d.rows import require_each
 from checks.problem6.q6d.sparse import require_gradients, require_output, run_cases
-from checks.problem6.q6g.documents import (require_across_work, require_answer, require_directions,
-                                           require_memory_work,
-                                           run_questions)
-
+from checks.problem6.q6g.documents import (
+    require_across_work,
+    require_answer,
+    require_directions,
+    require_memory_work,
+    run_questions,
+)
 from instructor.checks.problem6.q6g.cases import reordered
 from instructor.checks.problem6.q6g.documents import (
-    documents_case, draw_question, memory_work_case, question_case, work_case)
+    documents_case,
+    draw_question,
+    memory_work_case,
+    question_case,
+    work_case,
+)
 
 
 @check("6g-3-hidden")
 def test_gradients_and_order(student, rng):
     """Gradients of all three functions; documents in another order, which change no document's
-    rows."""
+    rows.
+    """
     lengths, window, n = tuple(rng.permutation([9, 14, 6, 11]).tolist()), int(rng.integers(2, 5)), 6
-    graded = [documents_case(rng, some, n, w, 2, 2, 3, "masks scales", dtype=dtype,
-                             with_gradients=True)
-              for some, w, dtype in ((lengths, window, "float32"),
-                                     (lengths[:2], window, "float64"), ((150, 3), 20, "float64"))]
-    plain = [documents_case(rng, (int(rng.integers(1100, 1200)), 4), n, window, 1, 1, 2),
-             *reordered(rng, lengths, n, window)]
+    graded = [
+        documents_case(rng, some, n, w, 2, 2, 3, "masks scales", dtype=dtype, with_gradients=True)
+        for some, w, dtype in (
+            (lengths, window, "float32"),
+            (lengths[:2], window, "float64"),
+            ((150, 3), 20, "float64"),
+        )
+    ]
+    plain = [
+        documents_case(rng, (int(rng.integers(1100, 1200)), 4), n, window, 1, 1, 2),
+        *reordered(rng, lengths, n, window),
+    ]
     answers = run_cases(student, graded + plain)
-    require_each(answers[:len(graded)], require_gradients)
-    require_each(answers[len(graded):], require_output)
+    require_each(answers[: len(graded)], require_gradients)
+    require_each(answers[len(graded) :], require_output)
     require_across_work(student, [work_case((1200, 1100), 30, int(rng.integers(250, 270)))])
     moved = plain[-1].inputs["order"]
     first, second = (answer["y"].value.data.astype(float) for _, answer in answers[-2:])
-    require_close("cross_document_attention, with the documents in another order,", second,
-                  first[:, :, moved], 2e-5)
+    require_close(
+        "cross_document_attention, with the documents in another order,",
+        second,
+        first[:, :, moved],
+        2e-5,
+    )
 
     question = draw_question(rng, list(lengths), 2, 4, 2, 3)
     other = replace(question, order=tuple(rng.permutation(len(lengths)).tolist()))
-    require_each(run_questions(student,
-                               [question_case(rng, one, known=True) for one in (question, other)]),
-                 require_answer)
+    require_each(
+        run_questions(student, [question_case(rng, one, known=True) for one in (question, other)]),
+        require_answer,
+    )
     asked = question_case(rng, draw_question(rng, list(lengths)[:3], 2, 3, 2, 3, gradients=True))
     require_each(run_questions(student, [asked]), require_directions)
 
@@ -45,9 +66,15 @@ def test_gradients_and_order(student, rng):
 @check("6g-4-hidden")
 def test_work(student, rng):
     """Long documents with a small window, and many short ones; projections that are applied
-    once."""
+    once.
+    """
     window = int(rng.integers(250, 270))
-    require_across_work(student,
-                        [work_case((2600, 2700), 30, window), work_case((300,) * 10, 50, 400),
-                                  work_case((3000, 1, 900), 40, window)])
+    require_across_work(
+        student,
+        [
+            work_case((2600, 2700), 30, window),
+            work_case((300,) * 10, 50, 400),
+            work_case((3000, 1, 900), 40, window),
+        ],
+    )
     require_memory_work(student, memory_work_case(rng, [400, 1, 350], 2, 7, 4, 8))

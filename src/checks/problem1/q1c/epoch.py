@@ -20,6 +20,7 @@ def draw_epoch(text, block_size, workers):
     import sys
 
     import torch
+
     from submission.dataset import CharCorruptionDataset
 
     dataset = CharCorruptionDataset(text, block_size)
@@ -69,8 +70,10 @@ def require_epoch(student, rng: np.random.Generator, block_size: int) -> None:
     if answer["itos"].value != symbols:
         raise WrongAnswer("itos should be the inverse of stoi.")
     if [size.number() for size in answer["sizes"].items(2)] != [len(symbols), block_size]:
-        raise WrongAnswer(f"vocab_size and block_size should be {len(symbols)} and {block_size}; "
-                          f"they are {answer['sizes'].value}.")
+        raise WrongAnswer(
+            f"vocab_size and block_size should be {len(symbols)} and {block_size}; "
+            f"they are {answer['sizes'].value}."
+        )
     if answer["refused"].texts() != [MASK, PAD]:
         raise WrongAnswer("Data that contains MASK or PAD should be refused with an error.")
     documents = answer["documents"].texts()

@@ -12,6 +12,7 @@ from checks.problem1.spans import MASK, PAD, vocabulary
 def draw(text, block_size, times):
     """Draw every document of a corpus `times` times, in turn."""
     import torch
+
     from submission.dataset import CharCorruptionDataset
 
     dataset = CharCorruptionDataset(text, block_size)
@@ -88,16 +89,21 @@ def read_examples(answer: Answer, text: str, times: int) -> Examples:
     documents = answer["documents"].texts()
     if answer["tokens"].value is None:
         answer["first"].named("dataset[i]").present()
-        raise WrongAnswer("The examples are no pairs (x, y) of tensors that all have one length, "
-                          "so this check cannot read them. 1c-0-basic says more.")
+        raise WrongAnswer(
+            "The examples are no pairs (x, y) of tensors that all have one length, "
+            "so this check cannot read them. 1c-0-basic says more."
+        )
     x, y = (part.raw("int64", 2) for part in answer["tokens"].items(2))
     require_documents(documents, text)
     if min(x.shape[1], y.shape[1]) < 4:
-        raise WrongAnswer(f"x and y have lengths {x.shape[1]} and {y.shape[1]}. They should have "
-                          "block_size.")
+        raise WrongAnswer(
+            f"x and y have lengths {x.shape[1]} and {y.shape[1]}. They should have block_size."
+        )
     if len(x) != len(y) or len(x) != times * len(documents) or not documents:
-        raise WrongAnswer(f"The dataset has {len(documents)} documents in its list `data`, and "
-                          f"gave {len(x)} examples in {times} rounds.")
+        raise WrongAnswer(
+            f"The dataset has {len(documents)} documents in its list `data`, and "
+            f"gave {len(x)} examples in {times} rounds."
+        )
     return Examples(x, y, documents, np.tile(np.arange(len(documents)), times), vocabulary(text))
 
 
@@ -114,9 +120,11 @@ def require_documents(documents: list[str], text: str) -> None:
         WrongAnswer: it has others.
     """
     if list(filter(None, documents)) != list(filter(None, text.split("\n"))):
-        raise WrongAnswer("After CharCorruptionDataset(text, block_size), its list `data` should "
-                          "have the lines of the text, in their order and as they are. Leave "
-                          "__init__ as it is.")
+        raise WrongAnswer(
+            "After CharCorruptionDataset(text, block_size), its list `data` should "
+            "have the lines of the text, in their order and as they are. Leave "
+            "__init__ as it is."
+        )
 
 
 def require_unchanged(answer: Answer) -> None:
@@ -127,10 +135,12 @@ def require_unchanged(answer: Answer) -> None:
     """
     if answer["changed"].value is not None:
         before, after = (part.text() for part in answer["changed"].items(2))
-        raise WrongAnswer("__getitem__ changed the dataset's list `data`:\n"
-                          f"  before: {before}\n  after:  {after}\n"
-                          "Likely cause: an assignment to self.data[idx]. Every epoch draws from "
-                          "these documents anew, so give what you cut a name of its own.")
+        raise WrongAnswer(
+            "__getitem__ changed the dataset's list `data`:\n"
+            f"  before: {before}\n  after:  {after}\n"
+            "Likely cause: an assignment to self.data[idx]. Every epoch draws from "
+            "these documents anew, so give what you cut a name of its own."
+        )
 
 
 def require_vocabulary(stoi, text: str) -> None:
@@ -140,8 +150,10 @@ def require_vocabulary(stoi, text: str) -> None:
         WrongAnswer: the mapping from characters to tokens is another.
     """
     if stoi != {symbol: i for i, symbol in enumerate(vocabulary(text))}:
-        raise WrongAnswer("stoi should be PAD = 0, MASK = 1, then the sorted characters of the "
-                          "data, the newline included. Leave __init__ as it is.")
+        raise WrongAnswer(
+            "stoi should be PAD = 0, MASK = 1, then the sorted characters of the "
+            "data, the newline included. Leave __init__ as it is."
+        )
 
 
 def complain(example: str, document: str) -> str | None:
@@ -153,12 +165,14 @@ def complain(example: str, document: str) -> str | None:
     if len(parts) == 4 and parts[3]:
         return "there is text after the third MASK, where only PADs belong."
     if len(parts) not in (3, 4):
-        return (f"there are {len(parts) - 1} MASKs instead of three. Use self.MASK_CHAR: one "
-                "stands for the whole span.")
+        return (
+            f"there are {len(parts) - 1} MASKs instead of three. Use self.MASK_CHAR: one "
+            "stands for the whole span."
+        )
     prefix, suffix, masked = parts[:3]
     if document.startswith(prefix + masked + suffix):
         return None
-    if document.startswith((prefix + suffix + masked, prefix + masked + suffix[len(masked):])):
+    if document.startswith((prefix + suffix + masked, prefix + masked + suffix[len(masked) :])):
         return "what is masked is not the text between prefix and suffix. Cut it out of the middle."
     if document.startswith(prefix + masked[::-1] + suffix):
         return "the masked content is reversed."
@@ -177,22 +191,30 @@ def require_arranged(examples: Examples, block_size: int) -> None:
     """
     x, last = examples.x, len(examples.itos) - 1
     if x.min() < 0 or x.max() > last:
-        raise WrongAnswer(f"x has tokens from {x.min()} to {x.max()}; the vocabulary has 0 to "
-                          f"{last}. Take them from self.stoi.")
+        raise WrongAnswer(
+            f"x has tokens from {x.min()} to {x.max()}; the vocabulary has 0 to "
+            f"{last}. Take them from self.stoi."
+        )
     if set((x == 1).sum(axis=1).tolist()) == {2, 3}:
-        raise WrongAnswer("Some examples end with a third MASK, and some don't. Always put one "
-                          "after the masked content.")
+        raise WrongAnswer(
+            "Some examples end with a third MASK, and some don't. Always put one "
+            "after the masked content."
+        )
     empty = 0
     for row, index in enumerate(examples.index):
         document, example = examples.documents[index], examples.text(row)
         if problem := complain(example, document):
-            raise WrongAnswer(f"With block_size = {block_size}: {problem}\n"
-                              f"  document: {document}\n  x:        {example}")
+            raise WrongAnswer(
+                f"With block_size = {block_size}: {problem}\n"
+                f"  document: {document}\n  x:        {example}"
+            )
         empty += not example.rstrip(PAD).split(MASK)[2]
     if empty > 0.8 * len(x):  # a tenth is accepted
-        raise WrongAnswer(f"{empty} of {len(x)} examples mask nothing: nothing stands after the "
-                          "second MASK. At least one character should be masked.\n"
-                          f"  x:        {examples.text(0)}")
+        raise WrongAnswer(
+            f"{empty} of {len(x)} examples mask nothing: nothing stands after the "
+            "second MASK. At least one character should be masked.\n"
+            f"  x:        {examples.text(0)}"
+        )
 
 
 def require_shift(examples: Examples) -> None:
@@ -207,10 +229,14 @@ def require_shift(examples: Examples) -> None:
         ended = (x == 0).any(axis=1)
         if (y[ended, -1] == 0).all() and ((y >= 0) & (y < len(examples.itos))).all():
             return
-        raise WrongAnswer("y ends with something else than what follows x: after PADs, there "
-                          "should be another PAD.")
-    message = ("y should be x moved on by one, y[i] = x[i + 1], so that each position predicts the "
-               "next character. ")
+        raise WrongAnswer(
+            "y ends with something else than what follows x: after PADs, there "
+            "should be another PAD."
+        )
+    message = (
+        "y should be x moved on by one, y[i] = x[i + 1], so that each position predicts the "
+        "next character. "
+    )
     if x.shape != y.shape:
         message += f"Here they have lengths {x.shape[1]} and {y.shape[1]}."
     elif (x == y).all():
@@ -221,9 +247,11 @@ def require_shift(examples: Examples) -> None:
         message += "Here it is shifted by two."
     else:
         row, i = (int(n) for n in np.argwhere(x[:, 1:] != y[:, :-1])[0])
-        message += (f"Here, with x = {examples.text(row)!r}, y[{i}] is "
-                    f"{_name(examples, y[row, i])}, and x[{i + 1}] "
-                    f"{_name(examples, x[row, i + 1])}.")
+        message += (
+            f"Here, with x = {examples.text(row)!r}, y[{i}] is "
+            f"{_name(examples, y[row, i])}, and x[{i + 1}] "
+            f"{_name(examples, x[row, i + 1])}."
+        )
     raise WrongAnswer(message)
 
 

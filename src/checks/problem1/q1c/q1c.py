@@ -44,15 +44,20 @@ def test_shape(student, rng):
         x, y = answer[example].named("dataset[i]").present().items(2)
         x, y = x.named("x").array("int64", (None,)), y.named("y").array("int64", (None,))
         if len(x) != len(y) or len(x) not in (block_size, block_size - 1):
-            raise WrongAnswer(f"x and y should have length block_size = {block_size}; they have "
-                              f"{len(x)} and {len(y)}.")
+            raise WrongAnswer(
+                f"x and y should have length block_size = {block_size}; they have "
+                f"{len(x)} and {len(y)}."
+            )
     if answer["odd"].value is not None:
-        raise WrongAnswer("The length of x and y differs from draw to draw. Pad every example to "
-                          "the same length.")
+        raise WrongAnswer(
+            "The length of x and y differs from draw to draw. Pad every example to the same length."
+        )
     if len(x) < block_size:
-        student.hint(f"x and y have {len(x)} tokens, with block_size = {block_size}: accepted, but "
-                     "the handout asks for block_size. Pad to block_size + 1 before you cut x and "
-                     "y.")
+        student.hint(
+            f"x and y have {len(x)} tokens, with block_size = {block_size}: accepted, but "
+            "the handout asks for block_size. Pad to block_size + 1 before you cut x and "
+            "y."
+        )
 
 
 @check("1c-1-basic")
@@ -66,8 +71,10 @@ def test_rearrangement(student, rng):
     examples = read_examples(answer, text, times)
     require_arranged(examples, block_size)
     if ((examples.x == 1).sum(axis=1) == 2).all():
-        student.hint("No third MASK ends the masked content: accepted, but the handout asks for "
-                     "one. It tells the model where to stop.")
+        student.hint(
+            "No third MASK ends the masked content: accepted, but the handout asks for "
+            "one. It tells the model where to stop."
+        )
 
 
 @check("1c-2-basic")

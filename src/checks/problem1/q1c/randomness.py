@@ -46,8 +46,10 @@ def take_apart(examples: Examples) -> Spans:
         cause = "one MASK stands for the whole span, not for each of its characters."
         if count[row] < 2:
             cause = "the mask characters are missing. Use self.MASK_CHAR, one character."
-        raise WrongAnswer(f"x has {count[row]} MASK characters where three are expected:\n"
-                          f"  {examples.text(row)}\nLikely cause: {cause}")
+        raise WrongAnswer(
+            f"x has {count[row]} MASK characters where three are expected:\n"
+            f"  {examples.text(row)}\nLikely cause: {cause}"
+        )
     order = np.argsort(~is_mask, axis=1, kind="stable")  # the MASKs' positions first
     used = x.shape[1] - (x[:, ::-1] != 0).argmax(axis=1)
     end = np.where(count == 3, order[:, 2], used)
@@ -76,33 +78,46 @@ def require_truncated(student, length: np.ndarray, block_size: int) -> None:
     # Other editions' bound is accepted; which of the two was meant shows in the longest one.
     bound = longest if length.max() <= longest else longest_elsewhere
     if length.max() > bound or length.min() < 4:
-        raise WrongAnswer(f"With block_size = {block_size}, truncated lengths go from "
-                          f"{length.min()} to {length.max()}; {wanted}, and no other.")
+        raise WrongAnswer(
+            f"With block_size = {block_size}, truncated lengths go from "
+            f"{length.min()} to {length.max()}; {wanted}, and no other."
+        )
     counts = np.bincount(length, minlength=bound + 1)[4:]
     if np.count_nonzero(counts) == 1:
-        raise WrongAnswer(f"With block_size = {block_size}, the truncated length is always "
-                          f"{length[0]}; {wanted}.")
+        raise WrongAnswer(
+            f"With block_size = {block_size}, the truncated length is always {length[0]}; {wanted}."
+        )
     if (counts == 0).any():
         never = [int(n) + 4 for n in np.flatnonzero(counts == 0)]
         cause = ""
         if never == [bound]:
-            cause = ("\nLikely cause: randint(a, b) includes b in Python's random alone, not in "
-                     "NumPy and torch; randrange(a, b) and int(uniform(a, b)) never give b.")
-        raise WrongAnswer(f"With block_size = {block_size}, {len(length)} draws never truncated to "
-                          f"{', '.join(map(str, never[:8]))} characters; {wanted}.{cause}")
+            cause = (
+                "\nLikely cause: randint(a, b) includes b in Python's random alone, not in "
+                "NumPy and torch; randrange(a, b) and int(uniform(a, b)) never give b."
+            )
+        raise WrongAnswer(
+            f"With block_size = {block_size}, {len(length)} draws never truncated to "
+            f"{', '.join(map(str, never[:8]))} characters; {wanted}.{cause}"
+        )
     expected = len(length) / len(counts)
     for n, count in enumerate(counts, start=4):
         if not 0.25 * expected <= count <= 1.5 * expected:
-            raise WrongAnswer(f"{count} of {len(length)} draws were truncated to {n} characters, "
-                              f"where an even spread gives {expected:.0f}. Are lengths outside the "
-                              "range cut to its ends, instead of drawn from the range?")
+            raise WrongAnswer(
+                f"{count} of {len(length)} draws were truncated to {n} characters, "
+                f"where an even spread gives {expected:.0f}. Are lengths outside the "
+                "range cut to its ends, instead of drawn from the range?"
+            )
     if bound != longest:
-        student.hint(f"Truncated lengths go up to {bound} = int(block_size * 7/8), with block_size "
-                     f"= {block_size}: accepted, but the handout asks for int(block_size * 3/4).")
+        student.hint(
+            f"Truncated lengths go up to {bound} = int(block_size * 7/8), with block_size "
+            f"= {block_size}: accepted, but the handout asks for int(block_size * 3/4)."
+        )
     if counts[[0, -1]].max() < 0.75 * expected:
-        student.hint("The shortest and the longest truncated length come up half as often as the "
-                     "others: accepted, but the handout asks for all equally likely. Draw a whole "
-                     "number instead of rounding a real one.")
+        student.hint(
+            "The shortest and the longest truncated length come up half as often as the "
+            "others: accepted, but the handout asks for all equally likely. Draw a whole "
+            "number instead of rounding a real one."
+        )
 
 
 def require_new(examples: Examples, again: Examples) -> None:
@@ -116,12 +131,16 @@ def require_new(examples: Examples, again: Examples) -> None:
     """
     x, once = examples.x, len(examples.documents)
     if (x.reshape(-1, once, x.shape[1]) == x[:once]).all():
-        raise WrongAnswer("dataset[i] gives the same example at every call. Draw anew each time, "
-                          "and set no seed in __getitem__.")
+        raise WrongAnswer(
+            "dataset[i] gives the same example at every call. Draw anew each time, "
+            "and set no seed in __getitem__."
+        )
     if x.shape[1] == again.x.shape[1] and (x[: len(again.x)] == again.x).all():
-        raise WrongAnswer("Two runs of the program draw the same examples. Likely cause: a random "
-                          "generator of your own with a fixed seed. Draw from random, NumPy or "
-                          "torch themselves, which are seeded for every epoch.")
+        raise WrongAnswer(
+            "Two runs of the program draw the same examples. Likely cause: a random "
+            "generator of your own with a fixed seed. Draw from random, NumPy or "
+            "torch themselves, which are seeded for every epoch."
+        )
 
 
 def require_masked(student, spans: Spans) -> None:
@@ -139,18 +158,24 @@ def require_masked(student, spans: Spans) -> None:
     if empty >= 0.1:
         raise WrongAnswer(f"{empty:.0%} of the examples mask nothing. Mask at least one character.")
     if empty > 0:
-        student.hint(f"{empty:.1%} of the examples mask nothing, and so teach nothing: accepted, "
-                     "but the handout asks for at least one character.")
+        student.hint(
+            f"{empty:.1%} of the examples mask nothing, and so teach nothing: accepted, "
+            "but the handout asks for at least one character."
+        )
     if len(np.unique(spans.masked)) == 1:
-        raise WrongAnswer(f"The masked content always has {spans.masked[0]} characters. Its length "
-                          "should be random.")
+        raise WrongAnswer(
+            f"The masked content always has {spans.masked[0]} characters. Its length "
+            "should be random."
+        )
     for low in range(LONG, int(spans.length.max()) + 1, 8):
         require_free_length(spans, low, low + 7)
     share = spans.masked.sum() / max(1, spans.length.sum())
     if abs(share - 0.25) > 0.033:
-        raise WrongAnswer(f"{share:.1%} of the truncated text is masked, on average over "
-                          f"{len(spans.masked)} draws. It should be 25%: the mean of the masked "
-                          "length is a quarter of the truncated length.")
+        raise WrongAnswer(
+            f"{share:.1%} of the truncated text is masked, on average over "
+            f"{len(spans.masked)} draws. It should be 25%: the mean of the masked "
+            "length is a quarter of the truncated length."
+        )
     third = (int(spans.length.max()) + 1 - LONG) // 3
     for low in (LONG, LONG + third, LONG + 2 * third):
         require_quarter(spans, low, low + third)
@@ -178,9 +203,11 @@ def require_free_length(spans: Spans, low: int, high: int, most: float = 0.6) ->
             shares.append(np.bincount(masked).max() / len(masked))
             weights.append(len(masked))
     if weights and np.average(shares, weights=weights) > most:
-        raise WrongAnswer(f"For texts of {low} to {high} characters, the length of the masked "
-                          "content is a function of the truncated length, or nearly so. It should "
-                          "be random, with a quarter of the truncated length as its mean.")
+        raise WrongAnswer(
+            f"For texts of {low} to {high} characters, the length of the masked "
+            "content is a function of the truncated length, or nearly so. It should "
+            "be random, with a quarter of the truncated length as its mean."
+        )
 
 
 def require_quarter(spans: Spans, low: int, high: int) -> None:
@@ -198,9 +225,11 @@ def require_quarter(spans: Spans, low: int, high: int) -> None:
         return
     length, masked = here.length.mean(), here.masked.mean()
     if abs(masked - length / 4) > 0.75 + 0.02 * length:
-        raise WrongAnswer(f"Of texts of {low} to {high} characters ({length:.1f} on average), "
-                          f"{masked:.1f} are masked on average. It should be a quarter of the "
-                          f"truncated length, {length / 4:.1f}.")
+        raise WrongAnswer(
+            f"Of texts of {low} to {high} characters ({length:.1f} on average), "
+            f"{masked:.1f} are masked on average. It should be a quarter of the "
+            f"truncated length, {length / 4:.1f}."
+        )
 
 
 def _room(spans):
@@ -208,8 +237,9 @@ def _room(spans):
     masked = (spans.masked >= 1) & (spans.masked <= spans.length / 2)
     chosen = spans[masked & (spans.length >= LONG)]
     if len(chosen.length) < len(spans.length) / 3:
-        raise WrongAnswer("Hardly any example masks between one character and half of a text of "
-                          f"{LONG} or more.")
+        raise WrongAnswer(
+            f"Hardly any example masks between one character and half of a text of {LONG} or more."
+        )
     return chosen, chosen.length - chosen.masked
 
 
@@ -229,8 +259,10 @@ def require_start(spans: Spans) -> None:
     fifths = np.histogram(place, bins=5, range=(0, 1))[0] / len(place)
     if fifths.min() < 0.1:
         parts = ", ".join(f"{share:.0%}" for share in fifths)
-        raise WrongAnswer(f"Spans are not spread over the text. Of their starts, {parts} lie in "
-                          "the first, second, ... fifth of where they could.")
+        raise WrongAnswer(
+            f"Spans are not spread over the text. Of their starts, {parts} lie in "
+            "the first, second, ... fifth of where they could."
+        )
     draws = {}
     lengths = zip(chosen.length.tolist(), chosen.masked.tolist())
     for key, start in zip(lengths, chosen.start.tolist()):
@@ -238,8 +270,10 @@ def require_start(spans: Spans) -> None:
     pairs = sum(len(starts) * (len(starts) - 1) // 2 for starts in draws.values())
     equal = sum(starts.count(start) - 1 for starts in draws.values() for start in starts) // 2
     if pairs > 200 and equal > 0.5 * pairs:
-        raise WrongAnswer("Spans of one length in texts of one length always start at the same "
-                          "place. Where they start should be random.")
+        raise WrongAnswer(
+            "Spans of one length in texts of one length always start at the same "
+            "place. Where they start should be random."
+        )
     for name, values in (
         ("the truncated length", chosen.length),
         ("the length of the span", chosen.masked / chosen.length),
@@ -262,11 +296,15 @@ def require_ends(student, spans: Spans) -> None:
     counts = {"first": (chosen.start == 0).sum(), "last": (chosen.start == room).sum()}
     for name, count in counts.items():
         if count < expected / 5:
-            raise WrongAnswer(f"The {name} character of the truncated document is masked {count} "
-                              f"times in {len(room)} draws; about {expected:.0f} were to be "
-                              "expected. Every start from 0 to length - masked_length should be "
-                              "possible, both included.")
+            raise WrongAnswer(
+                f"The {name} character of the truncated document is masked {count} "
+                f"times in {len(room)} draws; about {expected:.0f} were to be "
+                "expected. Every start from 0 to length - masked_length should be "
+                "possible, both included."
+            )
     if max(counts.values()) < 0.75 * expected:
-        student.hint("Spans reach the first and the last character half as often as other places: "
-                     "accepted, but the handout asks for all starts equally likely. Draw a whole "
-                     "number instead of rounding a real one.")
+        student.hint(
+            "Spans reach the first and the last character half as often as other places: "
+            "accepted, but the handout asks for all starts equally likely. Draw a whole "
+            "number instead of rounding a real one."
+        )

@@ -41,27 +41,36 @@ def _require_tiny(student, rng, block_size):
         if problem is None and not min(4, len(document)) <= length <= len(document):
             problem = f"{length} characters are left of {len(document)}."
         if problem:
-            raise WrongAnswer(f"With block_size = {block_size}: {problem}\n"
-                              f"  document: {document}\n  x:        {example}")
+            raise WrongAnswer(
+                f"With block_size = {block_size}: {problem}\n"
+                f"  document: {document}\n  x:        {example}"
+            )
         lengths.setdefault(len(document), set()).add(length)
         empty.setdefault(len(document), []).append(not example.rstrip(PAD).split(MASK)[2])
     for size in range(1, 7):
         if all(empty[size]) and size > 1:
-            raise WrongAnswer(f"In a document of {size} characters nothing is ever masked. Mask at "
-                              "least one character.")
+            raise WrongAnswer(
+                f"In a document of {size} characters nothing is ever masked. Mask at "
+                "least one character."
+            )
     if any(empty[1]):
-        student.hint("A document of one character does not always have it masked: accepted, but "
-                     "the handout asks for at least one character.")
+        student.hint(
+            "A document of one character does not always have it masked: accepted, but "
+            "the handout asks for at least one character."
+        )
     # Where truncation slices beyond the document's end, 4 or 5 is drawn twice in 46 draws (7/8 of a
     # block of 56): neither of them in 500 draws once in 10^9 runs. Both documents stay whole at
     # least every third time.
     if len(lengths[6]) < 2:
-        raise WrongAnswer(f"A document of 6 characters is always truncated to {lengths[6].pop()}. "
-                          "Lengths of 4, 5 and 6 should occur.")
+        raise WrongAnswer(
+            f"A document of 6 characters is always truncated to {lengths[6].pop()}. "
+            "Lengths of 4, 5 and 6 should occur."
+        )
     for size in (5, 6):
         if size not in lengths[size]:
-            raise WrongAnswer(f"A document of {size} characters never stays whole, though it is "
-                              "short enough.")
+            raise WrongAnswer(
+                f"A document of {size} characters never stays whole, though it is short enough."
+            )
 
 
 def _require_shorter_than_drawn(student, rng):
@@ -73,9 +82,11 @@ def _require_shorter_than_drawn(student, rng):
     spans = take_apart(draw_examples(student, random_corpus(rng, [SHORT]), 128, 1500))
     empty = (spans.masked == 0).mean()
     if empty > 0.3:
-        raise WrongAnswer(f"In a document of {SHORT} characters, {empty:.0%} of the examples mask "
-                          "nothing. Likely cause: the span is chosen in the length that was "
-                          "drawn, although the document is shorter.")
+        raise WrongAnswer(
+            f"In a document of {SHORT} characters, {empty:.0%} of the examples mask "
+            "nothing. Likely cause: the span is chosen in the length that was "
+            "drawn, although the document is shorter."
+        )
     require_quarter(spans, LONG, SHORT)
 
 
@@ -91,7 +102,9 @@ def _require_short_texts(student, rng):
     spans = take_apart(draw_examples(student, text, block_size, times))
     spans = spans[(spans.length >= 6) & (spans.length < LONG)]
     if len(spans.length) and (spans.masked == 0).mean() > 0.4:
-        raise WrongAnswer(f"Of texts of 6 to {LONG - 1} characters, "
-                          f"{(spans.masked == 0).mean():.0%} mask nothing.")
+        raise WrongAnswer(
+            f"Of texts of 6 to {LONG - 1} characters, "
+            f"{(spans.masked == 0).mean():.0%} mask nothing."
+        )
     require_free_length(spans, 6, LONG - 1, 0.68)
     require_quarter(spans, 6, LONG - 1)

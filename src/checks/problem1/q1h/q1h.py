@@ -6,8 +6,15 @@ from autograder import WrongAnswer, check, probe, require_close
 from checks.problem1.artifacts import judge_predictions
 from checks.problem1.gpt import draw_parameter
 from checks.problem1.models import SPREAD, require_model
-from checks.problem1.q1h.rope import (request, require_gradient, require_inputs_left_alone,
-                                      require_rotated, require_table, run_apply, tables)
+from checks.problem1.q1h.rope import (
+    request,
+    require_gradient,
+    require_inputs_left_alone,
+    require_rotated,
+    require_table,
+    run_apply,
+    tables,
+)
 
 
 @check("1h-2-basic")
@@ -21,7 +28,8 @@ def test_table(student, cases):
 @check("1h-3-basic")
 def test_rotation(student, cases):
     """A table that is as long as the sequence, and one that is longer; every dimension another
-    length."""
+    length.
+    """
     answers = run_apply(student, [request(**case.inputs) for case in cases])
     for answer, case in zip(answers, cases):
         require_rotated(answer["rotated"], case, "float32", 1e-4)
@@ -31,7 +39,8 @@ def test_rotation(student, cases):
 def test_formats(student, rng):
     """All that has to hold whatever the angles are: shape and dtype stay, a prefix is rotated as it
     is within the whole, a view as a tensor of its own, the inputs are left alone, and gradients
-    flow."""
+    flow.
+    """
     half, rows = int(rng.integers(3, 6)), int(rng.integers(7, 12))
     # Pairs of length 1 are cosine and sine of some angle.
     table = rng.standard_normal((rows, half, 2))
@@ -39,11 +48,13 @@ def test_formats(student, rng):
     for dtype, limit in (("float32", 1e-4), ("float64", 1e-5)):
         x, upstream = rng.standard_normal((2, 2, 3, rows, 2 * half)).astype(dtype)
         other = table[::-1].copy()
-        calls = [request(x, table, dtype),
-                 request(x[:, :, :1].copy(), table, dtype),
-                 request(x[:, :, :-2].copy(), table, dtype),
-                 request(x[:, :, :-1].copy(), table, dtype, transposed=True, first=other),
-                 request(x, table, dtype, transposed=True, gradient=upstream)]
+        calls = [
+            request(x, table, dtype),
+            request(x[:, :, :1].copy(), table, dtype),
+            request(x[:, :, :-2].copy(), table, dtype),
+            request(x[:, :, :-1].copy(), table, dtype, transposed=True, first=other),
+            request(x, table, dtype, transposed=True, gradient=upstream),
+        ]
         answers, rotated = run_apply(student, calls), []
         for call, answer in zip(calls, answers):
             T = call["x"].shape[2]
@@ -67,8 +78,10 @@ def test_formats(student, rng):
 @probe(uses=(draw_parameter,))
 def attend(calls, spread):
     """For each call an attention layer with RoPE; what it computes on x with random weights, if
-    there is one."""
+    there is one.
+    """
     import torch
+
     from submission.attention import CausalSelfAttention
     from submission.model import GPTConfig
 
@@ -138,10 +151,13 @@ def _require_layer(answer, case, shapes):
 @probe
 def attend_in_pieces(x, config, ends):
     """What one attention layer with RoPE gives for the whole of x; and for pieces of it, of which
-    each goes on from the keys and values of those before."""
+    each goes on from the keys and values of those before.
+    """
     import inspect
+
     import torch
     from answers import KVCache
+
     from submission.attention import CausalSelfAttention
     from submission.model import GPTConfig
 

@@ -19,8 +19,10 @@ def tables(sizes):
 @probe
 def apply(calls):
     """apply_rotary_emb for each call: on x, (B, n_head, T, head_dim), in a number format, as a
-    transposed view, with a gradient; after a call with another table, if there is one."""
+    transposed view, with a gradient; after a call with another table, if there is one.
+    """
     import torch
+
     from submission.attention import apply_rotary_emb
 
     def run(x, table, dtype, transposed, gradient, first):
@@ -43,11 +45,23 @@ def apply(calls):
     return [run(**call) for call in calls]
 
 
-def request(x: np.ndarray, table: np.ndarray, dtype: str = "float32", transposed: bool = False,
-            gradient=None, first=None) -> dict:
+def request(
+    x: np.ndarray,
+    table: np.ndarray,
+    dtype: str = "float32",
+    transposed: bool = False,
+    gradient=None,
+    first=None,
+) -> dict:
     """A call for `apply`."""
-    return {"x": x, "table": table, "dtype": dtype, "transposed": transposed,
-            "gradient": gradient, "first": first}
+    return {
+        "x": x,
+        "table": table,
+        "dtype": dtype,
+        "transposed": transposed,
+        "gradient": gradient,
+        "first": first,
+    }
 
 
 def run_apply(student, calls: list[dict]) -> list[Answer]:

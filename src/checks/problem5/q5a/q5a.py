@@ -59,7 +59,8 @@ def judge_scaled(Z: np.ndarray, known: dict, rng) -> None:
 
 def judge_output(output: np.ndarray, known: dict, rng) -> str | None:
     """Raise WrongAnswer unless the output is the product of right weights and V; without these, say
-    that it has to wait."""
+    that it has to wait.
+    """
     Q, K, V = (known[name] for name in "QKV")
     if "weights" not in known:
         return "output is judged once the weights are right."
@@ -125,7 +126,8 @@ def require_product(
 
 def judge_weights(A: np.ndarray, known: dict, rng) -> None:
     """Raise WrongAnswer unless rows of A add up to 1, and ratios of its entries belong to the
-    scaled scores."""
+    scaled scores.
+    """
     Q, K = known["Q"], known["K"]
     off = np.abs(A.sum(axis=1) - 1) > TOLERANCE * A.shape[1] + 1e-9
     if wrong := wrong_ratio(A, Q, K):
@@ -149,7 +151,8 @@ def wrong_ratio(
 ) -> tuple[int, int, int] | None:
     """The first row of A, with two columns, where the logarithm of the ratio of two entries is not
     `factor` times the difference of their scaled scores, as far as entries that may be off tell;
-    None if there is none."""
+    None if there is none.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         low, high = np.log(np.maximum(A - TOLERANCE, 0)), np.log(A + TOLERANCE)
     for one, other in itertools.combinations(range(len(K)), 2):

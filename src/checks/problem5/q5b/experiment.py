@@ -1,5 +1,6 @@
 """Running a student's scaling experiment, and comparing what it measures with a case. The checks of
-question 5b share it."""
+question 5b share it.
+"""
 
 import numpy as np
 
@@ -19,9 +20,11 @@ SECONDS = 2.0  # the handout's
 def experiment(calls):
     """scaling_experiment for each of the keyword arguments: the result, warnings, and the seconds
     that it took, of the processor or of all time, whichever is less. torch computes nothing in the
-    meantime."""
+    meantime.
+    """
     import time
     import warnings
+
     from submission.problem5.numpy_attention import scaling_experiment
 
     results = []
@@ -127,7 +130,8 @@ def _require_close(name, got, case, row, warned, cause):
 
 def require_fast(student, case: Case, answer: Answer) -> None:
     """Raise WrongAnswer if the experiment took too long; `answer` is what require_measured returned
-    for this case."""
+    for this case.
+    """
     for _ in range(2):  # another attempt, in case that the machine was busy
         if answer["seconds"].number() < SECONDS:
             return

@@ -1,5 +1,6 @@
 """Question 5c, basic: attention in NumPy: the formula, masks, and each of the rules for what is
-rare."""
+rare.
+"""
 
 from autograder import WrongAnswer, check, probe
 from checks.problem5.q5c.softmax_attention import require_attention, require_unchanged
@@ -51,6 +52,7 @@ def test_refusals(student, cases):
 def count_steps(cases):
     """How many lines of the submission's run in attention, for each (Q, K, V)."""
     import sys
+
     from submission.problem5 import numpy_attention
 
     steps = 0

@@ -1,5 +1,6 @@
 """Running a student's attention in NumPy, and judging what it gives. The checks of question 5c
-share it."""
+share it.
+"""
 
 import re
 
@@ -15,9 +16,12 @@ TOLERANCE = {"float32": 1e-5, "float64": 1e-10}  # the handout's
 @probe(uses=(numpy_alone,))
 def run_attention(cases):
     """attention for each case of Q, K, V, mask: the output or the kinds of the exception, if one is
-    to be `caught`; warnings; what became of the inputs. torch computes nothing in the meantime."""
+    to be `caught`; warnings; what became of the inputs. torch computes nothing in the meantime.
+    """
     import warnings
+
     import numpy as np
+
     from submission.problem5.numpy_attention import attention
 
     results = []
@@ -191,7 +195,8 @@ def require_attention(student, *cases: Case) -> list[Answer]:
 
 def require_unchanged(answers: list[Answer]) -> None:
     """Raise WrongAnswer if attention has changed what it was given; `answers` are what
-    require_attention returned."""
+    require_attention returned.
+    """
     for answer in answers:
         if names := answer["changed"].texts():
             raise WrongAnswer(

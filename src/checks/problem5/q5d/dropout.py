@@ -1,6 +1,7 @@
 """What MultiHeadAttention drops in training mode, read off its output."""
 
 import numpy as np
+
 from autograder import Answer, WrongAnswer, require_close
 from checks.problem5.q5d.heads import (
     TOLERANCE,

@@ -1,9 +1,11 @@
 """Running MultiHeadAttention, and reading what it gives. Question 5d's checks share it, and 5e's
-some of it."""
+some of it.
+"""
 
 from collections.abc import Callable, Iterator
 
 import numpy as np
+
 from autograder import Answer, Failed, Probe, Verdict, WrongAnswer, probe, require_close
 from checks.problem5.forbidden_builtins import forbid_builtins
 from checks.support.cases import Case

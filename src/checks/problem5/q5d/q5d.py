@@ -1,10 +1,12 @@
 """Question 5d, basic: what several heads attend to, with and without padding; gradients, dropout,
-sizes."""
+sizes.
+"""
 
 import re
 
 from autograder import WrongAnswer, check, probe
 from checks.problem5.forbidden_builtins import forbid_builtins
+from checks.problem5.gradients import require_slopes
 from checks.problem5.q5d.dropout import require_dropout
 from checks.problem5.q5d.heads import (
     require_output,
@@ -14,7 +16,6 @@ from checks.problem5.q5d.heads import (
     shapes_of,
     split_answer,
 )
-from checks.problem5.gradients import require_slopes
 
 
 def require_heads(student, cases: list) -> None:

@@ -2,9 +2,10 @@
 
 from autograder import Answer, WrongAnswer, probe, require_close
 from checks.problem5.forbidden_builtins import forbid_builtins
+from checks.problem5.gradients import require_slopes
 from checks.problem5.q5d.heads import (
-    load,
     TOLERANCE,
+    load,
     read,
     require_parameters,
     require_part,
@@ -14,7 +15,6 @@ from checks.problem5.q5d.heads import (
 from checks.problem5.q5e.layers import agrees, faulty_part
 from checks.problem5.q5e.norms import require_refusal
 from checks.support.cases import Case
-from checks.problem5.gradients import require_slopes
 
 
 @probe(uses=(forbid_builtins, load))

@@ -1,11 +1,12 @@
 """Running EncoderLayer, and judging what it gives. The checks of question 5e share it."""
 
 import numpy as np
+
 from autograder import Answer, WrongAnswer, probe, require_close
 from checks.problem5.forbidden_builtins import forbid_builtins
 from checks.problem5.q5d.heads import (
-    load,
     TOLERANCE,
+    load,
     read,
     require_parameters,
     require_part,

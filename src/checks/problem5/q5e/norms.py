@@ -1,21 +1,23 @@
 """Running sinusoidal_positions and LayerNorm, and judging what they give. The checks of question 5e
-share it."""
+share it.
+"""
 
 import re
 
 import numpy as np
+
 from autograder import Answer, WrongAnswer, probe, require_close
 from checks.problem5.forbidden_builtins import forbid_builtins
+from checks.problem5.gradients import require_slopes
 from checks.problem5.q5d.heads import (
-    load,
     TOLERANCE,
+    load,
     read,
     require_parameters,
     require_part,
     shapes_of,
 )
 from checks.support.cases import Case
-from checks.problem5.gradients import require_slopes
 
 
 @probe(uses=(forbid_builtins,))
@@ -75,7 +77,8 @@ def require_table(case: Case, answer: Answer) -> None:
 @probe(uses=(forbid_builtins, load))
 def normalize(cases):
     """LayerNorm with the weights and eps of each case, on its x; and the gradients of sum(output *
-    upstream), if there is an upstream."""
+    upstream), if there is an upstream.
+    """
     import torch
 
     with forbid_builtins():

@@ -34,7 +34,8 @@ def require_norms(student, cases: list) -> None:
 @check("5e-1-basic")
 def test_norm(student, cases):
     """Ordinary vectors and vectors of tiny variance, where eps counts; any number of axes;
-    gradients."""
+    gradients.
+    """
     require_norms(student, cases)
 
 

@@ -1,5 +1,6 @@
 """Copiers: models on which copy_task is tried out. They are no Transformers, and look up what they
-answer."""
+answer.
+"""
 
 from autograder import probe
 from checks.problem5.forbidden_builtins import forbid_builtins
@@ -19,6 +20,7 @@ def make_copier(config, log, loss, training, unseen, gap, where, kind, slowly):
             symbols, have a tenth of the loss.
     """
     import math
+
     import torch
     import torch.nn as nn
 
@@ -28,7 +30,8 @@ def make_copier(config, log, loss, training, unseen, gap, where, kind, slowly):
 
     def touch(gradient):
         """Writes down to which of the 16 places and 16 classes the loss of the training has a
-        gradient."""
+        gradient.
+        """
         if gradient.shape[1:] == log["touched"].shape:
             log["touched"] |= (gradient != 0).any(dim=0)
 
@@ -86,6 +89,7 @@ def make_copier(config, log, loss, training, unseen, gap, where, kind, slowly):
 def measure_copiers(cases, steps, seed):
     """What copy_task returns for copiers, and how it used each."""
     import time
+
     import torch
     from torch.optim.optimizer import register_optimizer_step_pre_hook
 

@@ -1,5 +1,6 @@
 """Trying out copy_task on copiers, whose losses and gaps are known beforehand. The checks of
-question 5f share it."""
+question 5f share it.
+"""
 
 import math
 from dataclasses import dataclass

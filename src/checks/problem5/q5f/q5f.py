@@ -47,8 +47,10 @@ def watch_masks(model, kind):
 def copy_own(rows):
     """copy_task on the submission's own encoder, as ./run.sh encoder_copy does it, and how long it
     took; then the logits of the trained model for each of the `rows` (int64), and what its
-    attention got as masks."""
+    attention got as masks.
+    """
     import time
+
     import torch
 
     kept = []
@@ -82,7 +84,8 @@ def copy_own(rows):
 @check("5f-0-basic")
 def test_right_encoders(student, rng, cases):
     """Models that copy rightly pass: some of which nothing needs to be learned, and then the
-    submission's."""
+    submission's.
+    """
     judge_copiers(student, rng, cases)
     x = draw_rows(rng, ROWS)
     longer = np.concatenate((x, np.zeros_like(x[:, :8])), axis=1)

@@ -1,5 +1,6 @@
 """Running three of the four pieces of question 5g on cases: BagOfWords, accuracy and
-attention_entropy."""
+attention_entropy.
+"""
 
 import numpy as np
 
@@ -90,7 +91,8 @@ def judge_bags(student, cases: list[Case]) -> None:
 @probe(uses=(forbid_builtins,))
 def run_accuracy(cases):
     """accuracy of a model that answers from a table, differently in training mode, and writes down
-    how it is used."""
+    how it is used.
+    """
     import torch
 
     with forbid_builtins():

@@ -1,5 +1,6 @@
 """Running train_classifier on small models that write down what they are given. The checks of
-question 5g share it."""
+question 5g share it.
+"""
 
 import numpy as np
 
@@ -101,7 +102,8 @@ def run_training(cases):
 
 def draw_sentences(rng, count: int) -> tuple[np.ndarray, np.ndarray, int]:
     """Sentences of a number and two words, of which the first says the class: x, (count, 3), y,
-    (count), and how many classes."""
+    (count), and how many classes.
+    """
     y = rng.integers(N_CLASSES, size=count)
     other = rng.integers(N_CLASSES, WORDS, size=count)
     return np.stack((np.arange(count), FIRST_WORD + y, FIRST_WORD + other), axis=1), y, N_CLASSES
@@ -117,7 +119,8 @@ def learning(
     dropout: float = 0.0,
 ) -> Case:
     """A call of train_classifier on a model that answers what it has learned. There is no right
-    loss."""
+    loss.
+    """
     x, y, _ = draw_sentences(rng, count)
     return Case(
         {

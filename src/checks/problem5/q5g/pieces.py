@@ -1,5 +1,6 @@
 """Judging cases of the four pieces of question 5g, each by its own judge. Basic and hidden checks
-share it."""
+share it.
+"""
 
 from checks.problem5.q5g.classify import judge_accuracies, judge_bags, judge_entropies
 from checks.problem5.q5g.fitting import judge_trainings

@@ -1,4 +1,7 @@
-"""Running accounting.py, and reading and judging the whole numbers, shapes and dicts of them that it returns."""
+"""Running accounting.py, and reading and judging the whole numbers, shapes and dicts of them that
+it returns.
+"""
+
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -7,15 +10,20 @@ from autograder import Answer, WrongAnswer, probe
 from checks.problem6.calls import attempt, require_refusal
 from checks.support.cases import Case
 
-UNITS = {1 << 20: "MiB", 1 << 30: "GiB", 10 ** 6: "MB", 10 ** 9: "GB"}
-ROUNDED = "A float has 53 binary digits, and counts can have more: divide with // instead of /, and don't round."
+UNITS = {1 << 20: "MiB", 1 << 30: "GiB", 10**6: "MB", 10**9: "GB"}
+ROUNDED = (
+    "A float has 53 binary digits, and counts can have more: divide with // instead of /, and "
+    "don't round."
+)
 OVERFLOW = "NumPy's and torch's integers overflow; Python's never do."
 
 
 @probe(uses=(attempt,))
 def account(calls):
-    """What each call of a function of accounting.py returns, or the kinds of the exception where one is to be caught. A whole
-    number of any length arrives: a very long one in hexadecimal digits."""
+    """What each call of a function of accounting.py returns, or the kinds of the exception where
+    one is to be caught. A whole number of any length arrives: a very long one in hexadecimal
+    digits.
+    """
     from submission.problem6 import accounting
 
     def plain(value):
@@ -23,12 +31,14 @@ def account(calls):
             return tuple(plain(item) for item in value)
         if isinstance(value, dict):
             return {key: plain(item) for key, item in value.items()}
-        return {"large": hex(value)} if type(value) is int and abs(value) >= 2 ** 63 else value
+        return {"large": hex(value)} if type(value) is int and abs(value) >= 2**63 else value
 
     results = []
     for call in calls:
         function = getattr(accounting, call["function"])
-        returned, raised = attempt(lambda: plain(function(*call["sizes"], **call["options"])), call["caught"])
+        returned, raised = attempt(
+            lambda: plain(function(*call["sizes"], **call["options"])), call["caught"]
+        )
         results.append({"returned": returned, "raised": raised})
     return results
 
@@ -38,10 +48,12 @@ class Call:
     """A call of one of the functions.
 
     Args:
-        case: its inputs are the function's name, its sizes by position, its options by name, and whether ValueError is to be
-            caught. `right` is a whole number, a shape, or a dict of them by name, and None for what should raise ValueError;
-            each mistake in a dict is a dict with what it changes alone.
+        case: its inputs are the function's name, its sizes by position, its options by name, and
+            whether ValueError is to be caught. `right` is a whole number, a shape, or a dict of
+            them by name, and None for what should raise ValueError; each mistake in a dict is a
+            dict with what it changes alone.
     """
+
     case: Case
 
     def __str__(self):
@@ -66,12 +78,19 @@ class Call:
         entries = returned.named(str(self)).present().entries()
         for key, value in right.items():
             if key not in entries:
-                raise WrongAnswer(f"{self} has no entry {key!r}; it has {', '.join(map(repr, sorted(entries)[:8])) or 'none'}.")
-            causes = [(sentence, changed[key]) for sentence, changed in self.case.wrong if key in changed]
+                raise WrongAnswer(
+                    f"{self} has no entry {key!r}; it has "
+                    f"{', '.join(map(repr, sorted(entries)[:8])) or 'none'}."
+                )
+            causes = [
+                (sentence, changed[key]) for sentence, changed in self.case.wrong if key in changed
+            ]
             judge_value(f"{self}[{key!r}]", entries[key], value, causes)
         if more := sorted(entries.keys() - right.keys()):
-            raise WrongAnswer(f"{self} has the entry {more[0][:60]!r}; there should be {', '.join(map(repr, right))} and no "
-                              "other.")
+            raise WrongAnswer(
+                f"{self} has the entry {more[0][:60]!r}; there should be "
+                f"{', '.join(map(repr, right))} and no other."
+            )
 
 
 def make_inputs(function: str, *sizes: int, caught: bool = False, **options) -> dict:
@@ -103,8 +122,16 @@ def read_whole(answer: Answer, bytes_expected: int | None = None) -> int:
         return value
     why = ""
     if isinstance(value, float) and bytes_expected and value < bytes_expected / 1000:
-        units = [unit for divisor, unit in UNITS.items() if math.isclose(value * divisor, bytes_expected, rel_tol=1e-6)]
-        why = f" It is in {units[0]}; bytes are asked for." if units else " Bytes are asked for; is it in another unit?"
+        units = [
+            unit
+            for divisor, unit in UNITS.items()
+            if math.isclose(value * divisor, bytes_expected, rel_tol=1e-6)
+        ]
+        why = (
+            f" It is in {units[0]}; bytes are asked for."
+            if units
+            else " Bytes are asked for; is it in another unit?"
+        )
     elif isinstance(value, float):
         why = f" {ROUNDED}"
     elif "NumPy" in shown or "tensor" in shown:
@@ -126,21 +153,42 @@ def judge_value(name: str, answer: Answer, expected: int | tuple, causes: list) 
     answer = answer.named(name).present()
     if isinstance(expected, tuple):
         if not isinstance(answer.value, tuple):
-            raise WrongAnswer(f"{name} should be a tuple of {len(expected)} ints; it is {answer.describe()}.")
+            raise WrongAnswer(
+                f"{name} should be a tuple of {len(expected)} ints; it is {answer.describe()}."
+            )
         got = tuple(read_whole(item) for item in answer.items())
         shown = f"{name}: expected {expected}, got {str(got)[:200]}."
     else:
         got = read_whole(answer, expected if name.startswith("kv_cache_bytes") else None)
-        shown = f"{name}: expected {expected:,}, got {got if abs(got) >= 10 ** 300 else f'{got:,}'}."[:500]
+        shown = f"{name}: expected {expected:,}, got {got if abs(got) >= 10**300 else f'{got:,}'}."[
+            :500
+        ]
     if got == expected:
         return
     cause = next((sentence for sentence, wrong in causes if wrong == got), None)
-    if not isinstance(expected, tuple) and got < 2 ** 63 <= expected and (got - expected) % 2 ** 64 == 0:
+    if (
+        not isinstance(expected, tuple)
+        and got < 2**63 <= expected
+        and (got - expected) % 2**64 == 0
+    ):
         cause = OVERFLOW
-    elif not cause and not isinstance(expected, tuple) and expected > 2 ** 53 and abs(got - expected) < expected >> 40:
+    elif (
+        not cause
+        and not isinstance(expected, tuple)
+        and expected > 2**53
+        and abs(got - expected) < expected >> 40
+    ):
         cause = ROUNDED
     if cause:
         raise WrongAnswer(f"{shown}\nLikely cause: {cause}")
-    if not isinstance(expected, tuple) and 1 in (factor := Fraction(got, expected)).as_integer_ratio() and got > 0:
-        shown += f" That is {factor.numerator} times as much." if factor > 1 else f" That is 1/{factor.denominator} of it."
+    if (
+        not isinstance(expected, tuple)
+        and 1 in (factor := Fraction(got, expected)).as_integer_ratio()
+        and got > 0
+    ):
+        shown += (
+            f" That is {factor.numerator} times as much."
+            if factor > 1
+            else f" That is 1/{factor.denominator} of it."
+        )
     raise WrongAnswer(shown)

@@ -1,8 +1,10 @@
-"""Question 6a, basic: sizes that are drawn, and the handout's; counts that no float holds, and sizes
-that are refused."""
+"""Question 6a, basic: sizes that are drawn, and the handout's; counts that no float holds, and
+sizes that are refused.
+"""
+
 from autograder import check
-from checks.problem6.q6a.accounting import Call, account, refused
 from checks.problem6.calls import require_right
+from checks.problem6.q6a.accounting import Call, account, refused
 
 # The sizes that each function takes by position, in their order.
 SIZES = {
@@ -18,7 +20,7 @@ SIZES = {
     "model_flops": "n_layer d_model n_head d_ff vocab_size seq_len",
     "kv_cache_bytes": "n_layer d_model n_head seq_len",
 }
-OPTIONS = {         # of kv_cache_bytes(3, 48, 12, 7), none of which exists
+OPTIONS = {  # of kv_cache_bytes(3, 48, 12, 7), none of which exists
     "n_kv_head": (0, 5, 24, -3, True, 4.0),
     "batch": (0, -1, 2.5, True),
     "dtype": ("float64", "int4", ""),
@@ -51,8 +53,9 @@ def test_cache(student, cases):
 
 @check("6a-5-basic")
 def test_unusual_sizes(student, rng, cases):
-    """Counts that no float and no integer of NumPy's holds, and sizes of 1; then, in every function,
-    sizes that don't exist."""
+    """Counts that no float and no integer of NumPy's holds, and sizes of 1; then, in every
+    function, sizes that don't exist.
+    """
     n_head, width = 2 * int(rng.integers(2, 25)) + 1, 2 * int(rng.integers(10, 25)) + 1
     others = "n_layer", "d_ff", "vocab_size", "block_size", "seq_len"
     sizes = {"d_model": n_head * width, "n_head": n_head}
@@ -63,8 +66,11 @@ def test_unusual_sizes(student, rng, cases):
         for i, name in enumerate(names.split()):
             bad = [0, -right[i], True, float(right[i]), str(right[i])]
             if name == "n_head" and "d_model" in names:
-                bad += [2, right[i] + 1, sizes["d_model"] * 3]      # none divides d_model, which is odd
-            calls += [refused(function, *right[:i], size, *right[i + 1:]) for size in bad]
-    calls += [refused("kv_cache_bytes", 3, 48, 12, 7, **{option: value})
-              for option, values in OPTIONS.items() for value in values]
+                bad += [2, right[i] + 1, sizes["d_model"] * 3]  # none divides d_model, which is odd
+            calls += [refused(function, *right[:i], size, *right[i + 1 :]) for size in bad]
+    calls += [
+        refused("kv_cache_bytes", 3, 48, 12, 7, **{option: value})
+        for option, values in OPTIONS.items()
+        for value in values
+    ]
     require_right(student, account, calls)

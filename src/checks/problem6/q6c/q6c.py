@@ -1,14 +1,22 @@
-"""Question 6c, basic: sines and cosines, the matrix of a shift, RoPE's scores, ALiBi, interpolation;
-unusual positions, and what is refused."""
+"""Question 6c, basic: sines and cosines, the matrix of a shift, RoPE's scores, ALiBi,
+interpolation; unusual positions, and what is refused.
+"""
+
 from autograder import check
+from checks.problem6.calls import require_right
 from checks.problem6.q6c.positions import Call, compute, refused
 from checks.problem6.q6c.rope_scores import ScoreCall, refused_scores, require_scores
-from checks.problem6.calls import require_right
 
 # Positions of queries and keys that rope_scores refuses: negative ones, none, not as many.
 BAD_POSITIONS = (
-    ([4, -1, 7], [0, 1, 2]), ([0, 1, 2], [4, 7, -1]), ([-1], [-1]),
-    ([], []), ([3], [4, 5]), ([3, 4], [5]), ([], [5]), ([5], []),
+    ([4, -1, 7], [0, 1, 2]),
+    ([0, 1, 2], [4, 7, -1]),
+    ([-1], [-1]),
+    ([], []),
+    ([3], [4, 5]),
+    ([3, 4], [5]),
+    ([], [5]),
+    ([5], []),
 )
 
 
@@ -28,9 +36,9 @@ def test_shift(student, cases):
 def test_rope(student, cases):
     """Any pairs of positions, and some at one distance.
 
-    A right table may have been made in float32, with angles off by some 1e-6. Scores at one distance
-    differ by 3e-6 then, on average, and by 2e-5 at most in 6,000 draws of width 64, wider than here:
-    by the 1e-4 that are allowed less than once in a million.
+    A right table may have been made in float32, with angles off by some 1e-6. Scores at one
+    distance differ by 3e-6 then, on average, and by 2e-5 at most in 6,000 draws of width 64, wider
+    than here: by the 1e-4 that are allowed less than once in a million.
     """
     require_scores(student, [ScoreCall(case) for case in cases])
 
@@ -47,13 +55,21 @@ def test_refused(student, rng):
     normal, d_model = rng.standard_normal, 2 * int(rng.integers(3, 30))
     calls = [refused("sinusoidal", -1, d_model)]
     for bad in (d_model + 1, 1, 0, -4):
-        calls += [refused("sinusoidal", 5, bad), refused("sinusoidal_at", normal(3), bad),
-                  refused("shift_matrix", 2, bad)]
-    calls += [refused(function, *sizes) for function in ("alibi_bias", "interpolated_positions")
-              for sizes in ((0, 4), (4, 0), (-2, 4), (4, -2))]
+        calls += [
+            refused("sinusoidal", 5, bad),
+            refused("sinusoidal_at", normal(3), bad),
+            refused("shift_matrix", 2, bad),
+        ]
+    calls += [
+        refused(function, *sizes)
+        for function in ("alibi_bias", "interpolated_positions")
+        for sizes in ((0, 4), (4, 0), (-2, 4), (4, -2))
+    ]
     require_right(student, compute, calls)
-    require_scores(student, [refused_scores(normal(8), normal(8), queries, keys)
-                             for queries, keys in BAD_POSITIONS])
+    require_scores(
+        student,
+        [refused_scores(normal(8), normal(8), queries, keys) for queries, keys in BAD_POSITIONS],
+    )
 
 
 @check("6c-11-basic")

@@ -1,21 +1,26 @@
 """Running rope_scores of positions.py, and judging what it gives; shared by the checks of 6c."""
+
 from dataclasses import dataclass
 
 import numpy as np
 
 from autograder import Answer, WrongAnswer, probe, require_close
-from checks.problem6.q6c.positions import ROPE
 from checks.problem6.calls import attempt, require_refusal
+from checks.problem6.q6c.positions import ROPE
 from checks.support.cases import Case
 
 
 @probe(uses=(attempt,))
 def score(calls):
-    """rope_scores for each call, or the kinds of its exception where one is to be caught; whether its
-    arguments stayed as they were; and what apply_rotary_emb makes of call["rows"], if there are any."""
+    """rope_scores for each call, or the kinds of its exception where one is to be caught; whether
+    its arguments stayed as they were; and what apply_rotary_emb makes of call["rows"], if there are
+    any.
+    """
     import torch
+
     from submission.attention import apply_rotary_emb, precompute_rotary_emb
     from submission.problem6.positions import rope_scores
+
     results = []
     for call in calls:
         dtype = getattr(torch, call["dtype"])
@@ -23,13 +28,17 @@ def score(calls):
         at, of = list(call["queries"]), list(call["keys"])
         before = q.clone(), k.clone()
         scores, raised = attempt(lambda: rope_scores(q, k, at, of), call["caught"])
-        unchanged = (torch.equal(q, before[0]) and torch.equal(k, before[1])
-                     and at == call["queries"] and of == call["keys"])
+        unchanged = (
+            torch.equal(q, before[0])
+            and torch.equal(k, before[1])
+            and at == call["queries"]
+            and of == call["keys"]
+        )
         rotated = None
         try:
             rows = torch.from_numpy(call["rows"])
             rotated = apply_rotary_emb(rows, precompute_rotary_emb(len(q), rows.size(2)))
-        except Exception:       # then there is nothing to say about it
+        except Exception:  # then there is nothing to say about it
             pass
         results.append(dict(scores=scores, raised=raised, unchanged=unchanged, turned=rotated))
     return results
@@ -40,18 +49,21 @@ class ScoreCall:
     """A call of rope_scores.
 
     Args:
-        case: its inputs are q, k, the positions of queries and keys, the dtype, and whether ValueError
-            is to be caught; "rows" are what the submission's own rotation is looked at with, or None.
-            `right` has the scores, and is None for what should raise ValueError. about["turned"] has
-            the rows rotated, and about["turned_wrong"] known mistakes of question 1h, as [sentence,
-            the same by that mistake].
+        case: its inputs are q, k, the positions of queries and keys, the dtype, and whether
+            ValueError is to be caught; "rows" are what the submission's own rotation is looked at
+            with, or None. `right` has the scores, and is None for what should raise ValueError.
+            about["turned"] has the rows rotated, and about["turned_wrong"] known mistakes of
+            question 1h, as [sentence, the same by that mistake].
     """
+
     case: Case
 
     def __str__(self):
         inputs = self.case.inputs
-        return (f"rope_scores(q, k, {inputs['queries']}, {inputs['keys']}), {inputs['dtype']} vectors "
-                f"of width {len(inputs['q'])}")
+        return (
+            f"rope_scores(q, k, {inputs['queries']}, {inputs['keys']}), {inputs['dtype']} vectors "
+            f"of width {len(inputs['q'])}"
+        )
 
     def judge(self, answer: Answer) -> None:
         """Raise WrongAnswer if the probe's answer is wrong; names the likely cause."""
@@ -76,12 +88,15 @@ class ScoreCall:
         for distance in set(distances.tolist()):
             same = got[distances == distance]
             if (spread := np.ptp(same)) > ROPE:
-                raise WrongAnswer(f"{self}: the scores at distance {distance} differ by {spread:.1g}; "
-                                  f"{ROPE:g} is allowed.")
+                raise WrongAnswer(
+                    f"{self}: the scores at distance {distance} differ by {spread:.1g}; "
+                    f"{ROPE:g} is allowed."
+                )
 
     def _cause_in_1h(self, answer):
-        """What is wrong with the submission's own rotation, which rope_scores builds on; "" if nothing
-        is, as far as can be told."""
+        """What is wrong with the submission's own rotation, which rope_scores builds on; "" if
+        nothing is, as far as can be told.
+        """
         if answer.value is None:
             return ""
         right = self.case.about["turned"]
@@ -91,13 +106,21 @@ class ScoreCall:
             require_close("x", got, right, 1e-3, known)
         except WrongAnswer as wrong:
             cause = wrong.message.partition("Likely cause: ")[2] or (
-                "precompute_rotary_emb or apply_rotary_emb of your attention.py is not right.")
+                "precompute_rotary_emb or apply_rotary_emb of your attention.py is not right."
+            )
             return f"{cause} Look at question 1h first: python src/grader.py 1h."
         return ""
 
 
-def make_inputs(q: np.ndarray, k: np.ndarray, queries: list[int], keys: list[int],
-                dtype: str = "float32", caught: bool = False, rows: np.ndarray | None = None) -> dict:
+def make_inputs(
+    q: np.ndarray,
+    k: np.ndarray,
+    queries: list[int],
+    keys: list[int],
+    dtype: str = "float32",
+    caught: bool = False,
+    rows: np.ndarray | None = None,
+) -> dict:
     """The inputs of a ScoreCall."""
     return dict(q=q, k=k, queries=queries, keys=keys, dtype=dtype, caught=caught, rows=rows)
 

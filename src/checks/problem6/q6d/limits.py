@@ -1,32 +1,51 @@
 """What question 6d refuses, and what it does not. Each of these is a part of a check's points."""
+
 from autograder import WrongAnswer, probe
+from checks.problem6.calls import attempt
 from checks.problem6.q6d.rows import given
 from checks.problem6.q6d.sparse import require_output, run_cases
 from checks.problem6.q6d.sparse_layers import layer_inputs, layer_of, require_layer, run_layers
-from checks.problem6.calls import attempt
 from checks.support.cases import Case
 
-REFUSED = 24        # calls of `refusals`
+REFUSED = 24  # calls of `refusals`
 
 
 def plain_layer(rng, n: int, causal: bool, **more) -> dict:
     """A module for probes, with an x of one sequence of n positions."""
-    spec = {"n": n, "window": int(rng.integers(2, 5)), "strides": [int(rng.integers(5, 9))],
-            "causal": causal, "chosen": [],
-            "kind": "list"}
-    return {"spec": spec, "B": 1, "n_embd": 8, "n_head": 2, "seed": int(rng.integers(2 ** 31)),
-            "dense": False,
-            "block_size": None, "rope": False, "max_positions": None, "predict": False,
-            "max_global": None, **more}
+    spec = {
+        "n": n,
+        "window": int(rng.integers(2, 5)),
+        "strides": [int(rng.integers(5, 9))],
+        "causal": causal,
+        "chosen": [],
+        "kind": "list",
+    }
+    return {
+        "spec": spec,
+        "B": 1,
+        "n_embd": 8,
+        "n_head": 2,
+        "seed": int(rng.integers(2**31)),
+        "dense": False,
+        "block_size": None,
+        "rope": False,
+        "max_positions": None,
+        "predict": False,
+        "max_global": None,
+        **more,
+    }
 
 
 @probe(uses=(attempt, given, layer_inputs, layer_of))
 def refusals(plain, rotating, shortened):
     """What is raised for each call that should be refused: [call, what it should be, kinds of the
     exception or None]; and the length and positions of the stream of which some calls were
-    refused."""
+    refused.
+    """
     import torch
+
     from submission.problem6 import efficient_attention as student
+
     x = torch.from_numpy(layer_inputs(plain)[1])
     T = x.shape[1]
     pattern, causal = student.Pattern(3, (5,)), student.Pattern(3, (5,), True)
@@ -53,22 +72,29 @@ def refusals(plain, rotating, shortened):
         "SparseSelfAttention(10, 3, ...)": lambda: student.SparseSelfAttention(10, 3, pattern),
         f"a module on {T} positions with [{T}]": lambda: module(x, [T]),
         "a module on two sequences without global positions": lambda: module(torch.cat((x, x))),
-        f"a module that rotates, on {T} positions, one more than max_positions,":
-            lambda: rotated(x, []),
-        f"giving {too_many}, less than the dense module's block_size,":
-            lambda: short(x[:, :longest + 1], []),
-        f"appending {too_many}, less than the dense module's block_size,":
-            lambda: short_stream.append(x[:, :longest + 1]),
-        "StreamingAttention of a module whose pattern is not causal":
-            lambda: student.StreamingAttention(module),
-        "append of more positions than max_positions, to a stream that rotates,":
-            lambda: stream.append(x),
+        f"a module that rotates, on {T} positions, one more than max_positions,": lambda: rotated(
+            x, []
+        ),
+        f"giving {too_many}, less than the dense module's block_size,": lambda: short(
+            x[:, : longest + 1], []
+        ),
+        f"appending {too_many}, less than the dense module's block_size,": lambda: (
+            short_stream.append(x[:, : longest + 1])
+        ),
+        "StreamingAttention of a module whose pattern is not causal": lambda: (
+            student.StreamingAttention(module)
+        ),
+        "append of more positions than max_positions, to a stream that rotates,": lambda: (
+            stream.append(x)
+        ),
         "append of 3 positions with 2 booleans": lambda: stream.append(x[:, :3], [True, False]),
         "append of 3 positions with 4 booleans": lambda: stream.append(x[:, :3], [True, False] * 2),
         "append of no positions": lambda: stream.append(x[:, :0], []),
     }
-    indices = {f"attended_positions({i}, {T}, ...)": lambda i=i: attended(i, T, pattern, [0])
-               for i in (T, -1, T + 9)}
+    indices = {
+        f"attended_positions({i}, {T}, ...)": lambda i=i: attended(i, T, pattern, [0])
+        for i in (T, -1, T + 9)
+    }
     said = []
     for wanted, group in (("ValueError", calls), ("IndexError", indices)):
         for call, function in group.items():
@@ -85,24 +111,35 @@ def require_limits(student, rng, cases: list[Case]) -> None:
     """
     T = int(rng.integers(22, 30))
     common = {"dense": True, "rope": True}
-    answer = student.run(refusals, plain=plain_layer(rng, T, False),
-                         rotating=plain_layer(rng, T, True, block_size=T - 1, **common),
-                         shortened=plain_layer(rng, T, True, block_size=T + 3,
-                                               max_positions=int(rng.integers(9, 15)), **common))
+    answer = student.run(
+        refusals,
+        plain=plain_layer(rng, T, False),
+        rotating=plain_layer(rng, T, True, block_size=T - 1, **common),
+        shortened=plain_layer(
+            rng, T, True, block_size=T + 3, max_positions=int(rng.integers(9, 15)), **common
+        ),
+    )
     wrong, said = [], answer["said"].items(REFUSED)
     for call, wanted, kinds in (one.items(3) for one in said):
         if kinds.value is None:
             wrong.append(f"{call.text()} raises no error; it should raise {wanted.text()}.")
         elif wanted.text() not in (names := kinds.texts()):
-            wrong.append(f"{call.text()} should raise {wanted.text()}; it raises "
-                         f"{names[0] if names else 'something else'}.")
+            wrong.append(
+                f"{call.text()} should raise {wanted.text()}; it raises "
+                f"{names[0] if names else 'something else'}."
+            )
     if answer["length"].number() != 6 or answer["cached"].value != list(range(6)):
-        wrong.append("A call of append that is refused changes the stream: length and "
-                     "cached_positions() should be what they were.")
-    calls, modules = ([case for case in cases if ("shape" in case.inputs) == flag]
-                      for flag in (True, False))
-    for judge, pairs in ((require_output, run_cases(student, calls)),
-                         (require_layer, run_layers(student, modules))):
+        wrong.append(
+            "A call of append that is refused changes the stream: length and "
+            "cached_positions() should be what they were."
+        )
+    calls, modules = (
+        [case for case in cases if ("shape" in case.inputs) == flag] for flag in (True, False)
+    )
+    for judge, pairs in (
+        (require_output, run_cases(student, calls)),
+        (require_layer, run_layers(student, modules)),
+    ):
         for case, got in pairs:
             try:
                 judge(got, case)

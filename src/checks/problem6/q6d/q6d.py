@@ -1,5 +1,7 @@
 """Question 6d, basic: global positions, the pattern and its connections; the attention, the module
-and the stream."""
+and the stream.
+"""
+
 import numpy as np
 
 from autograder import WrongAnswer, check, probe
@@ -10,7 +12,7 @@ from checks.problem6.q6d.sparse_layers import require_layer, run_layers
 from checks.problem6.q6d.streams import require_cache, require_stream, run_streams
 from checks.problem6.q6d.work import require_growth, require_not_dense
 
-SECONDS = 4         # of one core for a count; a second is asked for
+SECONDS = 4  # of one core for a count; a second is asked for
 
 
 @probe
@@ -18,7 +20,9 @@ def globals_from(calls):
     """every_kth, section_headers or predicted_globals for each call."""
     import numpy as np
     import torch
+
     from submission.problem6 import efficient_attention as student
+
     results = []
     for call in calls:
         args = [torch.from_numpy(x) if isinstance(x, np.ndarray) else x for x in call["args"]]
@@ -36,13 +40,18 @@ def test_global_positions(student, cases):
         predicted = case.inputs["function"] == "predicted_globals"
         if not cause and predicted and isinstance(got.value, list):
             scores = case.inputs["args"][0]
-            taken = [sorted(scores[i] for i in positions if type(i) is int and 0 <= i < len(scores))
-                     for positions in (got.value, case.right)]
+            taken = [
+                sorted(scores[i] for i in positions if type(i) is int and 0 <= i < len(scores))
+                for positions in (got.value, case.right)
+            ]
             if taken[0] == taken[1]:
-                cause = ("of equal scores, others than the first are taken: topk promises no order "
-                         "among them; a stable sort does.")
-        require_positions(got.named(case.about["call"]), case.right,
-                          f"\nLikely cause: {cause}" if cause else "")
+                cause = (
+                    "of equal scores, others than the first are taken: topk promises no order "
+                    "among them; a stable sort does."
+                )
+        require_positions(
+            got.named(case.about["call"]), case.right, f"\nLikely cause: {cause}" if cause else ""
+        )
 
     require_each(list(zip(cases, answers)), judge)
 
@@ -51,8 +60,10 @@ def test_global_positions(student, cases):
 def attended(specs):
     """attended_positions of every position, for each spec."""
     from submission.problem6.efficient_attention import attended_positions
-    return [[attended_positions(i, spec["n"], *given(spec)) for i in range(spec["n"])]
-            for spec in specs]
+
+    return [
+        [attended_positions(i, spec["n"], *given(spec)) for i in range(spec["n"])] for spec in specs
+    ]
 
 
 @check("6d-6-basic")
@@ -63,9 +74,17 @@ def test_attended_positions(student, cases):
     def judge(answer, case):
         n = case.inputs["n"]
         rows, right = answer.items(n), masks(case.right, (n, n))
-        cause = next((f"\nLikely cause: {sentence}" for sentence, bits in case.wrong
-                      if all(row.value == np.flatnonzero(wanted).tolist()
-                             for row, wanted in zip(rows, masks(bits, (n, n))))), "")
+        cause = next(
+            (
+                f"\nLikely cause: {sentence}"
+                for sentence, bits in case.wrong
+                if all(
+                    row.value == np.flatnonzero(wanted).tolist()
+                    for row, wanted in zip(rows, masks(bits, (n, n)))
+                )
+            ),
+            "",
+        )
         for i, row in enumerate(rows):
             name = f"attended_positions({i}, ...) with {describe(case.inputs)}"
             require_positions(row.named(name), np.flatnonzero(right[i]).tolist(), cause)
@@ -77,13 +96,16 @@ def test_attended_positions(student, cases):
 def counted(specs):
     """count_connections and its time, for each spec."""
     import time
+
     from submission.problem6.efficient_attention import count_connections
+
     results = []
     for spec in specs:
         pattern, chosen = given(spec)
         started = time.process_time()
-        results.append([count_connections(spec["n"], pattern, chosen),
-                        time.process_time() - started])
+        results.append(
+            [count_connections(spec["n"], pattern, chosen), time.process_time() - started]
+        )
     return results
 
 
@@ -98,9 +120,11 @@ def test_count_connections(student, cases):
             total, seconds = answer.items(2)
             totals.append(total.named(f"count_connections with {describe(case.inputs)}").present())
             if seconds.number() > SECONDS:
-                raise WrongAnswer(f"count_connections takes {seconds.number():.1f} s for "
-                                  f"{case.inputs['n']:,} positions; a second "
-                                  f"is the limit. Count rules, or rows, and not pairs.")
+                raise WrongAnswer(
+                    f"count_connections takes {seconds.number():.1f} s for "
+                    f"{case.inputs['n']:,} positions; a second "
+                    f"is the limit. Count rules, or rows, and not pairs."
+                )
         _require_counts(totals, some)
 
 
@@ -113,17 +137,25 @@ def _require_counts(answers, cases):
             continue
         # Different mistakes may lead to one small number: it is the cause if it explains others,
         # too.
-        alike = [(other, its) for other, its in zip(cases, got)
-                 if other.inputs["causal"] == case.inputs["causal"]][:3]
-        known = [{sentence: value() if callable(value) else value
-                  for sentence, value in other.wrong} for other, _ in alike]
+        alike = [
+            (other, its)
+            for other, its in zip(cases, got)
+            if other.inputs["causal"] == case.inputs["causal"]
+        ][:3]
+        known = [
+            {sentence: value() if callable(value) else value for sentence, value in other.wrong}
+            for other, _ in alike
+        ]
         for sentence, value in case.wrong:
             value = value() if callable(value) else value
-            if number == value != case.right and all(its == its_known.get(sentence, other.right)
-                                                     for (other, its), its_known in zip(alike,
-                                                                                        known)):
-                raise WrongAnswer(f"{answer.name} is {number:,}; it should be "
-                                  f"{case.right:,}.\nLikely cause: {sentence}")
+            if number == value != case.right and all(
+                its == its_known.get(sentence, other.right)
+                for (other, its), its_known in zip(alike, known)
+            ):
+                raise WrongAnswer(
+                    f"{answer.name} is {number:,}; it should be "
+                    f"{case.right:,}.\nLikely cause: {sentence}"
+                )
         failed = failed or WrongAnswer(f"{answer.name} is {number:,}; it should be {case.right:,}.")
     if failed:
         raise failed
@@ -132,9 +164,11 @@ def _require_counts(answers, cases):
 @check("6d-8-basic")
 def test_sparse_attention(student, cases):
     """Random patterns over several blocks, edges, large scores, float64; and less work than dense
-    attention."""
-    require_each(run_cases(student, [case for case in cases if "seed" in case.inputs]),
-                 require_output)
+    attention.
+    """
+    require_each(
+        run_cases(student, [case for case in cases if "seed" in case.inputs]), require_output
+    )
     require_not_dense(student, [case for case in cases if "seed" not in case.inputs])
 
 
@@ -142,16 +176,19 @@ def test_sparse_attention(student, cases):
 def test_module(student, cases):
     """From a dense module, whose output it gives where the pattern covers everything; other
     patterns; rotation, at the dense module's length and for longer sequences; a new module; the
-    predictor, whose choice is used where no positions are given; and no dense attention."""
-    require_each(run_layers(student, [case for case in cases if "seed" in case.inputs]),
-                 require_layer)
+    predictor, whose choice is used where no positions are given; and no dense attention.
+    """
+    require_each(
+        run_layers(student, [case for case in cases if "seed" in case.inputs]), require_layer
+    )
     require_not_dense(student, [case for case in cases if "seed" not in case.inputs], module=True)
 
 
 @check("6d-10-basic")
 def test_stream(student, cases):
     """One at a time, a few at a time, all at once; with more declared than become global; rotating;
-    in turns with another."""
+    in turns with another.
+    """
     require_each(run_streams(student, cases), require_stream)
 
 

@@ -3,7 +3,8 @@
 A case keeps one number of each position and, of each known mistake, what it gives at some
 positions: so it stays small. The checks of questions 6d and 6g share this module.
 """
-from typing import Iterator
+
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -15,7 +16,9 @@ from checks.support.cases import Case
 def given(spec):
     """The submission's Pattern, and the global positions, as what they are to be passed on."""
     import torch
+
     from submission.problem6.efficient_attention import Pattern
+
     # the tensors of the checks are small, and other checks may run beside this one
     torch.set_num_threads(1)
     kinds = {"list": list, "tuple": tuple, "set": set, "iterator": iter}
@@ -29,8 +32,10 @@ def describe(spec: dict) -> str:
     shapes = {"list": "{}", "tuple": "tuple({})", "set": "set({})", "iterator": "iter({})"}
     said = shapes[spec["kind"]].format(chosen) if len(chosen) <= 8 else f"{len(chosen)} positions"
     direction = "causal" if spec["causal"] else "in both directions"
-    return (f"n = {spec['n']:,}, window {spec['window']}, strides {tuple(spec['strides'])}, "
-            f"global positions {said}, {direction}")
+    return (
+        f"n = {spec['n']:,}, window {spec['window']}, strides {tuple(spec['strides'])}, "
+        f"global positions {said}, {direction}"
+    )
 
 
 def thin(x: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
@@ -76,8 +81,9 @@ def require_part(name: str, got: np.ndarray, case: Case, part: str, tolerance: f
     Raises:
         WrongAnswer: it is not; names the largest error and the likely cause.
     """
-    require_close(name, got.astype(float), case.right[part].astype(float), tolerance,
-                  causes(case, part))
+    require_close(
+        name, got.astype(float), case.right[part].astype(float), tolerance, causes(case, part)
+    )
 
 
 def off_rows(got: np.ndarray, right: np.ndarray, tolerance: float) -> np.ndarray:
@@ -117,8 +123,9 @@ def read_positions(answer: Answer, limit: int = 100_000) -> list[int]:
         raise WrongAnswer(f"{answer.name} should be a list of ints; it is {answer.describe()}.")
     for item in answer.items():
         if type(item.value) is not int:
-            raise WrongAnswer(f"{answer.name} should be a list of ints; there is {item.describe()} "
-                              f"in it.")
+            raise WrongAnswer(
+                f"{answer.name} should be a list of ints; there is {item.describe()} in it."
+            )
     positions = list(answer.value)
     if positions != sorted(set(positions)):
         what = "has repetitions" if len(set(positions)) < len(positions) else "is not sorted"
@@ -142,7 +149,12 @@ def require_positions(answer: Answer, expected: list[int], cause: str = "") -> N
     got = read_positions(answer)
     if got != expected:
         missing, extra = sorted(set(expected) - set(got)), sorted(set(got) - set(expected))
-        said = [f"{what}: {shown(positions)}"
-                for what, positions in (("missing", missing), ("too many", extra)) if positions]
-        raise WrongAnswer(f"{answer.name} gives {shown(got)}; it should give {shown(expected)} "
-                          f"({'; '.join(said)}).{cause}")
+        said = [
+            f"{what}: {shown(positions)}"
+            for what, positions in (("missing", missing), ("too many", extra))
+            if positions
+        ]
+        raise WrongAnswer(
+            f"{answer.name} gives {shown(got)}; it should give {shown(expected)} "
+            f"({'; '.join(said)}).{cause}"
+        )

@@ -2,6 +2,7 @@
 
 The checks of questions 6d and 6g share this module.
 """
+
 import numpy as np
 
 from autograder import Answer, WrongAnswer, probe
@@ -9,14 +10,16 @@ from checks.problem6.calls import run_each
 from checks.problem6.q6d.rows import describe, given, off_rows, require_part, thin
 from checks.support.cases import Case
 
-TOLERANCE = {"float32": 1e-5, "float64": 1e-10}         # the handout's
+TOLERANCE = {"float32": 1e-5, "float64": 1e-10}  # the handout's
 
 
 @probe
 def drawn(case):
     """q, k, v and upstream of a case, (B, n_head, T, head_dim), by its seed; `order`: the positions
-    put in another order."""
+    put in another order.
+    """
     import numpy as np
+
     # gives the same numbers in all versions of NumPy
     draw = np.random.RandomState(case["seed"]).standard_normal
     arrays = [factor * draw(tuple(case["shape"])) for factor in (case["scale"], 1, 1, 1)]
@@ -29,17 +32,19 @@ def drawn(case):
 def attend(calls):
     """sparse_attention, or cross_document_attention where there are lengths, for each case: the
     output, which inputs were changed, and the gradients of sum(output * upstream), if they are
-    asked for."""
+    asked for.
+    """
     import torch
 
     from submission.problem6 import efficient_attention as student
+
     results = []
     for case in calls:
         *arrays, upstream = drawn(case)
         inputs = []
         for array in arrays:
             x = torch.from_numpy(array.copy())
-            if case["transposed"]:          # as heads lie after they have been split
+            if case["transposed"]:  # as heads lie after they have been split
                 x = x.transpose(1, 2).contiguous().transpose(1, 2)
             inputs.append(x.requires_grad_(case["gradients"]))
         if "lengths" in case:
@@ -48,8 +53,11 @@ def attend(calls):
             pattern, chosen = given(case["spec"])
             more = (chosen,) if case["spec"]["chosen"] else ()
             y = student.sparse_attention(*inputs, pattern, *more)
-        changed = [name for name, x, array in zip("qkv", inputs, arrays)
-                   if not torch.equal(x.detach(), torch.from_numpy(array))]
+        changed = [
+            name
+            for name, x, array in zip("qkv", inputs, arrays)
+            if not torch.equal(x.detach(), torch.from_numpy(array))
+        ]
         result = {"y": y, "changed": changed, "gradients": None}
         if case["gradients"]:
             if isinstance(y, torch.Tensor) and y.requires_grad:
@@ -78,12 +86,14 @@ def read(answer: Answer, case: Case) -> np.ndarray:
     data = answer.array(case.inputs["dtype"], tuple(case.inputs["shape"]), finite=False)
     bad = ~np.isfinite(data).all(axis=(0, 1, 3))
     if bad.any():
-        raise WrongAnswer(f"{answer.name} has NaN or infinity in {bad.sum()} of {len(bad)} rows, "
-                          f"the first of them "
-                          f"{bad.argmax()}."
-                          f"\nLikely cause: a softmax over nothing but -inf (a row or a piece of "
-                          f"it that is empty), or an "
-                          f"exponential of a large score.")
+        raise WrongAnswer(
+            f"{answer.name} has NaN or infinity in {bad.sum()} of {len(bad)} rows, "
+            f"the first of them "
+            f"{bad.argmax()}."
+            f"\nLikely cause: a softmax over nothing but -inf (a row or a piece of "
+            f"it that is empty), or an "
+            f"exponential of a large score."
+        )
     return data
 
 
@@ -95,18 +105,26 @@ def require_output(answer: Answer, case: Case) -> None:
     """
     call, dtype = call_of(case), case.inputs["dtype"]
     if changed := answer["changed"].texts():
-        raise WrongAnswer(f"{call} changes {changed[0]}, which is not its own, in place (as "
-                          f"{changed[0]} /= ... and functions "
-                          f"with a _ at the end of their name do).")
-    got, right = thin(read(answer["y"].named(call),
-                           case)).astype(float), case.right["y"].astype(float)
+        raise WrongAnswer(
+            f"{call} changes {changed[0]}, which is not its own, in place (as "
+            f"{changed[0]} /= ... and functions "
+            f"with a _ at the end of their name do)."
+        )
+    got, right = (
+        thin(read(answer["y"].named(call), case)).astype(float),
+        case.right["y"].astype(float),
+    )
     try:
         require_part(f"{call}, one number of each row", got, case, "y", TOLERANCE[dtype])
     except WrongAnswer as wrong:
-        near = abs(got
-                   - right).max() < 0.02 * abs(right).max() and "Likely cause" not in wrong.message
-        precision = (f"It is nearly right. Is a part of it worked out in a lower precision than "
-                     f"{dtype}?\n" if near else "")
+        near = (
+            abs(got - right).max() < 0.02 * abs(right).max() and "Likely cause" not in wrong.message
+        )
+        precision = (
+            f"It is nearly right. Is a part of it worked out in a lower precision than {dtype}?\n"
+            if near
+            else ""
+        )
         rows = _rows(off_rows(got, right, TOLERANCE[dtype]), case.inputs)
         raise WrongAnswer(f"{wrong.message}\n{precision}{rows}") from None
 
@@ -119,8 +137,10 @@ def _rows(off, given):
     if "lengths" in given:
         special, name = np.arange(len(off)) >= sum(given["lengths"]), "rows of the question"
     else:
-        special, name = np.isin(np.arange(len(off)),
-                                given["spec"]["chosen"]), "rows of global positions"
+        special, name = (
+            np.isin(np.arange(len(off)), given["spec"]["chosen"]),
+            "rows of global positions",
+        )
     if special.any() and not off[~special].any():
         return f"Wrong rows: {first}. They are {name}; the others are right."
     return f"Wrong rows: {first} ({off.sum()} of {len(off)})."
@@ -136,14 +156,21 @@ def require_gradients(answer: Answer, case: Case) -> None:
     for name, gradient in zip("qkv", answer["gradients"].items(3)):
         gradient = gradient.named(f"the gradient of {call_of(case)}, with respect to {name}")
         if gradient.value is None:
-            raise WrongAnswer(f"No gradient of {call_of(case)} reaches {name}. Avoid .data, "
-                              f".detach(), .numpy(), .item() and "
-                              f"torch.no_grad().")
+            raise WrongAnswer(
+                f"No gradient of {call_of(case)} reaches {name}. Avoid .data, "
+                f".detach(), .numpy(), .item() and "
+                f"torch.no_grad()."
+            )
         got = gradient.array(case.inputs["dtype"], tuple(case.inputs["shape"]))
         if not got.any() and abs(case.right[name]).max() > 1e-6:
             raise WrongAnswer(f"T{gradient.name[1:]} is 0 everywhere.")
-        require_part(f"T{gradient.name[1:]}, one number of each row", thin(got), case, name,
-                     10 * TOLERANCE[case.inputs["dtype"]])
+        require_part(
+            f"T{gradient.name[1:]}, one number of each row",
+            thin(got),
+            case,
+            name,
+            10 * TOLERANCE[case.inputs["dtype"]],
+        )
 
 
 def run_cases(student, cases: list[Case]) -> list[tuple[Case, Answer]]:

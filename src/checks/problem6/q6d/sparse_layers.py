@@ -2,6 +2,7 @@
 
 The checks of questions 6d and 6g share this module; streams.py has streams.
 """
+
 import numpy as np
 
 from autograder import Answer, WrongAnswer, probe
@@ -16,29 +17,40 @@ NAMES = ("query", "key", "value", "proj")
 def layer_inputs(layer):
     """The weights and x, (B, T, C), of a module, by its seed."""
     import numpy as np
+
     draw, C = np.random.RandomState(layer["seed"]).standard_normal, layer["n_embd"]
-    weights = {f"{name}.{part}": (0.4 * draw((C, C) if part == "weight" else C)).astype("float32")
-               for name in ("query", "key", "value", "proj") for part in ("weight", "bias")}
+    weights = {
+        f"{name}.{part}": (0.4 * draw((C, C) if part == "weight" else C)).astype("float32")
+        for name in ("query", "key", "value", "proj")
+        for part in ("weight", "bias")
+    }
     x = draw((layer["B"], layer["spec"]["n"], C)).astype("float32")
     if layer["predict"]:
-        weights |= {"predictor.weight": draw((1, C)).astype("float32"),
-                    "predictor.bias": np.full(1, 0.1, "float32")}
+        weights |= {
+            "predictor.weight": draw((1, C)).astype("float32"),
+            "predictor.bias": np.full(1, 0.1, "float32"),
+        }
     return weights, x
 
 
 @probe(uses=(given, layer_inputs))
 def layer_of(case):
     """The submission's SparseSelfAttention with the weights of a case: from a dense module or made
-    anew; and the dense module. None instead of a module that lacks parameters."""
+    anew; and the dense module. None instead of a module that lacks parameters.
+    """
     import types
+
     import torch
+
     from submission.attention import CausalSelfAttention
     from submission.problem6.efficient_attention import SparseSelfAttention
 
     def fill(module, weights):
         parameters = dict(module.named_parameters())
-        if any(name not in parameters or parameters[name].shape != value.shape
-               for name, value in weights.items()):
+        if any(
+            name not in parameters or parameters[name].shape != value.shape
+            for name, value in weights.items()
+        ):
             return None
         with torch.no_grad():
             for name, value in weights.items():
@@ -49,9 +61,14 @@ def layer_of(case):
     weights, _ = layer_inputs(case)
     dense = None
     if case["dense"]:
-        config = types.SimpleNamespace(n_embd=case["n_embd"], n_head=case["n_head"],
-                                       block_size=case["block_size"],
-                                       attn_pdrop=0.1, resid_pdrop=0.1, rope=case["rope"])
+        config = types.SimpleNamespace(
+            n_embd=case["n_embd"],
+            n_head=case["n_head"],
+            block_size=case["block_size"],
+            attn_pdrop=0.1,
+            resid_pdrop=0.1,
+            rope=case["rope"],
+        )
         dense = fill(CausalSelfAttention(config), weights).eval()
         more = {} if case["max_positions"] is None else {"max_positions": case["max_positions"]}
         layer = SparseSelfAttention.from_dense(dense, pattern, **more)
@@ -65,8 +82,10 @@ def layer_of(case):
 def layers(cases):
     """For each case: the parameters of the module as it is made, its output, whether x was changed,
     and what became of the dense module's weights; `shares` says whether a parameter of the two is
-    the same."""
+    the same.
+    """
     import torch
+
     results = []
     for case in cases:
         layer, dense = layer_of(case)
@@ -80,13 +99,17 @@ def layers(cases):
         with torch.no_grad():
             y = layer(x) if case["predict"] else layer(x, chosen)
             theirs = [] if dense is None else [value.data_ptr() for value in dense.parameters()]
-            results.append({"parameters": parameters, "y": y,
-                            "changed": not torch.equal(x, torch.from_numpy(array)),
-                            "dense": {} if dense is None
-                            else {name: value.detach().clone()
-                                  for name, value in dense.named_parameters()},
-                            "shares": any(value.data_ptr() in theirs
-                                          for value in layer.parameters())})
+            results.append(
+                {
+                    "parameters": parameters,
+                    "y": y,
+                    "changed": not torch.equal(x, torch.from_numpy(array)),
+                    "dense": {}
+                    if dense is None
+                    else {name: value.detach().clone() for name, value in dense.named_parameters()},
+                    "shares": any(value.data_ptr() in theirs for value in layer.parameters()),
+                }
+            )
     return results
 
 
@@ -108,8 +131,9 @@ def call_of(layer: dict) -> str:
 
 def run_layers(student, cases: list[Case]) -> list[tuple[Case, Answer]]:
     """Run `layers`."""
-    return list(zip(cases,
-                    student.run(layers, cases=[case.inputs for case in cases]).items(len(cases))))
+    return list(
+        zip(cases, student.run(layers, cases=[case.inputs for case in cases]).items(len(cases)))
+    )
 
 
 def require_parameters(answer: Answer, case: Case) -> None:
@@ -121,18 +145,25 @@ def require_parameters(answer: Answer, case: Case) -> None:
     """
     layer, call = case.inputs, call_of(case.inputs)
     C, (weights, _) = layer["n_embd"], layer_inputs.function(layer)
-    wanted = {f"{name}.{part}": (C, C) if part == "weight" else (C,
-              ) for name in NAMES for part in ("weight", "bias")}
+    wanted = {
+        f"{name}.{part}": (C, C) if part == "weight" else (C,)
+        for name in NAMES
+        for part in ("weight", "bias")
+    }
     wanted |= {"predictor.weight": (1, C), "predictor.bias": (1,)}
     if answer["parameters"].value is None:
-        raise WrongAnswer(f"SparseSelfAttention({C}, {layer['n_head']}, ...) should have these "
-                          f"parameters: {', '.join(wanted)}, in "
-                          f"their shapes.")
+        raise WrongAnswer(
+            f"SparseSelfAttention({C}, {layer['n_head']}, ...) should have these "
+            f"parameters: {', '.join(wanted)}, in "
+            f"their shapes."
+        )
     parameters = answer["parameters"].entries()
     for name, shape in wanted.items():
         if name not in parameters:
-            raise WrongAnswer(f"{call} lacks the parameter {name}. It has "
-                              f"{', '.join(sorted(parameters)) or 'none'}.")
+            raise WrongAnswer(
+                f"{call} lacks the parameter {name}. It has "
+                f"{', '.join(sorted(parameters)) or 'none'}."
+            )
         got = parameters[name].named(f"{name} of {call}").array("float32", shape)
         if name in weights and not np.array_equal(got, weights[name]):
             raise WrongAnswer(f"{name} of {call} is not that of the dense module.")
@@ -140,13 +171,17 @@ def require_parameters(answer: Answer, case: Case) -> None:
             raise WrongAnswer(f"{name} of {call} should begin with zeros.")
     if layer["dense"]:
         for name, value in answer["dense"].entries().items():
-            if name in weights and not np.array_equal(value.array("float32", weights[name].shape,
-                                                                  finite=False), weights[name]):
-                raise WrongAnswer(f"{call} changes {name} of the dense module, which should be "
-                                  f"left as it was.")
+            if name in weights and not np.array_equal(
+                value.array("float32", weights[name].shape, finite=False), weights[name]
+            ):
+                raise WrongAnswer(
+                    f"{call} changes {name} of the dense module, which should be left as it was."
+                )
         if answer["shares"].flag():
-            raise WrongAnswer(f"{call} shares parameters with the dense module: training one would "
-                              f"change the other. Copy them.")
+            raise WrongAnswer(
+                f"{call} shares parameters with the dense module: training one would "
+                f"change the other. Copy them."
+            )
 
 
 def require_layer(answer: Answer, case: Case) -> None:
@@ -157,10 +192,17 @@ def require_layer(answer: Answer, case: Case) -> None:
     """
     require_parameters(answer, case)
     layer, call = case.inputs, call_of(case.inputs)
-    got = answer["y"].named(f"the output of {call}").array("float32",
-                                                           (layer["B"], layer["spec"]["n"],
-                                                            layer["n_embd"]))
-    require_part(f"The output of {call}, one number of each position", thin(got[:, None]), case,
-                 "y", TOLERANCE)
+    got = (
+        answer["y"]
+        .named(f"the output of {call}")
+        .array("float32", (layer["B"], layer["spec"]["n"], layer["n_embd"]))
+    )
+    require_part(
+        f"The output of {call}, one number of each position",
+        thin(got[:, None]),
+        case,
+        "y",
+        TOLERANCE,
+    )
     if answer["changed"].flag():
         raise WrongAnswer(f"{call} changes x in place.")

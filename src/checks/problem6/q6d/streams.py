@@ -1,5 +1,7 @@
 """Running StreamingAttention, and judging what it gives and what it keeps. The checks of question
-6d share this module."""
+6d share this module.
+"""
+
 import numpy as np
 
 from autograder import Answer, WrongAnswer, probe
@@ -7,25 +9,29 @@ from checks.problem6.q6d.rows import given, masks, require_part, require_positio
 from checks.problem6.q6d.sparse_layers import TOLERANCE, layer_inputs, layer_of, name_of
 from checks.support.cases import Case
 
-SIZES = {"float32": 4, "float64": 8}        # bytes of a number
+SIZES = {"float32": 4, "float64": 8}  # bytes of a number
 
 
 @probe(uses=(given, layer_inputs, layer_of))
 def streams(cases):
     """For each stream: after each append, its output, length, global_positions, cached_positions()
     and cache_bytes(); the bytes that the tensors in it really hold on to, and whether one of them
-    has a history; and which attributes the module got."""
+    has a history; and which attributes the module got.
+    """
     import array
     import copy
     import types
+
     import numpy as np
     import torch
+
     from submission.problem6.efficient_attention import StreamingAttention
 
     def held(stream, layer):
         """Bytes of all numbers of floating point that can be reached from a stream, without those
         of the module: in tensors and arrays (also those of which they are views), as raw bytes and
-        one by one."""
+        one by one.
+        """
         module = {id(layer)} | {id(value) for value in (*layer.parameters(), *layer.buffers())}
         storages, single, history, seen, waiting = {}, 0, False, set(module), [vars(stream)]
         while waiting and len(seen) < 200_000:
@@ -51,13 +57,14 @@ def streams(cases):
             elif isinstance(thing, (str, int, type, types.ModuleType)) or thing is None:
                 pass
             else:
-                waiting += [getattr(thing, name, None)
-                            for name in getattr(type(thing), "__slots__", ())]
+                waiting += [
+                    getattr(thing, name, None) for name in getattr(type(thing), "__slots__", ())
+                ]
                 if hasattr(thing, "__dict__"):
                     waiting.append(vars(thing))
                 if hasattr(thing, "__iter__") and hasattr(thing, "__len__"):
                     waiting += list(thing)
-        return sum(storages.values()) + 4 * max(single - 16, 0), history        # a few are no cache
+        return sum(storages.values()) + 4 * max(single - 16, 0), history  # a few are no cache
 
     def attributes(layer):
         return {name for module in layer.modules() for name in (*vars(module), *module._buffers)}
@@ -76,16 +83,21 @@ def streams(cases):
         x, start, steps = torch.from_numpy(layer_inputs(case["layer"])[1]).to(dtype), 0, []
         for count in case["cuts"]:
             flags = [position in case["declared"] for position in range(start, start + count)]
-            part = x[:, start:start + count].clone()
+            part = x[:, start : start + count].clone()
             if other is not None:
                 other.append(-part, [not flag for flag in flags])
             y = stream.append(part, flags) if any(flags) else stream.append(part)
             start += count
-            steps.append({"y": y.detach() if isinstance(y, torch.Tensor) else y,
-                          "length": stream.length,
-                          "global": copy.copy(stream.global_positions),
-                          "cached": stream.cached_positions(),
-                          "bytes": stream.cache_bytes(), "held": list(held(stream, layer))})
+            steps.append(
+                {
+                    "y": y.detach() if isinstance(y, torch.Tensor) else y,
+                    "length": stream.length,
+                    "global": copy.copy(stream.global_positions),
+                    "cached": stream.cached_positions(),
+                    "bytes": stream.cache_bytes(),
+                    "held": list(held(stream, layer)),
+                }
+            )
         results.append({"steps": steps, "added": sorted(attributes(layer) - before)})
     return results
 
@@ -98,24 +110,29 @@ def name_of_stream(stream: dict) -> str:
     other = ", read in turns with another stream of the same module" if stream["in_turns"] else ""
     dtype = f" in {stream['dtype']}" if stream["dtype"] != "float32" else ""
     spec = stream["layer"]["spec"]
-    return (f"a stream{module}{dtype} of {sum(stream['cuts'])} positions in calls of "
-            f"{cuts}{other}, window {spec['window']}, "
-            f"strides {tuple(spec['strides'])}, declared global {shown(stream['declared'])}, "
-            f"max_global {limit}")
+    return (
+        f"a stream{module}{dtype} of {sum(stream['cuts'])} positions in calls of "
+        f"{cuts}{other}, window {spec['window']}, "
+        f"strides {tuple(spec['strides'])}, declared global {shown(stream['declared'])}, "
+        f"max_global {limit}"
+    )
 
 
 def run_streams(student, cases: list[Case]) -> list[tuple[Case, Answer]]:
     """Run `streams`."""
-    return list(zip(cases,
-                    student.run(streams, cases=[case.inputs for case in cases]).items(len(cases))))
+    return list(
+        zip(cases, student.run(streams, cases=[case.inputs for case in cases]).items(len(cases)))
+    )
 
 
 def _steps(answer, case):
     """What came of each call, and how many positions had been read by then."""
     if answer.value is None:
-        raise WrongAnswer("SparseSelfAttention should have the parameters of query, key, value, "
-                          "proj and predictor, in their "
-                          "shapes.")
+        raise WrongAnswer(
+            "SparseSelfAttention should have the parameters of query, key, value, "
+            "proj and predictor, in their "
+            "shapes."
+        )
     cuts = case.inputs["cuts"]
     return list(zip(answer["steps"].items(len(cuts)), np.cumsum(cuts).tolist()))
 
@@ -139,15 +156,22 @@ def require_stream(answer: Answer, case: Case) -> None:
             got = step["global"].named(f"global_positions after {T} positions, in {name},")
             require_positions(got, chosen)
         y = thin(np.concatenate(outputs, axis=1)[:, None])
-        require_part(f"The outputs of {name}, one after another, one number of each position", y,
-                     case, "y", TOLERANCE)
+        require_part(
+            f"The outputs of {name}, one after another, one number of each position",
+            y,
+            case,
+            "y",
+            TOLERANCE,
+        )
     except WrongAnswer as wrong:
         added = [] if answer.value is None else answer["added"].texts()
         if not added or "Likely cause" in wrong.message:
             raise
-        raise WrongAnswer(f"{wrong.message}\nLikely cause: the stream keeps its state on the "
-                          f"module ({', '.join(added)}), which other streams share. What a stream "
-                          f"knows belongs to the stream.") from None
+        raise WrongAnswer(
+            f"{wrong.message}\nLikely cause: the stream keeps its state on the "
+            f"module ({', '.join(added)}), which other streams share. What a stream "
+            f"knows belongs to the stream."
+        ) from None
     for step, T in _steps(answer, case):
         _require_room(step, T, case)
 
@@ -157,21 +181,27 @@ def _require_room(step, T, case):
     held, history = step["held"].items(2)
     where = f"after {T} positions, in {name_of_stream(case.inputs)}"
     if history.flag():
-        raise WrongAnswer(f"The tensors of the cache have a history for gradients {where}, which "
-                          f"keeps everything alive that they were computed from. Work under "
-                          f"torch.no_grad().")
+        raise WrongAnswer(
+            f"The tensors of the cache have a history for gradients {where}, which "
+            f"keeps everything alive that they were computed from. Work under "
+            f"torch.no_grad()."
+        )
     if held.number() > case.about["room"]:
-        raise WrongAnswer(f"{where[0].upper()}{where[1:]}, the tensors (or arrays, or bytes) of "
-                          f"the stream hold on to {held.number():,.0f} bytes. {_allowed(case)} A "
-                          f"view keeps the whole tensor alive that it is part of; clone() what is "
-                          f"kept.")
+        raise WrongAnswer(
+            f"{where[0].upper()}{where[1:]}, the tensors (or arrays, or bytes) of "
+            f"the stream hold on to {held.number():,.0f} bytes. {_allowed(case)} A "
+            f"view keeps the whole tensor alive that it is part of; clone() what is "
+            f"kept."
+        )
 
 
 def _allowed(case):
     layer, about = case.inputs["layer"], case.about
-    return (f"Room for R + max_global = {about['slots']} keys and values of {layer['n_embd']} "
-            f"numbers ({case.inputs['dtype']}), for each of {layer['B']} sequences, is "
-            f"{about['room']:,} bytes.")
+    return (
+        f"Room for R + max_global = {about['slots']} keys and values of {layer['n_embd']} "
+        f"numbers ({case.inputs['dtype']}), for each of {layer['B']} sequences, is "
+        f"{about['room']:,} bytes."
+    )
 
 
 def require_cache(answer: Answer, case: Case) -> None:
@@ -186,8 +216,11 @@ def require_cache(answer: Answer, case: Case) -> None:
     for (step, T), row, least in zip(steps, kept, case.about["least"]):
         expected = np.flatnonzero(row).tolist()
         where = f"after {T} positions, in {name_of_stream(stream)}"
-        require_positions(step["cached"].named(f"cached_positions() {where},"), expected,
-                          f"\nThese are the last R = {R} positions and the global ones.")
+        require_positions(
+            step["cached"].named(f"cached_positions() {where},"),
+            expected,
+            f"\nThese are the last R = {R} positions and the global ones.",
+        )
         size = step["bytes"].named(f"cache_bytes() {where}").number()
         if size > case.about["room"]:
             raise WrongAnswer(f"cache_bytes() is {size:,.0f} {where}. {_allowed(case)}")
@@ -195,7 +228,9 @@ def require_cache(answer: Answer, case: Case) -> None:
         if size < least:
             cause = "\nLikely cause: float64 has eight bytes a number, not four (nbytes)."
             cause = "" if width == 4 else cause
-            raise WrongAnswer(f"cache_bytes() is {size:,.0f} {where}, where {len(expected)} keys "
-                              f"and values of {stream['layer']['n_embd']} numbers ({width} bytes "
-                              f"each) are held for each of {stream['layer']['B']} sequences: "
-                              f"{least:,} bytes at least.{cause}")
+            raise WrongAnswer(
+                f"cache_bytes() is {size:,.0f} {where}, where {len(expected)} keys "
+                f"and values of {stream['layer']['n_embd']} numbers ({width} bytes "
+                f"each) are held for each of {stream['layer']['B']} sequences: "
+                f"{least:,} bytes at least.{cause}"
+            )

@@ -4,14 +4,15 @@ the memory that they hold.
 How many connections a pattern has is told by the cases (`about["connections"]`). The checks of
 questions 6d and 6g share this module.
 """
+
 import math
 
 from autograder import Answer, WrongAnswer, probe
 from checks.problem6.q6d.rows import describe, given
 from checks.support.cases import Case
 
-N, N_EMBD, MEMORY, FLOPS = 75_000, 512, 1.5e9, 3        # the handout's limits
-EXPONENT = 1.25     # the handout's is 1.15, up to 75,000; in short texts, more lies beyond the ends
+N, N_EMBD, MEMORY, FLOPS = 75_000, 512, 1.5e9, 3  # the handout's limits
+EXPONENT = 1.25  # the handout's is 1.15, up to 75,000; in short texts, more lies beyond the ends
 
 
 @probe
@@ -20,8 +21,10 @@ def measured(function, inputs, steps, memory):
     attention; "steps", operations that are no mere views; "elements" of the tensors that they make,
     "numbers", those of floating point among them, and the "largest"; "peak", the bytes that are
     held at a time beyond the inputs. "stopped" says what it was stopped for: more steps, or more
-    bytes of memory, than allowed."""
+    bytes of memory, than allowed.
+    """
     import weakref
+
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_leaves
@@ -36,12 +39,17 @@ def measured(function, inputs, steps, memory):
             return [x]
         if x.layout == torch.sparse_coo:
             return [x._values(), x._indices()]
-        names = {torch.sparse_csr: ("crow_indices", "col_indices"),
-                 torch.sparse_bsr: ("crow_indices", "col_indices"),
-                 torch.sparse_csc: ("ccol_indices", "row_indices"),
-                 torch.sparse_bsc: ("ccol_indices", "row_indices")}
-        return [getattr(x, name)()
-                for name in ("values", *names[x.layout])] if x.layout in names else []
+        names = {
+            torch.sparse_csr: ("crow_indices", "col_indices"),
+            torch.sparse_bsr: ("crow_indices", "col_indices"),
+            torch.sparse_csc: ("ccol_indices", "row_indices"),
+            torch.sparse_bsc: ("ccol_indices", "row_indices"),
+        }
+        return (
+            [getattr(x, name)() for name in ("values", *names[x.layout])]
+            if x.layout in names
+            else []
+        )
 
     class Meter(TorchDispatchMode):
         counts = {"steps": 0, "elements": 0, "numbers": 0, "largest": 0, "peak": 0, "stopped": ""}
@@ -76,7 +84,7 @@ def measured(function, inputs, steps, memory):
             self.known.discard(storage)
             self.held -= size
 
-    def fused(q, k, v, *args, out_shape=None, **kwargs):    # on the CPU, unknown to flop_counter
+    def fused(q, k, v, *args, out_shape=None, **kwargs):  # on the CPU, unknown to flop_counter
         return sdpa_flop_count(q, k, v)
 
     # Of matrices that may be sparse: flop_counter takes them for dense.
@@ -89,11 +97,16 @@ def measured(function, inputs, steps, memory):
     product._get_raw = added._get_raw = True
     meter = Meter()
     aten = torch.ops.aten
-    flops = FlopCounterMode(display=False, custom_mapping={
-        aten._scaled_dot_product_flash_attention_for_cpu: fused,
-        aten.mm: product, aten.addmm: added,
-        aten.mv: lambda a, *args, out_shape=None, **kwargs: 2 * a[0] * a[1],
-        aten.dot: lambda a, *args, out_shape=None, **kwargs: 2 * a[0]})
+    flops = FlopCounterMode(
+        display=False,
+        custom_mapping={
+            aten._scaled_dot_product_flash_attention_for_cpu: fused,
+            aten.mm: product,
+            aten.addmm: added,
+            aten.mv: lambda a, *args, out_shape=None, **kwargs: 2 * a[0] * a[1],
+            aten.dot: lambda a, *args, out_shape=None, **kwargs: 2 * a[0],
+        },
+    )
     try:
         with flops, meter:
             result = function()
@@ -106,9 +119,12 @@ def measured(function, inputs, steps, memory):
 @probe(uses=(given, measured))
 def sparse_work(runs, module=False):
     """What sparse_attention does, or a module with it, for each run, on one sequence and without
-    gradients."""
+    gradients.
+    """
     import torch
+
     from submission.problem6.efficient_attention import SparseSelfAttention, sparse_attention
+
     results = []
     with torch.no_grad():
         for run in runs:
@@ -130,8 +146,10 @@ def sparse_work(runs, module=False):
 
 def read_counts(answer: Answer) -> dict[str, float]:
     """What `measured` returned, as numbers."""
-    return {name: answer[name].number()
-            for name in ("flops", "steps", "elements", "numbers", "largest", "peak")}
+    return {
+        name: answer[name].number()
+        for name in ("flops", "steps", "elements", "numbers", "largest", "peak")
+    }
 
 
 def require_no_loop(answer: Answer, n: int, what: str) -> None:
@@ -141,14 +159,16 @@ def require_no_loop(answer: Answer, n: int, what: str) -> None:
         WrongAnswer: it was.
     """
     if answer["stopped"].text() == "steps":
-        raise WrongAnswer(f"{what} takes more than {2 * n:,} operations of torch for {n:,} "
-                          f"positions. Is there a loop over "
-                          f"positions? Work on many rows at once.")
+        raise WrongAnswer(
+            f"{what} takes more than {2 * n:,} operations of torch for {n:,} "
+            f"positions. Is there a loop over "
+            f"positions? Work on many rows at once."
+        )
 
 
 def require_seen(counts: dict[str, float], about: dict, what: str) -> None:
-    """At least the work that the connections need has been counted. (An operation that is no product
-    of matrices counts as two FLOPs for each number that it makes, such as q * k and w * v.)
+    """At least the work that the connections need has been counted. (An operation that is no
+    product of matrices counts as two FLOPs for each number that it makes, such as q * k and w * v.)
 
     Args:
         about: of the case: how many connections there are, and the FLOPs that they need.
@@ -159,11 +179,13 @@ def require_seen(counts: dict[str, float], about: dict, what: str) -> None:
     """
     least, connections = about["flops"], about["connections"]
     if counts["flops"] + 2 * counts["numbers"] < 0.9 * least:
-        raise WrongAnswer(f"{what} takes {counts['flops']:,.0f} FLOPs of torch, and makes "
-                          f"{counts['numbers']:,.0f} numbers, where "
-                          f"its {connections:,} connections need {least:,} FLOPs: there is work "
-                          f"that was not seen. Write it with "
-                          f"torch (not with NumPy), in one thread.")
+        raise WrongAnswer(
+            f"{what} takes {counts['flops']:,.0f} FLOPs of torch, and makes "
+            f"{counts['numbers']:,.0f} numbers, where "
+            f"its {connections:,} connections need {least:,} FLOPs: there is work "
+            f"that was not seen. Write it with "
+            f"torch (not with NumPy), in one thread."
+        )
 
 
 def require_not_dense(student, cases: list[Case], module: bool = False) -> None:
@@ -172,27 +194,32 @@ def require_not_dense(student, cases: list[Case], module: bool = False) -> None:
     Raises:
         WrongAnswer: it does not.
     """
-    answers = student.run(sparse_work, runs=[case.inputs for case in cases],
-                          module=module).items(len(cases))
+    answers = student.run(sparse_work, runs=[case.inputs for case in cases], module=module).items(
+        len(cases)
+    )
     name = "SparseSelfAttention" if module else "sparse_attention"
     for case, answer in zip(cases, answers):
         pattern, n = describe(case.inputs["spec"]), case.inputs["spec"]["n"]
         require_no_loop(answer, n, name)
         counts, connections = read_counts(answer), case.about["connections"]
         if counts["largest"] >= n * n:
-            raise WrongAnswer(f"{name} makes a tensor with a place for each of the {n:,} x {n:,} "
-                              f"pairs ({pattern}). That "
-                              f"is dense attention with a mask; only the pairs that are connected "
-                              f"should be worked out.")
+            raise WrongAnswer(
+                f"{name} makes a tensor with a place for each of the {n:,} x {n:,} "
+                f"pairs ({pattern}). That "
+                f"is dense attention with a mask; only the pairs that are connected "
+                f"should be worked out."
+            )
         dense = case.about["dense"]
         if counts["flops"] > 0.6 * dense or counts["elements"] > 6 * n * n:
-            raise WrongAnswer(f"{name} does {counts['flops'] / dense:.0%} of the products of dense "
-                              f"attention, and makes tensors of "
-                              f"{counts['elements'] / n / n:.1f} numbers for each of all {n:,} x "
-                              f"{n:,} pairs ({pattern}, which "
-                              f"connects {connections / n / n:.1%} of them). Only the pairs that "
-                              f"are connected should be worked "
-                              f"out.")
+            raise WrongAnswer(
+                f"{name} does {counts['flops'] / dense:.0%} of the products of dense "
+                f"attention, and makes tensors of "
+                f"{counts['elements'] / n / n:.1f} numbers for each of all {n:,} x "
+                f"{n:,} pairs ({pattern}, which "
+                f"connects {connections / n / n:.1%} of them). Only the pairs that "
+                f"are connected should be worked "
+                f"out."
+            )
         if answer["stopped"].text():
             raise WrongAnswer(f"{name} takes more than 1 GB ({pattern}).")
         require_seen(counts, case.about, f"{name} ({pattern})")
@@ -214,42 +241,53 @@ def require_growth(student, cases: list[Case]) -> None:
     counts, lengths = [], [case.inputs["spec"]["n"] for case in cases]
     for case, answer in zip(cases, answers):
         given, pattern = case.inputs, describe(case.inputs["spec"])
-        what = (f"sparse_attention (heads: {given['n_head']}, of width {given['head_dim']}; "
-                f"{pattern})")
+        what = (
+            f"sparse_attention (heads: {given['n_head']}, of width {given['head_dim']}; {pattern})"
+        )
         require_no_loop(answer, given["spec"]["n"], what)
         counts.append(read_counts(answer))
         if answer["stopped"].text():
             raise WrongAnswer(f"{what} takes more than {given['memory'] / 1e6:.0f} MB.")
         require_seen(counts[-1], case.about, what)
     for first in (0, 2):
-        (small, large), (n, longer) = counts[first:first + 2], lengths[first:first + 2]
+        (small, large), (n, longer) = counts[first : first + 2], lengths[first : first + 2]
         pattern = describe(cases[first + 1].inputs["spec"])
-        for name, what in (("flops", "the FLOPs of its products"),
-                           ("elements", "the numbers that it works out"), ("peak", "its memory")):
+        for name, what in (
+            ("flops", "the FLOPs of its products"),
+            ("elements", "the numbers that it works out"),
+            ("peak", "its memory"),
+        ):
             exponent = math.log(max(large[name], 1) / max(small[name], 1), longer / n)
             student.note(f"exponent of {name}{', causal' if first == 0 else ''}", exponent)
             if exponent > EXPONENT:
-                raise WrongAnswer(f"From {n:,} to {longer:,} positions, {what} grow from "
-                                  f"{small[name]:,.0f} to "
-                                  f"{large[name]:,.0f}: with an exponent of {exponent:.2f}, where "
-                                  f"{EXPONENT} is allowed here "
-                                  f"({pattern}).")
+                raise WrongAnswer(
+                    f"From {n:,} to {longer:,} positions, {what} grow from "
+                    f"{small[name]:,.0f} to "
+                    f"{large[name]:,.0f}: with an exponent of {exponent:.2f}, where "
+                    f"{EXPONENT} is allowed here "
+                    f"({pattern})."
+                )
     case, heads = cases[2], cases[4].inputs["n_head"]
     needed = case.about["flops"]
     if counts[2]["flops"] > FLOPS * needed:
-        raise WrongAnswer(f"sparse_attention takes {counts[2]['flops']:,.0f} FLOPs for "
-                          f"{describe(case.inputs['spec'])}. {FLOPS} "
-                          f"times those of its connections are {FLOPS * needed:,}.")
+        raise WrongAnswer(
+            f"sparse_attention takes {counts[2]['flops']:,.0f} FLOPs for "
+            f"{describe(case.inputs['spec'])}. {FLOPS} "
+            f"times those of its connections are {FLOPS * needed:,}."
+        )
     # Queries, keys and values of the layer are there besides.
     short = lengths[4]
-    each = heads * (counts[3]["peak"]
-                    - counts[2]["peak"]) / (lengths[3] - lengths[2]) + 3 * N_EMBD * 4
+    each = (
+        heads * (counts[3]["peak"] - counts[2]["peak"]) / (lengths[3] - lengths[2]) + 3 * N_EMBD * 4
+    )
     peak = counts[4]["peak"] + 3 * short * N_EMBD * 4 + each * (N - short)
     student.note("GB at 75,000 positions", peak / 1e9)
     if peak > MEMORY:
-        raise WrongAnswer(f"With 8 heads of 64, sparse_attention holds "
-                          f"{counts[4]['peak'] / 1e6:.0f} MB at {short:,} positions, "
-                          f"and the layer {each:,.0f} bytes more for each further one. At 75,000 "
-                          f"that makes {peak / 1e9:.2f} GB, "
-                          f"where {MEMORY / 1e9} are allowed. Are the weights of all blocks held "
-                          f"at once?")
+        raise WrongAnswer(
+            f"With 8 heads of 64, sparse_attention holds "
+            f"{counts[4]['peak'] / 1e6:.0f} MB at {short:,} positions, "
+            f"and the layer {each:,.0f} bytes more for each further one. At 75,000 "
+            f"that makes {peak / 1e9:.2f} GB, "
+            f"where {MEMORY / 1e9} are allowed. Are the weights of all blocks held "
+            f"at once?"
+        )

@@ -1,4 +1,5 @@
 """Running the functions of fixes.py that change logits, and judging what they give."""
+
 import numpy as np
 
 from autograder import Answer, WrongAnswer, probe, require_close
@@ -28,22 +29,29 @@ def call_of(case: Case) -> str:
 @probe(uses=(attempt,))
 def run_filters(calls):
     """For each case, what the function returned, or the kinds of its exception where one is to be
-    caught; and whether it changed its arguments."""
+    caught; and whether it changed its arguments.
+    """
     import copy
 
     import torch
 
     from submission.problem6 import fixes
+
     results = []
     for case in calls:
         logits = torch.tensor(case["logits"], dtype=getattr(torch, case["dtype"]))
         before, arguments = logits.clone(), copy.deepcopy(case["arguments"])
-        result, raised = attempt(lambda: getattr(fixes, case["function"])(logits, *arguments),
-                                 case["refused"])
+        result, raised = attempt(
+            lambda: getattr(fixes, case["function"])(logits, *arguments), case["refused"]
+        )
         result = result.clone() if isinstance(result, torch.Tensor) else result
-        results.append({"result": result, "raised": raised,
-                        "changed": not torch.equal(logits, before)
-                        or arguments != case["arguments"]})
+        results.append(
+            {
+                "result": result,
+                "raised": raised,
+                "changed": not torch.equal(logits, before) or arguments != case["arguments"],
+            }
+        )
     return results
 
 
@@ -57,9 +65,11 @@ def judge_filters(student, cases: list[Case]) -> None:
     for case, answer in zip(cases, run_cases(student, run_filters, cases, call_of)):
         call = call_of(case)
         if answer["changed"].flag():
-            raise WrongAnswer(f"{call} changes its argument in place (as logits[...] = ... and "
-                              "functions with a _ at the end of their name do). Work on a copy: "
-                              "logits.clone(), or masked_fill without _.")
+            raise WrongAnswer(
+                f"{call} changes its argument in place (as logits[...] = ... and "
+                "functions with a _ at the end of their name do). Work on a copy: "
+                "logits.clone(), or masked_fill without _."
+            )
         if case.right is None:
             require_refusal(call, answer["raised"])
         elif "kept" in case.right:
@@ -72,8 +82,9 @@ def _require_values(case, answer):
     got, name = _read(case, answer), _capital(answer.name)
     if (gone := np.isneginf(got)).any():
         i = tuple(int(n) for n in np.argwhere(gone)[0])
-        raise WrongAnswer(f"{name} is -inf at index {i}; it should be "
-                          f"{case.right['values'][i]:.4g}.")
+        raise WrongAnswer(
+            f"{name} is -inf at index {i}; it should be {case.right['values'][i]:.4g}."
+        )
     case.require(name, got, TOLERANCE, "values")
 
 
@@ -85,13 +96,20 @@ def _require_kept(case, answer):
         row = tuple(int(n) for n in np.argwhere(stays != right)[0][:-1])
         low = got[row][stays[row] & ~right[row]]
         if low.size and (low < logits[row].min() - 50).all():
-            raise WrongAnswer(f"{_capital(answer.name)}: what is excluded has {low[0]:.4g}; it "
-                              "should be -inf.")
+            raise WrongAnswer(
+                f"{_capital(answer.name)}: what is excluded has {low[0]:.4g}; it should be -inf."
+            )
         where = f"In row {', '.join(map(str, row))} of " if row else "In "
-        raise WrongAnswer(f"{where}{answer.name}, {_tokens(stays[row])} stay; it should be "
-                          f"{_tokens(right[row])}.{_cause(case, stays)}")
-    require_close(f"{_capital(answer.name)}, where it is not -inf", np.where(right, got, 0),
-                  np.where(right, logits, 0), TOLERANCE)
+        raise WrongAnswer(
+            f"{where}{answer.name}, {_tokens(stays[row])} stay; it should be "
+            f"{_tokens(right[row])}.{_cause(case, stays)}"
+        )
+    require_close(
+        f"{_capital(answer.name)}, where it is not -inf",
+        np.where(right, got, 0),
+        np.where(right, logits, 0),
+        TOLERANCE,
+    )
 
 
 def _cause(case, stays):
@@ -101,9 +119,11 @@ def _cause(case, stays):
     found = [sentence for sentence, wrong in case.wrong if np.array_equal(stays, wrong["kept"])]
     fewer = (stays <= right).all()
     if function == "top_k_filter" and fewer and (stays.sum(axis=-1) == argument).all():
-        found.insert(0,
-                     "of logits that tie with the k-th largest, only some are kept. All stay: "
-                     "compare with the k-th largest value.")
+        found.insert(
+            0,
+            "of logits that tie with the k-th largest, only some are kept. All stay: "
+            "compare with the k-th largest value.",
+        )
     if function == "top_p_filter" and argument == 1 and stays.sum() > 1 and not found:
         found = ["rounding: the tokens before have a sum of 1 already. p = 1 keeps all tokens."]
     return f"\nLikely cause: {found[0]}" if found else ""
@@ -128,11 +148,15 @@ def _read(case: Case, answer: Answer) -> np.ndarray:
     got = answer.present().array(case.inputs["dtype"], shape, finite=False).astype(float)
     if (bad := np.isnan(got) | np.isposinf(got)).any():
         first = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise WrongAnswer(f"{_capital(answer.name)} has {bad.sum()} values that are NaN or +inf, "
-                          f"the first at {first}.")
+        raise WrongAnswer(
+            f"{_capital(answer.name)} has {bad.sum()} values that are NaN or +inf, "
+            f"the first at {first}."
+        )
     if (got >= 0).all() and np.allclose(got.sum(axis=-1), 1, atol=1e-4):
-        raise WrongAnswer(f"{_capital(answer.name)} has probabilities, each row with a sum of 1. "
-                          "It should be logits.")
+        raise WrongAnswer(
+            f"{_capital(answer.name)} has probabilities, each row with a sum of 1. "
+            "It should be logits."
+        )
     return got
 
 

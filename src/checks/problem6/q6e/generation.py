@@ -1,5 +1,7 @@
 """Running generate of fixes.py with models whose logits are known, and judging each of its
-draws."""
+draws.
+"""
+
 import numpy as np
 
 from autograder import Answer, WrongAnswer, matches, probe
@@ -27,8 +29,9 @@ def run_generate(calls):
     class Model(torch.nn.Module):
         def __init__(self, case):
             super().__init__()
-            self.tables = torch.nn.ParameterList([torch.from_numpy(case[name])
-                                                  for name in ("tokens", "positions", "first")])
+            self.tables = torch.nn.ParameterList(
+                [torch.from_numpy(case[name]) for name in ("tokens", "positions", "first")]
+            )
             self.block_size = case["block_size"]
 
         def get_block_size(self):
@@ -36,10 +39,12 @@ def run_generate(calls):
 
         def forward(self, idx, targets=None):
             if idx.size(1) > self.block_size:
-                raise ValueError(f"the model reads at most block_size = {self.block_size} tokens; "
-                                 f"got {idx.size(1)}")
+                raise ValueError(
+                    f"the model reads at most block_size = {self.block_size} tokens; "
+                    f"got {idx.size(1)}"
+                )
             tokens, positions, first = self.tables
-            return tokens[idx] + positions[:idx.size(1)] + first[idx[:, :1]], None
+            return tokens[idx] + positions[: idx.size(1)] + first[idx[:, :1]], None
 
     class Recorder(TorchFunctionMode):
         """Writes down what torch.multinomial is called with, and says what it draws."""
@@ -51,10 +56,14 @@ def run_generate(calls):
                 if case["follow"] is not None and len(draws) < len(case["follow"]):
                     result = torch.full_like(result, case["follow"][len(draws)])
                 given = dict(zip(("input", "num_samples", "replacement"), args)) | kwargs
-                draws.append({"chances": given["input"].detach().clone(),
-                              "count": given["num_samples"],
-                              "ours": given.get("generator") is generator,
-                              "token": result.detach().clone()})
+                draws.append(
+                    {
+                        "chances": given["input"].detach().clone(),
+                        "count": given["num_samples"],
+                        "ours": given.get("generator") is generator,
+                        "token": result.detach().clone(),
+                    }
+                )
             return result
 
     results = []
@@ -65,10 +74,12 @@ def run_generate(calls):
         torch.manual_seed(case["global_seed"])
         options = case["options"] | ({"generator": generator} if generator else {})
         with Recorder():
-            y, raised = attempt(lambda: generate(model, x, case["steps"], **options),
-                                case["refused"])
-        results.append({"y": y, "draws": draws, "raised": raised,
-                        "kept": x.tolist() == [case["prompt"]]})
+            y, raised = attempt(
+                lambda: generate(model, x, case["steps"], **options), case["refused"]
+            )
+        results.append(
+            {"y": y, "draws": draws, "raised": raised, "kept": x.tolist() == [case["prompt"]]}
+        )
     return results
 
 
@@ -86,8 +97,9 @@ def judge_generate(student, cases: list[Case]) -> list[list[int]]:
         WrongAnswer: something is otherwise; names the likely cause.
     """
     answers = run_cases(student, run_generate, cases, call_of)
-    return [text for case, answer in zip(cases, answers)
-            if (text := _judge(case, answer)) is not None]
+    return [
+        text for case, answer in zip(cases, answers) if (text := _judge(case, answer)) is not None
+    ]
 
 
 def judge_random_numbers(student, case: Case) -> None:
@@ -101,24 +113,30 @@ def judge_random_numbers(student, case: Case) -> None:
         WrongAnswer: it is otherwise.
     """
     seeds = [(11, 1), (11, 2), (12, 1), (None, 3), (None, 3), (None, 4)]
-    texts = judge_generate(student, [Case({**case.inputs, "seed": seed, "global_seed": other})
-                                     for seed, other in seeds])
+    texts = judge_generate(
+        student,
+        [Case({**case.inputs, "seed": seed, "global_seed": other}) for seed, other in seeds],
+    )
     if texts[0] != texts[1]:
         raise WrongAnswer("With generators of the same seed, generate writes different texts.")
     if texts[3] != texts[4]:
-        raise WrongAnswer("Without a generator, generate writes different texts after the same "
-                          "torch.manual_seed.")
+        raise WrongAnswer(
+            "Without a generator, generate writes different texts after the same torch.manual_seed."
+        )
     if texts[0] == texts[2] or texts[3] == texts[5]:
-        raise WrongAnswer("With other random numbers, generate writes the same text. Does it seed "
-                          "them itself?")
+        raise WrongAnswer(
+            "With other random numbers, generate writes the same text. Does it seed them itself?"
+        )
 
 
 def call_of(case: Case) -> str:
     """The call, for messages."""
     options = "".join(f", {name}={words(value)}" for name, value in case.inputs["options"].items())
-    return (f"generate(model, x of shape (1, {len(case.inputs['prompt'])}), "
-            f"{case.inputs['steps']}{options}) with a model that reads "
-            f"{case.inputs['block_size']} tokens")
+    return (
+        f"generate(model, x of shape (1, {len(case.inputs['prompt'])}), "
+        f"{case.inputs['steps']}{options}) with a model that reads "
+        f"{case.inputs['block_size']} tokens"
+    )
 
 
 def _judge(case, answer: Answer):
@@ -129,7 +147,7 @@ def _judge(case, answer: Answer):
         return None
     text = answer["y"].named(f"the result of {call}").present()
     y = text.array("int64", (1, len(prompt) + steps))[0].tolist()
-    if y[:len(prompt)] != prompt:
+    if y[: len(prompt)] != prompt:
         raise WrongAnswer(f"{call} does not begin with x.")
     if not all(0 <= token < V for token in y):
         raise WrongAnswer(f"{call} has tokens in it that there are not.")
@@ -137,10 +155,16 @@ def _judge(case, answer: Answer):
         raise WrongAnswer(f"{call} changes x in place.")
     draws = answer["draws"].items()
     if len(draws) != steps:
-        raise WrongAnswer(f"{call} calls torch.multinomial {len(draws)} times; it should once for "
-                          f"each of the {steps} new tokens.")
-    chances = np.array([_read(case, f"{call}: new token {i}", y[len(prompt) + i], draw)
-                        for i, draw in enumerate(draws)])
+        raise WrongAnswer(
+            f"{call} calls torch.multinomial {len(draws)} times; it should once for "
+            f"each of the {steps} new tokens."
+        )
+    chances = np.array(
+        [
+            _read(case, f"{call}: new token {i}", y[len(prompt) + i], draw)
+            for i, draw in enumerate(draws)
+        ]
+    )
     if case.right is not None and steps:
         _require_chances(case, call, chances)
     return y
@@ -150,17 +174,23 @@ def _read(case, where, token, draw):
     """What a token was drawn from, as probabilities, (V,)."""
     V = case.inputs["tokens"].shape[1]
     if draw["count"].value != 1:
-        raise WrongAnswer(f"{where}: torch.multinomial should draw 1 token; num_samples is "
-                          f"{draw['count'].describe()}.")
+        raise WrongAnswer(
+            f"{where}: torch.multinomial should draw 1 token; num_samples is "
+            f"{draw['count'].describe()}."
+        )
     if not draw["ours"].flag():
-        raise WrongAnswer(f"{where} is not drawn with the generator that was given."
-                          if case.inputs["seed"] is not None
-                          else f"{where} is drawn with a generator, though none was given.")
+        raise WrongAnswer(
+            f"{where} is not drawn with the generator that was given."
+            if case.inputs["seed"] is not None
+            else f"{where} is drawn with a generator, though none was given."
+        )
     chances = draw["chances"].named("what torch.multinomial is given")
     weights = chances.array(None).astype(float)
     if weights.size != V or (weights < 0).any() or weights.sum() <= 0:
-        raise WrongAnswer(f"{where}: torch.multinomial should be given {V} probabilities; it is "
-                          f"{chances.describe()}.")
+        raise WrongAnswer(
+            f"{where}: torch.multinomial should be given {V} probabilities; it is "
+            f"{chances.describe()}."
+        )
     if draw["token"].array("int64").ravel().tolist() != [token]:
         raise WrongAnswer(f"{where} is not what was drawn.")
     return weights.ravel() / weights.sum()
@@ -170,10 +200,15 @@ def _require_chances(case, call, chances):
     for i, (got, right) in enumerate(zip(chances, case.right)):
         if not matches(got, right, TOLERANCE):
             # A mistake must explain all draws: one alone may look like several.
-            causes = [sentence for sentence, wrong in case.solved().wrong
-                      if matches(chances, wrong, TOLERANCE)]
-            raise WrongAnswer(f"{call}: new token {i} is drawn from {np.round(got, 4).tolist()}; "
-                              f"it should be {np.round(right, 4).tolist()}."
-                              + (f"\nLikely cause: {causes[0]}" if causes else "")
-                              + "\nIf 6e-4-basic or 6e-5-basic finds something in the functions "
-                                "that generate calls, mend that first.")
+            causes = [
+                sentence
+                for sentence, wrong in case.solved().wrong
+                if matches(chances, wrong, TOLERANCE)
+            ]
+            raise WrongAnswer(
+                f"{call}: new token {i} is drawn from {np.round(got, 4).tolist()}; "
+                f"it should be {np.round(right, 4).tolist()}."
+                + (f"\nLikely cause: {causes[0]}" if causes else "")
+                + "\nIf 6e-4-basic or 6e-5-basic finds something in the functions "
+                "that generate calls, mend that first."
+            )

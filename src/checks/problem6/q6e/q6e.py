@@ -1,4 +1,5 @@
 """Question 6e, basic: the functions of fixes.py, and the three set-ups before and after."""
+
 from autograder import check
 from checks.problem6.q6e.clipping import judge_clipping, judge_scores
 from checks.problem6.q6e.filters import judge_filters
@@ -19,7 +20,8 @@ def judge(student, judgement, cases) -> None:
 @check("6e-3-basic")
 def test_scores_and_clipping(student, cases):
     """With two to four axes; norms above and below the limit; rare: none at all, and such that are
-    no numbers."""
+    no numbers.
+    """
     judge_scores(student, [case for case in cases if "q" in case.inputs])
     judge(student, judge_clipping, [case for case in cases if "gradients" in case.inputs])
 
@@ -27,21 +29,24 @@ def test_scores_and_clipping(student, cases):
 @check("6e-4-basic")
 def test_filters(student, cases):
     """Rows and batches of rows, the handout's examples; rare: ties, limits, and arguments out of
-    range."""
+    range.
+    """
     judge(student, judge_filters, cases)
 
 
 @check("6e-5-basic")
 def test_repetition(student, cases):
     """The handout's example, tokens that occur often; rare: no tokens at all, n = 1 or more than
-    there are, all excluded."""
+    there are, all excluded.
+    """
     judge(student, judge_filters, cases)
 
 
 @check("6e-6-basic")
 def test_stack_and_init(student, cases):
     """With one sublayer to several; a model with the usual modules; rare: no sublayers, and a model
-    with unusual modules."""
+    with unusual modules.
+    """
     stacks, models = ([case for case in cases if key in case.inputs] for key in ("x", "n_layer"))
     judge_stacks(student, [case for case in stacks if not case.about.get("rare")])
     judge(student, judge_init, models)
@@ -52,7 +57,8 @@ def test_stack_and_init(student, cases):
 @check("6e-9-basic")
 def test_generate(student, cases):
     """Options alone and all together, prompts and texts longer than the model reads; rare: limits,
-    and options out of range."""
+    and options out of range.
+    """
     for case in cases:
         if case.about.get("random numbers"):
             judge_random_numbers(student, case)
@@ -62,7 +68,8 @@ def test_generate(student, cases):
 @check("6e-7-basic")
 def test_set_ups(student, rng, cases):
     """Each at a size of seconds: a training that explodes, a model that repeats itself, a training
-    that is slow."""
+    that is slow.
+    """
     for case in cases:
         judge_texts(student, case)
     judge_training(student, rng, EXPLODING)

@@ -4,6 +4,7 @@ fixes.py, and the judgement.
 The judge believes no loss: it has the trained models predict a text that they have not seen, and
 measures that itself.
 """
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +18,9 @@ ROWS_OF_TEST = 32
 @dataclass(frozen=True)
 class Language:
     """A random language of VOCAB words, in which a word depends on the one before: chances[i, j] is
-    that of j after i."""
+    that of j after i.
+    """
+
     chances: np.ndarray
 
     def write(self, rng, length: int) -> np.ndarray:
@@ -34,7 +37,8 @@ class Language:
 
 def draw_language(rng) -> Language:
     """After each word, three others are likely. All words are equally frequent: no language is
-    harder to learn than another."""
+    harder to learn than another.
+    """
     chances = np.full((VOCAB, VOCAB), 0.05 / VOCAB)
     for chance in (0.6, 0.25, 0.1):
         chances[np.arange(VOCAB), rng.permutation(VOCAB)] += chance
@@ -44,8 +48,10 @@ def draw_language(rng) -> Language:
 @probe
 def descend(model, optimizer, text, test, rows, steps, schedule=None, clip=None):
     """For other probes to use: train a model to predict the next word, until its loss is not finite
-    any more. Returns its logits for `test`, (n, T), and how many steps had a finite loss."""
+    any more. Returns its logits for `test`, (n, T), and how many steps had a finite loss.
+    """
     import torch
+
     text, test = torch.as_tensor(text), torch.as_tensor(test)
     objective, window = torch.nn.CrossEntropyLoss(), torch.arange(test.shape[1] + 1)
 
@@ -70,23 +76,27 @@ def descend(model, optimizer, text, test, rows, steps, schedule=None, clip=None)
 @probe(uses=(descend,))
 def train_heads(text, test, steps, seed, fixed):
     """Case i: two layers with one head each, trained with a large rate; unscaled and not clipped,
-    or with what `fixed` names of attention_scores and clip_gradients. Returns what descend does."""
+    or with what `fixed` names of attention_scores and clip_gradients. Returns what descend does.
+    """
     import torch
     import torch.nn as nn
 
     from submission.problem6 import fixes
+
     C, T = 128, test.shape[1]
 
     class Head(nn.Module):
         """Takes the place of the attention in torch's layer; queries, keys and values come from the
-        same x."""
+        same x.
+        """
 
         def __init__(self):
             super().__init__()
-            self.query, self.key, self.value, self.proj = (nn.Linear(C, C, bias=False)
-                                                           for _ in range(4))
+            self.query, self.key, self.value, self.proj = (
+                nn.Linear(C, C, bias=False) for _ in range(4)
+            )
             for linear in (self.query, self.key, self.value, self.proj):
-                nn.init.normal_(linear.weight, std=(2 if linear is self.value else 1) * C ** -0.5)
+                nn.init.normal_(linear.weight, std=(2 if linear is self.value else 1) * C**-0.5)
             self.later = torch.full((T, T), -torch.inf).triu(1)
 
         def forward(self, x, *same, **options):
@@ -103,28 +113,41 @@ def train_heads(text, test, steps, seed, fixed):
             return self.token(idx) + self.position.weight
 
     torch.manual_seed(seed)
-    layers = [nn.TransformerEncoderLayer(C, 1, 2 * C, 0.0, "gelu", batch_first=True,
-                                         norm_first=True) for _ in range(2)]
+    layers = [
+        nn.TransformerEncoderLayer(C, 1, 2 * C, 0.0, "gelu", batch_first=True, norm_first=True)
+        for _ in range(2)
+    ]
     for layer in layers:
         layer.self_attn = Head()
     model = nn.Sequential(Words(), *layers, nn.LayerNorm(C), nn.Linear(C, 24))
     nn.init.normal_(model[-1].weight, std=0.02)
     optimizer = torch.optim.SGD(model.parameters(), lr=1.0, momentum=0.9)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer,
-                                                 lambda step: min(1.0, 2 * (1 - step / steps)))
-    return descend(model, optimizer, text, test, 8, steps, schedule, fixes.clip_gradients
-                   if "clip_gradients" in fixed else None)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min(1.0, 2 * (1 - step / steps))
+    )
+    return descend(
+        model,
+        optimizer,
+        text,
+        test,
+        8,
+        steps,
+        schedule,
+        fixes.clip_gradients if "clip_gradients" in fixed else None,
+    )
 
 
 @probe(uses=(descend,))
 def train_stack(text, test, steps, seed, fixed):
     """Case iii: 12 layers, each a causal mean with a linear map and a feed-forward part; with
     post-norm and Xavier's initialization, or with what `fixed` names of PreNormStack and
-    init_depth_scaled. Returns what descend does."""
+    init_depth_scaled. Returns what descend does.
+    """
     import torch
     import torch.nn as nn
 
     from submission.problem6 import fixes
+
     C = 16
 
     class Mean(nn.Module):
@@ -153,8 +176,11 @@ def train_stack(text, test, steps, seed, fixed):
 
     torch.manual_seed(seed)
     parts = [part for _ in range(12) for part in (Mean(), FeedForward())]
-    stack = (fixes.PreNormStack(parts, C) if "PreNormStack" in fixed
-             else nn.Sequential(*map(PostNorm, parts)))
+    stack = (
+        fixes.PreNormStack(parts, C)
+        if "PreNormStack" in fixed
+        else nn.Sequential(*map(PostNorm, parts))
+    )
     model = nn.Sequential(nn.Embedding(24, C), stack, nn.Linear(C, 24))
     for parameter in model.parameters():
         if parameter.dim() > 1:
@@ -172,6 +198,7 @@ class Way:
     who knows nothing but frequencies; 4 standard deviations (of the logarithm) or more from what
     the reference reaches. cause: where to look if it is not.
     """
+
     fixes: tuple[str, ...]
     enough: float
     cause: str
@@ -181,7 +208,9 @@ class Way:
 class SetUp:
     """One that trains: how the probe runs it, how many tokens it reads, and steps it takes;
     exploded: where to look if the loss still explodes; runs: how often it is trained with fixes,
-    and the mean of the losses counts (one alone may be unlucky)."""
+    and the mean of the losses counts (one alone may be unlucky).
+    """
+
     name: str
     probe: object
     length: int
@@ -191,22 +220,46 @@ class SetUp:
     runs: int = 1
 
 
-EXPLODING = SetUp("Case i, the exploding loss", train_heads, 16, 70,
-                  (Way(("attention_scores", "clip_gradients"), 0.32,
-                       "attention_scores should be scaled, or the softmax stays saturated; and "
-                       "clip_gradients should leave gradients their direction."),),
-                  "clip_gradients should keep each step small: is it one norm over all "
-                  "parameters, and are gradients changed in place?", runs=3)
-SLOW = SetUp("Case iii, the slow training", train_stack, 8, 100, (
-    Way(("PreNormStack", "init_depth_scaled"), 0.45,
-        "no norm may touch the residual path of PreNormStack, and init_depth_scaled should scale "
-        "those layers alone that write into it."),
-    # Each by itself: at this depth, either is enough to get away from frequencies alone (0.89 and
-    # more).
-    Way(("PreNormStack",), 0.6,
-        "no norm may touch the residual path, and each sublayer gets a normalized x."),
-    Way(("init_depth_scaled",), 0.5, "the last layers of the branches are not made small.")),
-    "does PreNormStack end with a norm, and does each sublayer get a normalized x?")
+EXPLODING = SetUp(
+    "Case i, the exploding loss",
+    train_heads,
+    16,
+    70,
+    (
+        Way(
+            ("attention_scores", "clip_gradients"),
+            0.32,
+            "attention_scores should be scaled, or the softmax stays saturated; and "
+            "clip_gradients should leave gradients their direction.",
+        ),
+    ),
+    "clip_gradients should keep each step small: is it one norm over all "
+    "parameters, and are gradients changed in place?",
+    runs=3,
+)
+SLOW = SetUp(
+    "Case iii, the slow training",
+    train_stack,
+    8,
+    100,
+    (
+        Way(
+            ("PreNormStack", "init_depth_scaled"),
+            0.45,
+            "no norm may touch the residual path of PreNormStack, and init_depth_scaled should "
+            "scale those layers alone that write into it.",
+        ),
+        # Each by itself: at this depth, either is enough to get away from frequencies alone (0.89
+        # and more).
+        Way(
+            ("PreNormStack",),
+            0.6,
+            "no norm may touch the residual path, and each sublayer gets a normalized x.",
+        ),
+        Way(("init_depth_scaled",), 0.5, "the last layers of the branches are not made small."),
+    ),
+    "does PreNormStack end with a norm, and does each sublayer get a normalized x?",
+)
 
 
 def judge_training(student, rng, setup: SetUp) -> None:
@@ -225,9 +278,16 @@ def judge_training(student, rng, setup: SetUp) -> None:
     seeds = [int(seed) for seed in rng.integers(1 << 30, size=setup.runs)]
 
     def run(*fixed):
-        loss = float(np.mean([_loss(student.run(setup.probe, **inputs, seed=seed,
-                                                fixed=list(fixed)), setup, y)
-                              for seed in (seeds if fixed else seeds[:1])]))
+        loss = float(
+            np.mean(
+                [
+                    _loss(
+                        student.run(setup.probe, **inputs, seed=seed, fixed=list(fixed)), setup, y
+                    )
+                    for seed in (seeds if fixed else seeds[:1])
+                ]
+            )
+        )
         student.note(f"{setup.name}: {' and '.join(fixed) or 'before'}", loss)
         return loss
 
@@ -236,14 +296,18 @@ def judge_training(student, rng, setup: SetUp) -> None:
     before = run()
     for way, loss in zip(setup.ways, after):
         limit = best + way.enough * (guess - best)
-        was = (f"{setup.name}: As it was, the loss on a new text is {_words(before)}; with your "
-               f"{' and '.join(way.fixes)}{'' if len(way.fixes) > 1 else ' alone'} it is "
-               f"{_words(loss)}")
+        was = (
+            f"{setup.name}: As it was, the loss on a new text is {_words(before)}; with your "
+            f"{' and '.join(way.fixes)}{'' if len(way.fixes) > 1 else ' alone'} it is "
+            f"{_words(loss)}"
+        )
         if loss > 2 * guess:
             raise WrongAnswer(f"{was}. It still explodes.\nLikely cause: {setup.exploded}")
         if loss > limit:
-            raise WrongAnswer(f"{was}, and should be under {limit:.2f} (knowing the words' "
-                              f"frequencies alone gives {guess:.2f}).\nLikely cause: {way.cause}")
+            raise WrongAnswer(
+                f"{was}, and should be under {limit:.2f} (knowing the words' "
+                f"frequencies alone gives {guess:.2f}).\nLikely cause: {way.cause}"
+            )
 
 
 def _words(loss: float) -> str:
@@ -252,9 +316,13 @@ def _words(loss: float) -> str:
 
 def _loss(answer: Answer, setup, y):
     """What the judge measures from logits for a text; infinite where they are no numbers."""
-    logits = answer["logits"].named("the model's logits").array("float32", (*y.shape, VOCAB),
-                                                                finite=False).astype(float)
+    logits = (
+        answer["logits"]
+        .named("the model's logits")
+        .array("float32", (*y.shape, VOCAB), finite=False)
+        .astype(float)
+    )
     if not np.isfinite(logits).all() or answer["finite"].number() < setup.steps:
         return np.inf
-    ahead = logits - np.take_along_axis(logits, y[..., None], axis=-1)      # of the right word's
+    ahead = logits - np.take_along_axis(logits, y[..., None], axis=-1)  # of the right word's
     return float(np.logaddexp.reduce(ahead, axis=-1).mean())

@@ -1,4 +1,5 @@
 """Running PreNormStack and init_depth_scaled of fixes.py, and judging what they give."""
+
 import math
 
 import numpy as np
@@ -23,7 +24,8 @@ def call_of(case: Case) -> str:
 def run_stacks(calls):
     """PreNormStack for each case, on its x: the outputs with LayerNorms as they come, and with
     those of the case, set in the order in which they are called; and what there is of parameters.
-    Sublayers are tanh(x @ weight)."""
+    Sublayers are tanh(x @ weight).
+    """
     import torch
 
     from submission.problem6.fixes import PreNormStack
@@ -43,23 +45,33 @@ def run_stacks(calls):
         x = torch.tensor(case["x"])
         kept, y = x.clone(), stack(x)
         parameters = list(stack.parameters())
-        own = [part for part in stack.modules() if not isinstance(part, Sublayer)
-               and list(part.parameters(recurse=False))]
+        own = [
+            part
+            for part in stack.modules()
+            if not isinstance(part, Sublayer) and list(part.parameters(recurse=False))
+        ]
         called = []
-        hooks = [part.register_forward_hook(lambda part, *rest: called.append(part))
-                 for part in own]
+        hooks = [
+            part.register_forward_hook(lambda part, *rest: called.append(part)) for part in own
+        ]
         stack(x)
         for hook in hooks:
             hook.remove()
-        result = {"y": y, "kept": torch.equal(x, kept),
-                  "called": [own.index(part) for part in called],
-                  "registered": all(any(p is weight for p in parameters)
-                                    for weight in (part.weight for part in sublayers)),
-                  "shapes": [[list(p.shape) for p in part.parameters(recurse=False)]
-                             for part in own], "scaled": None}
+        result = {
+            "y": y,
+            "kept": torch.equal(x, kept),
+            "called": [own.index(part) for part in called],
+            "registered": all(
+                any(p is weight for p in parameters)
+                for weight in (part.weight for part in sublayers)
+            ),
+            "shapes": [[list(p.shape) for p in part.parameters(recurse=False)] for part in own],
+            "scaled": None,
+        }
         results.append(result)
-        if len(called) == len(case["gains"]) and all(len(shapes) == 2
-                                                     for shapes in result["shapes"]):
+        if len(called) == len(case["gains"]) and all(
+            len(shapes) == 2 for shapes in result["shapes"]
+        ):
             with torch.no_grad():
                 for part, gain, shift in zip(called, case["gains"], case["shifts"]):
                     for parameter, value in zip(part.parameters(recurse=False), (gain, shift)):
@@ -78,15 +90,23 @@ def judge_stacks(student, cases: list[Case]) -> None:
     for case, answer in zip(cases, run_cases(student, run_stacks, cases, call_of)):
         shape, count = case.inputs["x"].shape, len(case.inputs["weights"])
         name = f"The output of {call_of(case)}"
-        case.require(name, answer["y"].named(name).present().array("float32", shape).astype(float),
-                     TOLERANCE, "plain")
+        case.require(
+            name,
+            answer["y"].named(name).present().array("float32", shape).astype(float),
+            TOLERANCE,
+            "plain",
+        )
         if not answer["kept"].flag():
-            raise WrongAnswer("PreNormStack changes the x that it is given, in place (as x += ... "
-                              "does). Write x = x + ...")
+            raise WrongAnswer(
+                "PreNormStack changes the x that it is given, in place (as x += ... "
+                "does). Write x = x + ..."
+            )
         if not answer["registered"].flag():
-            raise WrongAnswer("The parameters of the sublayers are not among stack.parameters(), "
-                              "so no optimizer would train them. Keep the sublayers themselves, "
-                              "no copies, in an nn.ModuleList.")
+            raise WrongAnswer(
+                "The parameters of the sublayers are not among stack.parameters(), "
+                "so no optimizer would train them. Keep the sublayers themselves, "
+                "no copies, in an nn.ModuleList."
+            )
         _require_norms(answer, count, shape[-1])
         scaled = answer["scaled"].named(f"{name}, with LayerNorms that have learned something,")
         if scaled.value is None:
@@ -96,34 +116,45 @@ def judge_stacks(student, cases: list[Case]) -> None:
 
 def _require_norms(answer, count, d_model):
     """There is a LayerNorm for each sublayer and one more, each with weight and bias."""
-    shapes = [[tuple(int(n.number()) for n in shape.items()) for shape in part.items()]
-              for part in answer["shapes"].items()]
+    shapes = [
+        [tuple(int(n.number()) for n in shape.items()) for shape in part.items()]
+        for part in answer["shapes"].items()
+    ]
     if any(part != [(d_model,), (d_model,)] for part in shapes):
-        raise WrongAnswer("Besides the sublayers, PreNormStack should have LayerNorms alone, "
-                          f"each with a weight and a bias of {d_model} entries (torch's "
-                          f"defaults). It has parameters of the shapes {shapes}.")
+        raise WrongAnswer(
+            "Besides the sublayers, PreNormStack should have LayerNorms alone, "
+            f"each with a weight and a bias of {d_model} entries (torch's "
+            f"defaults). It has parameters of the shapes {shapes}."
+        )
     if len(shapes) != count + 1:
         cause = ""
         if len(shapes) <= 2 < count + 1:
-            cause = ("\nLikely cause: all sublayers share one. Or they are in a plain list; "
-                     "nn.ModuleList makes them known.")
-        raise WrongAnswer(f"PreNormStack should have {count + 1} LayerNorms for {count} "
-                          f"sublayers: one for each, and one at the end. {len(shapes)} are among "
-                          f"its modules.{cause}")
+            cause = (
+                "\nLikely cause: all sublayers share one. Or they are in a plain list; "
+                "nn.ModuleList makes them known."
+            )
+        raise WrongAnswer(
+            f"PreNormStack should have {count + 1} LayerNorms for {count} "
+            f"sublayers: one for each, and one at the end. {len(shapes)} are among "
+            f"its modules.{cause}"
+        )
 
 
 @probe
 def run_init(calls):
     """init_depth_scaled on a model for each case: all its parameters afterwards, by name, and which
-    are what they were."""
+    are what they were.
+    """
     import torch
 
     from submission.problem6.fixes import init_depth_scaled
+
     nn = torch.nn
 
     class Gated(nn.Module):
         """A feed-forward part that is no Sequential, and has more than two linear layers, not all
-        of them its children."""
+        of them its children.
+        """
 
         def __init__(self, C):
             super().__init__()
@@ -140,8 +171,13 @@ def run_init(calls):
         def __init__(self, C, unusual):
             super().__init__()
             self.ln1, self.ln2, self.attn = nn.LayerNorm(C), nn.LayerNorm(C), Attention(C, unusual)
-            self.mlp = Gated(C) if unusual else nn.Sequential(nn.Linear(C, 2 * C), nn.GELU(),
-                                                              nn.Linear(2 * C, C), nn.Dropout(0.1))
+            self.mlp = (
+                Gated(C)
+                if unusual
+                else nn.Sequential(
+                    nn.Linear(C, 2 * C), nn.GELU(), nn.Linear(2 * C, C), nn.Dropout(0.1)
+                )
+            )
 
     class Model(nn.Module):
         def __init__(self, C, unusual):
@@ -158,12 +194,21 @@ def run_init(calls):
             for parameter in model.parameters():
                 parameter.add_(0.5)
         held = {name: value.detach().clone() for name, value in model.named_parameters()}
-        init_depth_scaled(model, case["n_layer"],
-                          **({} if case["std"] is None else {"std": case["std"]}))
-        results.append({"parameters": {name: value.detach().clone()
-                                       for name, value in model.named_parameters()},
-                        "unchanged": [name for name, value in model.named_parameters()
-                                      if torch.equal(value, held[name])]})
+        init_depth_scaled(
+            model, case["n_layer"], **({} if case["std"] is None else {"std": case["std"]})
+        )
+        results.append(
+            {
+                "parameters": {
+                    name: value.detach().clone() for name, value in model.named_parameters()
+                },
+                "unchanged": [
+                    name
+                    for name, value in model.named_parameters()
+                    if torch.equal(value, held[name])
+                ],
+            }
+        )
     return results
 
 
@@ -177,39 +222,54 @@ def judge_init(student, cases: list[Case]) -> None:
     for case, answer in zip(cases, run_cases(student, run_init, cases, call_of)):
         call = call_of(case)
         unchanged = answer["unchanged"].texts()
-        values = {name: value.array("float32").astype(float)
-                  for name, value in answer["parameters"].entries().items()}
+        values = {
+            name: value.array("float32").astype(float)
+            for name, value in answer["parameters"].entries().items()
+        }
         for name, value in values.items():
             linear = name.rpartition(".")[0] in case.about["names"]
             if not linear and name not in unchanged:
                 raise WrongAnswer(f"{call} changes {name}, which belongs to no nn.Linear.")
             if linear and name.endswith("bias") and value.any():
-                raise WrongAnswer(f"After {call}, {name} should be 0 everywhere; its largest "
-                                  f"entry is {np.abs(value).max():.3g}.")
-        _require_deviations(case, call,
-                            {name: values[f"{name}.weight"] for name in case.about["names"]})
+                raise WrongAnswer(
+                    f"After {call}, {name} should be 0 everywhere; its largest "
+                    f"entry is {np.abs(value).max():.3g}."
+                )
+        _require_deviations(
+            case, call, {name: values[f"{name}.weight"] for name in case.about["names"]}
+        )
 
 
 def _require_deviations(case, call, weights):
     got = np.array([value.std() for value in weights.values()])
 
-    def near(wanted):       # of at least 2,560 weights: 8% are 5.7 standard deviations
+    def near(wanted):  # of at least 2,560 weights: 8% are 5.7 standard deviations
         return np.abs(got - wanted) < 0.08 * wanted
 
     for (name, value), fits, own, wanted in zip(weights.items(), near(case.right), got, case.right):
         if not fits:
-            cause = next((f"\nLikely cause: {sentence}" for sentence, wrong in case.wrong
-                          if near(wrong).all()), "")
-            raise WrongAnswer(f"After {call}, the weights of {name} have standard deviation "
-                              f"{own:.3g}; it should be {wanted:.3g}.{cause}")
+            cause = next(
+                (
+                    f"\nLikely cause: {sentence}"
+                    for sentence, wrong in case.wrong
+                    if near(wrong).all()
+                ),
+                "",
+            )
+            raise WrongAnswer(
+                f"After {call}, the weights of {name} have standard deviation "
+                f"{own:.3g}; it should be {wanted:.3g}.{cause}"
+            )
         if abs(value.mean()) > 7 * wanted / math.sqrt(value.size):
-            raise WrongAnswer(f"After {call}, the weights of {name} have mean {value.mean():.3g}; "
-                              "it should be 0.")
+            raise WrongAnswer(
+                f"After {call}, the weights of {name} have mean {value.mean():.3g}; it should be 0."
+            )
     # Of a normal distribution 3, of an even one 1.8. Of 90,000 weights, 0.3 are 18 standard
     # deviations.
     normed = np.concatenate([(value / value.std()).ravel() for value in weights.values()])
-    fourth = (normed ** 4).mean()
+    fourth = (normed**4).mean()
     if abs(fourth - 3) > 0.3:
-        raise WrongAnswer(f"After {call}, the weights are not normally distributed"
-                          + (", but evenly within bounds: nn.init.normal_."
-                             if abs(fourth - 1.8) < 0.1 else "."))
+        raise WrongAnswer(
+            f"After {call}, the weights are not normally distributed"
+            + (", but evenly within bounds: nn.init.normal_." if abs(fourth - 1.8) < 0.1 else ".")
+        )

@@ -1,22 +1,29 @@
 """Case ii of question 6e: texts that generate writes with a model that knows a language perfectly.
-The judge reads them."""
+The judge reads them.
+"""
+
 import numpy as np
 
 from autograder import WrongAnswer, probe
 from checks.support.cases import Case
 
-STEPS, N = 120, 4       # of the texts: words, and the size of what may not repeat
+STEPS, N = 120, 4  # of the texts: words, and the size of what may not repeat
 SAMPLED = "temperature=0.9, top_p=0.95"
-DECODINGS = {"top_k=1": {"top_k": 1}, SAMPLED: {"temperature": 0.9, "top_p": 0.95},
-             f"{SAMPLED}, ngram={N}": {"temperature": 0.9, "top_p": 0.95, "ngram": N},
-             f"penalty=1.2, ngram={N}": {"penalty": 1.2, "ngram": N}}
+DECODINGS = {
+    "top_k=1": {"top_k": 1},
+    SAMPLED: {"temperature": 0.9, "top_p": 0.95},
+    f"{SAMPLED}, ngram={N}": {"temperature": 0.9, "top_p": 0.95, "ngram": N},
+    f"penalty=1.2, ngram={N}": {"penalty": 1.2, "ngram": N},
+}
 
 
 @probe
 def write_texts(logits, start, steps, cases, seed):
     """generate for each case of options, with a model whose logits for the next token depend on the
-    last one alone."""
+    last one alone.
+    """
     import torch
+
     from submission.problem6.fixes import generate
 
     class Table(torch.nn.Module):
@@ -33,9 +40,16 @@ def write_texts(logits, start, steps, cases, seed):
             return self.logits[idx], None
 
     model = Table().eval()
-    return [generate(model, torch.tensor([[start]]), steps,
-                     generator=torch.Generator().manual_seed(seed + i), **options)
-            for i, options in enumerate(cases)]
+    return [
+        generate(
+            model,
+            torch.tensor([[start]]),
+            steps,
+            generator=torch.Generator().manual_seed(seed + i),
+            **options,
+        )
+        for i, options in enumerate(cases)
+    ]
 
 
 def repetition_rate(words: list[int], n: int = N) -> float:
@@ -66,30 +80,40 @@ def judge_texts(student, case: Case) -> None:
         text = answer.named(f"the text that generate writes, {name},").present()
         words = text.array("int64", (1, STEPS + 1))[0].tolist()
         if words[0] != start or not all(0 <= word < len(logits) for word in words):
-            raise WrongAnswer(f"Case ii: the text that generate writes, {name}, does not begin "
-                              f"with the prompt, or has tokens that are none of the {len(logits)}.")
+            raise WrongAnswer(
+                f"Case ii: the text that generate writes, {name}, does not begin "
+                f"with the prompt, or has tokens that are none of the {len(logits)}."
+            )
         texts[name] = words
     if texts["top_k=1"] != case.right:
-        raise WrongAnswer("Case ii: generate with top_k=1 should write what greedy decoding does, "
-                          "a loop; it writes something else.")
+        raise WrongAnswer(
+            "Case ii: generate with top_k=1 should write what greedy decoding does, "
+            "a loop; it writes something else."
+        )
     rates = {name: repetition_rate(words) for name, words in texts.items()}
     greedy = repetition_rate(case.right)
     # Greedy texts have 79% and more, sampled ones 20%, give or take 6.
     limit = (greedy + case.about["repetition"]) / 2
     if rates[SAMPLED] > limit:
-        raise WrongAnswer(f"Case ii: of the {N}-grams in a text that generate writes with "
-                          f"{SAMPLED}, {rates[SAMPLED]:.0%} have been there before. Greedy "
-                          f"decoding has {greedy:.0%}, and sampling should have less than "
-                          f"{limit:.0%}.\nLikely cause: the token is not drawn, or always with "
-                          "the same random numbers.")
+        raise WrongAnswer(
+            f"Case ii: of the {N}-grams in a text that generate writes with "
+            f"{SAMPLED}, {rates[SAMPLED]:.0%} have been there before. Greedy "
+            f"decoding has {greedy:.0%}, and sampling should have less than "
+            f"{limit:.0%}.\nLikely cause: the token is not drawn, or always with "
+            "the same random numbers."
+        )
     for name, rate in list(rates.items())[2:]:
         if rate:
-            raise WrongAnswer(f"Case ii: with {name}, generate repeats {N}-grams: {rate:.0%} have "
-                              "been there before.")
+            raise WrongAnswer(
+                f"Case ii: with {name}, generate repeats {N}-grams: {rate:.0%} have "
+                "been there before."
+            )
     # The mean of 120 logarithms has a standard deviation of 0.1; what is drawn evenly is above by 2
     # and more.
     cost = surprise(logits, texts[SAMPLED])
     if cost > case.about["surprise"] + 1:
-        raise WrongAnswer(f"Case ii: what generate writes with {SAMPLED} is not what the model "
-                          f"would write. A word costs {cost:.2f} nats on average; it should be "
-                          f"about {case.about['surprise']:.2f}.")
+        raise WrongAnswer(
+            f"Case ii: what generate writes with {SAMPLED} is not what the model "
+            f"would write. A word costs {cost:.2f} nats on average; it should be "
+            f"about {case.about['surprise']:.2f}."
+        )

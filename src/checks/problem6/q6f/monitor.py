@@ -1,25 +1,29 @@
 """Traces fed to a Monitor, record by record, and what it raised when (6f)."""
+
 from dataclasses import dataclass
 
 from autograder import WrongAnswer, probe
 from checks.problem6.q6f.traces import MISSING, NAMES, Trace
 
-TOLERANCE = 20          # records that an alarm may come after the onset, or before it
-KEPT = 40               # records with alarms that are looked at, of each trace; right monitors have six at most
+TOLERANCE = 20  # records that an alarm may come after the onset, or before it
+KEPT = 40  # records with alarms that are looked at, of each trace; right monitors have six at most
 
 
 @dataclass(frozen=True)
 class Raised:
     """An alarm, and the number of the record that raised it."""
+
     record: int
     name: str
 
 
 @probe
 def replay(traces, missing, kept, in_turns):
-    """Gives each trace to a Monitor of its own, one record after the other; in_turns: a record of each trace, and so on. A value
-    that is missing is None in some records, and left out in others."""
+    """Gives each trace to a Monitor of its own, one record after the other; in_turns: a record of
+    each trace, and so on. A value that is missing is None in some records, and left out in others.
+    """
     from itertools import zip_longest
+
     from submission.problem6.diagnostics import Monitor
 
     def plain(alarms):
@@ -28,14 +32,19 @@ def replay(traces, missing, kept, in_turns):
         return [tuple(alarm) if isinstance(alarm, tuple) else alarm for alarm in alarms]
 
     def follow(trace, result):
-        columns = {name: (values.tolist(), (values.reshape(len(values), -1) == missing).any(axis=1).tolist())
-                   for name, values in trace["columns"].items()}
+        columns = {
+            name: (
+                values.tolist(),
+                (values.reshape(len(values), -1) == missing).any(axis=1).tolist(),
+            )
+            for name, values in trace["columns"].items()
+        }
         monitor = Monitor(trace["total_steps"], reference_loss=trace["reference_loss"])
         result |= {"raised": [], "changed": False, "begun": plain(monitor.alarms)}
         for i in range(len(columns["step"][0])):
             there = {name: values[i] for name, (values, gone) in columns.items() if not gone[i]}
             record = {**dict.fromkeys(columns if i % 2 else ()), **there}
-            before = repr(record)           # with the lists in it
+            before = repr(record)  # with the lists in it
             alarms = monitor.update(record)
             result["changed"] |= repr(record) != before
             listed = isinstance(alarms, list)
@@ -55,34 +64,57 @@ def replay(traces, missing, kept, in_turns):
 
 def run_replay(student, traces: list[Trace], in_turns: bool = False) -> list:
     """The answer for each trace, not yet looked at: see read_alarms."""
-    inputs = [{"total_steps": trace.total_steps, "reference_loss": trace.reference_loss, "columns": trace.columns}
-              for trace in traces]
-    return student.run(replay, traces=inputs, missing=MISSING, kept=KEPT, in_turns=in_turns).items(len(traces))
+    inputs = [
+        {
+            "total_steps": trace.total_steps,
+            "reference_loss": trace.reference_loss,
+            "columns": trace.columns,
+        }
+        for trace in traces
+    ]
+    return student.run(replay, traces=inputs, missing=MISSING, kept=KEPT, in_turns=in_turns).items(
+        len(traces)
+    )
 
 
 def read_alarms(answer, trace: Trace) -> list[Raised]:
-    """What a Monitor raised in a trace; raises WrongAnswer for all that is no list of Alarms as the question wants them."""
+    """What a Monitor raised in a trace; raises WrongAnswer for all that is no list of Alarms as the
+    question wants them.
+    """
     if answer["changed"].flag():
-        raise WrongAnswer("Monitor.update changed the record that it was given. It should only read it.")
+        raise WrongAnswer(
+            "Monitor.update changed the record that it was given. It should only read it."
+        )
     if isinstance(answer["begun"].value, list) and answer["begun"].value:
-        raise WrongAnswer("A new Monitor has the alarms of another one in its list. Do all Monitors share one list, made in the "
-                          "class or as a default argument? self.alarms is made in __init__.")
+        raise WrongAnswer(
+            "A new Monitor has the alarms of another one in its list. Do all Monitors share one "
+            "list, made in the class or as a default argument? self.alarms is made in __init__."
+        )
     raised, told = [], []
     for entry in answer["raised"].items():
         number, alarms = entry.items(2)
         i = int(number.number())
         if not isinstance(alarms.value, list):
-            raise WrongAnswer(f"Monitor.update returned {alarms.describe()} for a record. It should return the list of Alarms "
-                              "that this record raises, [] if there are none.")
+            raise WrongAnswer(
+                f"Monitor.update returned {alarms.describe()} for a record. It should return the "
+                "list of Alarms that this record raises, [] if there are none."
+            )
         for alarm in alarms.items():
-            name = read_alarm(alarm, int(trace.columns["step"][i]), "Monitor.update returned a list")
+            name = read_alarm(
+                alarm, int(trace.columns["step"][i]), "Monitor.update returned a list"
+            )
             if name in {one.name for one in raised}:
-                raise WrongAnswer(f"{name} was raised a second time in the same trace. Each name is raised at most once.")
+                raise WrongAnswer(
+                    f"{name} was raised a second time in the same trace. Each name is raised at "
+                    "most once."
+                )
             raised.append(Raised(i, name))
             told.append(alarm.value)
     if answer["alarms"].named("Monitor.alarms").present().value != told:
-        raise WrongAnswer(f"Monitor.alarms is not the list of the {len(told)} Alarms that update returned so far: it is "
-                          f"{answer['alarms'].describe()}.")
+        raise WrongAnswer(
+            f"Monitor.alarms is not the list of the {len(told)} Alarms that update returned so "
+            f"far: it is {answer['alarms'].describe()}."
+        )
     return raised
 
 
@@ -93,16 +125,22 @@ def read_alarm(alarm, at: int, where: str) -> str:
     parts = zip(alarm.items(3), ("name", "step", "message"))
     name, step, message = (part.named(f"An Alarm's {what}") for part, what in parts)
     if name.text() not in NAMES:
-        raise WrongAnswer(f"An Alarm's name is {name.value[:60]!r}. The names are {', '.join(NAMES)}.")
+        raise WrongAnswer(
+            f"An Alarm's name is {name.value[:60]!r}. The names are {', '.join(NAMES)}."
+        )
     if step.number() != at:
-        raise WrongAnswer(f"An Alarm ({name.value}) has step {step.value}, and was raised by the record of step {at}.")
+        raise WrongAnswer(
+            f"An Alarm ({name.value}) has step {step.value}, and was raised by the record of step "
+            f"{at}."
+        )
     if not message.text().strip():
         raise WrongAnswer(f"An Alarm ({name.value}) has an empty message.")
     return name.value
 
 
 def in_time(record: int, onset: int, loss_ends: int | None = None) -> bool:
-    """Whether an alarm is neither too early nor too late; loss_ends: for exploding_loss, the first record whose loss is not
-    finite."""
+    """Whether an alarm is neither too early nor too late; loss_ends: for exploding_loss, the first
+    record whose loss is not finite.
+    """
     last = onset + TOLERANCE if loss_ends is None else min(onset + TOLERANCE, loss_ends)
     return onset - TOLERANCE <= record <= last

@@ -1,4 +1,7 @@
-"""What the basic checks of question 6f show to a Monitor: traces, and what should be raised when."""
+"""What the basic checks of question 6f show to a Monitor: traces, and what should be raised
+when.
+"""
+
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,37 +12,62 @@ from checks.problem6.q6f.traces import MISSING, Trace
 
 # The fault, what puts it into a trace, and where to look if it is not reported.
 FAULTS = (
-    ("exploding_loss", traces.explode,
-     "The median of the last 5 losses is above 1.5 times its lowest from there on, and rises."),
-    ("exploding_loss", traces.climb,
-     "The loss rises steadily from there on; its lowest value lies before the rise."),
-    ("exploding_loss", traces.break_off,
-     "The loss is NaN there: that alone is enough. NaN compares as False with everything."),
+    (
+        "exploding_loss",
+        traces.explode,
+        "The median of the last 5 losses is above 1.5 times its lowest from there on, and rises.",
+    ),
+    (
+        "exploding_loss",
+        traces.climb,
+        "The loss rises steadily from there on; its lowest value lies before the rise.",
+    ),
+    (
+        "exploding_loss",
+        traces.break_off,
+        "The loss is NaN there: that alone is enough. NaN compares as False with everything.",
+    ),
     ("exploding_loss", traces.overflow, "The loss is infinite there: that alone is enough."),
-    ("repetition", traces.repeat,
-     "Records between two samples have no repetition_rate: they end no row."),
-    ("slow_convergence", traces.stall,
-     "The loss stays where it began, but for one bad batch: the way begins at the first loss."),
+    (
+        "repetition",
+        traces.repeat,
+        "Records between two samples have no repetition_rate: they end no row.",
+    ),
+    (
+        "slow_convergence",
+        traces.stall,
+        "The loss stays where it began, but for one bad batch: the way begins at the first loss.",
+    ),
     ("dead_attention", traces.die, "It is one head of the first layer; all others are well."),
     ("saturated_attention", traces.saturate, "It is one head of one layer; all others are well."),
-    ("vanishing_gradients", traces.vanish,
-     "The layer nearest to the input is the first of grad_norm."),
+    (
+        "vanishing_gradients",
+        traces.vanish,
+        "The layer nearest to the input is the first of grad_norm.",
+    ),
 )
-MEASURED_RARELY = (("dead_attention", traces.die), ("saturated_attention", traces.saturate),
-                   ("vanishing_gradients", traces.vanish))
+MEASURED_RARELY = (
+    ("dead_attention", traces.die),
+    ("saturated_attention", traces.saturate),
+    ("vanishing_gradients", traces.vanish),
+)
 NEEDS = {
-    "exploding_loss": "loss", "slow_convergence": "loss", "repetition": "repetition_rate",
-    "dead_attention": "attention_entropy", "saturated_attention": "attention_entropy",
+    "exploding_loss": "loss",
+    "slow_convergence": "loss",
+    "repetition": "repetition_rate",
+    "dead_attention": "attention_entropy",
+    "saturated_attention": "attention_entropy",
     "vanishing_gradients": "grad_norm",
 }
 # What a healthy trace near the limits has instead of each fault.
 NEAR = {
     "exploding_loss": "For 25 records, the loss is about 1.4 times its lowest.",
-    "repetition": "There are samples of about 0.43 in a row, and later two of 0.6 to 0.9 and one of "
-                  "0.02 in turns.",
-    "dead_attention": "One head stays at 0.97; two others take turns at 0.995, for 10 records each.",
+    "repetition": "There are samples of about 0.43 in a row, and later two of 0.6 to 0.9 and one "
+    "of 0.02 in turns.",
+    "dead_attention": "One head stays at 0.97; two others take turns at 0.995, for 10 records "
+    "each.",
     "saturated_attention": "One head stays at 0.03; two others take turns at 0.004, for 10 records "
-                           "each.",
+    "each.",
     "vanishing_gradients": "The first layer's gradient is about 0.005 of the last layer's.",
     "slow_convergence": "The loss has covered about 15 percent of its way when a quarter is over.",
 }
@@ -53,6 +81,7 @@ class Run:
         onsets: the first record of each of its faults, by name.
         hints: by name, on what is not reported, or raised where it is no fault.
     """
+
     trace: Trace
     onsets: dict[str, int] = field(default_factory=dict)
     hints: dict[str, str] = field(default_factory=dict)
@@ -77,8 +106,10 @@ class Run:
             ends = name == "exploding_loss" and not np.isfinite(loss).all()
             if not in_time(raised[name], onset, onset if ends else None):
                 early = "more than 20 records too early" if raised[name] < onset else "too late"
-                return (f"{begins}. {name} was reported at record {raised[name]}, which is {early}. "
-                        f"{self.hints[name]}")
+                return (
+                    f"{begins}. {name} was reported at record {raised[name]}, which is {early}. "
+                    f"{self.hints[name]}"
+                )
         return ""
 
     def false(self, raised: dict[str, int]) -> str:
@@ -109,8 +140,9 @@ def draw_fresh(rng, name: str = "healthy", **sizes) -> Trace:
 
 
 def draw_faults(rng) -> list[Run]:
-    """Each fault in a whole trace, and then in one that has nothing else; then faults in traces that
-    have some values in some records only."""
+    """Each fault in a whole trace, and then in one that has nothing else; then faults in traces
+    that have some values in some records only.
+    """
     runs = []
     for name, put, hint in FAULTS:
         trace = draw_fresh(rng, name=f"a trace with {name}")
@@ -124,7 +156,7 @@ def draw_faults(rng) -> list[Run]:
         trace = draw_fresh(rng, name=f"a trace with {name}, and {rarely}", n=200)
         onset = put(trace, rng, at=2 * int(rng.integers(55, 61)))
         traces.thin_out(trace, 2)
-        runs.append(Run(trace, {name: onset + 19}, {name: hint}))       # 20 of every second record
+        runs.append(Run(trace, {name: onset + 19}, {name: hint}))  # 20 of every second record
 
     trace = draw_fresh(rng, name="a trace with exploding_loss, and no loss in every sixth record")
     at = int(rng.integers(112, 121))
@@ -136,13 +168,17 @@ def draw_faults(rng) -> list[Run]:
     trace = draw_fresh(rng, name=f"a trace with dead_attention from the beginning, and {rarely}")
     onset = traces.die(trace, rng, at=0)
     traces.thin_out(trace, 2)
-    hint = ("One head of the last layer never did anything else. Records before a tenth of "
-            "total_steps count, too; the alarm waits.")
+    hint = (
+        "One head of the last layer never did anything else. Records before a tenth of "
+        "total_steps count, too; the alarm waits."
+    )
     return [*runs, Run(trace, {"dead_attention": onset}, {"dead_attention": hint})]
 
 
 def draw_no_faults(rng) -> list[Run]:
-    """Healthy traces: plain, with values in some records only, without a reference, near the limits."""
+    """Healthy traces: plain, with values in some records only, without a reference, near the
+    limits.
+    """
     plain, rarely, unknown, bare = (draw_fresh(rng) for _ in range(4))
     rarely.name = "a healthy trace with gradients and entropies in some records only"
     traces.measure_rarely(rarely, rng)
@@ -171,11 +207,12 @@ def draw_rare(rng) -> list[Run]:
 
     first = draw_fresh(rng, name="a trace whose first loss is NaN, with losses that stay")
     onset, loss = traces.stall(first, rng), first.columns["loss"]
-    loss[:2] = np.nan, 0.98 * loss[0]       # the first finite one is like those that follow
+    loss[:2] = np.nan, 0.98 * loss[0]  # the first finite one is like those that follow
     hints = {
-        "exploding_loss": "A loss that is not finite is reported in its own record, also the first.",
-        "slow_convergence": "The way begins at the first loss that is finite: NaN minus anything is "
-                            "NaN.",
+        "exploding_loss": "A loss that is not finite is reported in its own record, also the "
+        "first.",
+        "slow_convergence": "The way begins at the first loss that is finite: NaN minus anything "
+        "is NaN.",
     }
     runs.append(Run(first, {"exploding_loss": 0, "slow_convergence": onset}, hints))
 

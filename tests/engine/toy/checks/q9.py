@@ -1,4 +1,5 @@
 """Checks of a course that has nothing to do with transformers: for the tests of the engine."""
+
 import numpy as np
 
 from autograder import WrongAnswer, check, matches, probe
@@ -7,6 +8,7 @@ from autograder import WrongAnswer, check, matches, probe
 @probe
 def call(argument):
     from toy import answer
+
     return answer(argument)
 
 
