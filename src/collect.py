@@ -135,7 +135,7 @@ def unfinished(submission: Path) -> list[str]:
         lines += [
             f"{name}, line {number}: not filled in ({stub[1]})"
             for number, line in enumerate(text.splitlines(), start=1)
-            if (stub := re.match(r'\s*raise NotImplementedError\("(\w+: \S+) \(', line))
+            if (stub := re.match(r'\s*raise NotImplementedError\("(\w+: \S+)"', line))
         ]
     return lines + [
         line

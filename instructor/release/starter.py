@@ -11,7 +11,7 @@ import json
 import os
 import re
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from checks.support.staging import END, START
 from common.files import write_text
@@ -41,7 +41,7 @@ def places() -> list[Place]:
     found = []
     for name in STUDENT_FILES:
         stubs = re.findall(
-            rf"{START}\n\s*raise NotImplementedError\(\"(\w+): (\S+) \(", _starter_file(name)
+            rf"{START}\n\s*raise NotImplementedError\(\"(\w+): (\S+)\"\)", _starter_file(name)
         )
         found += [Place(name, number, *stub) for number, stub in enumerate(stubs)]
     return found
@@ -68,13 +68,12 @@ def strip_solution(source: str, filename: str) -> str:
         filename: for messages, those in the stubs included.
 
     Returns:
-        The source with `raise NotImplementedError("1h: apply_rotary_emb ...")` between the markers.
+        The source with `raise NotImplementedError("1h: apply_rotary_emb")` between the markers.
 
     Raises:
         ValueError: markers without a partner, or a place that names no question.
     """
     names = _function_of_each_line(source)
-    file = PurePosixPath(filename).name
     result, part, part_function, inside = [], None, None, False
     for number, line in enumerate(source.split("\n"), start=1):
         if found := re.search(r"\[part (\d\w+)\]", line):
@@ -87,7 +86,7 @@ def strip_solution(source: str, filename: str) -> str:
                     "the one before"
                 )
             indent = line[: len(line) - len(line.lstrip())]
-            result += [line, f'{indent}raise NotImplementedError("{part}: {name} ({file})")']
+            result += [line, f'{indent}raise NotImplementedError("{part}: {name}")']
             inside = True
         elif line.strip() == END:
             if not inside:

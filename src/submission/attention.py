@@ -33,7 +33,7 @@ def precompute_rotary_emb(dim: int, max_positions: int) -> torch.Tensor:
     #        torch.stack(..., dim=-1) puts the cosines and the sines side by side.
     #        At position 0 nothing turns: every cosine there is 1 and every sine 0.
     ### START_CODE_HERE ###
-    raise NotImplementedError("1h: precompute_rotary_emb (attention.py)")
+    raise NotImplementedError("1h: precompute_rotary_emb")
     ### END_CODE_HERE ###
     return rope_cache
 
@@ -58,7 +58,7 @@ def apply_rotary_emb(x: torch.Tensor, rope_cache: torch.Tensor) -> torch.Tensor:
     #        and x[..., 1::2] are the two halves of all pairs, and torch.stack(...,
     #        dim=-1).flatten(-2) puts pairs side by side.
     ### START_CODE_HERE ###
-    raise NotImplementedError("1h: apply_rotary_emb (attention.py)")
+    raise NotImplementedError("1h: apply_rotary_emb")
     ### END_CODE_HERE ###
     return rotated_x
 
@@ -128,7 +128,7 @@ class CausalSelfAttention(MultiHeadAttention):
             # [part 1h] Make the table of rotations: (block_size, head_dim/2, 2), float32.
             # Hint: the heads split n_embd among themselves, and each is rotated on its own.
             ### START_CODE_HERE ###
-            raise NotImplementedError("1h: CausalSelfAttention (attention.py)")
+            raise NotImplementedError("1h: CausalSelfAttention")
             ### END_CODE_HERE ###
             self.register_buffer("rope_cache", rope_cache)
 
@@ -157,7 +157,7 @@ class CausalSelfAttention(MultiHeadAttention):
             # Hint: attention compares queries with keys; their product should depend on the
             #       distance between the two positions. The values only say what is passed on.
             ### START_CODE_HERE ###
-            raise NotImplementedError("1h: CausalSelfAttention.forward (attention.py)")
+            raise NotImplementedError("1h: CausalSelfAttention.forward")
             ### END_CODE_HERE ###
 
         if cache is not None:

@@ -89,7 +89,7 @@ class CharCorruptionDataset(Dataset):
         #        mean (less 1) has that mean, which need not be a whole number. Draw from Python's
         #        `random`, torch or numpy: all three are seeded for every epoch.
         ### START_CODE_HERE ###
-        raise NotImplementedError("1c: CharCorruptionDataset.__getitem__ (dataset.py)")
+        raise NotImplementedError("1c: CharCorruptionDataset.__getitem__")
         ### END_CODE_HERE ###
         return x, y
 

@@ -24,7 +24,7 @@ def initialize_vanilla_model(mconf: GPTConfig) -> GPT:
     # [part 1d] Make the vanilla model.
     # Hint: it takes one line; model.py has the class.
     ### START_CODE_HERE ###
-    raise NotImplementedError("1d: initialize_vanilla_model (helper.py)")
+    raise NotImplementedError("1d: initialize_vanilla_model")
     ### END_CODE_HERE ###
     return model
 
@@ -42,7 +42,7 @@ def initialize_rope_model(mconf: GPTConfig) -> GPT:
     # [part 1h] Make the RoPE model.
     # Hint: GPTConfig says what switches RoPE on. Change a copy (copy.copy), not the caller's mconf.
     ### START_CODE_HERE ###
-    raise NotImplementedError("1h: initialize_rope_model (helper.py)")
+    raise NotImplementedError("1h: initialize_rope_model")
     ### END_CODE_HERE ###
     return model
 
@@ -76,7 +76,7 @@ def finetune(
         # Hint: model.load_state_dict(torch.load(path, map_location="cpu", weights_only=True)) reads
         #       weights that were saved on any device, and runs no code that could hide in the file.
         ### START_CODE_HERE ###
-        raise NotImplementedError("1f: finetune (helper.py)")
+        raise NotImplementedError("1f: finetune")
         ### END_CODE_HERE ###
 
     tconf = trainer_obj = None
@@ -89,7 +89,7 @@ def finetune(
     #        it. play_char.ipynb in mingpt-demo/ makes a TrainerConfig and a Trainer; a Trainer
     #        without a test set takes None.
     ### START_CODE_HERE ###
-    raise NotImplementedError("1d: finetune (helper.py)")
+    raise NotImplementedError("1d: finetune")
     ### END_CODE_HERE ###
     return tconf, trainer_obj
 
@@ -122,7 +122,7 @@ def pretrain(
     # does.
     # Hint: as in finetune, but the dataset is already there.
     ### START_CODE_HERE ###
-    raise NotImplementedError("1f: pretrain (helper.py)")
+    raise NotImplementedError("1f: pretrain")
     ### END_CODE_HERE ###
     return tconf, trainer_obj
 
@@ -139,5 +139,5 @@ def train(model: GPT, writing_params_path: str, trainer_obj: Trainer) -> None:
     # Hint: torch.save writes any dictionary of tensors; the state_dict alone is enough, without the
     # Trainer.
     ### START_CODE_HERE ###
-    raise NotImplementedError("1d: train (helper.py)")
+    raise NotImplementedError("1d: train")
     ### END_CODE_HERE ###

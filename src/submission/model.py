@@ -127,7 +127,7 @@ class GPT(nn.Module):
             # Hint: compare with the line for the vanilla model below. Under RoPE this model has no
             # pos_emb at all.
             ### START_CODE_HERE ###
-            raise NotImplementedError("1h: GPT.forward (model.py)")
+            raise NotImplementedError("1h: GPT.forward")
             ### END_CODE_HERE ###
         else:
             # each position has its vector

@@ -86,7 +86,7 @@ def test_the_starter_sees_the_symptom_and_what_is_missing(small, capsys, target)
 
 def test_some_fixes_give_some_columns(small, fixes, capsys, monkeypatch):
     def stub(*args, **options):
-        raise NotImplementedError("6e: a stub (fixes.py)")
+        raise NotImplementedError("6e: a_stub")
 
     monkeypatch.setattr(fixes, "clip_gradients", stub)
     CASES["debug_exploding"](fixes, 0)

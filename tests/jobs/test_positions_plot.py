@@ -107,7 +107,7 @@ def test_errors_that_are_too_large_get_advice(reference, tmp_path, capsys, chang
 
 def test_what_is_missing_is_said_in_its_place(reference, tmp_path, capsys):
     def missing(*args):
-        raise NotImplementedError("6c: shift_matrix (positions.py)")
+        raise NotImplementedError("6c: shift_matrix")
 
     reference.shift_matrix = missing
     plot_positions(reference, tmp_path, 0)

@@ -72,7 +72,7 @@ def test_the_starter_from_its_own_folder(tmp_path):
         "Not written yet: 1c: 1 place"
     ]
     assert {check["verdict"] for check in content["checks"]} == {"not implemented"}
-    assert "1h: apply_rotary_emb (attention.py). See attention.py, line" in process.stdout
+    assert "1h: apply_rotary_emb. See attention.py, line" in process.stdout
 
 
 def test_what_a_student_sees_without_hidden_checks(tmp_path):

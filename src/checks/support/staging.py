@@ -23,7 +23,7 @@ GIVEN = UNSPOILED if (UNSPOILED / "__init__.py").is_file() else SRC / "submissio
 # decoding as ./run.sh does it, for the checks of results
 DECODER = SRC / "jobs" / "problem1" / "answers.py"
 START, END = "### START_CODE_HERE ###", "### END_CODE_HERE ###"
-STUB = re.compile(r'(?m)^\s*raise NotImplementedError\("(\w+): (\S+) \((\S+)\)"\)')
+STUB = re.compile(r'(?m)^\s*raise NotImplementedError\("(\w+): (\S+)[^"]*"\)')
 OFFERED = "numpy, torch (but not in numpy_attention.py), tqdm and Python's standard library"
 RESULTS, HANDED_IN = "results", "handed-in"  # folders beside the package
 SIZE_LIMIT = {".params": 256 << 20, ".predictions": 4 << 20}  # bytes
@@ -163,15 +163,12 @@ def _relocated(code, place):
 def unwritten(package: Path, questions: list[str]) -> list[str]:
     """A notice of the places that are still stubs, for these questions; none if all is written."""
     stubs = [
-        stub
+        (question, f"{function} ({name})")
         for name in STUDENT_FILES
         if (package / name).is_file()
-        for stub in STUB.findall(_text(package / name))
+        for question, function in STUB.findall(_text(package / name))
     ]
-    places = {
-        question: [f"{function} ({file})" for of, function, file in stubs if of == question]
-        for question in questions
-    }
+    places = {question: [place for of, place in stubs if of == question] for question in questions}
     places = {question: found for question, found in places.items() if found}
     if not places:
         return []

@@ -37,7 +37,7 @@ class MultiHeadAttention(nn.Module):
         # linear layers with biases: self.qkv from n_embd to 3 * n_embd, and self.proj from n_embd
         # to n_embd. Keep what forward needs.
         ### START_CODE_HERE ###
-        raise NotImplementedError("5d: MultiHeadAttention (encoder.py)")
+        raise NotImplementedError("5d: MultiHeadAttention")
         ### END_CODE_HERE ###
 
     def forward(
@@ -70,7 +70,7 @@ class MultiHeadAttention(nn.Module):
         #        n_head, T, T). A row of scores that are all -inf gives NaN, in the gradient as
         #        well: leave none.
         ### START_CODE_HERE ###
-        raise NotImplementedError("5d: MultiHeadAttention.forward (encoder.py)")
+        raise NotImplementedError("5d: MultiHeadAttention.forward")
         ### END_CODE_HERE ###
         return (y, weights) if return_weights else y
 
@@ -96,7 +96,7 @@ def sinusoidal_positions(max_len: int, n_embd: int) -> torch.Tensor:
     # Hint: as in precompute_rotary_emb of attention.py, but sines and cosines stand side by side in
     #       one vector: table[:, 0::2] are the sines, table[:, 1::2] the cosines.
     ### START_CODE_HERE ###
-    raise NotImplementedError("5e: sinusoidal_positions (encoder.py)")
+    raise NotImplementedError("5e: sinusoidal_positions")
     ### END_CODE_HERE ###
     return table
 
@@ -123,7 +123,7 @@ class LayerNorm(nn.Module):
         # Hint: the variance is the mean squared deviation, divided by n_embd; x.var(-1) divides by
         # n_embd - 1.
         ### START_CODE_HERE ###
-        raise NotImplementedError("5e: LayerNorm.forward (encoder.py)")
+        raise NotImplementedError("5e: LayerNorm.forward")
         ### END_CODE_HERE ###
         return y
 
@@ -167,7 +167,7 @@ class EncoderLayer(nn.Module):
         # Hint: F.gelu is the GELU. The residual path, the first x of each sum, is not normalized in
         # pre-norm.
         ### START_CODE_HERE ###
-        raise NotImplementedError("5e: EncoderLayer.forward (encoder.py)")
+        raise NotImplementedError("5e: EncoderLayer.forward")
         ### END_CODE_HERE ###
         return (x, weights) if return_weights else x
 
@@ -260,7 +260,7 @@ class Encoder(nn.Module):
         # Hint: the mean of what is left: set the vectors at PAD to 0, sum over T, divide by the
         # number of the others, at least 1.
         ### START_CODE_HERE ###
-        raise NotImplementedError("5e: Encoder.forward (encoder.py)")
+        raise NotImplementedError("5e: Encoder.forward")
         ### END_CODE_HERE ###
         return (logits, weights) if return_weights else logits
 
@@ -294,7 +294,7 @@ def copy_task(
     #        itself. Adam at 3e-3 learns it, if the rate rises from 0 at first and falls to nearly 0
     #        at the end. F.pad(x, (0, 8)) appends 8 columns of PAD.
     ### START_CODE_HERE ###
-    raise NotImplementedError("5f: copy_task (encoder.py)")
+    raise NotImplementedError("5f: copy_task")
     ### END_CODE_HERE ###
     return {
         "loss": loss,
@@ -325,7 +325,7 @@ class BagOfWords(nn.Module):
         # Hint: an embedding is a linear function of a one-hot vector. The rest is mean pooling, as
         # in Encoder.forward.
         ### START_CODE_HERE ###
-        raise NotImplementedError("5g: BagOfWords.forward (encoder.py)")
+        raise NotImplementedError("5g: BagOfWords.forward")
         ### END_CODE_HERE ###
         return logits
 
@@ -358,7 +358,7 @@ def train_classifier(
     # Hint: torch.randperm(N, generator=...) is a random order. Weigh each batch's loss by its size:
     # the last may be smaller.
     ### START_CODE_HERE ###
-    raise NotImplementedError("5g: train_classifier (encoder.py)")
+    raise NotImplementedError("5g: train_classifier")
     ### END_CODE_HERE ###
     return losses
 
@@ -375,7 +375,7 @@ def accuracy(model: nn.Module, x: torch.Tensor, y: torch.Tensor, batch_size: int
     # [part 5g] Count the sentences whose largest logit is that of their class.
     # Hint: model.training says which mode it is in; model.train(mode) sets it.
     ### START_CODE_HERE ###
-    raise NotImplementedError("5g: accuracy (encoder.py)")
+    raise NotImplementedError("5g: accuracy")
     ### END_CODE_HERE ###
     return right / len(x)
 
@@ -395,6 +395,6 @@ def attention_entropy(weights: torch.Tensor, key_padding_mask: torch.Tensor) -> 
     # [part 5g] 0 ln 0 counts as 0.
     # Hint: torch.special.entr(p) is -p ln p, and 0 at 0.
     ### START_CODE_HERE ###
-    raise NotImplementedError("5g: attention_entropy (encoder.py)")
+    raise NotImplementedError("5g: attention_entropy")
     ### END_CODE_HERE ###
     return entropy

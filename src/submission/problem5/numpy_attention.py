@@ -43,7 +43,7 @@ def attention(
     # Hints: np.swapaxes(K, -1, -2) transposes the last two axes alone. np.where(mask, scores,
     #        -np.inf) masks. math.sqrt gives a Python number, which leaves float32 as it is.
     ### START_CODE_HERE ###
-    raise NotImplementedError("5c: attention (numpy_attention.py)")
+    raise NotImplementedError("5c: attention")
     ### END_CODE_HERE ###
     return output
 
@@ -73,6 +73,6 @@ def scaling_experiment(
     #        queries are an array of shape (n_query, n_key, n_key), p[:, :, None] * np.eye(n_key) -
     #        p[:, :, None] * p[:, None, :].
     ### START_CODE_HERE ###
-    raise NotImplementedError("5b: scaling_experiment (numpy_attention.py)")
+    raise NotImplementedError("5b: scaling_experiment")
     ### END_CODE_HERE ###
     return result

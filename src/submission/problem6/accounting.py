@@ -23,7 +23,7 @@ def require_sizes(**sizes: int) -> None:
     # [part 6a] Look at each size, and then at d_model and n_head together.
     # Hint: isinstance(True, int) is True in Python; type(size) is int tells the two apart.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6a: require_sizes (accounting.py)")
+    raise NotImplementedError("6a: require_sizes")
     ### END_CODE_HERE ###
 
 
@@ -34,7 +34,7 @@ def head_dim(d_model: int, n_head: int) -> int:
     """The width of a query, of a key and of a value in one head: d_k = d_v."""
     # [part 6a] The heads divide the width of the model among themselves.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6a: head_dim (accounting.py)")
+    raise NotImplementedError("6a: head_dim")
     ### END_CODE_HERE ###
 
 
@@ -48,7 +48,7 @@ def weight_shapes(d_model: int, n_head: int) -> dict[str, tuple[int, int]]:
     """
     # [part 6a] Hint: each head sees all of x, and makes something narrower of it.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6a: weight_shapes (accounting.py)")
+    raise NotImplementedError("6a: weight_shapes")
     ### END_CODE_HERE ###
 
 
@@ -58,7 +58,7 @@ def attention_parameters(d_model: int, *, bias: bool = True) -> int:
     """
     # [part 6a] Hint: there is no n_head among the arguments, and none is needed.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6a: attention_parameters (accounting.py)")
+    raise NotImplementedError("6a: attention_parameters")
     ### END_CODE_HERE ###
 
 
@@ -73,7 +73,7 @@ def layer_parameters(d_model: int, n_head: int, d_ff: int, *, bias: bool = True)
     # [part 6a] Hints: the bias of a linear map is as wide as its output. A LayerNorm has a weight
     # for each feature in any case.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6a: layer_parameters (accounting.py)")
+    raise NotImplementedError("6a: layer_parameters")
     ### END_CODE_HERE ###
 
 
@@ -102,7 +102,7 @@ def model_parameters(
     # [part 6a] Hint: the GPT of model.py is such a model, with d_ff = 4 * d_model: count its
     # parameters and compare.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6a: model_parameters (accounting.py)")
+    raise NotImplementedError("6a: model_parameters")
     ### END_CODE_HERE ###
 
 
@@ -113,7 +113,7 @@ def score_shape(n_head: int, seq_len: int) -> tuple[int, int, int]:
     """The shape of the attention scores of one layer and one sequence: (heads, queries, keys)."""
     # [part 6a] Each query meets each key of its own head.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6a: score_shape (accounting.py)")
+    raise NotImplementedError("6a: score_shape")
     ### END_CODE_HERE ###
 
 
@@ -121,7 +121,7 @@ def score_count(n_head: int, seq_len: int) -> int:
     """The number of attention scores of one layer and one sequence."""
     # [part 6a] Hint: math.prod multiplies the lengths of a shape.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6a: score_count (accounting.py)")
+    raise NotImplementedError("6a: score_count")
     ### END_CODE_HERE ###
 
 
@@ -137,7 +137,7 @@ def multiply_adds(d_model: int, n_head: int, d_ff: int, seq_len: int) -> dict[st
     # [part 6a] Hint: write down the three sizes of each product first, for one head where there are
     # heads.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6a: multiply_adds (accounting.py)")
+    raise NotImplementedError("6a: multiply_adds")
     ### END_CODE_HERE ###
 
 
@@ -150,7 +150,7 @@ def flops(d_model: int, n_head: int, d_ff: int, seq_len: int) -> dict[str, int]:
     """
     # [part 6a] Hint: what multiply_adds calls total lacks the softmax.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6a: flops (accounting.py)")
+    raise NotImplementedError("6a: flops")
     ### END_CODE_HERE ###
 
 
@@ -165,7 +165,7 @@ def model_flops(
     """
     # [part 6a] Hint: the output layer is a product of (seq_len, d_model) and (d_model, vocab_size).
     ### START_CODE_HERE ###
-    raise NotImplementedError("6a: model_flops (accounting.py)")
+    raise NotImplementedError("6a: model_flops")
     ### END_CODE_HERE ###
 
 
@@ -197,5 +197,5 @@ def kv_cache_bytes(
     # [part 6a] Hint: 0 is no number of heads, but it is not None either: `n_kv_head or n_head`
     # would take it for None.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6a: kv_cache_bytes (accounting.py)")
+    raise NotImplementedError("6a: kv_cache_bytes")
     ### END_CODE_HERE ###

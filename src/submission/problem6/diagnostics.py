@@ -57,7 +57,7 @@ class Monitor:
         # from call to call.
         # Hint: deque(maxlen=5) keeps the last five values of whatever is appended to it.
         ### START_CODE_HERE ###
-        raise NotImplementedError("6f: Monitor (diagnostics.py)")
+        raise NotImplementedError("6f: Monitor")
         ### END_CODE_HERE ###
 
     def update(self, record: dict) -> list[Alarm]:
@@ -92,7 +92,7 @@ class Monitor:
         #        makes a median meaningless. A rise is noticed before it is known how far it goes:
         #        for how many medians do you wait?
         ### START_CODE_HERE ###
-        raise NotImplementedError("6f: Monitor.update (diagnostics.py)")
+        raise NotImplementedError("6f: Monitor.update")
         ### END_CODE_HERE ###
         return raised
 
@@ -108,7 +108,7 @@ class Monitor:
         # [part 6f] Collect the values of one step under their names. When a later step begins, pass
         # them to self.update as a record, with their "step".
         ### START_CODE_HERE ###
-        raise NotImplementedError("6f: Monitor.add_scalar (diagnostics.py)")
+        raise NotImplementedError("6f: Monitor.add_scalar")
         ### END_CODE_HERE ###
 
     def close(self) -> None:
@@ -117,5 +117,5 @@ class Monitor:
         """
         # [part 6f] Pass on what is left.
         ### START_CODE_HERE ###
-        raise NotImplementedError("6f: Monitor.close (diagnostics.py)")
+        raise NotImplementedError("6f: Monitor.close")
         ### END_CODE_HERE ###

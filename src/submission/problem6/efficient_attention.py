@@ -94,7 +94,7 @@ def every_kth(n: int, k: int) -> list[int]:
     positions = []
     # [part 6d] One position in k.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6d: every_kth (efficient_attention.py)")
+    raise NotImplementedError("6d: every_kth")
     ### END_CODE_HERE ###
     return positions
 
@@ -104,7 +104,7 @@ def section_headers(tokens: Iterable[str], regex: str = r"[A-Z][A-Z ]*:") -> lis
     positions = []
     # [part 6d] Hint: re.fullmatch, since "see ALLERGIES:" is no header.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6d: section_headers (efficient_attention.py)")
+    raise NotImplementedError("6d: section_headers")
     ### END_CODE_HERE ###
     return positions
 
@@ -125,7 +125,7 @@ def predicted_globals(scores: torch.Tensor, limit: int = 200) -> list[int]:
     # Hint: torch.topk says nothing of the order of equal scores; torch.sort(..., stable=True) keeps
     # it.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6d: predicted_globals (efficient_attention.py)")
+    raise NotImplementedError("6d: predicted_globals")
     ### END_CODE_HERE ###
     return positions
 
@@ -148,7 +148,7 @@ def attended_positions(
     # with.
     # Hints: a set holds every position once. sorted_positions checks the global positions.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6d: attended_positions (efficient_attention.py)")
+    raise NotImplementedError("6d: attended_positions")
     ### END_CODE_HERE ###
     return attended
 
@@ -170,7 +170,7 @@ def count_connections(n: int, pattern: Pattern, global_positions: Iterable[int] 
     #        bisect counts how many numbers of a sorted list are below another. Compare with
     #        attended_positions for small n.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6d: count_connections (efficient_attention.py)")
+    raise NotImplementedError("6d: count_connections")
     ### END_CODE_HERE ###
     return count
 
@@ -220,7 +220,7 @@ def sparse_attention(
     #        block are enough memory at a time: keep no view of them, since a view keeps the whole
     #        tensor alive. Begin with a window alone, and compare with a dense mask.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6d: sparse_attention (efficient_attention.py)")
+    raise NotImplementedError("6d: sparse_attention")
     ### END_CODE_HERE ###
     return output
 
@@ -282,7 +282,7 @@ class SparseSelfAttention(nn.Module):
         #        precompute_rotary_emb has whole positions alone; the angle of any position t is t *
         #        10000 ** (-2 i / head_dim), best worked out in float64.
         ### START_CODE_HERE ###
-        raise NotImplementedError("6d: SparseSelfAttention.from_dense (efficient_attention.py)")
+        raise NotImplementedError("6d: SparseSelfAttention.from_dense")
         ### END_CODE_HERE ###
         return sparse
 
@@ -313,7 +313,7 @@ class SparseSelfAttention(nn.Module):
         # [part 6d] Project and split; rotate what RoPE rotates, with apply_rotary_emb and the rows
         # of self.rope_cache that belong to these positions. The values are not rotated.
         ### START_CODE_HERE ###
-        raise NotImplementedError("6d: SparseSelfAttention.project (efficient_attention.py)")
+        raise NotImplementedError("6d: SparseSelfAttention.project")
         ### END_CODE_HERE ###
         return q, k, v
 
@@ -336,7 +336,7 @@ class SparseSelfAttention(nn.Module):
         y = None
         # [part 6d] Hint: an empty list of global positions is not None.
         ### START_CODE_HERE ###
-        raise NotImplementedError("6d: SparseSelfAttention.forward (efficient_attention.py)")
+        raise NotImplementedError("6d: SparseSelfAttention.forward")
         ### END_CODE_HERE ###
         return y
 
@@ -382,7 +382,7 @@ class StreamingAttention:
         #        R, and what lay there before, position p - R, is not asked for any more. R may be
         #        0.
         ### START_CODE_HERE ###
-        raise NotImplementedError("6d: StreamingAttention (efficient_attention.py)")
+        raise NotImplementedError("6d: StreamingAttention")
         ### END_CODE_HERE ###
 
     @torch.no_grad()
@@ -412,7 +412,7 @@ class StreamingAttention:
         # Hints: is_local is the rule for window and strides, elementwise. Gather only the keys that
         #        some query of the block attends to: of R + max_global that is a small part.
         ### START_CODE_HERE ###
-        raise NotImplementedError("6d: StreamingAttention.append (efficient_attention.py)")
+        raise NotImplementedError("6d: StreamingAttention.append")
         ### END_CODE_HERE ###
         return y
 
@@ -423,9 +423,7 @@ class StreamingAttention:
         positions = []
         # [part 6d]
         ### START_CODE_HERE ###
-        raise NotImplementedError(
-            "6d: StreamingAttention.cached_positions (efficient_attention.py)"
-        )
+        raise NotImplementedError("6d: StreamingAttention.cached_positions")
         ### END_CODE_HERE ###
         return positions
 
@@ -436,7 +434,7 @@ class StreamingAttention:
         size = 0
         # [part 6d] Hint: a tensor has nbytes.
         ### START_CODE_HERE ###
-        raise NotImplementedError("6d: StreamingAttention.cache_bytes (efficient_attention.py)")
+        raise NotImplementedError("6d: StreamingAttention.cache_bytes")
         ### END_CODE_HERE ###
         return size
 
@@ -472,7 +470,7 @@ def cross_document_attention(
     # Hints: q.split([*lengths, question], dim=2) cuts documents and question apart. For the
     #        question, the columns of its own tokens, the last ones, are masked above the diagonal.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6g: cross_document_attention (efficient_attention.py)")
+    raise NotImplementedError("6g: cross_document_attention")
     ### END_CODE_HERE ###
     return output
 
@@ -500,7 +498,7 @@ def remember(attention: SparseSelfAttention, documents: list[torch.Tensor]) -> M
     # [part 6g] Hint: documents of different lengths can be put one after another before they are
     # projected.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6g: remember (efficient_attention.py)")
+    raise NotImplementedError("6g: remember")
     ### END_CODE_HERE ###
     return memory
 
@@ -521,6 +519,6 @@ def ask(
     # [part 6g] Only the queries come from x. Hint: weights.split(memory.lengths, dim=-1) has a
     # piece for each document.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6g: ask (efficient_attention.py)")
+    raise NotImplementedError("6g: ask")
     ### END_CODE_HERE ###
     return y, shares

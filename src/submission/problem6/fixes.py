@@ -31,7 +31,7 @@ def attention_scores(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
     # [part 6e] Dot products, scaled as in attention.py.
     # Hint: a dot product of head_dim terms of variance 1 has variance head_dim.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6e: attention_scores (fixes.py)")
+    raise NotImplementedError("6e: attention_scores")
     ### END_CODE_HERE ###
     return scores
 
@@ -58,7 +58,7 @@ def clip_gradients(parameters: Iterable[nn.Parameter], max_norm: float) -> float
     # Hints: tensor.mul_(factor) multiplies in place. math.isfinite(norm) is False for infinity and
     #        for NaN. Of nothing at all, the norm is 0.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6e: clip_gradients (fixes.py)")
+    raise NotImplementedError("6e: clip_gradients")
     ### END_CODE_HERE ###
     return norm
 
@@ -83,7 +83,7 @@ def apply_temperature(logits: torch.Tensor, temperature: float) -> torch.Tensor:
     # [part 6e] Divide. The softmax then gives each probability to the power of 1 / temperature,
     # normalized anew.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6e: apply_temperature (fixes.py)")
+    raise NotImplementedError("6e: apply_temperature")
     ### END_CODE_HERE ###
     return result
 
@@ -105,7 +105,7 @@ def top_k_filter(logits: torch.Tensor, k: int) -> torch.Tensor:
     # with it stay.
     # Hint: logits.topk(n) gives the n largest of each row in order, and refuses an n above V.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6e: top_k_filter (fixes.py)")
+    raise NotImplementedError("6e: top_k_filter")
     ### END_CODE_HERE ###
     return result
 
@@ -134,7 +134,7 @@ def top_p_filter(logits: torch.Tensor, p: float) -> torch.Tensor:
     #        row back where they came from. Rounding can bring a cumulative sum to 1 before the last
     #        token; p = 1 keeps all nevertheless.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6e: top_p_filter (fixes.py)")
+    raise NotImplementedError("6e: top_p_filter")
     ### END_CODE_HERE ###
     return result
 
@@ -159,7 +159,7 @@ def repetition_penalty(
     # occurs: a positive one is divided by the penalty, a negative one multiplied by it.
     # Hint: logits[index], with a tensor of token numbers for an index, picks those logits.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6e: repetition_penalty (fixes.py)")
+    raise NotImplementedError("6e: repetition_penalty")
     ### END_CODE_HERE ###
     return result
 
@@ -187,7 +187,7 @@ def no_repeat_ngrams(logits: torch.Tensor, tokens: list[int], n: int) -> torch.T
     # Hint: tokens[-(n - 1):] is the whole list if n is 1; tokens[len(tokens) - (n - 1):] is not,
     #       but take care if the list is shorter than n - 1.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6e: no_repeat_ngrams (fixes.py)")
+    raise NotImplementedError("6e: no_repeat_ngrams")
     ### END_CODE_HERE ###
     return result
 
@@ -226,7 +226,7 @@ def generate(
         # generator. Append the token to x, in a new tensor.
         # Hints: x[0].tolist() is the list of all tokens. torch.cat makes a new tensor.
         ### START_CODE_HERE ###
-        raise NotImplementedError("6e: generate (fixes.py)")
+        raise NotImplementedError("6e: generate")
         ### END_CODE_HERE ###
     return x
 
@@ -251,7 +251,7 @@ class PreNormStack(nn.Module):
         # Hint: modules in a plain list are invisible to model.parameters(), and so to the
         # optimizer. An nn.ModuleList shows them.
         ### START_CODE_HERE ###
-        raise NotImplementedError("6e: PreNormStack (fixes.py)")
+        raise NotImplementedError("6e: PreNormStack")
         ### END_CODE_HERE ###
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -260,7 +260,7 @@ class PreNormStack(nn.Module):
         # [part 6e] x = x + sublayer(norm(x)) for each sublayer, and the last LayerNorm at the end.
         # Hint: x += ... would change the caller's x.
         ### START_CODE_HERE ###
-        raise NotImplementedError("6e: PreNormStack.forward (fixes.py)")
+        raise NotImplementedError("6e: PreNormStack.forward")
         ### END_CODE_HERE ###
         return y
 
@@ -282,5 +282,5 @@ def init_depth_scaled(model: nn.Module, n_layer: int, std: float = 0.02) -> None
     #        "blocks.0.attn.proj", of which the last part is the module's own. nn.init has normal_
     #        and zeros_, which work in place.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6e: init_depth_scaled (fixes.py)")
+    raise NotImplementedError("6e: init_depth_scaled")
     ### END_CODE_HERE ###

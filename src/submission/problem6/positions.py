@@ -27,7 +27,7 @@ def sinusoidal(max_length: int, d_model: int) -> np.ndarray:
     """
     # [part 6c] Hint: these are the rows of sinusoidal_at for positions 0, 1, 2, ...
     ### START_CODE_HERE ###
-    raise NotImplementedError("6c: sinusoidal (positions.py)")
+    raise NotImplementedError("6c: sinusoidal")
     ### END_CODE_HERE ###
 
 
@@ -51,7 +51,7 @@ def sinusoidal_at(positions: np.ndarray, d_model: int) -> np.ndarray:
     #        Stay in float64: float32 has seven digits, and at position 1000 four of them stand
     #        before the point.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6c: sinusoidal_at (positions.py)")
+    raise NotImplementedError("6c: sinusoidal_at")
     ### END_CODE_HERE ###
 
 
@@ -64,7 +64,7 @@ def frequencies(d_model: int) -> np.ndarray:
     """
     # [part 6c] Hint: np.arange(0, d_model, 2) are the numbers 2 i.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6c: frequencies (positions.py)")
+    raise NotImplementedError("6c: frequencies")
     ### END_CODE_HERE ###
 
 
@@ -89,7 +89,7 @@ def shift_matrix(k: int, d_model: int) -> np.ndarray:
     # Hint: with i = np.arange(0, d_model, 2), the entries M[i, i] are the upper left corners of all
     # blocks at once.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6c: shift_matrix (positions.py)")
+    raise NotImplementedError("6c: shift_matrix")
     ### END_CODE_HERE ###
 
 
@@ -117,7 +117,7 @@ def rope_scores(
     #       table[positions] has the rows of any positions in any order. Negative ones would count
     #       from its end, without an error.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6c: rope_scores (positions.py)")
+    raise NotImplementedError("6c: rope_scores")
     ### END_CODE_HERE ###
 
 
@@ -138,7 +138,7 @@ def alibi_bias(n_head: int, T: int) -> np.ndarray:
     """
     # [part 6c] Hint: x[:, None] - x[None, :] has the differences of all pairs.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6c: alibi_bias (positions.py)")
+    raise NotImplementedError("6c: alibi_bias")
     ### END_CODE_HERE ###
 
 
@@ -159,5 +159,5 @@ def interpolated_positions(T: int, trained_length: int) -> np.ndarray:
     """
     # [part 6c] Hint: nothing is stretched that fits already.
     ### START_CODE_HERE ###
-    raise NotImplementedError("6c: interpolated_positions (positions.py)")
+    raise NotImplementedError("6c: interpolated_positions")
     ### END_CODE_HERE ###
