@@ -1,4 +1,4 @@
-"""Write docs/grader-proof.md: wrong submissions against checks, by question and kind; and right
+"""Write tests/checks/proof.md: wrong submissions against checks, by question and kind; and right
 ones.
 
     python benchmarks/grader_proof.py [--runs N] [--seeds N] [--long FILE] [--resume FILE]
@@ -23,8 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "checks")
 
 from tqdm import tqdm  # noqa: E402
 
-from common.files import write_text  # noqa: E402
-from proof import (
+from proof import (  # isort: skip  (it makes the others importable)
     MANIFEST,
     ROOT,
     SLOW,
@@ -34,14 +33,15 @@ from proof import (
     grade_folder,
     grade_right,
     grade_wrong,
-    lost,  # noqa: E402
+    lost,
     out_of_proportion,
     question_of,
     questions_of,
     share_lost,
     start_process,
 )
-from variants import KINDS, Right  # noqa: E402
+from common.files import write_text
+from variants import KINDS, Right
 
 _process = None
 
@@ -308,12 +308,12 @@ def main() -> None:
         }
     took = "" if args.resume else f", in {(time.monotonic() - started) / 60:.0f} minutes"
     write_text(
-        ROOT / "docs" / "grader-proof.md",
+        ROOT / "tests" / "checks" / "proof.md",
         page(wrong, losses, right, clean, args.runs, scores, took),
     )
     if args.long:
         write_text(args.long, long_tables(wrong, losses, right, clean, args.runs))
-    print("Wrote docs/grader-proof.md")
+    print("Wrote tests/checks/proof.md")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """What isolation costs: python benchmarks/isolation.py [--rounds N]
 
-Grades the reference with its results (all automatic checks) on every rung that works here, in turn,
-so that all meet the same machine. Prints, for each rung, the median time of choosing it (its
-trial), of starting its process (importing torch), and of a full grading, with the ratio to the rung
-without walls.
+Grades the reference with its results (all automatic checks) on every level that works here, in
+turn, so that all meet the same machine. Prints, for each level, the median time of choosing it (its
+trial), of starting its process (importing torch), and of a full grading, with the ratio to the
+level without walls.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "checks"))
 
-from autograder.isolation import LADDER, Unavailable, choose  # noqa: E402
+from autograder.isolation import LEVELS, Unavailable, choose  # noqa: E402
 from proof import grade_folder, start_process  # noqa: E402
 
 SOLUTION = ROOT / "instructor" / "solution"
@@ -28,35 +28,35 @@ def main() -> None:
     rounds = parser.parse_args().rounds
     times = {}
     for _ in range(rounds):
-        for rung in LADDER:
+        for level in LEVELS:
             choose.cache_clear()
             started = time.perf_counter()
             try:
-                choose(rung)
+                choose(level)
             except Unavailable as error:
                 print(error)
                 continue
             chosen = time.perf_counter()
-            with start_process(rung) as process:
+            with start_process(level) as process:
                 process.start()
                 ready = time.perf_counter()
                 report = grade_folder(process, SOLUTION, artifacts=True)
                 assert report.passed, [
-                    (rung, outcome.id, outcome.details)
+                    (level, outcome.id, outcome.details)
                     for outcome in report.outcomes.values()
                     if outcome.details
                 ]
-            times.setdefault(rung, []).append((chosen - started, ready - chosen, report.seconds))
+            times.setdefault(level, []).append((chosen - started, ready - chosen, report.seconds))
     medians = {
-        rung: [statistics.median(column) for column in zip(*rows)] for rung, rows in times.items()
+        level: [statistics.median(column) for column in zip(*rows)] for level, rows in times.items()
     }
     print(
-        f"{'rung':<12}{'choosing':>10}{'starting':>10}{'grading':>10}{'ratio':>8}   medians of "
+        f"{'level':<12}{'choosing':>10}{'starting':>10}{'grading':>10}{'ratio':>8}   medians of "
         f"{rounds}, seconds"
     )
-    for rung, (choosing, starting, grading) in medians.items():
+    for level, (choosing, starting, grading) in medians.items():
         print(
-            f"{rung:<12}{choosing:>10.2f}{starting:>10.2f}{grading:>10.2f}"
+            f"{level:<12}{choosing:>10.2f}{starting:>10.2f}{grading:>10.2f}"
             f"{grading / medians['limits'][2]:>8.2f}"
         )
 

@@ -32,8 +32,10 @@ from autograder import read_manifest  # noqa: E402
 from checks.support import session  # noqa: E402
 from common.files import UserError  # noqa: E402
 from instructor import __main__ as program  # noqa: E402
-from instructor.grading import command  # noqa: E402
-from instructor.grading import graded_class as klass
+from instructor.grading import (
+    command,  # noqa: E402
+    graded_class,
+)
 from instructor.grading.graded_class import load_class  # noqa: E402
 
 FULL = session.MANIFEST
@@ -200,7 +202,7 @@ def _start(words, manifest, slow):
         signal.signal(signal.SIGINT, signal.default_int_handler)
         quiet = os.open(os.devnull, os.O_WRONLY)
         os.dup2(quiet, 1)
-        session.MANIFEST = klass.MANIFEST = manifest
+        session.MANIFEST = graded_class.MANIFEST = manifest
         session.Setting.isolation = session.Setting.require_hidden = lambda *_: None
         command.make_engine = lambda args, scratch: Engine(slow)
         errors = os.dup(2)

@@ -43,13 +43,13 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: item.get_closest_marker("longest") is None)
 
 
-def require_rung(name=None):
-    """The rung of isolation of that name, or the strongest; the test is skipped where it doesn't
-    work, or fails where the variable REQUIRE_RUNGS names the rung among others.
+def require_level(name=None):
+    """The isolation level of that name, or the strongest; the test is skipped where it doesn't
+    work, or fails where the variable REQUIRE_LEVELS names the level among others.
     """
     from autograder.isolation import Unavailable, choose
 
-    required = os.environ.get("REQUIRE_RUNGS", "").split()
+    required = os.environ.get("REQUIRE_LEVELS", "").split()
     try:
         isolation = choose(name)
         if name is None and not isolation.strong:
@@ -65,9 +65,9 @@ LANDLOCK = pytest.param("landlock", marks=pytest.mark.landlock)
 
 
 @pytest.fixture(scope="module", params=["bubblewrap", LANDLOCK, "limits"])
-def rung(request):
-    """Each rung."""
-    return require_rung(request.param)
+def level(request):
+    """Each level."""
+    return require_level(request.param)
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def folder():
 def pytest_runtest_setup(item):
     """Tests marked as `landlock` run where it works."""
     if item.get_closest_marker("landlock"):
-        require_rung("landlock")
+        require_level("landlock")
 
 
 @pytest.fixture

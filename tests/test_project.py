@@ -37,7 +37,7 @@ def test_environment_and_pyproject_pin_the_same():
 
 def test_submission_imports_nothing_of_ours():
     for folder in ("src/submission", "instructor/solution"):
-        for path in (ROOT / folder).glob("*.py"):
+        for path in (ROOT / folder).rglob("*.py"):
             allowed = {"torch", "numpy", "tqdm"} | set(sys.stdlib_module_names)
             assert set(imports(path)) <= allowed, path
 

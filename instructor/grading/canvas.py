@@ -36,14 +36,14 @@ def run(args: argparse.Namespace) -> int:
     """
     from instructor.grading.graded_class import load_class
 
-    klass = load_class(args.out)
-    rows = [(_address(entry.person), grade(entry), entry.person) for entry in klass.entries]
+    graded = load_class(args.out)
+    rows = [(_address(entry.person), grade(entry), entry.person) for entry in graded.entries]
     sent = [(address, given) for address, given, _ in rows if address and given]
     if len(dict(sent)) < len(sent):
         raise UserError("Two people of the roster have one number or login in Canvas. Mend that.")
     with _sentences(args):
         assignment = _find(args)
-        theirs, ours = points(assignment.points_possible), points(klass.regular_points)
+        theirs, ours = points(assignment.points_possible), points(graded.regular_points)
         print(f"{line(assignment.name)}: {theirs} points in Canvas, {ours} here.")
         if sent and not args.dry_run:
             _send(assignment, dict(sent))

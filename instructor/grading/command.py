@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
         UserError: a mistake on the command line, another run with the same --out, a full disk. What
             was graded is kept.
     """
-    from autograder.isolation import LADDER
+    from autograder.isolation import LEVELS
     from checks.support.context import Context
     from instructor.grading.finding.find import find_submissions
     from instructor.grading.finding.found import keep_found
@@ -143,7 +143,7 @@ def run(args: argparse.Namespace) -> int:
             setting.require_hidden([Path(scratch)])
             engine = make_engine(args, scratch)
             level = engine.level()
-            if level == LADDER[-1] and not args.allow_weak_isolation:
+            if level == LEVELS[-1] and not args.allow_weak_isolation:
                 raise UserError(
                     f"Some machines that would grade have no isolation but {level}, through which "
                     "code could read hidden checks. Mend that, or trust the code and add "
@@ -171,13 +171,13 @@ def run(args: argparse.Namespace) -> int:
                     if args.again is not None:
                         _again(state, args.again, args.why)
             counts = _grade(state, setting, seed, engine, level, args.apart)
-        klass = class_of(state)
+        graded = class_of(state)
         counts["removed"] = [
             (id, total)
             for id, total in totals.items()
-            if id in klass.left and id not in klass.renamed
+            if id in graded.left and id not in graded.renamed
         ]
-        write_reports(klass, args.out)
+        write_reports(graded, args.out)
         gone = [one for one in state.handed() if one.gone]
         state.put(untold="[]")
     if roster.is_gradebook and not roster.column:
@@ -186,7 +186,7 @@ def run(args: argparse.Namespace) -> int:
             "new one, and nobody counts as excused there. Give its name with the number: --title "
             "'NAME (12345)'."
         )
-    return say_summary(klass, counts, args.out, changes, gone)
+    return say_summary(graded, counts, args.out, changes, gone)
 
 
 def _loaded(state, key):
@@ -269,11 +269,11 @@ def _again(state, words, why):
 
     from .graded_class import class_of
 
-    klass, checks, person = class_of(state), set(), None
-    ids = {entry.person.id for entry in klass.entries}
+    graded, checks, person = class_of(state), set(), None
+    ids = {entry.person.id for entry in graded.entries}
     for word in words:
         try:
-            found = {check.id for check in klass.manifest.select([word]) if check.coded}
+            found = {check.id for check in graded.manifest.select([word]) if check.coded}
             if not found:
                 raise UserError(f"{word} has no automatic checks: a person marks it.")
             if word in ids:
@@ -287,7 +287,7 @@ def _again(state, words, why):
                 raise UserError(
                     f"{word!r} is no check or question, and --again takes one person."
                 ) from None
-            person = find_entry(klass, word).person.id
+            person = find_entry(graded, word).person.id
     digests = {one.digest for one in state.handed() if person in (None, one.person)} & to_grade(
         state
     ).keys()
@@ -297,7 +297,7 @@ def _again(state, words, why):
             "folder that it is in now."
         )
     state.log("again", person or "", " ".join(sorted(checks)) or "all checks", "", "", why)
-    state.grade_again(digests, checks or klass.manifest.checks.keys(), why)
+    state.grade_again(digests, checks or graded.manifest.checks.keys(), why)
 
 
 @contextlib.contextmanager

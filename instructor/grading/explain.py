@@ -43,12 +43,12 @@ def run(args: argparse.Namespace) -> int:
     from .state import State
 
     with State(args.out) as state:
-        klass, setting, seed = (
+        graded, setting, seed = (
             class_of(state),
             setting_of(options_of(state)),
             int(state.get("seed")),
         )
-        entry = find_entry(klass, args.student)
+        entry = find_entry(graded, args.student)
         handed = next(
             (
                 one
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
             harmless(f"The submission of {entry.person.id} was refused: {entry.refused}")
         )
     try:
-        checks = [check for check in klass.manifest.select([args.check]) if check.coded]
+        checks = [check for check in graded.manifest.select([args.check]) if check.coded]
     except KeyError:
         raise UserError(
             f"There is no check or question {args.check!r}. python src/grader.py --list shows them."
@@ -82,10 +82,10 @@ def run(args: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     report = grade_submission(
-        source, checks, setting, seed_for(seed, handed.digest), klass.manifest
+        source, checks, setting, seed_for(seed, handed.digest), graded.manifest
     )
     print(harmless(f"{entry.person.name} ({entry.person.id}), {source}"))
-    table = Table(sys.stdout, klass.manifest, sys.stdout.isatty())
+    table = Table(sys.stdout, graded.manifest, sys.stdout.isatty())
     for outcome in report.outcomes.values():
         table.line(outcome)
     who = name_of(entry)

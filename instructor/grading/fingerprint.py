@@ -1,5 +1,9 @@
 """What a grade depends on, as hashes: so that a run grades again what has changed, and nothing
 else.
+
+A check's covers its file, the maker of its cases and all that they import, its limits, its data and
+answers, and what it builds on. Points are left out, and so are the names of students' files: a
+question in a new file regrades nobody's other checks.
 """
 
 import ast

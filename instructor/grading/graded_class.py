@@ -15,7 +15,7 @@ from pathlib import Path
 from autograder import read_manifest
 from checks.support.session import MANIFEST, Setting
 from common.files import UserError
-from instructor.grading.grades import Class, Entry
+from instructor.grading.grades import Entry, GradedClass
 
 from .finding import late
 from .marks import resolve
@@ -25,7 +25,7 @@ from .state import State
 KEEP = ("latest", "best")
 
 
-def load_class(out: Path) -> Class:
+def load_class(out: Path) -> GradedClass:
     """The class that was graded into the folder `out`.
 
     Raises:
@@ -76,7 +76,7 @@ def setting_of(options: dict) -> Setting:
     )
 
 
-def class_of(state: State, options: dict | None = None) -> Class:
+def class_of(state: State, options: dict | None = None) -> GradedClass:
     """The class that a state tells of.
 
     Args:
@@ -89,24 +89,26 @@ def class_of(state: State, options: dict | None = None) -> Class:
         handed.setdefault(one.person, []).append(one)
     for one in state.overrides():
         overrides.setdefault(one.person, []).append(one)
-    klass = Class(manifest, options["title"], [], due, options["column"], history=state.history())
+    graded = GradedClass(
+        manifest, options["title"], [], due, options["column"], history=state.history()
+    )
     for person, folder in zip(people, _folders([person.id for person in people]), strict=True):
         start = Entry(person, folder)
         _decide(start, overrides.get(person.id, []), manifest)
         candidates = [
             _entry(state, manifest, options, due, start, one) for one in handed.get(person.id, [])
         ]
-        klass.entries.append(_chosen(candidates, options["keep"]) if candidates else start)
+        graded.entries.append(_chosen(candidates, options["keep"]) if candidates else start)
     # Those who have left, too: a form may be older.
-    klass.left, klass.renamed = state.left(), state.renamed()
-    klass.codes = codes(
-        state.get("seed") or "", [*(person.id for person in people), *sorted(klass.left)]
+    graded.left, graded.renamed = state.left(), state.renamed()
+    graded.codes = codes(
+        state.get("seed") or "", [*(person.id for person in people), *sorted(graded.left)]
     )
     marks = state.marks()
     latest = {(mark.person, mark.rubric, mark.marker): mark for mark in marks}
-    klass.given = {(mark.person, mark.rubric, mark.points) for mark in latest.values()}
-    _mark(klass, resolve(marks))
-    return klass
+    graded.given = {(mark.person, mark.rubric, mark.points) for mark in latest.values()}
+    _mark(graded, resolve(marks))
+    return graded
 
 
 def codes(secret: str, ids: list[str]) -> dict[str, str]:
@@ -138,11 +140,11 @@ def _decide(entry, overrides, manifest):
         entry.reasons.append(f"{told}: {one.reason}")
 
 
-def _mark(klass, parts):
+def _mark(graded, parts):
     """Put the marks of written parts into the class."""
-    entries = {entry.person.id: entry for entry in klass.entries}
+    entries = {entry.person.id: entry for entry in graded.entries}
     for (id, rubric), part in parts.items():
-        check = klass.manifest.checks.get(rubric)
+        check = graded.manifest.checks.get(rubric)
         if id not in entries or check is None or check.coded:
             continue  # of somebody who has left, or a part that there is no more
         if part.counts.points is not None:  # in today's points
@@ -151,9 +153,9 @@ def _mark(klass, parts):
         if part.comment:
             entries[id].comments[rubric] = part.comment
         if part.pair:
-            klass.marked_twice.append((rubric, *part.pair))
+            graded.marked_twice.append((rubric, *part.pair))
         for other in part.others:
-            klass.conflicts.append(
+            graded.conflicts.append(
                 f"{rubric} of {id}: {other.marker} gives {other.points:g}, "
                 f"{part.counts.marker} {part.counts.points:g}, which counts"
             )

@@ -105,7 +105,7 @@ class Entry:
 
 
 @dataclass
-class Class:
+class GradedClass:
     """All that is known of a class.
 
     Attributes:

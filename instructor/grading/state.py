@@ -1,5 +1,9 @@
 """The state of a class's grading: one SQLite file, which is right whenever the program or the
-machine stops.
+machine stops, even by `kill -9`.
+
+It keeps outcomes by the hash of what was handed in and the fingerprint of the check, never points:
+those are computed from the manifest. What people decide is in it, too (options, roster, marks,
+overrides); their CSV files are forms, which can be lost.
 """
 
 import contextlib

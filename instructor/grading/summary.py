@@ -7,7 +7,7 @@ from pathlib import Path
 from autograder.report import harmless
 from common.files import UserError
 
-from .grades import Class, Entry
+from .grades import Entry, GradedClass
 from .state import Handed
 
 SHOWN = 20  # people or submissions that are listed
@@ -22,7 +22,7 @@ def few(lines: list[str]) -> list[str]:
 
 
 def say_summary(
-    klass: Class, counts: dict, out: Path, changes: list[str], gone: list[Handed]
+    graded: GradedClass, counts: dict, out: Path, changes: list[str], gone: list[Handed]
 ) -> int:
     """Say what there is after a run of `grade`.
 
@@ -38,11 +38,10 @@ def say_summary(
     """
     from instructor.grading.pages import gradebook
 
-    entries = klass.entries
-    graded = [entry for entry in entries if entry.report]
+    entries = graded.entries
     nothing = sum(not entry.source for entry in entries)
     print(
-        f"{len(entries)} people: {len(graded)} graded, "
+        f"{len(entries)} people: {sum(bool(entry.report) for entry in entries)} graded, "
         f"{sum(bool(entry.refused) for entry in entries)} refused, {nothing} handed nothing in. "
         f"Submissions graded now: {counts['now']}, in earlier runs: {counts['before']}."
     )
@@ -63,7 +62,7 @@ def say_summary(
     unknown = sum(
         entry.source != "" and entry.submitted is None and not entry.days_late for entry in entries
     )
-    if unknown and klass.due:
+    if unknown and graded.due:
         print(f"{unknown} submissions don't tell when they were handed in, and count as in time.")
     print(
         f"Pages: {out / 'class.html'}, {out / 'students'}; gradebooks: {out / 'grades.csv'} (for "
@@ -73,7 +72,7 @@ def say_summary(
     if counts["removed"]:
         told = [f"  {id!r} had {total:g} points" for id, total in counts["removed"]]
         print(f"{len(told)} people are in the class no more:\n" + "\n".join(few(told)))
-    if left_out := gradebook.canvas(klass)[1]:
+    if left_out := gradebook.canvas(graded)[1]:
         print(
             f"{len(left_out)} people are not in grades.csv: nothing is known that Canvas knows "
             "them by. A roster would tell (--roster)."
@@ -86,7 +85,7 @@ def say_summary(
         )
         told = [harmless(f"  {one.label} of {one.person!r}").replace("\n", " ") for one in gone]
         print("\n".join(few(told)), file=sys.stderr)
-    code = say_problems(klass, out)
+    code = say_problems(graded, out)
     if counts["late"] >= max(MANY[0], MANY[1] * counts["now"]):
         print(
             f"\n{counts['late']} of {counts['now']} submissions met a time limit, which is too "
@@ -102,7 +101,7 @@ def say_summary(
     return code
 
 
-def say_problems(klass: Class, out: Path) -> int:
+def say_problems(graded: GradedClass, out: Path) -> int:
     """Say who has no grade yet, and where markers differ.
 
     Returns:
@@ -111,21 +110,21 @@ def say_problems(klass: Class, out: Path) -> int:
     from instructor.grading.written import forms as written
 
     try:
-        if count := written.waiting(klass, out / written.NAME):
+        if count := written.waiting(graded, out / written.NAME):
             print(
                 f"{count} marks in {out / written.NAME} are not taken over yet: python -m "
                 f"instructor merge {out}"
             )
     except UserError as error:
         print(f"{out / written.NAME} can't be taken over as it is: {error}", file=sys.stderr)
-    if klass.conflicts:
+    if graded.conflicts:
         print(
-            f"\nMarkers differ in {len(klass.conflicts)} places. What counts is settled by a form "
+            f"\nMarkers differ in {len(graded.conflicts)} places. What counts is settled by a form "
             "with the right points: merge --written FILE --decide.",
             file=sys.stderr,
         )
-        print("\n".join(few([f"  {text}" for text in klass.conflicts])), file=sys.stderr)
-    pending = [entry for entry in klass.entries if entry.pending and not entry.excused]
+        print("\n".join(few([f"  {text}" for text in graded.conflicts])), file=sys.stderr)
+    pending = [entry for entry in graded.entries if entry.pending and not entry.excused]
     if pending:
         print(
             f"\n{len(pending)} people have checks that are not graded yet, and so no grade. Run "
@@ -137,7 +136,7 @@ def say_problems(klass: Class, out: Path) -> int:
             for entry in pending
         ]
         print("\n".join(few(told)), file=sys.stderr)
-    errors = [entry for entry in klass.entries if entry.grader_errors and not entry.excused]
+    errors = [entry for entry in graded.entries if entry.grader_errors and not entry.excused]
     if errors:
         _say_errors(errors, out)
     return 3 if pending or errors else 0

@@ -371,10 +371,13 @@ def _plain(text: str) -> str:
 
 
 def _substantial(code: str) -> list[str]:
+    """The lines that say something: not imports, nor the mere beginning of a call."""
     return [
         line
         for line in _plain(code).split("\n")
-        if len(line) >= SUBSTANTIAL and not line.startswith(("import ", "from "))
+        if len(line) >= SUBSTANTIAL
+        and not line.startswith(("import ", "from "))
+        and not line.endswith("(")
     ]
 
 

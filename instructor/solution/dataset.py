@@ -61,7 +61,7 @@ class CharCorruptionDataset(Dataset):
             idx: which document, an index into self.data.
 
         Returns:
-            x and y, int64 tensors of length block_size; y is x moved on by one, so that y[i] is the
+            x and y, int64 tensors of length block_size; y is x shifted by one, so that y[i] is the
             character that the model should predict after reading x[0..i].
         """
         x = y = None
@@ -130,7 +130,7 @@ class NameDataset(Dataset):
         x: Where was Ada Lovelace born?⁇London⁇□□□□
         y: □□□□□□□□□□□□□□□□□□□□□□□□□□□□London⁇□□□□□
 
-    so y is x moved on by one, except that under the question it is PAD: the loss counts the answer
+    so y is x shifted by one, except that under the question it is PAD: the loss counts the answer
     alone. The answer stands after a MASK just as the masked content does in pretraining, and so the
     model already knows what to do.
     """

@@ -46,7 +46,7 @@ def require_close(
 
     Args:
         name: of what is compared; the message begins with it.
-        causes: mistakes known by name, (sentence, what they would give: an array, or a function
+        causes: known mistakes, (sentence, what they would give: an array, or a function
             that makes it). The first one that matches is named.
     """
     if matches(got, expected, tolerance):

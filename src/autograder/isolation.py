@@ -1,8 +1,7 @@
-"""How the student's process is kept apart: a ladder of three rungs, of which the strongest is taken
-that works here.
+"""How the student's process is kept apart: the strongest of three levels that works here.
 
 What each promises is in docs/security.md. The walls that a fork builds around itself are in
-inside/walls.py; here is what has to be done from outside, and the trial that tells whether a rung
+inside/walls.py; here is what has to be done from outside, and the trial that tells whether a level
 holds.
 """
 
@@ -23,7 +22,7 @@ from .inside import walls
 INSIDE = Path(walls.__file__).parent
 TRIAL_SECONDS = 60  # of a cold disk, and beside much else
 TMPFS_BYTES = 600 << 20  # of each private folder: what a check may write and print
-LADDER = ("bubblewrap", "landlock", "limits")  # strongest first
+LEVELS = ("bubblewrap", "landlock", "limits")  # strongest first
 KEPT = (
     "PATH",
     "LD_LIBRARY_PATH",
@@ -38,7 +37,7 @@ KEPT = (
 
 
 class Unavailable(RuntimeError):
-    """A rung doesn't work on this machine; the message says why."""
+    """A level doesn't work on this machine; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Isolation:
     """A way to start the student's process.
 
     Args:
-        name: of the rung, as it stands in reports; or "none".
+        name: of the level, as it stands in reports; or "none".
         reason: why no stronger one was chosen; empty for the strongest.
     """
 
@@ -56,7 +55,7 @@ class Isolation:
     @property
     def strong(self) -> bool:
         """Whether it is made for strangers' code."""
-        return self.name in LADDER[:2]
+        return self.name in LEVELS[:2]
 
     @property
     def level(self) -> str:
@@ -131,7 +130,7 @@ def strength(level: str) -> tuple[int, ...]:
     """What an Isolation.level is compared by: more keeps the code apart better; () for none."""
     name, _, version = level.partition(" ")
     numbers = [int(number) for number in re.findall(r"\d+", version)]
-    return (len(LADDER) - LADDER.index(name), *numbers) if name in LADDER else ()
+    return (len(LEVELS) - LEVELS.index(name), *numbers) if name in LEVELS else ()
 
 
 def _bubblewrap(readable):
@@ -202,7 +201,7 @@ def _bubblewrap(readable):
 
 
 def _try(name):
-    """Try a rung out.
+    """Try a level out.
 
     Raises:
         Unavailable: it does not hold, or does not work.
@@ -213,7 +212,7 @@ def _try(name):
         raise Unavailable("bwrap is not installed (apt install bubblewrap)")
     isolation = Isolation(name)
     with tempfile.TemporaryDirectory() as outside, tempfile.TemporaryDirectory() as home:
-        os.chmod(outside, 0o777)  # what keeps a submission out of here must be the rung
+        os.chmod(outside, 0o777)  # what keeps a submission out of here must be the level
         secret = Path(outside, "secret")
         secret.write_text("secret")
         secret.chmod(0o666)
@@ -241,17 +240,17 @@ def _try(name):
 
 @functools.cache
 def choose(name: str | None = None) -> Isolation:
-    """The strongest rung that works here; or the rung `name`.
+    """The strongest level that works here; or the level `name`.
 
     Raises:
-        Unavailable: the rung asked for does not work here.
+        Unavailable: the level asked for does not work here.
     """
     reasons = []
-    for rung in LADDER if name is None else (name,):
+    for level in LEVELS if name is None else (name,):
         try:
-            if rung != "limits":
-                _try(rung)
-            return Isolation(rung, "; ".join(reasons))
+            if level != "limits":
+                _try(level)
+            return Isolation(level, "; ".join(reasons))
         except Unavailable as error:
-            reasons.append(f"{rung}: {error}")
+            reasons.append(f"{level}: {error}")
     raise Unavailable("; ".join(reasons))

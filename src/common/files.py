@@ -1,8 +1,7 @@
 """Reading what a person gives us and writing what they keep: whole or not at all, with an error
 that helps.
 
-A UserError is a mistake that the user can mend. Programs print its message, without a traceback,
-and exit with 2.
+Programs print the message of a UserError, without a traceback, and exit with 2.
 """
 
 import contextlib

@@ -29,9 +29,9 @@ SUPPLIED = (
     "problem5/encoder_data.py",
 )
 GIVEN = ("__init__.py", *SUPPLIED)
-FOLDERS = ("given", "problem5", "problem6")
 
 CODE = ("__init__.py", *STUDENT_FILES, *SUPPLIED)
+FOLDERS = tuple(sorted({name.rpartition("/")[0] for name in CODE + ANSWERS} - {""}))
 ANSWERING = ("attention.py", "dataset.py", "helper.py", "model.py")  # predictions come from these
 TRAINED = {"encoder.params": ("problem5/encoder.py",)}  # weights that come from one file alone
 # results: the target that writes each

@@ -1,5 +1,5 @@
 """Grading many submissions: what test_proof.py, benchmarks/grader.py and the table in
-docs/grader-proof.md rest on.
+tests/checks/proof.md rest on.
 """
 
 import contextlib
@@ -76,12 +76,12 @@ def open_folder():
         yield Path(folder)
 
 
-def start_process(rung: str | None = None) -> StudentProcess:
-    """The process that runs probes, on a rung of isolation; one serves any number of submissions
+def start_process(level: str | None = None) -> StudentProcess:
+    """The process that runs probes, on a isolation level; one serves any number of submissions
     that trust each other.
     """
     os.chmod(STAGED.name, 0o755)
-    return StudentProcess(choose(rung), MODULES, (Path(STAGED.name),))
+    return StudentProcess(choose(level), MODULES, (Path(STAGED.name),))
 
 
 def grade_folder(

@@ -9,7 +9,7 @@ import torch
 
 from autograder import Verdict
 from checks.support.context import DATA
-from conftest import copy_reference, require_rung
+from conftest import copy_reference, require_level
 from proof import MANIFEST, grade_folder, start_process
 
 DEV = "1h-8-basic"
@@ -47,11 +47,11 @@ def edit(path, change):
 
 
 # test_grader.py grades it behind the strongest
-@pytest.mark.parametrize("rung", [pytest.param("landlock", marks=pytest.mark.landlock), "limits"])
-def test_the_reference_is_graded_in_full(folder, rung):
+@pytest.mark.parametrize("level", [pytest.param("landlock", marks=pytest.mark.landlock), "limits"])
+def test_the_reference_is_graded_in_full(folder, level):
     """Walls take nothing away that right code needs."""
-    require_rung(rung)
-    with start_process(rung) as process:
+    require_level(level)
+    with start_process(level) as process:
         report = grade_folder(process, folder, artifacts=True)
     assert report.passed and report.score == report.max_score == CODED, [
         (o.id, o.details) for o in report.outcomes.values() if o.details

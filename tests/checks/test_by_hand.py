@@ -79,8 +79,8 @@ CAUSES = {
     "the exponential has the wrong sign": (A, lambda m: softmax(-m[Z])),
     "multiplied with the scaled scores": ("output", lambda m: m[Z] @ m[V]),
     "multiplied with the scores": ("output", lambda m: m[S] @ m[V]),
-    "the columns have changed places": ("output", lambda m: m["output"][:, ::-1]),
-    "the rows have changed places": ("output", lambda m: m["output"][::-1]),
+    "the columns are swapped": ("output", lambda m: m["output"][:, ::-1]),
+    "the rows are swapped": ("output", lambda m: m["output"][::-1]),
 }
 
 

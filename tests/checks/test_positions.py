@@ -96,12 +96,12 @@ def test_a_mistake_of_1h_is_named_as_such(mistake, says):
     case, values = rope_answers(**mistake)
     with pytest.raises(WrongAnswer, match=re.escape(says)) as caught:
         ScoreCall(case).judge(reply(**values))
-    assert "changed places" not in caught.value.message
+    assert "swapped" not in caught.value.message
 
 
 def test_swapped_positions_are_named_where_1h_is_right():
     case, values = rope_answers()
     ScoreCall(case).judge(reply(**values))
     back = rope_answers(sign=-1)[1]
-    with pytest.raises(WrongAnswer, match="cause: query and key positions have changed places."):
+    with pytest.raises(WrongAnswer, match="cause: query and key positions are swapped."):
         ScoreCall(case).judge(reply(**{**values, "scores": back["scores"]}))

@@ -3,7 +3,7 @@ the seed.
 
 tests/checks/wrong and tests/checks/right hold the submissions; `python benchmarks/grader_proof.py`
 runs right ones 20 times each, reference and starter 50 times, and writes it up in
-docs/grader-proof.md. A test run in several processes repeats some of it with fresh seeds: half of
+tests/checks/proof.md. A test run in several processes repeats some of it with fresh seeds: half of
 the right ones and an eighth of the wrong ones, others each time. `pytest -n 0
 tests/checks/test_proof.py` takes all of these: run it when checks have changed. What new points put
 out of proportion is a warning; `-W "error:out of proportion"` makes it fail.

@@ -1,4 +1,4 @@
-"""Every rung of isolation: the limits of a check, what is left after it, and what it can see."""
+"""Every isolation level: the limits of a check, what is left after it, and what it can see."""
 
 import dataclasses
 import os
@@ -16,11 +16,11 @@ RIGHT = "def answer(x):\n    return 2 * __import__('torch').from_numpy(x)\n"
 
 
 @pytest.fixture(scope="module")
-def process(rung, folder):
-    """One process for all tests of a rung: so each also shows that the ones before it did no
+def process(level, folder):
+    """One process for all tests of a level: so each also shows that the ones before it did no
     harm.
     """
-    with StudentProcess(rung, ("torch",), (folder,)) as process:
+    with StudentProcess(level, ("torch",), (folder,)) as process:
         yield process
 
 
@@ -226,12 +226,12 @@ def test_no_file_is_left(outcome_of, process):
         os.unlink(path)
 
 
-def test_strong_rungs_hide_the_grader(outcome_of, process, tmp_path):
+def test_strong_levels_hide_the_grader(outcome_of, process, tmp_path):
     if not process.isolation.strong:
-        pytest.skip("this rung has no walls")
+        pytest.skip("this level has no walls")
     secret = tmp_path / "secret"
     secret.write_text("a secret")
-    for path in (secret, *list(tmp_path.parents)[:2]):  # what keeps it out must be the rung
+    for path in (secret, *list(tmp_path.parents)[:2]):  # what keeps it out must be the level
         os.chmod(path, 0o755)
     for path in (
         secret,

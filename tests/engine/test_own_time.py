@@ -15,7 +15,7 @@ from autograder.process import Reply
 from autograder.report import as_dict
 from autograder.student import Student
 from autograder.verdicts import Failed
-from checks.support.session import Room, Setting, grade_submission
+from checks.support.session import GradingWorker, Setting, grade_submission
 from proof import MANIFEST as COURSE
 from variants import make
 
@@ -50,18 +50,18 @@ def one_core(others):
 
 
 @pytest.fixture(scope="module")
-def busy(rung, folder):
+def busy(level, folder):
     """A student's process on a core with four other programs."""
-    with one_core(0), StudentProcess(rung, ("torch",), (folder,)) as process:
+    with one_core(0), StudentProcess(level, ("torch",), (folder,)) as process:
         process.start()
         with one_core(4):
             yield process
 
 
 @pytest.fixture(scope="module")
-def free(rung, folder):
+def free(level, folder):
     """A student's process that may run anywhere."""
-    with StudentProcess(rung, ("torch",), (folder,)) as process:
+    with StudentProcess(level, ("torch",), (folder,)) as process:
         yield process
 
 
@@ -136,16 +136,16 @@ def test_a_timeout_on_a_busy_machine_is_tried_again_where_that_is_wanted(tmp_pat
     setting, finished = Setting(again=again), []
     submission = make((), tmp_path / "submission")
     ids = ["1c-0-basic", "1c-1-basic"]
-    with Room(setting) as room:
-        call = room.process.call
+    with GradingWorker(setting) as worker:
+        call = worker.process.call
         replies = iter([Reply("timeout", seconds=60, cpu=15, waited=45)])
 
         def first_is_lost(*arguments):
             return next(replies, None) or call(*arguments)
 
-        room.process.call = first_is_lost
+        worker.process.call = first_is_lost
         report = grade_submission(
-            submission, COURSE.select(ids), setting, 1, finished=finished.append, room=room
+            submission, COURSE.select(ids), setting, 1, finished=finished.append, worker=worker
         )
     assert [outcome.id for outcome in finished] == ids + ids[:1] * again
     assert finished[0].busy and finished[0].verdict is Verdict.TIMEOUT and report.passed == again

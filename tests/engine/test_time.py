@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autograder import Verdict, grade
-from checks.support.session import Room, Setting, grade_submission
+from checks.support.session import GradingWorker, Setting, grade_submission
 from checks.support.staging import stage
 from proof import CHECKS, HIDDEN, MANIFEST, STAGED, start_process
 from variants import make
@@ -59,8 +59,8 @@ def test_all_checks_together_have_a_time(tmp_path, limit):
         encoding="utf-8",
     )
     setting = Setting(**{limit: 12})
-    with Room(setting) as room:
-        room.process.start()
-        report = grade_submission(submission, checks, setting, 1, room=room)
+    with GradingWorker(setting) as worker:
+        worker.process.start()
+        report = grade_submission(submission, checks, setting, 1, worker=worker)
     passed, slow, late = report.outcomes.values()
     assert passed.verdict is Verdict.PASSED and {slow.verdict, late.verdict} == {Verdict.TIMEOUT}

@@ -1,4 +1,4 @@
-"""The trial of a rung of isolation, with Pythons that lie where it is hard to reach them: nobody
+"""The trial of a isolation level, with Pythons that lie where it is hard to reach them: nobody
 loses points for that.
 """
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from autograder.inside import walls
-from conftest import ROOT, SOLUTION, require_rung
+from conftest import ROOT, SOLUTION, require_level
 from proof import open_folder
 
 pytestmark = pytest.mark.skipif(
@@ -93,7 +93,7 @@ def test_a_python_in_a_closed_folder_is_not_for_landlock(python):
 
 @pytest.mark.parametrize("bubblewrap", [True, False])
 def test_with_a_python_in_a_closed_folder_nobody_loses_a_point(python, tmp_path, bubblewrap):
-    """6b imports late. Either there is a rung that is better, or no grade."""
+    """6b imports late. Either there is a level that is better, or no grade."""
     python.parents[2].chmod(0o700)
     without = tmp_path / "bin"
     without.mkdir()
@@ -126,7 +126,7 @@ def test_landlock_takes_packages_that_a_pth_file_leads_to(python, packages):
 
 
 def test_bubblewrap_takes_packages_that_a_pth_file_leads_to(python, packages):
-    require_rung("bubblewrap")
+    require_level("bubblewrap")
     packages.parent.chmod(0o700)
     assert "late and all the same" in run(python, CALL, "bubblewrap", "extra")
 
@@ -148,7 +148,7 @@ def test_shared_memory_must_be_writable():
 
 
 def test_a_process_that_cannot_draw_with_a_dataloader_serves_nobody(python):
-    require_rung("bubblewrap")
+    require_level("bubblewrap")
     said = run(python, CALL, "bubblewrap", "extra", "spoiler")
     assert (
         "the student's process did not start" in said

@@ -1,13 +1,14 @@
-"""Every attack is contained by every kind of walls, and whoever is graded next gets full points.
+"""Every attack is contained at every isolation level, and the next submission gets full points.
 
-A kind that cannot run here is skipped; if the variable REQUIRE_RUNGS names it, it fails, so that CI
-tests all. With HOSTILE_BARE, attacks that walls hold are tried without them, and must get through:
-that shows that they are real. Do this on a machine that may be harmed. HOSTILE_OUTCOMES names a
-file for `python -m hostile.table`.
+A level that cannot run here is skipped; if the variable REQUIRE_LEVELS names it, its tests fail, so
+that CI tests all. With HOSTILE_BARE, attacks that only walls stop are run without them and must
+succeed, which shows that they are real: do this on a machine that may be harmed. HOSTILE_OUTCOMES
+names a file for tests/hostile/table.py.
 """
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -15,24 +16,24 @@ import pytest
 
 from autograder import StudentProcess
 from autograder.isolation import choose
-from conftest import ROOT, SOLUTION, require_rung
+from conftest import SOLUTION, require_level
 from hostile import traces
 from hostile.harness import contain
 from hostile.scene import Scene
 from proof import STAGED, collect, grade_folder
 
 ATTACKS = collect("hostile", "HOSTILE")
-RUNGS = ("bubblewrap", "landlock")
+LEVELS = ("bubblewrap", "landlock")
 STRONGEST = "strongest"
 CASES = [
     pytest.param(
-        rung,
+        level,
         attack,
-        marks=[pytest.mark.landlock] * (rung == "landlock"),
-        id=f"{rung}-{attack.name}",
+        marks=[pytest.mark.landlock] * (level == "landlock"),
+        id=f"{level}-{attack.name}",
     )
     for attack in ATTACKS
-    for rung in (RUNGS if attack.everywhere else (STRONGEST,))
+    for level in (LEVELS if attack.everywhere else (STRONGEST,))
 ]
 QUICK = ("1c-0-basic", "1h-2-basic")  # graded for an honest submission after each attack
 
@@ -79,9 +80,9 @@ def test_there_are_enough():
     assert len(ATTACKS) >= 75 and len({attack.name for attack in ATTACKS}) == len(ATTACKS)
 
 
-@pytest.mark.parametrize(("rung", "attack"), CASES)
-def test_contained(rung, attack, scene, honest):
-    isolation = require_rung(None if rung == STRONGEST else rung)
+@pytest.mark.parametrize(("level", "attack"), CASES)
+def test_contained(level, attack, scene, honest):
+    isolation = require_level(None if level == STRONGEST else level)
     honest(isolation)  # its process lives already when the attack comes
     result = contain(attack, isolation, scene)
     note(isolation.name, attack, result)
@@ -89,10 +90,11 @@ def test_contained(rung, attack, scene, honest):
     assert not result.problems, "\n".join([attack.tries, *result.problems])
 
 
-def test_the_table_lists_them():
-    """docs/security.md: made by `python -m hostile.table`."""
-    text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
-    assert [attack.name for attack in ATTACKS if f"| `{attack.name}` |" not in text] == []
+def test_every_attack_has_its_row():
+    """attacks.md: written by `python tests/hostile/table.py`."""
+    text = Path(__file__).with_name("attacks.md").read_text(encoding="utf-8")
+    rows = re.findall(r"(?m)^\| `(.+?)` \|", text)
+    assert sorted(rows) == sorted(attack.name for attack in ATTACKS)
     assert "not contained" not in text
 
 
@@ -110,14 +112,14 @@ def test_without_walls(attack, scene):
     assert bool(result.problems) == attack.walls, "\n".join([attack.tries, *result.problems])
 
 
-def note(rung, attack, result):
+def note(level, attack, result):
     """Add a line to the file that table.py reads."""
     if path := os.environ.get("HOSTILE_OUTCOMES"):
         with open(path, "a", encoding="utf-8") as file:
             file.write(
                 json.dumps(
                     {
-                        "rung": rung,
+                        "level": level,
                         "name": attack.name,
                         "verdicts": result.verdicts,
                         "points": result.points,

@@ -144,7 +144,7 @@ def test_a_text_of_the_wrong_length_is_a_sentence(small, fixes, monkeypatch):
         ),
         (
             "debug_repetition",
-            "x[:, -model.get_block_size():]",
+            "x[:, -model.get_block_size() :]",
             "x",
             "in generate:\n .*\nValueError: the model reads at most",
         ),

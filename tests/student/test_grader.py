@@ -203,7 +203,7 @@ def test_a_closed_pipe_is_no_error():
             "attention.py",
             "torch.stack((angles.cos(), angles.sin())",
             "torch.stack((angles.sin(), angles.cos())",
-            "cosines and sines have changed places",
+            "cosines and sines are swapped",
         ),
         ("attention.py", "** (-2.0 * torch", "** (-1.0 * torch", "the exponent lacks its factor 2"),
         (

@@ -1,5 +1,5 @@
-"""The encoder of problem 5 in float64 with NumPy, by the names of the handout, and the mistakes in
-it that are known by name.
+"""The encoder of problem 5 in float64 with NumPy, by the names of the handout, and the known
+mistakes in it.
 
 Weights are a dict of arrays, called as in a state_dict: "qkv.weight", "layers.0.norm1.bias", ...
 Mistakes are keyword arguments, so that a check can ask what a wrong formula would have given.

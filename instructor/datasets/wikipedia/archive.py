@@ -1,5 +1,9 @@
 """The file of a dump: what kind it is, where it can be read from, and the XML of its pages from
 there.
+
+A part begins where a bzip2 stream does, found by the ten bytes that begin one, so no index is
+needed; in plain XML it begins anywhere. A page belongs to the part that its first byte is in,
+wherever it ends. A file that is one stream is decompressed by the parent, and workers get its XML.
 """
 
 import bz2

@@ -1,9 +1,10 @@
-"""Reading a whole dump: in parts, by several processes at a time, and going on where an earlier run
+"""Reading a whole dump: in parts, by several processes at a time, and resuming where an earlier run
 was stopped.
 
 A finished part is a file in the working folder: the candidates that were found, and how many pages
-were dropped for which reason. What is made of them depends neither on the number of processes nor
-on how often the work was stopped.
+were dropped for which reason. It is written to a temporary name and renamed, and never read again.
+What is made of the parts depends neither on the number of processes nor on interruptions. A worker
+keeps a stream and the candidates of its part in memory.
 """
 
 import contextlib

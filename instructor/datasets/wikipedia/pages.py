@@ -1,8 +1,10 @@
 """From the XML of a dump to pages: quickly past those that cannot be about people, then through the
 parser.
 
-Nine of ten pages are gone after a look at their bytes; what is left is cut to its first sections
-before it is parsed. This is what makes the speed: the parsers manage a few megabytes a second.
+Nine of ten pages are dropped after a look at their bytes; the rest are cut to their first sections
+before mwxml parses them. Only the infobox's field, and sentences that name the place or a birth, go
+through mwparserfromhell. This is what makes it fast: the parsers manage a few megabytes a second,
+and decompressing takes two thirds of the time or more.
 """
 
 import functools

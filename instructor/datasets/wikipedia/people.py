@@ -1,5 +1,8 @@
 """Who is a person with a birthplace, and which sentences say where: from one page to a candidate
 for the corpus.
+
+Only name, place, and sentences that say where are kept. Of people without a category or date of
+death, two sentences are read and no more.
 """
 
 import functools

@@ -1,4 +1,9 @@
-"""From candidates to an edition: who is in it, in which split, and with which documents."""
+"""From candidates to an edition: who is in it, in which split, and with which documents.
+
+Candidates are drawn by a hash of the seed and their page's id, so the same dump and seed give the
+same bytes. Only a sample of them is in memory: POOL for each person wanted, and four times as many
+if that isn't enough.
+"""
 
 import hashlib
 import heapq

@@ -29,8 +29,8 @@ ANSWERS = {"scores": (2, 3), "scaled_scores": (2, 3), "weights": (2, 3), "output
 def make_occupations(seed: int) -> dict[str, list[tuple[str, int]]]:
     """Draw the sentences and classes of each split.
 
-    Sentences come in pairs of one split that differ in nothing but that the two occupations have
-    changed places. So the classes of a pair differ, and whoever knows only which words occur is
+    Sentences come in pairs of one split that differ in nothing but that the two occupations are
+    swapped. So the classes of a pair differ, and whoever knows only which words occur is
     right about at most one of the two.
     """
     rng = random.Random(seed)

@@ -1,4 +1,9 @@
-"""Grading on this machine, several submissions at a time, in processes of their own."""
+"""Grading on this machine, several submissions at a time, in processes of their own.
+
+A worker that dies takes the others with it, since Python's pools break as a whole. So what was
+under way is graded again one by one, and only a submission that kills its worker alone is to blame.
+(Dask's scheduler gives lost tasks to other workers.)
+"""
 
 import contextlib
 import multiprocessing

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from autograder import read_manifest
 from autograder.report import as_dict, harmless
-from checks.support.session import MANIFEST, Room, Setting, grade_submission
+from checks.support.session import MANIFEST, GradingWorker, Setting, grade_submission
 from checks.support.staging import NotTaken
 from common.files import DISK_IS_FULL, UserError
 from instructor.grading.fingerprint import digest_submission
@@ -47,7 +47,7 @@ def run(task: Task) -> dict:
             task.setting,
             task.seed,
             manifest,
-            room=None if task.apart else _room(task.setting),
+            worker=None if task.apart else _worker(task.setting),
         )
         return _if_unchanged(task, {"report": as_dict(report)})
     except NotTaken as error:
@@ -87,11 +87,11 @@ def _if_unchanged(task, result):
 
 
 @functools.lru_cache(maxsize=1)
-def _room(setting):
-    """The room of this process."""
-    room = Room(setting)
-    atexit.register(room.close)
-    return room
+def _worker(setting):
+    """The worker of this process."""
+    worker = GradingWorker(setting)
+    atexit.register(worker.close)
+    return worker
 
 
 def result_of(future) -> dict:

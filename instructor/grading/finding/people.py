@@ -6,12 +6,12 @@ import shlex
 
 from autograder.report import harmless
 from common.files import UserError
-from instructor.grading.grades import Class, Entry
+from instructor.grading.grades import Entry, GradedClass
 
 from .roster import LOOKED_UP, name_keys
 
 
-def find_entry(klass: Class, text: str) -> Entry:
+def find_entry(graded: GradedClass, text: str) -> Entry:
     """The Entry of somebody: by the id, the name of their folder, an address, login or number, or
     the full name in any order of its words, without accents.
 
@@ -27,7 +27,7 @@ def find_entry(klass: Class, text: str) -> Entry:
         ),
         lambda entry: keys & name_keys(entry.person.name),
     ):
-        found = [entry for entry in klass.entries if fits(entry)]
+        found = [entry for entry in graded.entries if fits(entry)]
         if len(found) == 1:
             return found[0]
         if found:
@@ -37,7 +37,7 @@ def find_entry(klass: Class, text: str) -> Entry:
             )
     raise UserError(
         harmless(
-            f"There is no {text!r} among the {len(klass.entries)} people. "
+            f"There is no {text!r} among the {len(graded.entries)} people. "
             "Look at class.html or grades-plain.csv."
         )
     )

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 from common.files import private, writing_all
-from instructor.grading.grades import Class, Entry
+from instructor.grading.grades import Entry, GradedClass
 from instructor.grading.written import forms as written
 
 from . import gradebook
@@ -18,7 +18,7 @@ HISTORY = ("when", "who", "what", "id", "check or part", "before", "after", "why
 __all__ = ["write_reports", "writing_reports", "gradebook", "written"]
 
 
-def write_reports(klass: Class, out: Path) -> None:
+def write_reports(graded: GradedClass, out: Path) -> None:
     """Write what the grading of a class has found out, all of it or nothing.
 
     OUT/students/FOLDER has feedback.html and feedback.md for the student, and grading.json for the
@@ -28,36 +28,36 @@ def write_reports(klass: Class, out: Path) -> None:
     Raises:
         UserError: a file can't be written, or written.csv can't be read; then nothing was changed.
     """
-    with writing_reports(klass, out):
+    with writing_reports(graded, out):
         pass
 
 
 @contextlib.contextmanager
-def writing_reports(klass: Class, out: Path):
+def writing_reports(graded: GradedClass, out: Path):
     """As write_reports, but the files take their names when the block ends without an error. Nobody
     else may read them.
     """
-    with private(), writing_all(_texts(klass, out)):
+    with private(), writing_all(_texts(graded, out)):
         yield
-    _remove_others(out / "students", {entry.folder for entry in klass.entries})
+    _remove_others(out / "students", {entry.folder for entry in graded.entries})
 
 
-def _texts(klass, out):
+def _texts(graded, out):
     """The text of each file."""
     from . import class_page  # Jinja2, which other commands can do without
     from . import student_page as student
 
     texts = {
-        out / "class.html": class_page.page(klass),
-        out / "grades.csv": gradebook.canvas(klass)[0],
-        out / "grades-plain.csv": gradebook.plain(klass),
-        out / "history.csv": gradebook.MARK + gradebook.table([HISTORY, *klass.history]),
-        out / written.NAME: written.form(klass, out / written.NAME),
+        out / "class.html": class_page.page(graded),
+        out / "grades.csv": gradebook.canvas(graded)[0],
+        out / "grades-plain.csv": gradebook.plain(graded),
+        out / "history.csv": gradebook.MARK + gradebook.table([HISTORY, *graded.history]),
+        out / written.NAME: written.form(graded, out / written.NAME),
     }
-    for entry in klass.entries:
+    for entry in graded.entries:
         folder = out / "students" / entry.folder
-        texts[folder / "feedback.html"] = student.page(klass, entry)
-        texts[folder / "feedback.md"] = student.markdown(klass, entry)
+        texts[folder / "feedback.html"] = student.page(graded, entry)
+        texts[folder / "feedback.md"] = student.markdown(graded, entry)
         texts[folder / "grading.json"] = _grading(entry)
     return {path: text for path, text in texts.items() if text is not None}
 

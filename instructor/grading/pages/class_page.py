@@ -12,7 +12,7 @@ from statistics import mean, median
 from markupsafe import Markup
 
 from autograder import Verdict
-from instructor.grading.grades import Class, Entry
+from instructor.grading.grades import Entry, GradedClass
 
 from .course import EPOCHS, MODELS
 from .plot import histogram, key, scatter
@@ -25,28 +25,28 @@ MOST = 10  # entries of a list of the most common or the slowest
 SCRIPT = Path(__file__).parent / "templates" / "class.js"
 
 
-def page(klass: Class) -> str:
+def page(graded: GradedClass) -> str:
     """The class as one self-contained HTML page; its links lead to students/FOLDER/feedback.html
     beside it.
     """
     script = SCRIPT.read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     entries = sorted(
-        klass.entries, key=lambda entry: (line(entry.person.name).casefold(), entry.person.id)
+        graded.entries, key=lambda entry: (line(entry.person.name).casefold(), entry.person.id)
     )
     scores = [entry.total for entry in counted(entries)]
     pending = [entry for entry in entries if entry.pending and not excused(entry)]
     marked = any(entry.written for entry in entries)
     most = (
-        sum(question.points for question in klass.manifest.questions.values())
+        sum(question.points for question in graded.manifest.questions.values())
         if marked
-        else klass.automatic_points
+        else graded.automatic_points
     )
     return HTML.get_template("class.html.j2").render(
         script=Markup(script),
         digest=digest,
-        title=klass.title,
-        due=f"{klass.due:%Y-%m-%d %H:%M %Z}".strip() if klass.due else "",
+        title=graded.title,
+        due=f"{graded.due:%Y-%m-%d %H:%M %Z}".strip() if graded.due else "",
         people=len(entries),
         graded=sum(entry.report is not None for entry in entries),
         pending=pending,
@@ -61,23 +61,23 @@ def page(klass: Class) -> str:
         most=most,
         marked=marked,
         scores=histogram("Score distribution", scores, most),
-        checks=_checks(klass, entries),
-        items=items(klass),
+        checks=_checks(graded, entries),
+        items=items(graded),
         fewest=FEWEST,
         low=LOW,
         many=MANY,
-        side_by_side=sections(klass),
-        agreement=agreement(klass.marked_twice),
-        conflicts=klass.conflicts,
+        side_by_side=sections(graded),
+        agreement=agreement(graded.marked_twice),
+        conflicts=graded.conflicts,
         diagnoses=_diagnoses(entries)[:MOST],
         slowest=sorted(
             ((_seconds(entry), entry) for entry in entries if entry.report),
             key=lambda pair: -pair[0],
         )[:MOST],
         sections=sorted({line(entry.person.section) for entry in entries} - {""}),
-        questions=list(klass.manifest.questions.values()),
+        questions=list(graded.manifest.questions.values()),
         rows=[
-            (entry, by_question(klass, entry), _total(entry), _state(entry)) for entry in entries
+            (entry, by_question(graded, entry), _total(entry), _state(entry)) for entry in entries
         ],
         **_epochs(entries),
     )
@@ -115,11 +115,11 @@ def _diagnoses(entries):
     return sorted(found, key=lambda group: (-group[0], group[1], group[3]))
 
 
-def _checks(klass, entries):
+def _checks(graded, entries):
     """(check, passed, run, how the others ended, the most common diagnosis and its number) of each
     automatic check.
     """
-    found = {check.id: [] for check in klass.manifest.checks.values() if check.coded}
+    found = {check.id: [] for check in graded.manifest.checks.values() if check.coded}
     for entry in entries:
         for check in entry.checks:
             if check["id"] in found and check["verdict"] is not None:
@@ -131,7 +131,7 @@ def _checks(klass, entries):
         said = Counter(diagnosis(check["details"]) for check in failed).most_common(1)
         rows.append(
             (
-                klass.manifest.checks[id],
+                graded.manifest.checks[id],
                 len(outcomes) - len(failed),
                 len(outcomes),
                 ends,

@@ -10,7 +10,7 @@ import io
 import re
 from collections.abc import Callable, Iterable
 
-from instructor.grading.grades import Class, Entry, Person
+from instructor.grading.grades import Entry, GradedClass, Person
 
 from .tally import by_question, unmarked
 from .text import line
@@ -62,32 +62,32 @@ def grade(entry: Entry) -> str:
     return "EX" if entry.excused else cell(entry.total) if entry.final else ""
 
 
-def canvas(klass: Class) -> tuple[str, list[Person]]:
+def canvas(graded: GradedClass) -> tuple[str, list[Person]]:
     """The text of grades.csv, and the people who are left out: those that the roster doesn't know,
     or knows by nothing that Canvas does.
 
     The column is called exactly as in Canvas, which finds it by that and by the number behind it.
     """
-    known = [entry for entry in klass.entries if canvas_knows(entry.person)]
+    known = [entry for entry in graded.entries if canvas_knows(entry.person)]
     rows = [
         (one.name, one.canvas_id, one.sis_id, one.sis_login, one.section, grade(entry))
         for entry in known
         for one in [entry.person]
     ]
-    header = table([(*CANVAS, klass.column or klass.title)], str)
+    header = table([(*CANVAS, graded.column or graded.title)], str)
     # as Canvas writes it, blanks included
-    possible = f"    Points Possible,,,,,{cell(klass.regular_points)}\n"
-    left_out = [entry.person for entry in klass.entries if not canvas_knows(entry.person)]
+    possible = f"    Points Possible,,,,,{cell(graded.regular_points)}\n"
+    left_out = [entry.person for entry in graded.entries if not canvas_knows(entry.person)]
     return header + possible + table(rows), left_out
 
 
-def plain(klass: Class) -> str:
+def plain(graded: GradedClass) -> str:
     """The text of grades-plain.csv: a row for everybody. Points by question are before the penalty,
     `automatic` is after it. Where something is to be graded yet or the grader failed, there are no
     `automatic` and no total; who is excused has no total.
     """
-    rows = [(*PLAIN, *klass.manifest.questions, "automatic", "written", "total", "max", "remarks")]
-    for entry in klass.entries:
+    rows = [(*PLAIN, *graded.manifest.questions, "automatic", "written", "total", "max", "remarks")]
+    for entry in graded.entries:
         person, final = entry.person, entry.final
         automatic = entry.automatic if final and (entry.report or entry.manual) else None
         total = entry.total if final and not entry.excused else None
@@ -101,18 +101,18 @@ def plain(klass: Class) -> str:
                 entry.submitted and entry.submitted.isoformat(),
                 entry.days_late,
                 entry.penalty,
-                *by_question(klass, entry).values(),
+                *by_question(graded, entry).values(),
                 automatic,
                 sum(entry.written.values()) if entry.written else None,
                 total,
-                klass.regular_points,
-                "; ".join(_remarks(klass, entry)),
+                graded.regular_points,
+                "; ".join(_remarks(graded, entry)),
             )
         )
     return MARK + table(rows)
 
 
-def _remarks(klass: Class, entry: Entry):
+def _remarks(graded: GradedClass, entry: Entry):
     if entry.excused:
         yield f"excused: {entry.excused}"
     if entry.pending:
@@ -127,7 +127,7 @@ def _remarks(klass: Class, entry: Entry):
         yield "nothing was handed in"
     if not entry.person.enrolled:
         yield "not in the roster"
-    if entry.report and (left := unmarked(klass, entry)):
+    if entry.report and (left := unmarked(graded, entry)):
         yield f"{len(left)} written parts are not marked yet"
     yield from entry.reasons
     yield from entry.remarks

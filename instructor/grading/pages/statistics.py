@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import StatisticsError, correlation, mean, median
 
-from instructor.grading.grades import Class, Entry
+from instructor.grading.grades import Entry, GradedClass
 
 from .tally import by_question
 
@@ -78,10 +78,10 @@ def counted(entries: Iterable[Entry]) -> list[Entry]:
     ]
 
 
-def items(klass: Class) -> dict[str, Item]:
+def items(graded: GradedClass) -> dict[str, Item]:
     """Every automatic check as an Item, by its id, judged by those who count."""
-    coded = {check.id: check.points for check in klass.manifest.checks.values() if check.coded}
-    scores = [entry.scores for entry in counted(klass.entries)]
+    coded = {check.id: check.points for check in graded.manifest.checks.values() if check.coded}
+    scores = [entry.scores for entry in counted(graded.entries)]
     totals = [sum(own.get(id, 0) for id in coded) for own in scores]
     found = {}
     for id, most in coded.items():
@@ -101,22 +101,22 @@ def _correlation(pairs):
         return None
 
 
-def sections(klass: Class) -> list[Section]:
+def sections(graded: GradedClass) -> list[Section]:
     """The sections by name, without strangers and excused people; [] unless there are two."""
     groups = defaultdict(list)
-    for entry in klass.entries:
+    for entry in graded.entries:
         if entry.person.enrolled and not excused(entry):
             groups[entry.person.section].append(entry)
     if len(groups.keys() - {""}) < 2:
         return []
-    return [_section(klass, name, groups[name]) for name in sorted(groups)]
+    return [_section(graded, name, groups[name]) for name in sorted(groups)]
 
 
-def _section(klass, name, entries):
+def _section(graded, name, entries):
     scores = [entry.total for entry in counted(entries)]
-    tallies = [by_question(klass, entry) for entry in counted(entries)]
-    problems = dict.fromkeys(question[:-1] for question in klass.manifest.questions)
-    for question in klass.manifest.questions:
+    tallies = [by_question(graded, entry) for entry in counted(entries)]
+    problems = dict.fromkeys(question[:-1] for question in graded.manifest.questions)
+    for question in graded.manifest.questions:
         if points := [tally[question] for tally in tallies if tally[question] is not None]:
             problems[question[:-1]] = (problems[question[:-1]] or 0) + mean(points)
     return Section(

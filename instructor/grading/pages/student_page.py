@@ -5,7 +5,7 @@ Markdown.
 from markupsafe import Markup
 
 from autograder import Verdict
-from instructor.grading.grades import GRADER_ERROR, Class, Entry
+from instructor.grading.grades import GRADER_ERROR, Entry, GradedClass
 
 from .course import MODELS
 from .plot import Bar, bars
@@ -14,14 +14,14 @@ from .tally import by_question, unmarked
 from .text import percent
 
 
-def page(klass: Class, entry: Entry) -> str:
+def page(graded: GradedClass, entry: Entry) -> str:
     """The feedback as a self-contained HTML page."""
-    return HTML.get_template("student.html.j2").render(_content(klass, entry))
+    return HTML.get_template("student.html.j2").render(_content(graded, entry))
 
 
-def markdown(klass: Class, entry: Entry) -> str:
+def markdown(graded: GradedClass, entry: Entry) -> str:
     """The feedback as Markdown."""
-    return MARKDOWN.get_template("student.md.j2").render(_content(klass, entry))
+    return MARKDOWN.get_template("student.md.j2").render(_content(graded, entry))
 
 
 def accuracies(entry: Entry) -> list[Bar]:
@@ -39,46 +39,46 @@ def accuracies(entry: Entry) -> list[Bar]:
     ]
 
 
-def _content(klass, entry):
+def _content(graded, entry):
     """What the templates show."""
-    tally = by_question(klass, entry)
+    tally = by_question(graded, entry)
     found = {check["id"]: check for check in entry.checks}
     models = accuracies(entry)
     before = round(sum(entry.scores.values()), 4)
-    all_points = sum(question.points for question in klass.manifest.questions.values())
+    all_points = sum(question.points for question in graded.manifest.questions.values())
     sections = []
-    for question in klass.manifest.questions.values():
+    for question in graded.manifest.questions.values():
         checks = [
             _check(check, found[check.id], entry.scores.get(check.id))
-            for check in klass.manifest.checks.values()
+            for check in graded.manifest.checks.values()
             if check.question == question.id and check.id in found
         ]
         if checks:
             sections.append((question, checks))
     return {
-        "title": klass.title,
+        "title": graded.title,
         "entry": entry,
         "name": entry.person.name,
-        "due": _time(klass.due),
+        "due": _time(graded.due),
         "submitted": _time(entry.submitted),
         # the folders above it are the staff's
         "source": entry.source.rstrip("/").rpartition("/")[2],
         "questions": [
-            (question, tally[question.id]) for question in klass.manifest.questions.values()
+            (question, tally[question.id]) for question in graded.manifest.questions.values()
         ],
         "sections": sections,
         "passed": sum(check["verdict"] == Verdict.PASSED.value for check in entry.checks),
         "written": [
             (check, entry.written.get(check.id), entry.comments.get(check.id, ""))
-            for check in klass.manifest.checks.values()
+            for check in graded.manifest.checks.values()
             if not check.coded
         ],
         "before": before,
         "cost": round(before * entry.penalty, 4),
         "added": entry.manual.get(""),
-        "regular": klass.regular_points,
-        "extra": all_points - klass.regular_points,
-        "unmarked": len(unmarked(klass, entry)),
+        "regular": graded.regular_points,
+        "extra": all_points - graded.regular_points,
+        "unmarked": len(unmarked(graded, entry)),
         "notices": entry.report["notices"] if entry.report else [],
         "plot": bars("Right answers to the dev questions", models)
         if any(bar.value is not None for bar in models)

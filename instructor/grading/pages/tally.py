@@ -1,25 +1,25 @@
 """The points of a person, question by question, before any penalty."""
 
-from instructor.grading.grades import Class, Entry
+from instructor.grading.grades import Entry, GradedClass
 
 
-def by_question(klass: Class, entry: Entry) -> dict[str, float | None]:
+def by_question(graded: GradedClass, entry: Entry) -> dict[str, float | None]:
     """The points of every question of the manifest; None where something is to be graded yet, or
     nothing is graded. Points that staff added to the total are of no question.
     """
-    result = dict.fromkeys(klass.manifest.questions)
+    result = dict.fromkeys(graded.manifest.questions)
     given = entry.scores | entry.written
-    for check in klass.manifest.checks.values():
+    for check in graded.manifest.checks.values():
         if check.id in given:
             result[check.question] = round((result[check.question] or 0) + given[check.id], 4)
-    pending = {klass.manifest.checks[id].question for id in entry.pending}
+    pending = {graded.manifest.checks[id].question for id in entry.pending}
     return result | dict.fromkeys(pending)
 
 
-def unmarked(klass: Class, entry: Entry) -> list[str]:
+def unmarked(graded: GradedClass, entry: Entry) -> list[str]:
     """The ids of the written parts that have no points yet."""
     return [
         check.id
-        for check in klass.manifest.checks.values()
+        for check in graded.manifest.checks.values()
         if not check.coded and check.id not in entry.written
     ]

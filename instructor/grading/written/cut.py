@@ -70,7 +70,7 @@ def cut(pdfs: dict[str, Path], titles: dict[str, str], out: Path) -> dict[str, s
     return reasons
 
 
-def collect(klass, folder: Path) -> tuple[dict[str, Path], list[tuple[str, str]]]:
+def collect(graded, folder: Path) -> tuple[dict[str, Path], list[tuple[str, str]]]:
     """Whose PDF lies where: paths by the persons' ids, and (name, why not) of what is left out.
 
     Raises:
@@ -79,7 +79,7 @@ def collect(klass, folder: Path) -> tuple[dict[str, Path], list[tuple[str, str]]
     from instructor.grading.finding.find import find_submissions
     from instructor.grading.finding.roster import Roster
 
-    roster = Roster(tuple(entry.person for entry in klass.entries))
+    roster = Roster(tuple(entry.person for entry in graded.entries))
     ids = {person.id for person in roster.people}
     chosen, left = {}, []
     for found in find_submissions(folder):
@@ -107,15 +107,15 @@ def command(args) -> int:
     from handout.facts import points
     from instructor.grading.graded_class import load_class
 
-    klass = load_class(args.grades)
-    facts = points(klass.manifest)
+    graded = load_class(args.grades)
+    facts = points(graded.manifest)
     titles = {
         check.id: facts[f"check {check.id} name"]
-        for check in klass.manifest.checks.values()
+        for check in graded.manifest.checks.values()
         if not check.coded
     }
-    chosen, left = collect(klass, args.pdfs)
-    codes = {klass.codes[id]: path for id, path in chosen.items()}
+    chosen, left = collect(graded, args.pdfs)
+    codes = {graded.codes[id]: path for id, path in chosen.items()}
     reasons = cut(codes, titles, args.out)
     left += [(f"{codes[code].name} ({code})", reason) for code, reason in reasons.items()]
     written = sum((args.out / f"{id}.pdf").is_file() for id in titles)

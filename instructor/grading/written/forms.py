@@ -11,7 +11,7 @@ from pathlib import Path
 
 from common.files import UserError, write_text
 from instructor.grading.finding.sheet import ADVICE, read_sheet
-from instructor.grading.grades import Class
+from instructor.grading.grades import GradedClass
 from instructor.grading.pages.gradebook import MARK, cell
 from instructor.grading.pages.text import points as shown
 
@@ -58,21 +58,21 @@ class Marks:
         return row[index].strip() if index < len(row) else ""
 
 
-def read(path: Path, klass: Class) -> list[Mark]:
+def read(path: Path, graded: GradedClass) -> list[Mark]:
     """Read a filled-in file and check all of it. Lines of people who were in the class before are
     passed over.
 
     Args:
         path: CSV in UTF-8 or UTF-16, with commas, semicolons or tabs.
-        klass: whose people and written checks it is about.
+        graded: whose people and written checks it is about.
 
     Raises:
         UserError: anything in it is wrong; the message names the line.
     """
     sheet = _read_marks(path)
-    people, rubrics = _people(klass), {check.id: check for check in _parts(klass)}
-    known = {rubric for _, rubric, _ in klass.given}
-    marks, lines, gone = [], {}, klass.left | {klass.codes.get(id, id) for id in klass.left}
+    people, rubrics = _people(graded), {check.id: check for check in _parts(graded)}
+    known = {rubric for _, rubric, _ in graded.given}
+    marks, lines, gone = [], {}, graded.left | {graded.codes.get(id, id) for id in graded.left}
     for number, row in sheet.rows:
         where = f"{path}, line {number}"
         if len(row) > len(sheet.header) and any(
@@ -110,14 +110,14 @@ def read(path: Path, klass: Class) -> list[Mark]:
                 f"{lines[people[person], rubric]}. Keep one. Nothing was changed."
             )
         lines[people[person], rubric] = number
-        same = {value for id, part, value in klass.given if (id, part) == (people[person], rubric)}
+        same = {value for id, part, value in graded.given if (id, part) == (people[person], rubric)}
         # what was taken over before the points were lowered may stand there
         most = max(rubrics[rubric].points, *same, 0)
         marks.append(Mark(people[person], rubric, _points(points, most, where), comment, number))
     return marks
 
 
-def form(klass: Class, path: Path) -> str | None:
+def form(graded: GradedClass, path: Path) -> str | None:
     """The text of a class's own form: what is there, with rows for people and parts that it lacks,
     and the points that count now. What somebody filled in stays as it is, with columns and rows of
     their own. None if nothing is to be changed.
@@ -130,15 +130,15 @@ def form(klass: Class, path: Path) -> str | None:
         if path.exists()
         else Marks(list(COLUMNS), [], ",", {name: i for i, name in enumerate(COLUMNS)})
     )
-    people, rows = _people(klass), [list(row) for _, row in sheet.rows]
+    people, rows = _people(graded), [list(row) for _, row in sheet.rows]
     found = {
         (people.get(sheet.value(row, sheet.who)), sheet.value(row, "rubric")): row for row in rows
     }
-    for entry in klass.entries:
-        for check in _parts(klass):
+    for entry in graded.entries:
+        for check in _parts(graded):
             row = found.get((entry.person.id, check.id))
             if row is None:
-                row = _row(klass, entry.person, check, map(_column, sheet.header))
+                row = _row(graded, entry.person, check, map(_column, sheet.header))
                 rows.append(row)
             for name, value in (
                 ("counts", entry.written.get(check.id)),
@@ -152,7 +152,7 @@ def form(klass: Class, path: Path) -> str | None:
     return MARK + _csv([sheet.header, *rows], sheet.delimiter)
 
 
-def blank_form(klass: Class, anonymous: bool = False, question: str = "") -> str:
+def blank_form(graded: GradedClass, anonymous: bool = False, question: str = "") -> str:
     """The text of a form without points, for one marker.
 
     Args:
@@ -163,29 +163,30 @@ def blank_form(klass: Class, anonymous: bool = False, question: str = "") -> str
         UserError: there is no such written part.
     """
     parts = [
-        check for check in _parts(klass) if not question or question in (check.question, check.id)
+        check for check in _parts(graded) if not question or question in (check.question, check.id)
     ]
     if not parts:
         raise UserError(
             f"{question!r} has no written part. There are "
-            f"{', '.join(check.id for check in _parts(klass))}."
+            f"{', '.join(check.id for check in _parts(graded))}."
         )
     header = ANONYMOUS if anonymous else BLANK
-    people = [entry.person for entry in klass.entries]
-    people = sorted(people, key=lambda person: klass.codes[person.id]) if anonymous else people
+    people = [entry.person for entry in graded.entries]
+    people = sorted(people, key=lambda person: graded.codes[person.id]) if anonymous else people
     return MARK + _csv(
-        [header, *(_row(klass, person, check, header) for check in parts for person in people)], ","
+        [header, *(_row(graded, person, check, header) for check in parts for person in people)],
+        ",",
     )
 
 
-def _parts(klass):
-    return [check for check in klass.manifest.checks.values() if not check.coded]
+def _parts(graded):
+    return [check for check in graded.manifest.checks.values() if not check.coded]
 
 
-def _row(klass, person, check, header):
+def _row(graded, person, check, header):
     values = {
         "id": person.id,
-        "code": klass.codes.get(person.id),
+        "code": graded.codes.get(person.id),
         "name": person.name,
         "question": check.question,
         "rubric": check.id,
@@ -201,11 +202,11 @@ def _csv(rows, delimiter):
     return stream.getvalue()
 
 
-def waiting(klass: Class, path: Path) -> int:
+def waiting(graded: GradedClass, path: Path) -> int:
     """How many marks stand in a form and were not taken over."""
     return sum(
-        mark.points is not None and (mark.id, mark.rubric, mark.points) not in klass.given
-        for mark in read(path, klass)
+        mark.points is not None and (mark.id, mark.rubric, mark.points) not in graded.given
+        for mark in read(path, graded)
     )
 
 
@@ -230,16 +231,16 @@ def merge(args) -> int:
     with State(args.out) as state, contextlib.ExitStack() as stack:
         with state.transaction():
             stack.enter_context(taking_overrides(state, args.out))
-            klass = class_of(state)
+            graded = class_of(state)
             if not source.exists() and args.written:
                 raise UserError(f"{source} does not exist. Look at the name.")
-            marks = read(source, klass) if source.exists() else []
+            marks = read(source, graded) if source.exists() else []
             if not args.marker and (others := state.sources(marker) - {place}):
                 raise UserError(
                     f"{source}: marks of {marker!r} came from {min(others)} before. Whose are "
                     "these? Say it: --marker NAME. Nothing was changed."
                 )
-            most = {check.id: check.points for check in _parts(klass)}
+            most = {check.id: check.points for check in _parts(graded)}
             given = [
                 Given(
                     mark.id,
@@ -254,18 +255,18 @@ def merge(args) -> int:
                 if mark.points is not None or mark.comment
             ]
             new = state.put_marks(given, place)
-            klass = class_of(state)
-            stack.enter_context(writing_reports(klass, args.out))
+            graded = class_of(state)
+            stack.enter_context(writing_reports(graded, args.out))
     people = len({mark.person for mark in new})
-    parts = len(_parts(klass)) * len(klass.entries)
-    left = parts - sum(len(entry.written) for entry in klass.entries)
+    parts = len(_parts(graded)) * len(graded.entries)
+    left = parts - sum(len(entry.written) for entry in graded.entries)
     print(
         f"{source}: {len(new)} new mark{'s' * (len(new) != 1)} for {people} "
         f"{'person' if people == 1 else 'people'}, by {marker}. Of {parts} written parts, {left} "
         "are not marked yet."
     )
     print(f"Pages and gradebooks in {args.out} are made anew.")
-    return say_problems(klass, args.out)
+    return say_problems(graded, args.out)
 
 
 def write_form(args) -> int:
@@ -325,22 +326,22 @@ def add_parser(commands) -> None:
     command.set_defaults(run=write_form)
 
 
-def _people(klass):
+def _people(graded):
     """The ids of persons by what stands for them in a file."""
     people = {}
-    for entry in klass.entries:
+    for entry in graded.entries:
         for text in {
             cell(entry.person.id),
             entry.person.id,
-            klass.codes.get(entry.person.id, entry.person.id),
+            graded.codes.get(entry.person.id, entry.person.id),
         }:
             if people.setdefault(text, entry.person.id) != entry.person.id:
                 raise UserError(
                     f"Two people have the id {text!r}, apart from characters that cannot be seen. "
                     "Mend the roster."
                 )
-    for old, new in klass.renamed.items():  # a form may be older than the roster
-        for text in {cell(old), klass.codes.get(old, old)}:
+    for old, new in graded.renamed.items():  # a form may be older than the roster
+        for text in {cell(old), graded.codes.get(old, old)}:
             people.setdefault(text, people.get(new, new))
     return people
 

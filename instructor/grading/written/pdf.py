@@ -1,8 +1,10 @@
 """Pictures of the boxes of handout/submission.tex, and a PDF made of such pictures.
 
-Only poppler's programs read what was handed in, each a process with limits, and what they give is
-positions and pixels. So nothing else of the PDF gets to a marker: no hidden text, no name beside
-the box, no metadata, links or scripts.
+submission.tex writes a named destination at both ends of every box; pdfinfo finds them, and
+pdftoppm draws what is between. Only these programs read what was handed in, in processes with
+limits, and they give positions and pixels. A cropped page would keep all its text, the name
+included; a picture has no hidden text, metadata, links or scripts, and shows ink added with a pen.
+The PDF of pictures needs no library: each page is an image and a line of text.
 """
 
 import math

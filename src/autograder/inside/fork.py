@@ -23,30 +23,30 @@ class Server:
     """Serves one request after the other.
 
     Args:
-        rung: "bubblewrap", "landlock" or "limits".
+        level: "bubblewrap", "landlock" or "limits".
         readable: what a fork may read besides Python and the system.
         channel: the descriptor that requests come from. When something happens there during a
             request, the judge has gone.
     """
 
-    def __init__(self, rung: str, readable: list[str], channel: int):
-        self.rung = rung
+    def __init__(self, level: str, readable: list[str], channel: int):
+        self.level = level
         self.readable = [*walls.SYSTEM, *walls.HARDWARE, *walls.python_folders(), *readable]
         self.channel = channel
         # something could not be cleaned away: this process should serve no other request
         self.spoiled = False
         self.linux = sys.platform.startswith("linux")
         self.filter = (
-            None if rung == "limits" else walls.build_filter(unix_sockets=rung == "bubblewrap")
+            None if level == "limits" else walls.build_filter(unix_sockets=level == "bubblewrap")
         )
-        self.user, self.killer = walls.free_users(2) if rung == "landlock" else (None, None)
+        self.user, self.killer = walls.free_users(2) if level == "landlock" else (None, None)
         if self.user is not None:
             os.chmod(tempfile.gettempdir(), 0o711)  # so that it reaches its scratch folder
         if self.linux:
             walls.prctl(walls.PR_SET_CHILD_SUBREAPER, 1)
             # a fork of the same user can neither trace us nor open our files in /proc
             walls.prctl(walls.PR_SET_DUMPABLE, 0)
-        self.kept = _entries(PRIVATE) if rung == "bubblewrap" else set()
+        self.kept = _entries(PRIVATE) if level == "bubblewrap" else set()
 
     def serve(self, order: dict, request: bytearray) -> tuple[dict, bytes]:
         """Serve one request; returns how it ended and the message (empty, if there is none).
@@ -197,7 +197,7 @@ class Server:
         self.clock.look(pids)
         if self.clock.over(limits["seconds"], limits["wall"]):
             return "timeout"
-        if self.rung == "bubblewrap":
+        if self.level == "bubblewrap":
             files = _used(walls.SHARED_MEMORY)
         elif self.user is not None:
             files = watch.shared_memory(walls.SHARED_MEMORY, self.user)
@@ -229,13 +229,13 @@ class Server:
         """As _broken, of files, and of sockets and pipes, which may hold `most_buffers` bytes."""
         if scratch is None:
             return None
-        folders = PRIVATE if self.rung == "bubblewrap" else [scratch]
+        folders = PRIVATE if self.level == "bubblewrap" else [scratch]
         size, files = watch.folder_usage(folders, limits["disk_files"])
         with walls.acting_as(self.user):
             nameless, buffers = watch.open_files(pids)
         if buffers > most_buffers:
             return "memory"
-        if self.rung != "bubblewrap":  # whose file systems have a size of their own
+        if self.level != "bubblewrap":  # whose file systems have a size of their own
             size += nameless
         return "disk" if size > limits["disk"] << 20 or files > limits["disk_files"] else None
 
@@ -243,7 +243,7 @@ class Server:
         """A signal for all processes of the fork at once, where that is possible without hitting
         others.
         """
-        if self.rung == "bubblewrap":
+        if self.level == "bubblewrap":
             with contextlib.suppress(OSError):
                 os.kill(-1, number)  # in this namespace: all but its first process and ourselves
         elif self.user is not None:
@@ -259,7 +259,7 @@ class Server:
     def _clean(self, scratch):
         """Remove what the fork has written."""
         _remove(scratch)
-        if self.rung == "bubblewrap":
+        if self.level == "bubblewrap":
             left = _entries(PRIVATE) - self.kept
             _remove(*(path for path in left if os.path.dirname(path) not in left))
             self.spoiled = self.spoiled or bool(_entries(PRIVATE) - self.kept)

@@ -30,7 +30,7 @@ def main(modules: list[str], fork: bool, walls: str, readable: list[str]) -> Non
     `fork`).
 
     Args:
-        walls: the rung of isolation whose part each fork does for itself; see walls.py.
+        walls: the isolation level whose part each fork does for itself; see walls.py.
         readable: what the submission may read, besides Python and the system.
     """
     # Keep the channel to ourselves, where no print can disturb it.

@@ -26,7 +26,7 @@ def main(walls: str, readable: list[str], secret: str, judge: int) -> None:
     """Print, as a JSON list, what is wrong with the walls; an empty list if nothing is.
 
     Args:
-        walls: the rung; see fork.Server.
+        walls: the level; see fork.Server.
         readable: as there.
         secret: a file that must be out of reach, in a folder that must be, too.
         judge: the process id of the judge.

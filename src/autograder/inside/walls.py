@@ -1,7 +1,7 @@
 """What a forked check does to itself before it runs a submission: it gives up rights that it never
 gets back.
 
-On the rung "bubblewrap" the process lives in namespaces already, and a seccomp filter is added. On
+On the level "bubblewrap" the process lives in namespaces already, and a seccomp filter is added. On
 "landlock" it drops to a user of its own, lets Landlock forbid all files but a few, and adds the
 same filter. On "limits" there are no walls.
 """

@@ -81,7 +81,7 @@ class Setting:
     again: bool = False
 
     def isolation(self):
-        """The strongest rung of isolation that works here.
+        """The strongest isolation level that works here.
 
         Raises:
             UserError: it is too weak for hidden checks.
@@ -145,7 +145,7 @@ def _fresh(staff):
     return module.Fresh()
 
 
-class Room:
+class GradingWorker:
     """Where submissions are run: a student's process with torch imported, and the folder that it
     may read. A context manager.
 
@@ -197,7 +197,7 @@ def grade_submission(
     seed: int,
     manifest: Manifest | None = None,
     finished: Callable[[Outcome], None] = lambda outcome: None,
-    room: Room | None = None,
+    worker: GradingWorker | None = None,
 ) -> Report:
     """Grade what was handed in.
 
@@ -208,7 +208,7 @@ def grade_submission(
         manifest: the assignment's, where it has been read already.
         finished: called with each Outcome as it comes, and again with those of a second
             grading that count.
-        room: where to run it; by default one of its own.
+        worker: where to run it; by default one of its own.
 
     Raises:
         UserError: the submission is refused (then NotTaken), or the isolation is too weak; nothing
@@ -220,10 +220,10 @@ def grade_submission(
     if isinstance(cases, Released):
         cases.require({check.question for check in checks})
     with contextlib.ExitStack() as stack:
-        room = room or stack.enter_context(Room(setting))
+        worker = worker or stack.enter_context(GradingWorker(setting))
         staged = Path(
             stack.enter_context(
-                tempfile.TemporaryDirectory(dir=room.folder, ignore_cleanup_errors=True)
+                tempfile.TemporaryDirectory(dir=worker.folder, ignore_cleanup_errors=True)
             )
         )
         submission, notices = stage(source, staged, setting.results)
@@ -243,7 +243,7 @@ def grade_submission(
                 manifest,
                 checks,
                 folders,
-                room.process,
+                worker.process,
                 submission,
                 seed,
                 context,
@@ -261,14 +261,14 @@ def grade_submission(
         if setting.reference:
             again = Path(
                 stack.enter_context(
-                    tempfile.TemporaryDirectory(dir=room.folder, ignore_cleanup_errors=True)
+                    tempfile.TemporaryDirectory(dir=worker.folder, ignore_cleanup_errors=True)
                 )
             )
             again.chmod(0o755)
             for outcome in grade_once(report, checks, submission, again, setting.reference, run):
                 finished(outcome)
         report.seconds = time.monotonic() - started
-        room.after(verdicts)
+        worker.after(verdicts)
         notices += unwritten(
             submission.root, list(dict.fromkeys(check.question for check in checks))
         )

@@ -1,9 +1,10 @@
 """Training in several processes, each with a GPU or a share of the cores: what `--nproc N` does, by
 torchrun's means.
 
-Each process draws the same epochs and takes its share of the rows of each batch
-(Trainer._one_step), so that the batches are those of a single process. The first process (rank 0)
-writes and says everything; the others are silent.
+Each process draws the same epochs, which takes it no longer than one process alone, and takes its
+share of the rows of each batch (Trainer._one_step). So the batches are those of a single process,
+and the update is the same up to the order of sums. The first process (rank 0) writes and prints;
+the others are silent.
 """
 
 import argparse

@@ -98,7 +98,7 @@ SPELLINGS = [
           (FILE, RIGHTNESS), "slip"),
     Wrong("choices-capitals", "Names are spelled otherwise.", written('"causal-lm"', '"Causal LM"'),
           (FILE, RIGHTNESS), "slip"),
-    Wrong("choices-exchanged", "Architecture and objective have changed places.",
+    Wrong("choices-exchanged", "Architecture and objective are swapped.",
           choose(search=("masked-lm-then-contrastive", "encoder-only", None)), (FILE, RIGHTNESS),
           "slip"),
     Wrong("choices-other-table", "A table has another name.",

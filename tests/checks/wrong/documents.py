@@ -121,7 +121,7 @@ WRONG = [
                 "pattern = Pattern(abs(window), strides=())")), (REFUSED,),
           kind="edge"),
 
-    Wrong("remember-values-for-keys", "Keys and values have changed places.",
+    Wrong("remember-values-for-keys", "Keys and values are swapped.",
           edit(("for linear in (attention.key, attention.value)\n    )\n    memory",
                 "for linear in (attention.value, attention.key))\n    memory")),
           (MEMORY, GRADIENTS),

@@ -207,7 +207,7 @@ LAYERS = [
           (LAYER, LOGITS, WHOLE), kind="slip"),
     Wrong("layer-no-norm", "There are no norms.", layer("x = x + F1(x)\nx = x + F2(x)"),
           (LAYER, LOGITS), kind="misconception"),
-    Wrong("layer-norms-exchanged", "norm1 and norm2 have changed places.",
+    Wrong("layer-norms-exchanged", "norm1 and norm2 are swapped.",
           layer("x = x + F1(self.norm2(x))\nx = x + F2(self.norm1(x))"),
           (LAYER,), kind="slip"),
     Wrong("layer-parallel", "Both parts start from the same x.",

@@ -304,7 +304,7 @@ SCALING = [
           (SMALL, SIZES), kind="misconception"),
     Wrong("scaling-d-k", "The scores are divided by d_k.", scaling(divisor="d_k"), (SMALL, SIZES),
           kind="misconception"),
-    Wrong("scaling-changed-places", "Unscaled and scaled have changed places.",
+    Wrong("scaling-swapped", "Unscaled and scaled are swapped.",
           scaling(names='"scaled", "unscaled"'), (SMALL, SIZES), kind="slip"),
     Wrong("scaling-over-queries", "The softmax goes over the queries.",
           scaling(top="scores.max(axis=0, keepdims=True)", axis="0"), (SMALL, SIZES),

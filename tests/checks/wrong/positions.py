@@ -197,7 +197,7 @@ ROTATION = [
     Wrong("rope-scores-by-entry", "Entry j is rotated to position j.", scores(query=":P", key=":P",
           table="precompute_rotary_emb(len(q), len(query_positions))"), (ROPE, FAR),
           kind="misconception"),
-    Wrong("rope-scores-exchanged", "The positions have changed places.",
+    Wrong("rope-scores-exchanged", "The positions are swapped.",
           scores(query="key_positions", key="query_positions"),
           (ROPE, FAR), kind="slip"),
     Wrong("rope-scores-all-pairs", "All queries meet all keys.", scores(result="a @ b.T"),

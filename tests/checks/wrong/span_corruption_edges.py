@@ -22,7 +22,7 @@ SHIFTS = [
           edit((XY, "x, y = ids[:-1], ids[:-1]")), ("1c-2-basic",), kind="misconception"),
     Wrong("y-not-shifted-clone", "y is a copy of x, and it is never shifted.",
           edit((XY, "x = ids[:-1]\n        y = x.clone()")), ("1c-2-basic",), kind="misconception"),
-    Wrong("y-shifted-by-two", "y is moved on by two characters.",
+    Wrong("y-shifted-by-two", "y is shifted by two characters.",
           edit((PADS, PADS.replace("+ 1", "+ 2")), (XY, "x, y = ids[:-2], ids[2:]")),
           ("1c-2-basic",), kind="slip"),
     Wrong("y-shifted-back", "y is moved the other way, so that y is what comes before x.",

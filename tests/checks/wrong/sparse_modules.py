@@ -102,7 +102,7 @@ WRONG = [
          "q, k, v = (linear(x).view(x.size(0), self.n_head, x.size(1), -1) for linear in "
          "(self.query, self.key, self.value))\n   "
          "     if self.rope")), (MODULE, STREAM), kind="slip"),
-    Wrong("module-keys-for-queries", "Keys and queries have changed places.", edit(
+    Wrong("module-keys-for-queries", "Keys and queries are swapped.", edit(
         ("q, k, v = (self.split_heads(linear(x)) for linear in (self.query, self.key, "
          "self.value))\n        if self.rope",
          "k, q, v = (self.split_heads(linear(x)) for linear in (self.query, self.key, "
@@ -149,7 +149,7 @@ WRONG = [
         ("torch.arange(head_dim // 2, dtype=torch.float64) / head_dim),\n            )",
          "torch.arange(head_dim // 2, dtype=torch.float64) / n_embd))")), (MODULE, ROTATION),
           kind="slip"),
-    Wrong("rope-sines-first", "Cosines and sines have changed places.",
+    Wrong("rope-sines-first", "Cosines and sines are swapped.",
           edit(("(angles.cos(), angles.sin())", "(angles.sin(), angles.cos())")),
           (MODULE, ROTATION),
           kind="slip"),

@@ -206,7 +206,7 @@ GIVEN_QUESTIONS = [
           ("1d-2-hidden", "1d-5-basic"),
           kind="slip"),
     Wrong("questions-not-shifted",
-          "y is not moved on by one, so that the model is asked for what it has just read.",
+          "y is not shifted by one, so that the model is asked for what it has just read.",
           (Edit("dataset.py", ANSWER,
                 "y = self.PAD_CHAR * (len(question) + 1) + text[len(question) + 1:-1]"),),
           ("1d-2-hidden", "1d-5-basic"), kind="misconception"),

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
 from autograder import read_manifest  # noqa: E402
-from instructor.grading.grades import Class, Entry, Person  # noqa: E402
+from instructor.grading.grades import Entry, GradedClass, Person  # noqa: E402
 
 
 def _manifest():
@@ -66,7 +66,7 @@ MISTAKES = (
         0.10,
         ("1c-2-basic",),
         "wrong answer",
-        "x and y differ at position {k}: y is x moved on by one, so y[{k}] should be x[{n}].",
+        "x and y differ at position {k}: y is x shifted by one, so y[{k}] should be x[{n}].",
     ),
     (
         0.09,
@@ -260,17 +260,19 @@ def make_class(people=200, seed=1):
         entries[12].remarks = [
             "An earlier submission of the same person was not counted: s100212_first.zip."
         ]
-    klass = Class(MANIFEST, "Assignment 5: self-attention, Transformers, pretraining", entries, DUE)
+    graded = GradedClass(
+        MANIFEST, "Assignment 5: self-attention, Transformers, pretraining", entries, DUE
+    )
     if people > 30:
-        _unusual(klass, rng)
-    return klass
+        _unusual(graded, rng)
+    return graded
 
 
-def _unusual(klass, rng):
+def _unusual(graded, rng):
     """Somebody excused, two who are not graded yet (one in part), a stranger, and parts marked
     twice.
     """
-    excused, waiting, untouched, stranger = klass.entries[20:24]
+    excused, waiting, untouched, stranger = graded.entries[20:24]
     excused.excused = "Ill for two weeks."
     waiting.pending = ["1h-7-hidden"]
     kept = [check for check in waiting.report["checks"] if check["id"] not in waiting.pending]
@@ -279,17 +281,17 @@ def _unusual(klass, rng):
     untouched.pending = [check.id for check in MANIFEST.checks.values() if check.coded]
     stranger.person = Person("guest", "A. Guest", enrolled=False)
     for id in ("1g-0-written", "3c-1-written"):
-        for entry in rng.sample(klass.entries, 12):
+        for entry in rng.sample(graded.entries, 12):
             points = rng.choice([0.5, 1, 1.5])
             other = rng.choice([points, points, points + 0.5])
-            klass.marked_twice.append((id, points, other))
+            graded.marked_twice.append((id, points, other))
             if points != other:
-                klass.conflicts.append(
+                graded.conflicts.append(
                     f"{id} of {entry.person.name}: {points:g} by Kim, {other:g} by Lee."
                 )
 
 
-def keep_class(klass, out):
+def keep_class(graded, out):
     """Put a class into a state, as `grade` leaves it; marks, and what staff decided, are not in
     it.
     """
@@ -298,13 +300,13 @@ def keep_class(klass, out):
 
     with State(out, make=True) as state:
         options = DEFAULTS | {
-            "title": klass.title,
-            "column": klass.column,
-            "due": klass.due and klass.due.isoformat(),
+            "title": graded.title,
+            "column": graded.column,
+            "due": graded.due and graded.due.isoformat(),
         }
         state.put(options=json.dumps(options), seed="1")
         handed = []
-        for entry in klass.entries:
+        for entry in graded.entries:
             if entry.source:
                 id, submitted = entry.person.id, entry.submitted and entry.submitted.isoformat()
                 handed.append(
@@ -319,8 +321,8 @@ def keep_class(klass, out):
                     )
                 )
             if entry.report:
-                state.put_report(id, "", dict.fromkeys(klass.manifest.checks, ""), entry.report)
-        state.put_found([entry.person for entry in klass.entries], handed)
+                state.put_report(id, "", dict.fromkeys(graded.manifest.checks, ""), entry.report)
+        state.put_found([entry.person for entry in graded.entries], handed)
 
 
 if __name__ == "__main__":

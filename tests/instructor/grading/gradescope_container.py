@@ -28,7 +28,7 @@ CGROUPS = Path("/sys/fs/cgroup")
 
 
 def require_container():
-    """Skip, or fail where REQUIRE_RUNGS is set, if no container can be made here."""
+    """Skip, or fail where REQUIRE_LEVELS is set, if no container can be made here."""
     missing = [
         ("Linux", sys.platform.startswith("linux")),
         ("root", hasattr(os, "geteuid") and os.geteuid() == 0),
@@ -36,7 +36,7 @@ def require_container():
     ]
     missing = [name for name, here in missing if not here]
     if missing:
-        (pytest.fail if os.environ.get("REQUIRE_RUNGS") else pytest.skip)(
+        (pytest.fail if os.environ.get("REQUIRE_LEVELS") else pytest.skip)(
             f"a container needs {', '.join(missing)}"
         )
 

@@ -163,8 +163,8 @@ def test_what_fails_stops_nobody_else(undisturbed, tmp_path):
     for person in expected.keys() - {"student04", "student07", "student09"}:
         assert got[person] == expected[person]
     assert {verdict for verdict, _ in got["student04"].values()} == {"grader error"}
-    klass = load_class(tmp_path / "out")
-    refused = {entry.source: entry.refused for entry in klass.entries if entry.refused}
+    graded = load_class(tmp_path / "out")
+    refused = {entry.source: entry.refused for entry in graded.entries if entry.refused}
     assert refused.keys() == {"student09", "notes.rar"} and "zip" in refused["notes.rar"]
     (folder / "student07" / "error").unlink()
     again = command("grade", folder, "--out", tmp_path / "out", "--workers", 2)
@@ -326,9 +326,9 @@ def test_names_of_any_kind(tmp_path):
         (tmp_path / "new" / name).rename(tmp_path / "class" / name)
     done = command("grade", tmp_path / "class", "--out", tmp_path / "out", "--workers", 1)
     assert done.returncode == 0, done.stderr
-    klass = load_class(tmp_path / "out")
-    assert len(klass.entries) == len(names) and all(entry.report for entry in klass.entries)
-    folders = [entry.folder for entry in klass.entries]
+    graded = load_class(tmp_path / "out")
+    assert len(graded.entries) == len(names) and all(entry.report for entry in graded.entries)
+    folders = [entry.folder for entry in graded.entries]
     assert len({folder.lower() for folder in folders}) == len(names) and all(
         re.fullmatch(r"[A-Za-z0-9_-]{1,60}", folder) for folder in folders
     )

@@ -75,24 +75,24 @@ def server(monkeypatch):
 
 
 @pytest.fixture
-def klass(monkeypatch):
+def graded(monkeypatch):
     """Six people: one excused, one who is still to be graded, a stranger, two known by SIS
     alone.
     """
-    klass = make_class(6)
-    for entry in klass.entries:
+    graded = make_class(6)
+    for entry in graded.entries:
         entry.written = {}
         if entry.report:
             fail(entry.report, "1c-7-hidden", "passed", "")
-    entries = klass.entries
+    entries = graded.entries
     entries[0].excused = "illness"
     entries[1].pending = ["1c-0-basic"]
     entries[2].person = Person("guest", "A Guest", canvas_id="9", enrolled=False)
     entries[3].person = Person("a", "Ann", sis_id="u 1", sis_login="ann")
     entries[4].person = Person("b", "Bob", sis_login="bob@x.edu")
     entries[3].written = {"1g-0-written": 1.5}
-    monkeypatch.setattr("instructor.grading.graded_class.load_class", lambda out: klass)
-    return klass
+    monkeypatch.setattr("instructor.grading.graded_class.load_class", lambda out: graded)
+    return graded
 
 
 def run(monkeypatch, url, *options):
@@ -107,7 +107,7 @@ def address(server):
 
 
 @pytest.fixture
-def upload(monkeypatch, server, klass):
+def upload(monkeypatch, server, graded):
     pytest.importorskip("canvasapi")
     return lambda *options: run(monkeypatch, address(server), *options)
 
@@ -115,14 +115,14 @@ def upload(monkeypatch, server, klass):
 pytestmark = pytest.mark.filterwarnings("ignore:Canvas may respond unexpectedly")
 
 
-def test_canvas_gets_what_grades_csv_holds(upload, server, klass, capsys):
+def test_canvas_gets_what_grades_csv_holds(upload, server, graded, capsys):
     assert upload() == 0
-    cells = [line.split(",")[-1] for line in gradebook.canvas(klass)[0].splitlines()[2:]]
+    cells = [line.split(",")[-1] for line in gradebook.canvas(graded)[0].splitlines()[2:]]
     excused, pending, ann, bob, last = cells
     assert (excused, pending) == ("EX", "") and ann.endswith(".5") and float(bob) >= 0
-    key = f"grade_data[{klass.entries[5].person.canvas_id}][posted_grade]"
+    key = f"grade_data[{graded.entries[5].person.canvas_id}][posted_grade]"
     assert server.grades == {
-        f"grade_data[{klass.entries[0].person.canvas_id}][excuse]": "true",
+        f"grade_data[{graded.entries[0].person.canvas_id}][excuse]": "true",
         "grade_data[sis_user_id:u 1][posted_grade]": ann,
         "grade_data[sis_login_id:bob@x.edu][posted_grade]": bob,
         key: last,
@@ -131,18 +131,18 @@ def test_canvas_gets_what_grades_csv_holds(upload, server, klass, capsys):
     said = capsys.readouterr().out
     assert "HW 5: 1 points in Canvas" in said and "4 grades entered, 1 of them EX" in said
     assert (
-        f"Left out, without a grade yet or unknown to Canvas: {klass.entries[1].person.id}, guest."
+        f"Left out, without a grade yet or unknown to Canvas: {graded.entries[1].person.id}, guest."
         in said
     )
 
 
-def test_a_dry_run_sends_nothing_and_shows_all(upload, server, klass, capsys):
+def test_a_dry_run_sends_nothing_and_shows_all(upload, server, graded, capsys):
     assert upload("--dry-run") == 0 and not server.grades
     said = capsys.readouterr().out
-    number = klass.entries[0].person.canvas_id
-    assert f"EX  {klass.entries[0].person.name} ({number})" in said
-    assert "-  " + klass.entries[1].person.name in said and "A Guest (unknown to Canvas)" in said
-    assert f"{gradebook.grade(klass.entries[3])}  Ann (sis_user_id:u 1)" in said
+    number = graded.entries[0].person.canvas_id
+    assert f"EX  {graded.entries[0].person.name} ({number})" in said
+    assert "-  " + graded.entries[1].person.name in said and "A Guest (unknown to Canvas)" in said
+    assert f"{gradebook.grade(graded.entries[3])}  Ann (sis_user_id:u 1)" in said
     assert TOKEN not in said and "entered" not in said
 
 
@@ -165,7 +165,7 @@ def test_what_goes_wrong_is_a_sentence(upload, server, monkeypatch, capsys, chan
     assert re.search(said, error)
 
 
-def test_a_wrong_course_a_wrong_address_and_no_network(upload, server, klass, monkeypatch, capsys):
+def test_a_wrong_course_a_wrong_address_and_no_network(upload, server, graded, monkeypatch, capsys):
     assert upload("--course", "6") == 2 == upload("--assignment", "8")
     error = capsys.readouterr().err
     assert "refuses course 6, assignment 7: Not Found" in error
@@ -177,7 +177,7 @@ def test_a_wrong_course_a_wrong_address_and_no_network(upload, server, klass, mo
     assert "lacks https://" in error and "cannot be reached" in error and not server.grades
 
 
-def test_two_people_of_one_number_are_refused(upload, server, klass, capsys):
-    klass.entries[4].person = Person("b", "Bob", canvas_id=klass.entries[5].person.canvas_id)
+def test_two_people_of_one_number_are_refused(upload, server, graded, capsys):
+    graded.entries[4].person = Person("b", "Bob", canvas_id=graded.entries[5].person.canvas_id)
     assert upload() == 2 and not server.grades
     assert "Two people of the roster" in capsys.readouterr().err

@@ -9,9 +9,9 @@ from test_batch import REAL, command
 from common.files import UserError
 from conftest import SOLUTION
 from instructor.__main__ import main
-from instructor.grading import graded_class as klass_module
+from instructor.grading import graded_class as graded_class
 from instructor.grading.finding.people import find_entry
-from instructor.grading.grades import Class, Entry, Person
+from instructor.grading.grades import Entry, GradedClass, Person
 
 PEOPLE = [
     Person("ada", "Ada Lovelace", "ada@uni.example", "", "501", "s1", "al12", "ada-l"),
@@ -22,7 +22,9 @@ PEOPLE = [
     Person("-x", "Ana María de la Cruz"),
     Person("\x1b[31m", "Wei Zhang"),
 ]
-CLASS = Class(None, "A class", [Entry(person, f"folder-{n}") for n, person in enumerate(PEOPLE)])
+CLASS = GradedClass(
+    None, "A class", [Entry(person, f"folder-{n}") for n, person in enumerate(PEOPLE)]
+)
 
 
 @pytest.mark.parametrize(
@@ -131,13 +133,13 @@ def test_another_result_than_the_grade_is_said_with_its_repair(graded, capsys, m
 
 
 def test_points_that_staff_gave_are_said(graded, capsys, monkeypatch):
-    def with_manual(state, load=klass_module.class_of):
-        klass = load(state)
-        for entry in klass.entries:
+    def with_manual(state, load=graded_class.class_of):
+        graded = load(state)
+        for entry in graded.entries:
             entry.manual["1h-2-basic"] = 1.5
-        return klass
+        return graded
 
-    monkeypatch.setattr(klass_module, "class_of", with_manual)
+    monkeypatch.setattr(graded_class, "class_of", with_manual)
     _, printed = explain(capsys, monkeypatch, graded / "out", "plain", "1h-2-basic")
     assert "Staff gave 1.5 points for 1h-2-basic" in printed.out and "To grade" not in printed.out
 

@@ -12,7 +12,7 @@ from classroom import MANIFEST, fail, full_report, keep_class, make_class
 
 from common.files import UserError
 from instructor.grading import overrides
-from instructor.grading.grades import Class, Entry, Person
+from instructor.grading.grades import Entry, GradedClass, Person
 from instructor.grading.pages import gradebook, write_reports
 from instructor.grading.written import forms as written
 
@@ -44,7 +44,7 @@ FORMULAS = [
 ]
 PARTS = [check.id for check in MANIFEST.checks.values() if not check.coded]
 MOST = MANIFEST.checks["1g-0-written"].points
-REQUIRED = gradebook.cell(Class(MANIFEST, "", []).regular_points)
+REQUIRED = gradebook.cell(GradedClass(MANIFEST, "", []).regular_points)
 
 
 def rows_of(text):
@@ -56,19 +56,19 @@ def dicts(path):
 
 
 @pytest.fixture
-def klass():
+def graded():
     """A class of six, nothing marked by hand yet."""
-    klass = make_class(6)
-    for entry in klass.entries:
+    graded = make_class(6)
+    for entry in graded.entries:
         entry.written, entry.comments = {}, {}
-    return klass
+    return graded
 
 
 @pytest.fixture
-def graded(klass, tmp_path):
+def out(graded, tmp_path):
     """Its folder, as `grade` left it."""
-    keep_class(klass, tmp_path)
-    write_reports(klass, tmp_path)
+    keep_class(graded, tmp_path)
+    write_reports(graded, tmp_path)
     (tmp_path / "overrides.csv").write_text(",".join(overrides.COLUMNS) + "\n")
     return tmp_path
 
@@ -99,11 +99,11 @@ def merge(out, *options):
 
 @pytest.mark.parametrize("text", FORMULAS)
 def test_no_cell_is_a_formula(text):
-    klass = make_class(6)
-    klass.entries[1].person = Person("007", text, text, text, text, text, text, text)
-    klass.entries[1].remarks = [text]
-    klass.entries[1].source = text
-    for made in (gradebook.canvas(klass)[0], gradebook.plain(klass)):
+    graded = make_class(6)
+    graded.entries[1].person = Person("007", text, text, text, text, text, text, text)
+    graded.entries[1].remarks = [text]
+    graded.entries[1].source = text
+    for made in (gradebook.canvas(graded)[0], gradebook.plain(graded)):
         for separator in ",;\t":  # whichever the spreadsheet splits at
             for row in csv.reader(
                 io.StringIO(made.removeprefix("\ufeff"), newline=""), delimiter=separator
@@ -116,7 +116,7 @@ def test_no_cell_is_a_formula(text):
                         and not bare[1:2].isdigit()
                         or cell[:1] in ("\t", "\r")
                     ), cell
-        assert "\0" not in made and made.count("\n") == len(klass.entries) + (
+        assert "\0" not in made and made.count("\n") == len(graded.entries) + (
             2 if made[0] == "S" else 1
         )
 
@@ -158,30 +158,30 @@ def test_numbers_and_names_stay_what_they_are():
 # Gradebooks
 
 
-def test_canvas_has_its_columns_and_points(klass):
-    klass.entries[2].penalty, klass.entries[2].written = 0.5, {"1g-0-written": 1.5}
-    rows = rows_of(gradebook.canvas(klass)[0])
-    assert rows[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", klass.title]
+def test_canvas_has_its_columns_and_points(graded):
+    graded.entries[2].penalty, graded.entries[2].written = 0.5, {"1g-0-written": 1.5}
+    rows = rows_of(gradebook.canvas(graded)[0])
+    assert rows[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", graded.title]
     assert rows[1] == ["    Points Possible", "", "", "", "", REQUIRED]
     assert rows[4][:5] == ["שרה לוי", "5002", "100202", "s100202", "Section 3"]
     assert float(rows[4][5]) == pytest.approx(
-        0.5 * sum(check["score"] for check in klass.entries[2].checks) + 1.5, abs=1e-4
+        0.5 * sum(check["score"] for check in graded.entries[2].checks) + 1.5, abs=1e-4
     )
-    assert len(rows) == 2 + len(klass.entries)
+    assert len(rows) == 2 + len(graded.entries)
 
 
-def test_canvas_leaves_out_who_it_does_not_know(klass):
-    klass.entries[0].person = Person("new", "A Guest", enrolled=False, canvas_id="5")
-    klass.entries[1].person = Person("100201", "No Identity", "a@b.example")
-    klass.entries[3].person = Person("100203", "Login only", sis_login="me")
-    text, left_out = gradebook.canvas(klass)
+def test_canvas_leaves_out_who_it_does_not_know(graded):
+    graded.entries[0].person = Person("new", "A Guest", enrolled=False, canvas_id="5")
+    graded.entries[1].person = Person("100201", "No Identity", "a@b.example")
+    graded.entries[3].person = Person("100203", "Login only", sis_login="me")
+    text, left_out = gradebook.canvas(graded)
     assert [person.name for person in left_out] == ["A Guest", "No Identity"]
     assert len(rows_of(text)) == 2 + 4 and "Login only" in text and "Guest" not in text
 
 
-def test_a_grader_error_is_not_imported_as_a_grade(klass, tmp_path):
-    fail(klass.entries[3].report, "1c-0-basic", "grader error", "x")
-    write_reports(klass, tmp_path)
+def test_a_grader_error_is_not_imported_as_a_grade(graded, tmp_path):
+    fail(graded.entries[3].report, "1c-0-basic", "grader error", "x")
+    write_reports(graded, tmp_path)
     rows = rows_of((tmp_path / "grades.csv").read_text())
     assert rows[5][5] == "" and all(row[5] for row in rows[:5] + rows[6:])
     assert (
@@ -191,38 +191,38 @@ def test_a_grader_error_is_not_imported_as_a_grade(klass, tmp_path):
 
 
 @pytest.mark.parametrize("column", ["HW 5 (98765)", '  Unit; -2:  =Attention, "x" (98765) '])
-def test_canvas_finds_its_column_again(klass, column):
-    klass.column = column
-    assert rows_of(gradebook.canvas(klass)[0])[0][5] == column
-    klass.column, klass.title = "", column
-    assert rows_of(gradebook.canvas(klass)[0])[0][5] == column
+def test_canvas_finds_its_column_again(graded, column):
+    graded.column = column
+    assert rows_of(gradebook.canvas(graded)[0])[0][5] == column
+    graded.column, graded.title = "", column
+    assert rows_of(gradebook.canvas(graded)[0])[0][5] == column
 
 
-def grades(klass):
+def grades(graded):
     """By person: the cell of grades.csv and the row of grades-plain.csv."""
-    cells = [row[5] for row in rows_of(gradebook.canvas(klass)[0])[2:]]
-    plain = csv.DictReader(io.StringIO(gradebook.plain(klass).removeprefix("\ufeff")))
+    cells = [row[5] for row in rows_of(gradebook.canvas(graded)[0])[2:]]
+    plain = csv.DictReader(io.StringIO(gradebook.plain(graded).removeprefix("\ufeff")))
     return [(cell, row, row["remarks"].split("; ")) for cell, row in zip(cells, plain, strict=True)]
 
 
-def test_an_excused_person_is_not_overwritten(klass):
-    klass.entries[1].excused = "illness"
-    klass.entries[1].report = None
-    klass.entries[2].excused, klass.entries[2].pending = "left", ["1c-0-basic"]
-    (_, first, _), ill, left, *_ = grades(klass)
+def test_an_excused_person_is_not_overwritten(graded):
+    graded.entries[1].excused = "illness"
+    graded.entries[1].report = None
+    graded.entries[2].excused, graded.entries[2].pending = "left", ["1c-0-basic"]
+    (_, first, _), ill, left, *_ = grades(graded)
     assert first["total"] and (ill[0], ill[1]["total"]) == (left[0], left[1]["total"]) == ("EX", "")
     assert "excused: illness" in ill[2] and "excused: left" in left[2]
 
 
-def test_what_is_not_graded_is_an_empty_cell(klass):
+def test_what_is_not_graded_is_an_empty_cell(graded):
     ids = [check.id for check in MANIFEST.checks.values() if check.coded]
-    some, none, refused = klass.entries[1:4]
+    some, none, refused = graded.entries[1:4]
     some.report = full_report(random.Random(0))
     some.report["checks"] = [one for one in some.report["checks"] if one["id"] not in ids[1:5]]
     some.pending = ids[1:5]
     none.report, none.source, none.pending = None, "x.zip", ids
     refused.report, refused.refused, refused.pending = None, "no zip", []
-    found = grades(klass)[1:4]
+    found = grades(graded)[1:4]
     assert [(cell, row["automatic"], row["total"]) for cell, row, _ in found] == [
         ("", "", ""),
         ("", "", ""),
@@ -235,19 +235,19 @@ def test_what_is_not_graded_is_an_empty_cell(klass):
     assert all(found[0][1][id] == "" for id in questions) and found[0][1]["1h"]
     assert all(found[1][1][id] == "" for id in MANIFEST.questions)
     some.pending = ids[1:2]
-    assert f"not graded yet: 1 check ({ids[1]})" in grades(klass)[1][2]
+    assert f"not graded yet: 1 check ({ids[1]})" in grades(graded)[1][2]
 
 
-def test_manual_points_count_in_their_question_and_have_a_reason(klass):
-    mended, given = klass.entries[1:3]
+def test_manual_points_count_in_their_question_and_have_a_reason(graded):
+    mended, given = graded.entries[1:3]
     mended.report, mended.penalty = full_report(random.Random(0)), 0
     fail(mended.report, "1c-0-basic", "grader error", "x")
     fail(mended.report, "1h-3-basic", "wrong answer", "x")
-    before = float(grades(klass)[1][1]["1h"])
+    before = float(grades(graded)[1][1]["1h"])
     mended.manual = {"1c-0-basic": 1.25, "1h-3-basic": 0.5, "": 2}
     mended.reasons = ["1c-0-basic: 1.25 points, for a fault of ours."]
     given.report, given.manual = None, {"1c-0-basic": 3, "": 1}
-    (cell, row, remarks), (other, sparse, _) = grades(klass)[1:3]
+    (cell, row, remarks), (other, sparse, _) = grades(graded)[1:3]
     rest = sum(one.points for one in MANIFEST.checks.values() if one.coded and one.question == "1c")
     assert float(row["1c"]) == rest - MANIFEST.checks["1c-0-basic"].points + 1.25
     assert float(row["1h"]) == before + 0.5 and row["total"] == cell
@@ -257,7 +257,7 @@ def test_manual_points_count_in_their_question_and_have_a_reason(klass):
 
 
 def test_nothing_handed_in_and_refused_have_zero():
-    klass = Class(
+    graded = GradedClass(
         MANIFEST,
         "T",
         [
@@ -265,14 +265,14 @@ def test_nothing_handed_in_and_refused_have_zero():
             Entry(Person("2", "B", canvas_id="2"), "b", "b.zip", refused="no zip"),
         ],
     )
-    assert [row[5] for row in rows_of(gradebook.canvas(klass)[0])[2:]] == ["0", "0"]
-    plain = list(csv.DictReader(io.StringIO(gradebook.plain(klass).removeprefix("\ufeff"))))
+    assert [row[5] for row in rows_of(gradebook.canvas(graded)[0])[2:]] == ["0", "0"]
+    plain = list(csv.DictReader(io.StringIO(gradebook.plain(graded).removeprefix("\ufeff"))))
     assert [row["remarks"] for row in plain] == ["nothing was handed in", "refused: no zip"]
     assert [row["automatic"] for row in plain] == ["", ""]
 
 
-def test_plain_gradebook_has_everything(klass):
-    entry = klass.entries[1]
+def test_plain_gradebook_has_everything(graded):
+    entry = graded.entries[1]
     entry.report = full_report(random.Random(0))
     fail(entry.report, "1c-1-basic", "wrong answer", "x")
     entry.submitted, entry.days_late, entry.penalty = (
@@ -284,7 +284,7 @@ def test_plain_gradebook_has_everything(klass):
         {"1g-0-written": 2, "1g-1-written": 1.5, "3a-1-written": 1},
         ["two submissions\nby one person"],
     )
-    text = gradebook.plain(klass)
+    text = gradebook.plain(graded)
     assert text.startswith("\ufeff")  # or Excel spoils the names
     row = list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))[1]
     coded = {
@@ -323,10 +323,10 @@ def test_plain_gradebook_has_everything(klass):
 HEAD = "id,rubric,points,comment\n"
 
 
-def test_the_sheet_has_a_row_for_everybody_and_every_part(klass, graded):
-    rows = dicts(graded / "written.csv")
+def test_the_sheet_has_a_row_for_everybody_and_every_part(graded, out):
+    rows = dicts(out / "written.csv")
     assert [(row["id"], row["rubric"]) for row in rows] == [
-        (entry.person.id, part) for entry in klass.entries for part in PARTS
+        (entry.person.id, part) for entry in graded.entries for part in PARTS
     ]
     assert (
         rows[0]["max points"] == str(MOST)
@@ -335,14 +335,14 @@ def test_the_sheet_has_a_row_for_everybody_and_every_part(klass, graded):
     )
 
 
-def test_what_is_filled_in_stays_when_people_come(klass, graded):
-    path = graded / "written.csv"
+def test_what_is_filled_in_stays_when_people_come(graded, out):
+    path = out / "written.csv"
     fill(path, {("100200", "1g-0-written"): "1,5"}, 'so-so; "quoted"', "utf-16", ";")
     before = path.read_bytes()
-    write_reports(klass, graded)
+    write_reports(graded, out)
     assert path.read_bytes() == before
-    more = replace(klass, entries=klass.entries[2:] + [Entry(Person("new", "=New"), "new")])
-    write_reports(replace(more, entries=klass.entries + more.entries[-1:]), graded)
+    more = replace(graded, entries=graded.entries[2:] + [Entry(Person("new", "=New"), "new")])
+    write_reports(replace(more, entries=graded.entries + more.entries[-1:]), out)
     rows = list(
         csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline=""), delimiter=";")
     )
@@ -350,40 +350,40 @@ def test_what_is_filled_in_stays_when_people_come(klass, graded):
     assert len(rows) == 7 * len(PARTS) and rows[-1]["name"] == "'=New" and rows[-1]["id"] == "new"
 
 
-def test_columns_of_a_persons_own_stay(klass, graded):
-    path = graded / "written.csv"
+def test_columns_of_a_persons_own_stay(graded, out):
+    path = out / "written.csv"
     path.write_text("rubric,points,marked by,ID\n1g-0-written,2,me,100200\n", encoding="utf-8")
-    write_reports(klass, graded)
+    write_reports(graded, out)
     rows = dicts(path)
     assert rows[0] == {"rubric": "1g-0-written", "points": "2", "marked by": "me", "ID": "100200"}
     assert len(rows) == 6 * len(PARTS) and rows[1]["marked by"] == ""
 
 
-def test_a_sheet_that_cannot_be_read_is_left_alone(klass, graded):
-    path = graded / "written.csv"
+def test_a_sheet_that_cannot_be_read_is_left_alone(graded, out):
+    path = out / "written.csv"
     path.write_bytes(b"PK\x03\x04....")
     with pytest.raises(UserError, match="spreadsheet"):
-        write_reports(klass, graded)
+        write_reports(graded, out)
     assert path.read_bytes() == b"PK\x03\x04...."
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_merge_understands_what_spreadsheets_write(graded, capsys, encoding, delimiter):
+def test_merge_understands_what_spreadsheets_write(out, capsys, encoding, delimiter):
     fill(
-        graded / "written.csv",
+        out / "written.csv",
         {("100200", "1g-0-written"): "1,5", ("100201", "3c-0-written"): "0"},
         "väl, gjort;",
         encoding,
         delimiter,
     )
-    assert merge(graded) == 0
+    assert merge(out) == 0
     said = capsys.readouterr().out
     assert (
         "2 new marks for 2 people" in said
         and f"Of {6 * len(PARTS)} written parts, {6 * len(PARTS) - 2} are not marked yet" in said
     )
-    plain = {row["id"]: row for row in dicts(graded / "grades-plain.csv")}
+    plain = {row["id"]: row for row in dicts(out / "grades-plain.csv")}
     assert (
         plain["100200"]["1g"],
         plain["100200"]["written"],
@@ -391,11 +391,11 @@ def test_merge_understands_what_spreadsheets_write(graded, capsys, encoding, del
         plain["100202"]["written"],
     ) == ("1.5", "1.5", "0", "")
     assert float(plain["100200"]["total"]) == float(plain["100200"]["automatic"]) + 1.5
-    page = (graded / "students" / "100200" / "feedback.html").read_text(encoding="utf-8")
+    page = (out / "students" / "100200" / "feedback.html").read_text(encoding="utf-8")
     assert "väl, gjort;" in page and f"{len(PARTS) - 1} of them are not marked yet" in page
 
 
-def test_merge_of_copies_keeps_what_others_gave(graded, tmp_path_factory):
+def test_merge_of_copies_keeps_what_others_gave(out, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("copies")
     (elsewhere / "a.csv").write_text(
         HEAD + "100200,1g-0-written,2,again\n100203,4a-0-written,,\n", encoding="utf-8"
@@ -404,30 +404,30 @@ def test_merge_of_copies_keeps_what_others_gave(graded, tmp_path_factory):
         HEAD + "100200,1g-0-written,,\n100203,4a-0-written,1.5,=1\n", encoding="utf-8"
     )
     assert (
-        merge(graded, "--written", elsewhere / "a.csv")
-        == merge(graded, "--written", elsewhere / "b.csv")
+        merge(out, "--written", elsewhere / "a.csv")
+        == merge(out, "--written", elsewhere / "b.csv")
         == 0
     )
-    assert merge(graded) == 0  # all is kept
-    plain = {row["id"]: row for row in dicts(graded / "grades-plain.csv")}
+    assert merge(out) == 0  # all is kept
+    plain = {row["id"]: row for row in dicts(out / "grades-plain.csv")}
     assert (plain["100200"]["1g"], plain["100203"]["4a"]) == ("2", "1.5")
-    kept = {(row["id"], row["rubric"]): row for row in dicts(graded / "written.csv")}
+    kept = {(row["id"], row["rubric"]): row for row in dicts(out / "written.csv")}
     assert [
         kept[key]["counts"] for key in (("100200", "1g-0-written"), ("100203", "4a-0-written"))
     ] == ["2", "1.5"]
     assert len(kept) == 6 * len(PARTS)
 
 
-def test_ids_that_look_like_formulas_and_people_who_left(klass, tmp_path):
-    klass = replace(klass, entries=[Entry(Person("=2+3", "A"), "a")])
-    text = written.form(klass, tmp_path / "w.csv")
+def test_ids_that_look_like_formulas_and_people_who_left(graded, tmp_path):
+    graded = replace(graded, entries=[Entry(Person("=2+3", "A"), "a")])
+    text = written.form(graded, tmp_path / "w.csv")
     assert "\n'=2+3," in text
     (tmp_path / "w.csv").write_text(
         "id,rubric,points\n'=2+3,1g-0-written,1\n=2+3,3a-0-written,1.\ngone,3a-0-written,\n\n",
         encoding="utf-8",
     )
     assert [
-        (mark.id, mark.rubric, mark.points) for mark in written.read(tmp_path / "w.csv", klass)
+        (mark.id, mark.rubric, mark.points) for mark in written.read(tmp_path / "w.csv", graded)
     ] == [("=2+3", "1g-0-written", 1), ("=2+3", "3a-0-written", 1)]
 
 
@@ -462,26 +462,26 @@ BAD = {
 
 
 @pytest.mark.parametrize("said", BAD)
-def test_merge_refuses_whole_and_names_the_line(graded, said):
-    path = graded / "written.csv"
+def test_merge_refuses_whole_and_names_the_line(out, said):
+    path = out / "written.csv"
     path.write_bytes(BAD[said].encode() if isinstance(BAD[said], str) else BAD[said])
-    before = {path: path.read_bytes() for path in graded.rglob("*") if path.is_file()}
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     with pytest.raises(UserError) as error:
-        merge(graded)
+        merge(out)
     assert said in str(error.value) and "written.csv" in str(error.value)
-    assert {path: path.read_bytes() for path in graded.rglob("*") if path.is_file()} == before
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
 
-def test_merge_of_a_missing_file_says_where_it_comes_from(graded):
+def test_merge_of_a_missing_file_says_where_it_comes_from(out):
     with pytest.raises(UserError, match="does not exist"):
-        merge(graded, "--written", graded / "none.csv")
+        merge(out, "--written", out / "none.csv")
 
 
-def test_a_copy_that_is_wrong_changes_nothing(graded, tmp_path_factory):
-    fill(graded / "written.csv", {("100200", "1g-0-written"): "1"})  # good, and not merged yet
+def test_a_copy_that_is_wrong_changes_nothing(out, tmp_path_factory):
+    fill(out / "written.csv", {("100200", "1g-0-written"): "1"})  # good, and not merged yet
     copy = tmp_path_factory.mktemp("copy") / "copy.csv"
     copy.write_text(HEAD + "100201,1g-0-written,2,\n100200,1g-0-written,5,\n", encoding="utf-8")
-    before = {path: path.read_bytes() for path in graded.rglob("*") if path.is_file()}
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     with pytest.raises(UserError, match="copy.csv, line 3: 5 points"):
-        merge(graded, "--written", copy)
-    assert {path: path.read_bytes() for path in graded.rglob("*") if path.is_file()} == before
+        merge(out, "--written", copy)
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before

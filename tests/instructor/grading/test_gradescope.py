@@ -20,7 +20,7 @@ from conftest import DATA, RESULTS, ROOT, SOLUTION, STARTER, copy_reference
 from instructor.datasets.worlds.editions import EDITIONS
 from instructor.datasets.worlds.editions import EXERCISES as EXERCISE_SEED
 from instructor.datasets.worlds.exercises import write_exercises
-from instructor.grading.grades import Class
+from instructor.grading.grades import GradedClass
 from instructor.grading.gradescope import build
 from instructor.grading.gradescope.memory import within
 from instructor.grading.gradescope.results import graded, ungraded
@@ -132,7 +132,7 @@ def test_extra_credit_is_not_compulsory(tmp_path, capsys):
     extra = {id for id, question in manifest.questions.items() if question.extra_credit}
     written = [check for check in manifest.checks.values() if not check.coded]
     regular = sum(check.points for check in written if check.question not in extra)
-    points = Class(manifest, "", []).regular_points - regular
+    points = GradedClass(manifest, "", []).regular_points - regular
     assert f"autograder points {points:g} (extra credit comes on top)," in capsys.readouterr().out
     settings = {"version": "1", "title": "", "leaderboard": True}
     settings["visibility"] = {"basic": "visible", "hidden": "hidden"}
@@ -368,7 +368,7 @@ def test_a_wrong_one_is_told_why_by_landlock_without_bubblewrap(archive, tmp_pat
         results["extra_data"]["isolation"] == "landlock"
         and "bwrap is not installed" in results["extra_data"]["isolation_reason"]
     )
-    assert checks["1c-2-basic"]["score"] == 0 and "moved on" in checks["1c-2-basic"]["output"]
+    assert checks["1c-2-basic"]["score"] == 0 and "shifted by one" in checks["1c-2-basic"]["output"]
     assert (
         checks["1h-3-basic"]["tags"] == ["1h", "basic", "not implemented"]
         and checks["1d-3-basic"]["status"] == "passed"

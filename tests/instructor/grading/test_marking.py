@@ -14,7 +14,7 @@ from conftest import ROOT, require_tools
 from handout.facts import points
 from instructor.grading import graded_class
 from instructor.grading.graded_class import codes
-from instructor.grading.grades import Class, Entry, Person
+from instructor.grading.grades import Entry, GradedClass, Person
 from instructor.grading.written import add_parser, cut, pdf
 from instructor.grading.written.cut import collect
 
@@ -262,7 +262,9 @@ PEOPLE = [
 
 def a_class():
     entries = [Entry(person, person.id) for person in PEOPLE]
-    return Class(MANIFEST, "T", entries, codes=codes("a secret", [person.id for person in PEOPLE]))
+    return GradedClass(
+        MANIFEST, "T", entries, codes=codes("a secret", [person.id for person in PEOPLE])
+    )
 
 
 def test_pdfs_are_matched_as_submissions_are(tmp_path):
@@ -286,8 +288,8 @@ def test_folders_links_and_second_pdfs(tmp_path):
 
 
 def test_the_command_names_people_only_to_who_runs_it(tmp_path, monkeypatch, capsys):
-    klass, folder = a_class(), tmp_path / "pdfs"
-    monkeypatch.setattr(graded_class, "load_class", lambda out: klass)
+    graded, folder = a_class(), tmp_path / "pdfs"
+    monkeypatch.setattr(graded_class, "load_class", lambda out: graded)
     folder.mkdir()
     hand_made(folder / "ada.pdf", {title: (700, 600) for title in TITLES.values()})
     (folder / "alan.pdf").write_bytes(b"scan")
@@ -296,7 +298,7 @@ def test_the_command_names_people_only_to_who_runs_it(tmp_path, monkeypatch, cap
     args = parser.parse_args(["cut", "GRADES", str(folder), "--out", str(tmp_path / "out")])
     assert args.run(args) == 0
     said = capsys.readouterr().out
-    assert f"alan.pdf ({klass.codes['alan']}): It is broken, or no PDF." in said
-    code, made = klass.codes["ada"], list((tmp_path / "out").iterdir())
+    assert f"alan.pdf ({graded.codes['alan']}): It is broken, or no PDF." in said
+    code, made = graded.codes["ada"], list((tmp_path / "out").iterdir())
     assert len(made) == len(TITLES) and all(text_of(path)[0].startswith(code) for path in made)
     assert not any(b"ada" in path.read_bytes() or b"Ada" in path.read_bytes() for path in made)

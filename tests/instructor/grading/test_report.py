@@ -15,7 +15,7 @@ from html.parser import HTMLParser
 import pytest
 from classroom import MANIFEST, fail, full_report, make_class
 
-from instructor.grading.grades import Class, Entry, Person
+from instructor.grading.grades import Entry, GradedClass, Person
 from instructor.grading.pages import class_page, write_reports
 from instructor.grading.pages import student_page as student
 from instructor.grading.pages.text import markdown, points
@@ -32,16 +32,16 @@ CHROMIUM = next(
 
 
 @pytest.fixture(scope="module")
-def klass():
+def graded():
     """200 people."""
     return make_class()
 
 
 @pytest.fixture(scope="module")
-def out(klass, tmp_path_factory):
+def out(graded, tmp_path_factory):
     """Their pages."""
     out = tmp_path_factory.mktemp("class")
-    write_reports(klass, out)
+    write_reports(graded, out)
     return out
 
 
@@ -65,15 +65,15 @@ def one(text="plain", **changes):
     )
     for name, value in changes.items():
         setattr(entry, name, value)
-    return Class(MANIFEST, "Assignment", [entry])
+    return GradedClass(MANIFEST, "Assignment", [entry])
 
 
-def rendered(klass):
+def rendered(graded):
     """The student's page, the Markdown, the class page."""
     return (
-        student.page(klass, klass.entries[0]),
-        student.markdown(klass, klass.entries[0]),
-        class_page.page(klass),
+        student.page(graded, graded.entries[0]),
+        student.markdown(graded, graded.entries[0]),
+        class_page.page(graded),
     )
 
 
@@ -102,17 +102,17 @@ class Outline(HTMLParser):
 
 
 def test_a_page_tells_points_penalty_messages_and_written_parts():
-    klass = one("it is 3 and should be 4", days_late=2, penalty=0.2)
-    checks = klass.entries[0].report["checks"]
+    graded = one("it is 3 and should be 4", days_late=2, penalty=0.2)
+    checks = graded.entries[0].report["checks"]
     broken = next(check for check in checks if check["verdict"] == "grader error")
     broken |= {"verdict": "passed", "score": broken["max_score"], "message": "", "details": ""}
     left = sum(not check.coded for check in MANIFEST.checks.values()) - 1
     automatic = sum(check["max_score"] for check in checks if check["verdict"] == "passed")
-    for text in rendered(klass)[:2]:
+    for text in rendered(graded)[:2]:
         words = re.sub(r"<[^>]+>|[*|]|\s+", " ", text)
         words = re.sub(r"\s+", " ", words).replace("−", "-")
         total, before, cost = map(points, (0.8 * automatic + 1.5, automatic, 0.2 * automatic))
-        assert f"{total} of {points(klass.regular_points)} points" in words
+        assert f"{total} of {points(graded.regular_points)} points" in words
         assert f"2 days late, 20% of the {before} automatic points -{cost}" in words
         assert "it is 3 and should be 4" in words and "Hidden check: apply_rotary_emb" in words
         assert (
@@ -124,8 +124,8 @@ def test_a_page_tells_points_penalty_messages_and_written_parts():
 
 
 def test_hidden_checks_keep_their_secrets():
-    klass = one()
-    for check in klass.entries[0].report["checks"]:
+    graded = one()
+    for check in graded.entries[0].report["checks"]:
         if check["id"].endswith("-hidden"):
             check |= {
                 "details": "SECRET",
@@ -135,18 +135,18 @@ def test_hidden_checks_keep_their_secrets():
             }
             if check["verdict"] == "passed":
                 check["message"] = ""
-    page, text, staff = rendered(klass)
+    page, text, staff = rendered(graded)
     for shown in (page, text):
         assert not re.search(r"SECRET|0\.123|98\.7|55\.5", shown)
     assert "SECRET" in staff
 
 
 def test_a_check_that_the_manifest_lost_is_not_shown():
-    klass = one()
-    klass.entries[0].report["checks"].append(
-        klass.entries[0].report["checks"][0] | {"id": "1c-99-hidden", "message": "GONE"}
+    graded = one()
+    graded.entries[0].report["checks"].append(
+        graded.entries[0].report["checks"][0] | {"id": "1c-99-hidden", "message": "GONE"}
     )
-    assert "GONE" not in "".join(rendered(klass)[:2])
+    assert "GONE" not in "".join(rendered(graded)[:2])
 
 
 @pytest.mark.parametrize(
@@ -166,8 +166,8 @@ def test_html_obeys_no_stranger(changes):
         hostile.encode("utf-8")
 
 
-def test_pages_need_no_network(klass, out):
-    for path in (out / "class.html", out / "students" / klass.entries[0].folder / "feedback.html"):
+def test_pages_need_no_network(graded, out):
+    for path in (out / "class.html", out / "students" / graded.entries[0].folder / "feedback.html"):
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"https?://|url\(|@import|src=", text)
         assert "default-src 'none'" in text
@@ -202,10 +202,10 @@ def test_markdown_escapes():
 
 
 def test_refused_and_missing_say_why_and_what_to_do():
-    klass = one(report=None, refused="It is an HTML page.", written={}, comments={})
-    for shown in rendered(klass)[:2]:
+    graded = one(report=None, refused="It is an HTML page.", written={}, comments={})
+    for shown in rendered(graded)[:2]:
         assert "It is an HTML page." in shown and "collect_submission.sh" in shown
-        assert f"of {points(klass.regular_points)}" not in shown
+        assert f"of {points(graded.regular_points)}" not in shown
     for shown in rendered(one(report=None, source="", written={}, comments={}))[:2]:
         assert "Nothing was handed in" in shown and "write to the staff" in shown
 
@@ -216,30 +216,30 @@ def test_a_grader_error_is_no_grade():
 
 
 def test_the_plot_shows_the_basic_checks_accuracies():
-    klass = one()
-    facts = {check["id"]: check["facts"] for check in klass.entries[0].report["checks"]}
+    graded = one()
+    facts = {check["id"]: check["facts"] for check in graded.entries[0].report["checks"]}
     facts["1e-2-basic"].update({"accuracy vanilla.nopretrain.dev": 0.0})
     facts["1f-6-basic"].update(
         {"accuracy vanilla.pretrain.dev": 0.495, "needed vanilla.pretrain.dev": 0.2}
     )
     facts["1h-8-basic"].clear()
-    page, text, _ = rendered(klass)
+    page, text, _ = rendered(graded)
     assert "without pretraining: 0%; learned positions: 49.5%, needed 20%; RoPE: no result" in page
     assert re.search(r"learned positions   █{15} .* 49.5%  needed 20%", text)
     del facts["1f-6-basic"]["needed vanilla.pretrain.dev"]
-    assert "needed 20%" not in "".join(rendered(klass)[:2])
+    assert "needed 20%" not in "".join(rendered(graded)[:2])
 
 
-def test_names_in_any_script(klass, out):
-    for entry in klass.entries[:5]:
+def test_names_in_any_script(graded, out):
+    for entry in graded.entries[:5]:
         for name in ("feedback.html", "feedback.md"):
             assert entry.person.name in (out / "students" / entry.folder / name).read_text(
                 encoding="utf-8"
             )
 
 
-def test_equal_files_stay(klass, tmp_path):
-    few = replace(klass, entries=klass.entries[:3])
+def test_equal_files_stay(graded, tmp_path):
+    few = replace(graded, entries=graded.entries[:3])
     write_reports(few, tmp_path)
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
     write_reports(few, tmp_path)
@@ -247,8 +247,8 @@ def test_equal_files_stay(klass, tmp_path):
     assert not list(tmp_path.rglob("*.tmp"))
 
 
-def test_grading_json_has_the_whole_report(klass, out):
-    entry = klass.entries[12]
+def test_grading_json_has_the_whole_report(graded, out):
+    entry = graded.entries[12]
     content = json.loads((out / "students" / entry.folder / "grading.json").read_text())
     assert (
         content["report"] == entry.report
@@ -269,39 +269,39 @@ def test_equal_mistakes_are_one_diagnosis():
     )
 
 
-def test_class_page_counts(klass, out):
+def test_class_page_counts(graded, out):
     text = (out / "class.html").read_text(encoding="utf-8")
-    graded = sum(entry.report is not None for entry in klass.entries)
+    with_report = sum(entry.report is not None for entry in graded.entries)
     assert (
         "<b>200</b>people" in text
-        and f"<b>{graded}</b>graded" in text
+        and f"<b>{with_report}</b>graded" in text
         and "<b>1</b>grader error" in text
     )
     failed = sum(
         check["verdict"] != "passed"
-        for entry in klass.entries
+        for entry in graded.entries
         for check in entry.checks
         if check["id"] == "1c-4-hidden"
     )
     assert f"{failed} wrong answer" in text
     assert f"{failed} × A truncated length of # never came in # examples." in text
     assert "Cannot allocate memory" in text
-    seconds = max(sum(check["seconds"] for check in entry.checks) for entry in klass.entries)
+    seconds = max(sum(check["seconds"] for check in entry.checks) for entry in graded.entries)
     assert f"{seconds:.1f}</td>" in text
     assert text.count('href="students/') >= 200
 
 
 @pytest.mark.parametrize("entries", [[], [Entry(Person("1", "A"), "a")]])
 def test_a_class_without_submissions_has_a_page(entries):
-    assert "Nothing is graded yet." in class_page.page(Class(MANIFEST, "T", entries))
+    assert "Nothing is graded yet." in class_page.page(GradedClass(MANIFEST, "T", entries))
 
 
 def test_epochs_beyond_all_measure_do_not_spoil_the_plot():
-    klass = make_class(20)
-    next(check for check in klass.entries[3].checks if check["id"] == "1f-0-basic")["facts"][
+    graded = make_class(20)
+    next(check for check in graded.entries[3].checks if check["id"] == "1f-0-basic")["facts"][
         "max_epochs"
     ] = 1e300
-    text = class_page.page(klass)
+    text = class_page.page(graded)
     assert all(float(x) < 430 for x in re.findall(r'class="dot one" cx="([^"]+)"', text))
 
 
@@ -369,12 +369,12 @@ const found = document.createElement("textarea"); found.id = "told"; found.textC
 
 
 @pytest.mark.skipif(not CHROMIUM, reason="needs Chromium")
-def test_the_table_sorts_and_filters(klass, out, tmp_path):
+def test_the_table_sorts_and_filters(graded, out, tmp_path):
     text = (out / "class.html").read_text(encoding="utf-8")
     # so the page's policy lets its script run
     assert "200 of 200 shown" in dump(out / "class.html", tmp_path / "a")
     # both parts count, in any order and case
-    given, family = (part[:3].lower() for part in klass.entries[100].person.name.split())
+    given, family = (part[:3].lower() for part in graded.entries[100].person.name.split())
     clicked = tmp_path / "clicked.html"
     clicked.write_text(
         re.sub(r"script-src '[^']+'", "script-src 'unsafe-inline'", text).replace(
@@ -392,7 +392,7 @@ def test_the_table_sorts_and_filters(klass, out, tmp_path):
     totals = sorted(
         (
             entry.total
-            for entry in klass.entries
+            for entry in graded.entries
             if (entry.report or entry.written) and not entry.pending
         ),
         reverse=True,
@@ -415,9 +415,9 @@ def test_the_table_sorts_and_filters(klass, out, tmp_path):
     assert len(told["names"]) == 200 and told["names"][0].startswith("A. Guest")
     wanted = sorted(
         entry.person.name
-        for entry in klass.entries
+        for entry in graded.entries
         if given in entry.person.name.lower() and family in entry.person.name.lower()
     )
     assert sorted(told["filtered"]) == wanted and 0 < len(wanted) < 100
-    assert told["email"] == [klass.entries[7].person.name]
+    assert told["email"] == [graded.entries[7].person.name]
     assert told["section"] == ["Section 2"] and told["shown"] == "50 of 200 shown"

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from classroom import MANIFEST, fail, full_report
 
-from instructor.grading.grades import Class, Entry, Person
+from instructor.grading.grades import Entry, GradedClass, Person
 from instructor.grading.pages import class_page, statistics
 
 CODED = [check.id for check in MANIFEST.checks.values() if check.coded]
@@ -27,12 +27,12 @@ def person(number, lost=(), section="", **changes):
     )
 
 
-def shown(klass):
+def shown(graded):
     """The words of the page."""
     words = re.sub(
         r"<style>.*?</style>|<script>.*?</script>|<[^>]+>",
         " ",
-        class_page.page(klass),
+        class_page.page(graded),
         flags=re.DOTALL,
     )
     return " ".join(html.unescape(words).split())
@@ -45,7 +45,7 @@ def test_difficulty_and_discrimination_of_checks():
     entries = [
         person(i, {dead, odd} if i < 6 else {dead, good, *others[: i - 5]}) for i in range(12)
     ]
-    found = statistics.items(Class(MANIFEST, "T", entries))
+    found = statistics.items(GradedClass(MANIFEST, "T", entries))
     assert found[good].difficulty == found[odd].difficulty == 0.5
     assert found[good].discrimination > 0.5 and not found[good].suspicious
     assert found[odd].discrimination < -0.5 and found[odd].suspicious
@@ -57,20 +57,28 @@ def test_a_check_is_compared_with_the_others_alone():
     rng = random.Random(5)
     big, small = sorted(CODED, key=POINTS.get)[-2:]
     rows = [[id for id in (big, small) if rng.random() < 0.5] for _ in range(400)]
-    items = statistics.items(Class(MANIFEST, "T", [person(i, lost) for i, lost in enumerate(rows)]))
+    items = statistics.items(
+        GradedClass(MANIFEST, "T", [person(i, lost) for i, lost in enumerate(rows)])
+    )
     assert abs(items[big].discrimination) < 0.15
 
 
 def test_few_people_have_no_correlation():
     entries = [person(i, CODED[:i]) for i in range(statistics.FEWEST)]
-    assert statistics.items(Class(MANIFEST, "T", entries))[CODED[4]].discrimination is not None
-    assert statistics.items(Class(MANIFEST, "T", entries[1:]))[CODED[4]].discrimination is None
+    assert (
+        statistics.items(GradedClass(MANIFEST, "T", entries))[CODED[4]].discrimination is not None
+    )
+    assert (
+        statistics.items(GradedClass(MANIFEST, "T", entries[1:]))[CODED[4]].discrimination is None
+    )
 
 
 def test_half_points_count_as_half():
     entry = person(1)
     fail(entry.report, CODED[0], "wrong answer", "Nearly.", 0.5)
-    assert statistics.items(Class(MANIFEST, "T", [entry]))[CODED[0]] == statistics.Item(0.5, None)
+    assert statistics.items(GradedClass(MANIFEST, "T", [entry]))[CODED[0]] == statistics.Item(
+        0.5, None
+    )
 
 
 def unusual():
@@ -90,23 +98,23 @@ def unusual():
 
 
 def test_strangers_excused_people_and_what_is_not_final_do_not_count():
-    klass = Class(MANIFEST, "T", unusual())
-    assert {item.difficulty for item in statistics.items(klass).values()} == {1}
+    graded = GradedClass(MANIFEST, "T", unusual())
+    assert {item.difficulty for item in statistics.items(graded).values()} == {1}
     assert (
         f"1 final grade, without strangers and excused people. Mean {FULL:g}, median {FULL:g}"
-        in shown(klass)
+        in shown(graded)
     )
 
 
 def test_pending_people_have_no_total_and_the_page_warns():
     entries = unusual()
-    text = shown(Class(MANIFEST, "T", entries))
+    text = shown(GradedClass(MANIFEST, "T", entries))
     assert (
         "2 people have checks that are not graded yet. "
         "They have no total until then: run grade again." in text
     )
     assert "0 handed in nothing 0 refused" in text and "2 excused" in text
-    page = class_page.page(Class(MANIFEST, "T", entries))
+    page = class_page.page(GradedClass(MANIFEST, "T", entries))
     rows = {
         name: row
         for name, row in re.findall(
@@ -117,7 +125,7 @@ def test_pending_people_have_no_total_and_the_page_warns():
         assert 'warn">not graded yet<' in rows[name] and "<strong>–</strong>" in rows[name]
     for name in ("P 2", "E"):
         assert ">excused<" in rows[name]
-    assert "not graded yet" not in shown(Class(MANIFEST, "T", entries[:3]))
+    assert "not graded yet" not in shown(GradedClass(MANIFEST, "T", entries[:3]))
 
 
 def test_sections_side_by_side():
@@ -128,7 +136,7 @@ def test_sections_side_by_side():
         Entry(Person("n", "N", section="B"), "n"),
         *unusual()[1:4],
     ]
-    one, other = statistics.sections(Class(MANIFEST, "T", entries))[1:]
+    one, other = statistics.sections(GradedClass(MANIFEST, "T", entries))[1:]
     assert (one.name, one.people, one.counted, one.mean) == ("A", 2, 2, FULL - POINTS[CODED[0]] / 2)
     assert (other.name, other.people, other.counted, other.median) == (
         "B",
@@ -140,12 +148,12 @@ def test_sections_side_by_side():
         sum(filter(None, one.problems.values())) == pytest.approx(one.mean)
         and one.problems["3"] is None
     )
-    text = shown(Class(MANIFEST, "T", entries))
+    text = shown(GradedClass(MANIFEST, "T", entries))
     assert (
         "Section People Graded Mean Median Problem 1" in text
         and f"A 2 2 {one.mean:g} {one.median:g}" in text
     )
-    assert "Problem 1" not in shown(Class(MANIFEST, "T", entries[:2]))
+    assert "Problem 1" not in shown(GradedClass(MANIFEST, "T", entries[:2]))
 
 
 def test_agreement_of_two_markers():
@@ -157,18 +165,20 @@ def test_agreement_of_two_markers():
         ("3b-0-written", 1, 1),
     ]
     conflict = "3b of P 0: 1 by Kim, 2 by Lee."
-    klass = Class(MANIFEST, "T", [person(0)], marked_twice=pairs, conflicts=[conflict])
-    assert statistics.agreement(klass.marked_twice) == [
+    graded = GradedClass(MANIFEST, "T", [person(0)], marked_twice=pairs, conflicts=[conflict])
+    assert statistics.agreement(graded.marked_twice) == [
         statistics.Agreement("1g-0-written", 1, 1, 0, 0),
         statistics.Agreement("3b-0-written", 4, 0.5, 0.625, 1.5),
     ]
-    text = shown(klass)
+    text = shown(graded)
     assert "3b-0-written 4 50% 0.62 1.5" in text and conflict in text
-    assert "Two markers" not in shown(replace(klass, marked_twice=[], conflicts=[]))
+    assert "Two markers" not in shown(replace(graded, marked_twice=[], conflicts=[]))
 
 
 def test_names_of_sections_and_conflicts_obey_no_stranger():
     entries = [person(0, section=HOSTILE), person(1, section="B")]
-    klass = Class(MANIFEST, "T", entries, marked_twice=[(HOSTILE, 1, 2)], conflicts=[HOSTILE])
-    page = class_page.page(klass)
+    graded = GradedClass(
+        MANIFEST, "T", entries, marked_twice=[(HOSTILE, 1, 2)], conflicts=[HOSTILE]
+    )
+    page = class_page.page(graded)
     assert "<script>alert" not in page and "\u202e" not in page

@@ -1,4 +1,4 @@
-"""docs/changing.md: points, titles and limits have one home, the manifest, and all follows it."""
+"""docs/instructors.md: points, titles and limits have one home, the manifest; all follows it."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from autograder import ManifestError, read_manifest
 from checks.support.session import MANIFEST
 from conftest import ROOT
 from handout import facts
-from instructor.grading.grades import Class, Entry, Person
+from instructor.grading.grades import Entry, GradedClass, Person
 from instructor.grading.gradescope.build import regular_points
 from instructor.grading.gradescope.results import ungraded
 from instructor.grading.pages import gradebook
@@ -73,11 +73,13 @@ def test_all_follows_the_manifest(tmp_path):
     assert stated["check 5f-0-basic seconds"] == "7" and stated["check 5b-3-basic memory"] == "1234"
 
     report = {"checks": [], "notices": []}
-    klass = Class(manifest, "T", [Entry(Person("1", "A", canvas_id="1"), "a", report=report)])
+    graded = GradedClass(
+        manifest, "T", [Entry(Person("1", "A", canvas_id="1"), "a", report=report)]
+    )
     required = [question for question in manifest.questions.values() if not question.extra_credit]
     possible = f"{sum(question.points for question in required):.4f}".rstrip("0").rstrip(".")
-    assert f"    Points Possible,,,,,{possible}\n" in gradebook.canvas(klass)[0]
-    page = student.page(klass, klass.entries[0])
+    assert f"    Points Possible,,,,,{possible}\n" in gradebook.canvas(graded)[0]
+    page = student.page(graded, graded.entries[0])
     assert all(f"Question {id} &amp; more" in page for id in manifest.questions)
 
     tests = ungraded(manifest, SETTINGS, "", "failed")["tests"]

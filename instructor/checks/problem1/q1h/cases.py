@@ -28,10 +28,7 @@ def mistaken_tables(dim: int, positions: int) -> list:
         return np.stack((np.cos(angle), np.sin(angle)), axis=-1)
 
     return [
-        (
-            "cosines and sines have changed places: the last axis is (cos, sin).",
-            pair(right)[..., ::-1],
-        ),
+        ("cosines and sines are swapped: the last axis is (cos, sin).", pair(right)[..., ::-1]),
         (
             "the exponent lacks its factor 2: theta_i = 10000 ** (-2 i / dim).",
             pair(t * 10000.0 ** (-i / dim)),
@@ -55,7 +52,7 @@ def mistaken_tables(dim: int, positions: int) -> list:
         ("the base is 100000 instead of 10000.", pair(angles(dim, positions, 100000.0))),
         ("the sines have the wrong sign.", pair(-right)),
         ("the angles are taken for degrees.", pair(np.radians(right))),
-        ("positions and frequencies have changed places.", pair(i * 10000.0 ** (-2.0 * t / dim))),
+        ("positions and frequencies are swapped.", pair(i * 10000.0 ** (-2.0 * t / dim))),
         ("the position is not used.", pair(np.broadcast_to(angles(dim, 2)[1], right.shape))),
         # Last, since it compares few values where the dimension is small.
         (
@@ -104,7 +101,7 @@ def mistaken_rotations(x: np.ndarray, table: np.ndarray) -> list:
         ),
         ("the pairs are rotated the other way, by -angle.", lambda: rotate(x, -angle)),
         (
-            "cosines and sines have changed places.",
+            "cosines and sines are swapped.",
             lambda: interleave(even * sin - odd * cos, even * cos + odd * sin),
         ),
         (

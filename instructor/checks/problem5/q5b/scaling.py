@@ -1,4 +1,4 @@
-"""The scaling experiment in float64 with NumPy, and the mistakes in it that are known by name."""
+"""The scaling experiment in float64 with NumPy, and the known mistakes in it."""
 
 import math
 from collections.abc import Callable
@@ -230,7 +230,7 @@ def _wrong_scores(pair, sizes) -> list[tuple[str, Callable]]:
     """Mistakes in the scores, which are in all four quantities."""
     (S, Z), d_k = pair, sizes["d_k"]
     makes = [
-        ("unscaled and scaled have changed places, or one is used for both.", lambda: (Z, S)),
+        ("unscaled and scaled are swapped, or one is used for both.", lambda: (Z, S)),
         ("the keys are drawn before the queries.", lambda: draw_scores(**sizes, how="keys first")),
         ("the seed is not used.", lambda: draw_scores(**sizes, how="seed 0")),
         (

@@ -1,4 +1,4 @@
-"""Mistakes in MultiHeadAttention that are known by name, and what they give."""
+"""Known mistakes in MultiHeadAttention, and what they give."""
 
 import itertools
 import math
@@ -183,7 +183,7 @@ def _returned(inputs, weights):
     """Something else than the weights is returned."""
     averaged = "they are averaged over the heads. There is a matrix for each head."
     axis = "the axis of the heads is not the second: (B, n_head, T, T)."
-    turned = "queries and keys have changed places: weights[b, h, i, j] is how much i attends to j."
+    turned = "queries and keys are swapped: weights[b, h, i, j] is how much i attends to j."
     known = [
         (averaged, lambda: weights.mean(axis=1)),
         (averaged, lambda: weights.mean(axis=1, keepdims=True)),

@@ -1,4 +1,4 @@
-"""Mistakes in a layer and in the whole encoder that are known by name, as (sentence, function that
+"""Known mistakes in a layer and in the whole encoder, as (sentence, function that
 gives the result).
 """
 
@@ -32,7 +32,7 @@ IN_LAYERS = [
     ("both residual connections are missing", {"residual": ""}),
     ("norm1 stands in both places", {"norms": "11"}),
     ("norm2 stands in both places", {"norms": "22"}),
-    ("norm1 and norm2 have changed places", {"norms": "21"}),
+    ("norm1 and norm2 are swapped", {"norms": "21"}),
     ("both norms are missing", {"norms": "--"}),
     ("norm1 is missing", {"norms": "-2"}),
     ("norm2 is missing", {"norms": "1-"}),

@@ -1,4 +1,4 @@
-"""Mistakes in sinusoidal_positions and LayerNorm that are known by name, as (sentence, what they
+"""Known mistakes in sinusoidal_positions and LayerNorm, as (sentence, what they
 give).
 """
 
@@ -25,7 +25,7 @@ def table_mistakes(max_len: int, n_embd: int) -> list:
             np.concatenate((sin, cos), axis=1),
         ),
         (
-            "sines and cosines have changed places: the even columns are the sines.",
+            "sines and cosines are swapped: the even columns are the sines.",
             pairs(right, np.cos, np.sin),
         ),
         (
@@ -54,7 +54,7 @@ def table_mistakes(max_len: int, n_embd: int) -> list:
         ("the positions begin at 1; they begin at 0.", pairs((t + 1) * 10000.0 ** (-2 * i / n))),
         ("the base is 1000 instead of 10000.", pairs(angles(n, max_len, 1000.0))),
         ("the base is 100000 instead of 10000.", pairs(angles(n, max_len, 100000.0))),
-        ("positions and frequencies have changed places.", pairs(i * 10000.0 ** (-2.0 * t / n))),
+        ("positions and frequencies are swapped.", pairs(i * 10000.0 ** (-2.0 * t / n))),
         ("these are the angles, without sine and cosine.", pairs(right, lambda x: x, lambda x: x)),
     ]
 

@@ -1,4 +1,4 @@
-"""The formulas of question 6a, and the mistakes in them that are known by name.
+"""The formulas of question 6a, and the known mistakes in them.
 
 Each function has the name and the arguments of one in accounting.py, and gives the right value and
 a list of mistakes as (sentence, what they give); where there are several values, a dict of such

@@ -70,7 +70,7 @@ def _score_mistakes(q, k, queries, keys):
         ("the query is not rotated.", lambda: _scores(q, k, nowhere, keys)),
         ("neither is rotated.", lambda: _scores(q, k, nowhere, nowhere)),
         ("both are rotated to the query's position.", lambda: _scores(q, k, queries, queries)),
-        ("query and key positions have changed places.", lambda: _scores(q, k, keys, queries)),
+        ("query and key positions are swapped.", lambda: _scores(q, k, keys, queries)),
         (
             "entry j is rotated to position j. apply_rotary_emb takes row t of the table for row t "
             "of x: give it the rows of the positions, table[query_positions].",

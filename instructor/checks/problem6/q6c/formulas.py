@@ -1,5 +1,4 @@
-"""What the NumPy functions of positions.py give, in float64, and the mistakes that are known by
-name.
+"""What the NumPy functions of positions.py give, in float64, and the known mistakes.
 
 Mistakes in the formulas are arguments, so that a case can hold what a wrong one would have given.
 """
@@ -120,7 +119,7 @@ def shift_mistakes(k: int, d_model: int) -> list:
             + " Or the sign of k is lost." * (k < 0),
             lambda: right.T,
         ),
-        ("sine and cosine have changed places.", lambda: right[swapped][:, swapped]),
+        ("sine and cosine are swapped.", lambda: right[swapped][:, swapped]),
         (
             "the sines have the same sign; one is negative.",
             lambda: np.abs(right.T - right) / 2 + (right + right.T) / 2,

@@ -1,4 +1,4 @@
-"""SparseSelfAttention in float64 with NumPy, the mistakes in it that are known by name, and cases
+"""SparseSelfAttention in float64 with NumPy, the known mistakes in it, and cases
 of it.
 """
 
@@ -121,7 +121,7 @@ class Layer:
         return self.expected(weights=weights)
 
     def causes(self, known: str) -> Iterator:
-        """Mistakes known by name, and what they give, (B, T, C); known: of "masks", "modules",
+        """Known mistakes, and what they give, (B, T, C); known: of "masks", "modules",
         "angles" and "choices".
         """
         causes = []
@@ -157,15 +157,15 @@ class Layer:
                     lambda: replace(self, n_head=1, rope=False).expected(),
                 ),
                 (
-                    "queries and keys have changed places.",
+                    "queries and keys are swapped.",
                     lambda: self.expected(order=("key", "query", "value")),
                 ),
                 (
-                    "queries and values have changed places.",
+                    "queries and values are swapped.",
                     lambda: self.expected(order=("value", "key", "query")),
                 ),
                 (
-                    "keys and values have changed places.",
+                    "keys and values are swapped.",
                     lambda: self.expected(order=("query", "value", "key")),
                 ),
             ]

@@ -1,4 +1,4 @@
-"""The pattern of question 6d as a mask, the mistakes in it that are known by name, and how many
+"""The pattern of question 6d as a mask, the known mistakes in it, and how many
 connections it has.
 """
 
@@ -66,7 +66,7 @@ def _nothing(i, j, spec):
 
 
 def mistakes(spec: Spec) -> Iterator[tuple[str, np.ndarray]]:
-    """Mistakes known by name: (sentence, the mask that they give), where that differs from the
+    """Known mistakes: (sentence, the mask that they give), where that differs from the
     right one.
     """
     right = connected(spec)

@@ -1,4 +1,4 @@
-"""Mistakes in attention along a pattern that are known by name, and what they give. Questions 6d
+"""Known mistakes in attention along a pattern, and what they give. Questions 6d
 and 6g share them.
 """
 

@@ -1,6 +1,4 @@
-"""Cases of StreamingAttention: what a stream gives, what it keeps, and the mistakes that are known
-by name.
-"""
+"""Cases of StreamingAttention: what a stream gives, what it keeps, and the known mistakes."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -85,7 +83,7 @@ def _restarted(layer, cuts):
 
 
 def _causes(layer, cuts, declared, ring) -> Iterator:
-    """Mistakes known by name, and what they give, (B, T, C)."""
+    """Known mistakes, and what they give, (B, T, C)."""
     spec, T = layer.spec, sum(cuts)
     before, last = replace(spec, chosen=()), tuple(declared[-len(spec.chosen) :])
     i, j = np.indices((T, T), sparse=True)

@@ -1,6 +1,4 @@
-"""Cases of attention_scores and clip_gradients, solved, with the mistakes that are known by
-name.
-"""
+"""Cases of attention_scores and clip_gradients, solved, with the known mistakes."""
 
 import math
 

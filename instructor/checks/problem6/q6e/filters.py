@@ -1,4 +1,4 @@
-"""Cases of the functions that change logits, solved, with the mistakes that are known by name."""
+"""Cases of the functions that change logits, solved, with the known mistakes."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Cases of generate, solved, with the mistakes that are known by name."""
+"""Cases of generate, solved, with the known mistakes."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""Cases of PreNormStack and init_depth_scaled, solved, with the mistakes that are known by name."""
+"""Cases of PreNormStack and init_depth_scaled, solved, with the known mistakes."""
 
 import functools
 import math

@@ -1,5 +1,5 @@
-"""Attention across documents in float64 with NumPy, memories and questions to them, and mistakes
-that are known by name.
+"""Attention across documents in float64 with NumPy, memories and questions to them, and the
+known mistakes.
 """
 
 from dataclasses import dataclass

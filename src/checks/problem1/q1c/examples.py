@@ -177,7 +177,7 @@ def complain(example: str, document: str) -> str | None:
     if document.startswith(prefix + masked[::-1] + suffix):
         return "the masked content is reversed."
     if document.startswith(suffix + masked + prefix):
-        return "prefix and suffix have changed places."
+        return "prefix and suffix are swapped."
     if prefix + masked + suffix in document:
         return "it is a window from within the document. Truncate it: keep its beginning."
     return "prefix + masked content + suffix is not the beginning of the document."
@@ -234,7 +234,7 @@ def require_shift(examples: Examples) -> None:
             "should be another PAD."
         )
     message = (
-        "y should be x moved on by one, y[i] = x[i + 1], so that each position predicts the "
+        "y should be x shifted by one, y[i] = x[i + 1], so that each position predicts the "
         "next character. "
     )
     if x.shape != y.shape:
@@ -242,7 +242,7 @@ def require_shift(examples: Examples) -> None:
     elif (x == y).all():
         message += "Here y equals x: it is not shifted."
     elif (y[:, 1:] == x[:, :-1]).all():
-        message += "Here it is shifted the wrong way: x[i + 1] = y[i]. Have x and y changed places?"
+        message += "Here it is shifted the wrong way: x[i + 1] = y[i]. Are x and y swapped?"
     elif (x[:, 2:] == y[:, :-2]).all():
         message += "Here it is shifted by two."
     else:

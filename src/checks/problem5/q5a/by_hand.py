@@ -49,7 +49,7 @@ def read_matrix(answer: Answer, shape: tuple[int, int]) -> np.ndarray | None:
         raise WrongAnswer(f"{wanted}; {wrong.name} is {wrong.describe()}, and no row.")
     lengths = [len(row) for row in value]
     if lengths != [width] * height:
-        turned = " Rows and columns have changed places." if lengths == [height] * width else ""
+        turned = " Rows and columns are swapped." if lengths == [height] * width else ""
         even = len(set(lengths)) == 1
         found = f"{len(lengths)} rows"
         found += f" of {lengths[0]}" if even else f", of lengths {str(lengths[:6])[1:-1]}"

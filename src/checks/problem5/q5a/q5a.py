@@ -72,8 +72,8 @@ def judge_output(output: np.ndarray, known: dict, rng) -> str | None:
             scores_times_v,
         ),
         ("V is multiplied with the scores. It should be with the weights.", output, scores_times_v),
-        ("the columns have changed places.", output[:, ::-1]),
-        ("the rows have changed places.", output[::-1]),
+        ("the columns are swapped.", output[:, ::-1]),
+        ("the rows are swapped.", output[::-1]),
     ]
     tolerance = TOLERANCE * (1 + np.abs(V).sum(axis=0).max())  # the weights may be off, too
     require_product("output", output, output, (known["weights"], V), tolerance, rng, causes)
