@@ -3,9 +3,9 @@
 
 Makes a class from the wrong, right and hostile submissions of tests/, each with laptop-size
 results, grades it with `python -m instructor grade`, and prints the time, submissions a minute, and
-the most memory that all its processes used together. --dask grades the same class on a scheduler
-and workers of this machine, too. --otter grades the code of right submissions with this and with
-otter-grader, without containers, by the same verdicts and as many at a time; it installs
+the most memory of all its processes together. --dask also grades the class on a scheduler and
+workers on this machine. --otter grades the code of right submissions with this and with
+otter-grader, without containers, with the same verdicts and as many at a time; it installs
 otter-grader into a temporary environment.
 """
 
@@ -46,7 +46,7 @@ cases = [{{"code": code, "hidden": False, "locked": False}}]
 suite = {{"type": "doctest", "scored": True, "setup": "", "teardown": "", "cases": cases}}
 test = {{"name": "{id}", "points": 1, "suites": [suite]}}
 """
-CHECKS = '''"""The verdicts, in this very process."""
+CHECKS = '''"""The verdicts, in this process."""
 import contextlib
 import io
 import sys
@@ -108,7 +108,7 @@ def memory_of(pid: int) -> int:
 
 
 def measured(command: list, **options) -> tuple[float, float]:
-    """Run a command; its seconds, and the most MiB that it used."""
+    """Run a command; returns its seconds, and its peak memory in MiB."""
     started, most = time.perf_counter(), 0
     process = subprocess.Popen(list(map(str, command)), **options)
     while process.poll() is None:
@@ -124,7 +124,7 @@ def grade(folder: Path, out: Path, *options) -> list:
 
 
 def otter(folder: Path, work: Path, workers: int) -> float:
-    """Grade a folder of right submissions with otter-grader; the seconds it takes."""
+    """Grade a folder of right submissions with otter-grader; returns the seconds."""
     venv.create(work / "venv", with_pip=True)
     python = work / "venv" / "bin" / "python"
     subprocess.run(
@@ -256,14 +256,14 @@ def main() -> None:
             theirs = otter(folder / "right", folder / "otter", args.workers)
             print(
                 f"{args.otter} right submissions, the same checks of code, {args.workers} at a "
-                f"time: {60 * args.otter / ours:.1f} a minute; otter-grader, without walls: "
+                f"time: {60 * args.otter / ours:.1f} a minute; otter-grader, without isolation: "
                 f"{60 * args.otter / theirs:.1f}; ratio {theirs / ours:.2f}"
             )
 
 
 @contextlib.contextmanager
 def dask(folder: Path, workers: int):
-    """A scheduler and workers on this machine, in processes of their own; gives the scheduler's
+    """Start a scheduler and workers on this machine, in separate processes; yields the scheduler's
     file.
     """
     file, command, quiet = (

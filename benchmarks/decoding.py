@@ -1,8 +1,8 @@
 """Answering 500 questions with the full-size model: python benchmarks/decoding.py [--device
 cpu|cuda]
 
-As run.py does it, in batches; and the plain way, a question at a time and without a cache, on a
-part of them. The weights are random, so that rows rarely end early: the worst case. Medians are
+In batches, as run.py does it; and on a part of them the plain way, a question at a time and without
+a cache. The weights are random, so that rows rarely end early: the worst case. Medians are
 published in benchmarks/README.md.
 """
 
@@ -13,17 +13,17 @@ import time
 import torch
 
 from common.files import read_documents, read_questions
+from jobs.package import load_submission, seed_everything
 from jobs.presets import GPU
 from jobs.problem1 import answers
 from jobs.problem1.demo import machine
-from jobs.problem1.run_job import load_submission, seed_everything
 from tables import ROOT, markdown, publish
 
 PLAIN = 20  # questions, spread over all lengths
 
 
 def plain_way(model, questions, dataset, device):
-    """One question at a time; each character reads all before it again."""
+    """One question at a time, with the whole text read again for each character."""
     model.to(device).eval()
     for question in questions:
         prompt = torch.tensor(

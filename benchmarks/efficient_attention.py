@@ -34,23 +34,23 @@ from jobs.package import load_module  # noqa: E402
 N_EMBD, N_HEAD, GLOBALS = 512, 8, 150
 LENGTHS = (5_000, 10_000, 20_000, 40_000, 75_000)
 COMPARED = (4_096, 32_768)
-# the last two: time, as a share of dense attention's
+# the last two: time relative to dense attention
 LIMITS = {"exponent": 1.15, "GB": 1.5, 4_096: 1.5, 32_768: 1 / 8}
 
 
 def every(n: int) -> list[int]:
-    """So many global positions at even distances."""
+    """GLOBALS evenly spaced global positions."""
     return [n * g // GLOBALS for g in range(GLOBALS)]
 
 
 def clock() -> float:
-    """Seconds: of this process's work if it has one thread, of the wall otherwise."""
+    """Seconds of CPU time if there is one thread, else of wall time."""
     return time.process_time() if torch.get_num_threads() == 1 else time.perf_counter()
 
 
 def layer(n: int, rounds: int, threads: int, submission: Path) -> dict:
-    """Median seconds of a forward pass over n tokens, after a first one on few; and the most bytes
-    that the process held meanwhile, beyond those that it held before, the input among them.
+    """Median seconds of a forward pass over n tokens, after a first one on few; and the peak memory
+    of the process beyond what it held before, its input included.
     """
     student = load_module(submission, "problem6/efficient_attention.py")
     torch.set_num_threads(threads)
@@ -60,7 +60,7 @@ def layer(n: int, rounds: int, threads: int, submission: Path) -> dict:
         attention(torch.randn(1, 1024, N_EMBD), every(1024))
         x = torch.randn(1, n, N_EMBD)
         before, seconds = memory("VmRSS"), []
-        Path("/proc/self/clear_refs").write_text("5")  # forget what was the most until now
+        Path("/proc/self/clear_refs").write_text("5")  # reset the peak
         for _ in range(rounds):
             started = clock()
             attention(x, every(n))
@@ -69,11 +69,11 @@ def layer(n: int, rounds: int, threads: int, submission: Path) -> dict:
 
 
 def memory(field: str) -> int:
-    """Bytes that this process holds: VmRSS now, VmHWM at most."""
+    """Bytes that this process holds: VmRSS now, VmHWM at its peak."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
     except OSError:
-        raise UserError("The memory is read from /proc, which Linux has. Run this there.") from None
+        raise UserError("Memory is read from /proc: run this on Linux.") from None
     return next(int(line.split()[1]) << 10 for line in lines if line.startswith(field + ":"))
 
 
@@ -105,10 +105,10 @@ def compare(n: int, rounds: int, submission: Path) -> dict:
 
 
 def flex(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, pattern, expected: torch.Tensor):
-    """A call of flex_attention along the pattern, compiled, whose result has been compared.
+    """A compiled call of flex_attention along the pattern, whose result has been compared.
 
     Raises:
-        whatever compiling it raises; ValueError if it gives something else.
+        any error of compiling it; ValueError if the result differs.
     """
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
@@ -123,8 +123,8 @@ def flex(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, pattern, expected: t
             allowed = allowed | (distance == stride)
         return allowed
 
-    # Each length is compiled for itself: what is compiled for any length, from the second on, does
-    # not build on all machines.
+    # Compile each length separately: dynamic shapes, used from the second on, don't build on all
+    # machines.
     blocks = torch.compile(create_block_mask, dynamic=False)(connected, 1, 1, n, n, device="cpu")
     attend = torch.compile(flex_attention, dynamic=False)
     error = (attend(q, k, v, block_mask=blocks) - expected).abs().max().item()
@@ -134,7 +134,7 @@ def flex(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, pattern, expected: t
 
 
 def exponent(results: list[dict], what: str) -> float:
-    """With which power of n this grows, from the first length to the last."""
+    """The power of n with which this grows, from the first length to the last."""
     first, last = results[0], results[-1]
     return math.log(last[what] / first[what], last["n"] / first["n"])
 
@@ -193,7 +193,7 @@ def main() -> None:
     parser.add_argument(
         "--layer",
         type=int,
-        help="measure this length alone, and print JSON: so this script calls itself",
+        help="measure this length alone and print JSON, as this script calls itself",
     )
     args = parser.parse_args()
     torch.set_num_threads(args.threads)

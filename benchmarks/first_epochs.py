@@ -2,8 +2,7 @@
 
     python benchmarks/first_epochs.py [--epochs 2] [--variant rope] [--data DIR]
 
-The model, the batches and the learning rate are exactly those that a run of all 650 epochs begins
-with.
+The model, the batches and the learning rate are exactly those at the start of a run of 650 epochs.
 """
 
 import argparse
@@ -14,8 +13,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
 from common.files import read_documents  # noqa: E402
+from jobs.package import load_submission, seed_everything  # noqa: E402
 from jobs.presets import GPU  # noqa: E402
-from jobs.problem1.run_job import load_submission, seed_everything  # noqa: E402
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Hold a demo's summary.json to what the README promises: python benchmarks/floors.py
+"""Checks a demo's summary.json against what the README promises: python benchmarks/floors.py
 demo/summary.json
 """
 
@@ -15,7 +15,7 @@ FLOORS = {
 
 
 def broken_promises(summary: dict) -> list[str]:
-    """What a summary breaks, a sentence each."""
+    """The broken promises of a summary, a sentence each."""
     problems = []
     if summary["dev_people"] < 100:
         problems.append(f"only {summary['dev_people']} dev people; 100 are needed")

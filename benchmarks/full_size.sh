@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# All that is to be measured on a GPU, written into benchmarks/README.md: all eleven jobs at the size of the course, on our corpus and on
-# every other folder of data given, then rates and growth.
+# All GPU measurements for benchmarks/README.md: all eleven jobs at full size, on our corpus and on every
+# other folder of data given, then rates.
 #   benchmarks/full_size.sh OUT [DATA ...]
 # Accuracy over seeds: benchmarks/sweep.py --presets gpu --seeds 1 2 3 --out OUT/sweep.
-# Expected: vanilla at least 20% and RoPE at least 30% on dev. An interrupted run goes on where it was.
+# Expected: vanilla at least 20% and RoPE at least 30% on dev. An interrupted run is resumed.
 set -eu
 [ $# -ge 1 ] || { echo "usage: benchmarks/full_size.sh OUT [DATA ...]" >&2; exit 2; }
 ROOT=$(CDPATH= cd -- "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -28,6 +28,6 @@ for data in "$@"; do
     folders+=("$OUT/$(basename "$data")")
 done
 "$PYTHON" "$ROOT/benchmarks/full_size_table.py" "${folders[@]}"
-for name in train_throughput decoding growth; do
+for name in train_throughput decoding; do
     "$PYTHON" "$ROOT/benchmarks/$name.py"
 done

@@ -1,6 +1,6 @@
 """The table of full_size.sh: python benchmarks/full_size_table.py OUT/ours [OUT/...]
 
-Each folder is that of a finished demo. Published in benchmarks/README.md.
+Each folder has a finished demo. Published in benchmarks/README.md.
 """
 
 import json

@@ -1,8 +1,8 @@
 """How fast the grader is: python benchmarks/grader.py [--rounds N]
 
 Grades the reference (all checks of code, basic and hidden) as grader.py does, and runs the same
-verdicts as unittest tests in one process, where the submission could read everything; in turn, so
-that both meet the same machine. Prints medians and ratios.
+verdicts as unittest tests in one process, where the submission could read everything. Both run in
+turn, under the same conditions. Prints medians and ratios.
 """
 
 import argparse
@@ -30,7 +30,7 @@ SOLUTION = ROOT / "instructor" / "solution"
 
 
 def as_unittest(submission, seed: int) -> unittest.TestSuite:
-    """The verdicts as unittest tests, which run probes in this very process."""
+    """The verdicts as unittest tests, which run probes in this process."""
     suite = unittest.TestSuite()
     for id, function in verdicts().items():
 

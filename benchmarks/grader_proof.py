@@ -1,13 +1,12 @@
-"""Write tests/checks/proof.md: wrong submissions against checks, by question and kind; and right
+"""Writes tests/checks/proof.md: wrong submissions against checks, by question and kind; and right
 ones.
 
     python benchmarks/grader_proof.py [--runs N] [--seeds N] [--long FILE] [--resume FILE]
-    python benchmarks/grader_proof.py --only 5c 5d       # these questions alone: prints, and writes
-    nothing
+    python benchmarks/grader_proof.py --only 5c 5d       # these questions: prints, writes nothing
 
 Grades each wrong submission once, each right one --runs times, and the reference and the starter
---seeds times, in two processes. --long writes the tables of all submissions, too. --resume keeps
-what is done in a file, and goes on from there: of the same code.
+--seeds times, in two processes. --long also writes the tables of all submissions. --resume keeps
+results in a file and continues from there, for the same code.
 """
 
 import argparse
@@ -55,7 +54,7 @@ def process():
 
 
 def points_lost(job: tuple[str, int]) -> dict[str, float]:
-    """Grade a submission, by (name, number of the run); the points that it loses, by check. Runs in
+    """Grade a submission, by (name, number of the run); returns the points lost, by check. Runs in
     a worker.
 
     Which checks: see grade_wrong and grade_right.
@@ -72,15 +71,15 @@ def points_lost(job: tuple[str, int]) -> dict[str, float]:
 
 
 def points(job: tuple[str, int]) -> float:
-    """The points of the reference or the starter, by (its folder, number of the run), for all code
-    that takes no training.
+    """The points of the reference or the starter, by (folder, number of the run), for all code that
+    needs no training.
     """
     return grade_folder(process(), ROOT / job[0], slow=False).score
 
 
 def run(pool, function, jobs: list, title: str, kept: Path | None) -> list:
-    """The results of all jobs, in their order, under a bar; those that the file `kept` has are
-    taken from it.
+    """The results of all jobs, in order, with a progress bar; results in the file `kept` are
+    reused.
     """
     done = {}
     if kept and kept.exists():
@@ -104,7 +103,7 @@ def run(pool, function, jobs: list, title: str, kept: Path | None) -> list:
 
 
 def found(wrong: list, losses: list[dict]) -> list[str]:
-    """A line for everything that is not as it should be."""
+    """A line for each problem."""
     return [
         f"{entry.name}: {fault}"
         for entry, loss in zip(wrong, losses)
@@ -163,7 +162,7 @@ def by_question(wrong: list, losses: list[dict], right: list) -> list[str]:
 def long_tables(
     wrong: list, losses: list[dict], right: list, clean: dict[str, int], runs: int
 ) -> str:
-    """Every submission in a row."""
+    """A row for every submission."""
 
     def cell(text):
         return text.replace("|", "\\|").replace("\n", " ")

@@ -1,9 +1,9 @@
 """What isolation costs: python benchmarks/isolation.py [--rounds N]
 
 Grades the reference with its results (all automatic checks) on every level that works here, in
-turn, so that all meet the same machine. Prints, for each level, the median time of choosing it (its
+turn, under the same conditions. Prints, for each level, the median time of choosing it (its
 trial), of starting its process (importing torch), and of a full grading, with the ratio to the
-level without walls.
+level without isolation.
 """
 
 import argparse

@@ -1,9 +1,9 @@
-"""The demo over seeds of world and training, and over presets, for those who set thresholds:
+"""Runs the demo over seeds of world and training, and over presets, for setting thresholds:
 
     python benchmarks/sweep.py --seeds 1 2 3 4 5 [--presets laptop gpu] --out FOLDER
 
 Prints a table in Markdown for each preset, with the range and the mean of each accuracy
-(docs/accuracy.md has such tables). What is done is not run again, and what was interrupted goes on.
+(docs/accuracy.md has such tables). Finished runs are kept, and interrupted ones are resumed.
 """
 
 import argparse

@@ -17,8 +17,8 @@ def markdown(head: list[str], rows: list[list]) -> str:
 
 
 def publish(name: str, device: str, text: str) -> None:
-    """Print a text, and put it into benchmarks/README.md between <!-- NAME DEVICE --> and <!-- end
-    -->, in place of what was there; each kind of device has a place of its own.
+    """Print a text, and write it into benchmarks/README.md between <!-- NAME DEVICE --> and <!--
+    end -->; each kind of device has its own place.
 
     Raises:
         ValueError: README.md has no such place.

@@ -1,12 +1,12 @@
-"""Does a term end with the grades of an undisturbed one? python benchmarks/term.py [--plays 50]
+"""Whether an interrupted term ends with the same grades: python benchmarks/term.py [--plays 50]
 
 Plays a term in temporary folders, with a class of 16: in time, late, refused, handed in twice, not
-in the roster, not handed in; two batches in two folders, a roster and rules that are told once, a
+in the roster, not handed in; two batches in two folders, a roster and rules that are given once, a
 check that is added, a slow machine and a repeated check, decisions of the staff, three markers.
-Once without disturbance; then again and again with every command killed or interrupted at random
-moments until it gets to its end, and with merges in between. The gradebooks and all pages must be
-the same. What stands for grading is quick, and the same for the same submission; all else is what
-instructors run.
+Once without disturbance; then repeatedly with every command killed or interrupted at random moments
+until it completes, and with merges in between. The gradebooks and all pages must be the same.
+Grading is replaced by something quick that is the same for the same submission; everything else is
+what instructors run.
 """
 
 import argparse
@@ -39,22 +39,22 @@ from instructor.grading import (
 from instructor.grading.graded_class import load_class  # noqa: E402
 
 FULL = session.MANIFEST
-# the check that is added in the term; one that a slow machine fails
+# the check that is added during the term; one that a slow machine fails
 ADDED, SLOW = "6f-0-basic", "5f-0-basic"
 PART = next(id for id, check in read_manifest(FULL).checks.items() if not check.coded)
 NAMES = [f"s{n:02}" for n in range(16)]
-ENDS = (0, 3)  # the exit codes of a command that got to its end
+ENDS = (0, 3)  # the exit codes of a completed command
 LONGEST = 0.9  # seconds until a command is disturbed, at most
 
 
 class Engine:
-    """Grades in this process; on a slow machine a check of a few meets its limit."""
+    """Grades in this process; with `slow`, a check times out for some submissions."""
 
     def __init__(self, slow: bool):
         self.slow = slow
 
     def level(self) -> str:
-        """As behind the best walls."""
+        """The strongest isolation level."""
         return "bubblewrap 0.8.0"
 
     def results(self, tasks):
@@ -91,7 +91,7 @@ class Term:
         self.run(
             "grade", "--out", out, "--again", SLOW, "--why", "the machine was slow", manifest=less
         )
-        self.run("grade", "--out", out)  # with a check more
+        self.run("grade", "--out", out)  # with one more check
         self._decide()
         self.run("merge", out)
         self.run("merge", out, "--written", self._marks("tom", 0.5, NAMES[4:9]))
@@ -138,7 +138,7 @@ class Term:
         (self.folder / "first" / "s03_1003_3_a.zip" / "refuse").touch()
         self._submission("second", "s02_LATE_1002_70_a-1.zip", "a second try")
         self._submission("first", "stranger_4711_80_a.zip", "a stranger")
-        shutil.rmtree(self.folder / "first" / "s10_1010_10_a.zip")  # who hands nothing in
+        shutil.rmtree(self.folder / "first" / "s10_1010_10_a.zip")  # hands nothing in
         (self.folder / "roster.csv").write_text("\n".join(lines) + "\n")
 
     def _submission(self, folder, name, content):
@@ -162,14 +162,14 @@ class Term:
         (self.out / "overrides.csv").write_text("\n".join(lines) + "\n")
 
     def result(self) -> dict[str, str]:
-        """All that people are told at the end, by the name of the file; and what the class is."""
+        """All that people see at the end, by the name of the file; and the state of the class."""
         files = [path for path in self.out.rglob("*") if path.suffix in (".csv", ".html", ".md")]
         texts = {
             path.relative_to(self.out).as_posix(): path.read_text(encoding="utf-8")
             for path in files
         }
         texts["leftovers"] = str(sorted(path.name for path in self.out.rglob("*.tmp")))
-        # When it was changed is another time in every play, and a run that was killed asks again.
+        # The time of a change differs in every play, and a killed run asks again.
         with open(self.out / "history.csv", encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file))
         asked = ("again", "option")
@@ -193,7 +193,7 @@ class Term:
 
 
 def _start(words, manifest, slow):
-    """Run a command of `python -m instructor` in a fork; its process id."""
+    """Run a command of `python -m instructor` in a fork; returns its process id."""
     pid = os.fork()
     if pid:
         return pid
@@ -240,7 +240,7 @@ def _without(id, folder):
 
 
 def prepare() -> None:
-    """What every command would do again in its fork: import, and hash what checks depend on."""
+    """Do once what every fork would repeat: import, and hash what checks depend on."""
     from instructor.grading.fingerprint import Fingerprints
     from instructor.grading.pages import class_page, student_page  # noqa: F401
 
@@ -252,7 +252,7 @@ def prepare() -> None:
 
 
 def play(disturbed: int) -> tuple[dict[str, str], int]:
-    """Play a term; what it ended with, and how often it was disturbed."""
+    """Play a term; returns its result, and how often it was disturbed."""
     with tempfile.TemporaryDirectory() as folder:
         term = Term(Path(folder), disturbed)
         term.play()
@@ -293,8 +293,8 @@ def main() -> int:
                     )
     seconds = time.monotonic() - started
     print(
-        f"{args.plays} terms of 11 commands, disturbed {kills} times: {wrong} ended otherwise than "
-        f"one that was not disturbed ({alone:.1f} s; all together {seconds:.0f} s)."
+        f"{args.plays} terms of 11 commands, disturbed {kills} times: {wrong} ended differently "
+        f"from one that was not disturbed ({alone:.1f} s; all together {seconds:.0f} s)."
     )
     return 1 if wrong else 0
 

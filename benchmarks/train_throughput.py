@@ -1,12 +1,12 @@
-"""The rate of our trainer beside that of a plain loop, on the same model and data in the same run:
+"""Compares our trainer's rate with a plain loop's, on the same model and data in the same run:
 
     python benchmarks/train_throughput.py [--preset laptop|gpu] [--device cpu|cuda] [--runs 3]
 
-The plain loop is the one that most people write first: float32, launched operation by operation, a
-DataLoader whose four worker processes are started anew for each epoch, rows as long as block_size,
-AdamW that isn't fused, and loss.item() in each step. Both are timed after their first epoch, and
-have the same schedule of learning rates; runs alternate, each with a seed of its own, and medians
-are published in benchmarks/README.md, with the loss of what was learned.
+The plain loop is the one that most people write first: float32, eager mode, a DataLoader whose four
+workers restart every epoch, rows as long as block_size, AdamW that isn't fused, and loss.item() in
+each step. Both are timed after their first epoch, and have the same learning rate schedule. Runs
+alternate, each with its own seed; medians are published in benchmarks/README.md, with the loss
+reached.
 """
 
 import argparse
@@ -21,18 +21,18 @@ import torch
 from torch.utils.data import DataLoader
 
 from common.files import read_documents
+from jobs.package import load_submission, seed_everything
 from jobs.presets import PRESETS
 from jobs.problem1.demo import machine
 from jobs.problem1.parallel import workers
-from jobs.problem1.run_job import load_submission, seed_everything
 from tables import ROOT, markdown, publish
 
-LONG = 15  # times as many epochs for a steady rate on a GPU
+LONG = 15  # times as many epochs, for a steady rate on a GPU
 
 
 def setup(preset, variant: str, corpus: float = 1.0, seed: int = 0):
-    """The dataset, the model, and what pretrain() of the reference returns for them; of so many
-    times the corpus.
+    """The dataset, the model, and what pretrain() of the reference returns for them, with the
+    corpus repeated.
     """
     seed_everything(seed)
     submission = load_submission(ROOT / "instructor" / "solution")
@@ -102,18 +102,16 @@ class Clock:
         self.times = {}
 
     def add_scalar(self, name, value, step):
-        """Called by the trainer when it has read the losses, so that the steps until then are
-        done.
-        """
+        """Called by the trainer after reading the losses, so all steps until then are done."""
         self.times[step] = time.perf_counter()
 
 
 def our_rate(
     preset, variant: str, device: str, epochs: int, corpus: float = 1.0, seed: int = 0, **settings
 ) -> tuple[float, float]:
-    """Documents a second of our trainer, after its first epoch (on a GPU, the first fifth: graphs
-    are recorded, and workers have drawn epochs in advance), on so many times the corpus; and the
-    loss in the end.
+    """Documents a second of our trainer, after its first epoch (on a GPU, after the first fifth:
+    graphs are recorded, and workers have drawn epochs in advance), with the corpus repeated; and
+    the final loss.
     """
     dataset, _, config, trainer = setup(preset, variant, corpus, seed)
     config.writer = clock = Clock()
@@ -141,9 +139,7 @@ def our_rate(
 
 
 def draw_rate(preset, variant: str) -> float:
-    """Documents a second that one core draws for training: the student's __getitem__, and cutting
-    into batches.
-    """
+    """Documents a second that one core draws for training: __getitem__ and batching."""
     dataset, _, config, trainer = setup(preset, variant)
     epochs = sys.modules[type(trainer).__module__].Epochs(dataset, config.batch_size, 0)
     times = []
@@ -170,8 +166,8 @@ def matrix_peak(device: str, dtype: torch.dtype) -> float:
 
 
 def flops_and_tokens(preset, variant: str) -> tuple[float, float]:
-    """Of a document, on average: the FLOPs of training on it, and the tokens that are no padding.
-    Matrix products alone, three times those of the forward pass (Kaplan et al. 2020, section 2.1).
+    """The average FLOPs of training on a document, and its tokens without padding. Matrix products
+    alone, three times those of the forward pass (Kaplan et al. 2020, section 2.1).
     """
     from torch.utils.flop_counter import FlopCounterMode
 
@@ -184,7 +180,7 @@ def flops_and_tokens(preset, variant: str) -> tuple[float, float]:
 
 
 class Busy:
-    """How many percent of the time a kernel runs on the GPU that torch uses, by nvidia-smi."""
+    """The percentage of time that a kernel runs on torch's GPU, by nvidia-smi."""
 
     def __enter__(self):
         self.samples, self.over = [], threading.Event()
@@ -213,7 +209,7 @@ class Busy:
         self.thread.join()
 
     def __str__(self):
-        # the first third of the time goes into starting up, the end into the loss
+        # the first third is start-up, the end is the loss
         middle = self.samples[len(self.samples) // 3 : -2]
         return f"{statistics.mean(middle):.0f}%" if middle else "?"
 
@@ -247,7 +243,7 @@ def main() -> None:
         losses["plain loop"].append(loss)
         for name, settings in ways.items():
             rate, loss = our_rate(preset, args.variant, args.device, epochs, seed=seed, **settings)
-            if on_gpu:  # so few epochs are over before the rate is steady
+            if on_gpu:  # a few epochs end before the rate is steady
                 with Busy() as busy[name]:
                     times = LONG if settings.get("graphs", True) else 2
                     rate, _ = our_rate(

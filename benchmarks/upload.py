@@ -1,9 +1,9 @@
-"""How long an upload is graded: python benchmarks/upload.py [--runs 3] [--processors 1 0.5]
+"""How long grading an upload takes: python benchmarks/upload.py [--runs 3] [--processors 1 0.5]
 
 Builds the upload autograder, and grades the reference with its laptop-size results in a container
-as Gradescope's, made of bubblewrap (tests/instructor/grading/gradescope_container.py); prints the
-medians of the time and of the most memory. Needs root, control groups, and a Python that other
-users may read.
+like Gradescope's, made with bubblewrap (tests/instructor/grading/gradescope_container.py); prints
+the medians of time and peak memory. Needs root, control groups, and a Python that other users can
+read.
 """
 
 import argparse
@@ -29,7 +29,7 @@ PERIOD = 100_000  # microseconds
 
 @contextlib.contextmanager
 def quota(processors: float):
-    """This process, and all that it starts, gets no more of the processors."""
+    """Limit this process, and all that it starts, to so many processors."""
     folder = CGROUPS / "cpu" if (CGROUPS / "cpu").is_dir() else CGROUPS
     group = folder / f"upload-{os.getpid()}"
     group.mkdir()

@@ -2,11 +2,11 @@
 2]
 
 Makes a dump of invented articles in a temporary folder (four minutes a gigabyte), with proportions
-like those of the English Wikipedia: of the articles 28% are about people, 14 kB of wikitext on
-average, three redirects for two articles, and pages of other namespaces. Then it runs `python -m
-instructor wikipedia` on it with one process and with --workers, and prints megabytes of XML for
-each second of a core, the most memory that all processes used together, and what follows for the
-whole English Wikipedia. The same for a piece of Wikidata. Everything is removed again.
+like those of the English Wikipedia: 28% of articles about people, 14 kB of wikitext on average,
+three redirects for two articles, and pages of other namespaces. Then it runs `python -m instructor
+wikipedia` on it with one process and with --workers, and prints megabytes of XML for each second of
+a core, the peak memory of all processes together, and an estimate for the whole English Wikipedia.
+The same for a piece of Wikidata. Everything is removed afterwards.
 """
 
 import argparse
@@ -31,8 +31,8 @@ from common.cores import cores  # noqa: E402
 from instructor.datasets.worlds.cities import CITIES  # noqa: E402
 from instructor.datasets.worlds.world import SIZES, make_names  # noqa: E402
 
-ENGLISH = 105e9  # bytes of XML in pages-articles of the English Wikipedia, taken to be so
-WIKIDATA = 1.7e12  # and of JSON in latest-all
+ENGLISH = 105e9  # bytes of XML in pages-articles of the English Wikipedia, an estimate
+WIKIDATA = 1.7e12  # bytes of JSON in latest-all, an estimate
 PEOPLE = 0.28  # of articles
 READ_WIKIDATA = """import sys; sys.path[:0] = ['src', '.']
 from pathlib import Path
@@ -84,8 +84,8 @@ def thing(rng: random.Random, length: int) -> str:
 
 
 def write_items(path: Path, size: float) -> int:
-    """Write about `size` bytes of Wikidata's JSON: one item in ten has an article, a third of those
-    is a person. Returns the bytes.
+    """Write about `size` bytes of Wikidata's JSON: one item in ten has an article, a third of these
+    a person. Returns the bytes.
     """
     rng, written, number = random.Random(1), 2, 1000
     padding = [{"language": "xx", "value": filler(rng, 60)} for _ in range(200)]
@@ -107,14 +107,14 @@ def write_items(path: Path, size: float) -> int:
 
 
 def cpu() -> float:
-    """Seconds of processors that finished child processes have used."""
+    """CPU seconds of finished child processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def decompression(path: Path) -> float:
-    """How many megabytes a second of a core unpacks, of the first hundred or so of a dump: what no
-    reader can be faster than.
+    """Megabytes a second that a core unpacks, of about the first hundred of a dump: no reader can
+    be faster.
     """
     with bz2.open(path) as file:
         started = time.process_time()
@@ -129,7 +129,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=cores())
     parser.add_argument("--people", type=int, default=2937)
     parser.add_argument(
-        "--keep", type=Path, metavar="DIR", help="keep the dump here, and take the one that is here"
+        "--keep", type=Path, metavar="DIR", help="keep the dump here, and reuse the one here"
     )
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:

@@ -1,6 +1,4 @@
-"""What only instructors have. It uses the modules of src/, which lie on the path of everything that
-runs there.
-"""
+"""Code for instructors only. It imports the modules of src/, so src/ is put on sys.path."""
 
 import sys
 from pathlib import Path

@@ -19,21 +19,23 @@ except KeyboardInterrupt:  # in the first second of a command
 MODULES = (
     "release.build",
     "release.cases",
+    "documents",
+    "documents.facts",
     "datasets.wikipedia.command",
     "datasets.worlds.check",
     "datasets.traces.command",
     "grading.gradescope.build",
     "grading.command",
     "grading.explain",
-    "grading.written.forms",
+    "grading.written.merge",
     "grading.written",
     "grading.similar",
     "grading.canvas",
-)  # with a command each
+)  # each adds a command
 
 
 def starter(args: argparse.Namespace) -> int:
-    """Generate src/submission, or check that it is what would be generated."""
+    """Generate src/submission, or check that it is up to date."""
     if not args.check:
         write_starter()
         print("Wrote src/submission")
@@ -42,11 +44,11 @@ def starter(args: argparse.Namespace) -> int:
     if drift:
         print("\n".join(drift))
         print(
-            "\nsrc/submission is not what the solution gives. Edit instructor/solution, then: "
-            "python -m instructor starter"
+            "\nsrc/submission is not up to date. Edit instructor/solution, then: python -m "
+            "instructor starter"
         )
         return 1
-    print("src/submission is what the solution gives.")
+    print("src/submission is up to date.")
     return 0
 
 
@@ -66,13 +68,13 @@ def data(args: argparse.Namespace) -> int:
         write_edition(size)
         print(f"Wrote the {size} world")
     write_data()
-    print("Wrote the data of problem 5")
+    print("Wrote the data for problem 5")
     return 0
 
 
 def reference(args: argparse.Namespace) -> int:
-    """Keep the results of a demo beside the reference."""
-    # imports torch, which the other commands can do without
+    """Save the results of a demo with the reference."""
+    # imports torch, which the other commands don't need
     from instructor.release.reference import keep_results
 
     keep_results(args.folder)
@@ -97,7 +99,7 @@ def main() -> int:
 
 def _parse(words=None):
     parser = argparse.ArgumentParser(
-        prog="python -m instructor", description="What only instructors run."
+        prog="python -m instructor", description="Commands for instructors."
     )
     commands = parser.add_subparsers(dest="command", required=True)
     command = commands.add_parser(
@@ -105,14 +107,14 @@ def _parse(words=None):
     )
     command.add_argument("--check", action="store_true", help="only compare; exit 1 if they differ")
     command.set_defaults(run=starter)
-    command = commands.add_parser("world", help="make a world: another seed, another cohort")
+    command = commands.add_parser("world", help="make a world for another cohort")
     command.add_argument("--seed", type=int, required=True)
     command.add_argument("--size", choices=SIZES, default="full")
     command.add_argument(
         "--mode",
         choices=MODES,
         default="varied",
-        help="single: the instructive failure, one phrasing",
+        help="single: one phrasing (the instructive failure)",
     )
     command.add_argument(
         "--out", type=Path, required=True, help="folder for the corpus and the questions"
@@ -124,7 +126,7 @@ def _parse(words=None):
     command = commands.add_parser("data", help="rebuild the worlds that ship in data/")
     command.set_defaults(run=data)
     command = commands.add_parser(
-        "reference", help="keep the results of ./run.sh demo --out FOLDER beside the reference"
+        "reference", help="save the results of ./run.sh demo --out FOLDER with the reference"
     )
     command.add_argument("folder", type=Path)
     command.set_defaults(run=reference)

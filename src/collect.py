@@ -1,6 +1,4 @@
-"""Collect the deliverables into submission.zip: `./collect_submission.sh`. Needs nothing but
-Python.
-"""
+"""Collect the deliverables into submission.zip: `./collect_submission.sh`. Needs only Python."""
 
 import argparse
 import ast
@@ -25,13 +23,13 @@ WIDTH = max(map(len, DELIVERABLES)) + 2
 def write_zip(
     path: Path, files: Iterable[tuple[str, bytes]], compression: int = zipfile.ZIP_DEFLATED
 ) -> None:
-    """Write a zip that depends on nothing but its files: no clock, no umask, no system.
+    """Write a reproducible zip: it depends only on its files, not on the time, umask or system.
 
     Args:
         path: the zip.
-        files: names and contents, in the order in which they are written. Names that end with .sh
-            can be run.
-        compression: zipfile.ZIP_STORED makes the same bytes whatever version of zlib is here.
+        files: names and contents, in the order in which they are written. Files named *.sh become
+            executable.
+        compression: zipfile.ZIP_STORED gives the same bytes with every version of zlib.
 
     Raises:
         UserError: the zip cannot be written; nothing was changed.
@@ -39,26 +37,26 @@ def write_zip(
     with writing(path) as temporary, zipfile.ZipFile(temporary, "w", compression) as archive:
         for name, content in files:
             entry = zipfile.ZipInfo(name)  # dated 1980
-            entry.create_system = 3  # Unix, so that the rights below count
+            entry.create_system = 3  # Unix, so that the permissions below count
             entry.external_attr = (stat.S_IFREG | (0o755 if name.endswith(".sh") else 0o644)) << 16
             entry.compress_type = compression
             archive.writestr(entry, content)
 
 
 def collect(submission: Path, out: Path, allow_missing: bool) -> None:
-    """Write the zip, and say what is left out and what looks outdated.
+    """Write the zip, and report what is left out and what looks outdated.
 
     Args:
         submission: the folder of the student's files.
         out: the zip to write.
-        allow_missing: leave out what is not there, instead of refusing.
+        allow_missing: leave out missing files instead of refusing.
 
     Raises:
-        UserError: a file is missing (the message says which command makes it), or is none that can
-            be handed in. Nothing was written.
+        UserError: a file is missing (the message says which command makes it) or not a regular
+            file. Nothing was written.
     """
     if not submission.is_dir():
-        raise UserError(f"{submission} is no folder. Check --submission.")
+        raise UserError(f"{submission} is not a folder. Check --submission.")
     if out.is_dir():
         raise UserError(
             f"{out} is a folder. --out names the zip to write, such as {out / 'submission.zip'}."
@@ -76,14 +74,12 @@ def collect(submission: Path, out: Path, allow_missing: bool) -> None:
         )
     if missing and not allow_missing:
         older = (
-            f" The {out.name} that is there is an older one: don't hand it in."
-            if out.exists()
-            else ""
+            f" The existing {out.name} is an older one: don't hand it in." if out.exists() else ""
         )
         raise UserError(
             "\n".join(
                 [
-                    f"Missing in {submission}, and what makes it:",
+                    f"Missing in {submission}, and how to make it:",
                     *lines,
                     f"Nothing was written.{older} To hand in without them, add --allow-missing.",
                 ]
@@ -92,7 +88,7 @@ def collect(submission: Path, out: Path, allow_missing: bool) -> None:
     present = [(name, content) for name, content in files.items() if content]
     write_zip(out, present)
     if missing:
-        print("\n".join(["Left out, and what makes it:", *lines]))
+        print("\n".join(["Left out, and how to make it:", *lines]))
     if open_ := unfinished(submission):
         print(
             "\n".join(
@@ -103,11 +99,10 @@ def collect(submission: Path, out: Path, allow_missing: bool) -> None:
         print(
             "\n".join(
                 [
-                    "Warning: these results were made before the last change of what they come "
-                    "from:",
+                    "Warning: these results are older than the files that they were made from:",
                     *(f"  {name:<{WIDTH}} {why}: {_remedy(name)}" for name, why in old.items()),
-                    "If your change makes no difference to them, all is well. If it does, run "
-                    "these again, in this order, and collect again.",
+                    "If your changes don't affect them, all is well. Otherwise run these again, "
+                    "in this order, and collect again.",
                 ]
             )
         )
@@ -119,8 +114,8 @@ def collect(submission: Path, out: Path, allow_missing: bool) -> None:
 
 
 def unfinished(submission: Path) -> list[str]:
-    """A line for each place that is still to be filled in, and for each file that cannot be read;
-    of files of answers, too.
+    """A line for each place that is not filled in yet, and for each file that cannot be parsed,
+    including the answer files.
     """
     lines = []
     for name in STUDENT_FILES:
@@ -146,8 +141,8 @@ def unfinished(submission: Path) -> list[str]:
 
 
 def _blanks(name, content):
-    """A line for each entry of a file of answers that still has a null (JSON) or "" (TOML) in it,
-    or for what cannot be read.
+    """A line for each entry of an answer file that still contains a null (JSON) or "" (TOML), or a
+    line on why the file cannot be parsed.
     """
     try:
         entries = (
@@ -162,7 +157,7 @@ def _blanks(name, content):
         )
     except json.JSONDecodeError as error:
         return [f"{name}, line {error.lineno}: {error.msg}"]
-    # no UTF-8, no TOML, a number of thousands of digits; nested without end
+    # not UTF-8, not TOML, a number with thousands of digits; nested too deeply
     except (ValueError, RecursionError) as error:
         return [f"{name}: {error}"]
     return [f"{name}: not filled in ({key})" for key in open_]
@@ -174,11 +169,11 @@ def _has_blank(value):
 
 
 def outdated(submission: Path) -> dict[str, str]:
-    """Results that are older than what they were made from, in the order of the jobs: name -> why.
+    """Results that are older than what they were made from, in job order: name -> why.
 
-    Predictions come from weights and from the student's code, finetuned weights from pretrained
-    ones. That weights are older than the code is no sign of anything: one writes the code of 1h
-    after the trainings of 1f. Those of the encoder come from a file of their own.
+    Predictions depend on weights and on the student's code, finetuned weights on pretrained ones.
+    Weights older than the code prove nothing: students write the code of 1h after the trainings of
+    1f. The encoder's weights depend on a file of their own.
     """
     times = {
         name: (submission / name).stat().st_mtime_ns
@@ -201,7 +196,7 @@ def outdated(submission: Path) -> dict[str, str]:
 
 
 def _read(path: Path) -> bytes | None:
-    """The content of a deliverable; None if it is not there."""
+    """The content of a deliverable, or None if it is missing."""
     try:
         mode = os.lstat(path).st_mode
         if not stat.S_ISREG(mode):
@@ -210,7 +205,7 @@ def _read(path: Path) -> bytes | None:
                 if stat.S_ISLNK(mode)
                 else "a folder"
                 if stat.S_ISDIR(mode)
-                else "no ordinary file"
+                else "not a regular file"
             )
             raise UserError(f"{path} is {kind}. Put the file itself there. Nothing was written.")
         return path.read_bytes()
@@ -227,7 +222,7 @@ def _remedy(name: str) -> str:
 def main() -> int:
     """Parse the command line; returns the exit code."""
     for stream in (sys.stdout, sys.stderr):
-        # a Windows console may not know every letter
+        # a Windows console may not support every character
         stream.reconfigure(encoding="utf-8", errors="replace")
     parser = argparse.ArgumentParser(
         prog="collect_submission.sh",

@@ -1,8 +1,7 @@
 """Grade a submission: `python grader.py [ID ...]`, from any folder. `python grader.py --help` lists
 the options.
 
-Exit code 0: everything that ran passed; 1: something did not; 2: a mistake on the command line;
-130: interrupted.
+Exit code 0: everything that ran passed; 1: something failed; 2: a user error; 130: interrupted.
 """
 
 import argparse
@@ -30,26 +29,25 @@ Grades the code in src/submission. An ID is a check (1c-0-basic), a question (1c
 without one, all checks run.
 
 Options:
-  --list             list the checks and their points, and run none
+  --list             list the checks and their points without running them
   --submission PATH  the code to grade, a folder or a zip file (default: src/submission)
   --artifacts DIR    where the results of ./run.sh are (default: the submission's folder)
-  --no-artifacts     leave out the checks of results; only the code is graded
-  --hidden DIR       the hidden checks, for those who have them (default: this copy's, if it has
-                     any)
-  --preset NAME      laptop or gpu: the preset of the results (default: found out by their sizes)
-  --data DIR         the corpus and the questions (default: the data that belongs to the preset)
-  --gold DIR         the answers of the test questions, for those who have them
-  --json FILE        write the result to a file, too
-  --seed N           repeat the draws of the run with that seed (default: a new one)
+  --no-artifacts     leave out the checks of results; only grade the code
+  --hidden DIR       the hidden checks, for staff (default: this copy's, if it has any)
+  --preset NAME      laptop or gpu: the preset of the results (default: detected from their sizes)
+  --data DIR         the corpus and the questions (default: the preset's own data)
+  --gold DIR         the answers of the test questions, for staff
+  --json FILE        also write the result to a file
+  --seed N           use the same random inputs as a run with that seed (default: a new seed)
   --replay ID        run one check again with the seed of the last run
-  --allow-weak-isolation   grade with hidden checks though nothing keeps the code apart
-  --debug            run your code in the grader's own process: print shows at once, and
-                     breakpoint() works
+  --allow-weak-isolation   run hidden checks even if the code cannot be isolated
+  --debug            run your code in the grader's own process: print output appears immediately,
+                     and breakpoint() works
 """
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The parser of the options above."""
+    """The parser for the options above."""
     from common.arguments import Parser, seed
 
     parser = Parser(add_help=False, allow_abbrev=False)
@@ -66,7 +64,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def choose_checks(manifest, args):
-    """The checks that the command line asks for."""
+    """The checks selected on the command line."""
     names = [args.replay] if args.replay else args.ids
     try:
         checks = manifest.select(names)
@@ -78,7 +76,7 @@ def choose_checks(manifest, args):
 
 
 def choose_seed(args) -> int:
-    """The seed asked for, that of the last run, or a new one."""
+    """The requested seed, that of the last run, or a new one."""
     from autograder import draw_seed
 
     if args.seed is not None:
@@ -94,8 +92,8 @@ def require_packages() -> None:
     """Raise UserError if this Python lacks what grading needs."""
     if not __debug__:
         raise UserError(
-            "Python runs without assertions (-O or PYTHONOPTIMIZE), which checks need. Run it "
-            "without."
+            "Python runs with -O or PYTHONOPTIMIZE, which disables the assertions that checks "
+            "need. Run it without."
         )
     missing = [
         name
@@ -136,11 +134,11 @@ def run(args: argparse.Namespace, stream) -> int:
         list_checks(manifest, checks, table)
         return 0
     if args.json and not args.json.absolute().parent.is_dir():
-        raise UserError(f"{args.json.absolute().parent} is no folder. Check --json.")
+        raise UserError(f"{args.json.absolute().parent} is not a folder. Check --json.")
     seed = choose_seed(args)
     hidden = (args.hidden or ROOT / "instructor" / "checks").absolute()
     if args.hidden and not list(hidden.rglob("q*.py")):
-        raise UserError(f"{hidden} has no files of checks, q*.py. Check --hidden.")
+        raise UserError(f"{hidden} has no check files, q*.py. Check --hidden.")
     if hidden.is_dir():
         sys.path.append(str(hidden.parents[1]))
     gold = args.gold or (hidden.parent / "gold" if (hidden.parent / "gold").is_dir() else None)
@@ -160,7 +158,7 @@ def run(args: argparse.Namespace, stream) -> int:
     print(harmless(f"Grading {submission}"), file=stream, flush=True)
     if results and not args.artifacts:
         print(
-            harmless(f"with the results in {results} (--artifacts DIR takes others)"),
+            harmless(f"with the results in {results} (--artifacts DIR selects others)"),
             file=stream,
             flush=True,
         )
@@ -176,8 +174,8 @@ def run(args: argparse.Namespace, stream) -> int:
 
 
 def results_beside(submission: Path) -> Path | None:
-    """The folder `results` beside a folder of code that has none itself, as the reference's; None
-    without one.
+    """The folder `results` beside a folder of code without results of its own, as with the
+    reference, or None.
     """
     folder = submission.parent / "results"
     if submission.is_dir() and not any((submission / name).exists() for name in MADE_BY):
@@ -186,9 +184,9 @@ def results_beside(submission: Path) -> Path | None:
 
 
 def command_again(args: argparse.Namespace, ids: list[str], seed: int) -> str:
-    """The command that runs checks again with the same draws."""
+    """The command that runs checks again with the same random inputs."""
     here = Path(__file__)
-    with contextlib.suppress(ValueError):  # another drive of Windows
+    with contextlib.suppress(ValueError):  # another drive on Windows
         here = Path(os.path.relpath(here))
     words = ["python", here.as_posix(), *ids, "--seed", str(seed)]
     for option in ("submission", "artifacts", "preset", "data", "gold", "hidden"):
@@ -198,7 +196,7 @@ def command_again(args: argparse.Namespace, ids: list[str], seed: int) -> str:
 
 
 class Progress:
-    """Keeps the lines of the table in the manifest's order while outcomes come in."""
+    """Keeps the table's lines in the manifest's order while outcomes arrive."""
 
     def __init__(self, table, manifest, checks):
         from autograder import Outcome
@@ -207,10 +205,8 @@ class Progress:
         self.waiting = [Outcome(check.id) for check in checks if check.coded]
 
     def finished(self, outcome) -> None:
-        """Write the line of a check that has run, after those of checks before it that are not run
-        here.
-        """
-        # a closed pipe ends the program later, not pytest in the midst of its work
+        """Write the line of a finished check, after those of earlier checks that don't run here."""
+        # a closed pipe should end the program later, not in the middle of pytest
         with contextlib.suppress(OSError):
             self._write(outcome)
 
@@ -221,7 +217,7 @@ class Progress:
         self.waiting = self.waiting[1:]
 
     def rest(self, report) -> None:
-        """Write the lines that are left."""
+        """Write the remaining lines."""
         for outcome in self.waiting:
             self.table.line(report.outcomes[outcome.id])
 
@@ -231,7 +227,7 @@ def list_checks(manifest, checks, table) -> None:
     from autograder import Outcome
 
     questions = list(manifest.questions)
-    # written parts with the rest
+    # put written parts with their question
     for check in sorted(checks, key=lambda check: questions.index(check.question)):
         table.line(Outcome(check.id))
 
@@ -261,7 +257,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    if "ipykernel" in sys.modules:  # %run in a notebook, which would show an exit as an error
+    if "ipykernel" in sys.modules:  # %run in a notebook would show an exit as an error
         main()
     else:
         # so that temporary folders are removed

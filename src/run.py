@@ -1,8 +1,8 @@
-"""The command line of the assignment: `python src/run.py TARGET [options]`, or shorter `./run.sh
-TARGET [options]`.
+"""The command line of the assignment: `python src/run.py TARGET [options]`, or `./run.sh TARGET
+[options]`.
 
-A user error ends with a sentence and exit code 2; a part of the submission that
-is not implemented yet with its name and exit code 3. In both cases no result is written.
+A user error prints a sentence and exits with code 2; an unimplemented part of the submission prints
+its name and exits with code 3. In both cases no result is written.
 """
 
 import argparse
@@ -21,45 +21,44 @@ from jobs.targets import JOBS, SMALL, TARGETS
 
 HELP = """usage: ./run.sh TARGET [options]
 
-Jobs, in their order (the results go into src/submission/):
+Jobs, in order (results go into src/submission/):
 {jobs}
 
 More targets:
-  all      the eleven jobs, one after the other
-  demo     the same in a fresh folder, then a table, a plot and summary.json; minutes on a CPU
+  all      the eleven jobs in order
+  demo     the same in a new folder, then a table, a plot and summary.json; minutes on a CPU
+  python   the environment's Python: ./run.sh python src/grader.py
 {test}  help     this text
 
-Problem 5 (no part of `all` and `demo`; one size, on a CPU; options: --submission, --out, --seed,
+Problem 5 (not in `all` and `demo`; one size, on the CPU; options: --submission, --out, --seed,
 and --data for the report):
 {problem5}
 
-Problem 6 (no part of `all` and `demo`; one size, on a CPU; options: --submission, --out, --seed):
+Problem 6 (not in `all` and `demo`; one size, on the CPU; options: --submission, --out, --seed):
 {problem6}
 
 Options:
-  --preset laptop|gpu    sizes of model and training (default: gpu where there is a CUDA GPU, else
-                         laptop; demo: laptop)
+  --preset laptop|gpu    size of the model and training (default: gpu with a CUDA GPU, else laptop;
+                         demo: laptop)
   --data DIR             wiki.txt, birth_places_train.tsv, ... (default: the preset's own data)
   --submission DIR       the code to run (default: src/submission)
-  --out DIR              where results go and are looked for (default: the submission's folder)
-  --gold DIR             where birth_test.tsv is, for those who may know the test answers
-  --device cpu|cuda|mps  where to compute (default: cuda where there is one, else cpu)
+  --out DIR              where results are written and read (default: the submission's folder)
+  --gold DIR             where birth_test.tsv is, the test answers, for staff
+  --device cpu|cuda|mps  where to compute (default: cuda if available, else cpu)
   --seed N               seed of all random numbers (default: 0)
-  --compile              torch.compile the model (--no-compile: don't; the default)
-  --no-graphs            on a GPU: run each operation by itself, not recorded steps; slower,
-                         but what Python does in a model (print, counting, random) is done in each
-                         step, not in the first ones alone
-  --nproc N              train in N processes, a GPU or a share of the cores each, without recorded
-                         steps (default: 1)
-  --resume               go on where an interrupted run left off; `all` and `demo` skip the jobs
-                         that are done
-  --log                  a training keeps a log, runs/TARGET.jsonl, which `dashboard` shows; it
-                         takes a tenth longer
+  --compile              torch.compile the model (default: --no-compile)
+  --no-graphs            on a GPU: don't use CUDA graphs. Slower, but Python code in a model (print,
+                         counting, random) runs in every step, not only in the first ones
+  --nproc N              train in N processes, each with a GPU or a share of the cores, without CUDA
+                         graphs (default: 1)
+  --resume               continue an interrupted run; `all` and `demo` skip the jobs that are done
+  --log                  log the training to runs/TARGET.jsonl, which `dashboard` shows; takes 10%
+                         longer
 """
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The parser of every option above; defaults that depend on the machine are None."""
+    """The parser for the options above; defaults that depend on the machine are None."""
     parser = Parser(add_help=False, allow_abbrev=False)
     parser.add_argument("target", nargs="?", default="help")
     parser.add_argument("-h", "--help", action="store_true")
@@ -73,17 +72,19 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--nproc", type=processes, default=1)
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--log", action="store_true")
-    parser.add_argument("--check", action="store_true")  # for run.sh: only look at the command line
+    parser.add_argument("--check", action="store_true")  # for run.sh: only check the command line
     return parser
 
 
 def check_target(target: str) -> None:
-    """Raise UserError, with the nearest names, unless `target` is one that this file runs."""
+    """Raise UserError, with similar names, unless this file can run `target`."""
     known = [*TARGETS, "all", "demo"]
-    if target == "test":
-        raise UserError("`test` comes first and takes pytest's options: ./run.sh test")
+    if target in ("test", "python"):
+        raise UserError(f"`{target}` comes first, before its own arguments: ./run.sh {target}")
     if target not in known:
-        near = difflib.get_close_matches(target, [*known, "test", "help"], n=3, cutoff=0.5)
+        near = difflib.get_close_matches(
+            target, [*known, "test", "python", "help"], n=3, cutoff=0.5
+        )
         advice = (
             f"Did you mean {' or '.join(near)}?" if near else "./run.sh help lists the targets."
         )
@@ -94,7 +95,7 @@ def run(args: argparse.Namespace) -> None:
     """Run the target that the command line names."""
     check_target(args.target)
     if args.check:
-        print("The command line is right.")
+        print("The command line is valid.")
         return
     trains = args.target in JOBS and JOBS[args.target].kind != "evaluate"
     if args.nproc > 1 and not trains and args.target != "all":
@@ -103,7 +104,7 @@ def run(args: argparse.Namespace) -> None:
         )
     if world_size() > 1 and not trains:
         raise UserError(
-            f"torchrun is for one training at a time; {args.target} is started by itself: ./run.sh "
+            f"torchrun is for one training at a time; start {args.target} without it: ./run.sh "
             f"{args.target}"
         )
     if args.target == "demo":
@@ -125,15 +126,15 @@ def run(args: argparse.Namespace) -> None:
             continue
         if args.nproc > 1 and job.kind != "evaluate":
             if code := launch(args.nproc, [job.target, *options.as_arguments()]):
-                sys.exit(code)  # the process has said why
+                sys.exit(code)  # the process has printed why
             continue
         print(f"\n{job.target}", flush=True)
         run_job(job, options)
 
 
 def is_done(job, options) -> bool:
-    """Whether a job's result is there, newer than the code, the data and the weights that it comes
-    from, and the job is not one that was begun again and interrupted (which leaves a checkpoint).
+    """Whether a job's result exists, is newer than the code, data and weights that it depends on,
+    and has no checkpoint (left by a restarted and interrupted job).
     """
     result = options.out / job.writes
     if not result.exists() or result.with_suffix(".ckpt").exists():
@@ -151,13 +152,13 @@ def is_done(job, options) -> bool:
 
 
 def describe(problem: int) -> str:
-    """The help's lines on the targets of problem 5 or 6."""
+    """The lines of the help for the targets of problem 5 or 6."""
     targets = [target for target in SMALL.values() if target.question[0] == str(problem)]
     return "\n".join(f"  {target.target:<16} {target.does}" for target in targets)
 
 
 def where_to_look(error: NotImplementedError) -> str:
-    """The file and line of the place that is not implemented yet."""
+    """The file and line that are not implemented yet."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{frame.filename}, line {frame.lineno}"
 
@@ -165,7 +166,7 @@ def where_to_look(error: NotImplementedError) -> str:
 def main() -> int:
     """Run the command line; returns the exit code."""
     for stream in (sys.stdout, sys.stderr):
-        # a Windows console may not know every letter
+        # a Windows console may not support every character
         stream.reconfigure(encoding="utf-8", errors="replace")
     try:
         args = build_parser().parse_args()

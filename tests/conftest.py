@@ -1,5 +1,5 @@
-"""What the tests share: the reference solution as a package, a small world, running the command
-line, and the handout.
+"""What the tests share: the reference solution as a package, a small world, the command line, and
+the handout.
 """
 
 import os
@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-# before torch: another test runs beside each, and threads would wait for it
+# before torch: tests run side by side, and threads would wait for each other
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest  # noqa: E402
@@ -18,7 +18,7 @@ import torch  # noqa: E402
 
 from small_training import Counting  # noqa: E402
 
-# started in a shell's background: what tests start would be deaf to Ctrl-C, too
+# in a shell's background, processes that tests start would also ignore Ctrl-C
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -30,11 +30,11 @@ DATA = ROOT / "data" / "laptop"
 
 
 def pytest_addoption(parser):
-    """--full: what takes long, as often as it is worth."""
+    """--full: repeat random tests as often as is worthwhile."""
     parser.addoption(
         "--full",
         action="store_true",
-        help="repeat what is drawn at random as often as it is worth (long)",
+        help="repeat tests with random inputs as often as is worthwhile (long)",
     )
 
 
@@ -44,8 +44,8 @@ def pytest_collection_modifyitems(items):
 
 
 def require_level(name=None):
-    """The isolation level of that name, or the strongest; the test is skipped where it doesn't
-    work, or fails where the variable REQUIRE_LEVELS names the level among others.
+    """The isolation level of that name, or the strongest. If it doesn't work, the test is skipped,
+    or fails if the variable REQUIRE_LEVELS lists the level.
     """
     from autograder.isolation import Unavailable, choose
 
@@ -66,7 +66,7 @@ LANDLOCK = pytest.param("landlock", marks=pytest.mark.landlock)
 
 @pytest.fixture(scope="module", params=["bubblewrap", LANDLOCK, "limits"])
 def level(request):
-    """Each level."""
+    """Each isolation level."""
     return require_level(request.param)
 
 
@@ -88,7 +88,7 @@ def pytest_runtest_setup(item):
 @pytest.fixture
 def submission():
     """The reference solution, imported as run.py imports a submission."""
-    from jobs.problem1.run_job import load_submission
+    from jobs.package import load_submission
 
     return load_submission(SOLUTION)
 
@@ -129,9 +129,7 @@ def tiny_model(submission):
 
 @pytest.fixture
 def fresh(submission):
-    """A function that makes a trainer of a new small model, always the same one; settings as
-    keywords.
-    """
+    """A function that makes a trainer of a new small model, always the same; settings are keywords."""
 
     def make(dataset=None, rope=False, init=5, **settings):
         torch.manual_seed(init)
@@ -157,9 +155,7 @@ def fresh(submission):
 
 
 def copy_reference(folder):
-    """Copy the reference with its results into a new folder, as somebody would hand it in; returns
-    the folder.
-    """
+    """Copy the reference with its results into a new folder, like a submission; returns it."""
     shutil.copytree(SOLUTION, folder, ignore=shutil.ignore_patterns("__pycache__"))
     return shutil.copytree(RESULTS, folder, dirs_exist_ok=True)
 
@@ -180,9 +176,7 @@ def run_cli(*args, cwd=ROOT, **kwargs):
 
 
 def require_tools(*names):
-    """Skip a test for lack of a program, or fail it where REQUIRE_TEX says that they are all
-    there.
-    """
+    """Skip a test if a program is missing, or fail it if REQUIRE_TEX says that all are there."""
     if missing := [name for name in names if not shutil.which(name)]:
         (pytest.fail if os.environ.get("REQUIRE_TEX") else pytest.skip)(
             f"not installed: {', '.join(missing)}"
@@ -191,7 +185,7 @@ def require_tools(*names):
 
 @pytest.fixture(scope="session")
 def handout(tmp_path_factory):
-    """The folder in which all editions of the handout were built, once for all workers."""
+    """The folder with all editions of the handout, built once for all workers."""
     from instructor.release.handout import TOOLS, make
 
     require_tools(*TOOLS)

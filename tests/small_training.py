@@ -1,11 +1,11 @@
-"""Data to train on in tests, so small that a training takes a moment."""
+"""Data for tests that train, so small that a training takes a moment."""
 
 import torch
 from torch.utils.data import Dataset
 
 
 class Counting(Dataset):
-    """Rows that count up, of different lengths, drawn at random from torch: fails if two epochs are
+    """Rows that count up, of different lengths drawn from torch's generator, so no two epochs are
     alike.
     """
 

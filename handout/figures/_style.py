@@ -1,8 +1,7 @@
-r"""What all figures share: sizes, fonts, colors that stay apart in grey, and how they are written.
+r"""The style of all figures: sizes, fonts, colors that differ in grayscale, and output.
 
 A figure is as wide as the text and at most 0.42 of a page high, so that \pic does not scale it and
-8 points stay 8 points. The fonts are those that matplotlib brings along: a figure looks the same
-wherever it is made.
+8 points stay 8 points. The fonts come with matplotlib, so that figures look the same everywhere.
 """
 
 import sys
@@ -17,7 +16,7 @@ WIDTH = 6.4  # inches, of the text
 MAX_HEIGHT = 3.7
 SMALL, TINY = 7, 6  # points; labels are 8
 
-# From dark to light, at about equal steps of lightness. The first is the accent of macros.tex.
+# From dark to light, in about equal steps of lightness. The first is the accent of macros.tex.
 DARK, MIDDLE, LIGHT, PALE = "#1F4E79", "#C9722B", "#A9C6E3", "#E4EBF3"
 INK, QUIET = "#1A1A1A", "#5A5A5A"
 # from cold to warm, lightness always rising
@@ -26,7 +25,7 @@ LADDER = ("#10304F", "#4F7296", "#A9AFB4", "#EBC88C", "#FFF6E0")
 plt.rcParams.update(
     {
         "font.family": "sans-serif",
-        # Verdana is as wide, for an SVG where the first is missing
+        # Verdana is as wide, for SVG viewers without the first
         "font.sans-serif": ["DejaVu Sans", "Verdana"],
         "font.monospace": ["DejaVu Sans Mono", "Menlo", "Consolas"],
         "mathtext.fontset": "dejavuserif",
@@ -48,21 +47,21 @@ plt.rcParams.update(
         "axes.spines.top": False,
         "axes.spines.right": False,
         "legend.frameon": False,
-        "savefig.dpi": 300,  # of the few images among the lines
-        "pdf.fonttype": 42,  # fonts are embedded whole, as outlines that can be searched and copied
-        "svg.fonttype": "none",
-        "svg.hashsalt": "handout",  # text stays text; the same ids every time
+        "savefig.dpi": 300,  # for the few bitmaps
+        "pdf.fonttype": 42,  # embedded fonts, so that text can be searched and copied
+        "svg.fonttype": "none",  # text stays text
+        "svg.hashsalt": "handout",  # the same ids every time
     }
 )
 
 
 def blank_axes(figure, box, xlim, ylim):
-    """Axes without a frame, where one unit is as wide as it is high.
+    """Axes without a frame, with equal units in both directions.
 
     Args:
-        figure: where they go.
-        box: (left, bottom, width, height), in parts of the figure.
-        xlim, ylim: what they show.
+        figure: the figure to add them to.
+        box: (left, bottom, width, height), as fractions of the figure.
+        xlim, ylim: the limits.
     """
     axes = figure.add_axes(box)
     axes.set(xlim=xlim, ylim=ylim, aspect="equal")
@@ -71,9 +70,7 @@ def blank_axes(figure, box, xlim, ylim):
 
 
 def save(figure, name: str) -> None:
-    """Write NAME.pdf and NAME.svg into the folder that the command line names; the same figure
-    gives the same bytes.
-    """
+    """Write NAME.pdf and NAME.svg into the folder given on the command line, reproducibly."""
     if len(sys.argv) != 2:
         sys.exit(f"Usage: python {sys.argv[0]} OUT_FOLDER")
     if figure.get_figheight() > MAX_HEIGHT:

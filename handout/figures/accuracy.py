@@ -1,5 +1,5 @@
-"""Dev accuracy at laptop size without pretraining, with it, and with RoPE: the kept reference, and
-five more seeds.
+"""Dev accuracy at laptop size without pretraining, with it, and with RoPE: the stored reference and
+more seeds.
 """
 
 import sys
@@ -10,14 +10,20 @@ from _style import DARK, INK, LIGHT, MIDDLE, PALE, SMALL, WIDTH, save
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-# noqa: E402 (the folder above first)
-from facts import MANIFEST, SEED_COLUMNS, measured, points, read_manifest, seeds
+# noqa: E402 (the project's folder first)
+from instructor.documents.facts import (
+    MANIFEST,
+    SEED_COLUMNS,
+    measured,
+    points,
+    read_manifest,
+    seeds,
+)
 
 HEIGHT = 2.3
-# What the bars are called, the predictions that they come from, the column of the seeds' table, and
-# the bar's look.
+# Each bar's label, predictions, column in the table of seeds, color and hatch.
 ROWS = (
     ("no pretraining", "vanilla.nopretrain.dev", "nopretrain", PALE, None),
     ("pretrained,\nlearned positions", "vanilla.pretrain.dev", "vanilla", LIGHT, "////"),
@@ -33,7 +39,7 @@ DOTS = {
 
 
 def dev(column: str) -> list[float]:
-    """The dev accuracies of a column, one a seed, in percent."""
+    """The dev accuracies of a column, one per seed, in percent."""
     return [row[SEED_COLUMNS.index(column)] for row in seeds()]
 
 
@@ -55,7 +61,7 @@ def draw_row(axes, y, row, facts):
     )
     axes.text(reference + 0.8, y + 0.16, f"{reference:.0f}%", va="center", weight="bold", zorder=4)
     values = dev(column)
-    # dots of the same value stand under each other
+    # dots of the same value are stacked
     equal = [values[:n].count(value) for n, value in enumerate(values)]
     axes.plot(values, [y - 0.2 - 0.15 * n for n in equal], **DOTS, zorder=3, clip_on=False)
     if floor:
@@ -102,7 +108,7 @@ def main():
 
 
 def legend(axes):
-    """What bars, dots and thick lines are."""
+    """Explain bars, dots and thick lines."""
     shown = {
         "one training: the reference": Patch(facecolor="white", edgecolor=INK, linewidth=0.6),
         f"{len(seeds())} more, each with another world and seed": Line2D([], [], **DOTS),

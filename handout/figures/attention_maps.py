@@ -20,9 +20,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "src"))
 
 from common.files import read_documents, read_questions  # noqa: E402
+from jobs.package import load_submission  # noqa: E402
 from jobs.presets import LAPTOP  # noqa: E402
 from jobs.problem1.answers import predict_places  # noqa: E402 (the folder above first)
-from jobs.problem1.run_job import load_submission  # noqa: E402
 
 HEIGHT = 3.55
 SOLUTION, RESULTS, DATA = (

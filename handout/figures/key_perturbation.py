@@ -1,5 +1,5 @@
-"""Keys of question 3c: k_a lies along its mean mu_a, longer, shorter or pointing the other way; k_b
-stays close to mu_b.
+"""Keys of question 3c: k_a varies along its mean mu_a, longer, shorter or reversed; k_b stays close
+to mu_b.
 """
 
 import matplotlib.pyplot as plt
@@ -34,7 +34,7 @@ def mean(axes, vector, name, offset):
 
 
 def remark(axes, along, text):
-    """A word about the samples at a multiple of mu_a, under them."""
+    """Label the samples at a multiple of mu_a, below them."""
     place = along * MU_A
     axes.annotate(
         text,

@@ -1,5 +1,5 @@
-"""Sinusoidal position encodings: the first nine dimensions of 512, all fast, and all 64 of a
-smaller model, from fast to slow.
+"""Sinusoidal position encodings: the first nine of 512 dimensions, all of high frequency, and all
+64 of a smaller model.
 """
 
 import matplotlib.pyplot as plt
@@ -9,7 +9,7 @@ from matplotlib.colors import LinearSegmentedColormap
 
 HEIGHT = 3.1
 POSITIONS = 51
-COLORS = LinearSegmentedColormap.from_list("ladder", LADDER)  # -1 is dark and 1 light, also in grey
+COLORS = LinearSegmentedColormap.from_list("ladder", LADDER)  # -1 is dark and 1 light, also in gray
 
 
 def encoding(positions: int, d_model: int) -> np.ndarray:
@@ -20,7 +20,7 @@ def encoding(positions: int, d_model: int) -> np.ndarray:
 
 
 def draw(axes, matrix, title, ticks):
-    """A matrix, a row for each position."""
+    """Draw a matrix, with a row for each position."""
     rows, columns = matrix.shape
     image = axes.imshow(
         matrix,

@@ -37,7 +37,7 @@ def add(axes, y):
 
 
 def arrow(axes, *points):
-    """A thin line through some points; the last piece has a head."""
+    """A thin line through some points, with an arrowhead at the end."""
     axes.plot(*zip(*points[:-1]), color=INK, linewidth=0.9, zorder=2, solid_capstyle="butt")
     axes.add_patch(
         FancyArrowPatch(
@@ -55,9 +55,7 @@ def arrow(axes, *points):
 
 
 def residual(axes, *stops):
-    """The residual path, thick, from one stop up to the next: what is between two of them is left
-    untouched.
-    """
+    """Draw the residual path as thick segments between pairs of stops."""
     for start, end in zip(stops[::2], stops[1::2]):
         axes.plot([0, 0], [start, end], color=LIGHT, linewidth=9, zorder=0, solid_capstyle="butt")
         axes.add_patch(
@@ -76,7 +74,7 @@ def residual(axes, *stops):
 
 
 def branch(axes, start, end, *boxes):
-    """Leave the path at a height, pass some (height, name) of boxes, and come back."""
+    """A branch that leaves the path at a height, passes boxes (height, name), and returns."""
     heights = [y for y, _ in boxes]
     arrow(axes, (0, start), (BRANCH, start), (BRANCH, heights[0] - 0.24))
     for low, high in zip(heights, heights[1:]):
@@ -87,7 +85,7 @@ def branch(axes, start, end, *boxes):
 
 
 def frame(axes, title, formulas):
-    """Title, input, output and, on the right, what is computed."""
+    """Title, input, output and, on the right, the formulas."""
     axes.text(0.8, 6.55, title, ha="center", weight="bold", fontsize=9)
     axes.text(0, -0.1, "input $x$", ha="center", va="top")
     axes.text(0, 6.02, "output $z$", ha="center", va="bottom")
@@ -96,7 +94,7 @@ def frame(axes, title, formulas):
 
 
 def pre_norm(axes):
-    """The residual path runs through untouched."""
+    """Pre-norm: nothing interrupts the residual path."""
     residual(axes, 0, 2.55, 2.55, 5.25, 5.25, 5.95)
     for start, name in ((0.3, "Attention"), (3.0, "MLP")):
         branch(axes, start, start + 2.25, (start + 0.65, "LayerNorm"), (start + 1.6, name))
@@ -107,7 +105,7 @@ def pre_norm(axes):
 
 
 def post_norm(axes):
-    """Each LayerNorm stands on the residual path."""
+    """Post-norm: each LayerNorm is on the residual path."""
     residual(axes, 0, 1.75, 1.92, 2.31, 2.79, 4.45, 4.62, 5.01, 5.49, 5.95)
     for start, name in ((0.3, "Attention"), (3.0, "MLP")):
         branch(axes, start, start + 1.45, (start + 0.72, name))

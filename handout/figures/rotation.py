@@ -1,5 +1,5 @@
-"""RoPE turns pairs of features: each pair at its own speed, and a query and a key by amounts whose
-difference is what counts.
+"""RoPE rotates pairs of features, each at its own speed; for a query and a key, only the difference
+of their angles matters.
 
 Left: the four pairs of a head of width 8, at positions 0 to 4 and 50. Right: a query and a key,
 twice at the same distance.
@@ -14,12 +14,12 @@ HEIGHT = 3.1
 HEAD_DIM = 8
 POSITIONS = (0, 1, 2, 3, 4, 50)
 THETA = 0.5  # on the right
-QUERY, KEY = 0.2, -0.5  # their angles before they are turned
+QUERY, KEY = 0.2, -0.5  # their angles before rotation
 CASES = ((3, 1), (7, 5))  # positions of query and key
 
 
 def arrow(axes, center, angle, length, color, linewidth, head, linestyle="-"):
-    """An arrow from a center, and its head, which is never dashed."""
+    """An arrow from a center, with a head that is never dashed."""
     near, tip = (
         (center[0] + part * length * np.cos(angle), center[1] + part * length * np.sin(angle))
         for part in (0.85, 1)
@@ -55,7 +55,7 @@ def sector(axes, center, radius, start, end):
 
 
 def pair(axes, center, angle):
-    """One pair of features: where it pointed, how far it was turned, where it points."""
+    """One pair of features: start, rotation angle and result."""
     sector(axes, center, 0.4, 0, angle % (2 * np.pi))
     axes.add_patch(Circle(center, 0.4, fill=False, edgecolor=QUIET, linewidth=0.6))
     axes.plot(

@@ -10,9 +10,9 @@ HEIGHT = 2.45
 DOCUMENT = "Mirel Tavosh was born in Lisbon and became a baker."
 MASK, PAD = "\u2047", "\u25a1"
 BLOCK_SIZE = 48
-LENGTH = 35  # of what is left: a random number from 4 to int(BLOCK_SIZE * 3/4) = 36
+LENGTH = 35  # after truncation: a random number from 4 to int(BLOCK_SIZE * 3/4) = 36
 START, END = 25, 31  # of the masked content
-LABELS = 11  # columns that the labels on the left take
+LABELS = 11  # columns for the labels on the left
 ROW = 3.7  # from one row to the next, in cells
 
 # Cell and letter of each kind; the suffix is hatched as well, so that all five differ without
@@ -85,7 +85,7 @@ def draw_row(axes, y, cells, start=0):
 
 
 def label(axes, y, title, text=""):
-    """What a row is, on its left."""
+    """A row's label, on its left."""
     axes.text(-LABELS, y + (1.35 if text else 0.8), title, va="center")
     axes.text(-LABELS, y + 0.1, text, va="center", fontsize=SMALL, color=QUIET)
 
@@ -104,7 +104,7 @@ def name_parts(axes, y):
             color=INK,
             linewidth=0.7,
         )
-        if name == "suffix":  # too short for its name: the name stands beside it
+        if name == "suffix":  # too short for its name, which is placed beside it
             axes.text(end + 0.4, y + 0.8, "suffix", family="monospace", fontsize=SMALL, va="center")
         else:
             axes.text(

@@ -1,4 +1,4 @@
-"""Which keys a query attends to: a local window, two global tokens, and strides; without and with
+"""Which keys a query attends to: a local window, two global tokens, and strides; with and without
 the causal mask.
 """
 
@@ -24,7 +24,7 @@ def patterns(causal: bool) -> dict[str, np.ndarray]:
     seen = j <= i if causal else np.full((N, N), True)
     rules = {
         "local": abs(i - j) <= WINDOW,
-        # a causal token sees no later one, global or not
+        # causal: no token attends to later ones, global or not
         "global": np.isin(j, GLOBAL) | (np.isin(i, GLOBAL) & (not causal)),
         "strided": np.isin(abs(i - j), STRIDES),
     }

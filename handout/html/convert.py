@@ -1,9 +1,9 @@
 """Write the handout's HTML edition, one file for phones and screen readers, from the LaTeX sources
 of the PDF.
 
-sources.py replaces the commands of ../macros.tex by those of commands.tex, pandoc reads the result
-and writes the formulas as MathML, and filter.lua makes boxes, hints and figures. Whatever would be
-lost on the way is an error: nobody compares the editions by eye.
+sources.py replaces the commands of ../macros.tex by those of commands.tex, pandoc converts the
+result, with formulas as MathML, and filter.lua makes boxes, hints and figures. Anything that would
+be lost is an error, since nobody compares the editions by eye.
 
     python html/convert.py [--course COURSE.toml] [--figures FOLDER] OUT.html
 """
@@ -19,14 +19,14 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 HANDOUT = HERE.parent
-sys.path[:0] = [str(HERE), str(HANDOUT), str(HANDOUT.parent / "src")]
+sys.path[:0] = [str(HERE), str(HANDOUT.parent)]
 
-from facts import SETTINGS, gather  # noqa: E402 (the three folders first)
-from sources import Sources  # noqa: E402
+from sources import Sources  # noqa: E402 (the two folders first)
 
-from common.files import UserError, read_text, write_text  # noqa: E402
+from instructor.documents.facts import SETTINGS, gather  # isort: skip (it adds src/)
+from common.files import UserError, read_text, write_text
 
-# pandoc skips these, and nothing but looks is lost
+# pandoc may skip these: they only affect the look
 LOOKS = {
     "arraybackslash",
     "bigskip",
@@ -57,20 +57,18 @@ LOOKS = {
     "vspace*",
 }
 BOLD = {ord("0") + digit: 0x1D7CE + digit for digit in range(10)}
-HOW = "Define it in html/commands.tex, or write it otherwise."
+HOW = "Define it in html/commands.tex, or write it differently."
 
 
 class Page(HTMLParser):
-    """What a check of a page needs: its ids, its links within itself, and TeX that was left in its
-    text.
-    """
+    """What the checks of a page need: its ids, its internal links, and TeX left in its text."""
 
     def __init__(self, html: str):
         super().__init__()
         self.ids: list[str] = []
         self.links: list[str] = []
         self.leftovers: list[str] = []
-        # the elements that may contain a backslash, as far as they are open
+        # the open elements that may contain a backslash
         self.code: list[str] = []
         self.feed(html)
 
@@ -118,8 +116,8 @@ def convert(folder: Path, figures: Path, facts: dict[str, str]) -> str:
                 ":".join(link.split("-", 1)) if link[:2] not in ("q-", "h-") else f"{{{link[2:]}}}"
             )
             raise UserError(
-                f"{where}: a link leads to {link!r}, which is nowhere. Correct the name, or write "
-                "what it leads to."
+                f"{where}: a link leads to {link!r}, which does not exist. Correct the name, or "
+                "write its target."
             )
     html = re.sub("<math.*?</math>", _formula, html, flags=re.DOTALL)
     return re.sub(
@@ -128,7 +126,7 @@ def convert(folder: Path, figures: Path, facts: dict[str, str]) -> str:
 
 
 def _pandoc(text: str, sources: Sources) -> str:
-    """What pandoc makes of it, if it skips nothing but looks."""
+    """pandoc's output, if it skips only what affects the look."""
     title = sources.facts["title"]
     command = [
         "pandoc",
@@ -169,7 +167,7 @@ def _pandoc(text: str, sources: Sources) -> str:
         ):
             continue
         what = skipped if not name else f"\\begin{{{name[1]}}}" if name[1] else f"\\{name[2]}"
-        raise UserError(f"{sources.find(what)}: the HTML edition does not know {what}. {HOW}")
+        raise UserError(f"{sources.find(what)}: the HTML edition does not support {what}. {HOW}")
     if done.returncode:
         lines = [
             line
@@ -191,10 +189,10 @@ def _pandoc(text: str, sources: Sources) -> str:
 
 
 def _formula(match: re.Match) -> str:
-    """A formula of pandoc's as browsers set it well.
+    """A formula of pandoc's, adjusted for browsers.
 
-    Only brackets that are to grow are said to, functions stand close to their arguments, and
-    upright letters and bold digits are marked where MathML Core, unlike MathML 3, looks for it.
+    Only brackets that should grow are stretchy, functions are close to their arguments, and upright
+    letters and bold digits are marked as MathML Core, unlike MathML 3, requires.
     """
     math = match[0]
     if not re.search(r"\\left|matrix}|{cases}", math):
@@ -224,7 +222,7 @@ def _formula(match: re.Match) -> str:
 
 
 def _data(figure: Path, sources: Sources) -> str:
-    """A figure as a data URI, without the date that is in it."""
+    """A figure as a data URI, without its date."""
     path = figure.with_suffix(".svg")
     if not path.exists():
         where = sources.find(f"\\pic{{{figure.name}}}")

@@ -1,4 +1,4 @@
--- What has no LaTeX that pandoc knows: boxes, hints that open, figures, and blocks that scroll within themselves.
+-- What pandoc's LaTeX can't express: boxes, hints that open, figures, and scrolling blocks.
 
 local title
 local boxes = {["edition-note"] = "Note", ["edition-expect"] = "What you should see"}
@@ -12,7 +12,7 @@ local function escape(text)
   return (text:gsub("[&<>\"]", {["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ["\""] = "&quot;"}))
 end
 
--- A block that can be scrolled with the keys, too.
+-- A block that can also be scrolled with the keyboard.
 local function scrolling(label, content)
   return pandoc.Div(content, pandoc.Attr("", {"scroll"}, {{"tabindex", "0"}, {"role", "group"}, {"aria-label", label}}))
 end
@@ -30,7 +30,7 @@ local function hints(list)
   return result
 end
 
--- The paragraphs of \pic: name, number, words for who can't see it, caption.
+-- The paragraphs of \pic: name, number, alternative text, caption.
 local function figure(div)
   local name, number, words = table.unpack(div.content:map(pandoc.utils.stringify))
   local caption = pandoc.Plain(div.content[4].content)
@@ -60,7 +60,7 @@ local function Div(div)
     div.classes = {"worth"}
     return div
   elseif class == "center" then
-    -- The title stands in the page's header.
+    -- The title is in the page's header.
     return div.content:filter(function(block)
       return pandoc.utils.stringify(block) ~= title
     end)
@@ -69,7 +69,7 @@ end
 
 local function Table(block)
   local head, body = block.head.rows, block.bodies[1].body
-  -- pandoc takes one row for the head, at most: here are those above which cells are joined
+  -- pandoc takes at most one head row: these are the rows above joined cells
   local joined = #head == 0
   while joined and body[1] do
     joined = body[1].cells:find_if(function(cell) return cell.col_span > 1 end) ~= nil
@@ -84,7 +84,7 @@ local function Table(block)
   return scrolling("Table", {block})
 end
 
--- A formula that may be wider than a phone.
+-- Formulas may be wider than a phone's screen.
 local function Math(math)
   local display = math.mathtype == "DisplayMath"
   local wide = #math.text > (display and 60 or 40)
@@ -94,7 +94,8 @@ local function Math(math)
   end
 end
 
--- No level is left out: a subsubsection of a problem is one below it, as a question is. h1 is the title.
+-- No heading level is skipped: a subsubsection of a problem is one level below it, like a question.
+-- h1 is the title.
 local levels = {}
 local function Header(header)
   while #levels > 0 and levels[#levels] >= header.level do table.remove(levels) end
@@ -103,14 +104,14 @@ local function Header(header)
   return header
 end
 
--- pandoc sets dashes and quotes in \texttt, where LaTeX does not. What is short stays on its line: --preset.
+-- pandoc typesets dashes and quotes in \texttt, unlike LaTeX. Short code stays on one line: --preset.
 local function Code(code)
   code.text = code.text:gsub("–", "--"):gsub("—", "---"):gsub("[‘’]", "'"):gsub("[“”]", '"')
   if #code.text <= 24 then code.classes:insert("short") end
   return code
 end
 
--- Colors and sizes are those of style.css.
+-- style.css has the colors and sizes.
 local function Span(span)
   if span.identifier == "" and not (span.classes:includes("equation") or span.classes:includes("wide")) then return span.content end
 end

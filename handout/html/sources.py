@@ -1,13 +1,12 @@
-"""Read the handout's LaTeX sources with the commands of ../macros.tex replaced by LaTeX that pandoc
-knows.
+"""The handout's LaTeX sources, with the commands of ../macros.tex replaced by LaTeX that pandoc
+supports.
 """
 
 import re
 from pathlib import Path
 
-from facts import escape
-
 from common.files import UserError, read_text
+from instructor.documents.facts import escape
 
 COMMANDS = Path(__file__).with_name("commands.tex")
 VERBATIM = ("terminal", "python")
@@ -29,7 +28,7 @@ TOKEN = re.compile(
     | \\\(.*?\\\) | \\\[.*?\\\] | \$\$.*?\$\$ | \$(?:[^$\\]|\\.)*\$         # mathematics
     | \\begin\{(?P<raw>NAMES)\}(?P<inside>.*?)\\end\{(?P=raw)\}
     | \\(?P<edge>begin|end)\{(?P<environment>[^}]*)\}
-    | \\cmidrule(?:\([lr]+\))?\{[^}]*\}         # pandoc would take it for a cell
+    | \\cmidrule(?:\([lr]+\))?\{[^}]*\}         # pandoc would treat it as a cell
     | \\(?P<command>[A-Za-z]+\*?|.)""".replace("NAMES", "|".join(map(re.escape, VERBATIM + MATH))),
     re.VERBOSE | re.DOTALL,
 )
@@ -39,18 +38,18 @@ class Sources:
     """The sources in a folder.
 
     Args:
-        folder: where they are.
-        facts: what facts.py gathers.
+        folder: the folder of the sources.
+        facts: the facts of facts.py.
     """
 
     def __init__(self, folder: Path, facts: dict[str, str]):
         self.folder, self.facts = folder, facts
-        self.texts: dict[str, str] = {}  # file -> its text, in the order in which they are read
+        self.texts: dict[str, str] = {}  # file -> its text, in reading order
         self.where = COMMANDS.name
-        self.problem = ""  # the number of the one that we are in
+        self.problem = ""  # the current problem's number
         self.figures = self.sections = 0
         self.appendix = False
-        self.number = ""  # what a \ref to a \label here would print
+        self.number = ""  # what a \ref to a \label here prints
         self.numbers: dict[str, str] = {}  # label -> its number
         self.commands: dict[str, tuple] = {}  # name -> number of arguments, body
         self.environments: dict[str, tuple] = {}  # name -> number of arguments, begin, end
@@ -65,11 +64,11 @@ class Sources:
             )
 
     def read(self) -> str:
-        """All of the handout, as LaTeX for pandoc.
+        """The whole handout, as LaTeX for pandoc.
 
         Raises:
-            UserError: something in it has no sense in the HTML edition; the message names the file
-                and the line.
+            UserError: something in it makes no sense in the HTML edition; the message names file
+                and line.
         """
         text = self._input("main")
 
@@ -84,16 +83,14 @@ class Sources:
         return re.sub("\0(.*?)\0(.*?)\0", number, text)
 
     def find(self, what: str) -> str:
-        """Where something stands first in the sources: file and line."""
+        """The file and line where something first occurs in the sources."""
         for name, text in self.texts.items():
             if what in text:
                 return f"{name}, line {text[: text.index(what)].count(chr(10)) + 1}"
         return COMMANDS.name
 
     def _replace(self, text: str, name: str | None = None) -> str:
-        """The text with our commands replaced. `name` is that of its file; without it, the text is
-        part of one that is being replaced.
-        """
+        """The text with our commands replaced. `name` is its file, or None within another text."""
         result, position = [], 0
         while match := TOKEN.search(text, position):
             result.append(text[position : match.start()])
@@ -121,7 +118,7 @@ class Sources:
         return "".join(result) + text[position:]
 
     def _environment(self, match: re.Match, text: str, position: int) -> tuple[str, int]:
-        r"""What stands for \begin{...} or \end{...}, and where the text goes on."""
+        r"""The replacement of \begin{...} or \end{...}, and the position after it."""
         name = match["environment"]
         if name in NO_SENSE:
             raise self._error(
@@ -145,7 +142,7 @@ class Sources:
         ), options.end()
 
     def _command(self, name: str, text: str, position: int) -> tuple[str, int]:
-        """What stands for a command, and where the text goes on. One that we don't know is left to
+        """The replacement of a command, and the position after it. Unknown commands are left to
         pandoc.
         """
         if name in NO_SENSE:
@@ -177,7 +174,7 @@ class Sources:
         return getattr(self, "_" + name)(*values), position
 
     def _arguments(self, text: str, position: int, number: int, name: str) -> tuple[list[str], int]:
-        """The next `number` groups in braces, and where the text goes on."""
+        """The next `number` groups in braces, and the position after them."""
         values = []
         for _ in range(number):
             brace = re.compile(r"(?:\s|%[^\n]*\n)*\{").match(text, position)
@@ -195,7 +192,7 @@ class Sources:
         return values, position
 
     def _fill(self, body: str, values: list[str]) -> str:
-        """What one of commands.tex becomes. #0 is the number of the problem."""
+        """The expansion of a command of commands.tex. #0 is the problem's number."""
         return self._replace(
             re.sub(r"#(\d)", lambda match: [self.problem, *values][int(match[1])], body)
         )
@@ -212,13 +209,13 @@ class Sources:
         return next(f"\\verb{mark}{text}{mark}" for mark in "|!+;@" if mark not in text)
 
     def _input(self, name: str) -> str:
-        """The text of a file; of main.tex what stands in its document."""
+        """The text of a file; of main.tex, only its document."""
         path = self.folder / (name if name.endswith(".tex") else name + ".tex")
         if not path.exists():
             raise self._error(f"{path} does not exist. Correct the \\input.")
         text = self.texts[path.name] = read_text(path)
         before, begin, document = text.partition("\\begin{document}")
-        if begin:  # blank lines in place of the preamble, so that lines are counted rightly
+        if begin:  # blank lines replace the preamble, so that line numbers are right
             text = "\n" * before.count("\n") + document.partition("\\end{document}")[0]
         outer = self.where
         text = self._replace(text, path.name)
@@ -235,7 +232,7 @@ class Sources:
         return f"\\label{{{_id(label)}}}"
 
     def _ref(self, label: str) -> str:
-        # filled by `read`, when all are known
+        # filled in by `read`, when all are known
         return f"\\hyperref[{_id(label)}]{{\0{label}\0{self.where}\0}}"
 
     def _pic(self, name: str, caption: str, words: str) -> str:

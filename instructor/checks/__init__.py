@@ -1,3 +1,3 @@
-"""The hidden checks, one file a question. They share probes and references with the basic ones in
-src/checks.
+"""The hidden checks, one module per question. They share probes and references with the basic
+checks in src/checks.
 """

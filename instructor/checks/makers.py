@@ -1,14 +1,13 @@
-"""The makers of cases: the staff's code that draws a round of cases for a basic check.
+"""The makers of cases: staff code that draws a round of cases for a basic check.
 
-    @makes("5c-0-basic")
-    def plain(rng):
+    @makes("5c-0-basic") def plain(rng):
         return [formula_case(rng.standard_normal((5, 7)), ...)]
 
-A maker whose answers could be looked up, since there are few of its sizes, takes `small=False`:
-what is kept is drawn with small=True, and what staff draws has other sizes.
+A maker with so few sizes that its answers could be looked up takes `small=False`: released cases
+are drawn with small=True, and staff's have other sizes.
 
-They lie in the files `cases.py` of the questions' folders. `python -m instructor cases` keeps
-rounds of theirs for students; where staff grades, `Fresh` calls them anew.
+Makers are in the `cases.py` of the questions' folders. `python -m instructor cases` writes rounds
+for students; when staff grade, `Fresh` draws new ones.
 """
 
 import importlib
@@ -24,7 +23,7 @@ _MAKERS: dict[str, Callable[[np.random.Generator], list[Case]]] = {}
 
 
 def makes(id: str) -> Callable:
-    """Decorator: this function draws a round of cases, with a NumPy Generator, for the check
+    """Decorator for a function that draws a round of cases, with a NumPy Generator, for the check
     `id`.
     """
 
@@ -36,7 +35,7 @@ def makes(id: str) -> Callable:
 
 
 def all_makers() -> dict[str, Callable[[np.random.Generator], list[Case]]]:
-    """Every maker by the id of its check, in the order of the ids."""
+    """Return every maker by its check's id, sorted by id."""
     for path in sorted(HERE.rglob("cases.py")):
         importlib.import_module(
             ".".join(("instructor", "checks", *path.relative_to(HERE).with_suffix("").parts))
@@ -45,13 +44,13 @@ def all_makers() -> dict[str, Callable[[np.random.Generator], list[Case]]]:
 
 
 class Fresh:
-    """Cases drawn by the makers, others with every Generator. See `checks.support.cases.Released`,
-    its other half.
+    """New cases, drawn by the makers with the given Generator. Counterpart of
+    `checks.support.cases.Released`.
     """
 
     def __init__(self):
         self.makers = all_makers()
 
     def draw(self, id: str, rng: np.random.Generator) -> list[Case]:
-        """One round of the check `id`."""
+        """Draw one round of the check `id`."""
         return self.makers[id](rng)

@@ -1,19 +1,17 @@
-"""What the formulas of the handout give, in float64 with NumPy: slow and plain, and sharing no code
-with torch.
-"""
+"""The handout's formulas in float64 with NumPy: slow and simple, and independent of torch."""
 
 import numpy as np
 
 
 def angles(dim: int, positions: int, base: float = 10000.0) -> np.ndarray:
-    """t * theta_i for every position t and pair i: (positions, dim/2)."""
+    """Return t * theta_i for every position t and pair i: (positions, dim/2)."""
     return np.array(
         [[t * base ** (-2 * i / dim) for i in range(dim // 2)] for t in range(positions)]
     ).reshape(positions, dim // 2)
 
 
 def rope_table(dim: int, positions: int) -> np.ndarray:
-    """(positions, dim/2, 2): the cosines and the sines of the angles."""
+    """Return the cosines and sines of the angles: (positions, dim/2, 2)."""
     return np.stack((np.cos(angles(dim, positions)), np.sin(angles(dim, positions))), axis=-1)
 
 
@@ -40,13 +38,13 @@ def attention(
     rotated: str = "",
     softmax_axis: int = -1,
 ) -> np.ndarray:
-    """Causal multi-head self-attention, (B, T, C) -> (B, T, C).
+    """Compute causal multi-head self-attention, (B, T, C) -> (B, T, C).
 
     Args:
         x: float64.
         weights: of the linear layers: "key.weight", "key.bias", ... for key, query, value and proj.
         rotated: which of "q", "k" and "v" are rotated by their position.
-        softmax_axis: -1, the keys; another one is a mistake to compare with.
+        softmax_axis: -1, the keys; another axis is a mistake to compare with.
     """
     B, T, C = x.shape
     heads = {}
@@ -65,7 +63,7 @@ def attention(
 
 
 def log_probabilities(logits: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Those of the targets (...), for logits (..., V)."""
+    """Return the log probabilities of the targets (...), for logits (..., V)."""
     shifted = logits - logits.max(axis=-1, keepdims=True)
     shifted = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
     return np.take_along_axis(shifted, targets[..., None], axis=-1)[..., 0]

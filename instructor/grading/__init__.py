@@ -1,3 +1,1 @@
-"""Grading a class: finding the submissions, grading them, keeping what came of it, and showing
-it.
-"""
+"""Grading a class: find the submissions, grade them, store the results and show them."""

@@ -1,4 +1,4 @@
-"""`python -m instructor canvas`: puts what stands in grades.csv into Canvas, by its API."""
+"""`python -m instructor canvas` uploads the grades in grades.csv to Canvas."""
 
 import argparse
 import contextlib
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from common.files import UserError
 from instructor.grading.pages.gradebook import canvas_knows, grade
-from instructor.grading.pages.text import line, points
+from instructor.grading.text import line, points
 
 PAUSE, PATIENCE = 1, 600  # seconds, while Canvas enters grades
 AGAIN = "Then run this again, which is safe."
@@ -17,22 +17,23 @@ AGAIN = "Then run this again, which is safe."
 
 def add_parser(commands) -> None:
     """Add `canvas` to the commands of `python -m instructor`."""
-    about = "put what stands in grades.csv into Canvas"
-    command = commands.add_parser("canvas", help=about, epilog="CANVAS_TOKEN holds your token.")
+    about = "upload the grades in grades.csv to Canvas"
+    command = commands.add_parser("canvas", help=about, epilog="Set CANVAS_TOKEN to your token.")
     command.add_argument("out", type=Path, help="the folder that `grade` wrote")
     command.add_argument("--url", required=True, help="such as https://canvas.example.edu")
     for name in ("course", "assignment"):
-        about = f"the number behind {name}s/ in the assignment's address"
+        about = f"the number after {name}s/ in the assignment's URL"
         command.add_argument(f"--{name}", type=int, required=True, metavar="ID", help=about)
     command.add_argument("--dry-run", action="store_true", help="only show who would get what")
     command.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Put the grades of a class into Canvas, and wait until it has entered them.
+    """Upload the grades of a class to Canvas, and wait until they are entered.
 
     Raises:
-        UserError: no grading, package, token or such assignment; Canvas refuses or is not reached.
+        UserError: no grading, package, token or such assignment; Canvas refuses or can't be
+            reached.
     """
     from instructor.grading.graded_class import load_class
 
@@ -40,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     rows = [(_address(entry.person), grade(entry), entry.person) for entry in graded.entries]
     sent = [(address, given) for address, given, _ in rows if address and given]
     if len(dict(sent)) < len(sent):
-        raise UserError("Two people of the roster have one number or login in Canvas. Mend that.")
+        raise UserError("Two people in the roster have the same Canvas number or login. Fix that.")
     with _sentences(args):
         assignment = _find(args)
         theirs, ours = points(assignment.points_possible), points(graded.regular_points)
@@ -58,21 +59,21 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _address(person):
-    """How Canvas' API names a person; "" if it cannot."""
+    """The person's id in Canvas' API; "" if there is none."""
     kinds = {"": person.canvas_id, "sis_user_id:": person.sis_id, "sis_login_id:": person.sis_login}
     names = (kind + line(id) for kind, id in kinds.items() if line(id))
     return next(names, "") if canvas_knows(person) else ""
 
 
 def _find(args):
-    """The assignment, as canvasapi has it."""
+    """The assignment, as a canvasapi object."""
     from canvasapi import Canvas
 
     token = os.environ.get("CANVAS_TOKEN", "").strip()
     if not token:
-        raise UserError("CANVAS_TOKEN is not set. Canvas makes a token: Account, Settings.")
+        raise UserError("CANVAS_TOKEN is not set. Make a token in Canvas: Account, Settings.")
     if not re.match(r"https://|http://(localhost|127\.0\.0\.1)(:\d+)?/?$", args.url):
-        raise UserError(f"--url {args.url} lacks https://, without which others read the token.")
+        raise UserError(f"--url {args.url} lacks https://, so others could read the token.")
     return Canvas(args.url, token).get_course(args.course).get_assignment(args.assignment)
 
 
@@ -87,17 +88,19 @@ def _send(assignment, grades):
     end = time.monotonic() + PATIENCE
     while job.workflow_state not in ("completed", "failed"):
         if time.monotonic() > end:
-            raise UserError(f"Canvas is still at work. Wait, and look into its gradebook. {AGAIN}")
+            raise UserError(
+                f"Canvas is still entering grades. Wait, then check its gradebook. {AGAIN}"
+            )
         time.sleep(PAUSE)
         job = job.query()
     if job.workflow_state == "failed":
         said = line(str(getattr(job, "message", "")))[:400]
-        raise UserError(f"Canvas could not enter all grades: {said}. Mend that. {AGAIN}")
+        raise UserError(f"Canvas could not enter all grades: {said}. Fix that. {AGAIN}")
 
 
 @contextlib.contextmanager
 def _sentences(args):
-    """A UserError for whatever Canvas and the network do."""
+    """Turn errors of Canvas and the network into UserErrors."""
     try:
         from canvasapi import exceptions as no
         from requests import RequestException
@@ -108,10 +111,10 @@ def _sentences(args):
     except no.CanvasException as error:
         raise UserError(
             f"{args.url} refuses course {args.course}, assignment {args.assignment}: "
-            f"{line(str(error))[:200]}. Look at both numbers and at CANVAS_TOKEN. {AGAIN}"
+            f"{line(str(error))[:200]}. Check both numbers and CANVAS_TOKEN. {AGAIN}"
         ) from None
     except RequestException as error:
         raise UserError(
-            f"{args.url} cannot be reached, or is no Canvas ({type(error).__name__}). "
-            f"Look at --url and the network. {AGAIN}"
+            f"{args.url} cannot be reached, or is not Canvas ({type(error).__name__}). Check "
+            f"--url and the network. {AGAIN}"
         ) from None

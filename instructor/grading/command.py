@@ -1,5 +1,5 @@
-"""`python -m instructor grade`: a folder of submissions becomes grades, and can be stopped and
-repeated at any time.
+"""`python -m instructor grade` grades a folder of submissions. It can be stopped and run again at
+any time.
 """
 
 import argparse
@@ -14,11 +14,11 @@ from pathlib import Path
 
 from common.arguments import number
 from common.cores import cores
-from common.files import Interrupted, UserError, private, writing_all
+from common.files import Interrupted, UserError
 
 from .options import add_arguments, add_roster, choose_options, choose_roster, complete, differences
 
-SCRATCH = "grading-"  # how folders of temporary files begin
+SCRATCH = "grading-"  # prefix of the folders of temporary files
 
 
 def add_parser(commands) -> None:
@@ -29,28 +29,26 @@ def add_parser(commands) -> None:
         "grade",
         help="grade a folder of submissions",
         description="Grade a folder of submissions: zips or folders, as Gradescope, Canvas and "
-        "GitHub export them. Interrupted and run again, it goes on; what decides about "
-        "points (roster, late work, grading) is remembered from run to run.",
+        "GitHub export them. If interrupted, run it again to continue. Options that "
+        "affect points (roster, late work, grading) are remembered from run to run.",
     )
     parser.add_argument(
-        "submissions", type=Path, nargs="?", help="the folder (default: that of the run before)"
+        "submissions", type=Path, nargs="?", help="the folder (default: that of the previous run)"
     )
     parser.add_argument(
         "--out",
         type=Path,
         required=True,
-        help="the folder for grades and pages; not among the submissions",
+        help="the folder for grades and pages, outside the submissions",
     )
     add_roster(parser)
     parser.add_argument(
         "--only-these",
         action="store_true",
-        help="forget whoever and whatever is in neither the roster nor the folder any more",
+        help="forget people and submissions that are no longer in the roster or the folder",
     )
     parser.add_argument(
-        "--forget",
-        action="store_true",
-        help="take nothing from earlier runs that this one is not told: no roster, no option",
+        "--forget", action="store_true", help="don't reuse the roster and options of earlier runs"
     )
     parser.add_argument(
         "--again",
@@ -64,28 +62,28 @@ def add_parser(commands) -> None:
         "--workers",
         type=number(1, kind=int),
         default=cores(),
-        help="submissions at a time on this machine (default: one for each core)",
+        help="submissions graded at once on this machine (default: one per core)",
     )
     parser.add_argument(
         "--scheduler",
-        help="of --engine dask: tls://HOST:PORT, tcp://HOST:PORT, or a scheduler file",
+        help="for --engine dask: tls://HOST:PORT, tcp://HOST:PORT, or a scheduler file",
     )
     add_arguments(parser)
     parser.add_argument(
         "--seed",
         type=seed,
-        help="repeat the draws of a grading with that seed (default: a new one)",
+        help="draw the same inputs as a grading with this seed (default: a new seed)",
     )
     parser.add_argument(
         "--allow-weak-isolation",
         action="store_true",
-        help="grade though nothing keeps the code apart (docs/security.md)",
+        help="grade even without isolation (docs/security.md)",
     )
     parser.add_argument(
         "--apart",
         action="store_true",
-        help="run each submission in a process of its own, in which torch is imported anew: "
-        "slower, and one wall more (docs/security.md)",
+        help="run each submission in a fresh process that imports torch again: slower, but "
+        "better isolated (docs/security.md)",
     )
     parser.set_defaults(run=run)
 
@@ -94,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     """Grade, and write pages and gradebooks.
 
     Returns:
-        0; or 3 if somebody has no grade yet, or a grade that needs a look, after a list of these.
+        0; or 3, after listing them, if people have no grade yet or a grade to look at.
 
     Raises:
         UserError: a mistake on the command line, another run with the same --out, a full disk. What
@@ -107,23 +105,22 @@ def run(args: argparse.Namespace) -> int:
     from instructor.grading.pages import write_reports
 
     from .graded_class import class_of, setting_of
+    from .overrides import taking_overrides
     from .state import State
     from .summary import say_summary
 
     if args.engine == "dask" and not args.scheduler:
         raise UserError("--engine dask needs --scheduler: tcp://HOST:PORT, or a scheduler file.")
     if (args.again is None) != (args.why is None):
-        raise UserError(
-            "--again and --why belong together: what is to be graded again, and the reason."
-        )
+        raise UserError("--again and --why go together: what to grade again, and the reason.")
     if args.submissions and args.out.resolve().is_relative_to(args.submissions.resolve()):
-        raise UserError("--out lies among the submissions. Choose a folder elsewhere.")
+        raise UserError("--out is inside the submissions. Choose a folder elsewhere.")
     with State(args.out, make=True) as state:
         previous = _loaded(state, "remembered") or {}
         remembered = choose_options(args, {} if args.forget else previous)
         if remembered["submissions"] is None:
             raise UserError(
-                "Whose submissions? Give their folder: python -m instructor grade SUBMISSIONS "
+                "Which submissions? Give their folder: python -m instructor grade SUBMISSIONS "
                 "--out OUT"
             )
         options = complete(remembered, args.allow_weak_isolation)
@@ -135,7 +132,7 @@ def run(args: argparse.Namespace) -> int:
         if args.engine == "local":
             setting.isolation()
         folder = Path(remembered["submissions"])
-        # which looks at the folders
+        # checks the folders
         Context(folder, setting.preset, setting.data, setting.gold, {})
         found = find_submissions(folder)
         seed = _seed(state, args.seed)
@@ -145,9 +142,9 @@ def run(args: argparse.Namespace) -> int:
             level = engine.level()
             if level == LEVELS[-1] and not args.allow_weak_isolation:
                 raise UserError(
-                    f"Some machines that would grade have no isolation but {level}, through which "
-                    "code could read hidden checks. Mend that, or trust the code and add "
-                    "--allow-weak-isolation."
+                    f"Some grading machines only have isolation level {level}: code could read "
+                    "hidden checks there. Fix that, or add --allow-weak-isolation if you trust "
+                    "the code."
                 )
             totals = (
                 {entry.person.id: entry.total for entry in class_of(state).entries}
@@ -162,7 +159,7 @@ def run(args: argparse.Namespace) -> int:
                 )
                 keep_found(state, found, roster, args.only_these)
                 with taking_overrides(state, args.out):
-                    # A run that is interrupted has told nobody yet.
+                    # An interrupted run has not reported its changes yet.
                     changes = [
                         *(_loaded(state, "untold") or []),
                         *_changes(state, previous, remembered, options),
@@ -182,8 +179,8 @@ def run(args: argparse.Namespace) -> int:
         state.put(untold="[]")
     if roster.is_gradebook and not roster.column:
         changes.append(
-            f"The gradebook has no column {options['title']!r}, or several: grades.csv would be a "
-            "new one, and nobody counts as excused there. Give its name with the number: --title "
+            f"The gradebook has no column {options['title']!r}, or several: grades.csv would add "
+            "a new one, and nobody counts as excused. Give its name with the number: --title "
             "'NAME (12345)'."
         )
     return say_summary(graded, counts, args.out, changes, gone)
@@ -203,42 +200,14 @@ def _seed(state, wanted):
         state.put(seed=there)
     elif wanted is not None and str(wanted) != there:
         raise UserError(
-            f"This --out was graded with the seed {there}. Leave --seed out, or choose another "
-            "folder."
+            f"This --out was graded with seed {there}. Omit --seed, or choose another folder."
         )
     return int(there)
 
 
-@contextlib.contextmanager
-def taking_overrides(state, out: Path):
-    """Take what staff decided for single people from OUT/overrides.csv; where there is none, one of
-    what was decided before is there when the block has ended without an error.
-
-    Raises:
-        UserError: something in it is wrong; nothing was changed.
-    """
-    from autograder import read_manifest
-    from checks.support.session import MANIFEST
-    from instructor.grading.pages.gradebook import MARK, table
-
-    from .overrides import NAME, as_rows, read_overrides
-
-    path, blank = out / NAME, {}
-    if path.exists():
-        # Who was decided about once may stand there still, though they have left.
-        people = {person.id: person.id for person in state.people()}
-        people = {id: id for id in state.left()} | state.renamed() | people
-        for sentence in state.put_overrides(read_overrides(path, people, read_manifest(MANIFEST))):
-            print(sentence)
-    else:
-        blank[path] = MARK + table(as_rows(state.overrides()))
-    with private(), writing_all(blank):
-        yield
-
-
 def _changes(state, before, after, options):
-    """What other options than in the run before do: sentences, of options and of people whose
-    points they change.
+    """The effects of changed options, as sentences: the options, and the people whose points
+    change.
     """
     from .graded_class import class_of
     from .summary import few
@@ -263,7 +232,7 @@ def _changes(state, before, after, options):
 
 
 def _again(state, words, why):
-    """Let what the words name be graded again: a person, checks, or everything."""
+    """Mark what the words name for regrading: a person, checks, or everything."""
     from instructor.grading.finding.found import to_grade
     from instructor.grading.finding.people import find_entry
 
@@ -278,14 +247,14 @@ def _again(state, words, why):
                 raise UserError(f"{word} has no automatic checks: a person marks it.")
             if word in ids:
                 raise UserError(
-                    f"{word!r} is a person and a question. Give the person's full name, or the ids "
-                    "of checks."
+                    f"{word!r} is both a person and a question. Give the person's full name, or "
+                    "the ids of checks."
                 )
             checks |= found
         except KeyError:
             if person is not None:
                 raise UserError(
-                    f"{word!r} is no check or question, and --again takes one person."
+                    f"{word!r} is not a check or question, and --again takes one person."
                 ) from None
             person = find_entry(graded, word).person.id
     digests = {one.digest for one in state.handed() if person in (None, one.person)} & to_grade(
@@ -302,7 +271,7 @@ def _again(state, words, why):
 
 @contextlib.contextmanager
 def _scratch(state):
-    """A folder for temporary files. What a run that was killed has left is removed."""
+    """A folder for temporary files. Removes what a killed run left behind."""
     before = state.get("scratch")
     if before and Path(before).name.startswith(SCRATCH):
         shutil.rmtree(before, ignore_errors=True)
@@ -324,8 +293,8 @@ def make_engine(args, scratch):
 
 
 def _grade(state, setting, seed, engine, level, apart):
-    """Grade what is not graded yet; how many submissions were, how many had been before, and how
-    many of them met a time limit.
+    """Grade what is not graded yet. Returns the numbers of submissions graded now, graded before
+    and with a timeout, and the changed results.
     """
     from tqdm import tqdm
 
@@ -377,12 +346,12 @@ def _grade(state, setting, seed, engine, level, apart):
                 done.add(task.digest)
         except KeyboardInterrupt:
             raise Interrupted(
-                f"Interrupted: {len(done)} of {len(tasks)} submissions were graded, and are kept. "
-                "The same command goes on."
+                f"Interrupted: {len(done)} of {len(tasks)} submissions were graded and are kept. "
+                "Run the same command to continue."
             ) from None
         except Stopped as error:
             raise UserError(
-                f"Stopped: {error} {len(done)} submissions were graded, and are kept. Mend that, "
+                f"Stopped: {error} {len(done)} submissions were graded and are kept. Fix this, "
                 "then run it again."
             ) from None
     return {
@@ -394,13 +363,13 @@ def _grade(state, setting, seed, engine, level, apart):
 
 
 class Stopped(Exception):
-    """No submission would fare better; the message says why."""
+    """Grading can't continue for any submission; the message says why."""
 
 
 def _reports(engine, manifest, tasks):
-    """(task, report, why it was refused) of each task. A check that met its time limit while the
-    machine was busy is left out of it; it runs once more, when nothing else does, and comes with a
-    task of its own.
+    """Yield (task, report, why it was refused) for each task. A check that timed out while the
+    machine was busy is left out; it runs again when nothing else does, and is yielded with its own
+    task.
     """
     again = []
     for task, result in engine.results(tasks):
@@ -428,7 +397,7 @@ def _report(manifest, task, result):
 
 
 def _failed(manifest, task, error):
-    """The report of a grading that the grader failed in: each check is a grader error."""
+    """The report when grading itself failed: every check is a grader error."""
     from autograder import Outcome, Report, Verdict
     from autograder.report import as_dict
     from autograder.verdicts import GRADER_FAILED
@@ -448,7 +417,7 @@ def _failed(manifest, task, error):
 
 @contextlib.contextmanager
 def _one_thread_each():
-    """Workers start with one thread for arithmetic: there are as many of them as cores."""
+    """Let workers compute with one thread each: there is one worker per core."""
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     before = {name: os.environ.get(name) for name in names}
     os.environ.update(dict.fromkeys(names, "1"))

@@ -1,5 +1,5 @@
-"""`python -m instructor explain OUT STUDENT CHECK`: one check once more, with the draws of the
-grade, for somebody who asks about it.
+"""`python -m instructor explain OUT STUDENT CHECK` runs one check again with the inputs of the
+grade, to answer questions about it.
 """
 
 import argparse
@@ -15,18 +15,18 @@ def add_parser(commands) -> None:
     """Add the command to the parser of `python -m instructor`."""
     parser = commands.add_parser(
         "explain",
-        help="run one check of one student again, with the same inputs, and say all about it",
+        help="run one check of one student again, with the same inputs, and show all details",
     )
     parser.add_argument("out", type=Path, metavar="OUT", help="the folder that grade wrote")
     parser.add_argument(
-        "student", metavar="STUDENT", help="an id, or a name in any order of its words"
+        "student", metavar="STUDENT", help="an id, or a name with its words in any order"
     )
     parser.add_argument("check", metavar="CHECK", help="such as 1h-5-hidden; or a question")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the check, and print what came of it beside what the grade says.
+    """Run the check, and compare the result with the grade.
 
     Returns:
         0 if both agree, 1 if not.
@@ -73,11 +73,11 @@ def run(args: argparse.Namespace) -> int:
         raise UserError(f"{args.check} is marked by a person: see written.csv.")
     source = Path(os.fsdecode(handed.source))
     if not source.exists():
-        raise UserError(harmless(f"{source} is not there any more. Put it back, and try again."))
+        raise UserError(harmless(f"{source} is no longer there. Put it back, then try again."))
     changed = digest_submission(source) != handed.digest
     if changed:
         print(
-            f"{harmless(str(source))} has changed since it was graded: the grade belongs to the "
+            f"{harmless(str(source))} has changed since it was graded: the grade is for the "
             "earlier content.",
             file=sys.stderr,
         )
@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
         said, now = before.get(id, "not graded yet"), _said(outcome.verdict.value, outcome.score)
         if said != now:
             differ += 1
-            print(f"\nThe grade says of {id}: {said}; here it is: {now}.")
+            print(f"\nThe grade for {id} is {said}; now it is {now}.")
         if id in entry.manual:
             print(
                 f"\nStaff gave {entry.manual[id]:g} points for {id}: they count, whatever the "
@@ -124,5 +124,5 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _said(verdict, points):
-    """What two gradings have to agree in."""
+    """What two gradings must agree on."""
     return f"{verdict}, {round(points, 4):g} points"

@@ -1,9 +1,8 @@
-"""What a grade depends on, as hashes: so that a run grades again what has changed, and nothing
-else.
+"""Hashes of what a grade depends on, so that a run grades again only what has changed.
 
-A check's covers its file, the maker of its cases and all that they import, its limits, its data and
-answers, and what it builds on. Points are left out, and so are the names of students' files: a
-question in a new file regrades nobody's other checks.
+A check's hash covers its file, the maker of its cases and all that they import, its limits, its
+data and answers, and what it builds on. Points and the names of students' files are left out: a
+question in a new file regrades no other checks.
 """
 
 import ast
@@ -27,17 +26,16 @@ from common.files import UserError
 from jobs.deliverables import ANSWERS, FOLDERS, MADE_BY, STUDENT_FILES, SUPPLIED
 
 ROOT = Path(__file__).resolve().parents[2]
-# Imports of these are not followed. Of the lists of names, a new one concerns no other check; and
-# `submission` is the student's, less the files that are given.
+# Imports of these are not followed: a new name in the lists concerns no other check, and
+# `submission` is the student's, except for the given files.
 APART = (ROOT / "src" / "jobs" / "deliverables.py", ROOT / "src" / "submission")
-# of a manifest's entry: title and points don't change how a check ends
+# fields of a manifest's entry; title and points don't change a check's outcome
 SHIPPED = ("seconds", "memory", "partial", "artifacts")
 
 
 def digest_submission(source: Path) -> str:
-    """A hash of what was handed in: of a zip as it is, of a folder's files that grading looks at.
-    Links are not followed, and of a file that is larger than any that is taken, only the size
-    counts: it will be refused.
+    """A hash of a submission: of the zip itself, or of the files in a folder that grading uses.
+    Links are not followed. Of a file above the size limit only the size counts: it will be refused.
 
     Raises:
         OSError: it cannot be read.
@@ -70,8 +68,8 @@ def _digest_file(path, limit):
 
 
 def seed_for(seed: int, digest: str) -> int:
-    """The seed of one submission: nobody who doesn't know the class's can guess it, and it is the
-    same in every run.
+    """The seed of one submission: the same in every run, and unpredictable without the class's
+    seed.
     """
     return (
         int.from_bytes(hmac.digest(str(seed).encode(), digest.encode(), "sha256")[:8], "little")
@@ -87,7 +85,7 @@ class Fingerprints:
         setting: what submissions are graded with.
 
     Attributes:
-        intake: of how a submission is taken in: a refused one is looked at again when this changes.
+        intake: hash of how submissions are taken in: refused ones are tried again when it changes.
     """
 
     def __init__(self, manifest: Manifest, setting: Setting):
@@ -119,8 +117,7 @@ class Fingerprints:
         """The hash for one check; "" if it has no file, which will be a grader error."""
         if check.id not in self._files:
             return ""
-        # With what a question builds on, its checks may be graded again, with the reference's code
-        # for that.
+        # Checks may be graded again with the reference's code for what their question builds on.
         bases = self._manifest.bases(check.question) if self._places and not check.artifacts else []
         others = [
             other
@@ -131,8 +128,8 @@ class Fingerprints:
         return _hash([self._own(check), others, self._grafted(bases)])
 
     def _grafted(self, bases):
-        """Our code for some questions: of each file with a place of theirs, the question of every
-        place, and what stands in theirs.
+        """The reference's code for some questions: for each file with such a place, the question of
+        every place, and the code of theirs.
         """
         found = {
             name: [(question, body if question in bases else "") for question, body in of]
@@ -141,7 +138,7 @@ class Fingerprints:
         return {name: of for name, of in found.items() if any(body for _, body in of)}
 
     def _kept(self, check):
-        """The cases that students have, where the makers are not here."""
+        """The hash of the released cases, if their makers are not here."""
         return "" if self._makers else _digest_tree(RELEASED, f"{check.question}.*")
 
     def _own(self, check):
@@ -190,8 +187,8 @@ def _digest_of(find, name):
 
 
 def _files_of_checks(folders):
-    """The file of each check, and whether the check asks for the context, through which it may read
-    more; by id.
+    """The file of each check, and whether it takes the context, through which it can read more
+    files; by id.
     """
     files = {}
     for path in (path for folder in folders for path in sorted(folder.rglob("q*.py"))):
@@ -229,7 +226,7 @@ def _files_of_makers(folder):
 def _parse(path):
     try:
         return ast.parse(path.read_bytes())
-    except SyntaxError:  # a grader error, once it is graded with
+    except SyntaxError:  # grading reports it as a grader error
         return ast.Module([], [])
 
 
@@ -246,8 +243,8 @@ def _digest_modules(path):
 
 @functools.cache
 def _texts(path):
-    """The strings in a file of checks, and in the others that it imports: the names of files that
-    they read are among them. (context.py has the names of all.)
+    """The strings in a file of checks and in those that it imports, including the names of the
+    files that they read. context.py is left out, since it has all names.
     """
     files = [
         file for file in _modules(path) if "checks" in file.parts and file.name != "context.py"
@@ -277,7 +274,7 @@ def _modules(path):
 
 @functools.cache
 def _imports(path):
-    """The files of this project that one names in its imports."""
+    """The files of this project that a file imports directly."""
     found = []
     for node in ast.walk(_parse(path)):
         if isinstance(node, ast.Import):

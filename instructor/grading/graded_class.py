@@ -1,6 +1,4 @@
-"""From the state of a grading to the data of a class: which submission counts for whom, and for how
-much.
-"""
+"""Builds a GradedClass from the state: which submission of a person counts, and for how much."""
 
 import base64
 import hashlib
@@ -29,15 +27,14 @@ def load_class(out: Path) -> GradedClass:
     """The class that was graded into the folder `out`.
 
     Raises:
-        UserError: nothing was graded there, or a grading is under way.
+        UserError: nothing was graded there, or a grading is running.
     """
     with State(out) as state:
         return class_of(state)
 
 
 def load_sources(out: Path) -> dict[str, Path]:
-    """Where the submission lies that counts for each person, by the person's id; only those that
-    were graded.
+    """The path of the submission that counts for each person, by id; only graded ones.
 
     Raises:
         UserError: as load_class.
@@ -52,7 +49,7 @@ def load_sources(out: Path) -> dict[str, Path]:
 
 
 def options_of(state: State) -> dict:
-    """The options that the last run was given, as data.
+    """The options of the last run, as data.
 
     Raises:
         UserError: there was none.
@@ -67,7 +64,7 @@ def options_of(state: State) -> dict:
 
 
 def setting_of(options: dict) -> Setting:
-    """The Setting that options stand for."""
+    """The Setting for these options."""
     paths = {
         name: Path(options[name]) if options[name] else None for name in ("hidden", "gold", "data")
     }
@@ -77,10 +74,10 @@ def setting_of(options: dict) -> Setting:
 
 
 def class_of(state: State, options: dict | None = None) -> GradedClass:
-    """The class that a state tells of.
+    """The GradedClass of a state.
 
     Args:
-        options: to count with, in place of those that the last run was given.
+        options: used in place of those of the last run.
     """
     options, manifest = options or options_of(state), read_manifest(MANIFEST)
     due = datetime.fromisoformat(options["due"]) if options["due"] else None
@@ -99,7 +96,7 @@ def class_of(state: State, options: dict | None = None) -> GradedClass:
             _entry(state, manifest, options, due, start, one) for one in handed.get(person.id, [])
         ]
         graded.entries.append(_chosen(candidates, options["keep"]) if candidates else start)
-    # Those who have left, too: a form may be older.
+    # Includes people who have left: a form may be older.
     graded.left, graded.renamed = state.left(), state.renamed()
     graded.codes = codes(
         state.get("seed") or "", [*(person.id for person in people), *sorted(graded.left)]
@@ -112,9 +109,7 @@ def class_of(state: State, options: dict | None = None) -> GradedClass:
 
 
 def codes(secret: str, ids: list[str]) -> dict[str, str]:
-    """A code for everybody, for marking without names: the same in every run, and nobody's but
-    theirs.
-    """
+    """A unique code for everyone, for anonymous marking: the same in every run."""
     result, taken = {}, set()
     for id in ids:
         digest = hmac.digest(secret.encode(), f"code {id}".encode(), "sha256")
@@ -126,7 +121,7 @@ def codes(secret: str, ids: list[str]) -> dict[str, str]:
 
 
 def _decide(entry, overrides, manifest):
-    """Put what staff decided for a person into the entry."""
+    """Apply staff decisions about a person to the entry."""
     entry.excused = "Canvas says so." if entry.person.excused else ""
     for one in overrides:
         if one.kind == EXTENSION:
@@ -141,13 +136,13 @@ def _decide(entry, overrides, manifest):
 
 
 def _mark(graded, parts):
-    """Put the marks of written parts into the class."""
+    """Add the marks of written parts to the class."""
     entries = {entry.person.id: entry for entry in graded.entries}
     for (id, rubric), part in parts.items():
         check = graded.manifest.checks.get(rubric)
         if id not in entries or check is None or check.coded:
-            continue  # of somebody who has left, or a part that there is no more
-        if part.counts.points is not None:  # in today's points
+            continue  # of someone who has left, or of a part that no longer exists
+        if part.counts.points is not None:  # scaled to today's points
             scale = check.points / part.counts.most if part.counts.most else 1
             entries[id].written[rubric] = round(part.counts.points * scale, 4)
         if part.comment:
@@ -162,7 +157,7 @@ def _mark(graded, parts):
 
 
 def _entry(state, manifest, options, due, start, one):
-    """The Entry that a submission would make."""
+    """The person's Entry if this submission counts."""
     submitted = datetime.fromisoformat(one.submitted) if one.submitted else None
     entry = replace(start, source=one.label, submitted=submitted, remarks=[])
     entry.days_late = late.days_late(
@@ -199,8 +194,8 @@ def _entry(state, manifest, options, due, start, one):
 
 
 def _report(manifest, grading, outcomes):
-    """As autograder.report.as_dict, with today's points and titles, of all checks of the manifest
-    that were graded.
+    """A report as from autograder.report.as_dict, with today's points and titles, of the graded
+    checks in the manifest.
     """
     checks = []
     for check in manifest.checks.values():
@@ -230,13 +225,13 @@ def _report(manifest, grading, outcomes):
 
 
 def _chosen(candidates, keep):
-    """Of a person's submissions the one that counts: one that can be graded before one that can't;
-    then the latest, or the best. Without times, the one that was found last is the latest.
+    """The submission that counts: one that can be graded before one that can't; then the latest, or
+    the best. Without times, the one found last is the latest.
     """
 
     def worth(entry):
         time = entry.submitted.timestamp() if entry.submitted else 0.0
-        # One without a grade yet may be the best: then there is none.
+        # One without a grade yet may be the best: then there is no grade.
         points = (not entry.final, entry.automatic) if keep == "best" else ()
         return not entry.refused, points, time, candidates.index(entry)
 
@@ -254,9 +249,7 @@ def _chosen(candidates, keep):
 
 
 def _folders(ids):
-    """A name for the folder of each person: plain, and not the same as another one on any
-    system.
-    """
+    """A folder name for each person: plain, and unique even where case is ignored."""
     plain = [re.sub(r"[^A-Za-z0-9_-]+", "-", id)[:40].strip("-") for id in ids]
     taken = [name.lower() for name in plain]
     return [

@@ -1,4 +1,4 @@
-"""What the grading of a class has found out: the data that pages and gradebooks are made from."""
+"""The results of grading a class: the data behind pages and gradebooks."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,9 +10,9 @@ GRADER_ERROR = Verdict.GRADER_ERROR.value
 
 @dataclass(frozen=True)
 class Person:
-    """A student. id is unique: the roster's, or what the submission's name says of somebody who
-    isn't in it (then enrolled is false). The others are what gradebooks know a person by, and may
-    be empty; excused says that the gradebook itself has excused the person.
+    """A student. id is unique: the roster's, or from the submission's name for someone who isn't in
+    it (then enrolled is false). The other fields identify a person in gradebooks and may be empty;
+    excused: the gradebook itself excuses the person.
     """
 
     id: str
@@ -29,14 +29,14 @@ class Person:
 
 @dataclass
 class Entry:
-    """What counts for one person.
+    """The result of one person.
 
     Attributes:
         folder: a name for the person's pages: plain ASCII, unique in the class.
         source: the zip or folder that counts, as it was found; "" if nothing was handed in.
-        submitted: when; None if that is not known.
+        submitted: when; None if unknown.
         days_late: counted from the due date, extensions included.
-        extension: the days that the person has more than others.
+        extension: extra days of this person.
         penalty: the fraction of the automatic points that lateness costs.
         report: autograder.report.as_dict of the grading; None if nothing was graded.
         refused: why nothing was graded, for the student; "" if something was.
@@ -73,7 +73,7 @@ class Entry:
 
     @property
     def scores(self) -> dict[str, float]:
-        """The points of automatic checks by id, before any penalty; manual ones where there are."""
+        """The points of automatic checks by id, before any penalty; manual ones replace them."""
         graded = {check["id"]: check["score"] for check in self.checks if check["verdict"]}
         return graded | {id: points for id, points in self.manual.items() if id}
 
@@ -84,12 +84,12 @@ class Entry:
 
     @property
     def total(self) -> float:
-        """All points, at least 0: automatic ones, and the written ones that are there yet."""
+        """All points so far, at least 0: automatic and written ones."""
         return max(0.0, round(self.automatic + sum(self.written.values()), 4))
 
     @property
     def grader_errors(self) -> list[dict]:
-        """The checks that failed for a fault of the grader, unless staff gave their points."""
+        """The checks with grader errors, unless staff gave points for them."""
         return [
             check
             for check in self.checks
@@ -106,17 +106,17 @@ class Entry:
 
 @dataclass
 class GradedClass:
-    """All that is known of a class.
+    """The grading of a whole class.
 
     Attributes:
-        title: of the assignment; column, its column in Canvas, if that is called otherwise.
+        title: of the assignment. column: its column in Canvas, if named differently.
         due: the due date, if one was given.
         given: (person's id, id of a written part, points) of each marker's latest marks.
-        left: ids of people who were in the class once. renamed: ids of now, by those of before.
+        left: ids of people who have left. renamed: current ids, by earlier ones.
         marked_twice: (id of a written part, one marker's points, another's) where two marked it.
         conflicts: sentences for the staff: where two markers gave different points.
-        history: what was changed, as batch.state.State.history has it.
-        codes: what stands for each person, by id, where marking is anonymous.
+        history: the changes, as in State.history.
+        codes: each person's code for anonymous marking, by id.
     """
 
     manifest: Manifest
@@ -134,12 +134,12 @@ class GradedClass:
 
     @property
     def automatic_points(self) -> float:
-        """The most that automatic checks give."""
+        """The maximum of the automatic checks."""
         return sum(check.points for check in self.manifest.checks.values() if check.coded)
 
     @property
     def regular_points(self) -> float:
-        """The most without extra credit, written parts included."""
+        """The maximum without extra credit, written parts included."""
         return sum(
             question.points
             for question in self.manifest.questions.values()

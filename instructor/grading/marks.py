@@ -1,4 +1,4 @@
-"""Marks of written parts: which one counts where several people marked, and where they differ."""
+"""Marks of written parts: which one counts if several people marked, and where they differ."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Given:
-    """What a marker gave a person for a written part; points None for a comment alone.
+    """What a marker gave a person for a written part; points is None for a comment alone.
 
-    decides says that it settles what markers gave differently; most is what the part gave at most
-    then, or 0 where that is not known.
+    decides: it settles a conflict between markers. most: the part's maximum at that time, 0 if
+    unknown.
     """
 
     person: str
@@ -24,11 +24,11 @@ class Given:
 
 @dataclass(frozen=True)
 class Part:
-    """What is known of one written part of one person.
+    """The marks of one written part of one person.
 
     Attributes:
-        counts: the mark that counts: the last decision; else that of who gave points first.
-        comment: that of this mark, else the last one that anybody wrote.
+        counts: the mark that counts: the last decision, else that of the first marker.
+        comment: its comment, else the last one that anyone wrote.
         others: other markers' latest points that differ from it, and that no decision has settled.
         pair: the first two markers' points, where two or more marked; else None.
     """
@@ -40,7 +40,7 @@ class Part:
 
 
 def keep_new(before: list[Given], given: list[Given]) -> list[Given]:
-    """Those of the marks that say something that the same marker has not said already.
+    """The marks that say something that the same marker has not said already.
 
     A mark without a comment keeps the comment of the one before it, one without points the points.
     """
@@ -60,7 +60,7 @@ def keep_new(before: list[Given], given: list[Given]) -> list[Given]:
 
 
 def resolve(marks: Iterable[Given]) -> dict[tuple[str, str], Part]:
-    """What counts of all marks, by (person, rubric).
+    """The marks that count, by (person, rubric).
 
     Args:
         marks: all that were given, the oldest first.

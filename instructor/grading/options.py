@@ -1,5 +1,5 @@
-"""The options of `grade`. What decides about points is remembered: a run without an option takes
-that of the run before.
+"""The options of `grade`. Those that affect points are remembered: an option that is not given
+keeps its value from the previous run.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from instructor.grading.finding.roster import Roster, named_column, read_roster
 from .graded_class import KEEP
 
 ROOT = Path(__file__).resolve().parents[2]
-# What is remembered, as data, and what counts where nobody ever said anything.
+# The remembered options, as data, with their defaults.
 DEFAULTS = {
     "due": None,
     "grace": 0,
@@ -37,19 +37,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     late = parser.add_argument_group("late work")
     late.add_argument(
         "--due",
-        help="such as '2026-12-01 23:59' (in this machine's time zone) or with +01:00 behind it",
+        help="such as '2026-12-01 23:59' (in this machine's time zone), or followed by +01:00",
     )
     late.add_argument(
-        "--grace", type=number(0), metavar="MINUTES", help="after the due date that are not late"
+        "--grace",
+        type=number(0),
+        metavar="MINUTES",
+        help="minutes after the due date that are not late",
     )
     late.add_argument(
         "--late-percent",
         type=number(0, 100),
         metavar="P",
-        help="of the automatic points lost with each day begun",
+        help="percentage of the automatic points lost per day begun",
     )
     late.add_argument(
-        "--late-cap", type=number(0, 100), metavar="P", help="the most that is lost so"
+        "--late-cap", type=number(0, 100), metavar="P", help="maximum percentage lost"
     )
     late.add_argument(
         "--free-days", type=number(0, kind=int), metavar="N", help="days late that cost nothing"
@@ -58,36 +61,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--canvas-late-days",
         type=number(0, kind=int),
         metavar="N",
-        help="days that count where an export only says LATE, as Canvas does (default: 1)",
+        help="days to count if an export only says LATE, as Canvas does (default: 1)",
     )
     late.add_argument(
         "--keep", choices=KEEP, help="which of several submissions counts (default: latest)"
     )
     grading = parser.add_argument_group("grading")
-    grading.add_argument("--title", help="of the assignment (default: that of course.toml)")
+    grading.add_argument("--title", help="the assignment's title (default: from course.toml)")
     grading.add_argument(
-        "--preset",
-        choices=("laptop", "gpu"),
-        help="which preset the results are of (default: found out)",
+        "--preset", choices=("laptop", "gpu"), help="preset of the results (default: detected)"
     )
-    grading.add_argument(
-        "--data", type=Path, help="the corpus and the questions, of another cohort"
-    )
-    grading.add_argument("--gold", type=Path, help="the answers of the test questions")
+    grading.add_argument("--data", type=Path, help="another cohort's corpus and questions")
+    grading.add_argument("--gold", type=Path, help="the answers to the test questions")
     grading.add_argument(
         "--seconds",
         type=number(1),
         metavar="N",
-        help="of all checks of a submission together (default: 300)",
+        help="for all checks of a submission together (default: 300)",
     )
 
 
 def choose_options(args: argparse.Namespace, before: dict) -> dict:
-    """The options that count, as data: those given now, else those of the run before, else the
-    defaults.
+    """The options in effect, as data: given now, else from the previous run, else the defaults.
 
     Args:
-        before: what this returned for the run before; empty for the first run, or with --forget.
+        before: what this returned for the previous run; empty for the first run, or with --forget.
     """
     given = {name: getattr(args, name) for name in DEFAULTS if getattr(args, name) is not None}
     for name in ("data", "gold", "submissions"):
@@ -100,7 +98,7 @@ def choose_options(args: argparse.Namespace, before: dict) -> dict:
 
 
 def complete(options: dict, weak: bool) -> dict:
-    """The options with what pages and a replay need to know besides."""
+    """The options, with what pages and a replay also need."""
     from instructor.course import read_course
 
     return {
@@ -113,7 +111,7 @@ def complete(options: dict, weak: bool) -> dict:
 
 
 def differences(before: dict, after: dict) -> list[str]:
-    """A sentence for each option that is another one than in the run before."""
+    """A sentence for each option that differs from the previous run."""
 
     def told(value):
         return "not given" if value is None else value
@@ -128,11 +126,11 @@ def differences(before: dict, after: dict) -> list[str]:
 def choose_roster(
     args: argparse.Namespace, kept: dict | None, title: str
 ) -> tuple[Roster, dict | None]:
-    """The roster that was given; else that of the run before, which is kept as the file that it
-    was, since another title may ask for another of its columns; else an empty one.
+    """The roster given now, else the previous run's, else an empty one. The file itself is kept,
+    since another title may need another of its columns.
 
     Returns:
-        The roster, and what is to be kept for the next run.
+        The roster, and what to keep for the next run.
 
     Raises:
         UserError: it cannot be read.
@@ -142,7 +140,7 @@ def choose_roster(
         text = args.roster.read_bytes().decode("latin-1")
         return roster, {"file": text, "columns": dict(args.column)}
     if args.column:
-        raise UserError("--column says what the columns of a roster are. Add --roster FILE.")
+        raise UserError("--column describes the columns of a roster. Add --roster FILE.")
     if not kept:
         return Roster(), None
     with tempfile.TemporaryDirectory() as folder:
@@ -164,5 +162,5 @@ def add_roster(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=named_column,
         metavar="FIELD=HEADER",
-        help="which column of the roster has what, such as github=username",
+        help="the roster's column for a field, such as github=username",
     )

@@ -1,14 +1,17 @@
-"""What staff decides for single people: OUT/overrides.csv, with a reason in every line."""
+"""Staff decisions about single people: OUT/overrides.csv, with a reason in every line."""
 
+import contextlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder import Manifest
+from autograder import Manifest, read_manifest
 from autograder.report import harmless
-from common.files import UserError
-from instructor.grading.finding.sheet import read_sheet
+from checks.support.session import MANIFEST
+from common.files import UserError, private, writing_all
+
+from .sheet import MARK, read_sheet, table
 
 NAME = "overrides.csv"
 COLUMNS = ("id", "extension days", "excused", "check", "points", "reason")
@@ -18,11 +21,11 @@ YES, NO = {"yes", "y", "x", "true", "1"}, {"", "no", "n", "false", "0"}
 
 @dataclass(frozen=True)
 class Override:
-    """A decision for a person.
+    """A decision about a person.
 
     Attributes:
         kind: EXTENSION (value: days), EXCUSED (value: 1), or POINTS.
-        item: of POINTS, the check whose points these are; "" for points added to the total.
+        item: for POINTS, the check that gets them; "" for points added to the total.
         reason: for the person and the staff.
     """
 
@@ -34,12 +37,12 @@ class Override:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What there is one decision of."""
+        """Identifies the decision: there is one per key."""
         return self.person, self.kind, self.item
 
     @property
     def told(self) -> str:
-        """What it gives, in words."""
+        """The decision in words."""
         if self.kind == EXTENSION:
             return f"{self.value:g} day{'s' * (self.value != 1)} more"
         if self.kind == EXCUSED:
@@ -52,7 +55,7 @@ def read_overrides(path: Path, people: dict[str, str], manifest: Manifest) -> li
 
     Args:
         path: CSV as spreadsheets write it, with the columns COLUMNS.
-        people: whose ids they are, by what may stand there.
+        people: people's ids, by what the file may call them.
         manifest: gives the checks and their points.
 
     Raises:
@@ -90,22 +93,22 @@ def _overrides(cells, people, manifest):
     given = {EXTENSION: cells["extension days"], POINTS: cells["points"]}
     given = {kind: _number(text) for kind, text in given.items() if text}
     if cells["excused"].lower() not in YES | NO:
-        raise ValueError(f"excused is {cells['excused'][:40]!r}, and should be yes or nothing")
+        raise ValueError(f"excused is {cells['excused'][:40]!r}, and should be yes or blank")
     if cells["excused"].lower() in YES:
         given[EXCUSED] = 1.0
     if person not in people:
-        raise ValueError(f"{person[:60]!r} is nobody in this class; grades-plain.csv has the ids")
+        raise ValueError(f"{person[:60]!r} is not in this class; grades-plain.csv has the ids")
     if not given:
         raise ValueError("neither extension days, nor excused, nor points")
     if not reason:
-        raise ValueError("a reason is missing; the person reads it, and so does who asks later")
+        raise ValueError("a reason is missing; the person will read it")
     if given.get(EXTENSION, 0) < 0 or given.get(EXTENSION, 0) % 1:
         raise ValueError("extension days should be a whole number of days")
     if check and POINTS not in given:
-        raise ValueError(f"a check, {check[:40]!r}, and no points for it")
+        raise ValueError(f"a check, {check[:40]!r}, but no points for it")
     if check and (check not in manifest.checks or not manifest.checks[check].coded):
         raise ValueError(
-            f"{check[:40]!r} is no automatic check; python src/grader.py --list has them"
+            f"{check[:40]!r} is not an automatic check; python src/grader.py --list shows them"
         )
     if check and not 0 <= given[POINTS] <= manifest.checks[check].points:
         raise ValueError(f"{check} gives 0 to {manifest.checks[check].points:g} points")
@@ -115,12 +118,12 @@ def _overrides(cells, people, manifest):
 
 def _number(text):
     if not re.fullmatch(r"[+-]?\d{1,6}([.,]\d{1,4})?", text, re.ASCII):
-        raise ValueError(f"{text[:40]!r} is no number")
+        raise ValueError(f"{text[:40]!r} is not a number")
     return float(text.replace(",", "."))
 
 
 def as_rows(overrides: Iterable[Override]) -> list[tuple]:
-    """The rows of a file that says the same, its header first."""
+    """The rows of a file with these decisions, header first."""
     column = {EXTENSION: 1, EXCUSED: 2, POINTS: 4}
     rows = [COLUMNS]
     for one in overrides:
@@ -128,3 +131,24 @@ def as_rows(overrides: Iterable[Override]) -> list[tuple]:
         row[column[one.kind]] = "yes" if one.kind == EXCUSED else one.value
         rows.append(tuple(row))
     return rows
+
+
+@contextlib.contextmanager
+def taking_overrides(state, out: Path):
+    """Read staff decisions about single people from OUT/overrides.csv. If the file is missing,
+    write one with the earlier decisions when the block ends without an error.
+
+    Raises:
+        UserError: something in it is wrong; nothing was changed.
+    """
+    path, blank = out / NAME, {}
+    if path.exists():
+        # The file may still list people who have left.
+        people = {person.id: person.id for person in state.people()}
+        people = {id: id for id in state.left()} | state.renamed() | people
+        for sentence in state.put_overrides(read_overrides(path, people, read_manifest(MANIFEST))):
+            print(sentence)
+    else:
+        blank[path] = MARK + table(as_rows(state.overrides()))
+    with private(), writing_all(blank):
+        yield

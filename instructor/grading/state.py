@@ -1,9 +1,9 @@
-"""The state of a class's grading: one SQLite file, which is right whenever the program or the
-machine stops, even by `kill -9`.
+"""The state of a class's grading: one SQLite file, consistent whenever the program or the machine
+stops, even by `kill -9`.
 
-It keeps outcomes by the hash of what was handed in and the fingerprint of the check, never points:
-those are computed from the manifest. What people decide is in it, too (options, roster, marks,
-overrides); their CSV files are forms, which can be lost.
+It stores outcomes by the hash of the submission and the fingerprint of the check, never points:
+those are computed from the manifest. It also has what people decided (options, roster, marks,
+overrides); their CSV files are only forms and can be lost.
 """
 
 import contextlib
@@ -31,18 +31,19 @@ CREATE TABLE people (id TEXT PRIMARY KEY, person TEXT NOT NULL);
 CREATE TABLE handed (
     label TEXT NOT NULL, person TEXT NOT NULL, source BLOB NOT NULL, digest TEXT NOT NULL,
     submitted TEXT, late INTEGER, remark TEXT NOT NULL, PRIMARY KEY (label, person));
--- What grading gave, by content: never removed, so that nothing is graded twice.
+-- Grading results, by content: never removed, so that nothing is graded twice.
 CREATE TABLE gradings (
     digest TEXT PRIMARY KEY, intake TEXT NOT NULL, refused TEXT NOT NULL, notices TEXT NOT NULL,
     isolation TEXT NOT NULL, reason TEXT NOT NULL);
 CREATE TABLE outcomes (
     digest TEXT NOT NULL, id TEXT NOT NULL, fingerprint TEXT NOT NULL, outcome TEXT NOT NULL,
     PRIMARY KEY (digest, id))"""
-# Since version 2, to which older files are brought. Rows of marks and history are never changed.
+# Added in version 2, to which older files are upgraded. Rows of marks and history are never
+# changed.
 SECOND_TABLES = """
 ALTER TABLE handed ADD COLUMN gone INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE outcomes ADD COLUMN level TEXT NOT NULL DEFAULT '';
--- Why an outcome is to be found again; '' where it stands.
+-- Why a check is to run again; '' if its outcome stands.
 ALTER TABLE outcomes ADD COLUMN why TEXT NOT NULL DEFAULT '';
 CREATE TABLE marks (
     person TEXT NOT NULL, rubric TEXT NOT NULL, marker TEXT NOT NULL, points REAL,
@@ -58,9 +59,9 @@ CREATE TABLE history (
 
 @dataclass(frozen=True)
 class Handed:
-    """A submission as a run found it. source is its path (as bytes: names may be no text). digest
-    is "" where it could not be read; then the remark says why. late is the export's own word, or
-    None. gone says that the last run did not find it any more.
+    """A submission as a run found it. source is its path, in bytes because names may not be valid
+    text. digest is "" if it could not be read; the remark says why. late is what the export says,
+    or None. gone: the last run no longer found it.
     """
 
     label: str
@@ -74,16 +75,15 @@ class Handed:
 
 
 class State:
-    """The file grades.sqlite of a folder, which is this process's alone while it is open. Nobody
-    else may read it.
+    """The file grades.sqlite of a folder, locked by this process while it is open. Only its owner
+    can read it.
 
     Args:
         out: the folder of a class's grading.
-        make: whether to make what isn't there yet.
+        make: whether to create it if it is missing.
 
     Raises:
-        UserError: another run has it open, there is none, or it is of another version or no such
-            file.
+        UserError: another run has it open, or it is missing, of another version or not such a file.
     """
 
     def __init__(self, out: Path, make: bool = False):
@@ -99,8 +99,7 @@ class State:
             self.path.touch(mode=0o600)
             self.connection = sqlite3.connect(self.path, timeout=0.5, isolation_level=None)
             try:
-                # Exclusive from the first transaction on until the end of this process, however it
-                # ends.
+                # Exclusive from the first transaction until this process ends, however it ends.
                 self.connection.execute("PRAGMA locking_mode = EXCLUSIVE")
                 self.connection.execute("BEGIN EXCLUSIVE")
                 if not self.connection.execute("SELECT 1 FROM sqlite_master").fetchone():
@@ -121,8 +120,8 @@ class State:
         if version != VERSION:
             self.connection.close()
             raise UserError(
-                f"{self.path} is of version {version} of this program, which writes version "
-                f"{VERSION}. Nothing was changed: take another folder for --out, or that version."
+                f"{self.path} has version {version}, but this program writes version {VERSION}. "
+                "Nothing was changed: choose another --out, or use that version."
             )
 
     def __enter__(self):
@@ -136,7 +135,7 @@ class State:
             self.connection.execute(statement)
 
     def _remember(self):
-        """Take the rules of late work from the options of a file of version 1."""
+        """Keep the late-work rules from the options of a version 1 file."""
         if text := self.get("options"):
             options = json.loads(text) | {"canvas_late_days": 1, "column": ""}
             rules = (
@@ -155,23 +154,23 @@ class State:
 
     @contextlib.contextmanager
     def _errors(self):
-        """Sentences for what a disk, or another process, does."""
+        """Turn errors of the disk or of locking into UserErrors."""
         try:
             yield
         except sqlite3.OperationalError as error:
             if "locked" in str(error) or "busy" in str(error):
                 raise UserError(
-                    f"Another run works on {self.path.parent}. Wait for its end, or stop it; then "
-                    "try again."
+                    f"Another run is using {self.path.parent}. Wait for it or stop it, then try "
+                    "again."
                 ) from None
             raise UserError(
-                f"{self.path} cannot be written: {error}. What was graded before is safe; mend "
-                "that, and run it again."
+                f"{self.path} cannot be written: {error}. What was graded before is safe; fix "
+                "this, then run it again."
             ) from None
         except sqlite3.DatabaseError as error:
             raise UserError(
-                f"{self.path} is no state of a grading, or damaged: {error}. Put a sound copy "
-                "there, or remove it to grade anew."
+                f"{self.path} is not a grading state, or is damaged: {error}. Restore a good "
+                "copy, or remove it to start over."
             ) from None
         except OSError as error:
             raise UserError(
@@ -181,8 +180,8 @@ class State:
 
     @contextlib.contextmanager
     def transaction(self):
-        """All that is put in the block is kept, or nothing of it. Gives a function that executes
-        SQL; blocks may lie in one another.
+        """Commit all changes of the block, or none of them. Yields a function that executes SQL;
+        blocks can be nested.
         """
         if self.connection.in_transaction:
             yield self.connection.execute
@@ -194,13 +193,13 @@ class State:
                 yield self.connection.execute
                 self.connection.execute("COMMIT")
         except BaseException:
-            with contextlib.suppress(sqlite3.Error):  # which may have ended it already
+            with contextlib.suppress(sqlite3.Error):  # it may have ended already
                 self.connection.execute("ROLLBACK")
             raise
 
     @contextlib.contextmanager
     def _sqlite_errors(self):
-        """As _errors, but other errors of the system pass through."""
+        """Like _errors, but other OS errors pass through."""
         try:
             yield
         except sqlite3.DatabaseError as error:
@@ -227,7 +226,7 @@ class State:
     # What was found
 
     def put_found(self, people: list[Person], handed: list[Handed]) -> None:
-        """Replace what is known of who there is and what they handed in."""
+        """Replace the people and their submissions."""
         with self.transaction() as execute:
             for id in sorted(
                 {person.id for person in self.people()} - {person.id for person in people}
@@ -267,13 +266,13 @@ class State:
     def missing(
         self, digest: str, wanted: dict[str, str], intake: str, level: str = ""
     ) -> list[str]:
-        """The ids of checks that are to run on a submission.
+        """The ids of the checks to run on a submission.
 
         Args:
             digest: of its content.
             wanted: the fingerprint of each check.
-            intake: that of taking submissions in.
-            level: of the isolation now (Isolation.level); what ran behind less is to run again.
+            intake: the fingerprint of taking submissions in.
+            level: the isolation level now (Isolation.level); what ran at a weaker one runs again.
         """
         grading = self._rows("SELECT intake, refused FROM gradings WHERE digest = ?", digest)
         if grading and grading[0][0] == intake and grading[0][1]:
@@ -287,13 +286,11 @@ class State:
             if not why
             and strength(behind) >= strength(level)
             and json.loads(outcome)["verdict"] != GRADER_ERROR
-        }  # which deserves another try
+        }  # a grader error gets another try
         return [id for id, fingerprint in wanted.items() if there.get(id) != fingerprint]
 
     def grade_again(self, digests: set[str], ids: set[str], why: str) -> None:
-        """Let checks of submissions run again, whatever is known of them; refused submissions are
-        looked at again.
-        """
+        """Mark checks of submissions to run again; refused submissions are looked at again."""
         with self.transaction() as execute:
             for digest in digests:
                 execute(
@@ -307,11 +304,11 @@ class State:
     def put_report(
         self, digest: str, intake: str, wanted: dict[str, str], report: dict, level: str = ""
     ) -> None:
-        """Keep a grading, whole or not at all: the outcomes of the checks that ran. What changes by
-        it goes into the history.
+        """Store a grading, all of it or nothing: the outcomes of the checks that ran. Changes go
+        into the history.
 
         Args:
-            level: of the isolation that they ran behind.
+            level: the isolation level that they ran at.
         """
         with self.transaction() as execute:
             rows = self._rows("SELECT id, outcome, why FROM outcomes WHERE digest = ?", digest)
@@ -327,7 +324,7 @@ class State:
                 digest,
                 intake,
             )
-            # A run of some checks has notices of their questions alone.
+            # A run of some checks has notices for their questions only.
             partial = kept and len(report["checks"]) < len(wanted)
             execute(
                 "INSERT OR REPLACE INTO gradings VALUES (?, ?, '', ?, ?, ?)",
@@ -362,7 +359,7 @@ class State:
                         )
 
     def put_refused(self, digest: str, intake: str, reason: str) -> None:
-        """Keep that a submission was refused."""
+        """Record that a submission was refused."""
         with self.transaction() as execute:
             execute(
                 "INSERT OR REPLACE INTO gradings VALUES (?, ?, ?, '[]', '', '')",
@@ -410,7 +407,7 @@ class State:
         }
 
     def put_marks(self, given: list[Given], source: str) -> list[Given]:
-        """Keep marks beside those that were given before; the ones that say something new.
+        """Store marks in addition to earlier ones. Returns those that say something new.
 
         Args:
             source: the file that they come from.
@@ -456,9 +453,7 @@ class State:
         ]
 
     def put_overrides(self, overrides: list[Override]) -> list[str]:
-        """Put these in the place of all that were there; what changes by it goes into the history,
-        and is returned as sentences.
-        """
+        """Replace all overrides. Changes go into the history and are returned as sentences."""
         before = {one.key: one for one in self.overrides()}
         after = {one.key: one for one in overrides}
         said = []
@@ -483,7 +478,7 @@ class State:
         return said
 
     def rename(self, names: dict[str, str]) -> None:
-        """Marks and decisions of people, by their ids before, are those of their ids now."""
+        """Move marks and decisions of people from their old ids to their new ones."""
         with self.transaction() as execute:
             for old, new in names.items():
                 execute("UPDATE marks SET person = ? WHERE person = ?", (new, old))
@@ -491,7 +486,7 @@ class State:
                 self.log("renamed", new, "", old, new, "the same person in another roster")
 
     def renamed(self) -> dict[str, str]:
-        """The ids that people have now, by those that they had before."""
+        """People's current ids, by their earlier ids."""
         names: dict[str, str] = {}
         for _, _, what, _, _, old, new, _ in self.history():
             if what == "renamed":
@@ -501,7 +496,7 @@ class State:
         return names
 
     def left(self) -> set[str]:
-        """The ids of people who were in the class once, and are not now."""
+        """The ids of people who have left the class."""
         return {row[3] for row in self.history()} - {person.id for person in self.people()} - {""}
 
     def decided(self) -> set[str]:
@@ -520,9 +515,7 @@ class State:
             )
 
     def history(self) -> list[tuple[str, ...]]:
-        """What was changed, the oldest first: when, by whom, what, of which person, which check or
-        part, before, after, why.
-        """
+        """The changes, oldest first: when, who, what, person, check or part, before, after, why."""
         return self._rows(
             "SELECT at, who, what, person, item, old, new, why FROM history ORDER BY rowid"
         )

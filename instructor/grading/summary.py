@@ -1,4 +1,4 @@
-"""What `grade` and `merge` say at their end, and their exit codes."""
+"""The summaries that `grade` and `merge` print, and their exit codes."""
 
 import shlex
 import sys
@@ -11,7 +11,7 @@ from .grades import Entry, GradedClass
 from .state import Handed
 
 SHOWN = 20  # people or submissions that are listed
-# submissions that met a time limit, and their share of those graded, that are no accident
+# timeouts that are no accident: submissions, and their share of those graded
 MANY = 3, 0.25
 
 
@@ -24,14 +24,13 @@ def few(lines: list[str]) -> list[str]:
 def say_summary(
     graded: GradedClass, counts: dict, out: Path, changes: list[str], gone: list[Handed]
 ) -> int:
-    """Say what there is after a run of `grade`.
+    """Print the summary of a run of `grade`.
 
     Args:
-        counts: submissions graded now, before, and those of them with timeouts ("late"); rows of
-            the history: what was graded again with another result ("changed"); and who is in the
-            class no more, with the points they had ("removed").
-        changes: what other options than in the run before do.
-        gone: submissions that the run did not find any more.
+        counts: numbers of submissions graded "now", "before" and with timeouts ("late"); history
+            rows of results that "changed"; and (id, points) of people who left ("removed").
+        changes: the effects of options that differ from the previous run.
+        gone: submissions that the run no longer found.
 
     Returns:
         The exit code: 0; 3 if somebody has no grade yet, or many met a time limit.
@@ -53,7 +52,7 @@ def say_summary(
     for text in changes:
         print(text)
     if counts["changed"]:
-        print(f"{len(counts['changed'])} results are others than before ({out / 'history.csv'}):")
+        print(f"{len(counts['changed'])} results have changed ({out / 'history.csv'}):")
         told = [
             f"  {person!r}, {id}: {old}; now {new} ({why})"
             for _, _, _, person, id, old, new, why in counts["changed"]
@@ -63,7 +62,7 @@ def say_summary(
         entry.source != "" and entry.submitted is None and not entry.days_late for entry in entries
     )
     if unknown and graded.due:
-        print(f"{unknown} submissions don't tell when they were handed in, and count as in time.")
+        print(f"{unknown} submissions have no submission time and count as on time.")
     print(
         f"Pages: {out / 'class.html'}, {out / 'students'}; gradebooks: {out / 'grades.csv'} (for "
         f"Canvas), {out / 'grades-plain.csv'}; to fill in: {out / 'written.csv'}, "
@@ -71,16 +70,16 @@ def say_summary(
     )
     if counts["removed"]:
         told = [f"  {id!r} had {total:g} points" for id, total in counts["removed"]]
-        print(f"{len(told)} people are in the class no more:\n" + "\n".join(few(told)))
+        print(f"{len(told)} people are no longer in the class:\n" + "\n".join(few(told)))
     if left_out := gradebook.canvas(graded)[1]:
         print(
-            f"{len(left_out)} people are not in grades.csv: nothing is known that Canvas knows "
-            "them by. A roster would tell (--roster)."
+            f"{len(left_out)} people are not in grades.csv: their ids in Canvas are not known. "
+            "Give a roster (--roster)."
         )
     if gone:
         print(
-            f"\n{len(gone)} submissions that an earlier run found are not there any more, and "
-            "still count, as they were graded. If they should not: --only-these.",
+            f"\n{len(gone)} submissions that an earlier run found are no longer there; their "
+            "grades still count. To drop them: --only-these.",
             file=sys.stderr,
         )
         told = [harmless(f"  {one.label} of {one.person!r}").replace("\n", " ") for one in gone]
@@ -88,9 +87,8 @@ def say_summary(
     code = say_problems(graded, out)
     if counts["late"] >= max(MANY[0], MANY[1] * counts["now"]):
         print(
-            f"\n{counts['late']} of {counts['now']} submissions met a time limit, which is too "
-            "many for an accident. Is the machine slow, or busy with something else? Grade them "
-            "again with fewer --workers: "
+            f"\n{counts['late']} of {counts['now']} submissions hit a time limit, too many for an "
+            "accident. Is the machine slow or busy? Grade them again with fewer --workers: "
             + shlex.join(
                 ["python", "-m", "instructor", "grade", "--out", str(out), "--workers", "1"]
             )
@@ -102,24 +100,24 @@ def say_summary(
 
 
 def say_problems(graded: GradedClass, out: Path) -> int:
-    """Say who has no grade yet, and where markers differ.
+    """Print who has no grade yet, and where markers differ.
 
     Returns:
         The exit code: 3 if somebody has no grade yet, else 0.
     """
-    from instructor.grading.written import forms as written
+    from instructor.grading.written import forms
 
     try:
-        if count := written.waiting(graded, out / written.NAME):
+        if count := forms.waiting(graded, out / forms.NAME):
             print(
-                f"{count} marks in {out / written.NAME} are not taken over yet: python -m "
-                f"instructor merge {out}"
+                f"{count} marks in {out / forms.NAME} are not merged yet: python -m instructor "
+                f"merge {out}"
             )
     except UserError as error:
-        print(f"{out / written.NAME} can't be taken over as it is: {error}", file=sys.stderr)
+        print(f"{out / forms.NAME} can't be merged: {error}", file=sys.stderr)
     if graded.conflicts:
         print(
-            f"\nMarkers differ in {len(graded.conflicts)} places. What counts is settled by a form "
+            f"\nMarkers differ in {len(graded.conflicts)} places. To settle them, merge a form "
             "with the right points: merge --written FILE --decide.",
             file=sys.stderr,
         )
@@ -128,7 +126,7 @@ def say_problems(graded: GradedClass, out: Path) -> int:
     if pending:
         print(
             f"\n{len(pending)} people have checks that are not graded yet, and so no grade. Run "
-            "grade again, with the folder that they lie in:",
+            "grade again with the folder of their submissions:",
             file=sys.stderr,
         )
         told = [
@@ -146,8 +144,8 @@ def _say_errors(entries: list[Entry], out: Path) -> None:
     """List the grader's own errors."""
     count = sum(len(entry.grader_errors) for entry in entries)
     print(
-        f"\n{count} checks of {len(entries)} submissions failed for a fault of the grader, which "
-        "is no student's fault; those grades are not final. Mend it and run the same command: it "
+        f"\n{count} checks of {len(entries)} submissions failed with grader errors, which are no "
+        "student's fault; those grades are not final. Fix the cause and run the same command: it "
         f"grades only these again. {out / 'class.html'} has the details.",
         file=sys.stderr,
     )

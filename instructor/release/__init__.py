@@ -1,3 +1,3 @@
-"""What students get, and the proof that it gives nothing away: the starter, the released cases, the
-handout, the zip.
+"""Makes what students get (starter, released cases, handout, zip) and checks that it gives nothing
+away.
 """

@@ -1,5 +1,5 @@
-"""`python -m instructor release OUT`: the students' copy, as a folder and a zip. It is an
-allow-list of files, and proves itself.
+"""`python -m instructor release OUT`: makes the students' copy from an allow-list of files, as a
+folder and a zip, and tests it.
 """
 
 import argparse
@@ -19,16 +19,16 @@ from common.files import UserError
 from instructor.course import Course, read_course
 
 from .starter import find_drift, starter_tree
+from .student_texts import student_pyproject, student_readme
 
 ROOT = Path(__file__).resolve().parents[2]
-# What is handed out. Of folders, those files that git tracks and that end like this.
+# What is released: of folders, the files that git tracks and that have these suffixes.
 FOLDERS = {
     "src": {".py", ".toml", ".ini", ".ipynb", ".json", ".npz"},
     "data": {".txt", ".tsv", ".md", ".json"},
 }
-FILES = ("run.sh", "environment.yml", "collect_submission.sh", "collect_submission.bat")
-MADE = ("README.md", "pyproject.toml", "course.toml")  # of the files here that are called so
-NOT_HANDED_OUT = ("project.optional-dependencies", "tool.pytest")  # tables of pyproject.toml
+FILES = ("LICENSE", "run.sh", "environment.yml", "collect_submission.sh", "collect_submission.bat")
+MADE = ("README.md", "pyproject.toml", "course.toml")  # from the files of these names
 BINARY = {".pdf", ".npz"}
 
 
@@ -37,24 +37,23 @@ def add_parser(commands) -> None:
     command = commands.add_parser(
         "release",
         help="make the students' copy, as a folder and a zip",
-        description="Make the students' copy: the folder OUT and OUT.zip. It is looked through for "
-        "what students must not get, and tried out: its commands work, the starter "
-        "scores 0, the reference full.",
+        description="Make the students' copy: the folder OUT and OUT.zip. It is scanned "
+        "for leaks and tested: its commands work, the starter scores 0, and the reference gets "
+        "full points.",
     )
     command.add_argument(
         "out", type=Path, metavar="OUT", help="the folder to make; OUT.zip is written beside it"
     )
     command.add_argument(
-        "--title",
-        help="of the assignment; this and the next two are taken from course.toml otherwise",
+        "--title", help="the assignment's title (default of this and the next two: course.toml)"
     )
     command.add_argument("--course", help="the course's name")
-    command.add_argument("--due", help="when to hand in, in words")
+    command.add_argument("--due", help="the due date, in words")
     command.add_argument(
         "--cohort",
         type=int,
         metavar="SEED",
-        help="make new people, corpora and questions. Whoever knows the seed and this "
+        help="make new people, corpora and questions. Anyone with the seed and this "
         "repository can work out the answers: draw a large one",
     )
     command.add_argument(
@@ -66,12 +65,12 @@ def add_parser(commands) -> None:
     command.add_argument(
         "--new-environment",
         action="store_true",
-        help="let the copy's ./run.sh make its environment, too, which downloads packages",
+        help="also let the copy's ./run.sh make its environment, which downloads packages",
     )
     command.add_argument(
         "--no-handout",
         action="store_true",
-        help="leave the handout out, which needs TeX Live and pandoc",
+        help="omit the handout, which needs TeX Live and pandoc",
     )
     command.add_argument(
         "--quick",
@@ -79,15 +78,13 @@ def add_parser(commands) -> None:
         help="grade only the code of the reference, not its results "
         "(which with --cohort saves their training, some 5 minutes)",
     )
-    command.add_argument(
-        "--no-proof", action="store_true", help="look for leaks, but try nothing out"
-    )
+    command.add_argument("--no-proof", action="store_true", help="scan for leaks, but test nothing")
     command.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Make a release; returns the exit code: 1 if it leaks or does not work, and then nothing is
-    left of it.
+    written.
 
     Raises:
         UserError: the options or this copy of the project are wrong.
@@ -97,13 +94,14 @@ def run(args: argparse.Namespace) -> int:
 
     from .cases import find_differences
     from .handout import build_handout
-    from .leaks import find_leaks, gather_secrets, read_zip
+    from .known_secrets import gather_secrets
+    from .leaks import find_leaks, read_zip
     from .smoke_test import Failed, prove
 
     if args.no_proof and (args.quick or args.new_environment):
         raise UserError(
-            "--quick and --new-environment say how to try the release out, and --no-proof not to. "
-            "Choose."
+            "--quick and --new-environment set how the release is tested, but --no-proof skips the "
+            "tests. Choose."
         )
     course = read_course(title=args.title, course=args.course, due=args.due)
     out, gold = _check_places(args.out, args.cohort, args.gold)
@@ -132,7 +130,7 @@ def run(args: argparse.Namespace) -> int:
         files, leaks = read_zip(archive)
         top, handed_out = f"{project_name()}/", read_tree(tree)
         if {name.removeprefix(top): content for name, content in files.items()} != handed_out:
-            leaks.append("The zip does not have what the folder has.")
+            leaks.append("The zip and the folder differ.")
         leaks += find_leaks(handed_out, gather_secrets(seeds, sorted(answers.rglob("*.tsv"))))
         leaks += [
             f"The cases: {difference}. Run: python -m instructor cases"
@@ -195,10 +193,10 @@ def make_tree(
         course: what the README says.
         cohort: the seed of new worlds, instead of those in data/.
         gold: with a cohort, the folder to make for the test answers.
-        handout: the files of the folder handout/, name -> content; none of them without.
+        handout: the files of the folder handout/, name -> content; by default none.
 
     Returns:
-        The seeds that are a secret of this cohort; none without one.
+        The secret seeds of the cohort; () without one.
 
     Raises:
         UserError: a file is missing.
@@ -211,7 +209,7 @@ def make_tree(
             content = (ROOT / name).read_bytes()
         except OSError as error:
             raise UserError(
-                f"{name} belongs into a release and cannot be read: {error.strerror}. Restore it."
+                f"{name} belongs in a release and cannot be read: {error.strerror}. Restore it."
             ) from None
         path.write_bytes(_line_ends(path, content))
     made = {f"src/checks/given/{name}": text for name, text in starter_tree().items()}
@@ -219,7 +217,7 @@ def make_tree(
         "course.toml": course.as_toml(),
         "pyproject.toml": student_pyproject((ROOT / "pyproject.toml").read_text(encoding="utf-8")),
         "README.md": student_readme(
-            (ROOT / "README.md").read_text(encoding="utf-8"),
+            (ROOT / "docs" / "students.md").read_text(encoding="utf-8"),
             course,
             {*names, *MADE, *(f"handout/{name}" for name in handout or ())},
         ),
@@ -233,16 +231,16 @@ def make_tree(
     seeds = ()
     if cohort is not None:
         seeds = (cohort, *_write_cohort(cohort, tree / "data", gold))
-    for path in [tree, *tree.rglob("*")]:  # whatever the umask
+    for path in [tree, *tree.rglob("*")]:  # regardless of the umask
         path.chmod(0o755 if path.is_dir() or path.suffix == ".sh" else 0o644)
     return seeds
 
 
 def released_files() -> list[str]:
-    """The names of the files here that are handed out as they are, sorted.
+    """The names of the files here that are released unchanged, sorted.
 
     Raises:
-        UserError: git is asked which files it tracks, and fails.
+        UserError: git fails to list its files, or doesn't track one that is needed.
     """
     if (ROOT / ".git").exists():
         process = subprocess.run(
@@ -250,7 +248,7 @@ def released_files() -> list[str]:
         )
         if process.returncode:
             raise UserError(
-                f"git does not tell which files of {ROOT} belong to the project: "
+                f"git cannot list the project's files in {ROOT}: "
                 f"{process.stderr.decode(errors='replace').strip()}"
             )
         names = process.stdout.decode("utf-8").split("\0")
@@ -273,58 +271,14 @@ def released_files() -> list[str]:
     }
     if forgotten := sorted(here - kept):
         raise UserError(
-            f"git does not know {', '.join(forgotten)}, and a release has only what it knows. Add "
+            f"git does not track {', '.join(forgotten)}, and a release has only tracked files. Add "
             "them (git add), or remove them."
         )
     return sorted(kept | set(FILES))
 
 
-def student_readme(readme: str, course: Course, released: set[str]) -> str:
-    """The README of a release: a title, the course, the due date, and what the project's says to
-    students.
-
-    Args:
-        readme: the project's.
-        course: for the head.
-        released: the files that links may lead to.
-    """
-    if not (
-        section := re.search(r"^## Students\n+(.*?)(?=^## |\Z)", readme, re.DOTALL | re.MULTILINE)
-    ):
-        raise UserError(
-            "README.md has no part '## Students', which is what a release's README is made of."
-        )
-
-    def link(match):
-        target = match[2].split("#")[0]
-        return match[0] if "://" in target or target in released else match[1]
-
-    text = section[1]
-    if not any(name.startswith("handout/") for name in released):
-        text = re.sub(
-            r"^The problem set is .*\n+|^\d\. \*\*Write\*\*.*\n", "", text, flags=re.MULTILINE
-        )
-    text = re.sub(r"!?\[([^\]]*)\]\(([^)\s]*)\)", link, text)
-    head = [f"# {course.title}", course.course, f"**Due: {course.due}**" if course.due else ""]
-    return "\n\n".join([*filter(None, head), text.strip()]) + "\n"
-
-
-def student_pyproject(text: str) -> str:
-    """The pyproject.toml of a release: no tables of what it hasn't got, and not the remarks above
-    them all.
-    """
-    tables = re.split(r"^(?=\[)", text, flags=re.MULTILINE)[1:]
-    return "".join(
-        table
-        for table in tables
-        if not table.startswith(tuple(f"[{name}" for name in NOT_HANDED_OUT))
-    )
-
-
 def cohort_seed(cohort: int, size: str) -> int:
-    """The seed of one of a cohort's worlds. A hash, so that whoever finds out the one does not know
-    the other.
-    """
+    """The seed of one of a cohort's worlds: a hash, so that one seed does not reveal another."""
     return int.from_bytes(hashlib.sha256(f"{cohort} {size}".encode()).digest()[:7], "big")
 
 
@@ -360,7 +314,7 @@ def _write_cohort(cohort, data, gold):
 
 
 def _line_ends(path, content):
-    """The same bytes from every system: newlines, but for Windows' own."""
+    """The same bytes from every system: CRLF in .bat files, LF in other texts."""
     if path.suffix in BINARY:
         return content
     content = content.replace(b"\r\n", b"\n")
@@ -377,7 +331,7 @@ def read_tree(tree: Path) -> dict[str, bytes]:
 
 
 def zip_tree(tree: Path, archive: Path) -> None:
-    """Write the zip of a release: one folder, the same bytes wherever and whenever it is made."""
+    """Write the zip of a release: one folder, the same bytes on every machine and day."""
     from collect import write_zip
 
     write_zip(
@@ -391,9 +345,7 @@ def zip_tree(tree: Path, archive: Path) -> None:
 
 
 def _check_places(out, cohort, gold):
-    """Where to write, made absolute; raises UserError for places where nothing can or should be
-    written.
-    """
+    """Where to write, as absolute paths; raises UserError if nothing can or should be written."""
     if (cohort is None) != (gold is None):
         raise UserError(
             "--cohort and --gold belong together: a new cohort has new answers, and they need a "
@@ -402,53 +354,58 @@ def _check_places(out, cohort, gold):
     out, gold = out.absolute(), gold and gold.absolute()
     if out.suffix == ".zip":
         raise UserError(
-            "OUT is the folder to make; the zip comes beside it. Write: python -m instructor "
+            "OUT is the folder to make; the zip is written beside it. Write: python -m instructor "
             f"release {out.stem}"
         )
     if os.path.lexists(zip_of(out)):
-        raise UserError(f"{zip_of(out)} is there already. Remove it, or choose another OUT.")
+        raise UserError(f"{zip_of(out)} already exists. Remove it, or choose another OUT.")
     for option, folder in (("OUT", out), ("--gold", gold)):
         if folder and not folder.parent.is_dir():
-            raise UserError(f"{folder.parent} is no folder. Make it, or choose another {option}.")
+            raise UserError(
+                f"{folder.parent} is not a folder. Make it, or choose another {option}."
+            )
         if (
             folder
             and os.path.lexists(folder)
             and (folder.is_symlink() or not folder.is_dir() or any(folder.iterdir()))
         ):
             raise UserError(
-                f"{folder} is there already and is no empty folder. Choose another {option}."
+                f"{folder} already exists and is not an empty folder. Choose another {option}."
             )
     if gold:
         real_out, real_gold = out.resolve(), gold.resolve()
         if real_out == real_gold or real_out in real_gold.parents or real_gold in real_out.parents:
             raise UserError(
-                "OUT and --gold must not lie in each other: students get OUT. Nothing was written."
+                "OUT and --gold must not be inside each other: students get OUT. Nothing was "
+                "written."
             )
     return out, gold
 
 
 def _publish(moves):
-    """Give finished things their names: all of them, or none."""
+    """Move the finished files into place: all of them, or none."""
     done = []
     try:
         for source, target in moves:
             if target.is_dir():
-                target.rmdir()  # it was empty; Windows renames onto nothing that is there
+                target.rmdir()  # it is empty; Windows cannot rename onto it
             source.rename(target)
             done.append((source, target))
     except OSError as error:
         for source, target in done:
             with contextlib.suppress(OSError):
                 target.rename(source)
-        raise UserError(f"{target} cannot be written: {error.strerror}. Nothing was.") from None
+        raise UserError(
+            f"{target} cannot be written: {error.strerror}. Nothing was written."
+        ) from None
 
 
 def _say_what_next(out, gold, args):
-    """Tell what was written, and the commands that come next."""
+    """Print what was written, and the commands that come next."""
     size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
     print(f"\nWrote {out} and {zip_of(out)} ({size / 2**20:.1f} MiB): give students the zip.")
     if args.no_proof:
-        print("Nothing was tried out (--no-proof).")
+        print("Nothing was tested (--no-proof).")
     if gold:
         folder, data = shlex.quote(str(gold)), out / "data"
         print(

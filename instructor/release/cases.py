@@ -14,14 +14,14 @@ from checks.support.cases import RELEASED, Released, pack, same
 from common.files import writing
 from instructor.checks.makers import all_makers
 
-CASES = 12  # of a check, at least
-ROUNDS = 3  # of a check, at least, so that a seed has something to choose
+CASES = 12  # per check, at least
+ROUNDS = 3  # per check, at least, so that a seed has a choice
 STREAM = 1  # of random numbers: a grading draws from [its seed, the check]
 LIMIT = 2_000_000  # bytes, all files together
 
 
 def case_files() -> dict[str, bytes]:
-    """What src/checks/cases should contain: name -> content; the same bytes for the same code."""
+    """The files of src/checks/cases, name -> content; the same bytes for the same code."""
     questions = {}
     for id, maker in all_makers().items():
         questions.setdefault(id.split("-")[0], {})[id] = draw_rounds(id, maker)
@@ -35,7 +35,7 @@ def case_files() -> dict[str, bytes]:
 
 
 def draw_rounds(id: str, maker) -> list:
-    """Rounds of one check: ROUNDS at least, and as many as make CASES."""
+    """Draw rounds of one check: at least ROUNDS, and enough for CASES cases."""
     small = {"small": True} if "small" in inspect.signature(maker).parameters else {}
     rounds = []
     while len(rounds) < ROUNDS or sum(map(len, rounds)) < CASES:
@@ -46,14 +46,14 @@ def draw_rounds(id: str, maker) -> list:
 
 
 def find_differences(folder: Path = RELEASED) -> list[str]:
-    """What in `folder` differs from what the makers give, as sentences; numbers may differ by
-    rounding, as they do from one processor to the other.
+    """How `folder` differs from what the makers give, as sentences; rounding differences between
+    processors don't count.
     """
     wanted = case_files()
     there = {path.name: path.read_bytes() for path in sorted(folder.glob("*.*"))}
     names = sorted(wanted.keys() | there.keys())
     found = [
-        f"{name} {'is missing' if name not in there else 'is not made any more'}"
+        f"{name} {'is missing' if name not in there else 'is no longer made'}"
         for name in names
         if (name in wanted) != (name in there)
     ]
@@ -79,7 +79,7 @@ def add_parser(commands) -> None:
         description="Write src/checks/cases: inputs, right answers, and what known mistakes give.",
     )
     command.add_argument(
-        "--check", action="store_true", help="write nothing; fail where the files differ"
+        "--check", action="store_true", help="write nothing; fail if the files differ"
     )
     command.set_defaults(run=run)
 
@@ -89,16 +89,11 @@ def run(args: argparse.Namespace) -> int:
     if args.check:
         if found := find_differences():
             print(
-                "\n".join(
-                    [
-                        *found,
-                        "The cases are not what their makers give. Run: python -m instructor cases",
-                    ]
-                ),
+                "\n".join([*found, "The cases are out of date. Run: python -m instructor cases"]),
                 file=sys.stderr,
             )
             return 1
-        print("src/checks/cases is what the makers give.")
+        print("src/checks/cases is up to date.")
         return 0
     files = case_files()
     size = sum(map(len, files.values()))

@@ -1,4 +1,4 @@
-"""Building the students' editions of the handout, for a release."""
+"""Builds the students' editions of the handout for a release."""
 
 import os
 import shutil
@@ -12,22 +12,21 @@ from instructor.course import SETTINGS, Course
 
 FOLDER = Path(__file__).resolve().parents[2] / "handout"
 EDITIONS = ("handout.pdf", "handout.html", "submission.pdf")
-TOOLS = ("make", "latexmk", "pandoc", "pdftotext")  # the last for looking through what was built
+TOOLS = ("make", "latexmk", "pandoc", "pdftotext")  # the last for the leak scan
 
 
 def build_handout(course: Course) -> dict[str, bytes]:
-    """Build the handout for a course; some 30 seconds.
+    """Build a course's handout, which takes some 30 seconds.
 
     Args:
         course: title, course and due date, which the front page states.
 
     Returns:
-        The files, name -> content: the problem set as a PDF and as an HTML page, and the sheet for
-        answers as a PDF and as LaTeX.
+        The files, name -> content: the problem set as PDF and HTML, and the answer sheet as PDF and
+        LaTeX.
 
     Raises:
-        UserError: a tool is missing, or the build fails; the message has the end of what it
-            printed.
+        UserError: a tool is missing, or the build fails; the message has the end of its output.
     """
     if missing := [tool for tool in TOOLS if not shutil.which(tool)]:
         raise UserError(
@@ -45,15 +44,15 @@ def build_handout(course: Course) -> dict[str, bytes]:
 
 
 def make(build: Path, names: tuple[str, ...], settings: Path = SETTINGS) -> None:
-    """Make files of the handout in a folder of their own.
+    """Build files of the handout in a folder.
 
     Args:
         build: the folder.
-        names: of the files, as handout/Makefile calls them.
+        names: of the files, as in handout/Makefile.
         settings: a course.toml.
 
     Raises:
-        UserError: the build fails; the message has the end of what it printed.
+        UserError: the build fails; the message has the end of its output.
     """
     command = [
         "make",

@@ -1,5 +1,5 @@
-"""That a release works: its README's commands as a student types them, and the instructor's grader
-on the starter and on the reference.
+"""Tests a release: runs its README's commands as a student would, and grades the starter and the
+reference.
 """
 
 import contextlib
@@ -27,17 +27,17 @@ from .starter import END, KEPT_RESULTS, SOLUTION, START
 
 ROOT = Path(__file__).resolve().parents[2]
 HIDDEN, GOLD = ROOT / "instructor" / "checks", ROOT / "instructor" / "gold"
-PRESET = PRESETS["laptop"]  # of the results that are kept or made
+PRESET = PRESETS["laptop"]  # of the saved or newly made results
 
 
 class Failed(Exception):
-    """A step of the proof failed; the message is what it printed."""
+    """A step of the smoke test failed; the message is its output."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """A line of the README, the folder to type it in, and what it should do with the starter: its
-    exit code, and words that it prints.
+    """A command of the README, the folder to run it in, and the exit code and output that the
+    starter should give.
     """
 
     line: str
@@ -46,8 +46,7 @@ class Command:
     folder: str = "."
 
 
-# Those that are quick. `./run.sh all` and collect_submission.sh come later, with the reference
-# filled in.
+# The quick ones. `./run.sh all` and a complete collection come later, with the reference filled in.
 COMMANDS = (
     Command("./run.sh help", 0, "vanilla_pretrain"),
     Command("python dataset.py namedata", 0, "Where was", "src/submission"),
@@ -62,16 +61,16 @@ COMMANDS = (
 def prove(
     archive: Path, gold: Path | None, quick: bool = False, new_environment: bool = False
 ) -> None:
-    """Try a release out, step by step, and print a line for each.
+    """Test a release step by step, printing a line for each step.
 
     Args:
         archive: the zip of the release.
-        gold: the test answers of its data, if it is a new cohort's.
+        gold: the test answers, for a new cohort's data.
         quick: grade only the code of the reference.
-        new_environment: let its ./run.sh make an environment, and use that.
+        new_environment: have its ./run.sh make an environment, and use it.
 
     Raises:
-        Failed: a step did not do what it should.
+        Failed: a step did not give the expected result.
     """
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         tree = unpack(archive, Path(folder) / "release")
@@ -117,12 +116,12 @@ def prove(
         if quick:
             with _step("the starter filled with the reference scores full, by the checks of code"):
                 _require_full(_grade(submission, tree, gold, results=False))
-            print("  Not tried: running the jobs, collecting and grading their results (--quick)")
+            print("  Skipped (--quick): running the jobs, collecting and grading their results")
             return
         if gold:
             print(
-                f"  The eleven jobs run with the new people, with the preset {PRESET.name}: five "
-                "minutes where nothing else runs",
+                f"  Running the eleven jobs on the new people with the preset {PRESET.name}: five "
+                "minutes on an idle machine",
                 flush=True,
             )
             with _step("./run.sh all"):
@@ -145,12 +144,12 @@ def prove(
 
 
 class Student:
-    """Somebody who has the release and nothing of ours: no variables but PATH, HOME, LANG, and the
-    number of threads.
+    """A student's shell: the release's folder, and no variables but PATH, HOME, LANG and the number
+    of threads.
 
     Args:
         tree: the unpacked release.
-        home: a folder to make.
+        home: the home folder, which is created.
     """
 
     def __init__(self, tree: Path, home: Path):
@@ -163,18 +162,18 @@ class Student:
             "HOME": str(home),
             "LANG": "C.UTF-8",
         }
-        if threads := os.environ.get("OMP_NUM_THREADS"):  # on a machine that others use, too
+        if threads := os.environ.get("OMP_NUM_THREADS"):  # for a shared machine
             self.environment["OMP_NUM_THREADS"] = threads
 
     def type(self, command: Command, show: bool = False) -> None:
-        """Type a command.
+        """Run a command.
 
         Args:
-            command: what, where, and what should come of it.
-            show: let its output be seen while it runs, progress bars included.
+            command: the command, its folder and the expected result.
+            show: show its output while it runs, progress bars included.
 
         Raises:
-            Failed: something else came of it.
+            Failed: the result is not the expected one.
         """
         process = subprocess.run(
             ["bash", "-c", command.line],
@@ -196,14 +195,14 @@ class Student:
             )
 
     def make_environment(self, folder: Path) -> None:
-        """Let ./run.sh make .venv, with a Python that has no packages, and use it from then on.
+        """Have ./run.sh make .venv from a Python without packages, and use it from then on.
 
         Raises:
-            Failed: it could not.
+            Failed: ./run.sh failed.
         """
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
         path = self.environment["PATH"]
-        # How this machine reaches the package index is no business of the release's.
+        # Reaching the package index depends on this machine, not on the release.
         reach = {
             name: value
             for name, value in os.environ.items()
@@ -222,7 +221,7 @@ class Student:
 
 
 def unpack(archive: Path, into: Path) -> Path:
-    """Unpack a release as `unzip` does, rights included; returns its one folder."""
+    """Unpack a release with its permissions, as `unzip` does; returns its top folder."""
     with zipfile.ZipFile(archive) as file:
         for entry in file.infolist():
             os.chmod(file.extract(entry, into), stat.S_IMODE(entry.external_attr >> 16))
@@ -230,17 +229,17 @@ def unpack(archive: Path, into: Path) -> Path:
 
 
 def fill(starter: str, solution: str) -> str:
-    """Put what stands between the markers of a solution between those of the starter.
+    """Fill the starter's markers with the solution's code.
 
     Raises:
-        Failed: they have not equally many.
+        Failed: the two have different numbers of markers.
     """
     place = re.compile(
         rf"(?<={re.escape(START)}\n).*?(?=^[ \t]*{re.escape(END)})", re.DOTALL | re.MULTILINE
     )
     bodies = place.findall(solution)
     if len(place.findall(starter)) != len(bodies):
-        raise Failed("The released files have other places to fill in than the reference.")
+        raise Failed("The released files and the reference differ in their places to fill in.")
     following = iter(bodies)
     return place.sub(lambda match: next(following), starter)
 
@@ -248,16 +247,14 @@ def fill(starter: str, solution: str) -> str:
 def _grade(
     submission: Path, tree: Path, gold: Path | None, results: bool = True, names: Iterable[str] = ()
 ) -> Report:
-    """Grade as the staff does, with the release's data; by all checks, or those of some
-    questions.
-    """
+    """Grade as staff does, with the release's data: all checks, or those of some questions."""
     manifest = read_manifest(MANIFEST)
     checks = [
         check
         for check in manifest.select([*names])
         if check.coded and (results or not check.artifacts)
     ]
-    # The code is ours: it may be graded even where nothing keeps it apart.
+    # The code is ours, so it may be graded without isolation.
     setting = Setting(
         hidden=HIDDEN,
         gold=gold or GOLD,
@@ -280,9 +277,7 @@ def _require_full(report: Report) -> None:
 
 
 def _lines(report: Report) -> str:
-    """The checks that have points where they should not have, or the other way round, with all that
-    is known of them.
-    """
+    """A line for each check: its verdict, points and details."""
     return "\n".join(
         f"  {id}: {outcome.verdict.value if outcome.verdict else 'did not run'}, {outcome.score:g} "
         f"of {report.manifest.checks[id].points:g}. {outcome.details or outcome.message}"
@@ -292,7 +287,7 @@ def _lines(report: Report) -> str:
 
 @contextlib.contextmanager
 def _step(name: str):
-    """Print a line with the result and the time of what is done in here."""
+    """Time the block, and print a line with its result."""
     started = time.monotonic()
     result = "failed"
     try:

@@ -1,7 +1,6 @@
-"""The starter: the reference solution less what stands between the markers, so that the two never
-drift apart.
+"""Generates the starter: the reference solution without the code between the markers.
 
-The files that students are given whole (`deliverables.SUPPLIED`, `__init__.py`) have one home,
+Files that students get complete (`deliverables.SUPPLIED`, `__init__.py`) exist only in
 src/submission.
 """
 
@@ -37,7 +36,7 @@ class Place:
 
 
 def places() -> list[Place]:
-    """Every place that students fill in, as the solution's comments `[part ...]` tell."""
+    """Every place that students fill in, from the solution's `[part ...]` comments."""
     found = []
     for name in STUDENT_FILES:
         stubs = re.findall(
@@ -48,7 +47,7 @@ def places() -> list[Place]:
 
 
 def bodies(folder: Path) -> list[tuple[Place, str]]:
-    """What stands between the markers of each place, in the files of `folder`."""
+    """Each place with the code between its markers in the files of `folder`."""
     place = re.compile(
         rf"(?<={re.escape(START)}\n).*?(?=^[ \t]*{re.escape(END)})", re.DOTALL | re.MULTILINE
     )
@@ -60,18 +59,18 @@ def bodies(folder: Path) -> list[tuple[Place, str]]:
 
 
 def strip_solution(source: str, filename: str) -> str:
-    """Replace every solution by a stub.
+    """Replace every solution with a stub.
 
     Args:
         source: a Python file with pairs of markers. Above each pair, in the same function, a
             comment such as `[part 5c]` says which question it belongs to.
-        filename: for messages, those in the stubs included.
+        filename: for error messages.
 
     Returns:
         The source with `raise NotImplementedError("1h: apply_rotary_emb")` between the markers.
 
     Raises:
-        ValueError: markers without a partner, or a place that names no question.
+        ValueError: a marker without its partner, or a place without a question.
     """
     names = _function_of_each_line(source)
     result, part, part_function, inside = [], None, None, False
@@ -124,7 +123,7 @@ def _function_of_each_line(source):
 
 
 def starter_files() -> dict[str, str]:
-    """What the generated files should contain, code and files for answers: name -> text."""
+    """The generated files, code and answer files: name -> text."""
     return {name: _starter_file(name) for name in STUDENT_FILES} | {
         name: empty_answers((SOLUTION / name).read_text(encoding="utf-8"), name) for name in ANSWERS
     }
@@ -135,9 +134,7 @@ def _starter_file(name):
 
 
 def empty_answers(text: str, name: str) -> str:
-    """A file of answers without them: the numbers of a JSON file become null, the choices of a TOML
-    file empty.
-    """
+    """An answer file without its answers: numbers in JSON become null, choices in TOML empty."""
     if name.endswith(".toml"):
         return re.sub(r'(?m)^(\w+ = )".*"$', r'\1""', text)
     return as_json(blank(json.loads(text)))
@@ -171,8 +168,8 @@ def find_drift(*folders: Path) -> list[str]:
 
 
 def write_starter(*folders: Path) -> None:
-    """Write the starter's files into `folders` (by default src/submission), and remove Python files
-    there that it does not have.
+    """Write the starter's files into `folders` (by default src/submission), and remove other Python
+    files there.
     """
     wanted = starter_files()
     for folder in folders or (STARTER,):

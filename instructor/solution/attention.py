@@ -12,12 +12,11 @@ import torch.nn.functional as F
 
 
 def precompute_rotary_emb(dim: int, max_positions: int) -> torch.Tensor:
-    """Tabulate the cosines and sines that RoPE rotates by (Su et al. 2021, RoFormer, section
-    3.2.2).
+    """Precompute RoPE's table of cosines and sines (Su et al. 2021, RoFormer, section 3.2.2).
 
     Args:
         dim: the width of one head (head_dim), even. Each pair of features shares one angle.
-        max_positions: how many positions the table covers (block_size).
+        max_positions: the number of positions in the table (block_size).
 
     Returns:
         float32 of shape (max_positions, dim/2, 2). Entry [t, i, 0] is cos(t * theta_i) and [t, i,
@@ -31,7 +30,7 @@ def precompute_rotary_emb(dim: int, max_positions: int) -> torch.Tensor:
     # [part 1h] Fill in rope_cache, as the docstring says.
     # Hints: torch.arange gives the i's and the t's; torch.outer multiplies every t by every theta;
     #        torch.stack(..., dim=-1) puts the cosines and the sines side by side.
-    #        At position 0 nothing turns: every cosine there is 1 and every sine 0.
+    #        At position 0 the angles are 0, so every cosine is 1 and every sine 0.
     ### START_CODE_HERE ###
     theta = 10000.0 ** (-2.0 * torch.arange(dim // 2, dtype=torch.float64) / dim)
     angles = torch.outer(torch.arange(max_positions, dtype=torch.float64), theta)
@@ -45,20 +44,20 @@ def apply_rotary_emb(x: torch.Tensor, rope_cache: torch.Tensor) -> torch.Tensor:
 
     Args:
         x: queries or keys, (B, n_head, T, head_dim).
-        rope_cache: what precompute_rotary_emb made, (max_positions, head_dim/2, 2) with
-            max_positions >= T. Row t belongs to position t of x; rows from T on are not needed.
+        rope_cache: from precompute_rotary_emb, (max_positions, head_dim/2, 2) with
+            max_positions >= T. Row t belongs to position t of x; rows from T on are unused.
 
     Returns:
-        The rotated x, same shape and dtype. As vectors of the plane, pairs turn counterclockwise:
-        (1, 0) becomes (cos, sin), and (0, 1) becomes (-sin, cos).
+        The rotated x, same shape and dtype. Pairs rotate counterclockwise: (1, 0) becomes
+        (cos, sin), and (0, 1) becomes (-sin, cos).
     """
     rotated_x = None
-    # [part 1h] Rotate x. A sequence is often shorter than the table, so cut rope_cache to its first
-    # T rows.
-    # Hints: a pair (a, b) is the complex number a + ib, and rotating it is multiplying it by cos +
-    #        i sin: torch.view_as_complex and torch.view_as_real do that. Without them, x[..., 0::2]
-    #        and x[..., 1::2] are the two halves of all pairs, and torch.stack(...,
-    #        dim=-1).flatten(-2) puts pairs side by side.
+    # [part 1h] Rotate x. A sequence is often shorter than the table, so use only the first T rows
+    # of rope_cache.
+    # Hints: treat a pair (a, b) as the complex number a + ib; multiplying it by cos + i sin rotates
+    #        it (torch.view_as_complex, torch.view_as_real). Without complex numbers, x[..., 0::2]
+    #        and x[..., 1::2] are the first and second entries of all pairs, and
+    #        torch.stack(..., dim=-1).flatten(-2) interleaves them again.
     ### START_CODE_HERE ###
     T = x.size(-2)
     cos, sin = rope_cache[:T].to(x.dtype).unbind(dim=-1)  # (T, head_dim/2) each
@@ -69,8 +68,7 @@ def apply_rotary_emb(x: torch.Tensor, rope_cache: torch.Tensor) -> torch.Tensor:
 
 
 class MultiHeadAttention(nn.Module):
-    """What self-attention and cross-attention share: the projections, the heads and the causal
-    mask.
+    """The base of self-attention and cross-attention: projections, heads and the causal mask.
 
     Args:
         config: a GPTConfig; n_embd must be a multiple of n_head.
@@ -101,8 +99,8 @@ class MultiHeadAttention(nn.Module):
     def attend(
         self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, start: int = 0
     ) -> torch.Tensor:
-        """Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1), heads joined and
-        projected.
+        """Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1), with the heads joined
+        and projected.
 
         Args:
             q: (B, n_head, T, head_dim), the queries of positions start, ..., start + T - 1.
@@ -110,19 +108,20 @@ class MultiHeadAttention(nn.Module):
             start: the position of the first query.
 
         Returns:
-            (B, T, C). Position t saw positions 0 to t of the keys, and nothing after them.
+            (B, T, C). The query at position t attends only to the keys at positions 0 to t.
         """
         B, n_head, T, head_dim = q.size()
         att = (q @ k.transpose(-2, -1)) / math.sqrt(head_dim)  # (B, n_head, T, T_kv)
         att = att.masked_fill(self.mask[:, :, start : start + T, : k.size(-2)] == 0, float("-inf"))
         att = self.attn_drop(F.softmax(att, dim=-1))
-        y = (att @ v).transpose(1, 2).reshape(B, T, n_head * head_dim)  # heads side by side again
+        y = (att @ v).transpose(1, 2).reshape(B, T, n_head * head_dim)  # join the heads
         return self.resid_drop(self.proj(y))
 
 
 class CausalSelfAttention(MultiHeadAttention):
-    """Self-attention in which a position attends to itself and to what stands before it; with
-    config.rope, rotated.
+    """Self-attention in which each position attends to itself and the positions before it.
+
+    With config.rope, queries and keys are rotated.
     """
 
     def __init__(self, config):
@@ -130,8 +129,8 @@ class CausalSelfAttention(MultiHeadAttention):
         self.rope = config.rope
         if self.rope:
             rope_cache = None
-            # [part 1h] Make the table of rotations: (block_size, head_dim/2, 2), float32.
-            # Hint: the heads split n_embd among themselves, and each is rotated on its own.
+            # [part 1h] Compute the table of rotations: (block_size, head_dim/2, 2), float32.
+            # Hint: the heads divide n_embd evenly, and each head is rotated separately.
             ### START_CODE_HERE ###
             rope_cache = precompute_rotary_emb(config.n_embd // config.n_head, config.block_size)
             ### END_CODE_HERE ###
@@ -141,9 +140,9 @@ class CausalSelfAttention(MultiHeadAttention):
         """Attend.
 
         Args:
-            x: (B, T, C). With a cache, the T positions that follow the ones in it.
-            cache: the keys and values of positions read before (answers.KVCache), so that
-                generating a token need not read the whole prefix again; None in training.
+            x: (B, T, C). With a cache, the T positions after the cached ones.
+            cache: the keys and values of earlier positions (a KVCache of jobs/problem1/answers.py),
+                so that generating a token does not re-read the whole prefix; None in training.
 
         Returns:
             (B, T, C), same dtype.
@@ -153,14 +152,13 @@ class CausalSelfAttention(MultiHeadAttention):
         q, k, v = (self.split_heads(linear(x)) for linear in (self.query, self.key, self.value))
 
         if self.rope:
-            rope_cache = self.rope_cache[
-                start : start + T
-            ]  # row t is the rotation of x's position t
-            q, k = q.float(), k.float()  # in bfloat16, rounding would blur the angles
-            # [part 1h] Rotate what RoPE rotates, with apply_rotary_emb and rope_cache, (T,
-            # head_dim/2, 2). The queries q, keys k and values v are (B, n_head, T, head_dim) each.
-            # Hint: attention compares queries with keys; their product should depend on the
-            #       distance between the two positions. The values only say what is passed on.
+            # row t is the rotation of x's position t
+            rope_cache = self.rope_cache[start : start + T]
+            q, k = q.float(), k.float()  # bfloat16 is too coarse for the angles
+            # [part 1h] Apply RoPE with apply_rotary_emb and rope_cache, (T, head_dim/2, 2).
+            # The queries q, keys k and values v are (B, n_head, T, head_dim) each.
+            # Hint: attention compares queries with keys; their dot product should depend on the
+            #       distance between the two positions. Values carry the content that is passed on.
             ### START_CODE_HERE ###
             q = apply_rotary_emb(q, rope_cache)
             k = apply_rotary_emb(k, rope_cache)
@@ -172,10 +170,10 @@ class CausalSelfAttention(MultiHeadAttention):
 
 
 class CausalCrossAttention(MultiHeadAttention):
-    """Attention of one sequence over another: queries from x_q, keys and values from x_kv.
+    """Cross-attention: queries from x_q, keys and values from x_kv.
 
-    The mask is that of self-attention: position t of x_q sees positions 0 to t of x_kv. The GPT of
-    this assignment does not use it; it is here to compare with CausalSelfAttention.
+    The mask is that of self-attention: position t of x_q attends to positions 0 to t of x_kv. This
+    assignment's GPT does not use it; it is here for comparison with CausalSelfAttention.
     """
 
     def forward(self, x_kv: torch.Tensor, x_q: torch.Tensor) -> torch.Tensor:

@@ -1,7 +1,7 @@
 """The two datasets: span corruption for pretraining (question 1c) and questions with answers for
 finetuning.
 
-Look at some examples of each, from inside this folder:
+To print some examples of each, run in this folder:
 
     python dataset.py namedata
     python dataset.py charcorruption
@@ -18,8 +18,8 @@ from torch.utils.data import Dataset
 
 
 class CharCorruptionDataset(Dataset):
-    """Documents with a span cut out, for the model to fill in (after T5, Raffel et al. 2020,
-    section 3.1.4).
+    """Documents with a span cut out, which the model learns to fill in (after T5, Raffel et al.
+    2020, section 3.1.4).
 
     Args:
         data: the text of the corpus, one document a line.
@@ -33,8 +33,8 @@ class CharCorruptionDataset(Dataset):
     take it from here.
     """
 
-    MASK_CHAR = "\u2047"  # a double question mark, stands for what was cut out
-    PAD_CHAR = "\u25a1"  # an empty square, fills a sequence up to its fixed length
+    MASK_CHAR = "\u2047"  # a double question mark: marks where the span was cut out
+    PAD_CHAR = "\u25a1"  # an empty square: pads sequences to their fixed length
 
     def __init__(self, data: str, block_size: int):
         for special in (self.MASK_CHAR, self.PAD_CHAR):
@@ -55,7 +55,7 @@ class CharCorruptionDataset(Dataset):
         return len(self.data)
 
     def __getitem__(self, idx: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Corrupt one document, differently at every call.
+        """Return one document, corrupted differently at every call.
 
         Args:
             idx: which document, an index into self.data.
@@ -65,28 +65,27 @@ class CharCorruptionDataset(Dataset):
             character that the model should predict after reading x[0..i].
         """
         x = y = None
-        # [part 1c] Make one training example out of document idx.
+        # [part 1c] Make one training example from document idx.
         #
-        # 1. Truncate the document to a random length: a whole number from 4 to int(block_size *
-        #    3/4), all equally likely, and no longer than the document. (A document shorter than 4
-        #    stays as it is.)
-        # 2. Split what is left into three parts, prefix, masked_content and suffix. The length of
-        #    masked_content is random, at least 1 and on average 1/4 of the truncated length,
-        #    whatever that is; where it starts is random, too.
-        # 3. Rearrange, with the single characters self.MASK_CHAR and self.PAD_CHAR, into
+        # 1. Truncate the document to a random length: an integer from 4 to int(block_size * 3/4),
+        #    all equally likely, and no longer than the document. (A document shorter than 4 stays
+        #    as it is.)
+        # 2. Split the truncated document into prefix, masked_content and suffix. The length of
+        #    masked_content is random, at least 1, and on average 1/4 of the truncated length, for
+        #    every truncated length. Its start is random, too.
+        # 3. Rearrange the parts, with the single characters self.MASK_CHAR and self.PAD_CHAR, as
         #
         #        prefix MASK suffix MASK masked_content MASK PAD PAD ... PAD
         #
-        #    with as many PADs as make it block_size + 1 characters.
-        # 4. Turn it into tokens with self.stoi. x is all of them but the last, y all of them but
-        # the first.
+        #    with enough PADs to make it block_size + 1 characters.
+        # 4. Convert it to tokens with self.stoi. x is all tokens but the last, y all but the first.
         #
         # "Ada was born in London." could become "Ada was ⁇ in London.⁇born⁇□□□□□□": to predict what
         # comes after the second ⁇, the model has to use what it remembers about Ada, or at least
         # about English.
         #
-        # Hints: random.randint(a, b) includes both ends. A length drawn evenly from 1 to twice the
-        #        mean (less 1) has that mean, which need not be a whole number. Draw from Python's
+        # Hints: random.randint(a, b) includes both ends. A length drawn uniformly from 1 to twice
+        #        the mean, less 1, has that mean; the mean need not be an integer. Use Python's
         #        `random`, torch or numpy: all three are seeded for every epoch.
         ### START_CODE_HERE ###
         document = self.data[idx]
@@ -95,8 +94,7 @@ class CharCorruptionDataset(Dataset):
         )
         document = document[:length]
 
-        # Even from 1 to 2m - 1 has mean m; the coin between the two whole m's next to length/4
-        # makes it exact.
+        # Uniform on 1 .. 2m - 1 has mean m; rounding length/4 up or down at random makes it exact.
         mean = max(1, math.floor(length / 4 + random.random()))
         masked_length = random.randint(1, 2 * mean - 1)
         start = random.randint(0, length - masked_length)
@@ -121,18 +119,17 @@ class NameDataset(Dataset):
             made for.
 
     Raises:
-        TypeError: an argument of the wrong kind, or the two swapped.
-        ValueError: there is no row, or one that has no tab, a character that the vocabulary lacks,
-            or too much text.
+        TypeError: an argument has the wrong type, or the two are swapped.
+        ValueError: there are no rows, or a row has no tab, a character that is not in the
+            vocabulary, or too much text.
 
     An example is, as characters,
 
         x: Where was Ada Lovelace born?⁇London⁇□□□□
         y: □□□□□□□□□□□□□□□□□□□□□□□□□□□□London⁇□□□□□
 
-    so y is x shifted by one, except that under the question it is PAD: the loss counts the answer
-    alone. The answer stands after a MASK just as the masked content does in pretraining, and so the
-    model already knows what to do.
+    y is x shifted by one, with PAD in place of the question, so that only the answer counts in the
+    loss. As in pretraining, the text to predict follows a MASK.
     """
 
     def __init__(self, data: str, pretraining_dataset: CharCorruptionDataset):
@@ -209,7 +206,7 @@ def main() -> None:
         help="the folder of wiki.txt and birth_places_train.tsv",
     )
     args = parser.parse_args()
-    # not every console knows the special characters
+    # not every console can print the special characters
     sys.stdout.reconfigure(encoding="utf-8", errors="replace")
     random.seed(0)
     try:

@@ -1,6 +1,4 @@
-"""Putting model, data and training together: what the jobs of `./run.sh` call (questions 1d, 1f and
-1h).
-"""
+"""Build models and trainers: the functions that `./run.sh` calls (questions 1d, 1f and 1h)."""
 
 import copy
 
@@ -12,7 +10,7 @@ from .trainer import Trainer, TrainerConfig
 
 
 def initialize_vanilla_model(mconf: GPTConfig) -> GPT:
-    """Make a model with learned position embeddings.
+    """Build a model with learned position embeddings.
 
     Args:
         mconf: the sizes of the model.
@@ -21,8 +19,8 @@ def initialize_vanilla_model(mconf: GPTConfig) -> GPT:
         A GPT with random weights.
     """
     model = None
-    # [part 1d] Make the vanilla model.
-    # Hint: it takes one line; model.py has the class.
+    # [part 1d] Build the vanilla model.
+    # Hint: one line is enough; the class is in model.py.
     ### START_CODE_HERE ###
     model = GPT(mconf)
     ### END_CODE_HERE ###
@@ -30,17 +28,17 @@ def initialize_vanilla_model(mconf: GPTConfig) -> GPT:
 
 
 def initialize_rope_model(mconf: GPTConfig) -> GPT:
-    """Make a model with rotary position embeddings.
+    """Build a model with rotary position embeddings.
 
     Args:
-        mconf: the sizes of the model. The caller may make a vanilla model of it afterwards.
+        mconf: the sizes of the model. Do not change it: the caller may use it for a vanilla model.
 
     Returns:
         A GPT with random weights whose attention uses RoPE.
     """
     model = None
-    # [part 1h] Make the RoPE model.
-    # Hint: GPTConfig says what switches RoPE on. Change a copy (copy.copy), not the caller's mconf.
+    # [part 1h] Build the RoPE model.
+    # Hint: GPTConfig has a field that enables RoPE. Change a copy (copy.copy), not mconf itself.
     ### START_CODE_HERE ###
     rope_conf = copy.copy(mconf)
     rope_conf.rope = True
@@ -58,7 +56,7 @@ def finetune(
     finetune_lr: float = 6e-4,
     writer=None,
 ) -> tuple[TrainerConfig, Trainer]:
-    """Prepare the training on questions and answers, from scratch or from pretrained weights.
+    """Prepare finetuning on questions and answers, from scratch or from pretrained weights.
 
     Args:
         reading_params_path: a file of pretrained weights (a state_dict), or None to start from
@@ -71,12 +69,12 @@ def finetune(
         writer: a TensorBoard SummaryWriter for TrainerConfig, or None.
 
     Returns:
-        The TrainerConfig and a Trainer that is ready to train(), which this function does not call.
+        The TrainerConfig, and a Trainer on which train() has not been called yet.
     """
     if reading_params_path is not None:
         # [part 1f] Load the pretrained weights into the model.
         # Hint: model.load_state_dict(torch.load(path, map_location="cpu", weights_only=True)) reads
-        #       weights that were saved on any device, and runs no code that could hide in the file.
+        #       weights saved on any device, and never runs code hidden in the file.
         ### START_CODE_HERE ###
         model.load_state_dict(
             torch.load(reading_params_path, map_location="cpu", weights_only=True)
@@ -84,14 +82,14 @@ def finetune(
         ### END_CODE_HERE ###
 
     tconf = trainer_obj = None
-    # [part 1d] Make the dataset, the TrainerConfig and the Trainer. Without pretrained weights
+    # [part 1d] Create the dataset, the TrainerConfig and the Trainer. Without pretrained weights
     # (reading_params_path is None), train for max_epochs=75; with them, for max_epochs=10. The
     # other hyperparameters are the same for both:
     #     batch_size=256, learning_rate=finetune_lr, lr_decay=True, warmup_tokens=512*20,
     #     final_tokens=200*len(pretrain_dataset)*block_size, writer=writer
-    # Hints: NameDataset takes the file's text, not its name; say encoding="utf-8" where you open
-    #        it. play_char.ipynb in mingpt-demo/ makes a TrainerConfig and a Trainer; a Trainer
-    #        without a test set takes None.
+    # Hints: NameDataset takes the file's text, not its name; open the file with encoding="utf-8".
+    #        mingpt-demo/play_char.ipynb shows how to create a TrainerConfig and a Trainer. Without
+    #        a test set, pass None.
     ### START_CODE_HERE ###
     with open(finetune_corpus_path, encoding="utf-8") as file:
         finetune_dataset = NameDataset(file.read(), pretrain_dataset)
@@ -116,7 +114,7 @@ def pretrain(
     pretrain_lr: float = 6e-3,
     writer=None,
 ) -> tuple[TrainerConfig, Trainer]:
-    """Prepare the pretraining on span corruption.
+    """Prepare pretraining on span corruption.
 
     Args:
         pretrain_dataset: the corpus.
@@ -126,16 +124,15 @@ def pretrain(
         writer: a TensorBoard SummaryWriter for TrainerConfig, or None.
 
     Returns:
-        The TrainerConfig and a Trainer that is ready to train(), which this function does not call.
+        The TrainerConfig, and a Trainer on which train() has not been called yet.
     """
     tconf = trainer_obj = None
     # [part 1f] Train on pretrain_dataset with these hyperparameters:
     #     max_epochs=650, batch_size=128, learning_rate=pretrain_lr, lr_decay=True,
     #     warmup_tokens=512*20, final_tokens=650*len(pretrain_dataset)*block_size, writer=writer
     #
-    # final_tokens is where the cosine of the learning rate reaches its end: here, when the training
-    # does.
-    # Hint: as in finetune, but the dataset is already there.
+    # final_tokens is where the learning rate's cosine schedule ends: here, at the end of training.
+    # Hint: as in finetune, but the dataset already exists.
     ### START_CODE_HERE ###
     tconf = TrainerConfig(
         max_epochs=650,
@@ -152,16 +149,15 @@ def pretrain(
 
 
 def train(model: GPT, writing_params_path: str, trainer_obj: Trainer) -> None:
-    """Run a training and save the weights.
+    """Train the model and save its weights.
 
     Args:
         model: the model that trainer_obj trains.
-        writing_params_path: where its state_dict goes.
-        trainer_obj: what pretrain() or finetune() returned.
+        writing_params_path: the file to save its state_dict to.
+        trainer_obj: the Trainer from pretrain() or finetune().
     """
     # [part 1d] Train, then save the model's state_dict.
-    # Hint: torch.save writes any dictionary of tensors; the state_dict alone is enough, without the
-    # Trainer.
+    # Hint: torch.save writes any dictionary of tensors. Save the state_dict alone, not the Trainer.
     ### START_CODE_HERE ###
     trainer_obj.train()
     torch.save(model.state_dict(), writing_params_path)

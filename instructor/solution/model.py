@@ -20,7 +20,7 @@ class GPTConfig:
     Args:
         vocab_size: number of tokens; token 0 is padding.
         block_size: the longest sequence that the model can read.
-        kwargs: any of the fields below. A name that is not one of them raises TypeError.
+        kwargs: any of the fields below. An unknown name raises TypeError.
     """
 
     n_layer = 4
@@ -38,8 +38,8 @@ class GPTConfig:
 
 
 class Block(nn.Module):
-    """One Transformer block with the LayerNorms before its parts (pre-norm), so that the residual
-    path stays free.
+    """One pre-norm Transformer block: LayerNorm is applied to the inputs of attention and MLP, not
+    to the residual path.
     """
 
     def __init__(self, config: GPTConfig):
@@ -56,17 +56,15 @@ class Block(nn.Module):
 
     def forward(self, x: torch.Tensor, cache=None) -> torch.Tensor:
         """(B, T, n_embd) -> (B, T, n_embd)."""
-        # The cache is passed only where there is one, so that an attention without caches works
-        # here too.
+        # The cache is passed only if there is one, so that attention modules without cache support
+        # work here, too.
         attended = self.attn(self.ln1(x)) if cache is None else self.attn(self.ln1(x), cache)
         x = x + attended
         return x + self.mlp(self.ln2(x))
 
 
 class GPT(nn.Module):
-    """A character-level language model: reads T tokens and predicts, at every position, the token
-    that comes next.
-    """
+    """A character-level language model: it predicts the next token at every position."""
 
     def __init__(self, config: GPTConfig):
         super().__init__()
@@ -99,11 +97,11 @@ class GPT(nn.Module):
         """Predict the next token at every position.
 
         Args:
-            idx: int64 tokens, (B, T) with T <= block_size. With caches, the T tokens after those in
-                the caches.
-            targets: int64, (B, T), the token that follows each position; 0 (padding) counts for
-                nothing.
-            caches: one answers.KVCache a layer, for generation; None in training.
+            idx: int64 tokens, (B, T) with T <= block_size. With caches, the T tokens after the
+                cached ones.
+            targets: int64, (B, T), the token that follows each position; 0 (padding) is ignored.
+            caches: one KVCache (jobs/problem1/answers.py) per layer, for generation; None in
+                training.
 
         Returns:
             logits of shape (B, T, vocab_size), and the mean cross-entropy in nats per target, or
@@ -122,15 +120,14 @@ class GPT(nn.Module):
         token_embeddings = self.tok_emb(idx)  # (B, T, n_embd)
         if self.rope:
             x_input = None
-            # [part 1h] What do the blocks read when it is RoPE that tells positions apart? Shape
-            # (B, T, n_embd).
-            # Hint: compare with the line for the vanilla model below. Under RoPE this model has no
-            # pos_emb at all.
+            # [part 1h] What is the input of the blocks, (B, T, n_embd), when RoPE encodes the
+            # positions?
+            # Hint: compare with the vanilla model's line below. With RoPE there is no pos_emb.
             ### START_CODE_HERE ###
             x_input = token_embeddings
             ### END_CODE_HERE ###
         else:
-            # each position has its vector
+            # one learned vector per position
             x_input = token_embeddings + self.pos_emb[:, start : start + T, :]
 
         x = self.drop(x_input)

@@ -1,8 +1,8 @@
-"""An engine that grades untrusted code. It knows nothing of what it grades:
-docs/adding-a-question.md tells how to use it.
+"""An engine that grades untrusted code. It is independent of what it grades:
+docs/adding-a-question.md explains how to use it.
 
-A check is a probe, sent to the student's process as source, and a verdict, a pytest test that
-judges what came back:
+A check is a probe, sent as source to the student's process, and a verdict, a pytest test that
+judges the answer:
 
     @probe
     def add(a, b):

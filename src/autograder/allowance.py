@@ -1,25 +1,24 @@
-"""The time that a submission has: for one check, or for all of them together."""
+"""The time limit of a submission: for one check, or for all of them together."""
 
 import math
 import time
 
-PATIENCE = 10  # times its limit: the longest that a check is waited for on a busy machine
-WORKED = 0.9  # the part of its time on a processor from which on it was work that did not end
-BUSY = 0.1  # the part of its time for which a submission waits where the machine is busy
+PATIENCE = 10  # wall-clock limit on a busy machine, as a multiple of the check's own limit
+WORKED = 0.9  # a timeout with at least this share of CPU time was work, not a busy machine
+BUSY = 0.1  # the machine counts as busy if the submission waited for this share of its time
 
 
 class Allowance:
-    """Time that calls of the student's process use up. It begins now.
+    """Time that calls of the student's process use up, starting now.
 
     Args:
         seconds: of the submission's own time (see process.Reply.counted), and PATIENCE times as
-            many by the clock; None for no such limit.
-        wall: seconds by the clock, whatever the machine does, or None.
-        within: a larger allowance, of which this one is a part.
+            many of wall time; None for no such limit.
+        wall: a fixed limit in seconds of wall time, or None.
+        within: a larger allowance that this one is part of.
 
     Attributes:
-        elapsed, cpu, waited: seconds of all calls: by the clock, of processors, and of waiting
-            for one.
+        elapsed, cpu, waited: seconds of all calls: wall time, CPU time, and waiting for a CPU.
     """
 
     def __init__(
@@ -37,12 +36,12 @@ class Allowance:
 
     @property
     def left(self) -> float:
-        """The seconds that are left of the submission's own time; not above 0 when it is over."""
+        """The seconds left of the submission's own time; 0 or less when it is used up."""
         return min(self._left, self._within.left if self._within else math.inf)
 
     @property
     def end(self) -> float:
-        """When it is over at the latest, by time.monotonic()."""
+        """The latest time at which it ends, by time.monotonic()."""
         return min(self._end, self._within.end if self._within else math.inf)
 
     @property
@@ -52,28 +51,28 @@ class Allowance:
 
     @property
     def lost_patience(self) -> bool:
-        """Whether the clock ended it, though own time is left."""
+        """Whether wall time ended it while own time was left."""
         return self._left > 0 and time.monotonic() >= self._patience
 
     @property
     def busy(self) -> bool:
-        """Whether the machine had so much else to do that a timeout proves little: never of
-        work that had nearly all its seconds on processors.
+        """Whether the machine was so busy that a timeout proves little: never if the submission
+        got nearly all its seconds of CPU time.
         """
         worked = self.cpu >= WORKED * self._seconds
         return self.lost_patience or not worked and 0 < BUSY * self.elapsed <= self.waited
 
     def call(self, process, request: dict, memory: int):
-        """Send a request, which may use what is left, to a StudentProcess or SameProcess.
+        """Send a request, which may use the time left, to a StudentProcess or SameProcess.
 
         Args:
-            memory: that it may use, in MiB.
+            memory: the limit in MiB.
 
         Returns:
             The Reply.
 
         Raises:
-            ProcessError: the process cannot be started.
+            ProcessError: the process could not be started.
         """
         reply = process.call(request, self.left, memory, self.end - time.monotonic())
         self._spend(reply)

@@ -1,5 +1,5 @@
-"""What a probe sent back, read with care: every getter checks, and raises WrongAnswer with a
-sentence for the student.
+"""What a probe sent back. Every getter validates the value, and raises WrongAnswer with a sentence
+for the student.
 """
 
 import numpy as np
@@ -12,8 +12,8 @@ from .verdicts import NotImplementedYet, WrongAnswer
 class Answer:
     """A value from the student's process, with a name for messages.
 
-    Everything in it is the student's claim: read it through these methods alone, so that nothing
-    unexpected can break a verdict.
+    It is untrusted: read it only through these methods, so that nothing unexpected can break a
+    verdict.
     """
 
     def __init__(self, value, name: str):
@@ -23,15 +23,15 @@ class Answer:
     def __getitem__(self, key: str) -> "Answer":
         """An entry of the dict that a probe returned."""
         if not isinstance(self.value, dict) or key not in self.value:
-            raise WrongAnswer(f"The reply lacks {key!r}: it is {describe(self.value)}.")
+            raise WrongAnswer(f"The reply has no {key!r}: it is {describe(self.value)}.")
         return Answer(self.value[key], key)
 
     def named(self, name: str) -> "Answer":
-        """The same value, called otherwise in messages."""
+        """The same value with another name for messages."""
         return Answer(self.value, name)
 
     def present(self) -> "Answer":
-        """Itself; a None is taken as work not done.
+        """This answer; None counts as not implemented.
 
         Raises:
             NotImplementedYet: the value is None.
@@ -51,7 +51,7 @@ class Answer:
 
         Args:
             dtype: torch's name, or None for any.
-            shape: with None for a length that may be any.
+            shape: None in it stands for any length.
             finite: refuse NaN and infinity.
         """
         wanted = f"a{'n' if (dtype or '')[:1] == 'i' else ''} {dtype or ''} tensor".replace(
@@ -83,7 +83,7 @@ class Answer:
         return data
 
     def raw(self, dtype: str, ndim: int) -> np.ndarray:
-        """A NumPy array that the probe itself made."""
+        """A NumPy array made by the probe itself."""
         value = self.value
         if (
             not isinstance(value, Array)
@@ -94,8 +94,8 @@ class Answer:
         return value.data
 
     def number(self) -> float:
-        """A finite number (an int, a float, a bool is none; a tensor or array of one element is
-        taken as its element).
+        """A finite int or float, not a bool; a tensor or array of one element counts as its
+        element.
         """
         value = self.value
         if isinstance(value, Array) and value.data.size == 1 and value.data.dtype.kind in "iuf":
@@ -117,7 +117,7 @@ class Answer:
         return self.value
 
     def items(self, length: int | None = None) -> list["Answer"]:
-        """The items of a tuple or list (of that length)."""
+        """The items of a tuple or list (of this length, if given)."""
         if not isinstance(self.value, (tuple, list)) or length not in (None, len(self.value)):
             self._refuse(f"a tuple{'' if length is None else f' of {length}'}")
         return [Answer(item, f"{self.name}[{i}]") for i, item in enumerate(self.value)]
@@ -135,5 +135,5 @@ class Answer:
         }
 
     def describe(self) -> str:
-        """What the value is, in words."""
+        """A description of the value, in words."""
         return self.value.what if isinstance(self.value, Other) else describe(self.value)

@@ -1,6 +1,4 @@
-"""Comparing arrays, with a sentence about how they differ and, where one is known, the likely
-cause.
-"""
+"""Compare arrays, with a sentence on how they differ and, if known, the likely cause."""
 
 from collections.abc import Callable, Iterable
 
@@ -8,12 +6,12 @@ import numpy as np
 
 from .verdicts import WrongAnswer
 
-RECOGNISED = 1e-6  # tolerance for causes, where less is allowed: they may have been kept as float32
+RECOGNISED = 1e-6  # smallest tolerance for causes: they may have been stored as float32
 
 
 def matches(got: np.ndarray, expected: np.ndarray, tolerance: float) -> bool:
-    """Whether shapes are equal and no element is further off than tolerance * max(1, largest
-    absolute value expected).
+    """Whether shapes are equal and no element is off by more than tolerance * max(1, largest
+    absolute expected value).
 
     Where NaN is expected, anything matches.
     """
@@ -27,7 +25,7 @@ def matches(got: np.ndarray, expected: np.ndarray, tolerance: float) -> bool:
 
 
 def _numbers(array):
-    """Integers and truth values as floats: their differences overflow, or are none."""
+    """Integers and booleans as floats: integer differences can overflow, booleans have none."""
     return array if array.dtype.kind in "fc" else array.astype(float)
 
 
@@ -45,9 +43,9 @@ def require_close(
     """Raise WrongAnswer unless `got` matches `expected` (see `matches`).
 
     Args:
-        name: of what is compared; the message begins with it.
-        causes: known mistakes, (sentence, what they would give: an array, or a function
-            that makes it). The first one that matches is named.
+        name: of the compared value; the message begins with it.
+        causes: known mistakes as (sentence, the array that they would give, or a function that
+            computes it). The message names the first one that matches.
     """
     if matches(got, expected, tolerance):
         return

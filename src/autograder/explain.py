@@ -1,6 +1,4 @@
-"""An exception in the student's process, put into words: which verdict it is, and a sentence for
-the student.
-"""
+"""Turn an exception in the student's process into a verdict and a sentence for the student."""
 
 import errno
 import re
@@ -8,22 +6,22 @@ from dataclasses import dataclass
 
 from .verdicts import Failed, NotImplementedYet, Verdict, WrongAnswer
 
-BROKEN = {  # limits that an error number tells of
+BROKEN = {  # errno -> the limit that was exceeded
     errno.EAGAIN: "too many processes or threads at once.",
     errno.EMFILE: "too many open files.",
-    errno.EFBIG: "a file, or all that is printed, grew too large.",
+    errno.EFBIG: "a file, or the printed output, grew too large.",
     errno.ENOSPC: "the code wrote too much to files.",
-    errno.EROFS: "the grader lets nothing be written there.",
+    errno.EROFS: "the grader allows no writing there.",
 }
 
 
 @dataclass(frozen=True)
 class RemoteError:
-    """An exception as the student's process tells it.
+    """An exception as reported by the student's process.
 
-    type and text are those of the exception, kinds the names of its type and the types that it
-    derives from; name is the attribute of an ImportError; frames are (file, line, function, code),
-    those of the submission alone, innermost last.
+    type and text are the exception's, kinds the names of its type and base types; name is the
+    attribute of an ImportError; frames are (file, line, function, code) of the submission's frames
+    only, innermost last.
     """
 
     type: str
@@ -34,7 +32,7 @@ class RemoteError:
 
     @classmethod
     def read(cls, error) -> "RemoteError":
-        """From the data that came; raises all kinds of exceptions where it is malformed."""
+        """Parse received data; raises any kind of exception if it is malformed."""
         frames = tuple(
             (str(file)[:100], int(str(line)[:9]), str(function)[:100], str(code)[:300])
             for file, line, function, code in error["frames"]
@@ -53,7 +51,7 @@ def explain(error: RemoteError, package: str, offered: str, memory: int) -> Fail
     """The verdict for an exception.
 
     Args:
-        package: the name that the submission is imported by.
+        package: the name under which the submission is imported.
         offered: what it may import, for advice.
         memory: the check's limit in MiB.
     """
@@ -89,19 +87,17 @@ def explain(error: RemoteError, package: str, offered: str, memory: int) -> Fail
         return Failed(
             Verdict.EXCEPTION,
             f"{first}the code called exit({code}), which ends the program instead of "
-            f"answering.{trace}",
+            f"returning.{trace}",
         )
     if "PermissionError" in kinds:
-        return Failed(
-            Verdict.BLOCKED, f"{first}the code did what the grader does not allow: {text}{trace}"
-        )
+        return Failed(Verdict.BLOCKED, f"{first}the grader does not allow this: {text}{trace}")
     if limit := _broken_limit(kinds, text):
         return Failed(Verdict.BLOCKED, f"{first}{limit} {text}{trace}")
     return Failed(Verdict.EXCEPTION, f"{first}{error.type}: {text}{trace}")
 
 
 def _broken_limit(kinds, text):
-    """A sentence on the limit that an error of the system tells of; None if it tells of none."""
+    """A sentence on the limit behind an operating-system error, or None."""
     if "RuntimeError" in kinds and "can't start new thread" in text:
         return BROKEN[errno.EAGAIN]
     found = re.match(r"\[Errno (\d+)\]", text) if "OSError" in kinds else None
@@ -109,23 +105,21 @@ def _broken_limit(kinds, text):
 
 
 def _missing(error, package):
-    """The file or name that the submission lacks, in a sentence; None if the error is about
-    something else.
-    """
+    """A sentence naming the file or name that the submission lacks; None for any other error."""
     if "ImportError" in error.kinds and error.name.split(".")[0] == package:
         file = _file(error.name, package)
         if "ModuleNotFoundError" in error.kinds:
             return f"{file} is missing."
         if wanted := re.search(r"cannot import name '(\w+)'", error.text):
-            return f"{file} defines no {wanted[1]}."
+            return f"{file} does not define {wanted[1]}."
     absent = re.fullmatch(r"module '([\w.]+)' has no attribute '(\w+)'", error.text)
     if absent and absent[1].split(".")[0] == package and not error.frames:
-        return f"{_file(absent[1], package)} defines no {absent[2]}."
+        return f"{_file(absent[1], package)} does not define {absent[2]}."
     return None
 
 
 def _file(module, package):
-    """The file of a module of the submission."""
+    """The file of one of the submission's modules."""
     return (
         module.removeprefix(package).lstrip(".").replace(".", "/") + ".py"
         if module != package

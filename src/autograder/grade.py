@@ -1,4 +1,4 @@
-"""Grading one submission: the manifest's checks, run by pytest, summed up over the manifest."""
+"""Grade one submission: run the manifest's checks with pytest, and sum over the manifest."""
 
 import contextlib
 import os
@@ -23,10 +23,9 @@ SETTINGS = Path(__file__).with_name("verdicts.ini")
 
 @dataclass
 class Report:
-    """The result of a grading: an Outcome for every check that was asked for, in the manifest's
-    order.
+    """The result of a grading: an Outcome for every requested check, in the manifest's order.
 
-    seed repeats it; isolation names how the student's process was kept apart, and why not better;
+    seed repeats it; isolation is the isolation level and the reason for not using a stronger one;
     notices are remarks on the submission as a whole.
     """
 
@@ -39,7 +38,7 @@ class Report:
 
     @property
     def checks(self) -> list[Check]:
-        """The checks asked for."""
+        """The requested checks."""
         return [self.manifest.checks[id] for id in self.outcomes]
 
     @property
@@ -49,7 +48,7 @@ class Report:
 
     @property
     def max_score(self) -> float:
-        """The points of all automatic checks asked for, whether they are here or not."""
+        """The points of all requested automatic checks, whether they are in this copy or not."""
         return round(sum(check.points for check in self.checks if check.coded), 6)
 
     @property
@@ -60,7 +59,7 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Whether everything that ran passed, and something ran."""
+        """Whether at least one check ran and all that ran passed."""
         ran = [outcome.verdict for outcome in self.outcomes.values() if outcome.verdict is not None]
         return bool(ran) and all(verdict is Verdict.PASSED for verdict in ran)
 
@@ -87,15 +86,15 @@ def grade(
     Args:
         manifest: the whole manifest.
         checks: which of its checks to report on.
-        folders: where the files of checks are (q*.py), however deep.
-        process: a StudentProcess or SameProcess, already usable; it is left running.
+        folders: where the check files (q*.py) are, at any depth.
+        process: a StudentProcess or SameProcess, ready for use; it is left running.
         submission: what to grade.
         seed: of everything that the checks draw.
-        context: what this course's checks need besides.
-        hidden: whether the hidden checks are here. If not, they are listed and not run.
-        finished: called with each Outcome as it comes.
-        whole: the time for all checks together; what has not ended by then is a timeout. By default
-            there is no such limit.
+        context: anything else that this course's checks need.
+        hidden: whether the hidden checks are in this copy. If not, they are listed but not run.
+        finished: called with each Outcome as it arrives.
+        whole: the time for all checks together; checks that are unfinished by then time out. No
+            limit by default.
 
     Returns:
         A Report with an Outcome for each of `checks`: one that should have run and didn't is a
@@ -109,7 +108,7 @@ def grade(
     }
     judge = Judge(to_run, process, submission, seed, context, finished, whole or Allowance())
     if to_run:
-        # Relative paths: pytest takes brackets in its arguments for something else.
+        # Relative paths: pytest gives brackets in its arguments a special meaning.
         root = Path(os.path.commonpath([folder.resolve() for folder in folders]))
         arguments = [
             "-c",
@@ -130,7 +129,7 @@ def grade(
             "no:warnings",
             "-p",
             "no:debugging",
-            # which collect garbage five times at the end
+            # these two collect garbage five times at the end
             "-p",
             "no:unraisableexception",
             "-p",
@@ -138,7 +137,7 @@ def grade(
             "--continue-on-collection-errors",
             *(os.path.relpath(path, root) for path in _files(folders, to_run)),
         ]
-        with contextlib.suppress(ProcessError):  # which each check then reports
+        with contextlib.suppress(ProcessError):  # each check then reports it
             process.start()
         with _own_pytest(root, {folder.resolve() for folder in folders}):
             code = pytest.main(arguments, plugins=[judge])
@@ -154,8 +153,8 @@ def grade(
 
 
 def _files(folders, ids):
-    """The files of checks in which these ids stand. If one cannot be found so, the folders, that is
-    all files: one may break off, and say so.
+    """The check files that contain these ids. If an id is in none of them, the folders, i.e. all
+    files: one of them may fail to import, and that is reported.
     """
     texts = {
         path: path.read_text(encoding="utf-8", errors="replace")
@@ -172,8 +171,8 @@ def _files(folders, ids):
 
 @contextlib.contextmanager
 def _own_pytest(root, folders):
-    """No plugin and no option of the user's own pytest in the judge, and the files of checks read
-    anew; the working directory is `root`.
+    """Keep the plugins and options of the user's own pytest out of the judge, re-import the check
+    files, and use `root` as the working directory.
     """
     cwd = os.getcwd()
     before = {
@@ -185,7 +184,7 @@ def _own_pytest(root, folders):
         os.chdir(root)
         yield
     finally:
-        # a file that broke off, or one called alike, would be taken for the next grading's
+        # the next grading would reuse a file that failed to import, or one of the same name
         for name, module in list(sys.modules.items()):
             file = getattr(module, "__file__", None)
             if file and folders & {*Path(file).parents} and Path(file).match("q*.py"):

@@ -1,9 +1,9 @@
-"""Taking in what was handed in, a folder or a zip file, without trusting anything in it.
+"""Copy a hand-in, a folder or a zip file, without trusting anything in it.
 
-What is copied is a regular file with a harmless name and a size that was counted, not read from a
-header. Whoever works with the copies need not look again. Of a zip, nothing is unpacked but what is
-wanted, and that as a stream. The rest is left out, whatever it is, unless it shows that the zip is
-an attack or damaged.
+Every copied file is a regular file with a harmless name and a size that was counted, not read from
+a header, so code that uses the copies need not check them again. From a zip, only the wanted files
+are unpacked, as streams. Everything else is left out, unless it shows that the zip is an attack or
+damaged.
 """
 
 import contextlib
@@ -24,22 +24,22 @@ from itertools import islice, pairwise
 from os.path import commonprefix
 from pathlib import Path, PurePosixPath
 
-CHUNK = 1 << 20  # bytes that are in memory at once
-TABLE = 2 << 20  # but for a zip's table of contents
+CHUNK = 1 << 20  # bytes in memory at once
+TABLE = 2 << 20  # the same for a zip's table of contents
 OPEN_FLAGS = os.O_RDONLY | sum(
     getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY", "O_CLOEXEC")
 )
-# in zips: what systems and tools add unasked
+# in zips: what systems and tools add on their own
 PASSED_OVER = {"__MACOSX", "__pycache__", ".git", ".DS_Store"}
-# of the folder a zip is unpacked into
+# paths that lead out of the folder a zip is unpacked into
 LEADS_OUT = re.compile(r"/|[a-z]:|(.*/)?\.\.(/|\Z)", re.IGNORECASE | re.ASCII | re.DOTALL)
-# Control characters, those that turn the direction of writing, halves of characters; and what
-# Windows takes for more than a name.
+# Control characters, bidirectional overrides, lone surrogates, and what Windows treats as part of
+# a path.
 BAD_CHARACTER = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\\:]"
 )
 DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\..*)?", re.IGNORECASE)
-UNREADABLE = 0x2041  # flags of a zip's entry: encrypted, in one way or another
+UNREADABLE = 0x2041  # a zip entry's flags for the kinds of encryption
 BROKEN = (
     zipfile.BadZipFile,
     zlib.error,
@@ -50,21 +50,21 @@ BROKEN = (
     RuntimeError,
     OverflowError,
 )
-ZIP_AGAIN = "Make the zip anew, with your system's own program."
+ZIP_AGAIN = "Make a new zip with your system's own program."
 RENAME = "Rename the file, or leave it out."
 
 
 class Refused(ValueError):
-    """Nothing was taken in; the message says what is wrong, where, and what to do."""
+    """Nothing was copied; the message says what is wrong, where, and what to do."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much is taken in.
+    """How much is accepted.
 
-    files: wanted files. total: bytes of them all. entries: files and folders in a zip, wanted or
-    not, but for those passed over. ratio: how many times its own size a zip may unpack to, where
-    that is more than `small` bytes.
+    files: number of wanted files. total: their bytes in all. entries: files and folders in a zip,
+    wanted or not, except those passed over. ratio: how many times its own size a zip may unpack
+    to, if that is more than `small` bytes.
     """
 
     files: int = 64
@@ -84,19 +84,19 @@ def take(
     """Copy the wanted files of a submission into a new folder: all of them, or nothing.
 
     Args:
-        source: a folder, of which only the files at its top and in `folders` are looked at, or a
-            zip, whose wanted files may lie in one folder.
-        into: the folder to make; its parents are made where they are missing.
-        wanted: the largest size in bytes of each file, by name, such as "a.py", or "part/b.py" in
-            one of `folders`. A function gives None for a file that is to be left out.
-        limits: how much is taken in.
-        folders: the names of folders of a submission that may have wanted files, too.
+        source: a folder, of which only the files at its top and in `folders` are examined, or a
+            zip, whose wanted files may be inside one folder.
+        into: the folder to create; missing parents are created.
+        wanted: the maximum size in bytes of each file, by name, such as "a.py", or "part/b.py" in
+            one of `folders`; or a function that returns it, or None to leave the file out.
+        limits: how much is accepted.
+        folders: names of a submission's subfolders that may also contain wanted files.
 
     Returns:
-        Sentences for whoever handed it in: what was left out of a zip.
+        Sentences for the person who handed it in: what was left out of a zip.
 
     Raises:
-        Refused: there is nothing wanted, or something is bad.
+        Refused: there are no wanted files, or something is wrong.
         OSError: `into` exists, or cannot be written.
     """
     if os.path.lexists(into):
@@ -105,7 +105,7 @@ def take(
     name = source.name or str(source)
     with contextlib.ExitStack() as stack:
         with _reading(name):
-            # a link is fine here: only the grader's user says what the source is
+            # a link is fine here: the grader's user chooses the source
             status = os.stat(source)
         if stat.S_ISDIR(status.st_mode):
             files, left_out, most = (
@@ -125,12 +125,12 @@ def take(
         if not files:
             there = f" It has {_few(left_out)}." if left_out else ""
             raise Refused(
-                f"{name} has none of the files that are asked for.{there} Put them right into it."
+                f"{name} has none of the required files.{there} Put them directly into it."
             )
         if len(files) > limits.files:
             raise Refused(
-                f"{name} has more than {limits.files} of the files that are asked for. Hand in "
-                "only what is needed."
+                f"{name} has more than {limits.files} of the required files. Hand in only what is "
+                "needed."
             )
         into.parent.mkdir(parents=True, exist_ok=True)
         scratch = stack.enter_context(
@@ -141,7 +141,7 @@ def take(
         copies, room = Path(scratch) / "copies", most
         for folder in ("", *folders):
             (copies / folder).mkdir()
-            # whatever the umask: a process with fewer rights than this one is to read it
+            # whatever the umask: a process with fewer rights than this one must be able to read it
             (copies / folder).chmod(0o755)
         for target, limit, chunks in files:
             room -= _copy(
@@ -149,13 +149,13 @@ def take(
                 copies / target,
                 limit,
                 room,
-                f"The files in {name} have more than {most >> 20} MiB in all",
+                f"The files in {name} have more than {most >> 20} MiB in total",
             )
         for folder in folders:
             if not any((copies / folder).iterdir()):
                 (copies / folder).rmdir()
         copies.rename(into)
-    return [f"Left out, as it is not asked for: {_few(left_out)}."] if left_out else []
+    return [f"Left out because it is not needed: {_few(left_out)}."] if left_out else []
 
 
 def _copy(chunks, target, limit, room, too_much):
@@ -166,12 +166,12 @@ def _copy(chunks, target, limit, room, too_much):
             size += len(chunk)
             if size > limit:
                 raise Refused(
-                    f"{target.name} has more than {limit} bytes, the most that is taken. Is it the "
-                    "right file?"
+                    f"{target.name} is larger than the limit of {limit} bytes. Is it the right "
+                    "file?"
                 )
             if size > room:
                 raise Refused(
-                    f"{too_much}, too many for a right submission. Hand in only what is asked for."
+                    f"{too_much}, too much for a submission. Hand in only what is needed."
                 )
             file.write(chunk)
     target.chmod(0o644)
@@ -179,37 +179,37 @@ def _copy(chunks, target, limit, room, too_much):
 
 
 @contextlib.contextmanager
-def _reading(name, broken="is no zip file, or a broken one"):
-    """What fails in here is the fault of what is read."""
+def _reading(name, broken="is not a zip file, or is damaged"):
+    """Turn a read error in the block into Refused: the input is at fault."""
     try:
         yield
     except Refused:
         raise
     except (FileNotFoundError, NotADirectoryError):
-        raise Refused(f"{_shown(name)} does not exist. Look at the name.") from None
+        raise Refused(f"{_shown(name)} does not exist. Check the name.") from None
     except (OSError, *BROKEN) as error:
-        # which is a zip that points before its beginning
+        # EINVAL: a zip that points before its beginning
         if isinstance(error, OSError) and error.errno != errno.EINVAL:
             raise Refused(
-                f"{_shown(name)} cannot be read: {error.strerror}. Put a sound copy there."
+                f"{_shown(name)} cannot be read: {error.strerror}. Put an intact copy there."
             ) from None
         raise Refused(f"{_shown(name)} {broken}. {ZIP_AGAIN}") from None
 
 
 def _open(path):
-    """A descriptor of a regular file: opened without waiting for a FIFO, and refused if another
-    file took its place meanwhile.
+    """A descriptor of a regular file: opened without blocking on a FIFO, and refused if the file
+    was replaced in the meantime.
     """
     before = os.lstat(path)
     if not stat.S_ISREG(before.st_mode):
         kind = {stat.S_IFLNK: "a link", stat.S_IFDIR: "a folder"}.get(
-            stat.S_IFMT(before.st_mode), "no regular file"
+            stat.S_IFMT(before.st_mode), "not a regular file"
         )
         raise Refused(f"{path.name} is {kind}. Put the file itself there.")
     descriptor = os.open(path, OPEN_FLAGS)
     if not os.path.samestat(before, now := os.fstat(descriptor)) or not stat.S_ISREG(now.st_mode):
         os.close(descriptor)
-        raise Refused(f"{path.name} was exchanged while it was read. Hand it in again.")
+        raise Refused(f"{path.name} was replaced while it was read. Hand it in again.")
     return descriptor
 
 
@@ -217,8 +217,8 @@ def _open(path):
 
 
 def _check_names(names):
-    """Raise Refused for a name of a file that some system would take for something else, and for
-    two that are the same on some.
+    """Raise Refused for a file name that some system would treat as something else, and for two
+    names that are the same on some system.
     """
     seen = {}
     for name in names:
@@ -227,14 +227,14 @@ def _check_names(names):
         if len(PurePosixPath(name).name.encode()) > 255:
             raise Refused(f"The name {name[:60]!r} is too long. {RENAME}")
         if DEVICE.fullmatch(PurePosixPath(name).name):
-            raise Refused(f"The name {name[:60]!r} is that of a device on Windows. {RENAME}")
+            raise Refused(f"The name {name[:60]!r} is a device name on Windows. {RENAME}")
         key = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).rstrip(
             " ."
         )
         if key in seen:
             raise Refused(
                 f"{_shown(seen[key])} and {_shown(name)} are the same name on some systems. Hand "
-                "in one of them."
+                "in only one of them."
             )
         seen[key] = name
 
@@ -258,7 +258,7 @@ def _in_folder(source, name, limit_of, limits, folders):
         if folder and not os.path.lexists(source / folder):
             continue
         if folder and not stat.S_ISDIR(os.lstat(source / folder).st_mode):
-            raise Refused(f"{folder} in {_shown(name)} is no folder. Put the folder itself there.")
+            raise Refused(f"{folder} in {_shown(name)} is not a folder. Put a folder there.")
         with _reading(name), os.scandir(source / folder) as entries:
             names = (f"{folder}/{entry.name}" if folder else entry.name for entry in entries)
             wanted = ((entry, limit_of(entry)) for entry in names)
@@ -274,7 +274,7 @@ def _file_chunks(path):
     with _reading(path.name), open(_open(path), "rb") as file:
         if os.fstat(file.fileno()).st_nlink > 1:
             raise Refused(
-                f"{path.name} is a hard link: its content has another name, too. Put a copy there."
+                f"{path.name} is a hard link: the same file has another name. Put a copy there."
             )
         while chunk := file.read(CHUNK):
             yield chunk
@@ -284,13 +284,11 @@ def _file_chunks(path):
 
 
 class _Sparing(io.BufferedReader):
-    """A file of which little is read at once: zipfile would read a table of contents of any
-    size.
-    """
+    """A file that refuses large reads: zipfile would read a table of contents of any size."""
 
     def read(self, size=-1):
         if size is not None and size > TABLE:
-            raise Refused(f"The zip's table of contents is larger than any right one. {ZIP_AGAIN}")
+            raise Refused(f"The zip's table of contents is too large. {ZIP_AGAIN}")
         return super().read(size)
 
 
@@ -301,7 +299,7 @@ def _in_zip(file, name, limit_of, limits, folders):
         _check_overlaps(archive)
     entries = []
     for info in archive.filelist:
-        path = info.orig_filename.replace("\\", "/")  # which old programs of Windows write
+        path = info.orig_filename.replace("\\", "/")  # written by old Windows programs
         if LEADS_OUT.match(path):
             raise Refused(f"The name {path[:60]!r} in {name} leads out of its folder. {ZIP_AGAIN}")
         parts = PurePosixPath(path).parts
@@ -309,10 +307,9 @@ def _in_zip(file, name, limit_of, limits, folders):
             entries.append((parts, path.endswith("/"), info))
     if len(entries) > limits.entries:
         raise Refused(
-            f"{name} has more than {limits.entries} files and folders. Hand in only what is asked "
-            "for."
+            f"{name} has more than {limits.entries} files and folders. Hand in only what is needed."
         )
-    files = []  # of each: the submission's folder that it may lie in, its name there, its limit
+    files = []  # of each: the submission's folder that it may be in, its name there, its limit
     for parts, is_folder, info in entries:
         if parts and not is_folder:
             inner = 2 if parts[-2:-1] and parts[-2] in folders else 1
@@ -333,11 +330,9 @@ def _in_zip(file, name, limit_of, limits, folders):
             raise Refused(
                 f"{_shown(entry)} in {name} is encrypted. Make the zip without a password."
             )
-        # others would unpack to any size at once
+        # other methods could unpack to any size at once
         elif info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise Refused(
-                f"{_shown(entry)} in {name} is compressed in an uncommon way. {ZIP_AGAIN}"
-            )
+            raise Refused(f"{_shown(entry)} in {name} uses an unsupported compression. {ZIP_AGAIN}")
         else:
             found.append((entry, limit, _entry_chunks(archive, info, f"{entry} in {name}")))
     _check_names(entry for entry, _, _ in found)
@@ -345,8 +340,8 @@ def _in_zip(file, name, limit_of, limits, folders):
 
 
 def _home(folders, top, name):
-    """Of the folders with wanted files, that of the submission: the top, the only one called so, or
-    the one that the others lie in.
+    """Which of the folders with wanted files is the submission: the top, the only one named
+    `submission`, or the one that contains the others.
     """
     folders = sorted(set(folders), key=lambda parts: (len(parts), parts))
     called = [folder for folder in folders if folder[-1:] == ("submission",)]
@@ -355,14 +350,14 @@ def _home(folders, top, name):
             return home
     one, other = (_shown("/".join(folder)) for folder in folders[:2])
     raise Refused(
-        f"{name} has files that are asked for in several folders, {one} and {other}. Make a zip of "
-        "the right files alone."
+        f"{name} has the required files in several folders, {one} and {other}. Make a zip with "
+        "only the right files."
     )
 
 
 def _check_overlaps(archive):
-    """Raise BadZipFile where entries share bytes: so a small zip can have any number of large
-    files; and for a NUL in a name.
+    """Raise BadZipFile if entries share bytes, with which a small zip can have any number of large
+    files, or if a name contains a NUL.
     """
     spans = []
     for info in archive.filelist:
@@ -371,7 +366,7 @@ def _check_overlaps(archive):
         spans.append(
             (info.header_offset, info.header_offset + 30 + name + extra + info.compress_size)
         )
-        if "\0" in info.orig_filename:  # at which `filename` ends
+        if "\0" in info.orig_filename:  # `filename` ends there
             raise zipfile.BadZipFile
     spans.append((archive.start_dir, archive.start_dir))
     if any(end > start for (_, end), (start, _) in pairwise(sorted(spans))):
@@ -380,9 +375,9 @@ def _check_overlaps(archive):
 
 def _entry_chunks(archive, info, where):
     size, declared = 0, info.file_size
-    # so that zipfile gives all that comes, not as much as the header says
+    # so that zipfile returns all data, not just as much as the header says
     info.file_size = sys.maxsize
-    with _reading(where, "is broken"), archive.open(info) as stream:
+    with _reading(where, "is damaged"), archive.open(info) as stream:
         while chunk := stream.read(CHUNK):
             size += len(chunk)
             yield chunk

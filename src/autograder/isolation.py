@@ -1,8 +1,7 @@
-"""How the student's process is kept apart: the strongest of three levels that works here.
+"""How the student's process is isolated: by the strongest of three levels that works here.
 
-What each promises is in docs/security.md. The walls that a fork builds around itself are in
-inside/walls.py; here is what has to be done from outside, and the trial that tells whether a level
-holds.
+docs/security.md says what each level guarantees. inside/walls.py is the part that a fork applies to
+itself; this module is the part that must be done from outside, and the trial that tests a level.
 """
 
 import functools
@@ -20,7 +19,7 @@ from pathlib import Path
 from .inside import walls
 
 INSIDE = Path(walls.__file__).parent
-TRIAL_SECONDS = 60  # of a cold disk, and beside much else
+TRIAL_SECONDS = 60  # enough for a cold disk and a busy machine
 TMPFS_BYTES = 600 << 20  # of each private folder: what a check may write and print
 LEVELS = ("bubblewrap", "landlock", "limits")  # strongest first
 KEPT = (
@@ -45,7 +44,7 @@ class Isolation:
     """A way to start the student's process.
 
     Args:
-        name: of the level, as it stands in reports; or "none".
+        name: of the level, as in reports; or "none".
         reason: why no stronger one was chosen; empty for the strongest.
     """
 
@@ -54,12 +53,12 @@ class Isolation:
 
     @property
     def strong(self) -> bool:
-        """Whether it is made for strangers' code."""
+        """Whether it is strong enough for untrusted code."""
         return self.name in LEVELS[:2]
 
     @property
     def level(self) -> str:
-        """The name with the version of what keeps it: bubblewrap's, or Landlock's in the kernel."""
+        """The name with the version of bubblewrap, or of the kernel's Landlock."""
         version = ""
         if self.name == "bubblewrap":
             said = subprocess.run(["bwrap", "--version"], capture_output=True, text=True).stdout
@@ -69,11 +68,11 @@ class Isolation:
         return f"{self.name} {version}".strip()
 
     def command(self, config: dict, readable: list[Path]) -> list[str]:
-        """The command line that starts `inside` apart.
+        """The command line that starts `inside` in isolation.
 
         Args:
-            config: the arguments of inside/main.py or trial.py, less those that are known here.
-            readable: folders that are visible there, read-only, besides Python and the system.
+            config: the arguments of inside/main.py or trial.py, except those known here.
+            readable: folders visible to it, read-only, besides Python and the system.
         """
         folders = [str(Path(folder).resolve()) for folder in readable]
         config = {"walls": self.name, "readable": folders, **config}
@@ -85,8 +84,8 @@ class Isolation:
         )
 
     def shows(self, secret: Path, readable: list[Path]) -> Path | None:
-        """The visible folder that a file or folder lies in, though `readable` and Python should be
-        all that is visible; None if it is out of sight. Without walls, nothing is.
+        """The visible folder that contains a file or folder that should be hidden; None if it is
+        hidden. Only `readable`, Python and the system are visible; on a weak level, everything.
         """
         visible = (
             [INSIDE, *readable, *walls.SYSTEM, *walls.python_folders()] if self.strong else ["/"]
@@ -101,8 +100,8 @@ class Isolation:
         )
 
     def environment(self, home: str) -> dict[str, str]:
-        """The environment of that process: nothing of the judge's but what Python needs to start.
-        No GPU: checks are small, and equal everywhere.
+        """The environment of that process: of the judge's, only what Python needs to start. No GPU:
+        checks are small, and the same everywhere.
         """
         home = "/tmp" if self.name == "bubblewrap" else home
         environment = {name: os.environ[name] for name in KEPT if name in os.environ}
@@ -120,23 +119,22 @@ class Isolation:
             "CUDA_VISIBLE_DEVICES": "",
             "OMP_NUM_THREADS": "1",
             "MKL_NUM_THREADS": "1",
-            # There is no compiler behind the walls: what a submission compiles elsewhere runs
-            # as it is written.
+            # There is no compiler in the sandbox, so torch.compile is disabled.
             "TORCHDYNAMO_DISABLE": "1",
         }
 
 
 def strength(level: str) -> tuple[int, ...]:
-    """What an Isolation.level is compared by: more keeps the code apart better; () for none."""
+    """A sort key for Isolation.level: larger means stronger; () for none."""
     name, _, version = level.partition(" ")
     numbers = [int(number) for number in re.findall(r"\d+", version)]
     return (len(LEVELS) - LEVELS.index(name), *numbers) if name in LEVELS else ()
 
 
 def _bubblewrap(readable):
-    """The beginning of a command line that runs the rest in namespaces of its own, without
-    capabilities, where nothing can be written but a private /tmp and /dev/shm. It is the first
-    process there: no other one can stop or kill it, and all end with it.
+    """The start of a command line that runs the rest in its own namespaces, without capabilities,
+    where only a private /tmp and /dev/shm are writable. It is the first process there: no other
+    process can stop or kill it, and all end with it.
     """
     command = [
         "bwrap",
@@ -168,8 +166,8 @@ def _bubblewrap(readable):
         "/tmp",
     ]
     shown, bound = (*walls.SYSTEM, *walls.python_folders(), *readable), set()
-    # What is shown from deep within /tmp would lie in folders there that can be renamed. So the
-    # topmost gets a file system of its own.
+    # A mount deep within /tmp would be inside folders that can be renamed, so the topmost folder
+    # gets a file system of its own.
     tops = sorted(
         {"/".join(path.split("/")[:3]) for path in shown if path.startswith("/tmp/")} - set(shown)
     )
@@ -183,7 +181,7 @@ def _bubblewrap(readable):
         elif os.path.exists(path):
             command += ["--ro-bind", path, path]
             bound.add(path)
-    # /proc, too: for the kernel, root in there is root out here, who may write to /proc/sys.
+    # /proc, too: to the kernel, root in there is root out here, and may write to /proc/sys.
     for top in tops:
         command += ["--remount-ro", top]
     return [
@@ -201,10 +199,10 @@ def _bubblewrap(readable):
 
 
 def _try(name):
-    """Try a level out.
+    """Test a level.
 
     Raises:
-        Unavailable: it does not hold, or does not work.
+        Unavailable: it does not work, or can be bypassed.
     """
     if not sys.platform.startswith("linux"):
         raise Unavailable("it needs Linux")
@@ -212,7 +210,7 @@ def _try(name):
         raise Unavailable("bwrap is not installed (apt install bubblewrap)")
     isolation = Isolation(name)
     with tempfile.TemporaryDirectory() as outside, tempfile.TemporaryDirectory() as home:
-        os.chmod(outside, 0o777)  # what keeps a submission out of here must be the level
+        os.chmod(outside, 0o777)  # only the level itself may keep a submission out of here
         secret = Path(outside, "secret")
         secret.write_text("secret")
         secret.chmod(0o666)
@@ -240,10 +238,10 @@ def _try(name):
 
 @functools.cache
 def choose(name: str | None = None) -> Isolation:
-    """The strongest level that works here; or the level `name`.
+    """The strongest level that works here, or the level `name`.
 
     Raises:
-        Unavailable: the level asked for does not work here.
+        Unavailable: the requested level does not work here.
     """
     reasons = []
     for level in LEVELS if name is None else (name,):

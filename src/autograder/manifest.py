@@ -1,5 +1,5 @@
-"""The grading manifest: which checks there are, and what they are worth. The score is computed over
-it alone.
+"""The grading manifest: which checks there are, and their points. Scores are computed from it
+alone.
 """
 
 import math
@@ -17,8 +17,8 @@ class ManifestError(ValueError):
 
 @dataclass(frozen=True)
 class Question:
-    """A question: its points are the sum of those of its checks; builds_on names the questions
-    whose code its own runs.
+    """A question: its points are the sum of its checks' points; builds_on names the questions whose
+    code it runs.
     """
 
     id: str
@@ -30,12 +30,11 @@ class Question:
 
 @dataclass(frozen=True)
 class Check:
-    """A check: an automatic one (kind "basic" or "hidden"), or a part that a person marks
+    """A check: an automatic one (kind "basic" or "hidden"), or a part that is graded by hand
     ("written").
 
     seconds (of its own time, see process.Reply.counted) and memory (MiB) are its limits; partial
-    says that it may give a part of its points; artifacts are the files that it looks at besides the
-    code.
+    says whether it gives partial credit; artifacts are the files that it uses besides the code.
     """
 
     id: str
@@ -56,8 +55,8 @@ class Check:
 
 @dataclass(frozen=True)
 class Manifest:
-    """All questions and checks, in the order of the file; settings are its other tables, for the
-    checks themselves.
+    """All questions and checks, in file order; settings are the other tables, for the checks
+    themselves.
     """
 
     questions: dict[str, Question]
@@ -65,27 +64,27 @@ class Manifest:
     settings: dict
 
     def bases(self, question: str) -> list[str]:
-        """The questions that one builds on, directly or not, in the manifest's order."""
+        """The questions that one builds on, directly or indirectly, in the manifest's order."""
         found = set(self.questions[question].builds_on)
-        for id in reversed(self.questions):  # what one builds on stands before it
+        for id in reversed(self.questions):  # a question comes after those that it builds on
             if id in found:
                 found.update(self.questions[id].builds_on)
         return [id for id in self.questions if id in found]
 
     def built_on(self, questions: set[str]) -> set[str]:
-        """These questions, and all that build on one of them, directly or not."""
+        """These questions, and all that build on one of them, directly or indirectly."""
         found = set(questions)
-        for id, question in self.questions.items():  # what one builds on stands before it
+        for id, question in self.questions.items():  # a question comes after those it builds on
             if found & {*question.builds_on}:
                 found.add(id)
         return found
 
     def select(self, names: list[str]) -> list[Check]:
-        """The checks that `names` stand for: ids (1c-0-basic), questions (1c) or problems (1); none
-        stands for all.
+        """The checks selected by `names`: ids (1c-0-basic), questions (1c) or problems (1). No
+        names select all.
 
         Raises:
-            KeyError: the name that stands for nothing.
+            KeyError: a name that matches nothing.
         """
         chosen = set()
         for name in names:
@@ -106,8 +105,8 @@ def read_manifest(path: Path) -> Manifest:
     """Read and check a manifest.
 
     Raises:
-        ManifestError: an unknown or missing field, a malformed or double id, or points that do not
-            add up.
+        ManifestError: an unknown or missing field, a malformed or duplicate id, or points that do
+            not add up.
     """
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -119,7 +118,7 @@ def read_manifest(path: Path) -> Manifest:
         _require_fields(f"question {id}", entry, {"title", "points", "extra_credit", "builds_on"})
         if unknown := [other for other in entry["builds_on"] if other not in questions]:
             raise ManifestError(
-                f"question {id}: builds on {unknown[0]}, which is no question before it"
+                f"question {id}: builds on {unknown[0]}, which is not an earlier question"
             )
         questions[id] = Question(id, **entry | {"builds_on": tuple(entry["builds_on"])})
 
@@ -135,11 +134,11 @@ def read_manifest(path: Path) -> Manifest:
         name = re.fullmatch(r"(\w+)-\d+-(\w+)", id)
         if not name or name[1] not in questions or name[2] not in KINDS:
             raise ManifestError(
-                f"check {id}: an id is QUESTION-NUMBER-KIND, of a known question and one of "
+                f"check {id}: an id is QUESTION-NUMBER-KIND, with a known QUESTION and KIND one of "
                 f"{', '.join(KINDS)}"
             )
         if id in checks:
-            raise ManifestError(f"check {id} is there twice")
+            raise ManifestError(f"check {id} appears twice")
         if entry["points"] <= 0:
             raise ManifestError(f"check {id} has no points")
         entry["artifacts"] = tuple(entry["artifacts"])
@@ -150,7 +149,7 @@ def read_manifest(path: Path) -> Manifest:
         if not math.isclose(total, question.points):
             raise ManifestError(
                 f"question {question.id} has {question.points:g} points, but its "
-                f"checks have {total:g} in all. Change either in {path.name}."
+                f"checks have {total:g} in total. Change one of them in {path.name}."
             )
     return Manifest(
         questions,

@@ -1,5 +1,5 @@
-"""The pytest plugin that runs verdicts: `check` names a test, fixtures give it the student, and its
-end becomes an Outcome.
+"""The pytest plugin that runs verdicts: `check` marks a test, fixtures give it the student, and its
+result becomes an Outcome.
 """
 
 import time
@@ -26,11 +26,11 @@ class Judge:
     """A pytest plugin for one grading; `outcomes` has an Outcome for every check that ran.
 
     Args:
-        checks: the manifest's checks that are to run, by id.
+        checks: the manifest's checks to run, by id.
         process: where probes run.
         submission: the student.Submission.
-        seed: of all that checks draw; each check's draws depend on it and on the check's id alone.
-        context: whatever the checks of this course need besides; they get it as the fixture
+        seed: of all that checks draw; a check's draws depend only on it and on the check's id.
+        context: anything else that this course's checks need; they get it as the fixture
             `context`.
         finished: called with each Outcome.
         whole: the time for all checks together.
@@ -66,20 +66,18 @@ class Judge:
 
     @pytest.fixture
     def cases(self, request, rng):
-        """Calls with their answers, drawn for this check by `cases.draw(id, rng)` of what the
-        grader of this course passed.
-        """
+        """Calls with their answers, drawn for this check by `context.cases.draw(id, rng)`."""
         return self.course.cases.draw(_id(request.node), rng)
 
     @pytest.fixture
     def context(self):
-        """What the grader of this course passed to grade()."""
+        """What this course's grader passed to grade()."""
         return self.course
 
     # Hooks
 
     def pytest_configure(self, config):
-        """Make the marker known."""
+        """Register the marker."""
         config.addinivalue_line(
             "markers", "check(id): this test is the verdict of a check of the manifest"
         )
@@ -90,7 +88,7 @@ class Judge:
             self.errors.append(f"{report.nodeid}: {str(report.longrepr)[-1500:]}")
 
     def pytest_collection_modifyitems(self, items):
-        """Keep what is to run; a check that two tests claim is the grader's error."""
+        """Keep what should run; a check claimed by two tests is a grader error."""
         items[:] = [item for item in items if _id(item) in self.checks]
         for id, count in Counter(map(_id, items)).items():
             if count > 1:
@@ -105,13 +103,13 @@ class Judge:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item):
-        """Time a check."""
+        """Start a check's timer."""
         self.started = time.perf_counter()
         return (yield)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item, call):
-        """Turn the end of a test, or of its set-up, into an Outcome."""
+        """Turn the result of a test, or of its set-up, into an Outcome."""
         report = yield
         if call.when == "call" or (call.when == "setup" and call.excinfo):
             self._record(self.checks[_id(item)], call.excinfo)
@@ -131,7 +129,7 @@ class Judge:
         if isinstance(error, KeyboardInterrupt):
             return
         if isinstance(error, (Failed, AssertionError)):
-            # A plain assert is a wrong answer, too; its text is written for the student.
+            # A plain assert is also a wrong answer; its text is written for the student.
             outcome.verdict = error.verdict if isinstance(error, Failed) else Verdict.WRONG_ANSWER
             fraction = error.fraction if isinstance(error, Failed) and check.partial else 0.0
             outcome.score = check.points * min(1.0, max(0.0, fraction))
@@ -161,16 +159,16 @@ def _id(item):
 
 
 def _for_student(check, outcome):
-    """What a student may read: of a hidden check only what it is about."""
+    """What a student may read: for a hidden check, only its title."""
     if outcome.verdict is Verdict.PASSED:
         return ""
     if outcome.verdict is Verdict.GRADER_ERROR:
         return GRADER_FAILED
     if check.kind != "hidden":
         return outcome.details
-    # No text that the submission could have written: it would carry the check's inputs out.
+    # No text that the submission could have written: it could leak the check's inputs.
     missing = (
-        " Something that it needs is not there yet."
+        " Something that it needs is not implemented yet."
         if outcome.verdict is Verdict.NOT_IMPLEMENTED
         else ""
     )

@@ -19,11 +19,11 @@ class Probe:
 def probe(function: Callable | None = None, *, uses: tuple[Probe, ...] = ()) -> Probe:
     """Decorator: make a function a probe.
 
-    Its source alone is sent over, so it must import what it needs itself, and use no global name
-    but those of the probes in `uses`, whose sources go along. Its arguments and its result are data
-    (see wire.py): None, booleans, numbers, strings, lists, tuples, dicts, NumPy arrays; torch
-    tensors too in the result. Nothing that gives away an expected value or a tolerance belongs into
-    a probe: the submission can read it.
+    Only its source is sent, so it must import what it needs itself, and may use no global names but
+    those of the probes in `uses`, whose sources are sent along. Its arguments and its result are
+    data (see wire.py): None, booleans, numbers, strings, lists, tuples, dicts, NumPy arrays; in the
+    result also torch tensors. The submission can read a probe, so nothing in it may give away an
+    expected value or a tolerance.
     """
     if function is None:
         return lambda function: probe(function, uses=uses)

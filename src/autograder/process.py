@@ -1,5 +1,5 @@
-"""The judge's end of the student's process: starting it, sending requests, and bearing whatever
-comes back.
+"""The judge's end of the student's process: start it, send requests, and handle whatever comes
+back.
 """
 
 import contextlib
@@ -24,8 +24,8 @@ from .isolation import Isolation
 
 MESSAGE_LIMIT = 64 << 20  # bytes of one answer
 ORDER_LIMIT = 1 << 20  # bytes of how one ended
-OUTPUT_LIMIT = 20_000  # bytes of what a probe printed that are kept
-LIMITS = {  # of every request; inside/fork.py says what they mean
+OUTPUT_LIMIT = 20_000  # bytes of a probe's output that are kept
+LIMITS = {  # of every request; inside/fork.py explains them
     "message_limit": MESSAGE_LIMIT,
     "output_limit": OUTPUT_LIMIT,
     "processes": 64,
@@ -35,13 +35,13 @@ LIMITS = {  # of every request; inside/fork.py says what they mean
     "disk_files": 5_000,
 }
 START_SECONDS = 120  # importing torch from a cold disk
-END_SECONDS = 8  # to end all that a check has left, and remove what it wrote
-GRACE_SECONDS = 5  # beyond the limit that the student's process keeps itself
+END_SECONDS = 8  # to kill all processes that a check has left, and remove what it wrote
+GRACE_SECONDS = 5  # beyond the limit that the student's process enforces itself
 FOREVER = 1e6  # seconds; a reply that claims more is forged
 
 
 class ProcessError(RuntimeError):
-    """The student's process could not be started: a fault of the installation, not of the
+    """The student's process could not be started: the installation is at fault, not the
     submission.
     """
 
@@ -49,9 +49,9 @@ class ProcessError(RuntimeError):
 @dataclass(frozen=True)
 class Reply:
     """How a request ended: "answered" (then there is a message), "timeout", "too large", "died"
-    (with its exit code, negative for a signal), or the limit that was broken, "memory",
-    "processes", "output" or "disk"; what was printed; and the seconds by the clock, of processors
-    (cpu), and of waiting for one.
+    (with its exit code, negative for a signal), or the exceeded limit, "memory", "processes",
+    "output" or "disk"; what was printed; and the seconds of wall time, of CPU time (cpu), and of
+    waiting for a CPU (waited).
     """
 
     ended: str
@@ -64,21 +64,21 @@ class Reply:
 
     @property
     def counted(self) -> float:
-        """The seconds that count for a limit: of work those of processors; of what hangs those by
-        the clock, but for the waiting.
+        """The seconds that count toward a limit: CPU time, or wall time less the waiting if that is
+        longer, as when the code hangs.
         """
         return max(self.cpu, self.seconds - self.waited)
 
 
 class StudentProcess:
-    """A process that serves probes, one at a time; it is started when first needed, and anew when
-    it is lost.
+    """A process that serves probes, one at a time; it is started when first needed, and restarted
+    when it is lost.
 
     Args:
-        isolation: how it is kept apart.
+        isolation: how it is isolated.
         modules: what it imports before any request.
         readable: folders that it may read, besides Python's own.
-        fork: serve each request in a fork where the system can; else in a fresh process.
+        fork: serve each request in a fork if the system can, else in a fresh process.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class StudentProcess:
         """Start the process and wait until its modules are imported.
 
         Raises:
-            ProcessError: it ended before that; the message has what it printed.
+            ProcessError: it ended before that; the message includes its output.
         """
         if self._process is not None and self._process.poll() is None:
             return
@@ -123,7 +123,7 @@ class StudentProcess:
             env=self.isolation.environment(self._home.name),
             start_new_session=True,
         )
-        # if the machine runs out of memory, Linux is to end this one
+        # if the machine runs out of memory, Linux should kill this process first
         with contextlib.suppress(OSError):
             Path(f"/proc/{self._process.pid}/oom_score_adj").write_text("1000")
         self._frames = queue.Queue(maxsize=4)  # a flood stays in the pipe
@@ -146,7 +146,7 @@ class StudentProcess:
 
     @staticmethod
     def _read(stream, frames):
-        """In a thread, since Windows cannot wait for a pipe with a time limit."""
+        """Read frames in a thread: Windows cannot wait for a pipe with a timeout."""
         try:
             while True:
                 frames.put(wire.read_frame(stream, MESSAGE_LIMIT + 4096))
@@ -161,20 +161,19 @@ class StudentProcess:
         """Send a request (see inside/execute.py) and wait for its end.
 
         Args:
-            seconds: that it may use, as Reply.counted has them.
-            memory: that it may use, in MiB.
-            wall: seconds by the clock that are waited at most; by default, and where nobody counts
-                (without forks), as many as `seconds`.
+            seconds: the time limit, as in Reply.counted.
+            memory: the limit in MiB.
+            wall: the limit of wall time in seconds; `seconds` by default, and without forks, where
+                nothing else is measured.
 
         Raises:
-            ProcessError: the process cannot be started.
+            ProcessError: the process could not be started.
         """
         request = {**request, "interactive": False}
         wall = seconds if wall is None or not self.fork else wall
         started = time.monotonic()
         reply = self._try(request, seconds, memory, wall)
-        # the process was lost; what ran before may have spoiled it, so this request deserves a
-        # fresh one
+        # the process was lost, perhaps because of an earlier request, so retry in a fresh one
         if reply is None:
             lost = time.monotonic() - started
             left = max(1.0, seconds - lost), memory, max(1.0, wall - lost)
@@ -186,9 +185,9 @@ class StudentProcess:
         """The Reply, or None if the process was lost or disturbed."""
         self.start()
         started = time.monotonic()
-        number = secrets.token_hex(8)  # so that no forged or late reply is taken for this one
+        number = secrets.token_hex(8)  # so that no forged or late reply is mistaken for this one
         try:
-            with _killing(self._process, wall + GRACE_SECONDS):  # it may be stopped and not read
+            with _killing(self._process, wall + GRACE_SECONDS):  # it may be stopped, not reading
                 order = {**LIMITS, "seconds": seconds, "wall": wall, "memory": memory}
                 order["request"] = number
                 wire.write_frame(
@@ -217,7 +216,7 @@ class StudentProcess:
         except KeyboardInterrupt:
             self.close()
             raise
-        except Exception:  # a broken pipe, or whatever a forged reply makes a reader raise
+        except Exception:  # a broken pipe, or anything that a forged reply makes the reader raise
             pass
         self.close()
         return None
@@ -229,18 +228,18 @@ class StudentProcess:
             return
         with contextlib.suppress(OSError):
             process.stdin.close()  # tells it to end what it is running
-            process.send_signal(getattr(signal, "SIGCONT", 0))  # should it have been stopped
+            process.send_signal(getattr(signal, "SIGCONT", 0))  # in case it was stopped
         try:
             process.wait(timeout=END_SECONDS if self.fork else 0.5)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        while self._reader.is_alive() and not self._frames.empty():  # it may wait for room
+        while self._reader.is_alive() and not self._frames.empty():  # the queue may be full
             self._frames.get_nowait()
             self._reader.join(timeout=0.1)
         self._reader.join(timeout=1)
         if not self._reader.is_alive():
-            process.stdout.close()  # never while the thread reads from it: that would wait for it
+            process.stdout.close()  # not while the thread reads from it: that would block
         self._errors.close()
         with contextlib.suppress(Exception):
             self._home.cleanup()
@@ -248,7 +247,7 @@ class StudentProcess:
 
 @contextlib.contextmanager
 def _killing(process, seconds):
-    """Kill the process if the block takes longer than that."""
+    """Kill the process if the block takes longer than `seconds`."""
     timer = threading.Timer(seconds, process.kill)
     timer.start()
     try:
@@ -258,8 +257,8 @@ def _killing(process, seconds):
 
 
 class SameProcess:
-    """Runs probes in the judge's own process, so that pdb and print work: for a student's
-    debugging, never for grades.
+    """Runs probes in the judge's own process, so that pdb and print work: for debugging only, never
+    for grades.
     """
 
     isolation = Isolation("none", "--debug runs your code in the grader's own process")
@@ -271,7 +270,7 @@ class SameProcess:
         pass
 
     def start(self) -> None:
-        """Nothing: it runs already."""
+        """Do nothing: it is already running."""
 
     def call(self, request: dict, seconds: float, memory: int, wall: float | None = None) -> Reply:
         """As StudentProcess.call, without limits."""
@@ -288,6 +287,6 @@ class SameProcess:
             sys.path[:] = before[0]
             for name in [name for name in sys.modules if name not in before[1]]:
                 path = getattr(sys.modules[name], "__file__", None) or ""
-                # each check imports the submission anew
+                # each check imports the submission afresh
                 if path.startswith(tuple(request["path"])):
                     del sys.modules[name]

@@ -1,4 +1,4 @@
-"""A Report as text for a person, and as JSON for a program."""
+"""Write a Report as text for people and as JSON for programs."""
 
 import json
 import re
@@ -15,8 +15,8 @@ GREEN, RED, YELLOW, BOLD, PLAIN = "\033[32m", "\033[31m", "\033[33m", "\033[1m",
 
 
 def harmless(text: str) -> str:
-    """Text without what a terminal would obey: control characters other than newline and tab become
-    visible, as do those that turn the direction of writing or end a line.
+    """Text that is safe to print in a terminal: control characters other than newline and tab,
+    bidirectional overrides and line separators are escaped.
     """
     return re.sub(
         r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]",
@@ -26,11 +26,11 @@ def harmless(text: str) -> str:
 
 
 class Table:
-    """Writes the table line by line, while the checks run.
+    """Writes the table line by line while the checks run.
 
     Args:
-        stream: where to.
-        manifest: gives titles.
+        stream: where to write.
+        manifest: the source of titles and points.
         colour: whether the stream is a terminal that shows colours.
     """
 
@@ -42,7 +42,7 @@ class Table:
         self.width = max(60, shutil.get_terminal_size().columns) if stream.isatty() else 10_000
 
     def paint(self, text: str, *colours: str) -> str:
-        """The text in a colour, where there are colours."""
+        """The text in a colour, if colours are on."""
         return "".join(colours) + text + PLAIN if self.colour else text
 
     def line(self, outcome: Outcome) -> None:
@@ -62,7 +62,7 @@ class Table:
             )
         if outcome.verdict is None:
             state, colour, points, seconds = (
-                check.kind if check.coded else "for a person",
+                check.kind if check.coded else "graded by hand",
                 YELLOW,
                 f"-/{_points(check.points)}",
                 "",
@@ -86,10 +86,10 @@ class Table:
 
 
 def write_failures(report: Report, table: Table, repeat: Callable[[list[str]], str]) -> None:
-    """Write what failed in full (what failed in the same way together), the hints and the notices.
+    """Write the failures in full (identical ones together), the hints and the notices.
 
     Args:
-        repeat: gives the command that repeats the checks of some ids.
+        repeat: returns the command that repeats the checks with the given ids.
     """
     groups = {}
     for check in report.checks:
@@ -100,7 +100,7 @@ def write_failures(report: Report, table: Table, repeat: Callable[[list[str]], s
         if outcome.details != text:
             text += f"\nFor staff: {outcome.details}"
         if outcome.verdict is Verdict.NOT_IMPLEMENTED and "\n" not in outcome.details:
-            continue  # the table has said it all
+            continue  # the table has said it already
         groups.setdefault((outcome.verdict, text), []).append(check)
     for (verdict, text), checks in groups.items():
         ids = [check.id for check in checks]
@@ -123,7 +123,7 @@ def write_failures(report: Report, table: Table, repeat: Callable[[list[str]], s
 
 
 def write_summary(report: Report, table: Table) -> None:
-    """Write the points of every question and in all."""
+    """Write the points of every question and the total."""
     print("", file=table.stream)
     for question, checks in groupby(report.checks, key=lambda check: check.question):
         checks = [check for check in checks if check.coded]
@@ -140,7 +140,7 @@ def write_summary(report: Report, table: Table) -> None:
     if reason and any(
         check.kind == "hidden" and report.outcomes[check.id].verdict for check in report.checks
     ):
-        print(f"  Isolation is {name}, for want of better: {harmless(reason)}", file=table.stream)
+        print(f"  No isolation stronger than {name}: {harmless(reason)}", file=table.stream)
     parts = groupby(
         (check for check in report.checks if not check.coded), key=lambda check: check.question
     )
@@ -148,11 +148,11 @@ def write_summary(report: Report, table: Table) -> None:
         f"{question} {_points(sum(check.points for check in checks))}" for question, checks in parts
     ]
     if written:
-        print(f"  Marked by a person, points: {', '.join(written)}", file=table.stream)
+        print(f"  Graded by hand, points: {', '.join(written)}", file=table.stream)
     errors = sum(outcome.verdict is Verdict.GRADER_ERROR for outcome in report.outcomes.values())
     if errors:
         print(
-            f"  {errors} checks failed for a fault of the grader: this is no grade.",
+            f"  {errors} checks failed because of a grader error: this is not a grade.",
             file=table.stream,
         )
 
@@ -180,8 +180,8 @@ def to_json(report: Report) -> str:
 def as_dict(report: Report) -> dict:
     """The report as plain data.
 
-    `message` is for the student; `details`, of hidden checks, for staff. verdict is null for a
-    check that did not have to run here.
+    `message` is for the student; `details` of hidden checks is for staff. verdict is null for a
+    check that was not meant to run here.
     """
     checks = []
     for check in report.checks:

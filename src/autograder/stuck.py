@@ -1,6 +1,6 @@
-"""Files of a submission whose import never ends. They are found out at the first timeout, so that
-later checks that need one of them fail at once, and a class is not held up for minutes by one
-endless loop.
+"""Detect files of a submission whose import never ends. They are found at the first timeout, so
+that later checks that need them fail immediately, and one endless loop doesn't delay a class by
+minutes.
 """
 
 import re
@@ -9,7 +9,7 @@ from .allowance import Allowance
 from .manifest import Check
 from .probe import Probe, probe
 
-IMPORT_SECONDS = 10  # far more than the import of any sane file takes
+IMPORT_SECONDS = 10  # far more than any reasonable import takes
 
 
 @probe
@@ -24,7 +24,7 @@ class Stuck:
     """What is known about the imports of one submission.
 
     Args:
-        process: runs probes.
+        process: where probes run.
         submission: the student.Submission.
         whole: the time for all checks together.
     """
@@ -36,18 +36,18 @@ class Stuck:
         self.ends: dict[str, bool] = {}
 
     def file(self, probe: Probe) -> str | None:
-        """A file that the probe imports, and that is known to be stuck; None if there is none."""
+        """A file that the probe imports and that is known to be stuck, or None."""
         return next(
             (f"{module}.py" for module in self._needed(probe) if not self.ends.get(module, True)),
             None,
         )
 
     def look(self, probe: Probe, request: dict, check: Check) -> None:
-        """After a timeout of `probe`: find out which of the files that it imports are stuck.
+        """After a timeout of `probe`, find out which of the files that it imports are stuck.
 
         Args:
-            request: the one that ended so; from it, folders and seed are taken.
-            check: gives the limits.
+            request: the one that timed out; its folders and seed are reused.
+            check: the source of the limits.
         """
         for module in self._needed(probe):
             if module not in self.ends:
@@ -60,11 +60,11 @@ class Stuck:
                 seconds = min(IMPORT_SECONDS, check.seconds)
                 time = Allowance(seconds, within=self.whole)
                 reply = time.call(self.process, again, check.memory)
-                cut_short = reply.counted < seconds  # which proves nothing
+                cut_short = reply.counted < seconds  # that proves nothing
                 self.ends[module] = reply.ended != "timeout" or cut_short
 
     def _needed(self, probe):
-        """The modules of the submission that the source of a probe imports."""
+        """The submission's modules that the source of a probe imports."""
         found = re.findall(
             rf"\b(?:from|import) {self.submission.package}(?:\.(\w+)| import ([\w, ]+))",
             probe.source,

@@ -1,6 +1,4 @@
-"""A submission as a check sees it: something that probes can be run on. What goes wrong there
-becomes a verdict.
-"""
+"""A submission as a check sees it: something to run probes on. Failures become verdicts."""
 
 import hashlib
 import math
@@ -18,7 +16,7 @@ from .process import LIMITS
 from .stuck import Stuck
 from .verdicts import Failed, Verdict, WrongAnswer
 
-BROKEN = {  # sentences for limits that are the same for all checks
+BROKEN = {  # messages for limits that are the same for all checks
     "processes": f"The code ran more than {LIMITS['processes']} processes and threads at once.",
     "output": f"The code printed more than {LIMITS['output']} MiB.",
     "disk": f"The code wrote more than {LIMITS['disk']} MiB, or {LIMITS['disk_files']} files.",
@@ -27,11 +25,10 @@ BROKEN = {  # sentences for limits that are the same for all checks
 
 @dataclass(frozen=True)
 class Submission:
-    """Where a submission lies, ready to be imported.
+    """Where a submission is, ready to be imported.
 
-    path: folders that imports are looked for in. root: the folder whose frames are the student's
-    own in a traceback. package: the name that it is imported by. offered: what may be imported
-    besides, for advice.
+    path: folders to import from. root: the folder whose frames in a traceback are the student's.
+    package: the name under which it is imported. offered: what else may be imported, for advice.
     """
 
     path: tuple[Path, ...]
@@ -46,10 +43,9 @@ class Student:
     Args:
         process: a StudentProcess or SameProcess.
         submission: what to import.
-        check: gives the limits; its time is that of all its probes together.
-        seed: the judge's. The student's process gets another one, which gives nothing away about
-            it.
-        whole: the time for all checks together; by default without limit.
+        check: the source of the limits; its time is for all its probes together.
+        seed: the judge's. The student's process gets another one, which reveals nothing about it.
+        whole: the time for all checks together; no limit by default.
         stuck: what is known about the submission's imports from other checks.
     """
 
@@ -72,28 +68,26 @@ class Student:
         self.output = ""
         self.whole = whole or Allowance()
         self.stuck = stuck or Stuck(process, submission, self.whole)
-        self.time: Allowance | None = None  # this check's, from its first call on
+        self.time: Allowance | None = None  # this check's, starting with its first call
 
     @property
     def cpu_seconds(self) -> float:
-        """The seconds of processors that its calls had."""
+        """The CPU seconds of its calls."""
         return self.time.cpu if self.time else 0.0
 
     @property
     def busy(self) -> bool:
-        """Whether the machine had so much else to do that a timeout proves little."""
+        """Whether the machine was so busy that a timeout proves little."""
         time = self.whole if self.whole.over else self.time
         return bool(time and time.busy)
 
     def hint(self, sentence: str) -> None:
-        """A remark that costs nothing."""
+        """Add a remark that costs no points."""
         if sentence not in self.hints:
             self.hints.append(sentence)
 
     def note(self, fact: str, value: float) -> None:
-        """Keep a number for the report, whatever the verdict will be; one that is not finite is
-        none.
-        """
+        """Keep a number for the report, whatever the verdict; non-finite numbers are ignored."""
         if math.isfinite(value):
             self.facts[fact] = float(value)
 
@@ -101,17 +95,17 @@ class Student:
         """Run a probe in the student's process.
 
         Args:
-            inputs: its keyword arguments, as data (see wire.py); a NumPy array arrives as one.
+            inputs: its keyword arguments, as data (see wire.py); NumPy arrays stay NumPy arrays.
 
         Raises:
-            Failed: with the verdict for whatever went wrong there.
+            Failed: with the verdict for whatever went wrong.
         """
         self.calls += 1
         if self.whole.over:
             raise self._too_late()
         if file := self.stuck.file(probe):
             raise self._endless(file)
-        self.process.start()  # before the clock runs: importing torch is not the student's time
+        self.process.start()  # before the clock starts: importing torch is not the student's time
         self.time = self.time or Allowance(self.check.seconds, within=self.whole)
         if self.time.over:
             raise self._timeout(probe, inputs)
@@ -134,7 +128,7 @@ class Student:
                 else self._timeout(probe, inputs)
             )
         if reply.ended == "too large":
-            raise WrongAnswer("What the code returned is too large to be a right answer.")
+            raise WrongAnswer("What the code returned is too large to be correct.")
         if reply.ended == "memory":
             raise Failed(
                 Verdict.OUT_OF_MEMORY,
@@ -152,38 +146,39 @@ class Student:
         busy = " The machine was busy with something else." if self.whole.busy else ""
         return Failed(
             Verdict.TIMEOUT,
-            f"The time for all checks together was over.{busy} "
-            "Look at the slowest ones, and run this one by itself.",
+            f"The time for all checks together was used up.{busy} "
+            "Look at the slowest checks, and run this one alone.",
         )
 
     def _endless(self, file):
         return Failed(
             Verdict.TIMEOUT,
-            f"Importing {file} does not end. Is there an endless loop, or long work, outside of "
-            "its functions?",
+            f"Importing {file} does not finish. Is there an infinite loop, or a long computation, "
+            "outside its functions?",
         )
 
     def _timeout(self, probe, inputs):
         if self.whole.over:
             return self._too_late()
         limit = f"{self.check.seconds:g} seconds"
-        advice = "Is there an endless loop, or much more work than needed?"
-        calls = "for all its calls together" if self.calls > 1 else "for all of it"
+        advice = "Is there an infinite loop, or much more work than needed?"
+        calls = "for all its calls together" if self.calls > 1 else "in total"
         says = f"No answer within {limit}, the limit of {self.check.id} {calls}."
         if self.time.lost_patience:
             says = (
                 f"No answer within {self.time.elapsed:.0f} seconds, the longest that "
-                f"{self.check.id} is waited for on a busy machine."
+                f"{self.check.id} may take on a busy machine."
             )
-            advice = f"The machine left it less than its {limit}. Run it again when less else runs."
+            advice = f"It got less than its {limit}. Run it again when the machine is less busy."
         elif self.time.waited >= 1:
             advice += (
-                f" The machine was busy: {self.time.waited:.0f} seconds of waiting for it "
-                "are not counted."
+                f" The machine was busy: {self.time.waited:.0f} seconds of waiting are not counted."
             )
-        elif not self.time.waited:  # the system doesn't tell
+        elif not self.time.waited:  # the system doesn't report it
             advice += " Or is the machine busy with something else?"
-        return Failed(Verdict.TIMEOUT, f"{says}\nWhat ran then: {_what(probe, inputs)}\n{advice}")
+        return Failed(
+            Verdict.TIMEOUT, f"{says}\nWhat was running: {_what(probe, inputs)}\n{advice}"
+        )
 
     def _read(self, message):
         try:
@@ -191,21 +186,21 @@ class Student:
             if isinstance(value, dict) and "value" in value:
                 return Answer(value["value"], "the result")
             error = RemoteError.read(value["error"])
-        except Exception:  # whatever a forged message makes its reader raise
+        except Exception:  # anything that a forged message makes the reader raise
             raise Failed(
-                Verdict.CRASHED, "The code disturbed the way in which answers are sent."
+                Verdict.CRASHED, "The code interfered with the channel that answers are sent on."
             ) from None
         raise explain(error, self.submission.package, self.submission.offered, self.check.memory)
 
 
 def _what(probe, inputs):
-    """A probe in words: the first sentence that it says of itself, and its inputs."""
+    """A probe in words: its docstring's first paragraph, and its inputs."""
     says = (probe.function.__doc__ or probe.name).strip().split("\n\n")[0]
     return f"{' '.join(says.split()).rstrip('.')}. Its inputs: {_shown(inputs)[:400]}."
 
 
 def _shown(value):
-    """Inputs in short: arrays by their shape, lists by their first item."""
+    """A short form of inputs: arrays by their shape, lists by their first item."""
     if isinstance(value, dict):
         return ", ".join(
             f"{key} = {_shown(item)}" for key, item in value.items() if item is not None

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import Enum
 
-# what a student reads of a grader error
+# what a student sees for a grader error
 GRADER_FAILED = "The grader failed here, not your code. Please tell the staff."
 
 
@@ -26,10 +26,10 @@ class Failed(Exception):
 
     Args:
         verdict: which.
-        message: what happened, where, and what to do next, for the student. Its first line stands
-            in the table.
-        fraction: the part of the points that was earned all the same, 0 to 1; it counts only for a
-            check that the manifest marks `partial`.
+        message: what happened, where, and what to do next, for the student. Its first line is
+            shown in the table.
+        fraction: the part of the points that is earned anyway, 0 to 1; it counts only for a check
+            that the manifest marks `partial`.
     """
 
     def __init__(self, verdict: Verdict, message: str, fraction: float = 0.0):
@@ -40,14 +40,14 @@ class Failed(Exception):
 
 
 class WrongAnswer(Failed):
-    """The submission ran, and what it gave is wrong."""
+    """The submission ran, and its result is wrong."""
 
     def __init__(self, message: str, fraction: float = 0.0):
         super().__init__(Verdict.WRONG_ANSWER, message, fraction)
 
 
 class NotImplementedYet(Failed):
-    """The part of the submission that the check is about is not there."""
+    """The part of the submission that the check tests is missing."""
 
     def __init__(self, message: str):
         super().__init__(Verdict.NOT_IMPLEMENTED, message)
@@ -57,12 +57,12 @@ class NotImplementedYet(Failed):
 class Outcome:
     """How one check of one submission ended.
 
-    verdict is None for a check that was not to be run here: a hidden one in a student's copy, or a
-    written part. `message` is for the student (for a hidden check no more than its title),
-    `details` for the instructor; for a basic check they are the same. `hints` are remarks that cost
-    nothing, `facts` numbers that the check came to know (an accuracy). `seconds` is wall time, the
-    judge's included; `cpu_seconds` are those of processors that the student's processes had. `busy`
-    marks a timeout that came while the machine had much else to do: it proves little.
+    verdict is None for a check that was not meant to run here: a hidden one in a student's copy, or
+    a written part. `message` is for the student (for a hidden check only its title), `details` for
+    the instructor; for a basic check they are the same. `hints` are remarks that cost no points,
+    `facts` numbers that the check measured (e.g. an accuracy). `seconds` is wall time, including
+    the judge's; `cpu_seconds` is the CPU time of the student's processes. `busy` marks a timeout on
+    a machine that was so busy that it proves little.
     """
 
     id: str

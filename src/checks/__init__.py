@@ -1,3 +1,3 @@
-"""The basic checks, one file a question, and what they and the hidden ones share. The engine is in
-autograder/.
+"""The basic checks, one module per question, and the code they share with the hidden ones. The
+engine is in autograder/.
 """

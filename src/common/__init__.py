@@ -1,1 +1,1 @@
-"""What every part of src/ may use: files, and how many processors there are."""
+"""Helpers for every part of src/: files, charts, command lines, and the number of usable cores."""

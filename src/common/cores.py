@@ -1,4 +1,4 @@
-"""How many processors this process may use: often fewer than the machine has."""
+"""How many cores this process may use: often fewer than the machine has."""
 
 import contextlib
 import os
@@ -7,11 +7,11 @@ from pathlib import Path
 
 
 def cores(system: Path = Path("/")) -> int:
-    """How many processors this process may use, at least 1: as many as it is bound to, and no more
-    than the quota of a control group that it is in, less the fraction.
+    """How many cores this process may use, at least 1: the cores in its affinity mask, capped by
+    the quotas of its control groups, rounded down.
 
     Args:
-        system: where the folders proc and sys are.
+        system: the folder that contains proc and sys.
     """
     everywhere = not hasattr(os, "sched_getaffinity")
     bound = os.cpu_count() or 1 if everywhere else len(os.sched_getaffinity(0))
@@ -19,7 +19,7 @@ def cores(system: Path = Path("/")) -> int:
 
 
 def _quotas(system: Path) -> Iterator[float]:
-    """The quotas of all control groups that this process is in, however far up, in processors."""
+    """The quotas of all control groups that this process is in, at every level, in cores."""
     top = system / "sys/fs/cgroup"
     with contextlib.suppress(OSError):
         for line in (system / "proc/self/cgroup").read_text().splitlines():
@@ -27,8 +27,8 @@ def _quotas(system: Path) -> Iterator[float]:
             if kind and "cpu" not in kind.split(","):
                 continue
             mounts = (top / kind, top / "cpu") if kind else (top, top / "unified")
-            # The path may be one of the host, of which a container sees only the last folder, as
-            # the topmost here. So whatever of it is there counts.
+            # The path may be the host's, of which a container sees only the last folder, as its
+            # top. So every part of it that exists counts.
             names = [name for name in path.split("/") if name not in ("", "..")]
             for mount in mounts:
                 folders = [mount.joinpath(*names[:n]) for n in range(len(names) + 1)]
@@ -36,8 +36,8 @@ def _quotas(system: Path) -> Iterator[float]:
 
 
 def _quota(folder: Path) -> float | None:
-    """The processors that a control group may use, or None if it may use all. Version 2 says
-    "QUOTA PERIOD" or "max PERIOD"; version 1 has a file for each, and -1.
+    """The cores that a control group may use, or None for no limit. Version 2 has "QUOTA PERIOD" or
+    "max PERIOD"; version 1 has a file for each, and -1 for no limit.
     """
     with contextlib.suppress(OSError, ValueError):
         if (folder / "cpu.max").exists():

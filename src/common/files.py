@@ -1,7 +1,6 @@
-"""Reading what a person gives us and writing what they keep: whole or not at all, with an error
-that helps.
+"""Read input files and write output files atomically, with helpful errors.
 
-Programs print the message of a UserError, without a traceback, and exit with 2.
+Programs print the message of a UserError, without a traceback, and exit with code 2.
 """
 
 import contextlib
@@ -17,13 +16,13 @@ class UserError(Exception):
 
 
 class Interrupted(UserError):
-    """The user pressed Ctrl-C; the message says how to go on."""
+    """The user pressed Ctrl-C; the message says how to continue."""
 
     exit_code = 130
 
 
 def read_text(path: Path) -> str:
-    """Read a UTF-8 text file; line ends of any system become newlines.
+    """Read a UTF-8 text file; line endings of any system become newlines.
 
     Raises:
         UserError: the file is missing, empty, or not UTF-8.
@@ -46,7 +45,7 @@ def read_text(path: Path) -> str:
         ) from None
     if text.startswith("\ufeff"):
         raise UserError(
-            f"{path} begins with a byte order mark. Save the file as UTF-8 without one."
+            f"{path} starts with a byte order mark. Save the file as UTF-8 without one."
         )
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
@@ -55,8 +54,8 @@ def read_text(path: Path) -> str:
 
 
 def read_documents(path: Path) -> str:
-    """Read a pretraining corpus, one document a line, none blank; returns its text without the last
-    newline.
+    """Read a pretraining corpus, one document per line; returns its text without blank lines and
+    the last newline.
 
     Raises:
         UserError: as read_text, or the corpus contains one of the two reserved characters.
@@ -74,15 +73,15 @@ def read_documents(path: Path) -> str:
 def read_questions(
     path: Path, stoi: dict, block_size: int, answers: bool
 ) -> list[tuple[str, str | None]]:
-    """Read rows `question<TAB>place`, or questions alone.
+    """Read rows `question<TAB>place`, or only questions.
 
     Args:
         path: the file.
         stoi: the vocabulary; every character must be in it.
         block_size: a question, its place and their two MASKs must fit into block_size + 1
             characters.
-        answers: whether every row must have a place. If not, the file may have them (in all rows)
-            or not.
+        answers: whether every row must have a place. If not, the file may have them in all rows or
+            in none.
 
     Raises:
         UserError: as read_text, or names the first row that is wrong.
@@ -101,10 +100,10 @@ def read_questions(
             raise UserError(f"{where}: expected a question, a tab and a place, got {line[:60]!r}.")
         if line != line.strip():
             raise UserError(
-                f"{where}: a blank at the beginning or the end of {line[:60]!r}. Remove it."
+                f"{where}: leading or trailing white space in {line[:60]!r}. Remove it."
             )
         if "\t" in place or (tab and not answers):
-            raise UserError(f"{where}: a tab too many in {line[:60]!r}.")
+            raise UserError(f"{where}: one tab too many in {line[:60]!r}.")
         for ch in question + place:
             if ch not in stoi:
                 raise UserError(
@@ -127,17 +126,17 @@ DISK_IS_FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC
 
 @contextlib.contextmanager
 def writing(path: Path):
-    """Give a temporary path beside `path` to write to; it takes path's name if all goes well, else
-    it is removed.
+    """Yield a temporary path beside `path` to write to; it is renamed to `path` on success, and
+    removed on failure.
 
     Raises:
-        UserError: the disk is full, or the folder cannot be written to. Other errors of the block
-            pass through.
+        UserError: the disk is full, or the folder is not writable. Other errors in the block
+            propagate.
     """
     temporary = path.with_name(path.name + ".tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.touch()  # at once, before hours of work for a place that cannot be written to
+        temporary.touch()  # now, before hours of work for a place that is not writable
     except OSError as error:
         raise UserError(
             f"{path} cannot be written: {error.strerror}. Choose another folder with --out."
@@ -159,7 +158,7 @@ def writing(path: Path):
 
 @contextlib.contextmanager
 def private():
-    """Files and folders that are made in the block are nobody else's to read."""
+    """Make files and folders that are created in the block unreadable for other users."""
     before = os.umask(0o077)
     try:
         yield
@@ -169,8 +168,8 @@ def private():
 
 @contextlib.contextmanager
 def writing_all(texts: dict[Path, str]):
-    """Write UTF-8 text files, all or none: they take their names when the block ends without an
-    error. What holds its text already is left alone.
+    """Write UTF-8 text files, all or none: they get their names when the block ends without an
+    error. Files that already have the right content are left alone.
 
     Raises:
         UserError: as `writing`.
@@ -184,7 +183,7 @@ def writing_all(texts: dict[Path, str]):
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a UTF-8 text file with newlines as they are, whole or not at all.
+    """Write a UTF-8 text file atomically, with newlines as they are.
 
     Raises:
         UserError: as `writing`.

@@ -1,1 +1,1 @@
-"""What `./run.sh` runs: targets.py lists it all; a folder for each problem does it."""
+"""What `./run.sh` runs: targets.py lists the targets; a folder per problem implements them."""

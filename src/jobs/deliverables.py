@@ -1,11 +1,11 @@
-"""What is handed in: the files of src/submission, by their place in it."""
+"""The files to hand in, by their paths in src/submission."""
 
 import os
 from pathlib import Path, PurePosixPath
 
 from jobs.targets import TARGETS
 
-# What students write, and where they enter numbers and choices.
+# The files that students write code in, and those for numbers and choices (ANSWERS).
 STUDENT_FILES = (
     "attention.py",
     "dataset.py",
@@ -20,7 +20,7 @@ STUDENT_FILES = (
     "problem6/diagnostics.py",
 )
 ANSWERS = ("problem5/hand_attention.json", "problem6/choices.toml")
-# What they are given. Grading takes these, and __init__.py, from us.
+# Supplied files. Grading uses our own copies of these and of __init__.py.
 SUPPLIED = (
     "trainer.py",
     "utils.py",
@@ -32,9 +32,9 @@ GIVEN = ("__init__.py", *SUPPLIED)
 
 CODE = ("__init__.py", *STUDENT_FILES, *SUPPLIED)
 FOLDERS = tuple(sorted({name.rpartition("/")[0] for name in CODE + ANSWERS} - {""}))
-ANSWERING = ("attention.py", "dataset.py", "helper.py", "model.py")  # predictions come from these
-TRAINED = {"encoder.params": ("problem5/encoder.py",)}  # weights that come from one file alone
-# results: the target that writes each
+ANSWERING = ("attention.py", "dataset.py", "helper.py", "model.py")  # predictions depend on these
+TRAINED = {"encoder.params": ("problem5/encoder.py",)}  # weights that depend on one file only
+# result -> the target that writes it
 MADE_BY = {target.writes: target.target for target in TARGETS.values() if target.handed_in}
 DELIVERABLES = CODE + ANSWERS + tuple(MADE_BY)
 
@@ -42,14 +42,14 @@ _PLACES = {PurePosixPath(name).name: name for name in CODE + ANSWERS}
 
 
 def place_of(name: str) -> str:
-    """Where a file belongs in src/submission: `encoder.py` is taken in as `problem5/encoder.py`,
-    other names as they are.
+    """The path of a file in src/submission: `problem5/encoder.py` for `encoder.py`; other names
+    stay as they are.
     """
     return _PLACES.get(name, name)
 
 
 def has_code(folder: Path) -> bool:
-    """Whether a folder has any file that students write, in its place or without folders."""
+    """Whether a folder has any file that students write, in its place or at the top."""
     return any(
         os.path.lexists(folder / place)
         for name in STUDENT_FILES

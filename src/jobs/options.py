@@ -1,4 +1,4 @@
-"""How a job runs: the command line's options, with every default filled in."""
+"""A job's options: those of the command line, with every default filled in."""
 
 import argparse
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ STARTER = ROOT / "src" / "submission"
 
 @dataclass(frozen=True)
 class Options:
-    """Where a job finds things and how it runs.
+    """Where a job reads and writes, and how it runs.
 
     `data` has the corpus and the questions, `submission` the student's package, `out` gets the
-    results (and has those of earlier jobs), and `gold` has the answers of the test questions, where
-    they may be known. `log`: a training keeps a log for the dashboard.
+    results (and has those of earlier jobs), and `gold`, if given, has the answers of the test
+    questions. `log`: a training keeps a log for the dashboard.
     """
 
     preset: Preset
@@ -33,7 +33,7 @@ class Options:
     graphs: bool = True
 
     def as_arguments(self) -> list[str]:
-        """These options as arguments of the command line."""
+        """These options as command-line arguments."""
         arguments = [
             "--preset",
             self.preset.name,
@@ -52,23 +52,23 @@ class Options:
 def choose_options(
     args: argparse.Namespace, own: str | None = None, quiet: bool = False
 ) -> Options:
-    """Fill in the defaults, and say which preset was chosen and why.
+    """Fill in the defaults, and print which preset was chosen and why.
 
     Args:
         own: the target's own default preset.
-        quiet: say nothing.
+        quiet: print nothing.
 
     Raises:
-        UserError: the device that is asked for is not there.
+        UserError: the requested device is not available.
     """
     device = choose_device(args.device)
     name = args.preset or own or ("gpu" if device.startswith("cuda") else "laptop")
     why = (
-        "as asked"
+        "by --preset"
         if args.preset
         else (
-            f"{f'that of {args.target}' if own else f'since the device is {device}'}; --preset "
-            "chooses"
+            f"{f'the default of {args.target}' if own else f'since the device is {device}'}; "
+            "--preset chooses"
         )
     )
     preset = PRESETS[name]
@@ -92,7 +92,7 @@ def choose_options(
 
 
 def choose_device(wanted: str | None) -> str:
-    """The device to compute on; raises UserError if the wanted one is not there."""
+    """The device to compute on; raises UserError if the requested one is not available."""
     import torch
 
     if wanted is None:
@@ -106,10 +106,10 @@ def choose_device(wanted: str | None) -> str:
     if not there.get(kind, False):
         raise UserError(
             f"--device {wanted}: torch {torch.__version__} finds no such device here. "
-            f"There is: {', '.join(name for name in there if there[name])}."
+            f"Available: {', '.join(name for name in there if there[name])}."
         )
     try:
         torch.empty(1, device=wanted)
     except (RuntimeError, AssertionError):
-        raise UserError(f"--device {wanted}: there is no device of that number.") from None
+        raise UserError(f"--device {wanted}: there is no device with that number.") from None
     return wanted

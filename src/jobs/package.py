@@ -1,4 +1,4 @@
-"""Importing a submission for a job, and its random numbers."""
+"""Import a submission for a job, and seed its random numbers."""
 
 import importlib
 import importlib.abc
@@ -18,9 +18,7 @@ STARTER = Path(__file__).resolve().parents[1] / "submission"
 
 
 class _GivenFiles(importlib.abc.MetaPathFinder):
-    """The last that is asked for a module of a submission: finds ours, where it is one that
-    students are given.
-    """
+    """The last finder for a submission's modules: falls back to our copy of a supplied file."""
 
     def find_spec(self, fullname, path, target=None):
         """See importlib."""
@@ -40,7 +38,7 @@ class _GivenFiles(importlib.abc.MetaPathFinder):
 def load_submission(folder: Path):
     """Import the package in `folder` as `submission`.
 
-    Given files that it lacks, __init__.py among them, are taken from src/submission.
+    Missing supplied files, including __init__.py, are taken from src/submission.
 
     Raises:
         UserError: there is no package there.
@@ -48,8 +46,8 @@ def load_submission(folder: Path):
     folder = folder.resolve()
     if not (folder / "__init__.py").is_file() and not has_code(folder):
         raise UserError(
-            f"{folder} is no submission: it has neither __init__.py nor {STUDENT_FILES[0]}. Check "
-            "--submission."
+            f"{folder} is not a submission: it has neither __init__.py nor {STUDENT_FILES[0]}. "
+            "Check --submission."
         )
     if not any(isinstance(finder, _GivenFiles) for finder in sys.meta_path):
         sys.meta_path.append(_GivenFiles())
@@ -68,7 +66,7 @@ def load_module(folder: Path, name: str):
     """Import one file of a submission, such as `problem5/encoder.py`, and its package.
 
     Raises:
-        UserError: it is missing. (A submission without folders is looked through, too.)
+        UserError: it is missing, in its place and at the top.
     """
     load_submission(folder)
     for place in (name, Path(name).name):
@@ -80,7 +78,7 @@ def load_module(folder: Path, name: str):
 
 
 def seed_everything(seed: int) -> None:
-    """Seed all random numbers that a submission may use."""
+    """Seed all random number generators that a submission may use."""
     random.seed(seed)
     np.random.seed(seed % 2**32)
     torch.manual_seed(seed)

@@ -1,8 +1,8 @@
 """Two sizes of the same assignment, for a GPU and for a laptop's CPU (and a smoke size for tests).
 
-The student's code always states the course's hyperparameters. run.py sets what a preset names on
-top of them, so that one solution serves both. A field that is None leaves what the student's code
-states.
+The student's code always states the course's hyperparameters. run.py overrides them with the
+preset's, so that one solution serves both. A field that is None keeps the value of the student's
+code.
 """
 
 from dataclasses import dataclass, fields
@@ -18,8 +18,8 @@ class Stage:
     weight_decay: float | None = None
 
     def apply(self, config, examples: int, block_size: int) -> None:
-        """Set the fields on a TrainerConfig. With max_epochs, the cosine is made to end when the
-        training does.
+        """Set the fields on a TrainerConfig. With max_epochs, also make the cosine schedule end
+        with the training.
         """
         for field in fields(self):
             if getattr(self, field.name) is not None:
@@ -30,7 +30,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Preset:
-    """Sizes of the model and of its trainings, and the folder under data/ with a world to match."""
+    """Sizes of the model and its trainings, and the folder under data/ with a matching world."""
 
     name: str
     data: str
@@ -42,13 +42,13 @@ class Preset:
     pretrain: Stage
     finetune_from_scratch: Stage
     finetune_pretrained: Stage
-    num_workers: int = 0  # at most; there are fewer on fewer cores
+    num_workers: int = 0  # at most; fewer on a machine with fewer cores
     threads: int | None = None
 
 
-# The hyperparameters of the course: nothing is changed. 650 epochs of our 14,685 documents are
-# 74,750 steps; the public corpus has one longer document a person, 14,950 steps, for which its
-# course budgets 30 to 60 minutes.
+# The course's hyperparameters, unchanged. 650 epochs of our 14,685 documents are 74,750 steps; the
+# public corpus has one longer document per person, 14,950 steps, for which its course budgets 30 to
+# 60 minutes.
 GPU = Preset(
     name="gpu",
     data=".",
@@ -60,25 +60,24 @@ GPU = Preset(
     pretrain=Stage(),
     finetune_from_scratch=Stage(),
     finetune_pretrained=Stage(),
-    num_workers=12,  # at most: a core each, beside the one that trains
+    num_workers=12,  # at most: one core each, besides the training process
 )
 
-# What a CPU can learn in four or five minutes: 220 people instead of 2,937, a model an eighth as
-# large.
+# What a CPU can learn in four or five minutes: 220 people instead of 2,937, and a model an eighth
+# the size.
 LAPTOP = Preset(
     name="laptop",
     data="laptop",
     block_size=80,  # the longest question of the public corpus needs 70; padding is cut off anyway
-    # 8 heads learned more than 4: a name is read from several characters at once
+    # 8 heads learned more than 4: recognizing a name takes several characters at once
     n_layer=2,
     n_head=8,
     n_embd=128,
-    # drawing dropout's random numbers takes a fifth of a step, and each example differs anyway
+    # drawing dropout masks takes a fifth of a step, and each example differs anyway
     dropout=0.0,
-    # Facts need many steps more than large batches: docs/accuracy.md has what else was tried.
+    # Facts need many steps rather than large batches: docs/accuracy.md lists what else was tried.
     pretrain=Stage(max_epochs=130, batch_size=12, learning_rate=1.5e-3, weight_decay=0.01),
-    # Pretrained knowledge is drawn out in a few epochs; many more would teach these 80 people by
-    # heart.
+    # A few epochs bring out pretrained knowledge; many more would memorize these 80 people.
     finetune_from_scratch=Stage(
         max_epochs=40, batch_size=16, learning_rate=3e-4, weight_decay=0.01
     ),
@@ -86,7 +85,7 @@ LAPTOP = Preset(
     threads=4,  # matrices this small gain nothing from more
 )
 
-# Every job in seconds. It learns nothing: for tests.
+# For tests: every job takes seconds and learns nothing.
 SMOKE = Preset(
     name="smoke",
     data="laptop",

@@ -1,4 +1,4 @@
-"""The targets of problems 5 and 6: they call one file of the student's, have one size, and run on
+"""The targets of problems 5 and 6: each calls one of the student's files, has one size, and runs on
 the CPU.
 """
 
@@ -18,13 +18,12 @@ def run_small(args: argparse.Namespace) -> None:
     """Run the target that the command line names.
 
     Raises:
-        UserError: as load_module; or what the student's function returned is not what the question
-            asks for.
+        UserError: as load_module; or a student's function returned something invalid.
         NotImplementedError: a part of the submission is missing.
     """
     say_what_is_ignored(args)
     submission = args.submission or STARTER
-    # matrices this small gain nothing from more, and lose much where other programs run
+    # matrices this small gain nothing from more, and lose much when other programs run
     torch.set_num_threads(1)
     seed_everything(args.seed)
     student = load_module(submission, SMALL[args.target].calls)
@@ -32,7 +31,7 @@ def run_small(args: argparse.Namespace) -> None:
         _run(args, student, args.out or submission)
     except KeyboardInterrupt:
         raise Interrupted(
-            f"{args.target} was interrupted; it wrote nothing. The same command begins again."
+            f"{args.target} was interrupted; it wrote nothing. The same command starts again."
         ) from None
 
 
@@ -65,7 +64,7 @@ def _run(args, student, out):
 
 
 def say_what_is_ignored(args: argparse.Namespace) -> None:
-    """One sentence about the options given that make no difference to this target."""
+    """Print a sentence about the given options that this target ignores."""
     given = {
         "--preset": args.preset,
         "--device": args.device and args.device != "cpu",
@@ -80,15 +79,15 @@ def say_what_is_ignored(args: argparse.Namespace) -> None:
         given["--out"] = args.out
     if ignored := [name for name, value in given.items() if value]:
         print(
-            f"{args.target} has one size, runs on the CPU and starts at the beginning: "
+            f"{args.target} has one size, runs on the CPU and always starts from scratch: "
             f"{', '.join(ignored)} {'makes' if len(ignored) == 1 else 'make'} no difference."
         )
 
 
 def find_occupations(data: Path | None) -> Path:
-    """The folder with the occupations: below --data, beside it, or that of the assignment."""
+    """The folder with the occupations: in --data, beside it, or the assignment's own."""
     if data is not None and not data.is_dir():
-        raise UserError(f"--data {data} is no folder.")
+        raise UserError(f"--data {data} is not a folder.")
     places = [ROOT / "data"] if data is None else [data, data.resolve().parent, ROOT / "data"]
     folder = next(
         (place / "occupations" for place in places if (place / "occupations").is_dir()), None

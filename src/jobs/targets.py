@@ -1,5 +1,5 @@
-"""Every target of `./run.sh`: its question, what it calls, reads and writes. The help, the handout,
-the documents' tables and run.py come from this list.
+"""Every target of `./run.sh`: its question, and what it calls, reads and writes. run.py, its help,
+the handout and the tables in the documents use this list.
 """
 
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ class Target:
 
     Attributes:
         target: its name.
-        question: the question of the handout that asks for it.
-        does: what it does, in a line of the help.
+        question: the question of the handout that it belongs to.
+        does: what it does, as a line of the help.
         calls: the student's file that it runs; None for the jobs of problem 1, which run the whole
             model.
         reads: the result of another target that it needs, or None.
-        writes: its result, a file in the folder of results, or None.
-        handed_in: whether the result is part of what is handed in.
+        writes: its result, a file in the results folder, or None.
+        handed_in: whether the result is handed in.
     """
 
     target: str
@@ -46,7 +46,7 @@ class Job(Target):
 
     @property
     def pretrained(self) -> bool:
-        """Whether the model of this job has been pretrained (or is being)."""
+        """Whether this job's model is or will be pretrained."""
         return "without_pretrain" not in self.target
 
 
@@ -96,12 +96,12 @@ _JOBS = [
     *_with_pretraining("1h", "rope"),
 ]
 
-# These have one size, and run on the CPU in a minute or a few.
+# These have one size, and take a few minutes on the CPU at most.
 _SMALL = [
     Target(
         "encoder_scaling",
         "5b",
-        "the table and the plot of 5b: softmax with and without scale",
+        "the table and plot of 5b: softmax with and without scaling",
         "problem5/numpy_attention.py",
         writes="encoder_scaling.png",
     ),
@@ -122,7 +122,7 @@ _SMALL = [
     Target(
         "plot_positions",
         "6c",
-        "the picture of 6c, and its claims in numbers",
+        "the plot of 6c, and its claims in numbers",
         "problem6/positions.py",
         writes="positions.png",
     ),

@@ -1,4 +1,4 @@
-"""The student package: the model, its data and its training. `./run.sh help` lists what runs it."""
+"""The student package: the model, its data and its training. `./run.sh help` lists the jobs."""
 
 from .attention import CausalCrossAttention, CausalSelfAttention
 from .dataset import CharCorruptionDataset, NameDataset

@@ -2,8 +2,8 @@
 
 The loop never waits for the GPU within a step, draws whole epochs of examples ahead in worker
 processes, and cuts every batch to its longest row. An interrupted run resumes from its checkpoint;
-on a CPU the result is the same to the bit as if it had not been interrupted. Several processes
-share the rows of each batch, if torchrun started them.
+on a CPU the result is bit-identical to an uninterrupted run. Under torchrun, the processes share
+the rows of each batch.
 """
 
 import contextlib
@@ -28,13 +28,11 @@ from .utils import set_fields
 
 
 class TrainingError(RuntimeError):
-    """A training cannot begin or go on; the message says why, and what to try."""
+    """Training cannot start or continue; the message says why and what to try."""
 
 
 class TrainerConfig:
-    """Hyperparameters and settings of a training. Any field can be set by keyword; an unknown name
-    raises TypeError.
-    """
+    """Training settings. Any field can be set by keyword; an unknown name raises TypeError."""
 
     max_epochs = 10
     batch_size = 64
@@ -43,21 +41,22 @@ class TrainerConfig:
     grad_norm_clip = 1.0
     weight_decay = 0.1  # on the weights of linear layers only
     lr_decay = False  # linear warm-up, then a cosine down to a tenth of the peak
-    # the schedule counts block_size tokens for every example, padding included,
+    # The schedule counts block_size tokens per example, padding included, so that it does not
+    # depend on how batches are cut.
     warmup_tokens = 512 * 20
-    final_tokens = 260e9  # so that it doesn't depend on how tightly batches are packed
-    ckpt_path = None  # where the state of an unfinished training is kept; None keeps none
+    final_tokens = 260e9
+    ckpt_path = None  # the checkpoint of an unfinished run; None writes none
     num_workers = 0  # processes that draw examples; the result does not depend on it
     writer = None  # a TensorBoard SummaryWriter
 
-    device = None  # "cpu", "cuda", ...; None takes a GPU where there is one
-    seed = 0  # of the order of examples, of what is drawn from them, and of dropout
+    device = None  # "cpu", "cuda", ...; None takes a GPU if there is one
+    seed = 0  # for the order of examples, random choices within them, and dropout
     precision = "auto"  # "bf16", "fp32"; auto: bf16 on GPUs that are fast at it
     compile = False  # torch.compile the model
     graphs = True  # record steps as CUDA graphs, on a GPU
-    resume = False  # go on from ckpt_path if it is there
-    ckpt_seconds = 30  # a checkpoint at the end of an epoch, at most this often
-    log_every = 20  # batches between two looks at the loss
+    resume = False  # continue from ckpt_path if it exists
+    ckpt_seconds = 30  # minimum time between checkpoints, which are written after an epoch
+    log_every = 20  # batches between two log entries
     progress = True  # show a progress bar
 
     def __init__(self, **kwargs):
@@ -65,11 +64,11 @@ class TrainerConfig:
 
 
 def learning_rate_at(tokens: int, tokens_per_batch: int, config: TrainerConfig) -> float:
-    """The learning rate after `tokens` tokens, of batches of `tokens_per_batch`.
+    """The learning rate after `tokens` tokens, with `tokens_per_batch` in each batch.
 
-    Warm-up takes at least 1 / (1 - beta2) batches, the memory of Adam's second moment: until then,
-    its estimate of the gradient's scale rests on too few batches. After final_tokens the rate stays
-    where the cosine ended.
+    Warm-up takes at least 1 / (1 - beta2) batches, the averaging window of Adam's second moment:
+    before that, too few batches contribute to its estimate of the gradient's scale. After
+    final_tokens the rate stays constant.
     """
     if not config.lr_decay:
         return config.learning_rate
@@ -86,15 +85,15 @@ class Trainer:
     Args:
         model: called as model(x, y), returns (logits, loss).
         train_dataset: items are (x, y), int64 tensors of one length, with 0 for padding.
-        test_dataset: a dataset whose loss is taken after every epoch, or None.
+        test_dataset: a dataset whose loss is computed after every epoch, or None.
         config: a TrainerConfig; it may be changed until train() is called.
 
-    `history` lists what was logged in training, {step, epoch, tokens, lr, loss} with the mean loss
-    of the batches since the entry before (nats per target), and test_loss at the end of an epoch.
+    `history` lists the log entries, {step, epoch, tokens, lr, loss} with the mean loss of the
+    batches since the previous entry (nats per target), and test_loss at the end of an epoch.
 
-    On an NVIDIA GPU, steps are recorded and replayed (given/cuda_graphs.py): what Python does in
-    the model's forward beside calling torch, such as counting, printing or drawing from `random`,
-    then happens in the first steps alone. config.graphs = False switches that off.
+    On an NVIDIA GPU, steps are recorded and replayed (given/cuda_graphs.py): Python code in the
+    model's forward that does not call torch, such as counting, printing or drawing from `random`,
+    then runs only in the first steps. config.graphs = False disables this.
     """
 
     RESUMED = ("epoch", "step", "tokens", "tokens_read", "lr", "history", "unread_losses")
@@ -109,12 +108,12 @@ class Trainer:
         self.epoch = self.step = self.tokens = self.tokens_read = 0
 
     def train(self) -> None:
-        """Train for config.max_epochs epochs, from the first one whatever was trained before. The
-        model stays on the device that it was trained on.
+        """Train for config.max_epochs epochs; earlier calls do not count. The model stays on the
+        training device.
 
         Raises:
-            TrainingError: the loss became infinite or not a number, or the checkpoint to resume
-                from is damaged or of another training.
+            TrainingError: the loss became infinite or NaN, or the checkpoint to resume from is
+                damaged or belongs to another run.
         """
         config = self.config
         self.history = []
@@ -128,7 +127,7 @@ class Trainer:
         self.model.to(self.device).train()
         self.optimizer = self._make_optimizer()
         with own_random_numbers(config.seed):
-            x, y = self.train_dataset[0]  # also: a dataset that cannot work fails here, at once
+            x, y = self.train_dataset[0]  # a broken dataset fails here, before any training
         self.row_tokens = len(x)
         self.unread_losses = []
         self.precision = self._choose_precision(x[None], y[None])
@@ -164,8 +163,7 @@ class Trainer:
         ):
             self.looked = (time.monotonic(), self.tokens_read)
             for x, y, batches in self._draw_epochs():
-                # Dropout differs between processes, and is the same if this epoch is the first
-                # after an interruption.
+                # Dropout differs between processes, and is the same in a resumed run.
                 torch.manual_seed(hash((config.seed, self.epoch, self.rank)) % 2**63)
                 x, y = (tokens.to(self.device, non_blocking=True).long() for tokens in (x, y))
                 first = 0
@@ -182,7 +180,7 @@ class Trainer:
                     and self.rank == 0
                     and time.monotonic() - saved_at >= config.ckpt_seconds
                 ):
-                    self._mean_of_losses()  # stop here rather than save weights that are no numbers
+                    self._mean_of_losses()  # raises, rather than save weights that are NaN
                     self._save_checkpoint()
                     saved_at = time.monotonic()
             self._look_at_losses()
@@ -202,13 +200,11 @@ class Trainer:
         return total / (y != 0).sum().item()
 
     def _draw_epochs(self):
-        """The epochs that are left, drawn ahead by worker processes where this system can fork
-        them.
-        """
+        """The remaining epochs, drawn ahead by worker processes on systems that can fork."""
         config = self.config
         number = self._room_for_workers() if sys.platform.startswith("linux") else 0
         workers = {"num_workers": number, "multiprocessing_context": "fork", "prefetch_factor": 1}
-        # a GPU takes hardly longer for a few columns more
+        # a few more columns cost a GPU almost no time
         multiple = 16 if self.device.type == "cuda" else 1
         return DataLoader(
             Epochs(self.train_dataset, config.batch_size, config.seed, multiple),
@@ -219,17 +215,17 @@ class Trainer:
         )
 
     def _room_for_workers(self) -> int:
-        """How many workers there can be: epochs that are drawn ahead lie in /dev/shm, which is
-        small in many a container.
+        """The number of workers that fit: epochs drawn ahead are in /dev/shm, which is small in
+        many containers.
         """
         shared = Path("/dev/shm")
         if not self.config.num_workers or not shared.is_dir():
             return 0
-        # bytes (Epochs)
+        # bytes per token, as in Epochs
         token = 2 if getattr(self.train_dataset, "vocab_size", 2**31) < 2**15 else 4
         epoch = len(self.train_dataset) * self.row_tokens * 2 * token  # x and y
-        # Of each worker one waits, one is made, one is read. The other processes of this machine
-        # want as much.
+        # Each worker needs room for three epochs: one waits, one is drawn, one is read. The other
+        # processes on this machine need as much.
         room = (
             shutil.disk_usage(shared).free
             // (3 * epoch)
@@ -243,23 +239,21 @@ class Trainer:
         return min(self.config.num_workers, room)
 
     def _require_same_step(self) -> None:
-        """All processes begin at the same step; one that cannot see the others' checkpoint would
-        wait for them forever.
+        """Check that all processes start at the same step: one that does not see the others'
+        checkpoint would wait forever.
         """
         least, most = (torch.tensor(self.step, device=self.device) for _ in range(2))
         distributed.all_reduce(least, distributed.ReduceOp.MIN)
         distributed.all_reduce(most, distributed.ReduceOp.MAX)
         if least != most:
             raise TrainingError(
-                f"{self.config.ckpt_path} is not the same for all processes: some would begin at "
-                f"step {least}, others at {most}. Give a folder that all machines see."
+                f"{self.config.ckpt_path} is not the same for all processes: some would start at "
+                f"step {least}, others at {most}. Use a folder that all machines share."
             )
 
     @contextlib.contextmanager
     def _stream(self):
-        """A stream of its own on a GPU: CUDA graphs cannot be recorded on the one that everything
-        shares.
-        """
+        """Run the block on a separate CUDA stream: graphs cannot be recorded on the default one."""
         if not self.graphs:
             yield
             return
@@ -272,8 +266,8 @@ class Trainer:
             shared.wait_stream(stream)
 
     def _make_optimizer(self) -> torch.optim.Optimizer:
-        """AdamW. Only the weights of linear layers decay: gains, biases and embeddings have no
-        reason to be small.
+        """AdamW, with weight decay only on the weights of linear layers: gains, biases and
+        embeddings have no reason to be small.
         """
         decayed = {
             module.weight for module in self.model.modules() if isinstance(module, torch.nn.Linear)
@@ -289,8 +283,8 @@ class Trainer:
             },
         ]
         fused = self.device.type in ("cpu", "cuda")
-        # What a CUDA graph reads must lie on the GPU, in a place that stays: the learning rate,
-        # too. (AdamW warns that this is of no use before anything is recorded.)
+        # A CUDA graph reads everything, including the learning rate, from a fixed address on the
+        # GPU. (AdamW warns that this is useless before anything is recorded.)
         warnings.filterwarnings("ignore", message="This instance was constructed with capturable")
         rate = (
             torch.tensor(self.config.learning_rate, device=self.device)
@@ -302,8 +296,8 @@ class Trainer:
         )
 
     def _choose_precision(self, x: torch.Tensor, y: torch.Tensor) -> str:
-        """bf16 pays on GPUs that have units for it (Ampere, 2020, and later), if the model can
-        compute in it.
+        """The precision for "auto": bf16 on GPUs with hardware for it (Ampere, 2020, and later), if
+        the model supports it.
         """
         if self.config.precision != "auto":
             return self.config.precision
@@ -316,7 +310,7 @@ class Trainer:
             return "bf16"
         except RuntimeError as error:
             with torch.no_grad():
-                self.model(x, y)  # a mistake that has nothing to do with bfloat16 is raised here
+                self.model(x, y)  # errors unrelated to bfloat16 are raised here
             print(
                 "Training in float32, since the model fails in bfloat16: "
                 f"{str(error).splitlines()[0]}"
@@ -330,7 +324,7 @@ class Trainer:
         )
 
     def _train_on(self, x: torch.Tensor, y: torch.Tensor) -> None:
-        """A batch. Nothing here waits for a GPU: the loss stays there until it is looked at."""
+        """Train on one batch without waiting for the GPU: the loss stays there until logged."""
         config = self.config
         self.tokens += x.size(0) * self.row_tokens
         self.lr = learning_rate_at(self.tokens, config.batch_size * self.row_tokens, config)
@@ -349,10 +343,10 @@ class Trainer:
     def _one_step(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """Forward, backward and update; returns the loss of the whole batch."""
         share = 1.0
-        # fewer rows: all processes train on all of them
+        # a batch with fewer rows than processes is not split
         if self.world > 1 and len(x) >= self.world:
-            # Gradients are averaged over the processes: a loss counts as much as this process has
-            # of the targets.
+            # Gradients are averaged over the processes, so each loss is weighted by the process's
+            # share of the targets.
             own = y[self.rank :: self.world]
             share = (own != 0).sum() * self.world / (y != 0).sum()
             x, y = x[self.rank :: self.world], own
@@ -369,12 +363,12 @@ class Trainer:
         return loss / self.world
 
     def _mean_of_losses(self) -> float:
-        """The mean of the losses that nobody has looked at yet; raises TrainingError if it is no
-        finite number.
+        """The mean of the losses that have not been logged yet; raises TrainingError if it is not
+        finite.
         """
         loss = torch.stack(self.unread_losses).mean().item() if self.unread_losses else 0.0
         if not math.isfinite(loss):
-            if self.config.writer is not None:  # a log, or a monitor, has to know
+            if self.config.writer is not None:  # a log or monitor should see it
                 self.config.writer.add_scalar("loss", loss, self.step)
             raise TrainingError(
                 f"the loss became {loss} near batch {self.step} (learning rate {self.lr:.1e}). The "
@@ -384,7 +378,7 @@ class Trainer:
         return loss
 
     def _look_at_losses(self) -> None:
-        """Fetch the losses since the last look, and show and log their mean."""
+        """Fetch the losses since the last log entry; show and log their mean."""
         if not self.unread_losses:
             return
         loss = self._mean_of_losses()
@@ -407,9 +401,7 @@ class Trainer:
                 self.config.writer.add_scalar(name, value, self.step)
 
     def _identify(self) -> dict:
-        """What must be equal for a checkpoint to be of this training, called before the first
-        step.
-        """
+        """What must match for a checkpoint to belong to this run; call it before the first step."""
         fields = (
             "max_epochs",
             "batch_size",
@@ -452,12 +444,12 @@ class Trainer:
                 temporary,
             )
             os.replace(temporary, path)
-        # a full disk; there may be room again when the training ends
+        # e.g. a full disk; there may be room again by the end of training
         except (OSError, RuntimeError) as error:
             temporary.unlink(missing_ok=True)
             self.bar.write(
                 f"The checkpoint {path} could not be written ({str(error).splitlines()[0]}); "
-                "training goes on."
+                "training continues."
             )
 
     def _load_checkpoint(self) -> None:
@@ -466,12 +458,12 @@ class Trainer:
         try:
             checkpoint = torch.load(path, map_location="cpu", weights_only=True)
             found = checkpoint["identity"]
-        except Exception:  # what a damaged file makes torch raise is of many kinds
+        except Exception:  # a damaged file can raise almost anything
             raise TrainingError(f"the checkpoint {path} is damaged. {anew}") from None
         for name, value in self.identity.items():
             if found.get(name) != value:
                 raise TrainingError(
-                    f"the checkpoint {path} is of another training: its {name} differs. {anew}"
+                    f"the checkpoint {path} belongs to another run: its {name} differs. {anew}"
                 )
         self.model.load_state_dict(checkpoint["model"])
         settings = [
@@ -480,7 +472,7 @@ class Trainer:
         ]
         self.optimizer.load_state_dict(checkpoint["optimizer"])
         for group, own in zip(self.optimizer.param_groups, settings):
-            group.update(own)  # where the learning rate lies is this run's own
+            group.update(own)  # e.g. this run's tensor for the learning rate
         for name in self.RESUMED:
             setattr(self, name, checkpoint["state"][name])
         self.unread_losses = [loss.to(self.device) for loss in self.unread_losses]

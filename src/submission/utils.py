@@ -1,4 +1,4 @@
-"""Small tools that the other modules share: seeds, settings, generation, scoring."""
+"""Helpers shared by the other modules: seeds, settings, generation, scoring."""
 
 import difflib
 import random
@@ -9,19 +9,17 @@ import torch.nn.functional as F
 
 
 def set_seed(seed: int) -> None:
-    """Seed Python's, NumPy's and torch's random numbers (all devices), so that a run can be
-    repeated.
-    """
+    """Seed Python's, NumPy's and torch's random number generators (all devices)."""
     random.seed(seed)
     np.random.seed(seed % 2**32)
     torch.manual_seed(seed)
 
 
 def set_fields(config, values: dict) -> None:
-    """Set attributes of a config object, and refuse a name that its class does not have.
+    """Set attributes of a config object.
 
     Raises:
-        TypeError: names the misspelt field, and the nearest right one.
+        TypeError: the class has no field of that name; the message suggests the closest one.
     """
     known = [name for name in dir(type(config)) if not name.startswith("_")]
     for name, value in values.items():
@@ -41,16 +39,16 @@ def sample(
     sample: bool = False,
     top_k: int | None = None,
 ) -> torch.Tensor:
-    """Extend token sequences one token at a time, reading the whole prefix anew for each (plain,
-    and slow).
+    """Extend token sequences one token at a time, re-reading the whole prefix each time (simple but
+    slow).
 
     Args:
         model: a GPT; put it into eval mode first.
         x: int64 prompts of equal length, (B, T).
-        steps: how many tokens to add.
-        temperature: logits are divided by it; below 1 is bolder, above 1 more even.
-        sample: draw from the distribution; else take the most likely token.
-        top_k: draw among the k most likely tokens only.
+        steps: the number of tokens to add.
+        temperature: divides the logits; below 1 sharpens the distribution, above 1 flattens it.
+        sample: draw from the distribution; otherwise take the most likely token.
+        top_k: draw from the k most likely tokens only.
 
     Returns:
         int64, (B, T + steps). Only the last block_size tokens of a longer prefix are read.
@@ -70,17 +68,17 @@ def sample(
 
 
 def evaluate_places(filepath: str, predicted_places: list[str]) -> tuple[int, int]:
-    """Count the right answers.
+    """Count the correct answers.
 
     Args:
-        filepath: a file of questions, one a line, `Where was NAME born?<TAB>PLACE`.
-        predicted_places: one place a line of that file, in order.
+        filepath: a file of questions, one per line, `Where was NAME born?<TAB>PLACE`.
+        predicted_places: one place per line of that file, in order.
 
     Returns:
-        (total, correct), or (0, 0) where the file has questions without answers.
+        (total, correct), or (0, 0) if the file has questions without answers.
 
     Raises:
-        ValueError: there are more or fewer predictions than questions.
+        ValueError: the numbers of predictions and questions differ.
     """
     with open(filepath, encoding="utf-8") as file:
         lines = [line for line in file.read().split("\n") if line.strip()]

@@ -1,5 +1,5 @@
-"""Grading many submissions: what test_proof.py, benchmarks/grader.py and the table in
-tests/checks/proof.md rest on.
+"""Grades many submissions, for test_proof.py, benchmarks/grader.py and the table in
+tests/checks/proof.md.
 """
 
 import contextlib
@@ -33,17 +33,17 @@ HIDDEN = ROOT / "instructor" / "checks"
 MANIFEST = read_manifest(CHECKS / "manifest.toml")
 FRESH = Fresh()
 ASKED_IN = {"hand_attention.json": "5a", "choices.toml": "6b"}  # questions without a place in code
-# seconds: a check with a larger limit trains models, and is not repeated as often as the others
+# seconds: checks with a larger limit train models, and are repeated less often
 SLOW = 60
 
-# What a wrong submission of each kind loses, as a share of its question's coded points: at least,
-# and at most.
+# Least and most that a wrong submission of each kind loses, as a share of its question's coded
+# points.
 SHARES = {"misconception": (0.25, 1.0), "slip": (0.0, 1.0), "edge": (0.0, 0.10)}
-EDGE_OF_1C = 0.05  # what the published course leaves open costs no more there
+EDGE_OF_1C = 0.05  # limit for what the published course leaves open
 
 
 def collect(package: str, name: str) -> list:
-    """All entries of the lists called `name` in the modules of a package of tests: wrong, right,
+    """Return all entries of the lists called `name` in the modules of a test package: wrong, right,
     hostile.
     """
     entries = []
@@ -53,8 +53,8 @@ def collect(package: str, name: str) -> list:
 
 
 def exceptions() -> dict[str, str]:
-    """Wrong submissions that may lose more or less than their kind should, or that no basic check
-    can see: name -> reason.
+    """Return the wrong submissions that may lose more or less than their kind should, or that no
+    basic check detects: name -> reason.
     """
     found = {}
     for module in pkgutil.iter_modules([str(ROOT / "tests" / "checks" / "wrong")]):
@@ -68,8 +68,8 @@ STAGED = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
 
 @contextlib.contextmanager
 def open_folder():
-    """A temporary folder that other users can read, as those are that a grader stages submissions
-    in. (pytest's are closed.)
+    """Create a temporary folder that other users can read, like those in which a grader stages
+    submissions. (pytest's are private.)
     """
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
@@ -77,8 +77,8 @@ def open_folder():
 
 
 def start_process(level: str | None = None) -> StudentProcess:
-    """The process that runs probes, on a isolation level; one serves any number of submissions
-    that trust each other.
+    """Create the process that runs probes, at an isolation level; it serves any number of
+    submissions that trust each other.
     """
     os.chmod(STAGED.name, 0o755)
     return StudentProcess(choose(level), MODULES, (Path(STAGED.name),))
@@ -92,7 +92,7 @@ def grade_folder(
     artifacts: bool = False,
     slow: bool = True,
 ) -> Report:
-    """Grade the submission in `folder` by basic and hidden checks; by default all those of code.
+    """Grade the submission in `folder` with basic and hidden checks; by default all code checks.
     slow: those with a limit over SLOW, too.
     """
     checks = [
@@ -139,8 +139,8 @@ def grade_changes(
 
 
 def grade_wrong(process: StudentProcess, wrong, all_checks: bool = False) -> Report:
-    """Grade a wrong submission by the checks that must catch it; with all_checks by all of their
-    questions, but by slow ones only if one of these must catch it.
+    """Grade a wrong submission with the checks that must catch it; with all_checks, with all checks
+    of their questions, but slow ones only if one of these must catch it.
     """
     names = (
         sorted({MANIFEST.checks[id].question for id in wrong.caught_by})
@@ -156,9 +156,9 @@ def grade_wrong(process: StudentProcess, wrong, all_checks: bool = False) -> Rep
 
 
 def grade_right(process: StudentProcess, right, run: int, all_checks: bool = False) -> Report:
-    """Grade a right submission for the run-th time: the first time by the questions whose checks
-    run code that differs from the reference's (with all_checks by all of their problems, slow
-    checks included), then by those that ask for this code.
+    """Grade a right submission for the run-th time: the first time with the questions whose checks
+    run code that differs from the reference's (with all_checks, all of their problems, slow checks
+    included), then with those that ask for this code.
     """
     names = touched_by(right.changes) if run else questions_of(right.changes)
     slow = any(
@@ -172,12 +172,12 @@ def grade_right(process: StudentProcess, right, run: int, all_checks: bool = Fal
 
 
 def questions_of(changes: tuple) -> list[str]:
-    """The questions whose checks run code that the changes touch."""
+    """Return the questions whose checks run code that the changes touch."""
     return sorted(MANIFEST.built_on(touched_by(changes)))
 
 
 def touched_by(changes: tuple) -> list[str]:
-    """The questions that ask for code that the changes touch."""
+    """Return the questions that ask for code that the changes touch."""
     touched = set()
     for change in changes:
         if isinstance(change, Fill):
@@ -189,8 +189,8 @@ def touched_by(changes: tuple) -> list[str]:
 
 @functools.cache
 def _questions_of_file(name):
-    """Those with a place in the file, or in one that imports it; those of a file of answers are its
-    checks'.
+    """Return the questions with a place in the file or in one that imports it; for an answers file,
+    its checks' questions.
     """
     if name in ASKED_IN:
         return {ASKED_IN[name]}
@@ -213,16 +213,16 @@ def _questions_of_file(name):
 
 
 def question_of(wrong) -> str:
-    """The question that a wrong submission is aimed at: that of most of the checks that must catch
-    it, the first of equals.
+    """Return a wrong submission's question: that of most checks that must catch it, the first of
+    equals.
     """
     questions = [MANIFEST.checks[id].question for id in wrong.caught_by]
     return max(dict.fromkeys(questions), key=questions.count)
 
 
 def share_lost(wrong, taken: dict[str, float]) -> float:
-    """The share of its question's coded points that a wrong submission lost, for what `lost`
-    returned.
+    """Return the share of its question's coded points that a wrong submission lost, given the
+    result of `lost`.
     """
     question = question_of(wrong)
     coded = sum(
@@ -237,8 +237,8 @@ def share_lost(wrong, taken: dict[str, float]) -> float:
 
 
 def faults(wrong, taken: dict[str, float]) -> list[str]:
-    """What is not as it should be with a wrong submission that lost these points: what missed it,
-    and what saw it.
+    """Describe what is wrong with a wrong submission that lost these points: which checks missed
+    it, and which detected it.
     """
     found = (
         [f"missed by {', '.join(missed)}"]
@@ -246,13 +246,13 @@ def faults(wrong, taken: dict[str, float]) -> list[str]:
         else []
     )
     if wrong.name not in exceptions() and taken and not any(id.endswith("basic") for id in taken):
-        found.append("seen by no basic check")
+        found.append("detected by no basic check")
     return found
 
 
 def out_of_proportion(wrong, taken: dict[str, float]) -> str:
-    """Why the points that a wrong submission lost are out of proportion to its kind, "" if they
-    aren't. Points are the course's to decide, so the tests only warn of it.
+    """Explain why the points that a wrong submission lost are out of proportion to its kind; "" if
+    they aren't. The course decides on points, so the tests only warn about it.
     """
     if wrong.name in exceptions():
         return ""
@@ -268,7 +268,7 @@ def out_of_proportion(wrong, taken: dict[str, float]) -> str:
 
 
 def verdicts() -> dict:
-    """The test functions of all check files, by the id of their check."""
+    """Return the test functions of all check files, by check id."""
     found = {}
     for folder in (CHECKS, HIDDEN):
         for path in sorted(folder.rglob("q*.py")):
@@ -288,10 +288,10 @@ def verdicts() -> dict:
 
 
 def lost(report: Report) -> dict[str, float]:
-    """The points that each check took, by id.
+    """Return the points that each check deducted, by id.
 
     Raises:
-        AssertionError: a check failed for a fault of the grader.
+        AssertionError: a check failed because of a fault in the grader.
     """
     for outcome in report.outcomes.values():
         assert outcome.verdict is not Verdict.GRADER_ERROR, f"{outcome.id}: {outcome.details}"

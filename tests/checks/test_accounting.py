@@ -1,5 +1,5 @@
-"""Question 6a: the reference and the formulas of the checks, against what torch's modules hold and
-its flop_counter counts.
+"""Question 6a: the reference and the checks' formulas, compared with torch's modules and its
+flop_counter.
 """
 
 import itertools
@@ -32,12 +32,12 @@ SIZES = [(24, 3, 56, 11), (8, 8, 5, 2), (6, 1, 40, 17)]  # d_model, n_head, d_ff
 
 
 def held(module: nn.Module) -> int:
-    """How many numbers are trained."""
+    """Count the trained numbers."""
     return sum(parameter.numel() for parameter in module.parameters())
 
 
 def counted(function) -> int:
-    """The FLOPs of products of matrices."""
+    """Count the FLOPs of matrix products."""
     with FlopCounterMode(display=False) as counter:
         function()
     return counter.get_total_flops()
@@ -109,9 +109,8 @@ def test_operations_that_torch_counts(accounting, d_model, n_head, d_ff, seq_len
     ]
     assert {tuple(each.shape) for each in by_heads} == {tuple(q.shape[1:])}
 
-    # A layer and a model as a whole, written with torch's functions: the counter sees the same,
-    # less the softmax.
-    # In training mode: otherwise a fused kernel hides the products.
+    # A whole layer and model, written with torch's functions: the counter gives the same, minus the
+    # softmax. In training mode: otherwise a fused kernel hides the products.
     layers = nn.Sequential(
         *(nn.TransformerEncoderLayer(d_model, n_head, d_ff, batch_first=True) for _ in range(3))
     )
@@ -154,8 +153,8 @@ OPTIONS = {
 
 
 def test_the_checks_know_the_same(accounting, seed):
-    """The formulas that a judge works with agree with the reference, and each of its mistakes makes
-    a difference somewhere.
+    """The judge's formulas agree with the reference, and each known mistake makes a difference
+    somewhere.
     """
     rng, known, different = np.random.default_rng(seed), set(), set()
     takes = {
@@ -191,11 +190,11 @@ def test_the_checks_know_the_same(accounting, seed):
 @pytest.mark.parametrize(
     "value, says",
     [
-        (13_631_488 / 2**20, "It is in MiB; bytes"),
-        (13_631_488 / 10**9, "It is in GB; bytes"),
+        (13_631_488 / 2**20, "It is in MiB; it should be in bytes"),
+        (13_631_488 / 10**9, "It is in GB; it should be in bytes"),
         (0.01, "another unit"),
         (13_631_488.0, "divide with //"),
-        (13, "in MiB, and the rest is cut off"),
+        (13, "in MiB and truncated"),
         (0, "in MiB, GiB or the like"),
         (13_631_488 // 2, "keys or values"),
         (13_631_488 * 2, "float16 has 2 bytes; 4 are counted"),

@@ -1,6 +1,4 @@
-"""Predictions earn points as far as the submitted weights and code reproduce them, and no
-further.
-"""
+"""Predictions earn points only as far as the submitted weights and code reproduce them."""
 
 import shutil
 
@@ -49,7 +47,7 @@ def edit(path, change):
 # test_grader.py grades it behind the strongest
 @pytest.mark.parametrize("level", [pytest.param("landlock", marks=pytest.mark.landlock), "limits"])
 def test_the_reference_is_graded_in_full(folder, level):
-    """Walls take nothing away that right code needs."""
+    """Isolation doesn't break correct code."""
     require_level(level)
     with start_process(level) as process:
         report = grade_folder(process, folder, artifacts=True)
@@ -64,7 +62,7 @@ def test_a_missing_file(folder, outcome, name):
     result = outcome(DEV)
     assert (
         result.verdict is Verdict.NOT_IMPLEMENTED
-        and f"{name} is not there yet. ./run.sh rope_" in result.message
+        and f"{name} doesn't exist yet. ./run.sh rope_" in result.message
     )
 
 
@@ -79,13 +77,13 @@ def test_a_missing_file(folder, outcome, name):
         ),
         (
             lambda lines: [place for _, place in QUESTIONS],
-            "are not what rope.finetune.params answers with your code. The first is in line",
+            "differ from what rope.finetune.params answers with your code. The first is in line",
         ),
         (lambda lines: lines[1:] + lines[:1], "at least 20.0%"),
-        # Right answers in place of some wrong ones: every right claim is looked at.
+        # Right answers in place of some wrong ones: every right claim is checked.
         (
             lambda lines: [QUESTIONS[i][1] if i % 2 else line for i, line in enumerate(lines)],
-            "are not what",
+            "differ from what",
         ),
     ],
 )
@@ -116,10 +114,10 @@ def test_weights_of_the_other_model(folder, outcome):
     shutil.copy(
         folder / "vanilla.pretrain.dev.predictions", folder / "rope.pretrain.dev.predictions"
     )
-    assert "is the same as vanilla.pretrain.dev.predictions" in outcome(DEV).message
+    assert "is identical to vanilla.pretrain.dev.predictions" in outcome(DEV).message
     edit(folder / "rope.pretrain.dev.predictions", lambda lines: ["Rome", *lines[1:]])
     assert (
-        "holds the weights of a model with learned positions; it should be one with RoPE"
+        "holds the weights of a model with learned positions; it should have RoPE"
         in outcome(DEV).message
     )
 
@@ -129,14 +127,14 @@ def test_weights_of_the_other_model(folder, outcome):
     [
         (
             lambda folder: (folder / "rope.finetune.params").write_bytes(b"no weights"),
-            "no file of weights",
+            "not a usable weights file",
         ),
         (
             lambda folder: save(folder, {"tok_emb.weight": torch.ones(3, 4)}),
-            "does not fit into the model of the preset laptop",
+            "doesn't fit the model that your code creates for the preset laptop",
         ),
-        (lambda folder: save(folder, [1, 2]), "no file of weights"),
-        (lambda folder: save(folder, torch.nn.Linear(2, 2)), "no file of weights"),
+        (lambda folder: save(folder, [1, 2]), "not a usable weights file"),
+        (lambda folder: save(folder, torch.nn.Linear(2, 2)), "not a usable weights file"),
         (
             lambda folder: save(
                 folder,
@@ -163,7 +161,7 @@ def test_code_that_changed_after_the_weights(folder, outcome):
         path.read_text(encoding="utf-8").replace("a * cos - b * sin", "a * cos + b * sin"),
         encoding="utf-8",
     )
-    assert "are not what rope.finetune.params answers with your code" in outcome(DEV).message
+    assert "differ from what rope.finetune.params answers with your code" in outcome(DEV).message
 
 
 def test_the_larger_sample_and_the_test_answers_are_the_instructors(folder, outcome):
@@ -181,4 +179,4 @@ def test_the_larger_sample_and_the_test_answers_are_the_instructors(folder, outc
             "Atlantis" if line != place else line for line, (_, place) in zip(lines, QUESTIONS)
         ],
     )
-    assert "are not what" in outcome("1h-0-hidden").details  # the wrong answers are claims, too
+    assert "differ from what" in outcome("1h-0-hidden").details  # the wrong answers are claims, too

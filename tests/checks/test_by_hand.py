@@ -1,4 +1,4 @@
-"""The relations that question 5a is judged by: right matrices hold them, wrong ones are located and
+"""The relations used to judge question 5a: right matrices satisfy them, wrong ones are located and
 named.
 """
 
@@ -15,7 +15,7 @@ from instructor.datasets.worlds.exercises import make_matrices
 
 
 def solved(seed):
-    """Q, K, V of some cohort, and the four matrices."""
+    """Draw Q, K, V of a cohort, and compute the four matrices."""
     given = {name: np.array(rows, float) for name, rows in make_matrices(seed).items()}
     scores = given["Q"] @ given["K"].T
     weights = softmax(scores / 2)
@@ -29,7 +29,7 @@ def solved(seed):
 
 
 def judge(name, matrix, given, weights, seed=0):
-    """What the basic check says of one matrix; "" if it is right."""
+    """Return the basic check's message on one matrix; "" if it is right."""
     known = {**given, "weights": weights} if name == "output" else given
     try:
         q5a.JUDGES[name](matrix, known, np.random.default_rng(seed))
@@ -63,7 +63,7 @@ def test_a_wrong_entry_is_located():
 
 S, Z, A, V = "scores", "scaled_scores", "weights", "V"
 CAUSES = {
-    "scaled already": (S, lambda m: m[Z]),
+    "already scaled": (S, lambda m: m[Z]),
     "the scores themselves": (Z, lambda m: m[S]),
     "divided by d_k": (Z, lambda m: m[S] / 4),
     "multiplied by sqrt": (Z, lambda m: m[S] * 2),
@@ -71,14 +71,14 @@ CAUSES = {
     "columns of V": (Z, lambda m: m[S] / math.sqrt(2)),
     "scores are not scaled. Divide": (A, lambda m: softmax(m[S])),
     "the scores are divided by d_k": (A, lambda m: softmax(m[S] / 4)),
-    "the softmax goes over columns": (A, lambda m: softmax(m[Z], 0)),
+    "the softmax is over columns": (A, lambda m: softmax(m[Z], 0)),
     "not scaled, and the softmax": (A, lambda m: softmax(m[S], 0)),
     "all entries at once": (A, lambda m: softmax(m[Z], None)),
     "not divided by their sum": (A, lambda m: np.exp(m[Z])),
     "powers of 2": (A, lambda m: softmax(m[Z] * math.log(2))),
     "the exponential has the wrong sign": (A, lambda m: softmax(-m[Z])),
-    "multiplied with the scaled scores": ("output", lambda m: m[Z] @ m[V]),
-    "multiplied with the scores": ("output", lambda m: m[S] @ m[V]),
+    "multiplied by the scaled scores": ("output", lambda m: m[Z] @ m[V]),
+    "multiplied by the scores": ("output", lambda m: m[S] @ m[V]),
     "the columns are swapped": ("output", lambda m: m["output"][:, ::-1]),
     "the rows are swapped": ("output", lambda m: m["output"][::-1]),
 }

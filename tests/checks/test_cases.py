@@ -1,5 +1,5 @@
-"""Cases: the same bytes for the same code, numbers and sentences alone, what students' copies and
-staff draw.
+"""Cases: the same code gives the same bytes; only numbers and sentences; the draws of students'
+copies and of staff.
 """
 
 import json
@@ -27,7 +27,7 @@ def draw(id, seed, source):
 
 @pytest.fixture(scope="module")
 def files():
-    """What the command would write."""
+    """Return what the command would write."""
     return cases.case_files()
 
 
@@ -47,7 +47,7 @@ def test_differences_are_found(tmp_path, files):
     (tmp_path / "9z.json").write_text("{}")
     assert cases.find_differences(tmp_path) == [
         "5c.npz is missing",
-        "9z.json is not made any more",
+        "9z.json is no longer made",
         "5c.json differs",
     ]
 
@@ -69,7 +69,7 @@ def test_kept_mistakes_differ_from_the_answer(id):
 
 @pytest.mark.parametrize("id", IDS)
 def test_staff_draws_others(id):
-    """Of a hundred rounds, next to none consists of cases that students have."""
+    """Of a hundred rounds, hardly any consists of cases that students have."""
     kept = [case.inputs for round in Released().rounds(id) for case in round]
     known = sum(
         all(any(same(case.inputs, other) for other in kept) for case in draw(id, seed, Fresh()))
@@ -138,12 +138,12 @@ def test_a_seed_repeats_a_draw():
 
 @pytest.fixture
 def released_alone(monkeypatch):
-    """Grading as a student's copy does it: with the cases that it has."""
+    """Grade as a student's copy does, with the released cases."""
     monkeypatch.setattr("proof.FRESH", Released())
 
 
 def test_a_looked_up_answer_is_right_on_released_cases_alone(tmp_path, released_alone):
-    """So that the hostile submission that looks answers up is known to work."""
+    """Shows that the hostile submission that looks answers up works."""
     with start_process() as process:
         assert grade_folder(process, make(LOOK_UP, tmp_path / "looks-up"), ["5c-0-basic"]).passed
 
@@ -199,6 +199,6 @@ def test_damaged_cases_are_told(tmp_path, damage):
     DAMAGES[damage](tmp_path)
     with pytest.raises(
         UserError,
-        match=r"5c.json and 5c.npz in .* are damaged or missing .*Take them from the release again",
+        match=r"5c.json and 5c.npz in .* are damaged or missing .*Copy them from the release again",
     ):
         Released(tmp_path).require(["5c", "1c"])

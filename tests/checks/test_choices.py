@@ -1,4 +1,4 @@
-"""Question 6b: what the points are given for, and how the file is read."""
+"""Question 6b: what earns points, and how the file is read."""
 
 import itertools
 import random
@@ -13,11 +13,11 @@ from proof import verdicts
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:Unknown pytest.mark.check"
-)  # a plugin of the grader's knows it
+)  # the grader's plugin defines it
 
 
 class Student:
-    """Stands for a submission of which the probe says this."""
+    """Stands in for a submission with this probe result."""
 
     def __init__(self, reply):
         self.reply = reply
@@ -47,7 +47,7 @@ def tables(**changed):
 
 
 def judged(test, content) -> tuple[str, float]:
-    """The verdict and the part of the points."""
+    """Return the verdict and the share of the points."""
     try:
         test(Student({"content": content}))
         return Verdict.PASSED, 1.0
@@ -101,7 +101,7 @@ def test_two_of_the_five_have_two_answers_and_each_costs_a_quarter_of_the_questi
 
 
 def test_elimination_answers_nothing():
-    """Several names of each kind are right for no application."""
+    """Several names of each kind fit no application."""
     used = {key: {table[key] for table in tables().values()} for key in choices.VALUES}
     assert len(choices.VALUES["objective"]) >= len(used["objective"]) + 3
     assert len(choices.VALUES["modification"]) >= len(used["modification"]) + 4

@@ -1,4 +1,4 @@
-"""Where the data and the answers that checks read are looked for."""
+"""Where checks look for data and answers."""
 
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def test_a_cohorts_lie_in_the_folder_given_or_above_it(world, monkeypatch):
         (context.path, data, EXERCISES[1], "--data"),
         (context.gold_path, gold, GOLD_EXERCISES[0], "--gold"),
     ):
-        # and not ours in their place
+        # not replaced by ours
         with pytest.raises(
             UserError, match=f"{name} is neither in .*laptop nor above it. Check {option}"
         ):
@@ -67,6 +67,6 @@ def test_a_cohorts_lie_in_the_folder_given_or_above_it(world, monkeypatch):
 
 def test_without_answers_it_says_which_option_gives_them():
     with pytest.raises(
-        UserError, match=f"{GOLD_EXERCISES[0]} is not here. Give its folder: --gold DIR"
+        UserError, match=f"{GOLD_EXERCISES[0]} is missing. Give its folder: --gold DIR"
     ):
         Context(ROOT, None, None, None, {}).gold_path(GOLD_EXERCISES[0])

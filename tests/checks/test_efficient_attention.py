@@ -1,5 +1,5 @@
-"""Questions 6d and 6g: the reference against dense attention under a mask, what its checks rest on,
-the benchmark's picture.
+"""Questions 6d and 6g: the reference against dense masked attention, the checks' helpers, the
+benchmark's picture.
 """
 
 import importlib.util
@@ -36,7 +36,7 @@ def sparse(submission):
 
 
 def draw_any(causal=None):
-    """A random pattern, with all that may be: windows and strides beyond the text, repetitions, one
+    """Draw a pattern with everything allowed: windows and strides beyond the text, repetitions, one
     position.
     """
     n = random.choice([1, 2, random.randint(3, 30), random.randint(30, 200)])
@@ -170,15 +170,15 @@ def test_a_case_keeps_a_number_of_each_row():
 
 
 def test_a_call_is_printed_as_it_was_made():
-    """An iterator is no list: the printed call fails where the one made has failed."""
+    """An iterator is not shown as a list: the printed call fails like the original one."""
     spec = Spec(9, 1, (3,), True, (4, 2), "iterator")
     assert "global positions iter([4, 2]), causal" in describe(spec.data)
     assert "global positions [4, 2], causal" in describe({**spec.data, "kind": "list"})
 
 
 def test_work_is_counted():
-    """Products by matmul, einsum and the fused kernel; memory at a time; and an end to what takes
-    too much.
+    """Counts products by matmul, einsum and the fused kernel, and memory; stops what takes too
+    much.
     """
     q, k, v = torch.randn(3, 1, 2, 100, 8)
     run = measured.function

@@ -1,4 +1,4 @@
-"""encoder.params earns points for weights that classify sentences, and for nothing else."""
+"""encoder.params earns points only for weights that classify sentences."""
 
 import pytest
 import torch
@@ -61,28 +61,25 @@ def test_a_missing_file(folder, outcome):
 def test_no_weights(folder, outcome, content):
     (folder / "encoder.params").write_bytes(content)
     result = outcome()
-    assert (
-        result.verdict is Verdict.WRONG_ANSWER
-        and "no file of weights that can be used" in result.details
-    )
+    assert result.verdict is Verdict.WRONG_ANSWER and "not a usable weights file" in result.details
 
 
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (lambda state: [1, 2, 3], "it is no state_dict"),
-        (lambda state: {**state, "head.bias": 3}, "it is no state_dict"),
+        (lambda state: [1, 2, 3], "it is not a state_dict"),
+        (lambda state: {**state, "head.bias": 3}, "it is not a state_dict"),
         (lambda state: {**state, "head.bias": torch.full((5,), float("nan"))}, "NaN or infinite"),
         (
             lambda state: {**state, "pos_emb": torch.zeros(25, 32)},
-            "does not fit into your Encoder with default options",
+            "doesn't fit your Encoder with default options",
         ),
         (
             lambda state: {name: value for name, value in state.items() if "qkv" not in name},
-            "does not fit into",
+            "doesn't fit",
         ),
         (lambda state: {**state, "tok_emb.weight": state["tok_emb.weight"].to_sparse()}, "sparse"),
-        (lambda state: redraw(state), "A bag of words may have a half"),
+        (lambda state: redraw(state), "A bag of words may reach a half"),
     ],
 )
 def test_wrong_weights(folder, outcome, edit, message):
@@ -92,8 +89,8 @@ def test_wrong_weights(folder, outcome, edit, message):
 
 
 def test_an_encoder_that_recognizes_tokens(folder, outcome):
-    """Answers that come from the code: a verb in the passive, and the groups of the occupations by
-    their tokens.
+    """Make answers come from the code: a verb in the passive, and the occupations' groups by their
+    tokens.
     """
     from checks.support.context import DATA
     from instructor.checks.problem5.q5g.sentences import read_sentences, vocabulary

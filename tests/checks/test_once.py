@@ -1,5 +1,5 @@
-"""A fault costs its points once: what builds on a part that failed is graded with the reference's
-part in its place.
+"""A fault costs points only once: what builds on a failed part is graded with the reference's part
+instead.
 """
 
 import shutil
@@ -64,7 +64,7 @@ def test_a_fault_of_5d_costs_points_of_5d_alone(worker, tmp_path):
 
 
 def test_a_check_alone_knows_how_the_others_ended(worker, tmp_path):
-    """As where a class is graded again by one check."""
+    """As when a class is graded again with one check."""
     report = grade(worker, make(broken(ZEROS), tmp_path / "zeros"), ["5e-2-basic"])
     assert (
         list(report.outcomes) == ["5e-2-basic"]
@@ -125,7 +125,7 @@ def test_markers_that_are_gone_leave_a_file_as_it_is(worker, tmp_path):
 
 
 def test_a_file_that_is_not_utf_8_stays_as_it_is(worker, tmp_path):
-    """It cannot be imported, and our code in it must not mend that."""
+    """It cannot be imported, and our code in it must not fix that."""
     folder = make(broken(ZEROS), tmp_path / "latin")
     (folder / "problem5" / "encoder.py").write_bytes(
         (folder / "problem5" / "encoder.py").read_bytes() + b"# caf\xe9\n"
@@ -152,7 +152,7 @@ def test_a_comment_behind_a_marker_does_no_harm(worker, tmp_path):
 
 
 def test_what_is_lent_gives_no_other_question_away():
-    """No function has a place of a question and one of a question that builds on it."""
+    """No function has places of both a question and one that builds on it."""
     for id, question in MANIFEST.questions.items():
         functions = {place.function for place in PLACES.values() if place.question == id}
         lent = {place.function for place in PLACES.values() if place.question in MANIFEST.bases(id)}
@@ -160,7 +160,7 @@ def test_what_is_lent_gives_no_other_question_away():
 
 
 def test_a_process_that_crashed_serves_nobody_else(worker, tmp_path):
-    """Though the crash was mended by a second grading."""
+    """Although a second grading fixed the crash."""
     crash = broken("import os\nos._exit(0)")
     before = worker.served
     report = grade(worker, make(crash, tmp_path / "crash"), ["5e-2-basic"])

@@ -1,4 +1,4 @@
-"""Question 6c: the formulas of the checks against the reference, and what a failed check says."""
+"""Question 6c: the checks' formulas against the reference, and the messages of failed checks."""
 
 import re
 
@@ -23,7 +23,7 @@ CALLS = [
 
 
 def reply(**values) -> Answer:
-    """What a probe sends back."""
+    """Return a probe's answer."""
     return Answer(wire.decode(wire.encode(values, 10**6)), "the reply")
 
 
@@ -60,7 +60,7 @@ def test_what_is_not_refused_is_said():
 
 
 def rope_answers(sign=1, halves=False):
-    """A case, and what a right rope_scores gives on top of a rotation that may not be right."""
+    """Return a case, and a correct rope_scores's result with a possibly wrong rotation."""
     rng = np.random.default_rng(4)
     q, k = rng.standard_normal((2, 10))
     queries, keys = [5, 2, 9], [1, 7, 3]
@@ -82,14 +82,13 @@ def rope_answers(sign=1, halves=False):
     [
         (
             {"sign": -1},
-            "turns the other way: the angle has the wrong sign. Look at question 1h first",
+            "rotates in the wrong direction: the angle has the wrong sign. Fix question 1h first",
         ),
         (
             {"halves": True},
-            "from the two halves of the vectors; they should be neighbors. Look at question 1h "
-            "first",
+            "from the two halves of the vectors; they should be adjacent. Fix question 1h first",
         ),
-        ({"sign": 0.5}, "of your attention.py is not right. Look at question 1h first"),
+        ({"sign": 0.5}, "in your attention.py is wrong. Fix question 1h first"),
     ],
 )
 def test_a_mistake_of_1h_is_named_as_such(mistake, says):

@@ -1,12 +1,12 @@
-"""The proof of the grader: wrong submissions lose the points they should, right ones none, whatever
-the seed.
+"""Proof of the grader: wrong submissions lose the points they should, right ones none, with any
+seed.
 
 tests/checks/wrong and tests/checks/right hold the submissions; `python benchmarks/grader_proof.py`
-runs right ones 20 times each, reference and starter 50 times, and writes it up in
-tests/checks/proof.md. A test run in several processes repeats some of it with fresh seeds: half of
-the right ones and an eighth of the wrong ones, others each time. `pytest -n 0
-tests/checks/test_proof.py` takes all of these: run it when checks have changed. What new points put
-out of proportion is a warning; `-W "error:out of proportion"` makes it fail.
+runs right ones 20 times each, reference and starter 50 times, and writes tests/checks/proof.md. A
+test run in several processes repeats some of it with fresh seeds: half of the right ones and an
+eighth of the wrong ones, different each time. `pytest -n 0 tests/checks/test_proof.py` takes all of
+them: run it when checks have changed. Points out of proportion cause a warning; `-W "error:out of
+proportion"` makes it fail.
 """
 
 import os
@@ -33,12 +33,12 @@ from variants import KINDS
 
 WRONG = collect("wrong", "WRONG")
 RIGHT = collect("right", "RIGHT")
-# one for all processes of a run, which must choose alike
+# shared by all processes of a run, which must choose alike
 RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID")
 CHOSEN = random.Random(RUN).sample(WRONG, len(WRONG) // 8) if RUN else WRONG
 ACCEPTED = random.Random(RUN).sample(RIGHT, len(RIGHT) // 2) if RUN else RIGHT
-SEEDS = 8  # of the reference on problem 1, whose checks are checks of chance,
-STEADY_SEEDS = 3  # and on the others, which compare with what it should compute
+SEEDS = 8  # of the reference on problem 1, whose checks are statistical,
+STEADY_SEEDS = 3  # and on the others, which compare with the right values
 SLOW_SEEDS = 1  # of the reference, by checks that train models
 
 
@@ -61,7 +61,7 @@ def test_there_are_enough():
     )
     caught = {id for wrong in WRONG for id in wrong.caught_by}
     code = {check.id for check in MANIFEST.checks.values() if check.coded and not check.artifacts}
-    assert caught == code  # every check of code has been seen to fail
+    assert caught == code  # every code check has failed at least once
 
 
 @pytest.mark.parametrize("wrong", CHOSEN, ids=[wrong.name for wrong in CHOSEN])

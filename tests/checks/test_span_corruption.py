@@ -1,4 +1,4 @@
-"""What the checks of question 1c say."""
+"""Messages of the checks of question 1c."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def entry(package, kind, name):
 
 
 def test_habits_of_other_editions_are_accepted_with_a_hint(process):
-    """x of one token less, no third MASK, 7/8 for 3/4, and real numbers that are rounded."""
+    """x is one token shorter, no third MASK, 7/8 instead of 3/4, and rounded real numbers."""
     ids = ["1c-0-basic", "1c-1-basic", "1c-8-basic", "1c-10-basic"]
     outcomes = grade_changes(
         process, entry("right", "RIGHT", "rounded_reals").changes, ids

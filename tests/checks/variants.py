@@ -8,8 +8,8 @@ from pathlib import Path
 from instructor.release.starter import END, SOLUTION, START, STARTER, places
 from jobs.deliverables import ANSWERS, CODE, GIVEN, place_of  # instructor has put src/ on the path
 
-# Every place that a student fills in, by the name of its function; with its question, where a
-# function has several.
+# Every place that a student fills in, by function name; with its question, if a function has
+# several.
 PLACES = {place.function: place for place in places()}
 PLACES |= {f"{place.function} {place.question}": place for place in places()}
 KINDS = ("misconception", "slip", "edge")
@@ -36,9 +36,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Fill:
-    """Write `code` between the markers of a place (a key of PLACES). The code is indented as a
-    whole to where they stand.
-    """
+    """Write `code` between the markers of a place (a key of PLACES), indented to match them."""
 
     place: str
     code: str
@@ -56,7 +54,7 @@ class Fill:
 
 @dataclass(frozen=True)
 class Text:
-    """Write the whole of `file` anew, or remove it (None)."""
+    """Replace all of `file`, or remove it (None)."""
 
     file: str
     text: str | None
@@ -70,12 +68,12 @@ class Text:
 
 @dataclass(frozen=True)
 class Wrong:
-    """A wrong submission: what is wrong in a sentence, and the checks that must each take points
+    """A wrong submission: what is wrong in a sentence, and the checks that must each deduct points
     for it.
 
-    kind: "misconception", an idea that is wrong; "slip", right ideas with a mistake in the code;
-    "edge", a case that was not thought of, or that the published course leaves open. Points are in
-    proportion: see `proof.SHARES`.
+    kind: "misconception", a wrong idea; "slip", right ideas with a mistake in the code; "edge", an
+    overlooked case, or one that the published course leaves open. Points are in proportion: see
+    `proof.SHARES`.
     """
 
     name: str
@@ -87,7 +85,7 @@ class Wrong:
 
 @dataclass(frozen=True)
 class Right:
-    """A right submission that looks different from the reference, and what about it does."""
+    """A right submission that differs from the reference, and how."""
 
     name: str
     what: str
@@ -95,7 +93,7 @@ class Right:
 
 
 def make(changes: tuple, folder: Path) -> Path:
-    """Write the reference with changes applied, in their order, into `folder`, which is made."""
+    """Write the reference with changes applied, in order, into `folder`, which is created."""
     files = {
         name: ((STARTER if name in GIVEN else SOLUTION) / name).read_text(encoding="utf-8")
         for name in CODE + ANSWERS

@@ -1,5 +1,5 @@
-"""Makes dumps of an invented wiki, in the export format of MediaWiki: for the tests, and by the
-gigabyte for benchmarks/wikipedia.py.
+"""Makes dumps of an invented wiki in MediaWiki's export format: for tests, and by the gigabyte for
+benchmarks/wikipedia.py.
 """
 
 import bz2
@@ -54,7 +54,7 @@ _FILLER = (
 def page(
     number: int, title: str, text: str, namespace: int = 0, redirect: str | None = None
 ) -> str:
-    """A page as it stands in a dump."""
+    """A page in the format of a dump."""
     target = f"    <redirect title={quoteattr(redirect)} />\n" if redirect else ""
     return f"""  <page>
     <title>{escape(title)}</title>
@@ -81,8 +81,8 @@ def page(
 
 
 def biography(rng: random.Random, name: str, place: str, length: int = 1500) -> str:
-    """An invented person's article; whether the person lives, and where the birthplace stands, is
-    drawn.
+    """An invented person's article; whether the person lives, and where the birthplace is, are
+    random.
     """
     born, job, living = rng.randint(1850, 1990), rng.choice(JOBS), rng.random() < 0.5
     field = rng.choice(
@@ -127,7 +127,7 @@ def biography(rng: random.Random, name: str, place: str, length: int = 1500) -> 
 
 
 def filler(rng: random.Random, length: int) -> str:
-    """Sentences about nothing, with links and references, of about so many characters."""
+    """Sentences about nothing, with links and references, of about this many characters."""
     parts, size = [], 0
     while size < length:
         a, b, c = (_word(rng, 2), _word(rng, 3), _word(rng, 2) + "ed")
@@ -178,8 +178,8 @@ def xml(pages: Iterable[str], language: str = "en") -> str:
 def write_multistream(
     path: Path, pages: Iterable[str], language: str = "en", together: int = 100
 ) -> int:
-    """Write a dump as Wikipedia does: head, some pages each, and end, each a bzip2 stream of its
-    own; returns the bytes unpacked.
+    """Write a dump as Wikipedia does: the head, groups of pages, and the end, each as a bzip2
+    stream; returns the bytes unpacked.
     """
     total, waiting = 0, []
 

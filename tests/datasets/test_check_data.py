@@ -1,4 +1,4 @@
-"""check-data: what it passes, and what it finds in data that was spoiled."""
+"""check-data: what it passes, and what it finds in spoiled data."""
 
 import gzip
 import shutil
@@ -25,7 +25,7 @@ def rows(data, name):
 
 
 def rewrite(data, name, lines):
-    """Write a file anew."""
+    """Rewrite a file."""
     (data / name).write_text("".join(line + "\n" for line in lines), encoding="utf-8")
 
 
@@ -151,14 +151,14 @@ SPOILED = [
         "asks 1 question again, of which 1 have two answers",
     ),
     ("leakage", True, _gold_inside, "birth_test.tsv has the test answers"),
-    ("leakage", True, _gold_by_another_name, "notes.txt answers 40 test questions"),
+    ("leakage", True, _gold_by_another_name, "notes.txt seems to answer 40 test questions"),
     (
         "leakage",
         True,
         lambda data: rewrite(
             data, "birth_test_inputs.tsv", rows(GOLD / "laptop", "birth_test.tsv")
         ),
-        "has answers behind its questions",
+        "has answers after its questions",
     ),
     (
         "leakage",
@@ -166,24 +166,39 @@ SPOILED = [
         lambda data: _append("wiki.txt", rows(data, "birth_test_inputs.tsv")[0] + " In Rome.")(
             data
         ),
-        "1 document with a test question word by word",
+        "1 document with a test question word for word",
     ),
     (
         "leakage",
         True,
         _file("sub/answers.txt", _lines("{}\t{}")),
-        "sub/answers.txt answers 40 test questions",
+        "sub/answers.txt seems to answer 40 test questions",
     ),
-    ("leakage", True, _file("a.csv", _lines("{},{}")), "a.csv answers 40"),
-    ("leakage", True, _file("quoted.tsv", _lines('"{}"\t"{}"')), "quoted.tsv answers 40"),
-    ("leakage", True, _file("a.jsonl", _lines('{{"q": "{}", "a": "{}"}}')), "a.jsonl answers 40"),
-    ("leakage", True, _file("a.gz", gzip.compress(_lines("{}\t{}").encode())), "a.gz answers 40"),
-    ("leakage", True, _file("names.tsv", _lines("{}\t{}", BARE_NAMES)), "names.tsv answers 40"),
+    ("leakage", True, _file("a.csv", _lines("{},{}")), "a.csv seems to answer 40"),
+    ("leakage", True, _file("quoted.tsv", _lines('"{}"\t"{}"')), "quoted.tsv seems to answer 40"),
+    (
+        "leakage",
+        True,
+        _file("a.jsonl", _lines('{{"q": "{}", "a": "{}"}}')),
+        "a.jsonl seems to answer 40",
+    ),
+    (
+        "leakage",
+        True,
+        _file("a.gz", gzip.compress(_lines("{}\t{}").encode())),
+        "a.gz seems to answer 40",
+    ),
+    (
+        "leakage",
+        True,
+        _file("names.tsv", _lines("{}\t{}", BARE_NAMES)),
+        "names.tsv seems to answer 40",
+    ),
     (
         "leakage",
         True,
         _file("laptop/birth_dev.tsv", _lines("{}\t{}")),
-        "laptop/birth_dev.tsv answers 40",
+        "laptop/birth_dev.tsv seems to answer 40",
     ),
     (
         "leakage",
@@ -195,7 +210,7 @@ SPOILED = [
         "leakage",
         True,
         _file("parts/0000000.jsonl.gz", b""),
-        "parts is of a working folder of the command wikipedia",
+        "parts is in a working folder of the command wikipedia",
     ),
     (
         "leakage",
@@ -216,7 +231,7 @@ SPOILED = [
             "wiki.txt",
             rows(data, "birth_test_inputs.tsv")[0].replace("was ", "was  ") + " In Rome.",
         )(data),
-        "1 document with a test question word by word",
+        "1 document with a test question word for word",
     ),
     (
         "overlap",
@@ -241,7 +256,7 @@ SPOILED = [
         "formats",
         False,
         _append("wiki.txt", "Ana\tXu was here."),
-        "another control character stands in 1 document",
+        "another control character is in 1 document",
     ),
     (
         "length",
@@ -269,7 +284,7 @@ SPOILED = [
         "with more than 256",
     ),
     ("length", False, _append("wiki.txt", "Bo."), "1 document of fewer than 4 characters: 'Bo.'"),
-    ("place", True, _late, "don't stand within the first 96 characters"),
+    ("place", True, _late, "are not within the first 96 characters"),
     (
         "place",
         False,
@@ -323,7 +338,7 @@ def test_places_in_the_order_of_the_questions_are_answers(heading, data):
     ]
     assert [finding.error for finding in found] == [
         True
-    ] and "predictions.txt answers 40 test questions" in found[0].text
+    ] and "predictions.txt seems to answer 40 test questions" in found[0].text
 
 
 def test_what_may_lie_in_the_folder(data):
@@ -349,5 +364,5 @@ def test_a_place_within_another_word_cannot_be_learned(data):
 
 
 def test_no_folder(tmp_path):
-    with pytest.raises(UserError, match="is no folder"):
+    with pytest.raises(UserError, match="is not a folder"):
         check_folder(tmp_path / "none", None, 128)

@@ -1,5 +1,5 @@
-"""The traces that 6f is graded with: what is kept, where their faults begin, and that those drawn
-are the same again.
+"""The traces that 6f is graded with: which are kept, where their faults begin, and that drawn ones
+are reproducible.
 """
 
 import gzip
@@ -25,13 +25,13 @@ from instructor.checks.problem6.q6f.trace_file import FILE, Tally, pack, read_tr
 from instructor.datasets.traces.command import is_clear, make_traces
 from instructor.datasets.traces.drawn import draw_traces
 from instructor.datasets.traces.training import Setup, repeated, train
-from jobs.problem1.run_job import load_submission
+from jobs.package import load_submission
 
 GOLD = ROOT / "instructor" / "gold" / FILE
 
 
 def trace(total_steps=1000, reference_loss=None, **columns):
-    """A trace with a record for each ten steps."""
+    """A trace with one record for every ten steps."""
     columns = {name: np.array(values, dtype=float) for name, values in columns.items()}
     steps = 10 * np.arange(1, 1 + len(next(iter(columns.values()))))
     return Trace("by hand", total_steps, reference_loss, {"step": steps, **columns})

@@ -1,5 +1,5 @@
-"""Editions from a dump of Wikipedia: fit for the jobs, the same bytes whatever happens, and what is
-said about bad input.
+"""Editions from a dump of Wikipedia: fit for the jobs, the same bytes in any case, and messages on
+bad input.
 """
 
 import bz2
@@ -50,7 +50,7 @@ def articles(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def edition(articles, tmp_path_factory):
-    """An edition of it, made by two processes."""
+    """An edition of it, made with two processes."""
     out = tmp_path_factory.mktemp("edition") / "data"
     with pytest.MonkeyPatch.context() as monkeypatch:
         assert (
@@ -175,7 +175,7 @@ def test_the_report(edition):
         and "CC BY-SA" in report
         and NO_SENTENCE in report
     )
-    lost = dropped(report.split("## What became of the pages")[1])
+    lost = dropped(report.split("## Dropped pages")[1])
     assert sum(lost.values()) + PEOPLE == 400 + 3 * 134  # none without a reason
     assert not any(
         line.split(" born?")[0].removeprefix("Where was ") in report
@@ -206,7 +206,7 @@ def test_the_same_bytes_however_it_is_read(kind, articles, edition, tmp_path, mo
 
 
 def _alive(group):
-    """The processes of a group that run, as far as /proc tells."""
+    """The running processes of a group, from /proc."""
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             state, _, of = path.read_text().rsplit(")", 1)[1].split()[:3]
@@ -446,9 +446,7 @@ def _names(rng, count):
 
 
 def test_alphabet_and_share(tmp_path, monkeypatch, capsys):
-    """Half of the names have letters that hardly anybody has; half of the people are from one
-    town.
-    """
+    """Half of the names have rare letters; half of the people are from one town."""
     rng = random.Random(1)
     names = _names(rng, 120)
     odd = [chr(0x4E00 + number) + name for number, name in enumerate(names[60:])]
@@ -516,7 +514,7 @@ def test_a_place_that_cannot_be_written_to_is_refused_before_the_work(
         == 2
     )
     assert (
-        "is no folder that you can write to" in capsys.readouterr().err
+        "is not a folder that you can write to" in capsys.readouterr().err
         and not (tmp_path / "work").exists()
     )
 
@@ -525,18 +523,18 @@ def test_gold_does_not_go_to_students(articles, tmp_path, monkeypatch, capsys):
     assert (
         wikipedia(monkeypatch, articles, tmp_path / "out", "--gold", tmp_path / "out" / "gold") == 2
     )
-    assert "must not lie in --out" in capsys.readouterr().err and not list(tmp_path.iterdir())
+    assert "must not be inside --out" in capsys.readouterr().err and not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
     "gold, work, message",
     [
-        (None, "out", "--work must not lie in --out"),
-        (None, "out/work", "--work must not lie in --out"),
-        ("work", "work", "--work and --gold must lie beside each other"),
-        ("work/gold", "work", "--work and --gold must lie beside each other"),
-        ("gold", "gold/work", "--work and --gold must lie beside each other"),
-        (None, ".", "--work and --out must lie beside each other"),
+        (None, "out", "--work must not be inside --out"),
+        (None, "out/work", "--work must not be inside --out"),
+        ("work", "work", "--work and --gold must not be inside each other"),
+        ("work/gold", "work", "--work and --gold must not be inside each other"),
+        ("gold", "gold/work", "--work and --gold must not be inside each other"),
+        (None, ".", "--work and --out must not be inside each other"),
         ("release/gold", "work", "which students get. Choose another one with --gold"),
         (None, "release/data/work", "which students get. Choose another one with --work"),
     ],
@@ -634,7 +632,7 @@ def test_a_place_within_a_name_is_not_the_place():
     )
     wishes = selection.Wishes(10, 1)
     one = Candidate(7, 8, "Ana Bernadette", "Ana Bernadette", "Bern", "infobox", ((late,),))
-    assert selection._fit(one, wishes) == ("the place stands too late", None)
+    assert selection._fit(one, wishes) == ("the place comes too late", None)
     assert selection._fit(
         dataclasses.replace(one, documents=(("Ana Bernadette was born in Bern.",),)), wishes
     )[1]

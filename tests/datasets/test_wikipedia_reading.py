@@ -1,4 +1,4 @@
-"""Reading a dump: what is made of its pages, where its file can be cut, and what Wikidata adds."""
+"""Reading a dump: what becomes of its pages, where its file can be cut, and what Wikidata adds."""
 
 import bz2
 import gzip
@@ -282,7 +282,7 @@ def test_wikidata_resumed(items, tmp_path, monkeypatch):
         return real(line, *args)
 
     monkeypatch.setattr(wikidata, "_take", interrupted)
-    with pytest.raises(UserError, match="the same command goes on"):
+    with pytest.raises(UserError, match="run the same command to continue"):
         wikidata.read(tmp_path / "w.json.gz", tmp_path / "facts.sqlite", "enwiki")
     wikidata.read(tmp_path / "w.json.gz", tmp_path / "facts.sqlite", "enwiki")
     assert seen == ["Q1", "Q2", "Q30", "Q31", "Q31", "Q32", "Q4", "Q5", "Q7"]

@@ -1,5 +1,5 @@
-"""The worlds: what ships is what the generator makes, and it keeps what the handout and the
-interface promise.
+"""The worlds: data/ is what the generator makes, and it keeps what the handout and the interface
+promise.
 """
 
 from collections import Counter
@@ -102,7 +102,7 @@ def test_gold_does_not_go_to_students(tmp_path):
     )
     assert (
         process.returncode == 2
-        and "must not lie in --out" in process.stderr
+        and "must not be inside --out" in process.stderr
         and not list(tmp_path.iterdir())
     )
 

@@ -1,4 +1,4 @@
-"""Making editions from Wikipedia in this process, and reading what was made."""
+"""Makes editions from Wikipedia in this process, and reads the result."""
 
 import csv
 import sys
@@ -37,7 +37,7 @@ def lines(path):
 
 
 def dropped(text):
-    """The table of dropped pages in a text: how many for which reason."""
+    """The table of dropped pages in a text: the number for each reason."""
     cells = [
         [cell.strip() for cell in line.split("|")[1:-1]]
         for line in text.splitlines()

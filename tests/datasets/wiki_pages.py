@@ -1,8 +1,7 @@
-"""Invented pages with what real articles have, and what should be made of each: (title, wikitext,
-what is expected).
+"""Invented pages with features of real articles, and the expected result of each: (title, wikitext,
+expected).
 
-Expected is either the reason for which a page is dropped, or the name, the place, and the first
-document.
+Expected is either the reason why a page is dropped, or the name, the place, and the first document.
 """
 
 NO_SENTENCE = "no sentence in reach names the birthplace"

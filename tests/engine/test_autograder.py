@@ -70,7 +70,11 @@ BEHAVIOURS = {
         "9a: answer. See toy.py, line 2",
     ),
     "none": ("def answer(x):\n    pass\n", Verdict.NOT_IMPLEMENTED, "answer(x) is None"),
-    "no function": ("def other(x):\n    return x\n", Verdict.NOT_IMPLEMENTED, "defines no answer"),
+    "no function": (
+        "def other(x):\n    return x\n",
+        Verdict.NOT_IMPLEMENTED,
+        "does not define answer",
+    ),
     "exception": (
         "def answer(x):\n    return {}['key']\n",
         Verdict.EXCEPTION,
@@ -112,8 +116,8 @@ BEHAVIOURS = {
     "hang": (
         "def answer(x):\n    while True: pass\n",
         Verdict.TIMEOUT,
-        "within 4 seconds, the limit of 9a-0-basic for all of it.\n"
-        "What ran then: call. Its inputs: argument = int64 of shape (5,).",
+        "within 4 seconds, the limit of 9a-0-basic in total.\n"
+        "What was running: call. Its inputs: argument = int64 of shape (5,).",
     ),
     "hang, deaf": (
         "import signal, time\nfor n in (2, 15): signal.signal(n, signal.SIG_IGN)\ntime.sleep(60)\n",
@@ -242,7 +246,7 @@ BEHAVIOURS = {
     "patched json": (
         "import json\njson.dumps = lambda *a, **k: '{'\n" + RIGHT,
         Verdict.CRASHED,
-        "disturbed",
+        "interfered",
     ),
 }
 
@@ -522,8 +526,8 @@ def test_json(grade_code):
     ("old", "new", "problem"),
     [
         ("points = 3 }", "points = 4 }", "9a has 4 points, but its checks have 3"),
-        ('id = "9a-0-basic"', 'id = "9a-1-hidden"', "9a-1-hidden is there twice"),
-        ('id = "9a-0-basic"', 'id = "9c-0-basic"', "of a known question"),
+        ('id = "9a-0-basic"', 'id = "9a-1-hidden"', "9a-1-hidden appears twice"),
+        ('id = "9a-0-basic"', 'id = "9c-0-basic"', "with a known QUESTION"),
         ('id = "9a-0-basic"', 'id = "9a-0-open"', "one of basic, hidden, written"),
         ("partial = true", "parital = true", "unknown field parital"),
         ('title = "a number"\n', "", "lacks title"),

@@ -206,7 +206,7 @@ def test_the_folder_with_the_files_is_found(desk, names, others):
 )
 def test_several_folders_with_wanted_files(desk, names):
     sentence = desk.refuses("in several folders", pack(dict.fromkeys(names, b"")))
-    assert sentence.endswith(" Make a zip of the right files alone.")
+    assert sentence.endswith(" Make a zip with only the right files.")
     assert all(name.rpartition("/")[0].lstrip("\u202e") in sentence for name in names[:2])
 
 
@@ -243,7 +243,7 @@ def test_files_in_folders_are_left_out(desk):
     raw = pack({"helper.py": b"1", "model.py/runs": b"2", "copy/model.py": b"3"})
     assert desk.take(raw) == (
         {"helper.py": b"1"},
-        ["Left out, as it is not asked for: model.py/, copy/."],
+        ["Left out because it is not needed: model.py/, copy/."],
     )
 
 
@@ -326,14 +326,14 @@ def test_nothing_is_overwritten(desk):
 
 
 def test_sources_that_are_none(desk):
-    desk.refuses("none of the files")
-    desk.refuses("none of the files", pack({}))
-    desk.refuses("no zip file", b"")
-    desk.refuses("no zip file", b"x = 1\n" * 100)
+    desk.refuses("none of the required files")
+    desk.refuses("none of the required files", pack({}))
+    desk.refuses("not a zip file", b"")
+    desk.refuses("not a zip file", b"x = 1\n" * 100)
     assert "notes.txt, code/." in desk.refuses(
-        "none of the files", pack({"notes.txt": b"", "code/a.py": b""})
+        "none of the required files", pack({"notes.txt": b"", "code/a.py": b""})
     )
-    desk.refuses("none of the files", forge(entry(""), entry("./"), entry("model.py/")))
+    desk.refuses("none of the required files", forge(entry(""), entry("./"), entry("model.py/")))
     desk.files.rmdir()
     desk.refuses("does not exist")
     if os.name != "nt":
@@ -409,7 +409,7 @@ def test_names_in_shift_jis_are_left_out(desk):
 
 def test_a_name_with_a_nul_is_damage(desk):
     for name in ("model.py\x00.txt", "\x00", "notes\x00"):
-        desk.refuses("no zip file, or a broken one", forge(entry("model.py"), entry(name)))
+        desk.refuses("not a zip file, or is damaged", forge(entry("model.py"), entry(name)))
 
 
 def test_backslashes_stand_for_slashes(desk):
@@ -417,7 +417,7 @@ def test_backslashes_stand_for_slashes(desk):
     raw = forge(entry("work\\", b""), entry("work\\model.py"), entry("work\\runs\\helper.py"))
     assert desk.take(raw) == (
         {"model.py": b"x = 1\n"},
-        ["Left out, as it is not asked for: runs/."],
+        ["Left out because it is not needed: runs/."],
     )
 
 
@@ -449,7 +449,7 @@ def test_harmless_names_are_left_out(desk, name):
 
 
 def test_names_that_are_not_unicode_are_refused(desk):
-    desk.refuses("broken", forge(entry("model.py"), entry(b"\xff\xfe.py")))
+    desk.refuses("damaged", forge(entry("model.py"), entry(b"\xff\xfe.py")))
 
 
 @posix
@@ -524,9 +524,11 @@ def test_what_is_no_file_of_its_own_in_a_folder(desk, kind, monkeypatch):
             listener.bind("model.py")
     else:
         path.mkdir()
-    keyword = {"dead link": "link", "FIFO": "no regular file", "socket": "no regular file"}.get(
-        kind, kind
-    )
+    keyword = {
+        "dead link": "link",
+        "FIFO": "not a regular file",
+        "socket": "not a regular file",
+    }.get(kind, kind)
     assert "model.py" in desk.refuses(keyword)
 
 
@@ -549,7 +551,7 @@ def test_an_exchange_between_look_and_open_loses(desk, monkeypatch, kind):
         return really(what, *args, **kwargs)
 
     monkeypatch.setattr(intake.os, "open", exchange)
-    desk.refuses({"link": "cannot be read", "gone": "not exist"}.get(kind, "exchanged"))
+    desk.refuses({"link": "cannot be read", "gone": "not exist"}.get(kind, "replaced"))
 
 
 @posix
@@ -572,7 +574,7 @@ def test_links_and_devices_in_a_zip(desk, mode):
         forge(entry("helper.py"), entry("model.py", mode=mode), *special),
     )
     assert desk.take(forge(entry("helper.py"), *special))[1] == [
-        "Left out, as it is not asked for: notes.txt, a/."
+        "Left out because it is not needed: notes.txt, a/."
     ]
 
 
@@ -586,27 +588,27 @@ def test_every_cut_is_refused(desk, seed):
         compression=zipfile.ZIP_DEFLATED,
     )
     for length in range(1, len(raw)):
-        desk.refuses("no zip file", raw[:length])
-        desk.refuses("broken", raw[length:])
+        desk.refuses("not a zip file", raw[:length])
+        desk.refuses("damaged", raw[length:])
 
 
 def test_wrong_checksums(desk):
     for method in (0, 8):
         desk.refuses(
-            "model.py in work.zip is broken", forge(entry("model.py", method=method, crc=1))
+            "model.py in work.zip is damaged", forge(entry("model.py", method=method, crc=1))
         )
 
 
 def test_broken_streams(desk, seed):
-    desk.refuses("is broken", forge(entry("model.py", packed=b"\xff" * 20)))
-    desk.refuses("is broken", forge(entry("model.py", b"x" * 100, packed=b"")))
+    desk.refuses("is damaged", forge(entry("model.py", packed=b"\xff" * 20)))
+    desk.refuses("is damaged", forge(entry("model.py", b"x" * 100, packed=b"")))
     whole = entry("model.py", random.randbytes(5000))[3]
-    desk.refuses("is broken", forge(entry("model.py", packed=whole[:2000])))
+    desk.refuses("is damaged", forge(entry("model.py", packed=whole[:2000])))
 
 
 @pytest.mark.parametrize(
     ("flags", "keyword"),
-    [(1, "password"), (0x40, "password"), (0x2000, "password"), (0x20, "broken")],
+    [(1, "password"), (0x40, "password"), (0x2000, "password"), (0x20, "damaged")],
 )
 def test_what_cannot_be_decrypted(desk, flags, keyword):
     desk.refuses(keyword, forge(entry("model.py", flags=flags | 0x800)))
@@ -617,36 +619,36 @@ def test_what_cannot_be_decrypted(desk, flags, keyword):
 
 @pytest.mark.parametrize("method", [9, 12, 14, 93, 95, 99, 1])
 def test_other_compressions(desk, method):
-    desk.refuses("uncommon", forge(entry("model.py", method=method)))
+    desk.refuses("unsupported compression", forge(entry("model.py", method=method)))
 
 
 @pytest.mark.parametrize("said", [0, 5, 7, 2**32 - 2])
 @pytest.mark.parametrize("method", [0, 8])
 def test_lying_sizes(desk, said, method):
-    desk.refuses("broken", forge(entry("model.py", b"x = 1\n", method, size=said)))
+    desk.refuses("damaged", forge(entry("model.py", b"x = 1\n", method, size=said)))
     desk.refuses(
-        "broken",
+        "damaged",
         forge(entry("model.py", b"x = 1\n", method, size=said, crc=zlib.crc32(b"x = 1\n"[:said]))),
     )
 
 
 def test_overlapping_entries(desk):
     first = entry("model.py", b"x" * 1000, 0)
-    desk.refuses("broken", forge(first, entry("helper.py", b"x" * 1000, 0, at=0)))
+    desk.refuses("damaged", forge(first, entry("helper.py", b"x" * 1000, 0, at=0)))
     inner = forge(entry("helper.py", b"y", 0))
-    desk.refuses("broken", forge(entry("model.py", inner, 0), entry("helper.py", b"y", 0, at=38)))
+    desk.refuses("damaged", forge(entry("model.py", inner, 0), entry("helper.py", b"y", 0, at=38)))
     desk.refuses(
-        "broken",
+        "damaged",
         forge(entry("model.py", extra=bytes(100) + inner), entry("helper.py", b"y", 0, at=138)),
     )
     desk.refuses(
-        "broken", forge(entry("model.py", b"x" * 1000, 0), entry("notes.txt", b"y", 0, at=500))
+        "damaged", forge(entry("model.py", b"x" * 1000, 0), entry("notes.txt", b"y", 0, at=500))
     )
 
 
 def test_an_entry_that_runs_into_the_table_of_contents(desk):
     packed = entry("model.py")[3]
-    desk.refuses("broken", forge(entry("model.py", packed_size=len(packed) + 1)))
+    desk.refuses("damaged", forge(entry("model.py", packed_size=len(packed) + 1)))
     assert desk.take(forge(entry("model.py", packed_size=len(packed))))[0] == {
         "model.py": b"x = 1\n"
     }
@@ -654,7 +656,7 @@ def test_an_entry_that_runs_into_the_table_of_contents(desk):
 
 def test_places_outside_the_zip(desk):
     for at in (10_000, 2**32 - 2):
-        desk.refuses("broken", forge(entry("model.py", at=at)))
+        desk.refuses("damaged", forge(entry("model.py", at=at)))
 
 
 # Too much
@@ -662,13 +664,15 @@ def test_places_outside_the_zip(desk):
 
 def test_large_files(desk):
     desk.put(data=bytes(MIB + 1))
-    desk.refuses(f"model.py has more than {MIB} bytes")
+    desk.refuses(f"model.py is larger than the limit of {MIB} bytes")
     desk.refuses(
-        f"model.py has more than {MIB} bytes", pack({"model.py": bytes(MIB + 1)}, compression=8)
+        f"model.py is larger than the limit of {MIB} bytes",
+        pack({"model.py": bytes(MIB + 1)}, compression=8),
     )
     # or so it says
     desk.refuses(
-        f"model.py has more than {MIB} bytes", forge(entry("model.py", bytes(3 * MIB), size=10))
+        f"model.py is larger than the limit of {MIB} bytes",
+        forge(entry("model.py", bytes(3 * MIB), size=10)),
     )
     desk.put(data=bytes(MIB))
     assert len(desk.take()[0]["model.py"]) == MIB
@@ -684,14 +688,14 @@ def test_the_sum_of_all_files(desk):
     contents = {"model.py": bytes(600), "helper.py": bytes(600)}
     for name, data in contents.items():
         desk.put(name, data)
-    desk.refuses("in all", total=1199)
-    desk.refuses("in all", pack(contents), total=1199)
+    desk.refuses("in total", total=1199)
+    desk.refuses("in total", pack(contents), total=1199)
     assert desk.take(total=1200)[0] == contents
 
 
 def test_bombs(desk):
     raw = pack({"rope.params": bytes(17 * MIB)}, compression=8)
-    desk.refuses("more than 16 MiB in all", raw)
+    desk.refuses("more than 16 MiB in total", raw)
     assert len(desk.take(raw, ratio=2000)[0]["rope.params"]) == 17 * MIB
 
 
@@ -701,7 +705,7 @@ def test_many_files(desk):
         desk.put(name)
     raw = pack(dict.fromkeys(names, b""))
     for source in (None, raw):
-        desk.refuses("more than 4 of the files", source, wanted=lambda name: 100, files=4)
+        desk.refuses("more than 4 of the required files", source, wanted=lambda name: 100, files=4)
     desk.refuses("more than 4 files and folders", raw, entries=4)
     assert len(desk.take(raw, lambda name: 100, files=5, entries=5)[0]) == 5
 
@@ -728,7 +732,7 @@ def test_thousands_of_files_that_are_not_wanted(desk):
     )
     assert desk.take(raw, lambda name: 100 if name.endswith(".py") else None) == (
         {"model.py": b""},
-        ["Left out, as it is not asked for: .venv/."],
+        ["Left out because it is not needed: .venv/."],
     )
 
 

@@ -100,7 +100,7 @@ def test_nothing_is_waited_for_for_ever(busy, folder, monkeypatch):
     monkeypatch.setattr("autograder.allowance.PATIENCE", 1.2)
     outcome = outcome_of(busy, folder, SPINS)
     assert outcome.verdict is Verdict.TIMEOUT and outcome.busy, outcome.details
-    assert "the longest that 9a-0-basic is waited for on a busy machine" in outcome.message
+    assert "the longest that 9a-0-basic may take on a busy machine" in outcome.message
 
 
 @probe

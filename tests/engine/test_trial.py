@@ -114,7 +114,7 @@ def test_with_a_python_in_a_closed_folder_nobody_loses_a_point(python, tmp_path,
             said
         )
     else:
-        assert CLOSED in said and "Mend that" in said and "points" not in said, said
+        assert CLOSED in said and "Fix that" in said and "points" not in said, said
 
 
 @pytest.mark.landlock
@@ -152,7 +152,7 @@ def test_a_process_that_cannot_draw_with_a_dataloader_serves_nobody(python):
     said = run(python, CALL, "bubblewrap", "extra", "spoiler")
     assert (
         "the student's process did not start" in said
-        and "bubblewrap: it cannot do what right code does: TypeError" in said
+        and "bubblewrap: it cannot do what correct code does: TypeError" in said
     )
 
 

@@ -1,13 +1,16 @@
-"""The handout: it builds, says what the manifest says, names only what is there, and keeps the
-answers to itself.
+"""The handout: it builds, agrees with the manifest, names only what exists, and keeps the answers
+out.
 """
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 import urllib.error
 import urllib.request
 from collections import Counter
+from pathlib import Path
 
 import pytest
 import torch
@@ -15,11 +18,12 @@ import torch
 from autograder.manifest import read_manifest
 from common.files import UserError
 from conftest import ROOT, require_tools
-from handout import facts
 from instructor.course import Course, read_course
-from instructor.release import leaks
-from instructor.release.build import make_tree, student_readme
+from instructor.documents import facts
+from instructor.release import known_secrets, leaks
+from instructor.release.build import make_tree
 from instructor.release.handout import build_handout
+from instructor.release.student_texts import student_readme
 from jobs.deliverables import MADE_BY
 from jobs.presets import GPU, LAPTOP
 from jobs.targets import JOBS, TARGETS
@@ -38,7 +42,7 @@ RELEASED = ("src/", "data/", "run.sh", "collect_submission", "environment.yml", 
 
 
 def text_of(pdf):
-    """What a PDF shows, with its lines joined."""
+    """A PDF's text, with its lines joined."""
     shown = subprocess.run(
         ["pdftotext", str(pdf), "-"], capture_output=True, text=True, check=True
     ).stdout
@@ -79,8 +83,26 @@ def test_a_python_in_a_folder_with_a_space_builds_it(tmp_path, dialect):
     assert (build / "facts.tex").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("dialect", ["make", "bmake"])
+def test_it_is_built_in_a_folder_with_a_space_by_the_python_of_run_sh(tmp_path, dialect):
+    require_tools(dialect, "pandoc")
+    copy = tmp_path / "my course"
+    for name in ("src", "instructor", "data", "docs", "handout", "run.sh", "course.toml"):
+        source, target = ROOT / name, copy / name
+        target.parent.mkdir(exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("build", "runs"))
+        else:
+            shutil.copy(source, target)
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    subprocess.run(
+        [dialect, "-C", str(copy / "handout"), "html"], env=os.environ | {"PATH": path}, check=True
+    )
+    assert "Rotary" in (copy / "handout" / "handout.html").read_text(encoding="utf-8")
+
+
 def test_the_pdf_states_points_and_titles_of_the_manifest(handout):
-    """Worked out here once more, and not by facts.py."""
+    """Computed here again, without facts.py."""
     shown = text_of(handout / "handout.pdf")
     for id, question in MANIFEST.questions.items():
         coded = sum(
@@ -160,7 +182,7 @@ def test_every_question_is_asked_and_hints_lead_somewhere():
 
 
 def test_students_get_no_answers(handout):
-    secrets = leaks.gather_secrets()
+    secrets = known_secrets.gather_secrets()
     assert len(secrets.phrases) > 1000
     editions = {
         f"handout/{name}": (handout / name).read_bytes()
@@ -194,11 +216,14 @@ def test_the_course_is_on_the_front_page(tmp_path):
     process = subprocess.run(
         [
             sys.executable,
-            str(HANDOUT / "facts.py"),
+            "-m",
+            "instructor",
+            "facts",
             str(tmp_path / "f.tex"),
             "--course",
             str(settings),
         ],
+        cwd=ROOT,
         capture_output=True,
         text=True,
     )
@@ -237,7 +262,7 @@ def test_make_says_the_same_in_both_dialects():
         for tool in tools
     ]
     assert all(process.returncode == 0 for process in shown) and all(
-        "facts.py" in process.stdout for process in shown
+        "instructor facts" in process.stdout for process in shown
     ), shown
 
 
@@ -335,7 +360,7 @@ def test_commands_are_there():
 
 
 def test_files_are_there():
-    """Every path that the text names is in a release, or is made by a job."""
+    """Every path that the text names is in a release, or made by a job."""
     made = {*MADE_BY, "submission.zip", ".venv", "all.log"}
     there = {
         path.name for folder in ("src", "data", "handout") for path in (ROOT / folder).rglob("*")
@@ -351,9 +376,9 @@ def test_files_are_there():
 
 
 def test_the_readme_says_the_same():
-    """Questions and jobs in the README's part for students are the manifest's and the handout's."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    students = student_readme(readme, Course("T"), {"handout/handout.pdf"})
+    """Questions and jobs in the students' README are the manifest's and the handout's."""
+    guide = (ROOT / "docs" / "students.md").read_text(encoding="utf-8")
+    students = student_readme(guide, Course("T"), {"handout/handout.pdf"})
     assert set(re.findall(r"^\s*\| (\d[a-h]) \|", students, re.MULTILINE)) <= set(
         MANIFEST.questions
     )
@@ -362,7 +387,7 @@ def test_the_readme_says_the_same():
         and "handout/submission.tex" in students
         and "make -C" not in students
     )
-    assert "handout" not in student_readme(readme, Course("T"), set())
+    assert "handout" not in student_readme(guide, Course("T"), set())
     for target in set(re.findall(r"\b(?:vanilla|rope)_\w+", students)):
         assert target in JOBS and target in SOURCES["problem1.tex"], target
 
@@ -371,7 +396,7 @@ def test_the_readme_says_the_same():
 
 
 def prose(tex):
-    """The words between commands, formulas and code."""
+    """The words outside commands, formulas and code."""
     for pattern in (
         r"(?s).*\\begin\{document\}",
         r"(?<!\\)%.*",
@@ -390,9 +415,7 @@ def prose(tex):
 
 
 def test_spelling():
-    """Hunspell knows every word, or handout/words.txt does; and words.txt has no word that
-    nobody uses.
-    """
+    """Hunspell or handout/words.txt has every word, and words.txt has no unused word."""
     require_tools("hunspell")
     texts = {
         name: prose(text)
@@ -423,7 +446,7 @@ def test_spelling():
 
 
 def links():
-    """Where the texts lead to outside."""
+    """The external links of the texts."""
     papers = {f"https://arxiv.org/abs/{id}" for id in re.findall(r"\\paper\{(.*?)\}", STUDENTS)}
     return sorted(papers | set(re.findall(r"\\(?:href|url)\{(.*?)\}", STUDENTS)))
 
@@ -440,7 +463,7 @@ def test_links_are_well_formed_and_each_paper_has_one_name():
 
 
 def test_links_lead_somewhere():
-    """Asked for where there is a way to the outside; a page that is gone fails."""
+    """Requested where the network can be reached; a missing page fails."""
     for number, link in enumerate(links()):
         request = urllib.request.Request(
             link, method="HEAD", headers={"User-Agent": "Mozilla/5.0 (link check)"}

@@ -1,5 +1,5 @@
-"""The handout's HTML edition: nothing is lost from the LaTeX sources, and a phone or a screen
-reader can do with it.
+"""The handout's HTML edition: nothing is lost from the LaTeX sources, and it works on phones and
+screen readers.
 """
 
 import base64
@@ -36,7 +36,7 @@ FACTS = {
 
 
 class Element:
-    """An element with what is in it, elements and texts."""
+    """An element with its children, elements and texts."""
 
     def __init__(self, tag, attributes=()):
         self.tag, self.attributes, self.content = tag, dict(attributes), []
@@ -45,7 +45,7 @@ class Element:
         return self.attributes.get(name)
 
     def all(self, *tags):
-        """The elements in it, at any depth, in their order."""
+        """The elements in it, at any depth, in order."""
         for part in self.content:
             if isinstance(part, Element):
                 if part.tag in tags or not tags:
@@ -53,7 +53,7 @@ class Element:
                 yield from part.all(*tags)
 
     def text(self, *without):
-        """The text in it, but for that in some elements."""
+        """The text in it, except in some elements."""
         parts = (
             part
             if isinstance(part, str)
@@ -69,7 +69,7 @@ class Element:
 
 
 class Tree(HTMLParser):
-    """Parses a page; every element has to be closed."""
+    """Parses a page; every element must be closed."""
 
     def __init__(self, html):
         super().__init__()
@@ -163,7 +163,7 @@ def test_headings_and_landmarks(page):
 
 
 def test_every_question_is_there_with_its_worth(page):
-    """Worked out here once more, and not by facts.py."""
+    """Computed here again, without facts.py."""
     main = next(page.all("main"))
     blocks = [part for part in main.content if isinstance(part, Element)]
     after = {
@@ -205,8 +205,8 @@ def test_no_tex_is_left(page):
 
 
 def test_nothing_is_lost(page, sources):
-    """Code as it stands, formulas, figures, tables, boxes and items are as many as in the sources,
-    and so are most words.
+    """Code is unchanged; formulas, figures, tables, boxes and items are as many as in the sources,
+    and most words are there.
     """
     shown = Counter(pre.text().strip("\n") for pre in page.all("pre"))
     blocks = re.findall(
@@ -428,8 +428,8 @@ def test_no_level_of_headings_is_left_out(made):
 
 
 def test_formulas_look_as_in_tex(made):
-    """In a browser that knows MathML Core alone, which has no mathvariant but that of mi, and in
-    which brackets grow with gaps.
+    """In a browser with MathML Core only, where mathvariant works on mi alone and brackets grow
+    with gaps.
     """
     html = made(r"$\mathrm{i} f(x) \mathbf{10} \left(\frac12\right) \cos x$ $f(x)$")
     assert (
@@ -447,20 +447,20 @@ def test_formulas_look_as_in_tex(made):
 @pytest.mark.parametrize(
     "text, says",
     [
-        (r"Text \foo{bar}.", r"main.tex, line 3: .*does not know \\foo.*html/commands.tex"),
-        (r"\begin{foo}x\end{foo}", r"main.tex, line 3: .*does not know \\begin\{foo\}"),
-        (r"\resizebox{3cm}{!}{lost}", r"does not know \\resizebox"),
+        (r"Text \foo{bar}.", r"main.tex, line 3: .*does not support \\foo.*html/commands.tex"),
+        (r"\begin{foo}x\end{foo}", r"main.tex, line 3: .*does not support \\begin\{foo\}"),
+        (r"\resizebox{3cm}{!}{lost}", r"does not support \\resizebox"),
         (r"\input{other}", r"other.tex, line 2: .*\\foo"),
         (r"\input{absent}", r"main.tex, line 3: .*absent.tex does not exist"),
         (r"\fact{absent}", r"main.tex, line 3: there is no fact 'absent'"),
         (r"$\fact{absent}$", r"main.tex, line 3: there is no fact 'absent'"),
         (r"\q{9z}", r"main.tex, line 3: there is no fact 'question 9z name'"),
-        (r"\q{1c}", r"main.tex, line 3: a link leads to 'q-1c', which is nowhere"),
+        (r"\q{1c}", r"main.tex, line 3: a link leads to 'q-1c', which does not exist"),
         (
             r"\begin{question}{1c}\end{question} \begin{question}{1c}\end{question}",
             r"'q-1c' is there twice",
         ),
-        (r"\hyperref[a:x]{x}", r"main.tex, line 3: a link leads to 'a-x', which is nowhere"),
+        (r"\hyperref[a:x]{x}", r"main.tex, line 3: a link leads to 'a-x', which does not exist"),
         (r"Figure~\ref{fig:x}", r"main.tex, line 3: \\ref\{fig:x\} names nothing"),
         (r"\pageref{x}", r"main.tex, line 3: \\pageref has no sense"),
         (r"\verb|%|", r"main.tex, line 3: \\verb has no sense.*Use \\code"),

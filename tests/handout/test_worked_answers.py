@@ -1,9 +1,8 @@
-"""The worked answers hold: their formulas on random inputs, and each number that they state,
-computed again.
+"""The worked answers are correct: their formulas on random inputs, and each number, computed again.
 
-What the text says stands in instructor/rubrics/ and handout/problem2.tex; `stated` looks there for
-the number as computed here, so that text and test cannot drift apart. Sizes that could be mixed up
-(positions, features, values) differ everywhere.
+`stated` looks for the number as computed here in instructor/rubrics/ and handout/problem2.tex, so
+that text and test cannot drift apart. Sizes that could be mixed up (positions, features, values)
+differ everywhere.
 """
 
 import contextlib
@@ -31,7 +30,7 @@ def rng(seed):
 
 
 def stated(name, *texts):
-    """Assert that a file says each text, whatever its line breaks. A name without a folder is a
+    """Assert that a file has each text, whatever its line breaks. A name without a folder is a
     question's solution.
     """
     path = (
@@ -178,7 +177,7 @@ def test_copying(rng):
 
 
 def averaging_rest(n, beta):
-    """The weight that q = beta (k_a + k_b) leaves to the other positions, by the formula of 3b."""
+    """The weight that q = beta (k_a + k_b) leaves to the other positions, by 3b's formula."""
     return (n - 2) * exp(-beta) / (2 + (n - 2) * exp(-beta))
 
 
@@ -602,7 +601,7 @@ def test_problem_2_says_what_the_predictions_are(monkeypatch):
         f"RoPE alone was right about {right['rope']}",
         f"{right['rope'] - len(agreed)} right answers of RoPE are withheld together with its "
         f"{len(wrong['rope'])} wrong ones",
-        f"{sum(place.startswith('M') for place in strangers)} of 100 begin with M",
+        f"{sum(place.startswith('M') for place in strangers)} of 100 start with M",
         f"just {sum(place in answers for place in strangers)} are cities",
     )
 

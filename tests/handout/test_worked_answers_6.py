@@ -1,5 +1,5 @@
-"""Problem 6: each number that its text and its worked answers state, computed again, and the claims
-between them.
+"""Problem 6: each number in its text and its worked answers, computed again, and the claims between
+them.
 
 `stated` looks for the number as computed here, with the words around it, in handout/problem6.tex
 ("handout") or in a question's file in instructor/rubrics/.
@@ -23,7 +23,7 @@ D_MODEL, HEADS, D_FF, T = 512, 8, 2048, 100
 
 
 def stated(name, *texts):
-    """Assert that a file says each text, whatever its line breaks."""
+    """Assert that a file has each text, whatever its line breaks."""
     path = (
         ROOT / "handout" / "problem6.tex"
         if name == "handout"
@@ -35,7 +35,7 @@ def stated(name, *texts):
 
 
 def maths(number):
-    """A number with thousands as they are typed in a formula."""
+    """A number with thousands as typed in a formula."""
     return f"{number:,}".replace(",", "{,}")
 
 
@@ -43,7 +43,7 @@ def maths(number):
 
 
 def parameters(module):
-    """How many numbers are trained."""
+    """The number of trained parameters."""
     return sum(parameter.numel() for parameter in module.parameters())
 
 
@@ -63,7 +63,7 @@ def test_parameters_are_those_of_torch(submission):
     assert parameters(model) == count
     stated(
         "handout",
-        f"with {vocab} symbols and the sizes of preset \\code{{laptop}} that is {count:,}",
+        f"with {vocab} symbols and the sizes of the preset \\code{{laptop}} that is {count:,}",
     )
 
 
@@ -99,8 +99,8 @@ def test_operations_are_those_that_torch_counts():
         f"scores, softmax and weighted sum, 8 heads & {2 * scores:,} & "
         f"{4 * scores + HEADS * softmax:,}",
         rf"projections, $4\cdot{T}\cdot{D_MODEL}\cdot{D_MODEL}$ & {projections:,} & {2 * projections:,}",
-        f"feed-forward part & {mlp:,} & {2 * mlp:,}",
-        f"says {(2 * head + softmax) / 1e6:.2f} million for a head, "
+        f"feed-forward network & {mlp:,} & {2 * mlp:,}",
+        f"gives {(2 * head + softmax) / 1e6:.2f} million for a head, "
         f"{HEADS * (2 * head + softmax) / 1e6:.2f} million for eight",
     )
 
@@ -128,8 +128,8 @@ def sinusoids(positions, d_model):
 
 
 def test_encodings_are_as_exact_as_asked():
-    """6c: any way to write the frequencies in float64 is within 1e-11 for 1,000 positions;
-    angles in float32 are not.
+    """6c: any way to write the frequencies in float64 is within 1e-11 for 1,000 positions; angles
+    in float32 are not.
     """
     pairs = 2 * np.arange(D_MODEL // 2)
     position = np.arange(1000)
@@ -239,7 +239,7 @@ def test_integers_that_short_formats_hold():
 
 
 def allowed(n, window, strides, globals_, causal):
-    """The pattern as a mask, word for word from the handout."""
+    """The pattern as a mask, following the handout's wording."""
     i, j = np.indices((n, n))
     near, at_stride = abs(i - j) <= window, np.isin(abs(i - j), strides)
     if causal:
@@ -248,8 +248,8 @@ def allowed(n, window, strides, globals_, causal):
 
 
 def count(n, window, strides, globals_, causal):
-    """The connections without going through all pairs: by parts, less what is counted twice (a
-    dict of the parts).
+    """The connections without listing all pairs: by parts, minus what is counted twice (a dict of
+    the parts).
     """
     globals_ = sorted(set(globals_))
     strides = [s for s in set(strides) if window < s < n]

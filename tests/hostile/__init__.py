@@ -1,3 +1,3 @@
-"""Submissions that attack the grader, and the proof that it holds: attack.py says what one is,
-harness.py what must not be seen.
+"""Hostile submissions, and tests that the grader contains them: attack.py defines one, harness.py
+checks for harm.
 """

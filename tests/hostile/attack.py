@@ -1,11 +1,11 @@
-"""What a hostile submission is, and the helpers that its code may use."""
+"""Defines a hostile submission and the helpers that its code may use."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from variants import Fill
 
-# Questions 1c and 1d (train) without a solution: whoever earns points for them has cheated.
+# Questions 1c and 1d (train) without a solution: points for them mean cheating.
 STUB = (Fill("CharCorruptionDataset.__getitem__", 'raise NotImplementedError("1c: __getitem__")'),)
 
 BLOCKED, CRASHED, EXCEPTION, MEMORY, MISSING, PASSED, TIMEOUT, WRONG = (
@@ -18,7 +18,7 @@ BLOCKED, CRASHED, EXCEPTION, MEMORY, MISSING, PASSED, TIMEOUT, WRONG = (
     "timeout",
     "wrong answer",
 )
-# What an attack ends with that runs into a wall and then answers nothing.
+# The outcome of an attack that hits a wall and then answers nothing.
 DENIED = frozenset({BLOCKED, EXCEPTION, MISSING})
 
 
@@ -26,30 +26,29 @@ DENIED = frozenset({BLOCKED, EXCEPTION, MISSING})
 class Hostile:
     """A hostile submission: the reference with changes, and code that runs when it is imported.
 
-    In all its text, harness.py replaces @MARK@ (a fresh token, which whatever the attack leaves
-    must carry) and the names in scene.Scene.places.
+    In all its text, harness.py replaces @MARK@ (a new token, which everything that the attack
+    leaves must contain) and the names in scene.Scene.places.
 
     Args:
         name: short.
         tries: what it attempts, in a sentence.
-        seen: what must be seen instead, in a sentence.
+        seen: what must be observed instead, in a sentence.
         code: put at the beginning of `file`, after PRELUDE.
-        checks: ids or questions that are graded.
-        points: the most that it may earn on them: what its honest part deserves.
+        checks: ids or questions to grade.
+        points: the most that it may earn on them, for its honest part.
         changes: Edits and Fills of the reference.
-        files: further files, or others in place of the reference's.
+        files: additional files, or replacements of the reference's.
         prepare: (folder, names of places), for links, results and the like.
-        verdicts: what the checks may end with; empty for anything but a grader error.
+        verdicts: the checks' allowed verdicts; empty for any but a grader error.
         says: a regular expression that the details of every failed check contain.
         refused: the intake must refuse the whole submission.
-        seconds, memory: the limits of each check, in place of the manifest's.
-        waits: seconds after which something that was left behind would show itself.
-        lasting: it might spoil processes that are started later, so an honest submission is graded
-            on a new one, too.
-        everywhere: it meets the walls, so it is tried behind each kind of them; another is tried
-            behind one.
-        walls: only walls hold it. Without them it gets through, which shows that it is real; the
-            others are held by how the grader is made.
+        seconds, memory: the limits of each check, instead of the manifest's.
+        waits: seconds after which something left behind would show.
+        lasting: it might affect processes started later, so an honest submission is graded on a new
+            one, too.
+        everywhere: it reaches the walls, so it is tried at every isolation level; others at one.
+        walls: only walls stop it. Without them it succeeds, which shows that it is real; the others
+            are stopped by the grader's design.
     """
 
     name: str
@@ -73,8 +72,7 @@ class Hostile:
     walls: bool = True
 
 
-# Stands before every attack's code. The process gets the mark as its name, which its children
-# inherit.
+# Precedes every attack's code. The process gets the mark as its name, which its children inherit.
 PRELUDE = '''
 import ctypes, os, struct, sys, time
 

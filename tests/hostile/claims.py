@@ -1,6 +1,4 @@
-"""Claims: making a probe report what the judge wants to hear, where it asks what it could
-compute.
-"""
+"""Claims: making a probe report what the judge expects, without doing the work."""
 
 from hostile.attack import Hostile
 from variants import Edit, Fill
@@ -15,7 +13,7 @@ def caller_with(name):
 
 
 def claims(name, tries, seen, code, checks, changes, file="helper.py", **more):
-    """An attack on what a probe reports. It earns nothing, since the work was not done."""
+    """Make an attack on what a probe reports. It earns nothing, since the work was not done."""
     return Hostile(
         name,
         tries,

@@ -1,6 +1,4 @@
-"""Files: writing where nothing may be written, and names, links and sizes that harm whoever takes a
-submission in or cleans up.
-"""
+"""Files: writing to protected places, and names, links and sizes that harm intake or cleanup."""
 
 import os
 import socket
@@ -9,12 +7,12 @@ from hostile.attack import BLOCKED, DENIED, MISSING, Hostile
 
 
 def writes(name, tries, code, seen="Nothing can be written there.", verdicts=DENIED, **more):
-    """An attack that writes files outside its scratch folder."""
+    """Make an attack that writes files outside its scratch folder."""
     return Hostile(name, tries, seen, code, verdicts=verdicts, **more)
 
 
 def submitted(name, tries, prepare, seen="The whole submission is refused.", **more):
-    """An attack by the submission's files themselves, before any of its code runs."""
+    """Make an attack by the submission's files themselves, before any of its code runs."""
     return Hostile(
         name,
         tries,
@@ -25,7 +23,7 @@ def submitted(name, tries, prepare, seen="The whole submission is refused.", **m
 
 
 def instead(name, make):
-    """A function that puts something else in the place of a submitted file."""
+    """Return a function that replaces a submitted file with something else."""
 
     def prepare(folder, places):
         (folder / name).unlink(missing_ok=True)
@@ -35,13 +33,13 @@ def instead(name, make):
 
 
 def listen(path, places):
-    """A socket in the place of a file."""
+    """Put a socket in place of a file."""
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
 
 
 def thousands(folder, places):
-    """Very many small modules."""
+    """Add very many small modules."""
     for number in range(3000):
         (folder / f"part{number}.py").write_text("")
 
@@ -138,7 +136,8 @@ for folder in (".", "/tmp", os.environ["HOME"]):
 CLEANING = [
     writes(
         "links-for-the-cleaner",
-        "Fills its scratch folder with links, so that whoever cleans it removes what they point to.",
+        "Fills its scratch folder with links, so that whoever cleans it removes what they point "
+        "to.",
         """
 os.symlink("@OTHER@", "a")
 os.symlink("@GOLD@", "b")

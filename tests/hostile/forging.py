@@ -1,4 +1,4 @@
-"""Forging results: on every stream and file that could hold them, and in the messages that answer a
+"""Forged results: on every stream and file that could carry them, and in the messages that answer a
 probe.
 """
 
@@ -54,8 +54,7 @@ def answer(data):
 PASSED = value({"dict": [["verdict", "passed"], ["passed", True], ["score", 2], ["points", 2], ["id", "1c-0-basic"]]})
 '''
 
-# Answers to "are x and y int64 tensors of the right length?" that no right answer has to be
-# computed for.
+# Answers to "are x and y int64 tensors of the right length?" without computing anything.
 TENSOR = (
     '{"array": {"kind": "tensor", "dtype": "%s", "device": "cpu", "stored": "%s", "shape": %s}}'
 )
@@ -69,7 +68,7 @@ def forged(
     verdicts=frozenset({CRASHED, WRONG}),
     **more,
 ):
-    """An attack that forges, and that no walls are needed for."""
+    """Make a forging attack that is stopped without walls."""
     return Hostile(
         name,
         tries,
@@ -81,7 +80,7 @@ def forged(
 
 
 def shaped(dtype, stored, shape, buffer="b''"):
-    """Code that answers with forged tensors."""
+    """Return code that answers with forged tensors."""
     tensor = TENSOR % (dtype, stored, shape)
     return f"""
 tensor = json.loads({tensor!r})

@@ -1,6 +1,4 @@
-"""Grades a hostile submission as the grader would, and looks for everything that must not be seen
-afterwards.
-"""
+"""Grades a hostile submission as the grader would, and looks for any harm afterwards."""
 
 import dataclasses
 import io
@@ -24,16 +22,16 @@ from hostile.scene import Scene
 from proof import CHECKS, FRESH, HIDDEN, MANIFEST, MODULES, ROOT, open_folder
 from variants import make
 
-ZIP = "submission.zip"  # which an attack may put beside its files: then it is what is handed in
-# seconds that a check may take beyond its limit, for a process that must be killed and started anew
+ZIP = "submission.zip"  # which an attack may put next to its files: then it is submitted
+# seconds that a check may take beyond its limit, for a process that must be killed and restarted
 GRACE = 12
 BIDIRECTIONAL = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 @dataclass
 class Result:
-    """What came of an attack: its problems (none, if it was contained), and each check's verdict
-    and points.
+    """An attack's outcome: its problems (none, if it was contained), and each check's verdict and
+    points.
     """
 
     problems: list[str]
@@ -43,8 +41,8 @@ class Result:
 
 
 class Recorder(StudentProcess):
-    """A StudentProcess that keeps all that it says. `known` are the processes below this one when
-    it had just been started.
+    """A StudentProcess that records all its output. `known` are the processes below this one right
+    after its start.
     """
 
     def __init__(self, *arguments):
@@ -56,7 +54,7 @@ class Recorder(StudentProcess):
         """As StudentProcess.start."""
         before = self._process
         super().start()
-        if self._process is not before:  # it was started anew, and serves nobody yet
+        if self._process is not before:  # it was restarted, and serves no submission yet
             self.known = set(traces.descendants())
 
     def call(self, *arguments, **named):
@@ -67,7 +65,7 @@ class Recorder(StudentProcess):
 
 
 def contain(attack: Hostile, isolation: Isolation, scene: Scene) -> Result:
-    """Grade an attack behind walls of a kind, and look for harm."""
+    """Grade an attack at an isolation level, and look for harm."""
     mark = "h" + secrets.token_hex(6)
     before = traces.judge()
     started = time.time()
@@ -124,7 +122,7 @@ def build(attack: Hostile, mark: str, scene: Scene, folder: Path) -> Path:
 
 
 def _limited(attack):
-    """The manifest with the attack's limits, and the attack's checks from it."""
+    """Return the manifest with the attack's limits, and the attack's checks from it."""
     changes = {"seconds": attack.seconds} | ({"memory": attack.memory} if attack.memory else {})
     checks = {
         id: dataclasses.replace(check, **changes) if check.coded else check
@@ -135,8 +133,8 @@ def _limited(attack):
 
 
 def _grade(attack, isolation, staged, ready, notices, result) -> str:
-    """Grade it, note problems in `result`, and return all that a person or the judge got to
-    read.
+    """Grade it, record problems in `result`, and return everything shown to a person or the
+    judge.
     """
     manifest, checks = _limited(attack)
     context = Context(
@@ -153,7 +151,7 @@ def _grade(attack, isolation, staged, ready, notices, result) -> str:
     left = []
 
     def finished(outcome):
-        """Between two checks, nothing of the first one is alive."""
+        """Check that nothing of a check is alive before the next one."""
         left.extend(f"after {outcome.id}: {found}" for found in traces.processes(process.known))
 
     with Recorder(isolation, modules, (staged,)) as process:
@@ -192,7 +190,7 @@ def _grade(attack, isolation, staged, ready, notices, result) -> str:
 
 
 def _written(report: Report) -> dict[str, str]:
-    """What is written about a report."""
+    """Return what is written about a report."""
     stream = io.StringIO()
     table = Table(stream, report.manifest, colour=False)
     for outcome in report.outcomes.values():
@@ -203,7 +201,7 @@ def _written(report: Report) -> dict[str, str]:
 
 
 def _look(mark, started, before, scene, folder):
-    """Problems that are left when all has ended."""
+    """Find problems that remain after grading."""
     problems = [
         f"left running: {process}" for process in traces.processes(set(before["processes"]))
     ]

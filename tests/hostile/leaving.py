@@ -1,5 +1,5 @@
-"""Outliving the check: processes, signals, and everything that could carry something from one check
-to the next.
+"""Outliving the check: processes, signals, and everything that could carry state from one check to
+the next.
 """
 
 from hostile.attack import BLOCKED, CRASHED, DENIED, EXCEPTION, MISSING, TIMEOUT, Hostile
@@ -21,7 +21,7 @@ def daemon(work):
 
 
 def leaves(name, tries, seen, code, verdicts=frozenset({MISSING}), **more):
-    """An attack that leaves a process behind."""
+    """Make an attack that leaves a process behind."""
     return Hostile(
         name,
         tries,
@@ -33,8 +33,8 @@ def leaves(name, tries, seen, code, verdicts=frozenset({MISSING}), **more):
 
 
 def guarded(number):
-    """Code that sends a signal to all processes; but says so, and sends none, where the judge is
-    within reach.
+    """Return code that sends a signal to all processes; if the judge is within reach, it only says
+    so.
     """
     return f"""
 try:

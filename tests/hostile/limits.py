@@ -1,5 +1,5 @@
-"""Using more than a check may: time, memory, processes, files, disk, output. All bombs here have a
-fuse: they stop beyond the limit.
+"""Exceeding a check's limits: time, memory, processes, files, disk, output. All bombs here stop
+shortly beyond the limit.
 """
 
 from hostile.attack import BLOCKED, MEMORY, MISSING, TIMEOUT, Hostile
@@ -33,7 +33,7 @@ def children(number, work):
 
 
 def hang(name, tries, code, seen="The time limit ends it.", verdicts=frozenset({TIMEOUT}), **more):
-    """An attack that takes time."""
+    """Make an attack that takes time."""
     return Hostile(
         name, tries, seen, code, verdicts=verdicts, **{"walls": False, "seconds": 2, **more}
     )
@@ -47,7 +47,7 @@ def memory(
     verdicts=frozenset({MEMORY}),
     **more,
 ):
-    """An attack that takes memory."""
+    """Make an attack that takes memory."""
     return Hostile(
         name,
         tries,
@@ -67,7 +67,7 @@ def exceed(
     verdicts=frozenset({BLOCKED}),
     **more,
 ):
-    """An attack that takes more of something else than it may."""
+    """Make an attack that takes too much of something else."""
     return Hostile(
         name,
         tries,
@@ -147,7 +147,8 @@ while True:
     ),
     hang(
         "busy-children",
-        "Computes in eight processes at once, each of which starts another before its time is over.",
+        "Computes in eight processes at once, each of which starts another before its time is "
+        "over.",
         """
 for _ in range(8):
     if os.fork() == 0:

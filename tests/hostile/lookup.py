@@ -1,4 +1,4 @@
-"""Looking answers up: a submission that has every released case in it, and computes nothing."""
+"""Looking up answers: a submission that contains every released case and computes nothing."""
 
 import json
 
@@ -8,8 +8,8 @@ from variants import Fill
 
 
 def look_up(check: str) -> str:
-    """A body of `attention` that knows the answers of the released cases of a check, and gives
-    zeros for all else.
+    """Return a body of `attention` that has the answers of a check's released cases, and returns
+    zeros otherwise.
     """
     cases = [case for round in Released().rounds(check) for case in round]
     answers = {_key(case.inputs): case.right.tolist() for case in cases}

@@ -1,4 +1,4 @@
-"""Talking to the world: sockets of all kinds, and system calls that go around the filter."""
+"""Network access: sockets of all kinds, and system calls that bypass the filter."""
 
 from hostile.attack import BLOCKED, CRASHED, DENIED, Hostile
 
@@ -18,7 +18,7 @@ def int80(number, *arguments):
 
 
 def calls(name, tries, seen, code, verdicts=frozenset({BLOCKED}), **more):
-    """An attack that needs a socket, which is refused."""
+    """Make an attack that needs a socket, which is refused."""
     return Hostile(name, tries, seen, "import socket\n" + code, verdicts=verdicts, **more)
 
 
@@ -110,7 +110,8 @@ raise OSError(-made, os.strerror(-made))
     ),
     Hostile(
         "sockets-of-x32-programs",
-        "Asks for a socket by the numbers of the x32 interface, which a filter may have overlooked.",
+        "Asks for a socket by the numbers of the x32 interface, which a filter may have "
+        "overlooked.",
         "The process is ended, or the call refused.",
         """
 loot(f"socket {syscall(0x40000000 + 41, 2, 1, 0)}")

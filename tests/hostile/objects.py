@@ -7,7 +7,7 @@ SURFACES = "<script>alert(1)</script>\x1b[2J\x1b]0;passed\x07\u202edessap\u2066\
 
 
 def returns(name, tries, seen, code, value, verdicts=frozenset({WRONG}), **more):
-    """An attack that makes dataset[i] return `value`."""
+    """Make an attack in which dataset[i] returns `value`."""
     return Hostile(
         name,
         tries,
@@ -22,7 +22,7 @@ def returns(name, tries, seen, code, value, verdicts=frozenset({WRONG}), **more)
 
 
 def raises(name, tries, seen, code, verdicts=frozenset({EXCEPTION}), **more):
-    """An attack that fails in a special way."""
+    """Make an attack that fails in a special way."""
     return Hostile(
         name, tries, seen, code, verdicts=verdicts, everywhere=False, walls=False, **more
     )

@@ -1,5 +1,5 @@
-"""Getting rights: namespaces, mounts, capabilities, programs that run as root, and the kernel's
-rarely used corners.
+"""Privilege escalation: namespaces, mounts, capabilities, programs that run as root, and rarely
+used parts of the kernel.
 """
 
 from hostile.attack import BLOCKED, DENIED, MISSING, Hostile
@@ -13,7 +13,7 @@ def refused(
     verdicts=frozenset({BLOCKED, MISSING}),
     **more,
 ):
-    """An attack by system calls that are refused."""
+    """Make an attack by system calls that are refused."""
     return Hostile(name, tries, seen, code, verdicts=verdicts, **more)
 
 

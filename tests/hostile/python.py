@@ -34,14 +34,14 @@ def callers():
 
 
 def trick(name, tries, seen, code="", verdicts=frozenset(), **more):
-    """An attack within Python, which no walls are needed for."""
+    """Make an attack within Python that is stopped without walls."""
     return Hostile(
         name, tries, seen, code, verdicts=verdicts, **{"everywhere": False, "walls": False, **more}
     )
 
 
 def beside(name, tries, files, seen="It is not looked at; the code is graded as ever.", **more):
-    """Traps beside a right submission, which gets its points."""
+    """Make traps next to a right submission, which gets its points."""
     return trick(
         name,
         tries,
@@ -225,7 +225,8 @@ os.register_at_fork(before=late, after_in_parent=late)
     ),
     trick(
         "after-the-answer",
-        "Leaves an object whose __del__, and a thread that, add to the answer after it was written.",
+        "Leaves an object whose __del__, and a thread that, add to the answer after it was "
+        "written.",
         "Bytes too many are no answer.",
         """
 import threading
@@ -293,7 +294,8 @@ os.closerange(0, 4096)
     ),
     trick(
         "codec-trick",
-        "Replaces Python's own error handlers for text, so that lone surrogates become script tags.",
+        "Replaces Python's own error handlers for text, so that lone surrogates become script "
+        "tags.",
         "The judge cleans text itself.",
         r"""
 import codecs

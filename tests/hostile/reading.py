@@ -1,5 +1,5 @@
-"""Reading what a submission must not know: checks, answers, other submissions, seeds, the judge's
-environment and memory.
+"""Reading secrets: checks, answers, other submissions, seeds, the judge's environment and
+memory.
 """
 
 from hostile.attack import BLOCKED, DENIED, Hostile

@@ -1,5 +1,5 @@
-"""Results: weights that attack whoever reads them, predictions that attack whoever shows them, and
-answers that nobody learned.
+"""Results: weights that attack their reader, predictions that attack their viewer, and answers that
+were not learned.
 """
 
 import os
@@ -31,7 +31,7 @@ def copy(folder: Path) -> None:
 
 
 def weights(change):
-    """A function that changes the reference's weights; its predictions lie beside them."""
+    """Return a function that changes the reference's weights and keeps its predictions."""
 
     def prepare(folder, places):
         copy(folder)
@@ -42,7 +42,7 @@ def weights(change):
 
 
 def untrained(state, places=None):
-    """Weights as a new model has them."""
+    """Write a new model's weights."""
     return {
         name: value if name.endswith(("mask", "rope_cache")) else torch.randn_like(value) * 0.02
         for name, value in state.items()
@@ -50,7 +50,7 @@ def untrained(state, places=None):
 
 
 def all_right(folder, places):
-    """Untrained weights, and the right answers as predictions."""
+    """Write untrained weights, and the right answers as predictions."""
     weights(untrained)(folder, places)
     for name, answers in (
         (DEV, "data/laptop/birth_dev.tsv"),
@@ -63,7 +63,7 @@ def all_right(folder, places):
 
 
 class Command:
-    """Runs a command when it is unpickled."""
+    """Runs a command when unpickled."""
 
     def __init__(self, command):
         self.command = command
@@ -73,7 +73,7 @@ class Command:
 
 
 def unzipped_bomb(folder, places):
-    """Weights in a zip file that unpacks to a thousand times its size."""
+    """Write weights in a zip file that unpacks to a thousand times its size."""
     copy(folder)
     with (
         zipfile.ZipFile(RESULTS / WEIGHTS) as old,
@@ -88,13 +88,13 @@ def unzipped_bomb(folder, places):
 
 
 def script(folder, places):
-    """A TorchScript archive, which holds code, under the name of weights."""
+    """Write a TorchScript archive, which contains code, as weights."""
     copy(folder)
     torch.jit.save(torch.jit.trace(torch.nn.Linear(2, 2), torch.ones(1, 2)), str(folder / WEIGHTS))
 
 
 def instead(name, make):
-    """A function that puts something else in the place of a result."""
+    """Return a function that replaces a result with something else."""
 
     def prepare(folder, places):
         copy(folder)
@@ -146,7 +146,7 @@ REMEMBERING = Edit(
 def cheats(
     name, tries, code, prepare=all_right, checks=HIDDEN, changes=(ANSWERING, REMEMBERING), **more
 ):
-    """An attack that answers without having learned."""
+    """Make an attack that answers without having learned."""
     return Hostile(
         name,
         tries,
@@ -165,7 +165,7 @@ def cheats(
 
 
 def refused(name, tries, prepare):
-    """An attack by results that the intake refuses."""
+    """Make an attack by results that the intake rejects."""
     return Hostile(
         name,
         tries,
@@ -179,7 +179,7 @@ def refused(name, tries, prepare):
 
 
 def weighs(name, tries, seen, prepare, verdicts=frozenset({WRONG}), **more):
-    """An attack by weights or predictions."""
+    """Make an attack by weights or predictions."""
     return Hostile(
         name,
         tries,

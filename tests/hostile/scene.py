@@ -1,6 +1,4 @@
-"""What an attack finds around it: secrets with a canary in them, and sockets at which somebody
-listens.
-"""
+"""An attack's surroundings: secrets with a canary in them, and sockets with a listener."""
 
 import hashlib
 import os
@@ -18,10 +16,10 @@ RESULTS = ROOT / "instructor" / "results"
 
 
 class Scene:
-    """One for a whole test run; a context manager.
+    """One scene for a whole test run; a context manager.
 
-    canary is a token that stands in every secret, and nowhere else. places are the names that
-    attacks may use, between @ signs.
+    canary is a token in every secret and nowhere else. places are the names that attacks may use,
+    between @ signs.
     """
 
     def __init__(self):
@@ -51,8 +49,8 @@ class Scene:
         shutil.rmtree(self.folder)
 
     def _listen(self):
-        """A socket of each kind that a submission may try to reach the world by; nothing reads from
-        them but heard().
+        """Open a socket of each kind that a submission may try to connect to; only heard() reads
+        from them.
         """
         sockets = {
             "tcp": socket.socket(socket.AF_INET),
@@ -75,7 +73,7 @@ class Scene:
 
     @property
     def places(self) -> dict[str, str]:
-        """What stands for each name in an attack's text."""
+        """The replacement of each name in an attack's text."""
         ports = {name: str(self.sockets[name].getsockname()[1]) for name in ("tcp", "udp")}
         return {
             "ROOT": str(ROOT),
@@ -91,7 +89,7 @@ class Scene:
         }
 
     def heard(self) -> list[str]:
-        """The sockets at which somebody called since the last time."""
+        """Return the sockets contacted since the last call."""
         called = []
         for name, listener in self.sockets.items():
             try:

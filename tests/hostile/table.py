@@ -1,8 +1,8 @@
 """Writes attacks.md, the table of all attacks: `python tests/hostile/table.py [OUTCOMES]`.
 
-OUTCOMES is what a run of the tests on this machine wrote to the file that HOSTILE_OUTCOMES names;
-from it come the verdicts at each isolation level, the machine and the date. Without OUTCOMES, those
-in attacks.md are kept.
+OUTCOMES is the file that a test run on this machine wrote with HOSTILE_OUTCOMES; it has the
+verdicts at each isolation level, the machine and the date. Without OUTCOMES, those in attacks.md
+are kept.
 """
 
 import json
@@ -36,7 +36,9 @@ An attack that doesn't depend on the isolation level runs at one level only.
 
 
 def outcomes(path: Path) -> dict[tuple[str, str], str]:
-    """What each attack ended with, in a few words, by level and name; of several runs, the last."""
+    """Return each attack's outcome in a few words, by level and name; for several runs, the
+    last.
+    """
     found = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         run = json.loads(line)
@@ -46,7 +48,7 @@ def outcomes(path: Path) -> dict[tuple[str, str], str]:
 
 
 def kept(text: str) -> tuple[dict[tuple[str, str], str], str]:
-    """The outcomes in a page, as `outcomes` returns them, and its line with machine and date."""
+    """Return a page's outcomes, as `outcomes` does, and its line with machine and date."""
     rows = [
         [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
         for line in text.splitlines()
@@ -61,7 +63,7 @@ def kept(text: str) -> tuple[dict[tuple[str, str], str], str]:
 
 
 def seen(path: Path) -> str:
-    """The line with the machine, which is this one, and the date of a file of outcomes."""
+    """Return the line with this machine and the date of an outcomes file."""
     processor = platform.machine()
     with suppress(OSError):
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
@@ -72,7 +74,7 @@ def seen(path: Path) -> str:
 
 
 def table(found: dict[tuple[str, str], str]) -> str:
-    """The table, with a column for each level that was run."""
+    """Return the table, with a column for each level that was run."""
     levels = [level for level in LEVELS if any(key[0] == level for key in found)]
     rows = [["attack", "tries", "seen instead", *levels], ["---"] * (3 + len(levels))]
     for attack in collect("hostile", "HOSTILE"):

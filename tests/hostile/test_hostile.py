@@ -2,7 +2,7 @@
 
 A level that cannot run here is skipped; if the variable REQUIRE_LEVELS names it, its tests fail, so
 that CI tests all. With HOSTILE_BARE, attacks that only walls stop are run without them and must
-succeed, which shows that they are real: do this on a machine that may be harmed. HOSTILE_OUTCOMES
+succeed, which shows that they are real: do this only on a disposable machine. HOSTILE_OUTCOMES
 names a file for tests/hostile/table.py.
 """
 
@@ -44,7 +44,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def scene():
-    """What attacks find around them."""
+    """The attacks' surroundings."""
     traces.adopt_orphans()
     with Scene() as scene:
         yield scene
@@ -52,8 +52,8 @@ def scene():
 
 @pytest.fixture(scope="module")
 def honest():
-    """A function that grades an honest submission, which must not have suffered: (isolation, new),
-    on one process for all tests, or on a new one.
+    """Return a function that grades an honest submission, which must be unaffected: (isolation,
+    new), on one process for all tests, or on a new one.
     """
     os.chmod(STAGED.name, 0o755)
     processes = {}
@@ -91,7 +91,7 @@ def test_contained(level, attack, scene, honest):
 
 
 def test_every_attack_has_its_row():
-    """attacks.md: written by `python tests/hostile/table.py`."""
+    """attacks.md is written by `python tests/hostile/table.py`."""
     text = Path(__file__).with_name("attacks.md").read_text(encoding="utf-8")
     rows = re.findall(r"(?m)^\| `(.+?)` \|", text)
     assert sorted(rows) == sorted(attack.name for attack in ATTACKS)
@@ -104,8 +104,8 @@ def test_every_attack_has_its_row():
 )
 @pytest.mark.parametrize("attack", ATTACKS, ids=[attack.name for attack in ATTACKS])
 def test_without_walls(attack, scene):
-    """What walls hold gets through where there are none; what the grader's construction holds does
-    not.
+    """Without walls, attacks that only walls stop succeed; those stopped by the grader's design
+    don't.
     """
     result = contain(attack, choose("limits"), scene)
     note("limits", attack, result)

@@ -1,5 +1,5 @@
-"""What attacks leave: processes, files, things in the kernel; and the state of the judge, which
-none may change.
+"""Traces that attacks leave: processes, files, kernel objects; and the judge's state, which none
+may change.
 """
 
 import ctypes
@@ -36,12 +36,12 @@ SKIPPED = {"proc", "sys", "objects", "__pycache__", ".venv"}
 
 
 def adopt_orphans() -> None:
-    """Make this process the parent of orphans below it, so that none gets out of sight."""
+    """Make this process the parent of orphans below it, so that none escapes."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def descendants() -> dict[int, str]:
-    """The processes below this one that are alive: pid to name."""
+    """Return the living processes below this one: pid to name."""
     names, children = {}, {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -65,7 +65,7 @@ def descendants() -> dict[int, str]:
 
 
 def processes(known: set[int], patience: float = 1.0) -> list[str]:
-    """The processes below this one that are not known, after giving them a moment to end."""
+    """Return the unknown processes below this one, after giving them a moment to end."""
     deadline = time.monotonic() + patience
     while True:
         found = [
@@ -77,8 +77,8 @@ def processes(known: set[int], patience: float = 1.0) -> list[str]:
 
 
 def files(mark: str, since: float, folder: Path) -> list[Path]:
-    """The files that carry a mark in their name, or (small ones, changed lately) in their text;
-    without those in `folder`, where the submission itself lies.
+    """Return the files with a mark in their name, or (small ones, changed recently) in their text,
+    except those in `folder`, the submission's.
     """
     found = set()
     for place, depth in PLACES:
@@ -99,7 +99,7 @@ def files(mark: str, since: float, folder: Path) -> list[Path]:
 
 
 def remove(paths: list[Path], mark: str) -> None:
-    """Remove what carries the mark in its name, so that a failure leaves no litter."""
+    """Remove files with the mark in their name, so that a failure leaves nothing behind."""
     for path in paths:
         if mark in path.name:
             if path.is_dir() and not path.is_symlink():
@@ -123,12 +123,12 @@ def _mentions(path, mark, since):
 
 
 def key(mark: str) -> int:
-    """The first of 20 keys under which an attack may keep something in the kernel."""
+    """Return the first of 20 keys that an attack may use in the kernel."""
     return int(mark[1:8], 16)
 
 
 def queues(mark: str) -> list[str]:
-    """Shared memory and message queues that are left; they are removed."""
+    """Return and remove the remaining shared memory and message queues."""
     found, libc = [], ctypes.CDLL(None)
     for kind, remove in (
         ("shm", lambda id: libc.shmctl(id, 0, None)),
@@ -151,7 +151,7 @@ def queues(mark: str) -> list[str]:
 
 
 def judge() -> dict:
-    """The state of this process, and of those below it, that no attack may change."""
+    """Return the state of this process and those below it that no attack may change."""
     with open("/proc/self/oom_score_adj") as file:
         score = file.read()
     # values may be secret

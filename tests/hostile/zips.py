@@ -1,5 +1,5 @@
-"""Zip files that attack whoever unpacks them. tests/engine/test_intake.py has many more; these go
-the whole way.
+"""Zip files that attack unpacking. tests/engine/test_intake.py has many more; these run the whole
+grading.
 """
 
 import io
@@ -10,8 +10,8 @@ from hostile.harness import ZIP
 
 
 def handed_in(name, tries, write, seen="The whole submission is refused."):
-    """An attack by a zip file; `write` adds to one that has a right submission in it: (archive,
-    names of places).
+    """Make an attack by a zip file; `write` adds to one with a right submission: (archive, names of
+    places).
     """
 
     def prepare(folder, places):
@@ -26,21 +26,21 @@ def handed_in(name, tries, write, seen="The whole submission is refused."):
 
 
 def link(archive, places):
-    """A symbolic link to the answers."""
+    """Add a symbolic link to the answers."""
     entry = zipfile.ZipInfo("extra.py")
     entry.create_system, entry.external_attr = 3, 0o120777 << 16
     archive.writestr(entry, places["GOLD"] + "/canary.py")
 
 
 def nested(archive, places):
-    """A bomb: a large file of zeros that packs well."""
+    """Add a bomb: a large file of zeros that compresses well."""
     with archive.open("rope.finetune.params", "w") as file:
         for _ in range(12):
             file.write(bytes(32 << 20))
 
 
 def overlapping(archive, places):
-    """Two hundred names for the same bytes."""
+    """Add two hundred names for the same bytes."""
     entry = archive.getinfo("model.py")
     for number in range(150):
         twin = zipfile.ZipInfo(f"part{number}.py")
@@ -58,7 +58,7 @@ def overlapping(archive, places):
 
 
 def inside_a_zip(archive, places):
-    """Another zip, called as a module, with a thousand names of its own."""
+    """Add another zip, named like a module, with a thousand names."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as inner:
         for number in range(1000):

@@ -174,12 +174,12 @@ def test_an_error_of_the_set_up_itself_is_one(small, fixes, monkeypatch):
 def test_the_verdicts_are_read_off_the_numbers():
     nan, steps = float("nan"), exploding.STEPS
     broken, stuck, falls = [4.0, 9.0, 156.3, nan], [2.6] * steps, [1.5] * steps
-    assert "rises to 156 and is no number any more after 3 steps" in exploding.verdict(
+    assert "rises to 156 and is not a number after 3 steps" in exploding.verdict(
         {"as it was": broken}
     )
     runs = {"as it was": broken, "attention_scores alone": broken, "clip_gradients alone": stuck}
     assert "Scaling alone still explodes" in exploding.verdict(runs)
-    assert "it trains, to 1.50" in exploding.verdict({**runs, "both": falls})
+    assert "it trains to 1.50" in exploding.verdict({**runs, "both": falls})
     assert "Look at attention_scores" in exploding.verdict({**runs, "both": stuck})
     assert "Look at clip_gradients" in exploding.verdict(
         {**runs, "clip_gradients alone": broken, "both": broken}

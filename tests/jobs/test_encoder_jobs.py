@@ -171,7 +171,7 @@ def test_the_page_escapes_text_and_bears_odd_numbers():
         and '"><script>' in page.text
     )
     assert (
-        "does no better than a bag of words" in page.text
+        "which a bag of words reaches too" in page.text
         and "the encoder says 0 (painter, poet)" in page.text
     )
 
@@ -192,11 +192,11 @@ def test_the_verdict_is_read_off_the_curves(monkeypatch):
     says = scaling.verdict({False: [stalls] * 3, True: [falls] * 3})
     assert (
         "from 1.70 to 1.70" in says
-        and "halved by no seed" in says
-        and "stalls from 3 of 3 seeds within 100 steps" in says
+        and "halved with no seed" in says
+        and "stalls with 3 of 3 seeds within 100 steps" in says
     )
     assert "does not stall" in scaling.verdict({False: [falls] * 3, True: [falls] * 3})
-    assert "stalls from 1 of 3 seeds" in scaling.verdict(
+    assert "stalls with 1 of 3 seeds" in scaling.verdict(
         {False: [falls, stalls, falls], True: [falls] * 3}
     )
 
@@ -220,7 +220,7 @@ def test_copy_prints_four_numbers_and_what_to_look_at(tmp_path, capsys):
         ((1.2, 0.0), "positions"),
         ((0.02, 0.0), "lower the learning rate"),
         ((0.001, 0.5), "key_padding_mask"),
-        ((float("nan"), float("nan")), "no finite number"),
+        ((float("nan"), float("nan")), "not finite"),
     ):
         assert words in copying.copy_advice(*numbers, 9.0, False)
     assert "60 seconds" in copying.copy_advice(0.001, 0.0, 99.0, True)

@@ -123,7 +123,7 @@ def test_help_lists_every_target():
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
 def test_no_gpu():
-    refused(run_cli("rope_pretrain", *SMOKE, "--device", "cuda"), "--device cuda", "There is: cpu")
+    refused(run_cli("rope_pretrain", *SMOKE, "--device", "cuda"), "--device cuda", "Available: cpu")
 
 
 @pytest.mark.parametrize(
@@ -253,8 +253,8 @@ BAD_WEIGHTS = [
     (swap_vocabulary, "vocabulary of"),
     (lambda r: rewrite(r / "vanilla.finetune.params", lambda b: b[: len(b) // 2]), "damaged"),
     (lambda r: rewrite(r / "vanilla.finetune.params", lambda b: b""), "damaged"),
-    (lambda r: torch.save([1, 2], r / "vanilla.finetune.params"), "something else"),
-    (lambda r: torch.save({3: torch.ones(2)}, r / "vanilla.finetune.params"), "something else"),
+    (lambda r: torch.save([1, 2], r / "vanilla.finetune.params"), "not a state_dict"),
+    (lambda r: torch.save({3: torch.ones(2)}, r / "vanilla.finetune.params"), "not a state_dict"),
     (lambda r: (r / "vanilla.finetune.params").write_text("bad\n"), "damaged"),
 ]
 
@@ -312,7 +312,7 @@ def test_a_full_disk_leaves_everything_as_it_was(results, target):
 
 
 def test_a_submission_without_package_is_refused(tmp_path):
-    refused(run_cli("rope_pretrain", "--submission", tmp_path), "no submission")
+    refused(run_cli("rope_pretrain", "--submission", tmp_path), "not a submission")
 
 
 def test_a_function_that_returns_nothing_is_named(tmp_path):
@@ -438,7 +438,7 @@ def test_ctrl_c_keeps_a_checkpoint_and_resume_gives_the_same_weights(finished, t
         encoding="utf-8",
     )
     process = run_cli(*command, "--out", tmp_path / "a")
-    refused(process, "was interrupted", "--resume goes on", code=130)
+    refused(process, "was interrupted", "--resume continues", code=130)
     assert (tmp_path / "a" / "vanilla.model.ckpt").exists() and not (
         tmp_path / "a" / "vanilla.model.params"
     ).exists()
@@ -492,7 +492,7 @@ def test_published_code_drops_in(results, tmp_path):
 
 def test_resume_without_a_checkpoint_says_so(tmp_path):
     process = run_cli("vanilla_finetune_without_pretrain", *SMOKE, "--out", tmp_path, "--resume")
-    assert process.returncode == 0 and "starting at the beginning" in process.stdout
+    assert process.returncode == 0 and "starting from scratch" in process.stdout
 
 
 @pytest.mark.parametrize("dataset", ["namedata", "charcorruption"])

@@ -32,7 +32,7 @@ def train(rank: int, world: int, port: int, folder: str, settings: dict) -> None
     import sys
 
     sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
-    from jobs.problem1.run_job import load_submission
+    from jobs.package import load_submission
 
     torch.set_num_threads(1)
     submission = load_submission(SOLUTION)
@@ -153,8 +153,8 @@ def test_mistakes_are_told_once(tmp_path, target, code, exit_code, message):
         (
             "one is killed",
             2,
-            "was ended from outside (signal 9, perhaps for want of memory). The same command with "
-            "--resume goes on.",
+            "was killed from outside (signal 9, perhaps out of memory). The same command with "
+            "--resume continues.",
         ),
         ("Ctrl-C", 130, "was interrupted"),
     ],

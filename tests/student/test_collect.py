@@ -211,7 +211,7 @@ def test_outdated_results_are_told_with_the_command_that_makes_them_anew(
         (lambda path: path.symlink_to("/etc/hostname"), "is a link"),
         (lambda path: path.symlink_to("nowhere"), "is a link"),
         (lambda path: path.mkdir(), "is a folder"),
-        (lambda path: os.mkfifo(path), "no ordinary file"),
+        (lambda path: os.mkfifo(path), "not a regular file"),
     ],
 )
 def test_what_is_no_file_is_refused(folder, tmp_path, spoil, complaint):
@@ -228,7 +228,7 @@ def test_what_is_no_file_is_refused(folder, tmp_path, spoil, complaint):
 def test_mistakes_on_the_command_line_are_told(folder, tmp_path):
     (tmp_path / "empty").mkdir()
     for options, complaint in (
-        (["--submission", tmp_path / "nowhere"], "is no folder"),
+        (["--submission", tmp_path / "nowhere"], "is not a folder"),
         (["--submission", tmp_path / "empty"], "nothing to hand in"),
         (["--submission", folder, "--out", tmp_path], "is a folder"),
     ):
@@ -381,4 +381,4 @@ def test_an_older_zip_is_not_taken_for_the_new_one(folder, tmp_path):
     assert collect("--submission", folder, "--out", tmp_path / "x.zip").returncode == 0
     (folder / "model.py").unlink()
     refused = collect("--submission", folder, "--out", tmp_path / "x.zip")
-    assert refused.returncode == 2 and "The x.zip that is there is an older one" in refused.stderr
+    assert refused.returncode == 2 and "The existing x.zip is an older one" in refused.stderr

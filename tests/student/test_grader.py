@@ -61,7 +61,7 @@ def test_the_reference_with_its_results(tmp_path):
     )
     assert f"all  {CODED:g} of {CODED:g}" in process.stdout and "\033" not in process.stdout
     of_1g, of_3a = (sum(one.points for one in CHECKS if one.question == id) for id in ("1g", "3a"))
-    assert f"Marked by a person, points: 1g {of_1g:g}, 3a {of_3a:g}" in process.stdout
+    assert f"Graded by hand, points: 1g {of_1g:g}, 3a {of_3a:g}" in process.stdout
 
 
 def test_the_starter_from_its_own_folder(tmp_path):
@@ -291,7 +291,7 @@ def test_an_older_edition_without_rope(tmp_path, submission):
     _, content, checks = grade_to_json(tmp_path, "1", "--no-artifacts", "--submission", submission)
     assert all(passing(checks, "1c") + passing(checks, "1d") + passing(checks, "1f"))
     assert checks["1h-7-hidden"]["verdict"] == "not implemented"
-    assert "helper.py defines no initialize_rope_model" in checks["1h-7-hidden"]["details"]
+    assert "helper.py does not define initialize_rope_model" in checks["1h-7-hidden"]["details"]
     assert any(
         "helper.py differs from the starter outside the markers" in notice
         for notice in content["notices"]
@@ -347,9 +347,9 @@ def test_what_is_not_written_costs_points_without_hidden_checks(
     ("arguments", "message"),
     [
         (["--submission", "nowhere"], "nowhere does not exist"),
-        (["--submission", "data"], "it is no submission"),
+        (["--submission", "data"], "it is not a submission"),
         (["--artifacts", "nowhere"], "nowhere does not exist"),
-        (["--data", "data"], "--data needs --preset"),
+        (["--data", "data"], "--data also needs --preset"),
         (["--data", "src", "--preset", "laptop"], "wiki.txt does not exist. Check --data"),
         (["--json", "nowhere/r.json"], "Check --json"),
         (["--hidden", "nowhere"], "Check --hidden"),
@@ -377,8 +377,8 @@ def test_the_starter_has_the_notices_of_an_edited_one(tmp_path):
         in content["notices"].pop()
     )
     assert content["notices"] == [
-        f"model.py differs from the starter outside the markers, in line {line}. That is graded "
-        f"as it stands; was it meant?"
+        f"model.py differs from the starter outside the markers, in line {line}. It is graded as "
+        "submitted; was it meant?"
     ]
 
 

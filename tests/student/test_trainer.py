@@ -107,7 +107,7 @@ def test_workers_do_not_change_the_result(fresh):
 def test_a_checkpoint_of_another_training_is_refused(submission, fresh, tmp_path, change, named):
     ckpt = {"ckpt_path": str(tmp_path / "run.ckpt"), "ckpt_seconds": 0}
     fresh(**ckpt).train()
-    with pytest.raises(RuntimeError, match=f"another training: its {named}"):
+    with pytest.raises(RuntimeError, match=f"another run: its {named}"):
         fresh(**{**ckpt, "resume": True, **change}).train()
 
 

@@ -1,9 +1,9 @@
-"""Results that are what they seem: the weights themselves know the places, whatever the
-submission's code does with them.
+"""Checks that results are genuine: the weights themselves know the places, independent of the
+submission's code.
 
-A model of the submission could look answers up, in the corpus that it is given or in a table of its
-own, and leave its weights as they were drawn. So hidden checks read the weights where no code of
-the submission runs, and compute with NumPy what they answer.
+A submission's model could look up answers, in its corpus or in a table of its own, and leave its
+weights untrained. So hidden checks read the weights where none of the submission's code runs, and
+compute their answers with NumPy.
 """
 
 import re
@@ -19,16 +19,15 @@ from instructor.checks.problem1.gpt import logits_of, shapes_of
 from instructor.checks.reference import log_probabilities
 
 MASK, PAD = "\u2047", "\u25a1"
-# right answers that are looked at; of those, one may differ where two characters are almost equally
-# likely
+# correct answers that are checked; one may differ where two characters are almost equally likely
 CLAIMS = 20
-# of the loss of random guessing, which any finetuning beats by far on what it was trained on
+# share of the loss of random guessing; any finetuning is far below it on its training data
 TRAINED = 0.8
 
 
 @probe
 def load(path):
-    """The tensors in a file of weights; nothing of the submission is imported."""
+    """Read the tensors in a weights file without importing the submission."""
     import torch
 
     return {
@@ -39,8 +38,8 @@ def load(path):
 
 
 def judge_results(student, rng, context: Context, target: str, threshold: bool) -> None:
-    """As judge_predictions, with a large sample; and what was answered rightly is what the weights
-    answer in NumPy, too.
+    """Like judge_predictions, with a large sample; also, the weights must give the correct
+    predictions in NumPy.
 
     Raises:
         as judge_predictions.
@@ -73,9 +72,9 @@ def judge_results(student, rng, context: Context, target: str, threshold: bool) 
     wrong = [question for question, place in claims if not model.answers(question, place)]
     if len(wrong) > len(claims) // CLAIMS:
         raise WrongAnswer(
-            f"{len(wrong)} of {len(claims)} right predictions are not what a GPT with the weights "
-            f"in {judged.weights.name} answers, the first one to {wrong[0]!r}. They come from "
-            "other code than that of a right model."
+            f"{len(wrong)} of {len(claims)} correct predictions are not what a GPT with the "
+            f"weights in {judged.weights.name} answers, the first one to {wrong[0]!r}. They come "
+            "from code other than a correct model's."
         )
 
 
@@ -92,7 +91,7 @@ class _Model:
             "n_layer": self.preset.n_layer,
             "n_embd": self.preset.n_embd,
         }
-        buffers = re.compile(r"mask|cache")  # which follow from the sizes
+        buffers = re.compile(r"mask|cache")  # determined by the sizes
         own = {name: value for name, value in weights.entries().items() if not buffers.search(name)}
         sizes = {name: config[name] for name in ("vocab_size", "block_size", "n_layer", "n_embd")}
         self.weights = {
@@ -103,7 +102,7 @@ class _Model:
         }
 
     def _run(self, question, place):
-        """Logits and targets of the place's characters and the MASK after it."""
+        """Return logits and targets for the place's characters and the MASK after it."""
         tokens = np.array([[self.vocabulary.index(ch) for ch in question + MASK + place + MASK]])
         logits = logits_of(
             tokens[:, :-1],
@@ -121,7 +120,7 @@ class _Model:
         return bool((logits.argmax(axis=-1) == targets).all())
 
     def loss(self, pairs: list[list[str]]) -> float:
-        """Mean loss over the characters of the places, in nats."""
+        """Return the mean loss over the places' characters, in nats."""
         return float(
             -np.concatenate([log_probabilities(*self._run(*pair))[:-1] for pair in pairs]).mean()
         )

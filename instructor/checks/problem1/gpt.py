@@ -1,5 +1,5 @@
-"""The whole model in float64 with NumPy, and cases of it: what a GPT should compute with weights
-that are known.
+"""The whole model in float64 with NumPy, and cases of it: the expected output of a GPT with known
+weights.
 """
 
 import math
@@ -17,7 +17,7 @@ _erf = np.vectorize(math.erf)
 def shapes_of(
     vocab_size: int, block_size: int, n_layer: int, n_embd: int, rope: bool
 ) -> dict[str, tuple[int, ...]]:
-    """The parameters of a GPT, and their shapes."""
+    """Return the names and shapes of a GPT's parameters."""
     C = n_embd
     shapes = {
         "tok_emb.weight": (vocab_size, C),
@@ -41,7 +41,7 @@ def shapes_of(
 
 
 def attention_shapes(n_embd: int) -> dict[str, tuple[int, ...]]:
-    """The parameters of an attention layer, and their shapes."""
+    """Return the names and shapes of an attention layer's parameters."""
     return {
         f"{name}.{part}": (n_embd, n_embd) if part == "weight" else (n_embd,)
         for name in ("key", "query", "value", "proj")
@@ -50,7 +50,7 @@ def attention_shapes(n_embd: int) -> dict[str, tuple[int, ...]]:
 
 
 def weights_of(seed: int, shapes: dict[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
-    """The weights that a case names by its seed, in float64."""
+    """Draw a case's weights from its seed, in float64."""
     return {
         name: draw_parameter.function(seed, name, shape, SPREAD).astype(float)
         for name, shape in shapes.items()
@@ -72,8 +72,8 @@ def logits_of(
     positions: bool,
     softmax_axis: int = -1,
 ) -> np.ndarray:
-    """The logits (B, T, V) for tokens (B, T), with `rotated` of q, k and v, and with learned
-    positions or none (softmax_axis: as in attention).
+    """Return the logits (B, T, V) for tokens (B, T), with the `rotated` ones of q, k and v, and
+    learned positions or none (softmax_axis: as in attention).
     """
     x = weights["tok_emb.weight"][tokens]
     if positions:
@@ -94,8 +94,8 @@ def logits_of(
 
 
 def model_case(rng, initialize: str | None, rope: bool) -> Case:
-    """A model that a function of helper.py makes (or GPT itself, for None), with sizes that are all
-    different, run on random tokens; see `checks.problem1.models`.
+    """Make a case of a model created by a function of helper.py (or GPT itself, for None), with
+    distinct sizes, run on random tokens; see `checks.problem1.models`.
     """
     n_head = int(rng.integers(2, 5))
     config = {
@@ -126,7 +126,7 @@ def model_case(rng, initialize: str | None, rope: bool) -> Case:
     rotated = "qk" if rope else ""
     wrong = [
         (
-            "the softmax of the attention goes over the queries; it should go over the keys.",
+            "the attention's softmax is over the queries; it should be over the keys.",
             mistake(rotated, not rope, -2),
         )
     ]

@@ -1,6 +1,6 @@
-"""Question 1c, hidden: the rules of the basic checks with other blocks and documents.
+"""Question 1c, hidden: the basic checks' rules with other block sizes and documents.
 
-How rarely a right submission fails one by chance stands with each rule, in src/checks/problem1/q1c.
+Each rule in src/checks/problem1/q1c states how rarely a correct submission fails it by chance.
 """
 
 from autograder import check
@@ -41,11 +41,11 @@ def test_ends(student, rng):
 
 @check("1c-6-hidden")
 def test_short_documents(student, rng):
-    """Short documents and texts; the tiny ones in another block."""
+    """Short documents and texts; the tiny ones with another block size."""
     require_short(student, rng, int(rng.integers(48, 57)))
 
 
 @check("1c-7-hidden")
 def test_epoch(student, rng):
-    """What a DataLoader with two workers draws, and the vocabulary, with a larger block."""
+    """An epoch drawn by a DataLoader with two workers, and the vocabulary, with a larger block."""
     require_epoch(student, rng, int(rng.integers(60, 90)))

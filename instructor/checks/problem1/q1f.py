@@ -15,7 +15,7 @@ from instructor.checks.problem1.genuine import judge_results
 
 @check("1f-4-hidden")
 def test_arguments(student, rng):
-    """The learning rate, the dataset, the model, the block size: those passed in."""
+    """pretrain uses the learning rate, dataset, model and block size passed in."""
 
     def tokens(given):
         whole = given.documents * given.block_size
@@ -26,12 +26,14 @@ def test_arguments(student, rng):
 
 @check("1f-5-hidden")
 def test_weights(student, rng):
-    """Weights of both models, saved on a GPU; the questions with them; and none without a path."""
+    """Weights of both models, saved on a GPU, are loaded, with the right questions; none without a
+    path.
+    """
     for rope in (False, True):
         rate = float(rng.uniform(1e-4, 1e-2))
         given = call(student, rng, "finetune", True, rate, rope, saved_on="cuda:0")
         if given.answer.value is None:
-            continue  # the RoPE model cannot be made; question 1h takes points for that
+            continue  # the RoPE model cannot be created; question 1h deducts for that
         require_same_model(student, given.answer, "finetune")
         kind = "RoPE" if rope else "vanilla"
         require_pretrained(
@@ -45,13 +47,13 @@ def test_weights(student, rng):
 
 @check("1f-1-hidden")
 def test_dev_predictions(student, rng, context):
-    """A larger sample, that nobody could know, comes from the weights."""
+    """The weights reproduce a larger, unpredictable sample."""
     judge_results(student, rng, context, "vanilla_eval_dev_with_pretrain", threshold=False)
 
 
 @check("1f-2-hidden")
 def test_test_predictions(student, rng, context):
-    """Accuracy on questions whose answers students don't have; and the predictions come from the
-    weights.
+    """The accuracy suffices on questions whose answers students don't have, and the weights
+    reproduce the predictions.
     """
     judge_results(student, rng, context, "vanilla_eval_test_with_pretrain", threshold=True)

@@ -1,6 +1,4 @@
-"""The formula of attention in float64 with NumPy, and what the mistakes in it give that are known
-by name.
-"""
+"""The attention formula in float64 with NumPy, and the results of known mistakes in it."""
 
 import math
 
@@ -8,7 +6,9 @@ import numpy as np
 
 
 def softmax(scores: np.ndarray, axis: int | None = -1) -> np.ndarray:
-    """Scores of any size, -inf among them, -> weights. Where all are -inf, the weights are 0."""
+    """Return the weights for scores of any size, including -inf. If all are -inf, the weights are
+    0.
+    """
     top = scores.max(axis=axis, keepdims=True)
     weights = np.exp(scores - np.where(np.isfinite(top), top, 0))
     total = weights.sum(axis=axis, keepdims=True)
@@ -22,8 +22,8 @@ def attend(
     mask: np.ndarray | None = None,
     scale: float | None = None,
 ) -> np.ndarray:
-    """softmax(Q K^T * scale) V, (..., L_q, d_v), for Q (..., L_q, d_k), K (..., L_k, d_k), V (...,
-    L_k, d_v).
+    """Compute softmax(Q K^T * scale) V, (..., L_q, d_v), for Q (..., L_q, d_k), K (..., L_k, d_k),
+    V (..., L_k, d_v).
 
     Args:
         mask: True where a query may attend to a key.
@@ -41,12 +41,12 @@ def mistaken(
     mask: np.ndarray | None = None,
     formula: bool = True,
 ) -> list:
-    """Known mistakes as (sentence, function that works out what they give, or None if they
-    overflow).
+    """Return known mistakes as (sentence, function that computes the result, or None if it
+    overflows).
 
     Args:
-        formula: with the mistakes in the formula; else with those in the mask and in subtracting
-            the largest score alone.
+        formula: include mistakes in the formula; else only those in the mask and in subtracting the
+            largest score.
     """
     Q, K, V = (x.astype(float) for x in (Q, K, V))
     L_q, d_k, L_k, d_v = Q.shape[-2], K.shape[-1], K.shape[-2], V.shape[-1]
@@ -90,15 +90,15 @@ def mistaken(
                 scaled(math.sqrt(d_k)),
             ),
             (
-                "the softmax goes over the queries; it should go over the keys, axis=-1.",
+                "the softmax is over the queries; it should be over the keys, axis=-1.",
                 lambda: softmax(seen, -2) @ V,
             ),
             (
-                "the softmax goes over the first axis; it should go over the keys, axis=-1.",
+                "the softmax is over the first axis; it should be over the keys, axis=-1.",
                 lambda: softmax(seen, 0) @ V,
             ),
             (
-                "the softmax goes over all axes at once; it should go over the keys, axis=-1.",
+                "the softmax is over all axes at once; it should be over the keys, axis=-1.",
                 lambda: softmax(seen, None) @ V,
             ),
             ("the weights are not divided by their sum.", lambda: np.exp(seen) @ V),
@@ -111,7 +111,7 @@ def mistaken(
                 lambda: scores / scores.sum(axis=-1, keepdims=True) @ V,
             ),
             (
-                "the softmax is missing: scores are no weights.",
+                "the softmax is missing: scores are not weights.",
                 lambda: np.where(np.isinf(seen), 0, seen) @ V,
             ),
             (
@@ -137,7 +137,7 @@ def mistaken(
             [
                 (
                     "a query that may attend to nothing gets the mean of all values; it should get "
-                    "zeros. A large negative number will not do as a mask there.",
+                    "zeros. A large negative number doesn't work as a mask there.",
                     lambda: np.where(empty, 1 / L_k, softmax(seen)) @ V,
                 ),
                 (
@@ -153,24 +153,23 @@ def mistaken(
             *of_empty_rows,
             ("the mask is not used.", lambda: softmax(scores) @ V),
             (
-                "the mask is upside down. True means: this query may attend to this key.",
+                "the mask is inverted. True means: this query may attend to this key.",
                 lambda: attend(Q, K, V, ~mask),
             ),
             (
-                "the mask comes after the softmax: the weights of the keys that are left do not "
-                "add up to 1.",
+                "the mask comes after the softmax: the remaining keys' weights do not sum to 1.",
                 lambda: np.where(mask, softmax(scores), 0) @ V,
             ),
             (
-                "masked scores are set to 0, which is a score like any other; their weights should "
-                "be 0.",
+                "masked scores are set to 0, which is an ordinary score; their weights should be "
+                "0.",
                 lambda: softmax(np.where(mask, scores, 0)) @ V,
             ),
             ("the mask is added to the scores as a number.", lambda: softmax(scores + mask) @ V),
             *_numbers_for_masks(scores, mask, V),
             (
-                "the number that is subtracted from a row is its largest score over all keys; it "
-                "should be that over the keys that may be attended to.",
+                "the number subtracted from a row is its largest score over all keys; it should be "
+                "the largest over the keys that may be attended to.",
                 lambda: _shifted(seen, scores.max(axis=-1, keepdims=True)) @ V,
             ),
             *causes,
@@ -179,36 +178,34 @@ def mistaken(
 
 
 def _numbers_for_masks(scores, mask, V):
-    """Masks that are numbers like any other, where -inf is meant."""
+    """Return mistakes that use ordinary numbers as masks instead of -inf."""
     causes = []
     for number in (10, 20, 100, 1000, 10_000):
         causes += [
             (
-                f"masked scores are set to -{number}, which is a score like any other; -np.inf is "
-                "none.",
+                f"masked scores are set to -{number}, which is an ordinary score; use -np.inf.",
                 lambda number=number: softmax(np.where(mask, scores, -number)) @ V,
             ),
             (
-                f"{number} is subtracted from masked scores, which leaves scores like any other; "
-                "-np.inf is none.",
+                f"{number} is subtracted from masked scores, which leaves ordinary scores; use "
+                "-np.inf.",
                 lambda number=number: softmax(scores - number * ~mask) @ V,
             ),
         ]
     small = np.where(mask, 1, 1e-9)
     return causes + [
         (
-            "masked scores are set to 1e-9, which is nearly 0, a score like any other; -np.inf is "
-            "none.",
+            "masked scores are set to 1e-9, which is nearly 0, an ordinary score; use -np.inf.",
             lambda: softmax(np.where(mask, scores, 1e-9)) @ V,
         ),
         (
-            "masked scores are multiplied by 1e-9, which makes them nearly 0, a score like any "
-            "other; -np.inf is none.",
+            "masked scores are multiplied by 1e-9, which makes them nearly 0, an ordinary score; "
+            "use -np.inf.",
             lambda: softmax(scores * small) @ V,
         ),
         (
             "the weights of masked keys are multiplied by 1e-9, after the softmax; they should be "
-            "0, and the others add up to 1. Set masked scores to -np.inf before the softmax.",
+            "0, and the others sum to 1. Set masked scores to -np.inf before the softmax.",
             lambda: softmax(scores) * small @ V,
         ),
         (
@@ -220,14 +217,14 @@ def _numbers_for_masks(scores, mask, V):
 
 
 def _shifted(scores, top):
-    """A softmax that subtracts `top`; rows of which nothing is left are 0."""
+    """Return a softmax that subtracts `top`; rows with a sum of 0 are 0."""
     weights = np.exp(np.minimum(scores - top, 700))
     rows = weights.sum(axis=-1, keepdims=True)
     return weights / np.where(rows == 0, 1, rows)
 
 
 def _number(work):
-    """What a mistake gives; None where it overflows, or is NaN, which would match anything."""
+    """Return a mistake's result; None if it overflows or is NaN, which would match anything."""
     with np.errstate(all="ignore"):
         array = work()
         return array if (np.abs(array) < 1e30).all() else None

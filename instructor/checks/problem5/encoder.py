@@ -1,8 +1,8 @@
-"""The encoder of problem 5 in float64 with NumPy, by the names of the handout, and the known
-mistakes in it.
+"""The encoder of problem 5 in float64 with NumPy, with the handout's names, and the known mistakes
+in it.
 
-Weights are a dict of arrays, called as in a state_dict: "qkv.weight", "layers.0.norm1.bias", ...
-Mistakes are keyword arguments, so that a check can ask what a wrong formula would have given.
+Weights are a dict of arrays, named as in a state_dict: "qkv.weight", "layers.0.norm1.bias", ...
+Mistakes are keyword arguments, so that a check can compute the result of a wrong formula.
 """
 
 import math
@@ -16,7 +16,7 @@ PAD = 0
 
 
 def of(weights: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    """The weights of a part, by their names inside it."""
+    """Return the weights of a part, by their names inside it."""
     return {
         name.removeprefix(prefix + "."): value
         for name, value in weights.items()
@@ -25,7 +25,7 @@ def of(weights: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
 
 
 def attention_shapes(n_embd: int) -> dict[str, tuple[int, ...]]:
-    """The parameters of MultiHeadAttention."""
+    """Return the shapes of MultiHeadAttention's parameters."""
     return {
         "qkv.weight": (3 * n_embd, n_embd),
         "qkv.bias": (3 * n_embd,),
@@ -35,7 +35,7 @@ def attention_shapes(n_embd: int) -> dict[str, tuple[int, ...]]:
 
 
 def layer_shapes(n_embd: int, n_hidden: int) -> dict[str, tuple[int, ...]]:
-    """The parameters of EncoderLayer."""
+    """Return the shapes of EncoderLayer's parameters."""
     shapes = {f"attn.{name}": shape for name, shape in attention_shapes(n_embd).items()}
     shapes |= {f"norm{n}.{part}": (n_embd,) for n in (1, 2) for part in ("weight", "bias")}
     return shapes | {
@@ -47,7 +47,7 @@ def layer_shapes(n_embd: int, n_hidden: int) -> dict[str, tuple[int, ...]]:
 
 
 def encoder_shapes(config: dict) -> dict[str, tuple[int, ...]]:
-    """The parameters of Encoder; `config` has all fields of EncoderConfig."""
+    """Return the shapes of Encoder's parameters; `config` has all fields of EncoderConfig."""
     n_embd = config["n_embd"]
     shapes = {"tok_emb.weight": (config["vocab_size"], n_embd)}
     if config["positions"] == "learned":
@@ -66,8 +66,8 @@ def encoder_shapes(config: dict) -> dict[str, tuple[int, ...]]:
 
 
 def draw(rng, shapes: dict[str, tuple[int, ...]], scale: float = 0.3) -> dict[str, np.ndarray]:
-    """Random float32 weights of that standard deviation: around 1 where they scale a normalized
-    vector, and around 0 elsewhere.
+    """Draw random float32 weights with standard deviation `scale`: mean 1 if they scale a
+    normalized vector, else 0.
     """
 
     def is_gain(name):
@@ -80,7 +80,7 @@ def draw(rng, shapes: dict[str, tuple[int, ...]], scale: float = 0.3) -> dict[st
 
 
 def softmax(scores: np.ndarray, axis: int = -1) -> np.ndarray:
-    """Weights for scores; zeros where all scores along the axis are -inf."""
+    """Return the weights for scores; zeros where all scores along the axis are -inf."""
     top = scores.max(axis=axis, keepdims=True)
     weights = np.exp(scores - np.where(np.isfinite(top), top, 0))
     total = weights.sum(axis=axis, keepdims=True)
@@ -103,16 +103,16 @@ def multi_head(
     causal: bool = False,
     project: bool = True,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Multi-head attention, (B, T, C) -> (B, T, C) and the weights, (B, n_head, T, T).
+    """Compute multi-head attention, (B, T, C) -> (B, T, C), and the weights, (B, n_head, T, T).
 
     Args:
         x: float64. weights: of "qkv" and "proj". padding: boolean, (B, T).
 
-    The other arguments are for mistakes. order: what the three thirds of qkv's output are taken
-    for. split, join: "blocks" of features for each head; "view", without a transpose; "features",
-    where the number of the head runs fastest; "each", where each head has its queries, keys and
-    values side by side. divisor: of the scores. axis: of the softmax. hide: which scores are hidden
-    by padding; fill: what they are set to.
+    The other arguments are for mistakes. order: the meaning of the three thirds of qkv's output.
+    split, join: "blocks" of features for each head; "view", without a transpose; "features", with
+    the head's index varying fastest; "each", with each head's queries, keys and values side by
+    side. divisor: of the scores. axis: of the softmax. hide: which scores padding hides; fill:
+    their value.
     """
     B, T, C = x.shape
     d = C // n_head
@@ -135,7 +135,7 @@ def multi_head(
     if hide == "rows":
         scores = np.where(queries, 0.0, scores)
     attended = softmax(np.where(hidden, fill, scores), axis)
-    if hide == "after":  # no row adds up to 1 any more
+    if hide == "after":  # rows no longer sum to 1
         attended = np.where(keys, 0.0, attended)
     y = attended @ v
     if join == "view":
@@ -156,7 +156,7 @@ def _split(features, n_head, how):
 
 
 def layer_norm(x: np.ndarray, weights: dict[str, np.ndarray], eps: float = 1e-5) -> np.ndarray:
-    """LayerNorm with "weight" and "bias", (..., C) -> the same."""
+    """Compute LayerNorm with "weight" and "bias", (..., C) -> the same."""
     centred = x - x.mean(axis=-1, keepdims=True)
     return (
         centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + eps) * weights["weight"]
@@ -165,7 +165,7 @@ def layer_norm(x: np.ndarray, weights: dict[str, np.ndarray], eps: float = 1e-5)
 
 
 def gelu(x: np.ndarray) -> np.ndarray:
-    """The exact one."""
+    """Compute the exact GELU."""
     return x * (1 + np.vectorize(math.erf, otypes=[float])(x / math.sqrt(2))) / 2
 
 
@@ -184,12 +184,11 @@ def layer(
     attention: dict | None = None,
     maps: list | None = None,
 ) -> np.ndarray:
-    """An encoder layer, (B, T, C) -> the same. The weights of the attention are appended to maps.
+    """Compute an encoder layer, (B, T, C) -> the same. The attention weights are appended to maps.
 
-    For mistakes: residual, which of the two sums start from x; start: which of them start from what
-    was normalized; norms: which norms take the first and the second place ("-": none); also:
-    "norm2" where post-norm's last norm stands in pre-norm, too; act: the activation; attention:
-    mistakes of multi_head.
+    For mistakes: residual: which of the two sums start from x; start: which of them start from the
+    normalized x; norms: the first and second norm ("-": none); also: "norm2" to apply post-norm's
+    last norm in pre-norm, too; act: the activation; attention: mistakes of multi_head.
     """
 
     def norm(place, x):
@@ -218,7 +217,7 @@ def layer(
 
 
 def sinusoids(max_len: int, n_embd: int) -> np.ndarray:
-    """Sinusoidal positions, (max_len, n_embd)."""
+    """Compute sinusoidal positions, (max_len, n_embd)."""
     angle = angles(n_embd, max_len)
     return np.stack((np.sin(angle), np.cos(angle)), axis=-1).reshape(max_len, n_embd)
 
@@ -237,16 +236,16 @@ def encode(
     is_pad: Callable[[np.ndarray], np.ndarray] = lambda idx: idx == PAD,
     **mistakes,
 ) -> np.ndarray:
-    """The logits of the encoder, for tokens (B, T).
+    """Compute the encoder's logits for tokens (B, T).
 
     Args:
         weights: float64, by the names of encoder_shapes.
         config: all fields of EncoderConfig.
 
-    For mistakes: positions and pooling, instead of the config's; factor: of the token embeddings;
-    first: the number of the first position; seen: whether the layers get the padding mask; norm:
-    whether there is a last norm; is_pad: what is taken for padding; others are those of `layer`, as
-    is maps.
+    For mistakes: positions and pooling instead of the config's; factor: of the token embeddings;
+    first: the first position; seen: whether the layers get the padding mask; norm: whether there is
+    a last norm; is_pad: which tokens are treated as padding; the others, and maps, are those of
+    `layer`.
     """
     T, n_embd = idx.shape[1], config["n_embd"]
     padding = is_pad(idx)
@@ -272,8 +271,8 @@ def encode(
 
 
 def pool(x: np.ndarray, padding: np.ndarray, how: str) -> np.ndarray:
-    """(B, T, C) -> (B, C), or as it is without pooling. "all", "length", "sum", "last" and "max"
-    are mistakes.
+    """Pool (B, T, C) -> (B, C), or unchanged without pooling. "all", "length", "sum", "last" and
+    "max" are mistakes.
     """
     real = np.where(padding[..., None], 0.0, x)
     count = np.maximum((~padding).sum(axis=1, keepdims=True), 1)

@@ -1,4 +1,4 @@
-"""Slopes of a reference along random directions, which gradients are compared with."""
+"""Computes a reference's slopes along random directions, to compare gradients with."""
 
 from collections.abc import Callable
 
@@ -10,17 +10,19 @@ Inputs = dict[str, np.ndarray]
 
 
 def slopes(inputs: Inputs, function: Callable[[Inputs], float], rng: np.random.Generator) -> dict:
-    """How fast a number changes with each of its inputs, along random directions.
+    """Compute the directional derivatives of a scalar for each of its inputs, along random
+    directions.
 
     Args:
         inputs: in float64.
-        function: inputs -> the number.
+        function: inputs -> the scalar.
 
     Returns:
-        "seed", that of the directions, and "along": the slope for each name of inputs.
+        "seed", that of the directions, and "along", the slope for each name of inputs.
     """
     seed, along = int(rng.integers(2**31)), {}
-    # Errors: its square times a third derivative, and 1e-16 / step; both far below the tolerance.
+    # The errors are its square times a third derivative, and 1e-16 / step; both far below the
+    # tolerance.
     step = 1e-5
     for name, direction in directions(
         seed, {name: value.shape for name, value in inputs.items()}

@@ -1,3 +1,1 @@
-"""Makes the recorded traces that 6f is graded with: of small trainings, some of which go wrong, and
-drawn ones.
-"""
+"""Makes the traces that 6f is graded with: some drawn, others recorded from small trainings."""

@@ -1,5 +1,5 @@
-"""`python -m instructor traces`: trains, draws, keeps what is no borderline case, and writes what
-6f is graded with.
+"""`python -m instructor traces`: trains and draws traces, drops borderline ones, and writes the
+file that 6f is graded with.
 """
 
 import argparse
@@ -15,8 +15,8 @@ from instructor.datasets.worlds.editions import TRACES
 
 ROOT = Path(__file__).resolve().parents[3]
 TRAININGS, DRAWN = 6, 9  # of each kind
-# The table's rules, easier and harder to fulfill. Where they disagree about a trace, a monitor may
-# disagree with the table for good reasons: such a trace is not kept.
+# The table's rules, looser and stricter. Where they disagree about a trace, a correct monitor may
+# disagree with the table too: such a trace is dropped.
 EASIER = Rules(
     rise=1.4, far=2.6, repeated=0.45, way=0.13, even=0.987, sure=0.013, ratio=0.0014, row=16
 )
@@ -32,7 +32,7 @@ HARDER = Rules(
     row=24,
 )
 APART = 12  # records that their onsets may differ by
-BELIEVED = 6  # medians above 1.5 times the lowest that a healthy trace may have in a row
+BELIEVED = 6  # consecutive medians above 1.5 times the lowest that a healthy trace may have
 
 
 def is_clear(trace: Trace) -> bool:
@@ -48,7 +48,7 @@ def is_clear(trace: Trace) -> bool:
 
 
 def longest_rise(trace: Trace) -> int:
-    """For how many medians in a row the loss is above 1.5 times its lowest."""
+    """The most consecutive medians of the loss above 1.5 times its lowest."""
     loss = trace.columns.get("loss")
     if loss is None or len(loss) < 5:
         return 0
@@ -61,8 +61,8 @@ def longest_rise(trace: Trace) -> int:
 
 
 def make_traces(seed: int, trainings: int = TRAININGS, drawn: int = DRAWN) -> list[Trace]:
-    """All traces, as they are kept. Drawn ones are the same everywhere; those of trainings, on one
-    machine with one version of torch.
+    """All traces that are kept. Drawn ones are the same everywhere, recorded ones on the same
+    machine and version of torch.
     """
     from .drawn import draw_traces
     from .setups import REFERENCE, draw_setups

@@ -1,5 +1,5 @@
-"""Traces that are drawn, not trained: noisier than those of the basic check, with states just short
-of a fault, and faults of every pace.
+"""Draws traces without training: noisier than the basic check's, with near-faults, and faults that
+develop at any speed.
 """
 
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def _draw(rng, name, change):
     return trace
 
 
-# Nothing wrong.
+# Healthy traces.
 
 
 def _bump(trace, rng):
@@ -53,8 +53,8 @@ def _bump(trace, rng):
 
 
 def _late_head(trace, rng):
-    """For nearly a tenth, heads are evenly spread and the first layer's gradient is small; the loss
-    falls slowly at first.
+    """For nearly a tenth of the training, heads are evenly spread and the first layer's gradient is
+    small; the loss falls slowly at first.
     """
     tenth = trace.first_after(1 / 10)
     columns = trace.columns
@@ -67,7 +67,7 @@ def _late_head(trace, rng):
 
 
 def _nearly(trace, rng):
-    """States of a fault that end after 10 to 15 records, again and again."""
+    """Repeated fault-like states that end after 10 to 15 records."""
     entropy, norms, rate = (
         trace.columns[name] for name in ("attention_entropy", "grad_norm", "repetition_rate")
     )
@@ -87,9 +87,7 @@ def _nearly(trace, rng):
 
 
 def _explode(trace, rng):
-    """A rise by 1.4 to 28 percent a record, from some record on, with noise; it may end in
-    infinity.
-    """
+    """From some record on, a noisy rise by 1.4 to 28 percent a record, possibly to infinity."""
     loss, at = trace.columns["loss"], int(rng.integers(45, 90))
     growth, n = np.exp(rng.uniform(np.log(0.014), np.log(0.25))), len(trace) - at
     loss[at:] = np.median(loss[at - 9 : at]) * np.exp(
@@ -101,7 +99,7 @@ def _explode(trace, rng):
 
 
 def _break_off(trace, rng):
-    """NaN or infinity, out of the blue or one record after a bad one."""
+    """NaN or infinity, suddenly or one record after a bad one."""
     loss, at = trace.columns["loss"], int(rng.integers(8, 140))
     loss[at - 1] *= rng.choice([1, 6])
     loss[at:] = rng.choice([np.nan, np.inf])
@@ -131,8 +129,8 @@ def _repeat(trace, rng):
 
 
 def _stall(trace, rng):
-    """The loss covers up to 7 percent of the way, or falls well and is back where it was before a
-    quarter is over.
+    """The loss covers up to 7 percent of the way, or falls well but is back before a quarter is
+    over.
     """
     loss, n = trace.columns["loss"], len(trace)
     way = loss[0] - trace.reference_loss
@@ -143,8 +141,8 @@ def _stall(trace, rng):
 
 
 def _head(trace, rng, low, high):
-    """One head has entropies from low to high, from the beginning or from some record on; each or
-    every second is measured.
+    """One head has entropies from low to high, from the start or a later record on; every record or
+    every second one is measured.
     """
     entropy, at = trace.columns["attention_entropy"], int(rng.choice([0, rng.integers(20, 90)]))
     entropy[at:, rng.integers(entropy.shape[1]), rng.integers(entropy.shape[2])] = rng.uniform(
@@ -154,7 +152,7 @@ def _head(trace, rng, low, high):
 
 
 def _die(trace, rng):
-    """A head attends to everything alike."""
+    """A head attends to all positions equally."""
     _head(trace, rng, 0.994, 1)
 
 
@@ -164,7 +162,7 @@ def _saturate(trace, rng):
 
 
 def _vanish(trace, rng):
-    """The first layer gets a gradient that is a thousandth of the last one's at most."""
+    """The first layer's gradient is at most a thousandth of the last one's."""
     norms, at = trace.columns["grad_norm"], int(rng.choice([0, rng.integers(20, 90)]))
     norms[at:, 0] = norms[at:, -1] * 10 ** rng.uniform(-6, -3.2, size=len(trace) - at)
     thin_out(trace, int(rng.choice([1, 1, 1, 2])))

@@ -1,4 +1,4 @@
-"""The trainings that are recorded: what goes well, and what is broken in each of the others."""
+"""The recorded trainings: healthy ones, and what is broken in each of the others."""
 
 from collections.abc import Iterator
 
@@ -6,15 +6,14 @@ import numpy as np
 
 from .training import Setup
 
-REFERENCE = 1.7  # what a good run has after so many steps
+REFERENCE = 1.7  # the loss of a good run after as many steps
 
 
 def draw_setups(rng: np.random.Generator, count: int = 8) -> Iterator[Setup]:
-    """Draw `count` trainings with a fault of each kind, and twice as many of which none is
-    expected.
+    """Draw `count` trainings with a fault of each kind, and twice as many without.
 
-    What a fault leads to is not said here: a training with a learning rate that is too large may
-    have several faults, or none. The rules of the table say which.
+    Only the cause is set here: a training with too large a learning rate may show several faults,
+    or none. The rules of the table say which.
     """
     for number in range(2 * count):
         yield _healthy(rng, number)

@@ -1,4 +1,4 @@
-"""Small trainings, some of them broken on purpose, and what a monitor would get to read of each."""
+"""Runs small trainings, some broken on purpose, and records what a monitor would read."""
 
 import math
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ SAMPLE = 40  # of a sampled text
 
 @dataclass(frozen=True)
 class Setup:
-    """A training; the defaults go well.
+    """A training; the defaults are healthy.
 
     Attributes:
         name: says what is special.
@@ -26,15 +26,15 @@ class Setup:
             instead of GELU.
         scale: times 1/sqrt(head_dim), on the scores of all heads; one_head: the same for the last
             head of the middle layer.
-        warm_up: as a share of the whole; endless: it never ends, and the rate rises on and on.
+        warm_up: as a share of the whole; endless: it never ends, and the rate keeps rising.
         noise: the share of batches that are random characters.
         text: "world", the corpus; "loop", one short sentence over and over; "short", a few
             sentences of the corpus.
-        ascent: a sign is wrong, and the loss is made larger. temperature: of sampled texts; 0: the
+        ascent: a wrong sign, so the loss is maximized. temperature: of sampled texts; 0: the
             most probable character.
-        measured, sampled: every how many records gradients and entropies are measured, and a text
-            is sampled; 0: never.
-        changes: (record, {field: value}): from this record on, something is different.
+        measured, sampled: records from one measurement of gradients and entropies, or one sampled
+            text, to the next; 0: never.
+        changes: (record, {field: value}): fields that change from this record on.
     """
 
     name: str = "healthy"
@@ -125,7 +125,7 @@ class Network(nn.Module):
         nn.init.normal_(self.head.weight, std=0.02)
 
     def set_scale(self, setup: Setup) -> None:
-        """The factors on the scores of each head."""
+        """Set the factors on each head's scores."""
         for i, block in enumerate(self.blocks):
             block.factors = torch.full((setup.n_head,), float(setup.scale))
             if i == len(self.blocks) // 2:
@@ -140,14 +140,12 @@ class Network(nn.Module):
 
 
 def read_text(kind: str, world: str) -> str:
-    """What a training reads."""
+    """The text that a training reads."""
     return {"world": world, "loop": "The cat sat on the mat. " * 200, "short": world[:400]}[kind]
 
 
 def train(setup: Setup, world: str, seed: int, reference_loss: float | None) -> Trace:
-    """Train, and record. It ends at most three records after the loss has stopped being a
-    number.
-    """
+    """Train, and record a trace; stops at the third record with a loss that isn't finite."""
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
     letters = sorted(set(world))
@@ -201,9 +199,7 @@ def train(setup: Setup, world: str, seed: int, reference_loss: float | None) -> 
 
 
 def rate(setup: Setup, share: float) -> float:
-    """The learning rate when this share of the whole training is over: warm-up, then a cosine down
-    to a tenth.
-    """
+    """The learning rate at this share of the training: warm-up, then a cosine down to a tenth."""
     warm = (share + 1e-3) / setup.warm_up
     if setup.endless:
         return setup.lr * warm
@@ -225,7 +221,7 @@ def measure(network: Network, setup: Setup, number: int) -> tuple[list, list]:
 
 @torch.no_grad()
 def sample(network: Network, setup: Setup, number: int, seed: int) -> float:
-    """The repetition rate of a text written by the network; -1 where none is sampled."""
+    """The repetition rate of a text sampled from the network; -1 where none is sampled."""
     if setup.sampled == 0 or number % setup.sampled:
         return MISSING
     generator = torch.Generator().manual_seed(1000 * seed + number)

@@ -1,5 +1,4 @@
-"""The file of a dump: what kind it is, where it can be read from, and the XML of its pages from
-there.
+"""Reads the file of a dump: its kind, where reading can start, and the XML of its pages from there.
 
 A part begins where a bzip2 stream does, found by the ten bytes that begin one, so no index is
 needed; in plain XML it begins anywhere. A page belongs to the part that its first byte is in,
@@ -20,13 +19,12 @@ from common.files import UserError
 
 _STREAM = re.compile(rb"BZh[1-9]1AY&SY")  # how a bzip2 stream begins
 _STREAM_LENGTH = 10
-_END_OF_STREAM = 0x177245385090  # and what stands before its checksum, at any bit
+_END_OF_STREAM = 0x177245385090  # and what precedes its checksum, at any bit
 _READ = 1 << 18
 _WINDOW = 1 << 20
 _MOST = 4 << 20  # bytes that are decompressed at a time
-_FAR = 64 << 20  # bytes in which a file of many streams has a second one
-# bytes of XML that are handed to a worker where workers cannot read the file from its middle
-# themselves
+_FAR = 64 << 20  # bytes within which a file of many streams has a second one
+# bytes of XML for a worker, if workers cannot read the file from its middle
 PIECE = 8 << 20
 _OTHERS = {
     b"7z\xbc\xaf": "7-zip",
@@ -41,7 +39,7 @@ _AGAIN = "Download it again, and compare its checksum with the one that the down
 @dataclass(frozen=True)
 class Part:
     """A part of the work: the pages that begin from `start` up to `end` of the file; `xml` has them
-    where it cannot be read from there.
+    if they cannot be read from there.
     """
 
     number: int
@@ -87,7 +85,7 @@ class Archive:
             (b"<mediawiki", b"<?xml")
         ):
             raise UserError(
-                f"{path} is no dump of Wikipedia: {_what_it_is(beginning)}. Give the file whose "
+                f"{path} is not a dump of Wikipedia: {_what_it_is(beginning)}. Give the file whose "
                 "name ends in -pages-articles-multistream.xml.bz2 (or -pages-articles.xml.bz2)."
             )
         if not (_ends_a_stream(end) if self.compressed else b"</mediawiki>" in end):
@@ -98,7 +96,7 @@ class Archive:
             raise self._cut_off()
 
     def fingerprint(self) -> str:
-        """A hash of the size, the beginning and the end of the file: of two dumps, it differs."""
+        """A hash of the size, the beginning and the end of the file: it differs between dumps."""
         digest = hashlib.sha256(str(self.size).encode())
         with open(self.path, "rb") as file:
             digest.update(file.read(_WINDOW))
@@ -107,8 +105,8 @@ class Archive:
         return digest.hexdigest()
 
     def parts(self) -> Iterator[Part]:
-        """The parts of the work, in the order of the file; their borders depend on nothing but the
-        file and the size of parts.
+        """The parts of the work, in the order of the file; their borders depend only on the file
+        and the size of parts.
         """
         if self.one_stream:
             yield from self._pieces()
@@ -141,7 +139,7 @@ class Archive:
             raise self._unfinished()
 
     def _last_page(self, rest, xml, data):
-        """The page that begins in a part, if only by half a tag, and ends behind it."""
+        """The page that begins in a part, even with half a tag, and ends after it."""
         border = len(rest)
         rest += xml
         while True:
@@ -166,8 +164,8 @@ class Archive:
         )
 
     def _ends_the_xml(self):
-        """Whether the last stream, if it isn't too far from the end to be unpacked now, ends the
-        XML: streams may be missing.
+        """Whether the last stream ends the XML, so that no streams are missing; True if it begins
+        too far from the end to be unpacked now.
         """
         with open(self.path, "rb") as file:
             for offset in range(self.size - _WINDOW, self.size - _FAR, -_WINDOW):
@@ -198,7 +196,7 @@ class Archive:
         return self.size
 
     def _from(self, start, border):
-        """Decompressed data from an offset of the file on; no piece reaches across the border.
+        """Decompressed data of the file from an offset on; no piece crosses the border.
 
         Yields: where its stream begins (or itself, in plain XML), how far the file was read, XML.
         """
@@ -275,7 +273,7 @@ class Archive:
 
 
 def _cut_pages(xml):
-    """The complete pages of some XML, and what is left behind the last one."""
+    """The complete pages of some XML, and what is left after the last one."""
     pages, position = [], 0
     while True:
         start = xml.find(b"<page>", position)
@@ -297,7 +295,7 @@ def _ends_a_stream(end):
 
 
 def _what_it_is(beginning):
-    """What a file is that should be something else, as far as its first bytes tell."""
+    """What a file of the wrong kind is, judging by its first bytes."""
     for magic, name in _OTHERS.items():
         if beginning.startswith(magic):
             return f"it is a {name} file"
@@ -307,5 +305,5 @@ def _what_it_is(beginning):
     if start.startswith((b"<!doctype html", b"<html")):
         return "it is a web page, perhaps an error message of the download"
     if start.startswith((b"{", b"[")):
-        return "it is JSON (is it --wikidata that you meant?)"
+        return "it is JSON (did you mean --wikidata?)"
     return f"it begins with {beginning[:20]!r}"

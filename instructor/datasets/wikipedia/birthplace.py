@@ -1,6 +1,4 @@
-"""The birthplace: from an infobox, from a sentence, and in the short form that is used as an
-answer.
-"""
+"""Finds the birthplace in an infobox or a sentence, and shortens it to an answer."""
 
 import functools
 import re
@@ -19,7 +17,7 @@ _HEDGE = re.compile(
 _NOTE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _CLAUSE_END = re.compile(r";|[–—†]| - |--")
 _DEATH = re.compile(r"[–—†]| -+ |--|(?<=\d)-(?=\w)|\bdied\b|\bd\.")
-_REACH = 200  # characters behind the word for born in which the place is looked for
+_REACH = 200  # characters after the word for born that are searched for the place
 _DEMONYM = re.compile(
     r"\w+(?:ian|ish|ese|ean|American|German|French|Greek|Swiss|Dutch)\Z|(?:American|German|French|"
     r"Greek|Swiss|Dutch)\Z"
@@ -50,7 +48,7 @@ def _compiled(language: Language):
         "after": frozenset(language.after.split()),
         "at": re.compile(rf"\b{at}{language.between}(?=[^\W\d_])"),
         "small": frozenset(re.findall(r"\w+", language.at)),
-        # (born 3 May 1920, Leeds) and (born 1920 Leeds): in brackets, a place right behind a date
+        # (born 3 May 1920, Leeds) and (born 1920 Leeds): in brackets, a place right after a date
         "dated": re.compile(rf"(?:\b\d{{4}}|\b(?:{month}) \d{{1,2}}),? (?=[^\W\d_])"),
         "first": re.compile(
             r"\A[^()]{1,100}\((?:[^();–—]*; )?([^\W\d_][^(),;\d–—]*), [^()\d–—†-]*\d[^()–—†-]*\d{4}"
@@ -66,7 +64,7 @@ def normalise(value: str, language: Language) -> str | None:
         language: whose words for unknown places, buildings and the like are used.
 
     Returns:
-        The place, or None if it is unknown or nothing that could be an answer.
+        The place, or None if it is unknown or could not be an answer.
     """
     patterns = _compiled(language)
     value = _NOTE.sub("", value).strip()
@@ -97,9 +95,8 @@ def from_infobox(value: str, language: Language) -> str | None:
 def from_sentence(sentence: str, language: Language) -> str | None:
     """The place where a sentence says that its subject was born, or None.
 
-    Looked for behind the word for born: after a preposition, or right after the date in brackets.
-    What stands between must be dates, a name or words known to do no harm: in doubt there is no
-    place.
+    Looks after the word for born: after a preposition, or right after the date in brackets. Only
+    dates, a name or words known to be harmless may come between; in doubt, None.
     """
     patterns = _compiled(language)
     for clause, in_brackets in _births(sentence, patterns):
@@ -121,8 +118,8 @@ def from_sentence(sentence: str, language: Language) -> str | None:
 
 
 def _births(sentence, patterns):
-    """What follows each word for born, to the end of what is told of it, and whether it stands
-    in brackets. None behind relatives.
+    """What follows each word for born, up to the end of that part, and whether it is in brackets.
+    Nothing after relatives.
     """
     for born in patterns["born"].finditer(sentence):
         before = sentence[: born.start()]
@@ -135,7 +132,7 @@ def _births(sentence, patterns):
 
 
 def _opening(sentence, patterns):
-    """The place at the beginning of the lead's brackets, with a date behind it."""
+    """The match of the place at the beginning of the lead's brackets, followed by a date."""
     match = patterns["first"].match(sentence)
     return None if match is None or patterns["verbs"].search(sentence[: match.start(1)]) else match
 
@@ -180,11 +177,10 @@ def _named(text, patterns, strictly):
 
 
 def says_born(sentence: str, place: str, language: Language) -> bool:
-    """Whether a sentence names a place as a birthplace: behind a word for born, or in brackets with
+    """Whether a sentence names a place as a birthplace: after a word for born, or in brackets with
     dates, before the death.
 
-    No if it names another behind that word, or tells of relatives: their lives are nobody's
-    business.
+    No if it names another one after that word, or mentions relatives, whose lives are private.
     """
     if place not in sentence:
         return False
@@ -212,7 +208,7 @@ def is_within(place: str, text: str, small: frozenset[str] = frozenset()) -> boo
     """Whether a place is named in a text: York not in New York, nor Bern in Bernard; `small`
     words may have a capital letter.
     """
-    # compiling takes long
+    # compiling is slow
     for match in re.finditer(rf"(?<!\w){re.escape(place)}(?!\w)", text) if place in text else ():
         before = re.search(r"([^\W\d_]\S*) \Z", text[: match.start()])
         if not (
@@ -226,9 +222,7 @@ def is_within(place: str, text: str, small: frozenset[str] = frozenset()) -> boo
 
 
 def is_about(sentence: str, name: str, language: Language) -> bool:
-    """Whether a sentence somewhere in an article tells of one birth, and before it names nobody
-    but the person.
-    """
+    """Whether a sentence tells of one birth, and names nobody but the person before it."""
     patterns = _compiled(language)
     births = list(patterns["born"].finditer(sentence))
     if len(births) != 1:

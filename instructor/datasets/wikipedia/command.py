@@ -1,4 +1,4 @@
-"""`python -m instructor wikipedia`: an edition of the corpus and the questions from a dump of
+"""`python -m instructor wikipedia`: makes an edition of the corpus and the questions from a dump of
 Wikipedia.
 """
 
@@ -22,8 +22,8 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
     command = commands.add_parser(
         "wikipedia",
         help="make corpus and questions from a dump of Wikipedia",
-        description="Makes an edition of the corpus and the questions from a dump of Wikipedia. It "
-        "can be stopped: the same command goes on.",
+        description="Makes an edition of the corpus and the questions from a dump of Wikipedia. If "
+        "interrupted, run the same command to continue.",
     )
     command.add_argument(
         "--articles",
@@ -57,19 +57,16 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "--wikidata",
         type=Path,
         metavar="FILE",
-        help="latest-all.json.gz: says who is a human, and more birthplaces",
+        help="latest-all.json.gz: identifies humans, and adds birthplaces",
     )
     command.add_argument(
-        "--seed",
-        type=number(0, kind=int),
-        default=1,
-        help="another one chooses other people (default: 1)",
+        "--seed", type=number(0, kind=int), default=1, help="selects the people (default: 1)"
     )
     command.add_argument(
         "--exclude",
         type=Path,
         metavar="FILE",
-        help="who must not be in it: a title, a name, a page's address or id a line",
+        help="people to leave out, one per line: a title, a name, a page's address or id",
     )
     text = command.add_argument_group("texts")
     text.add_argument(
@@ -84,7 +81,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         type=number(64, kind=int),
         default=256,
         metavar="N",
-        help="of the alphabet (default: 256)",
+        help="most symbols in the alphabet (default: 256)",
     )
     text.add_argument("--transliterate", action="store_true", help="write everything in ASCII")
     text.add_argument(
@@ -92,20 +89,21 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         type=number(40, kind=int),
         default=516,
         metavar="N",
-        help="of a document (default: 516; few sentences with a birthplace have fewer than 80)",
+        help="most characters of a document (default: 516; sentences with a birthplace rarely have "
+        "fewer than 80)",
     )
     text.add_argument(
         "--max-share",
         type=number(0.001, 1),
         default=0.05,
         metavar="X",
-        help="of a split with one place (default: 0.05)",
+        help="largest share of a split with one place (default: 0.05)",
     )
     text.add_argument(
         "--preset",
         choices=("laptop", "gpu"),
         default="gpu",
-        help="whose block texts have to fit into (default: gpu)",
+        help="texts must fit into its block (default: gpu)",
     )
     text.add_argument(
         "--language",
@@ -113,10 +111,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         help="of the wiki: en, simple, de, fr or es (default: what the dump says)",
     )
     text.add_argument(
-        "--compare",
-        type=Path,
-        metavar="DIR",
-        help="another folder of data, whose figures the report shows, too",
+        "--compare", type=Path, metavar="DIR", help="another folder of data to show in the report"
     )
     work = command.add_argument_group("work")
     work.add_argument(
@@ -137,7 +132,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         type=number(0.001, 1024),
         default=8,
         metavar="X",
-        help="of the file in a part (default: 8)",
+        help="MiB of the file in a part (default: 8)",
     )
     command.set_defaults(run=run)
 
@@ -151,7 +146,7 @@ def run(args: argparse.Namespace) -> int:
     """
     if missing := [name for name in PACKAGES if importlib.util.find_spec(name) is None]:
         raise UserError(
-            f"Not installed: {', '.join(missing)}. pip install -e '.[instructor]' brings them."
+            f"Not installed: {', '.join(missing)}. To install: pip install -e '.[wikipedia]'"
         )
     from instructor.datasets.worlds.folder import read_folder
     from jobs.presets import PRESETS
@@ -188,8 +183,8 @@ def run(args: argparse.Namespace) -> int:
     code = args.language or archive.site.language
     if code not in LANGUAGES:
         raise UserError(
-            f"The dump is in the language {code!r}; known are {', '.join(LANGUAGES)}. Choose one "
-            "with --language, or add it to instructor/datasets/wikipedia/language.py."
+            f"The dump is in the language {code!r}; supported are {', '.join(LANGUAGES)}. Choose "
+            "one with --language, or add it to instructor/datasets/wikipedia/language.py."
         )
     if archive.site.database not in (f"{code}wiki", "simplewiki"):
         print(
@@ -210,7 +205,7 @@ def run(args: argparse.Namespace) -> int:
         table = "\n".join(drop_table(pages + few.dropped))
         raise UserError(
             f"Too few people: {args.people - few.missing:,} of {args.people:,} were found. All "
-            f"other pages, at the first reason that was met:\n\n{table}\n\n"
+            f"other pages, by the first reason found:\n\n{table}\n\n"
             "Ask for fewer --people, give a larger dump, or loosen --max-share, --max-symbols or "
             f"--max-length. {work} keeps what was read."
         ) from None
@@ -218,12 +213,12 @@ def run(args: argparse.Namespace) -> int:
         write_edition(edition, wishes, archive, pages, compared, args.out, gold)
     except UserError as error:
         raise UserError(
-            f"{error} {work} keeps what was read: make room, or mend what it says, and the same "
-            "command goes on."
+            f"{error} {work} keeps what was read: make room, or fix the problem, and run the same "
+            "command to continue."
         ) from None
     if edition.unmatched:
         print(
-            "On the exclusion list, but met by nobody who was looked at: "
+            "On the exclusion list, but matching nobody who was considered: "
             f"{', '.join(edition.unmatched)}",
             file=sys.stderr,
         )
@@ -239,7 +234,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _folder(text):
-    """A folder of the command line; an empty word, perhaps of an unset variable, would be the
+    """A folder from the command line; an empty word, perhaps an unset variable, would be the
     current one.
     """
     if not text.strip():
@@ -248,8 +243,7 @@ def _folder(text):
 
 
 def _folders(args):
-    """The folders of the test answers and of the work, after a look at all three, before hours of
-    work.
+    """The folders of the test answers and of the work; all three are checked before hours of work.
 
     Raises:
         UserError: students would get what they must not see, files that aren't ours would be
@@ -269,20 +263,20 @@ def _folders(args):
     refuse_gold_inside(out, gold)
     if work == out or out in work.parents:
         raise UserError(
-            "--work must not lie in --out: students get that folder, and the working folder has "
+            "--work must not be inside --out: students get that folder, and the working folder has "
             "all test answers and the people of the exclusion list. Nothing was written."
         )
     for option, other in (("--out", out), ("--gold", gold)):
         if work in (other, *other.parents) or other in work.parents:
             raise UserError(
-                f"--work and {option} must lie beside each other, since the working folder is to "
-                "be deleted. Nothing was written."
+                f"--work and {option} must not be inside each other, since the working folder is "
+                "to be deleted. Nothing was written."
             )
     for option, folder in (("--gold", gold), ("--work", work)):
         data = next((parent for parent in folder.parents if (parent / "wiki.txt").exists()), None)
         if data:
             raise UserError(
-                f"{folders[option]} would lie in {data}, a folder of data (it has a wiki.txt), "
+                f"{folders[option]} would be in {data}, a folder of data (it has a wiki.txt), "
                 f"which students get. Choose another one with {option}. Nothing was written."
             )
     refuse_occupied(args.out, folders["--gold"])
@@ -296,18 +290,18 @@ def _refuse_unwritable(option, folder):
         path for path in (folder.absolute(), *folder.absolute().parents) if path.exists()
     )
     try:
-        # root may write to /proc, by its permissions
+        # by permissions alone, root may write to /proc
         tempfile.TemporaryDirectory(dir=existing).cleanup()
     except OSError as error:
         raise UserError(
-            f"{folder} cannot be made: {existing} is no folder that you can write to "
+            f"{folder} cannot be made: {existing} is not a folder that you can write to "
             f"({error.strerror}). Choose another one with {option}."
         ) from None
 
 
 @contextlib.contextmanager
 def _said_of(option):
-    """Let errors about a file that cannot be read name the option that it was given with."""
+    """Let errors about an unreadable file name the option that it was given with."""
     try:
         yield
     except UserError as error:
@@ -319,7 +313,7 @@ def _said_of(option):
 
 
 def read_exclusions(path: Path) -> frozenset[str]:
-    """The entries of an exclusion list: one a line; what follows a # and blank lines don't count.
+    """The entries of an exclusion list, one per line; blank lines and what follows a # are ignored.
 
     Raises:
         UserError: the file cannot be read.

@@ -1,10 +1,9 @@
-"""Reading a whole dump: in parts, by several processes at a time, and resuming where an earlier run
-was stopped.
+"""Reads a whole dump in parts, with several processes, and resumes an interrupted run.
 
-A finished part is a file in the working folder: the candidates that were found, and how many pages
-were dropped for which reason. It is written to a temporary name and renamed, and never read again.
-What is made of the parts depends neither on the number of processes nor on interruptions. A worker
-keeps a stream and the candidates of its part in memory.
+A finished part is a file in the working folder: its candidates, and how many pages were dropped for
+which reason. It is written to a temporary name and renamed, and its pages are not read again. The
+result depends neither on the number of processes nor on interruptions. A worker keeps a stream and
+the candidates of its part in memory.
 """
 
 import contextlib
@@ -31,7 +30,7 @@ from .pages import read_pages
 from .people import Candidate
 from .wikidata import Facts
 
-VERSION = 1  # of what stands in finished parts: another one reads the dump anew
+VERSION = 1  # of the format of finished parts; another one rereads the dump
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,8 +50,7 @@ class Dump:
     work: Path
 
     def read(self, workers: int) -> None:
-        """Read all parts that no earlier run has finished, with a bar that shows how far the file
-        is read and the time left.
+        """Read all parts that no earlier run has finished, with a progress bar.
 
         Raises:
             UserError: the file is corrupt, the disk full, or the folder belongs to other input;
@@ -67,7 +65,7 @@ class Dump:
                 for part, count in self._finished(workers):
                     people += count or 0
                     if count is None:
-                        # of an earlier run: it says nothing about the speed
+                        # from an earlier run: it says nothing about the speed
                         bar.initial += part.end - part.start
                     bar.update(part.end - part.start)
                     bar.set_postfix_str(f"{people:,} people" if people else "", refresh=False)
@@ -78,11 +76,11 @@ class Dump:
             except BrokenProcessPool:
                 raise UserError(
                     "A process that read the dump was killed; out of memory? Finished parts are "
-                    "kept: the same command goes on, perhaps with fewer --workers."
+                    "kept: run the same command to continue, perhaps with fewer --workers."
                 ) from None
             except KeyboardInterrupt:
                 raise Interrupted(
-                    "Interrupted. Finished parts are kept: the same command goes on."
+                    "Interrupted. Finished parts are kept: run the same command to continue."
                 ) from None
 
     def candidates(self) -> Iterator[Candidate]:
@@ -100,7 +98,7 @@ class Dump:
         return total
 
     def _claim(self):
-        """Make the folder, or see that it belongs to the same input."""
+        """Create the folder, or check that it belongs to the same input."""
         mine = {
             "version": VERSION,
             "articles": self.archive.fingerprint(),
@@ -126,11 +124,11 @@ class Dump:
         return sorted((self.work / "parts").glob("*.jsonl.gz"))
 
     def _finished(self, workers) -> Iterator[tuple[Part, int | None]]:
-        """Each part as it is done, with the number of people that were found (None if an earlier
-        run did it).
+        """Each part when it is done, with the number of people found (None if an earlier run did
+        it).
         """
         done = {path.name for path in self._paths()}
-        # this process unpacks it; more would wait, with XML that takes memory
+        # this process unpacks it; more workers would wait, holding XML in memory
         if self.archive.one_stream:
             workers = min(workers, 4)
         if workers == 1:
@@ -157,13 +155,13 @@ class Dump:
 
 
 def _ended(running):
-    """Wait for a part that is under way, at least, and give those that ended."""
+    """Wait for at least one running part, and yield those that ended."""
     for future in wait(running, return_when=FIRST_COMPLETED).done:
         yield running.pop(future), future.result()
 
 
 def read_part(dump: Dump, part: Part) -> int:
-    """Read a part, and write what was found; returns how many candidates."""
+    """Read a part and write its candidates; returns their number."""
     candidates, dropped = read_pages(
         dump.archive.pages(part), LANGUAGES[dump.language], dump.facts and Facts(dump.facts)
     )
@@ -189,14 +187,14 @@ def _content(path):
         return gzip.decompress(path.read_bytes()).decode("utf-8").splitlines()
     except (OSError, EOFError, ValueError) as error:
         raise UserError(
-            f"{path} cannot be read ({error}). Delete it: the same command makes it anew."
+            f"{path} cannot be read ({error}). Delete it: the same command makes it again."
         ) from None
 
 
 @contextlib.contextmanager
 def _without_interrupts():
-    """Ignore Ctrl-C while a worker may be started: it inherits that, and would fail with a
-    traceback before it comes to `_prepare`.
+    """Ignore Ctrl-C while a worker may start: it inherits this, and otherwise would fail with a
+    traceback before `_prepare`.
     """
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

@@ -1,40 +1,39 @@
-"""What has to be known of a Wikipedia's language: names of infobox fields, categories, and words
-around a birthplace.
+"""What each Wikipedia's language needs: names of infobox fields, categories, and words around a
+birthplace.
 
 Regular expressions are matched against wikitext, or against the text of a sentence. Those for whole
-pages begin with characters that are seldom, which makes a search quick.
+pages begin with rare characters, which makes a search quick.
 """
 
 from dataclasses import dataclass
 
 
-# compared by identity: what is compiled for one is looked up often
+# compared by identity, since it often is the key of a cache
 @dataclass(frozen=True, eq=False)
 class Language:
     """One language.
 
     Attributes:
-        fields: of infoboxes that hold the birthplace; upper and lower case are the same, blanks and
-            underscores too.
+        fields: of infoboxes, with the birthplace; case doesn't matter, nor blank or underscore.
         person: what only pages about people have; nearly all of them have one of these.
-        dead: what only pages about dead people have; whoever has none of these is taken for living.
+        dead: what only pages about dead people have; people without any are taken to be living.
         living: what overrules that.
-        disambiguation: what a page has that lists the things of one name.
+        disambiguation: marks a page that lists the things of one name.
         born: the words of a sentence that says where somebody was born.
-        kin: words that tell of relatives or of others; whose birth it is, isn't clear behind them.
-        his: what makes a relative of such a word, where it stands before it.
-        subject: small words that may stand between the name and the word for born.
-        verbs: what a lead sentence has behind its brackets.
-        gap: small words that may stand between the word for born and the preposition before the
+        kin: words for relatives or others; after them, it isn't clear whose birth is meant.
+        his: what, before such a word, makes it a relative of the person.
+        subject: small words that may come between the name and the word for born.
+        verbs: what a lead sentence has after its brackets.
+        gap: small words that may come between the word for born and the preposition before the
             place.
-        stop: where the tale of the birth ends.
+        stop: ends the part about the birth.
         after: small words that may follow a place.
         at: the prepositions before a place.
-        between: words that stand between the preposition and the name of the place.
-        inside: beginnings of names of places, of a word and a small one.
-        unknown: what a field says when nobody knows; a whole value.
-        buildings: words of names that are no place on a map: the next of the chain is meant.
-        months: no places either, nor what else is written with a capital letter.
+        between: words between the preposition and the name of the place.
+        inside: beginnings of place names, of a word and a small one.
+        unknown: what a field says if the place is unknown; a whole value.
+        buildings: words of names that are no town; the next place of the chain is used.
+        months: and other capitalized words that are no places.
         abbreviations: words with a full stop that end no sentence.
     """
 

@@ -1,10 +1,9 @@
-"""From the XML of a dump to pages: quickly past those that cannot be about people, then through the
-parser.
+"""Reads the pages of a dump's XML: skips those that cannot be about people, and parses the others.
 
 Nine of ten pages are dropped after a look at their bytes; the rest are cut to their first sections
 before mwxml parses them. Only the infobox's field, and sentences that name the place or a birth, go
-through mwparserfromhell. This is what makes it fast: the parsers manage a few megabytes a second,
-and decompressing takes two thirds of the time or more.
+through mwparserfromhell. This makes it fast: the parsers handle a few megabytes a second, and
+decompression takes at least two thirds of the time.
 """
 
 import functools
@@ -22,7 +21,7 @@ from common.files import UserError
 from .language import Language
 from .people import Candidate, Dropped, Page, field_pattern, read_page
 
-LONGEST = 40_000  # bytes of a page that are looked at; its beginning, at a line's end
+LONGEST = 40_000  # bytes read of a page, from its start to the end of a line
 _COMMENT = re.compile(rb"&lt;!--.*?--&gt;", re.DOTALL)
 _HEADING = re.compile(rb"\n==[^=]")
 _TITLE = re.compile(rb"<title>([^<]*)</title>")
@@ -34,7 +33,7 @@ _HEAD = (
     b"<dbname>-</dbname><base>-</base><generator>-</generator><case>-</case><namespaces "
     b"/></siteinfo>"
 )
-# title -> what Wikidata knows of the person's birthplace, "" for nothing; None for no person
+# title -> the person's birthplace in Wikidata, "" if unknown; None if it is no person
 Facts = Callable[[str], str | None]
 
 
@@ -50,8 +49,8 @@ def _patterns(language):
         "dead": tuple(map(of, language.dead)),
         "living": of(language.living),
         "disambiguation": of(language.disambiguation),
-        # Where a sentence may say it; the parser looks more closely. For text: in bytes, \b is not
-        # found behind é.
+        # Where a sentence may name the place; the parser looks more closely. For text: in bytes, \b
+        # is not found after é.
         "told": re.compile(
             rf"(?:{language.born})[^\n]{{0,250}}?(?:\s{at} |\d{{4}})"
             + (r"|\'\'\'[^\n]{0,200}?\([^\n]{0,200}?\d{4}" if language.place_first else "")
@@ -65,15 +64,15 @@ def read_pages(
     """Read pages.
 
     Args:
-        xml: each from `<page>` to `</page>`.
+        xml: pages, each from `<page>` to `</page>`.
         language: of the Wikipedia.
-        facts: what Wikidata knows, if it is given.
+        facts: looks titles up in Wikidata, if given.
 
     Returns:
         The candidates, in the order of the pages, and how many pages were dropped for which reason.
 
     Raises:
-        UserError: it is a dump with the whole history of pages, or without their texts.
+        UserError: the dump has the pages' whole history, or lacks their texts.
     """
     dropped, kept, candidates = Counter(), [], []
     for raw in xml:
@@ -86,14 +85,14 @@ def read_pages(
             candidates.append(read_page(page, language))
         except Dropped as reason:
             dropped[str(reason)] += 1
-        except RecursionError:  # brackets nested by the thousand
+        except RecursionError:  # thousands of nested brackets
             dropped["malformed"] += 1
     return candidates, dropped
 
 
 def _shorten(raw, language, facts):
-    """What the parser needs of a page, as (XML, whether the person may be living, what Wikidata
-    knows).
+    """What the parser needs of a page: (XML, whether the person may be living, the fact from
+    Wikidata).
     """
     patterns = _patterns(language)
     revision = raw.find(b"<revision>")
@@ -102,9 +101,9 @@ def _shorten(raw, language, facts):
         raise Dropped("another namespace")
     if b"<redirect" in head:
         raise Dropped("a redirect")
-    if b"&lt;!--" in raw:  # with templates to be filled in, of deaths for example
+    if b"&lt;!--" in raw:  # they may have templates to be filled in, such as for deaths
         raw = _COMMENT.sub(b"", raw)
-    # Infoboxes stand before the first heading, categories behind the last one; to search everything
+    # Infoboxes come before the first heading, categories after the last one; searching everything
     # takes a third of the time.
     first = _HEADING.search(raw, revision)
     first, last = (first.start(), raw.rfind(b"\n==")) if first else (len(raw), len(raw))
@@ -138,7 +137,7 @@ def _shorten(raw, language, facts):
     end = _end_of_sections(raw, text.end(), 1 if living else 2)
     body = raw[text.end() : end]
     block = b""
-    if field and field.start() >= end:  # where the data about a person stand at the end of the page
+    if field and field.start() >= end:  # the personal data are at the page's end
         closing = raw.find(b"\n}}", field.start(), field.start() + 2000)
         block = (
             b"\n{{-\n"
@@ -158,7 +157,7 @@ def _shorten(raw, language, facts):
 
 
 def _end_of_sections(raw, start, count):
-    """Where the first sections of a page end, or as much as is looked at."""
+    """Where the first sections of a page end, within LONGEST bytes."""
     end = position = start
     for _ in range(count):
         heading = _HEADING.search(raw, position, start + LONGEST)
@@ -170,8 +169,8 @@ def _end_of_sections(raw, start, count):
 
 
 def _may_tell(body, value, is_inside, fact, patterns):
-    """Whether a sentence could name the place: a word of the infobox's value, or of Wikidata's,
-    stands elsewhere, or one tells it.
+    """Whether a sentence could name the place: it has a word of the value in the infobox or
+    Wikidata, or tells of a birth.
     """
     value = value.split(b"\n", 1)[0]
     words = set(
@@ -194,7 +193,7 @@ def _wrong_dump(text):
 
 
 def _parse(kept, dropped):
-    """Pages from shortened XML. If one is malformed, all are parsed one by one, and it alone is
+    """Pages from shortened XML. If one is malformed, they are parsed one by one, and only it is
     lost.
     """
     if not kept:

@@ -1,8 +1,8 @@
-"""Who is a person with a birthplace, and which sentences say where: from one page to a candidate
-for the corpus.
+"""Turns a page into a candidate for the corpus: a person with a birthplace, and sentences that name
+it.
 
-Only name, place, and sentences that say where are kept. Of people without a category or date of
-death, two sentences are read and no more.
+Only name, place, and sentences that name the place are kept. Of people without a category or date
+of death, only two sentences are read.
 """
 
 import functools
@@ -16,8 +16,8 @@ from instructor.datasets.worlds.folder import find_word
 from . import birthplace, sentences, wikitext
 from .language import Language
 
-SENTENCES = 8  # of a page that are kept at most
-PARAGRAPHS = 12  # in which they are looked for
+SENTENCES = 8  # kept of a page, at most
+PARAGRAPHS = 12  # searched for them
 LONGEST = 600  # characters of a sentence; longer ones are mostly lists
 _NO_PERSON = re.compile(
     r"character|fictional|horse\b|animal|\b(?:dog|cat|pet|band|ship|family|deity|royal house)\b"
@@ -30,10 +30,10 @@ _ENDS = tuple(".!?\"'”’»)")
 
 @dataclass(frozen=True)
 class Page:
-    """What is read of a page: its first sections, and what the rest of it tells.
+    """What is read of a page: its first sections, and facts from the rest.
 
-    `living`: whether to take the person for living. `fact`: the title of the place that Wikidata
-    knows, "" if it knows none; None if it was not asked.
+    `living`: whether the person is taken to be living. `fact`: the title of the place in Wikidata,
+    "" if it has none; None without Wikidata.
     """
 
     id: int
@@ -50,11 +50,11 @@ class Candidate:
 
     Attributes:
         id, revision, title: of the page.
-        name: as it is asked for.
+        name: as questions have it.
         place: where the person was born, in its short form.
         source: "infobox", "sentence" or "Wikidata".
-        documents: of each sentence that carries the place the forms in which it can be a document,
-            the best first.
+        documents: for each sentence that names the place, the forms it can have as a document, best
+            first.
     """
 
     id: int
@@ -71,9 +71,9 @@ class Dropped(Exception):
 
 
 def read_page(page: Page, language: Language) -> Candidate:
-    """Find the name, the birthplace and the sentences that carry it.
+    """Find the name, the birthplace and the sentences that name it.
 
-    Of people who may be living, nothing but the first two sentences of the article is used.
+    Of people who may be living, only the first two sentences of the article are used.
 
     Raises:
         Dropped: the page is about no person, or lacks one of the three.
@@ -128,15 +128,13 @@ def _without_accents(text):
 
 
 def name_of(title: str) -> str:
-    """A title without what only keeps it apart from others of that name."""
+    """A title without its disambiguation."""
     return _DISAMBIGUATION.sub("", title.replace("_", " ")).strip()
 
 
 @functools.cache
 def field_pattern(language: Language) -> str:
-    """A regular expression for an infobox's field of the birthplace, from its bar to the equals
-    sign.
-    """
+    """A regular expression for an infobox's birthplace field, from its bar to the equals sign."""
     names = "|".join(field.replace("_", "[ _]?") for field in language.fields)
     return rf"\|\s*(?i:{names})\s*="
 
@@ -147,7 +145,7 @@ def _field(language):
 
 
 def _lead(paragraphs, language):
-    """The first two sentences of an article as plain text; only the first, if the second tells of
+    """The first two sentences of an article as plain text; only the first, if the second mentions
     no birth.
     """
     told = (
@@ -162,9 +160,7 @@ def _lead(paragraphs, language):
 
 
 def _mentions(place, paragraphs, lead, language):
-    """The sentences besides the first ones in which a place stands. Others aren't parsed: that
-    takes most of the time.
-    """
+    """The other sentences with a place. The rest isn't parsed: that takes most of the time."""
     found, word = [], place.split()[0]
     for paragraph in paragraphs[:PARAGRAPHS]:
         if word in paragraph:
@@ -185,7 +181,7 @@ def _documents(name, place, told, language):
             and sentence[-1:] in _ENDS
             and not any(mark in sentence for mark in _MARKUP)
         )
-        if number:  # further on, others are born too
+        if number:  # later ones may be about others' births
             usable = usable and birthplace.is_about(sentence, name, language)
         if usable and birthplace.says_born(sentence, place, language):
             forms = [sentence if name in sentence else f"{name}. {sentence}"]

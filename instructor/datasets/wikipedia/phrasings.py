@@ -1,6 +1,4 @@
-"""Our own sentences, for people whose article has fewer than are wanted: a name and a place, and
-nothing else about anybody.
-"""
+"""Our own sentences, for people whose article has too few: a name and a place, and nothing else."""
 
 PLAIN = (
     "{name} was born in {place}.",

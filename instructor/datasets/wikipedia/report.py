@@ -1,6 +1,4 @@
-"""What an instructor reads about an edition: its figures beside those of another, where pages were
-lost, and samples.
-"""
+"""Writes the report on an edition: figures beside those of another, dropped pages, samples."""
 
 from collections import Counter
 
@@ -24,8 +22,8 @@ SAMPLES = 12
 
 
 def drop_table(dropped: Counter) -> list[str]:
-    """The lines of a Markdown table: how many pages were dropped for which reason, the most
-    frequent first.
+    """The lines of a Markdown table: how many pages were dropped for each reason, the most frequent
+    first.
     """
     rows = sorted(
         ((count, reason) for reason, count in dropped.items() if count),
@@ -42,8 +40,8 @@ def drop_table(dropped: Counter) -> list[str]:
 
 
 def write_notice(edition: Edition, wishes: Wishes, archive: Archive) -> list[str]:
-    """The lines of what goes with the data, in Markdown: where they come from, their licence, and
-    what was changed.
+    """The lines of the data's README, in Markdown: their source, their licence, and what was
+    changed.
     """
     return [NOTICE_TITLE, "", *_notice(edition, wishes, archive)]
 
@@ -73,8 +71,8 @@ def write_report(
         "",
         *_notice(edition, wishes, archive),
         "",
-        f"Seed {wishes.seed}: whoever knows it and has the dump can make the same edition, answers "
-        "included.",
+        f"Seed {wishes.seed}: anyone who knows it and has the dump can make the same edition, "
+        "answers included.",
         "",
         "## Figures",
         "",
@@ -86,16 +84,16 @@ def write_report(
         "| --- | ---: |",
         *(f"| {source} | {sources[source]:,} |" for source in sorted(sources)),
         "",
-        "## What became of the pages",
+        "## Dropped pages",
         "",
-        f"Chosen: {len(everyone):,}. All others, at the first reason that was met:",
+        f"Chosen: {len(everyone):,}. All others, by the first reason found:",
         "",
         *drop_table(pages + edition.dropped),
         "",
     ]
     if edition.unmatched:
         lines += [
-            "On the exclusion list, but met by nobody who was looked at: "
+            "On the exclusion list, but matching nobody who was considered: "
             f"{', '.join(edition.unmatched)}. Check the spelling.",
             "",
         ]

@@ -1,4 +1,4 @@
-"""From candidates to an edition: who is in it, in which split, and with which documents.
+"""Chooses an edition from candidates: who is in it, in which split, and with which documents.
 
 Candidates are drawn by a hash of the seed and their page's id, so the same dump and seed give the
 same bytes. Only a sample of them is in memory: POOL for each person wanted, and four times as many
@@ -25,7 +25,7 @@ from .phrasings import PLAIN, WHOLE_ALPHABET
 SPECIAL = 3  # symbols besides the characters of documents: PAD, MASK and the line end
 # what people put around an entry of a list
 _AROUND = " \t\ufeff\"'`\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb[]"
-POOL = 20  # candidates that are looked at for each person wanted, at first
+POOL = 20  # candidates considered for each person wanted, at first
 
 
 @dataclass(frozen=True)
@@ -34,16 +34,15 @@ class Wishes:
 
     Attributes:
         people: in all three splits, in the proportions of the public corpus.
-        seed: another one is other people.
+        seed: another one gives other people.
         paraphrases: documents a person.
-        block_size: of the model that reads them: places stand within the longest truncation, and
+        block_size: of the model that reads them: places are within the longest truncation, and
             questions fit.
         max_symbols: the size of the alphabet, with PAD, MASK and the line end.
         max_share: the most that one place may have of a split.
         max_length: characters of a document.
         transliterate: write everything in ASCII.
-        excluded: page ids, titles, names or addresses of pages, of people who don't want to be in
-            it.
+        excluded: page ids, titles, names or page addresses of people to leave out.
     """
 
     people: int
@@ -59,8 +58,8 @@ class Wishes:
 
 @dataclass(frozen=True)
 class Chosen:
-    """A person of the edition with their documents; the first `quoted` are from the article, the
-    others are ours.
+    """A person of the edition with their documents: the first `quoted` are from the article, the
+    others are our own.
     """
 
     candidate: Candidate
@@ -71,7 +70,7 @@ class Chosen:
 @dataclass
 class Edition:
     """An edition: its people by split, its documents in the order of the file, why candidates were
-    dropped, and which entries of the exclusion list met nobody.
+    dropped, and which entries of the exclusion list matched nobody.
     """
 
     splits: dict[str, list[Chosen]]
@@ -85,7 +84,7 @@ def choose(candidates: Callable[[], Iterable[Candidate]], wishes: Wishes) -> Edi
     the dump matter.
 
     Args:
-        candidates: gives all candidates, anew with each call.
+        candidates: returns all candidates, at each call.
         wishes: what the edition should be like.
 
     Raises:
@@ -98,7 +97,7 @@ def choose(candidates: Callable[[], Iterable[Candidate]], wishes: Wishes) -> Edi
         missing = wishes.people - sum(map(len, edition.splits.values()))
         if not missing or len(pool) == total:
             break
-        size *= 4  # a wish is so strict that hardly anybody fits: look at more
+        size *= 4  # a wish is so strict that hardly anyone fits: consider more
     if missing:
         raise TooFew(missing, edition.dropped)
     edition.dropped["not needed"] = total - wishes.people - sum(edition.dropped.values())
@@ -174,7 +173,7 @@ def _fill(pool, sizes, wishes):
         if not allowed.issuperset(place.join(chosen.documents) + name):
             dropped["letters outside the alphabet"] += 1
         elif name.casefold() in names or not texts.isdisjoint(chosen.documents):
-            dropped["a name or a document that is there already"] += 1
+            dropped["a duplicate name or document"] += 1
         elif not free:
             dropped["the place is common enough"] += 1
         else:
@@ -198,8 +197,8 @@ def _fill(pool, sizes, wishes):
 
 
 def _exclusion(excluded):
-    """A function from a candidate to what it meets of the list: its page, its name, or a name in
-    what would be quoted.
+    """A function from a candidate to the entries that match its page, its name, or a name in its
+    sentences.
     """
     entries = {_meant(entry) for entry in excluded} - {""}
     names = sorted(entry for entry in entries if not entry.isdigit())
@@ -232,7 +231,7 @@ def _meant(entry):
 
 
 def _spelt(text):
-    """Text as it is compared with entries: one spelling of letters, blanks and quotes."""
+    """Text normalized for comparison with entries: letters, blanks and quotes."""
     text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold()).replace(
         "_", " "
     )
@@ -260,7 +259,7 @@ def _fit(one, wishes):
     if not quoted:
         short = any(len(text) <= wishes.max_length for forms in one.documents for text in forms)
         return (
-            "the place stands too late" if short else "the document is longer than --max-length",
+            "the place comes too late" if short else "the document is longer than --max-length",
             None,
         )
     ours = [

@@ -1,4 +1,4 @@
-"""Sentences: where they end, and the litter that removed templates leave in them."""
+"""Splits text into sentences, and cleans up what removed templates leave in them."""
 
 import functools
 import re
@@ -38,7 +38,7 @@ def split(paragraph: str, abbreviations: str) -> Iterator[str]:
     """The sentences of a paragraph, wikitext or plain.
 
     A full stop ends one if a capital letter, a digit, a link or a quotation mark follows, unless it
-    stands in brackets, after an initial or after one of the abbreviations.
+    is in brackets, after an initial or after an abbreviation.
     """
     known, start = _words(abbreviations), 0
     for end in _END.finditer(paragraph):

@@ -1,4 +1,4 @@
-"""What Wikidata knows: who is a human, and where they were born. One pass over its JSON dump makes
+"""Looks up in Wikidata who is a human, and where they were born. One pass over its JSON dump makes
 a small database.
 
 Rows are kept for the items that have an article in the wiki: for humans (P31 is Q5) their place of
@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 from common.files import Interrupted, UserError
 
-COMMIT = 64 << 20  # bytes of JSON between two points at which a stopped run can go on
+COMMIT = 64 << 20  # bytes of JSON between two points where a run can resume
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS people (title TEXT PRIMARY KEY, place INTEGER) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS places (id INTEGER PRIMARY KEY, title TEXT);
@@ -62,7 +62,7 @@ def _opened(path):
 
 
 def read(path: Path, database: Path, wiki: str) -> None:
-    """Make the database, or go on where an earlier run was stopped.
+    """Make the database, or resume an earlier run.
 
     Args:
         path: latest-all.json.gz (or .bz2, or unpacked).
@@ -97,12 +97,12 @@ def read(path: Path, database: Path, wiki: str) -> None:
                 _fill(connection, path, size, wiki, mine, row[1])
     except sqlite3.Error as error:
         raise UserError(
-            f"{database} could not be written: {error}. Is the disk full? The same command goes on "
-            "when there is room."
+            f"{database} could not be written: {error}. Is the disk full? Make room, then run the "
+            "same command to continue."
         ) from None
     except KeyboardInterrupt:
         raise Interrupted(
-            "Interrupted. What was read of Wikidata is kept: the same command goes on."
+            "Interrupted. What was read of Wikidata is kept: run the same command to continue."
         ) from None
 
 
@@ -135,7 +135,7 @@ def _fill(connection, path, size, wiki, mine, begin):
 
 
 def _take(line, wiki, is_place, people, places, path):
-    """Add what one line of the dump, an item, tells."""
+    """Add the facts of one line of the dump, an item."""
     try:
         item = orjson.loads(line.rstrip(b",\r\n"))
         title, number, claims = (

@@ -1,4 +1,4 @@
-"""From wikitext to plain text."""
+"""Converts wikitext to plain text."""
 
 import re
 import unicodedata
@@ -6,8 +6,8 @@ import unicodedata
 import mwparserfromhell
 from mwparserfromhell.nodes import ExternalLink, HTMLEntity, Tag, Template, Text, Wikilink
 
-# What no reader sees, or sees elsewhere. References go before parsing: they hold most of the
-# templates of a page.
+# What readers don't see, or see elsewhere. References are removed before parsing: they have most of
+# a page's templates.
 _UNSEEN = re.compile(
     r"<!--.*?(?:-->|\Z)|<ref\b[^<>]*/>|<ref\b[^<>]*>.*?</ref\s*>|__[A-Z]+__|"
     r"<(gallery|math|score|syntaxhighlight|timeline)\b.*?</\1\s*>",
@@ -106,8 +106,7 @@ _MONTHS_OF = {
         "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre"
     ).split(),
 }
-# what a template leaves that may have shown a word of the sentence; nothing with braces gets into a
-# corpus
+# replaces a template that may show a word of the sentence; no text with braces gets into a corpus
 UNKNOWN = "{{?}}"
 _IN_BRACKETS = re.compile(r"\([^()]*\)")
 _INVISIBLE = re.compile(
@@ -122,7 +121,7 @@ _DATES = re.compile(r"(?:birth|death|start|end) (?:date|year)")
 
 
 def clean(text: str) -> str:
-    """Wikitext without comments, references and what else is no part of the sentences."""
+    """Wikitext without comments, references and anything else that is no part of a sentence."""
     return _UNSEEN.sub("", text)
 
 
@@ -131,7 +130,7 @@ def field_value(text: str, name: re.Pattern) -> tuple[str, str] | None:
 
     Args:
         text: wikitext, after `clean`.
-        name: matches from the bar before the field to the equals sign behind it.
+        name: matches from the bar before the field to the equals sign after it.
 
     Returns:
         The name of the template in lower case, and the value as wikitext; None if there is no such
@@ -167,9 +166,9 @@ def _template_around(text, position):
 
 def paragraphs(text: str) -> list[str]:
     """The paragraphs of wikitext, still as wikitext: without infoboxes, pictures, tables, lists and
-    headings that stand between them.
+    headings.
 
-    A bracket that is never closed hides the rest of its own line alone.
+    An unclosed bracket hides only the rest of its line.
     """
     kept, position, depth, start = [], 0, 0, 0
     for bracket in _BRACKETS.finditer(text):
@@ -196,8 +195,8 @@ def paragraphs(text: str) -> list[str]:
 
 
 def _is_block(text, start, end):
-    """Whether what stands between two brackets is no part of a sentence: it fills whole lines,
-    or is a picture or a table.
+    """Whether the text between two brackets is no part of a sentence: it fills whole lines, or is a
+    picture or a table.
     """
     if text.startswith("{|", start) or (
         text.startswith("[[", start) and _ELSEWHERE.match(text, start + 2)
@@ -220,10 +219,10 @@ def plain(text: str, line_break: str = " ") -> str:
     if not any(mark in text for mark in "[{<&"):
         return _one_line(text)
     text = _render(mwparserfromhell.parse(text, skip_style_tags=True), line_break)
-    # In brackets it may be missing: most are pronunciations and other scripts.
+    # In brackets it may be dropped: most are pronunciations and other scripts.
     text = _IN_BRACKETS.sub(lambda match: match[0].replace(UNKNOWN, ""), text)
     sentence = text.lstrip("{?} ")
-    if text.startswith(UNKNOWN) and sentence[:1].isupper():  # behind a box or a note to editors
+    if text.startswith(UNKNOWN) and sentence[:1].isupper():  # after a box or a note to editors
         text = sentence
     return _one_line(text)
 
@@ -311,9 +310,7 @@ def _written(name, shown):
 
 
 def _date(shown, language, form):
-    """A date of day, month and year; of what is there, if it is written out; a mark, if it
-    isn't understood.
-    """
+    """A date from day, month and year, or as it is written out; UNKNOWN if it isn't understood."""
     if shown[1:] and not all(shown[:3]) or not shown:
         return UNKNOWN
     if len(shown) < 3:

@@ -1,4 +1,4 @@
-"""The files of an edition: corpus, questions, answers, attribution and report."""
+"""Writes the files of an edition: corpus, questions, answers, attribution and report."""
 
 import contextlib
 import csv
@@ -52,7 +52,7 @@ def write_edition(
         ]
     texts[gold / REPORT] = write_report(edition, rows, wishes, archive, pages, compared)
     texts[out / NOTICE] = write_notice(edition, wishes, archive)
-    # at its end they take their names, the last one first: those that say whose the others are
+    # on exit they get their names, last one first: first those that identify the others
     with contextlib.ExitStack() as files:
         for path, lines in texts.items():
             files.enter_context(writing(path)).write_text(
@@ -73,7 +73,7 @@ def refuse_occupied(out: Path, gold: Path) -> None:
         there = [name for name in (mark, *names) if (folder / name).exists()]
         if there and not _begins_with(folder / mark, title):
             raise UserError(
-                f"{folder} has files that are no earlier edition from Wikipedia, and that would be "
+                f"{folder} has files that are not an earlier edition from Wikipedia, and would be "
                 f"overwritten: {', '.join(there)}. Give another folder with {option}, or move them "
                 "away. Nothing was written."
             )

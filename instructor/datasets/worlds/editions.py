@@ -1,4 +1,4 @@
-"""What ships in data/. Change the seeds for a new cohort, then `python -m instructor data`."""
+"""What ships in data/. For a new cohort, change the seeds and run `python -m instructor data`."""
 
 from pathlib import Path
 

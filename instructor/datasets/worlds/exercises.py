@@ -1,5 +1,5 @@
-"""What problem 5 has besides the worlds: sentences about teachers, to classify, and matrices to
-compute with by hand.
+"""Makes the data of problem 5: sentences about teachers to classify, and matrices to compute with
+by hand.
 """
 
 import json
@@ -29,9 +29,9 @@ ANSWERS = {"scores": (2, 3), "scaled_scores": (2, 3), "weights": (2, 3), "output
 def make_occupations(seed: int) -> dict[str, list[tuple[str, int]]]:
     """Draw the sentences and classes of each split.
 
-    Sentences come in pairs of one split that differ in nothing but that the two occupations are
-    swapped. So the classes of a pair differ, and whoever knows only which words occur is
-    right about at most one of the two.
+    Sentences come in pairs, within a split, that differ only in that the two occupations are
+    swapped. So the classes of a pair differ, and a model that ignores word order is right about at
+    most one.
     """
     rng = random.Random(seed)
     splits = {}
@@ -66,8 +66,8 @@ def _name(rng):
 
 
 def make_matrices(seed: int) -> dict[str, list[list[int]]]:
-    """Draw Q, K and V: whole numbers from -2 to 2, such that scores differ within rows and columns,
-    and no weight is nearly 0 or 1.
+    """Draw Q, K and V: integers from -2 to 2, such that scores differ within rows and columns, and
+    no weight is nearly 0 or 1.
     """
     rng = random.Random(seed)
     while True:
@@ -86,7 +86,7 @@ def make_matrices(seed: int) -> dict[str, list[list[int]]]:
 
 
 def as_json(matrices: dict[str, list[list]]) -> str:
-    """The text of a file of matrices: a name, then a row a line."""
+    """Matrices as JSON: each with its name, one row per line."""
     blocks = (
         f'  "{name}": [\n' + ",\n".join(f"    {json.dumps(row)}" for row in rows) + "\n  ]"
         for name, rows in matrices.items()
@@ -95,7 +95,7 @@ def as_json(matrices: dict[str, list[list]]) -> str:
 
 
 def blank(matrices: dict[str, list[list]]) -> dict[str, list[list]]:
-    """The matrices as students get them, with null where they put their answers."""
+    """The matrices as students get them, with null in place of the answers."""
     return {name: matrices[name] for name in SHAPES} | {
         name: [[None] * columns for _ in range(rows)] for name, (rows, columns) in ANSWERS.items()
     }

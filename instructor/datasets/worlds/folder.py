@@ -1,6 +1,4 @@
-"""A folder of data, whoever made it: its corpus and questions, and the figures that describe
-them.
-"""
+"""Reads a folder of data: its corpus and questions, and the figures that describe them."""
 
 import re
 from collections import Counter
@@ -15,15 +13,15 @@ SPLITS = {
     "test": "birth_test_inputs.tsv",
 }
 QUESTION = "Where was {} born?"
-START = 4  # letters by which names are looked up
-LONGEST_PLACE = 32  # characters: no more are generated of an answer (answers.predict_places)
+START = 4  # letters of a name that index it
+LONGEST_PLACE = 32  # characters; no more of an answer are generated (answers.predict_places)
 Rows = list[tuple[str, str | None]]  # questions with their places; None where they are not known
 _ASKED = re.compile(r"Where was (.*\S) born\?")
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """What a folder of data holds: documents, and the rows of each split."""
+    """A folder of data: its documents, and the rows of each split."""
 
     documents: list[str]
     splits: dict[str, Rows]
@@ -45,7 +43,7 @@ def read_folder(folder: Path, block_size: int) -> Corpus:
 
 
 def name_in(question: str) -> str:
-    """The name that a question asks for; the whole question if it is of another form."""
+    """The name that a question asks for; the whole question if it has another form."""
     match = _ASKED.fullmatch(question)
     return match[1].strip() if match else question
 
@@ -56,14 +54,14 @@ def longest_truncation(block_size: int) -> int:
 
 
 def refuse_gold_inside(out: Path, gold: Path) -> None:
-    """Refuse a folder of test answers that lies in the one that students get.
+    """Refuse a folder of test answers inside the one that students get.
 
     Raises:
-        UserError: it does.
+        UserError: it is inside.
     """
     if gold.resolve() == out.resolve() or out.resolve() in gold.resolve().parents:
         raise UserError(
-            "--gold must not lie in --out: students get that folder. Nothing was written."
+            "--gold must not be inside --out: students get that folder. Nothing was written."
         )
 
 
@@ -88,9 +86,7 @@ def figures(documents: list[str], splits: dict[str, Rows]) -> dict[str, object]:
 
 
 def find_word(text: str, word: str) -> int:
-    """Where a word (or several) first stands in a text, not in the middle of another one; -1 where
-    it doesn't.
-    """
+    """Where one or more words first occur in a text as whole words; -1 if they don't."""
     start = text.find(word)
     while start >= 0 and (
         text[max(0, start - 1) : start].isalnum() or text[start + len(word) :][:1].isalnum()
@@ -100,13 +96,13 @@ def find_word(text: str, word: str) -> int:
 
 
 def documents_about(names: set[str], documents: list[str]) -> dict[str, list[str]]:
-    """The documents in which each name stands."""
+    """The documents that contain each name."""
     found, by_start = {name: [] for name in names}, {}
     for name in names:
         by_start.setdefault(name[:START], []).append(name)
     lengths = sorted({len(start) for start in by_start})
     for document in documents:
-        # A name begins where a word does: to look for all names at all places would take minutes.
+        # Names begin where words do: looking for every name at every position would take minutes.
         words = {
             0,
             *(
@@ -123,8 +119,8 @@ def documents_about(names: set[str], documents: list[str]) -> dict[str, list[str
 
 
 def place_positions(rows: Rows, about: dict[str, list[str]]) -> list[int | None]:
-    """Where the place of each person ends, at the earliest in a document that has their name; None
-    where it doesn't stand.
+    """Where each person's place ends, at the earliest in a document with their name; None if none
+    has it.
 
     Rows without a place are left out; `about` is what documents_about gives for their names.
     """

@@ -1,13 +1,11 @@
-"""Test answers in a folder that students get, whatever their file is called and however it is
-written.
-"""
+"""Finds test answers in a folder that students get, in files of any name and format."""
 
 import zlib
 from pathlib import Path
 
 from .folder import QUESTION, SPLITS, documents_about, find_word
 
-CORPUS = {"wiki.txt", "ATTRIBUTION.tsv"}  # they name the people of the test, and should
+CORPUS = {"wiki.txt", "ATTRIBUTION.tsv"}  # these should name the people of the test
 KNOWN = CORPUS | {
     *SPLITS.values(),
     "README.md",
@@ -15,15 +13,13 @@ KNOWN = CORPUS | {
     "occupations/train.tsv",
     "occupations/dev.tsv",
 }
-MOST = 8 << 20  # bytes of a file that is looked into
-# of the test's places in the lines of a file, in their order: a model's predictions are worse
+MOST = 8 << 20  # bytes read of a file
+# share of the test's places on a file's lines, in order: a model's predictions are worse
 RIGHT = 0.5
 
 
 def other_files(data: Path) -> list[Path]:
-    """All files below a folder but the four of the folder itself, which have checks of their
-    own.
-    """
+    """All files below a folder, except its own four, which have checks of their own."""
     ours = {data / name for name in (*SPLITS.values(), "wiki.txt")}
     return [path for path in sorted(data.rglob("*")) if path.is_file() and path not in ours]
 
@@ -46,7 +42,7 @@ def told_by(path: Path, names: list[str], places: list[str | None]) -> int:
     told = sum(any(_has_more(line, name) for line in about[name]) for name in names)
     if None in places:
         return told
-    # or a heading
+    # without or with a heading
     in_order = max(
         sum(find_word(line, place) >= 0 for line, place in zip(lines[start:], places))
         for start in (0, 1)
@@ -61,7 +57,7 @@ def _has_more(line, name):
 
 
 def _text(path):
-    """A file's text, unpacked if gzip packed it; nothing of a binary file."""
+    """A file's text, unpacked if it is gzip; empty for a binary file."""
     try:
         with open(path, "rb") as file:
             raw = file.read(MOST)

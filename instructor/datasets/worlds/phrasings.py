@@ -1,9 +1,9 @@
-"""The sentences of a world. Every one has the full name and the place; occupation and years change
-their places.
+"""The phrasings of a world. Each has the full name and the place; occupation and years vary in
+position.
 
 A phrasing may use {name}, {place}, {job} ("a poet"), {bare_job} ("poet"), {born} and {died}. The
-one of mode `single` has the place after the other attributes. In both modes there is the question
-mark that the questions need: a character which pretraining never saw has no token.
+one of mode `single` has the place after the other attributes. Both modes have the question mark
+that the questions need: a character that pretraining never saw has no token.
 """
 
 JOBS = (

@@ -1,4 +1,4 @@
-"""A world of invented people: who they are, what is written about them, and the files of the
+"""Draws a world of invented people, and writes the documents about them and the files of the
 assignment.
 
 A language model that has read a fact in one phrasing alone can recite it but not answer a question
@@ -42,7 +42,7 @@ class Size:
     cities: tuple[str, ...]
 
 
-# The numbers of the public corpus. The place stands within the first 96 characters, all that a
+# The numbers of the public corpus. The place is within the first 96 characters, all that a
 # block of 128 shows.
 FULL = Size(
     train=2000,
@@ -103,7 +103,7 @@ def make_names(rng: random.Random, size: Size) -> list[str]:
 
 
 def make_places(rng: random.Random, cities: tuple[str, ...], count: int) -> list[str]:
-    """Draw birth places for `count` people: 5% in the first city, the others ever less often
+    """Draw birth places for `count` people: 5% in the first city, the others in decreasing shares
     (Zipf).
 
     Shares are dealt out, not drawn, so that the baseline of the most common place is the same in
@@ -113,7 +113,7 @@ def make_places(rng: random.Random, cities: tuple[str, ...], count: int) -> list
     ranks = range(len(cities) - 1)
     weights = [1 / (rank + 12) for rank in ranks]
     shares = [(count - first) * weight / sum(weights) for weight in weights]
-    # with few cities, the second would be as common as the first: all alike instead
+    # with few cities, the second would be as common as the first: use equal shares
     if max(shares) > 0.8 * first:
         shares = [(count - first) / len(ranks)] * len(ranks)
     dealt = [int(share) for share in shares]
@@ -126,8 +126,8 @@ def make_places(rng: random.Random, cities: tuple[str, ...], count: int) -> list
 
 
 def write_about(rng: random.Random, person: Person, size: Size, mode: str) -> list[str]:
-    """The documents about one person: different phrasings, or in mode `single` the same sentence
-    again and again.
+    """The documents about one person: different phrasings, or in mode `single` one sentence
+    repeated.
     """
     if mode == "single":
         phrasings = [size.single] * size.paraphrases

@@ -1,5 +1,5 @@
-"""Grading on a cluster, through Dask: however its scheduler and workers were started (by hand, on
-SLURM, on Kubernetes).
+"""Grading on a Dask cluster, however its scheduler and workers were started (by hand, SLURM,
+Kubernetes).
 """
 
 import asyncio
@@ -19,22 +19,22 @@ from common.files import UserError
 from . import work
 
 ROOT = Path(__file__).resolve().parents[3]
-# tasks for each worker that the scheduler knows of: memory stays small, and no worker waits
+# tasks sent ahead per worker: memory stays small, and no worker waits
 AHEAD = 3
 # grading changes its process's working directory: a worker grades one submission at a time
 ONE = threading.Lock()
 ANSWERS = 10  # seconds for the scheduler to answer
-COMES = 30  # seconds for a first worker to come
+COMES = 30  # seconds for a first worker to connect
 HELP = "(docs/instructors.md, On a cluster)"
 
 
 class Cluster:
-    """The engine of a Dask cluster. Its machines see this repository and the submissions under the
-    same paths as this one.
+    """The engine of a Dask cluster. Its machines must see this repository and the submissions under
+    the same paths as this one.
 
     Args:
         scheduler: its address, tcp://HOST:PORT or tls://HOST:PORT, or the path of its scheduler
-            file. The certificates of tls are those that Dask's configuration names.
+            file. Certificates for tls come from Dask's configuration.
         run: what a worker does with a work.Task.
     """
 
@@ -51,7 +51,7 @@ class Cluster:
         """
 
         def here():
-            """On a worker."""
+            """Runs on a worker."""
             import instructor  # noqa: F401     makes the modules of src/ importable
             from autograder.isolation import choose
 
@@ -61,11 +61,11 @@ class Cluster:
             return min(client.run(here).values(), key=strength)
 
     def results(self, tasks: Iterable[work.Task]) -> Iterator[tuple[work.Task, dict]]:
-        """Run tasks, and give each with its result as it comes. What a lost worker did is done
-        again by another one.
+        """Run tasks, and yield each with its result as it arrives. Another worker redoes the tasks
+        of a lost one.
 
         Raises:
-            UserError: as level; or the scheduler is lost.
+            UserError: as in level; or the scheduler is lost.
         """
         from distributed import as_completed
 
@@ -73,7 +73,7 @@ class Cluster:
             workers = len(client.scheduler_info(n_workers=-1)["workers"])
 
             def unpack(packed):
-                """On a worker. The scheduler, which looks at what it passes on, need not know this
+                """Runs on a worker. Tasks are packed so that the scheduler need not import this
                 repository.
                 """
                 import pickle
@@ -85,7 +85,7 @@ class Cluster:
             tasks, task_of = iter(tasks), {}
 
             def submit(count):
-                """Send so many more tasks; their futures."""
+                """Submit `count` more tasks; yields their futures."""
                 for task in islice(tasks, count):
                     future = client.submit(unpack, pickle.dumps((self.run, task)), pure=False)
                     task_of[future.key] = task
@@ -96,7 +96,7 @@ class Cluster:
                 if future.cancelled():
                     raise UserError(
                         f"The Dask scheduler at {harmless(self.scheduler)} is lost. What was "
-                        "graded is kept: start it again, and run the same command."
+                        "graded is kept: restart it, then run the same command."
                     )
                 done.update(submit(1))
                 yield task_of.pop(future.key), work.result_of(future)
@@ -106,19 +106,19 @@ class Cluster:
         """A client of the scheduler, whose workers can import this repository."""
         from distributed import Client
 
-        # which repeat what the sentences below say
+        # their logs repeat the messages below
         for name in ("distributed", "distributed.client"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         shown = harmless(self.scheduler)
         try:
             address = _address(self.scheduler)
-            # since a Client that cannot connect writes log lines, and waits at the end
+            # a Client that cannot connect writes log lines, and waits when closed
             asyncio.run(_reach(address))
             client = Client(address, timeout=ANSWERS, set_as_default=False)
         except Exception as error:  # whatever an address makes Dask raise
             raise UserError(
-                f"No Dask scheduler answers at {shown}: {_why(error)}. "
-                f"Look at its address, or start one {HELP}."
+                f"No Dask scheduler answers at {shown}: {_why(error)}. Check its address, or "
+                f"start one {HELP}."
             ) from None
         with client:
             _prepare(client, shown)
@@ -126,7 +126,7 @@ class Cluster:
 
 
 def _address(scheduler):
-    """The address that somebody gave, or that their scheduler file has.
+    """The address as given, or from the scheduler file.
 
     Raises:
         ValueError: there is none.
@@ -140,7 +140,7 @@ def _address(scheduler):
     try:
         return str(json.loads(Path(scheduler).read_text(encoding="utf-8"))["address"])
     except (ValueError, TypeError, KeyError):
-        raise ValueError("it is no scheduler file") from None
+        raise ValueError("it is not a scheduler file") from None
 
 
 async def _reach(address):
@@ -158,8 +158,8 @@ async def _reach(address):
 
 
 def _why(error):
-    """What caused an error, in a line; the first cause of a chain that says anything."""
-    said = f"nothing came in {ANSWERS} seconds"
+    """The cause of an error, in one line: the deepest one in its chain with a message."""
+    said = f"no answer in {ANSWERS} seconds"
     while error:
         said = harmless(str(error)).split("\n")[0] or said
         error = error.__cause__
@@ -167,13 +167,13 @@ def _why(error):
 
 
 def run_alone(run: Callable[[work.Task], dict], task: work.Task) -> dict:
-    """Run a task in this process, after those that other threads of it run."""
+    """Run a task in this process, one at a time across its threads."""
     with ONE:
         return run(task)
 
 
 def _prepare(client, scheduler):
-    """Let all workers, those that come later, too, find this repository."""
+    """Let all workers, later ones included, import this repository."""
     from distributed import WorkerPlugin
 
     # defined here, so that it is sent as it is: a worker cannot import it yet

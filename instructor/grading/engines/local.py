@@ -1,8 +1,8 @@
-"""Grading on this machine, several submissions at a time, in processes of their own.
+"""Grading on this machine, several submissions at a time, in worker processes.
 
-A worker that dies takes the others with it, since Python's pools break as a whole. So what was
-under way is graded again one by one, and only a submission that kills its worker alone is to blame.
-(Dask's scheduler gives lost tasks to other workers.)
+If a worker dies, Python's whole pool breaks. So the submissions in progress are graded again one by
+one, and only one that kills its worker when alone is blamed. (Dask's scheduler gives lost tasks to
+other workers.)
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from autograder.isolation import choose
 
 from . import work
 
-ATTEMPTS = 2  # at a submission by itself, whose worker may die by chance, too
+ATTEMPTS = 2  # for a submission alone, since its worker may also die by chance
 
 
 class Local:
@@ -42,8 +42,8 @@ class Local:
         return choose().level
 
     def results(self, tasks: Iterable[work.Task]) -> Iterator[tuple[work.Task, dict]]:
-        """Run tasks, and give each with its result as it comes. When a worker dies, what was under
-        way is done again, one by one: so that nobody pays for a neighbour.
+        """Run tasks, and yield each with its result as it arrives. If a worker dies, the tasks in
+        progress run again one by one, so that no submission is blamed for another's crash.
         """
         tasks = iter(tasks)
         while (lost := (yield from self._together(tasks))) is not None:
@@ -51,8 +51,8 @@ class Local:
                 yield task, self._alone(task)
 
     def _together(self, tasks):
-        """Yield results until all is done, then return None; or until a worker dies, then return
-        the tasks that were under way.
+        """Yield results until all are done, then return None; or until a worker dies, then return
+        the tasks in progress.
         """
         running = {}
         with self._pool(self.workers) as pool:
@@ -89,7 +89,7 @@ class Local:
         try:
             yield pool
         finally:
-            for process in multiprocessing.active_children():  # nobody waits for what they do
+            for process in multiprocessing.active_children():  # their results are not needed
                 process.terminate()
             pool.shutdown(cancel_futures=True)
 

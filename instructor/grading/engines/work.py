@@ -1,4 +1,4 @@
-"""What a worker does, in whichever process or on whichever machine: grade one submission."""
+"""What a worker does, in any process on any machine: grade one submission."""
 
 import atexit
 import errno
@@ -19,8 +19,8 @@ from instructor.grading.fingerprint import digest_submission
 
 @dataclass(frozen=True)
 class Task:
-    """One submission to grade. source is where it lies, checks are the ids of those to run; apart
-    says that it gets a process of its own, which has served no other.
+    """One submission to grade. source is its path, checks are the ids of those to run; with apart
+    it gets a fresh process of its own.
     """
 
     digest: str
@@ -36,8 +36,8 @@ def run(task: Task) -> dict:
 
     Returns:
         {"report": as_dict(...)}, {"refused": why} for a submission that cannot be graded, {"error":
-        text} for a fault of the grader, or {"stop": why} where no other submission would fare
-        better.
+        text} for a fault of the grader, or {"stop": why} if no other submission could be graded
+        either.
     """
     try:
         manifest = read_manifest(MANIFEST)
@@ -57,8 +57,7 @@ def run(task: Task) -> dict:
     except OSError as error:
         if error.errno in {*DISK_IS_FULL, errno.EMFILE, errno.ENFILE, errno.EROFS}:
             return {
-                "stop": f"{os.strerror(error.errno)}, for temporary files on the machine that "
-                "grades."
+                "stop": f"{os.strerror(error.errno)}, for temporary files on the grading machine."
             }
         return {"error": traceback.format_exc()}
     except Exception:
@@ -66,8 +65,8 @@ def run(task: Task) -> dict:
 
 
 def _without_name(text, name):
-    """A refusal without the name of what was handed in: equal ones are graded once, and the page of
-    one person shall not name another.
+    """A refusal without the submission's name: equal ones are graded once, and one person's page
+    must not name another.
     """
     name = re.escape(harmless(name))
     return re.sub(
@@ -76,7 +75,7 @@ def _without_name(text, name):
 
 
 def _if_unchanged(task, result):
-    """The result, if the submission is still the one that was to be graded."""
+    """The result, or an error if the submission has changed meanwhile."""
     try:
         same = digest_submission(Path(task.source)) == task.digest
     except OSError:

@@ -1,1 +1,1 @@
-"""From a folder of uploads to people and what they handed in."""
+"""Finds who handed in what in a folder of uploads."""

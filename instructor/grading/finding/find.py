@@ -1,8 +1,8 @@
 """Finding submissions in a folder: as Gradescope and Canvas export them, repositories as
 Classroom 50 and GitHub Classroom name them, or one zip or folder a person.
 
-Nothing is unpacked or run here, and no link is followed. What cannot be graded is found all the
-same, with its problem, so that nobody's hand-in disappears.
+Nothing is unpacked or run here, and no link is followed. What cannot be graded is listed too, with
+its problem, so that no submission disappears.
 """
 
 import os
@@ -22,7 +22,7 @@ from .late import read_time
 
 METADATA = "submission_metadata.yml"  # Gradescope's
 LARGEST_METADATA = 64 << 20  # bytes; larger ones are not read
-DEEPEST = 50  # lists in lists in it
+DEEPEST = 50  # nested lists in it
 WRAPPER = re.compile(r"assignment_\d+_export|submissions|.+-submissions", re.IGNORECASE | re.DOTALL)
 GRADESCOPE = re.compile(r"submission_\d+")
 CANVAS = re.compile(
@@ -33,12 +33,12 @@ CANVAS_ANONYMOUS = re.compile(
     r"(?P<name>anon_[0-9a-z]+)(?P<late>_LATE)?_(?P<file_id>\d+)_(?P<file>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-# what Canvas adds to the name of a file that was handed in again
+# what Canvas adds to the name of a resubmitted file
 AGAIN = re.compile(r"-(\d+)(?=\.[^.]*\Z|\Z)")
-# no part of a name
+# endings that are not part of a name
 ENDING = re.compile(r"(\.tar)?\.(zip|rar|7z|tar|gz|tgz|bz2|xz|py|ipynb|pdf|docx?)\Z", re.IGNORECASE)
 PASSED_OVER = {"__macosx", "thumbs.db", "desktop.ini", "__pycache__"}
-# beside plain submissions: the course's own
+# may be the course's own files beside plain submissions
 PAPERS = {".csv", ".htm", ".html", ".json", ".md", ".txt", ".xlsx", ".yaml", ".yml"}
 DEPTH, MOST_FOLDERS = 4, 200  # how far a submission's folder is searched for the student's files
 ASK = "Ask for a zip of the files that the handout lists."
@@ -50,21 +50,20 @@ EXPECTED = (
 
 @dataclass(frozen=True)
 class Found:
-    """A submission as it lies in the folder.
+    """A submission as found in the folder.
 
     Attributes:
         source: the zip, or the folder that holds the student's files, as
             checks.support.staging.stage takes it.
         label: its path in the folder of submissions, for messages. It may contain anything.
-        person: what its name says of whose it is.
-        identities: (kind, value) pairs, strongest first, to be looked up in a roster. A kind is a
-            field of grades.Person, or "any": then the value may be what any field knows a person
-            by.
-        submitted: when, in UTC; None if that is not known. The times of files are those of a
-            download, and say nothing.
-        late: whether the export marks it as late; None if it does not tell.
-        problem: why it cannot be graded; "" if it may be.
-        paper: whether it may be the course's own (a page, a table, a text) and no submission,
+        person: whose it is, according to its name.
+        identities: (kind, value) pairs, strongest first, to look up in a roster. A kind is a field
+            of grades.Person, or "any" if any of them may have the value.
+        submitted: when, in UTC; None if unknown. File times are those of the download, so they are
+            not used.
+        late: whether the export marks it as late; None if it does not say.
+        problem: why it cannot be graded; "" if it can be.
+        paper: whether it may be a file of the course (page, table, text) and not a submission,
             unless it has a student's name.
     """
 
@@ -91,16 +90,14 @@ def find_submissions(folder: Path) -> list[Found]:
     """
     if not folder.is_dir():
         what = "is a file: unpack it, and give the folder" if folder.exists() else "does not exist"
-        raise UserError(harmless(f"{folder} {what}. In it are {EXPECTED}."))
+        raise UserError(harmless(f"{folder} {what}; {EXPECTED}."))
     try:
         root, names = _unwrap(folder)
     except OSError as error:
         raise UserError(harmless(f"{folder} cannot be read: {error.strerror}.")) from None
     if has_code(root):
         raise UserError(
-            harmless(
-                f"{root} is one submission: code lies in it. Give a folder of them: {EXPECTED}."
-            )
+            harmless(f"{root} is a single submission. Give a folder of them: {EXPECTED}.")
         )
     prefix = _repositories(root, names)
     if METADATA in names or names and all(GRADESCOPE.fullmatch(name) for name in names):
@@ -129,8 +126,8 @@ def find_submissions(folder: Path) -> list[Found]:
 
 
 def _unwrap(folder):
-    """The folder that the submissions lie in, and what is there: `folder`, or the one that an
-    export put all into.
+    """The folder of the submissions, and its contents: `folder`, or the one in it that an export
+    made.
     """
     names = _names(folder)
     others = [name for name in names if not _is_paper(folder / name)]
@@ -145,7 +142,7 @@ def _unwrap(folder):
 
 
 def _names(folder):
-    """What is in a folder, less what systems and tools put there unasked."""
+    """The names in a folder, without files that systems and tools add."""
     return sorted(
         name
         for name in os.listdir(folder)
@@ -162,9 +159,7 @@ def _is_paper(path):
 
 
 def _clean(found):
-    """person and identities as text that every file and database takes, and equal however a system
-    composes accents.
-    """
+    """person and identities as valid text, with accents composed in the same way on all systems."""
 
     def clean(text):
         return " ".join(
@@ -177,7 +172,7 @@ def _clean(found):
     )
 
 
-# What a submission is made of
+# The files of a submission
 
 
 def _locate(path):
@@ -191,15 +186,13 @@ def _locate(path):
             return path, "It is neither a file nor a folder. Ask for the submission again."
         if path.suffix.lower() == ".zip":
             return path, ""
-        return path, f"It is no zip, but {path.suffix or 'a file'} alone. {ASK}"
+        return path, f"It is not a zip, but {path.suffix or 'a file'} alone. {ASK}"
     except OSError as error:
         return path, f"It cannot be read: {error.strerror}."
 
 
 def _inside(top):
-    """As _locate, of a folder: it, the folder somewhere in it that has the code, or the only
-    zip.
-    """
+    """Like _locate, for a folder: itself, the folder inside it with the code, or the only zip."""
     homes, zips, level, seen, deeper = [], [], [top], 0, False
     for depth in range(DEPTH + 1):
         below = []
@@ -257,7 +250,7 @@ def _plain(root, name):
 
 
 def _repositories(root, names):
-    """What the names of cloned repositories begin with, "assignment-"; "" if these are none."""
+    """The common prefix of cloned repositories, "assignment-"; "" if these are not repositories."""
     folders = [name for name in names if _is_folder(root / name)]
     prefix = root.name.removesuffix("submissions")
     if (
@@ -274,7 +267,7 @@ def _repositories(root, names):
 
 
 def _repository(root, name, prefix):
-    """A clone. When it was pushed is not read: only git could, and a repository can tell git to run
+    """A clone. Its push time is not read: that needs git, and a repository can make git run
     programs.
     """
     login = name[len(prefix) :] or name
@@ -325,8 +318,8 @@ def _canvas(root, names):
 
 
 def _gradescope(root, names):
-    """Gradescope's export: a folder for each submission, and a file that says whose it is, perhaps
-    of several people, and when it came.
+    """Gradescope's export: a folder for each submission, and a file with its submitters and its
+    time.
     """
     metadata = _read_metadata(root / METADATA)
     found = []
@@ -334,14 +327,14 @@ def _gradescope(root, names):
         if name not in names:
             source, problem = (
                 root / name,
-                "The export names this submission, but does not have it. Export it again.",
+                "The export names this submission, but does not contain it. Export it again.",
             )
         elif _is_paper(root / name):
             continue
         else:
             source, problem = _locate(root / name)
         about = metadata.get(name, {})
-        created = about.get(":created_at")  # text, or what Ruby makes of a time with a zone
+        created = about.get(":created_at")  # text, or Ruby's form of a time with a zone
         submitted = read_time(
             (created.get("utc") or created.get("time")) if isinstance(created, dict) else created
         )
@@ -370,11 +363,11 @@ def _gradescope(root, names):
 
 
 def _read_metadata(path):
-    """What Gradescope says of each submission: {folder: plain data}; what cannot be read is left
+    """Gradescope's metadata of each submission, {folder: plain data}; what cannot be read is left
     out.
 
-    Only the events of the YAML are read, and kept to the depth that is needed: so no tag makes an
-    object, and no alias is expanded.
+    Only YAML events are read, down to the depth that is needed: no tag makes an object, and no
+    alias is expanded.
     """
     import yaml
 
@@ -390,13 +383,13 @@ def _read_metadata(path):
                 if isinstance(value, dict):
                     result[key.value] = value
     except (OSError, ValueError, StopIteration, yaml.YAMLError):
-        pass  # the folders are there, and staff sees that their names say nothing
+        pass  # the folders are still found, and staff sees that their names identify nobody
     return {key: value for key, value in result.items() if GRADESCOPE.fullmatch(key)}
 
 
 def _plain_data(event, events, depth):
-    """The dicts, lists and strings that an event begins; None for what lies deeper than `depth`,
-    and for aliases.
+    """The dict, list or string that an event begins; None for what is deeper than `depth`, and for
+    aliases.
     """
     import yaml
 
@@ -412,7 +405,7 @@ def _plain_data(event, events, depth):
                 event, yaml.CollectionEndEvent
             )
             if level > DEEPEST:
-                raise ValueError  # which no export is, and which takes the parser long
+                raise ValueError  # no export is this deep, and parsing it is slow
         return None
     values = []
     is_list = isinstance(event, yaml.SequenceStartEvent)

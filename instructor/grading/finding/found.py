@@ -1,4 +1,4 @@
-"""From what lies in a folder to what the state knows: who there is, and what they handed in."""
+"""Stores in the state who is in the class and what they handed in."""
 
 import os
 from dataclasses import replace
@@ -10,18 +10,18 @@ from instructor.grading.state import Handed, State
 from .find import Found
 from .roster import Roster
 
-UNREAD = "unread "  # how the digest of a submission begins that could not be read
+UNREAD = "unread "  # prefix of the digest of a submission that could not be read
 
 
 def keep_found(state: State, found: list[Found], roster: Roster, only: bool) -> None:
-    """Tell the state who there is, and what they handed in.
+    """Store the people and their submissions in the state.
 
-    What an earlier run found and this one did not is kept as gone, with its people: half of a
-    class's submissions shall not make the other half's grades vanish. So are people with marks or
-    decisions. Who is called otherwise in another roster stays the same person.
+    What only an earlier run found is kept as gone, with its people: a run on half of a class must
+    not delete the other half's grades. People with marks or decisions are kept, too. Someone with
+    another name in a new roster stays the same person.
 
     Args:
-        only: whether only these people and submissions count, and others are forgotten.
+        only: whether to forget all other people and submissions.
     """
     people, before = {person.id: person for person in roster.people}, state.handed()
     handed = []
@@ -51,8 +51,7 @@ def keep_found(state: State, found: list[Found], roster: Roster, only: bool) -> 
     stay = {one.person for one in gone} | (set() if only else state.decided())
     for id in stay & known.keys() - people.keys():
         people[id] = replace(known[id], enrolled=not roster.people)
-    # What was found first comes first in all later runs, too: without times, the last one is the
-    # latest.
+    # Keep the order in which they were first found: without times, the last one is the latest.
     first = {(one.digest, renamed.get(one.person, one.person)): n for n, one in enumerate(before)}
     everything = [*gone, *handed]
     everything.sort(key=lambda one: first.get((one.digest, one.person), len(before)))
@@ -60,13 +59,13 @@ def keep_found(state: State, found: list[Found], roster: Roster, only: bool) -> 
 
 
 def _handed(one, person, remark, before):
-    """What the state keeps of a submission."""
+    """The submission as the state stores it."""
     label = one.label.encode("utf-8", "backslashreplace").decode()
     submitted = one.submitted and one.submitted.isoformat()
     source, problem = os.fsencode(one.source.absolute()), one.problem
     try:
         digest = "" if problem else digest_submission(one.source)
-    # perhaps for a moment: what was graded before stays, and nothing is no grade
+    # perhaps temporary: an earlier grading stays, and without one there is no grade
     except OSError as error:
         remark = f"It cannot be read now: {error.strerror}."
         was = [known.digest for known in before if known.source == source and known.digest]
@@ -75,9 +74,7 @@ def _handed(one, person, remark, before):
 
 
 def to_grade(state: State) -> dict[str, str]:
-    """Where the content lies of each submission that can be graded, by its digest; equal ones are
-    graded once.
-    """
+    """The path of each submission that can be graded, by its digest; equal ones are graded once."""
     sources = {}
     for one in state.handed():
         path = Path(os.fsdecode(one.source))

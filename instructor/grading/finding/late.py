@@ -11,13 +11,13 @@ DAY = timedelta(days=1)
 
 
 def parse_due(text: str) -> datetime:
-    """Read a due date: "2026-12-01 23:59", with an offset or the name of a time zone behind it, or
-    else in this machine's zone.
+    """Read a due date: "2026-12-01 23:59", followed by an offset or the name of a time zone, else
+    in this machine's zone.
 
     A date alone means the end of that day.
 
     Raises:
-        UserError: it is no such time, or the zone is unknown.
+        UserError: it is not such a time, or the zone is unknown.
     """
     match = re.fullmatch(
         r"\s*(\d{4}-\d\d-\d\d)(?:[T ]\s*(\d\d?:\d\d(?::\d\d)?))?\s*(Z|[+-]\d\d:?\d\d|"
@@ -40,14 +40,14 @@ def parse_due(text: str) -> datetime:
     # no match, no such day or offset, no such zone
     except (TypeError, ValueError, KeyError, OSError):
         raise UserError(
-            f"{text!r} is no due date. Write it as '2026-12-01 23:59', '2026-12-01 23:59 +01:00' "
-            "or '2026-12-01 23:59 America/Los_Angeles'."
+            f"{text!r} is not a due date. Write it as '2026-12-01 23:59', '2026-12-01 23:59 "
+            "+01:00' or '2026-12-01 23:59 America/Los_Angeles'."
         ) from None
 
 
 def read_time(text: object) -> datetime | None:
-    """A time as exports have it, such as "2026-10-03 23:11:08.12 -07:00", in UTC, which it is
-    in without an offset. None if it is none.
+    """Read a time of an export, such as "2026-10-03 23:11:08.12 -07:00", as UTC, the default
+    without an offset. None if it is not a time.
     """
     match = re.match(
         r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)? *(Z|UTC|[+-]\d\d:?\d\d)?",
@@ -70,15 +70,15 @@ def days_late(
     unknown_days: int = 1,
     extension: int = 0,
 ) -> int:
-    """How many days after the due date, counting a day that was begun.
+    """The days after the due date; each day begun counts.
 
     Args:
-        submitted: when; None if that is not known.
-        due: when it was due; None for no such date.
-        grace_minutes: this much later counts as in time.
+        submitted: when; None if unknown.
+        due: the due date; None if there is none.
+        grace_minutes: this much later counts as on time.
         marked_late: what an export says.
-        unknown_days: what that counts as, extension included, where it is all that is known.
-        extension: the days that this person has more than others.
+        unknown_days: what that counts as, before the extension, if nothing else is known.
+        extension: extra days of this person.
     """
     if submitted is None or due is None:
         return max(0, unknown_days - extension) if marked_late else 0

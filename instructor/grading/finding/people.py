@@ -1,6 +1,4 @@
-"""Finding somebody of a class by what a person types, and naming them so that a command finds them
-again.
-"""
+"""Finds a person of a class from typed text, and names them so that a command finds them again."""
 
 import shlex
 
@@ -12,11 +10,11 @@ from .roster import LOOKED_UP, name_keys
 
 
 def find_entry(graded: GradedClass, text: str) -> Entry:
-    """The Entry of somebody: by the id, the name of their folder, an address, login or number, or
-    the full name in any order of its words, without accents.
+    """The Entry of a person: by id, folder name, address, login or number, or by full name, with
+    words in any order and accents ignored.
 
     Raises:
-        UserError: it fits nobody, or several people; then their ids are listed.
+        UserError: nobody or several people match; then their ids are listed.
     """
     wanted, keys = text.strip().casefold(), name_keys(text)
     for fits in (
@@ -44,8 +42,6 @@ def find_entry(graded: GradedClass, text: str) -> Entry:
 
 
 def name_of(entry: Entry) -> str:
-    """What find_entry finds somebody by, and a command line and a terminal take as it is: mostly
-    the id.
-    """
+    """A name for find_entry that is safe on a command line and a terminal: mostly the id."""
     plain = harmless(entry.person.id) == entry.person.id and not entry.person.id.startswith("-")
     return entry.person.id if plain else entry.folder

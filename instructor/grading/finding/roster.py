@@ -1,5 +1,5 @@
-"""Who is in the class, and whose a submission is: from a CSV of ours, or one that Canvas,
-Gradescope, Classroom 50 or GitHub Classroom exports, or any other with its columns named.
+"""Who is in the class, and who a submission belongs to: from our CSV, an export of Canvas,
+Gradescope, Classroom 50 or GitHub Classroom, or any CSV with its columns named.
 """
 
 import argparse
@@ -12,12 +12,11 @@ from pathlib import Path
 from autograder.report import harmless
 from common.files import UserError
 from instructor.grading.grades import Person
+from instructor.grading.sheet import read_sheet
 
 from .find import Found
-from .sheet import read_sheet
 
-# The headers that are understood, without case, blanks and punctuation, and what they are of a
-# Person.
+# The known headers, without case, blanks and punctuation, and their fields of a Person.
 HEADERS = {
     "id": "id",
     "identifier": "id",
@@ -42,9 +41,9 @@ HEADERS = {
 }
 FIELDS = tuple(dict.fromkeys(HEADERS.values()))  # what --column may name
 # The first of these that a row has is the person's id. "login" is Classroom 50's username, which
-# everybody has there; addresses come later, and would make another person of somebody.
+# everybody has there; an address may be added later and would change the id.
 IDENTIFIES = ("id", "login", "sis_login", "email", "sis_id", "canvas_id", "github")
-# for a text that may be any of them
+# where "any" is looked up
 LOOKED_UP = ("id", "email", "sis_login", "github", "canvas_id", "sis_id")
 FIXED = ("canvas_id", "sis_id")  # two people of one name differ in these
 EXPECTED = (
@@ -56,11 +55,11 @@ EXPECTED = (
 
 @dataclass(frozen=True)
 class Roster:
-    """The people of a class, in the order of the file. An empty one stands for no roster.
+    """The people of a class, in the order of the file. An empty one means no roster.
 
     Attributes:
-        headers: of the file, exactly as they stand there.
-        column: the header of the assignment's column in Canvas' gradebook; "" if that is not known.
+        headers: of the file, exactly as written.
+        column: the header of the assignment's column in Canvas' gradebook; "" if unknown.
     """
 
     people: tuple[Person, ...] = ()
@@ -79,12 +78,13 @@ class Roster:
 
     @property
     def is_gradebook(self) -> bool:
-        """Whether it has columns of assignments, as Canvas' gradebook."""
+        """Whether it has columns of assignments, as Canvas' gradebook does."""
         return any(re.search(r"\(\d+\)\s*$", header) for header in self.headers)
 
     def column_for(self, title: str) -> str:
-        """The header of the assignment's column in Canvas' gradebook, `TITLE (digits)`, whatever
-        its case and blanks; "" if there is none, or more than one: a title with its digits tells.
+        """The header of the assignment's column in Canvas' gradebook, `TITLE (digits)`, ignoring
+        case and blanks; "" if there is none or more than one. A title with its digits is
+        unambiguous.
         """
         found = [
             header
@@ -95,12 +95,12 @@ class Roster:
         return found[0] if len(found) == 1 else ""
 
     def match(self, found: Found) -> tuple[Person, str]:
-        """Whose a submission is.
+        """Find the person that a submission belongs to.
 
         Returns:
-            Somebody of the roster, and ""; or, if none or more than one of them fits, a Person made
-            of the submission's name, and a remark that says so. That one has enrolled=False, but
-            with an empty roster: then there is nobody to miss, and no remark.
+            A person of the roster, and ""; or, if none or several fit, a Person made from the
+            submission's name with enrolled=False, and a remark that says so. With an empty roster,
+            that Person is enrolled, and there is no remark.
         """
         remark = f"{found.person} is not in the roster."
         for kind, value in found.identities:
@@ -110,15 +110,15 @@ class Roster:
             if people:
                 ids = ", ".join(sorted(person.id for person in people))
                 remark = (
-                    f"{value} may be each of {ids} in the roster. Put an id into the name of the "
+                    f"{value} fits each of {ids} in the roster. Put an id into the name of the "
                     "submission."
                 )
                 break
         return self._stranger(found), remark if self.people else ""
 
     def find(self, person: Person) -> Person | None:
-        """Who somebody of another roster, or a stranger, is in this one; None if that is not sure:
-        of two people of one name, anything that both rosters know of them must be the same.
+        """The person of this roster who is a given one of another roster, or a stranger; None if
+        unsure. People with the same name must agree in everything that both rosters know.
         """
         kinds = ("canvas_id", "sis_id", "email", "sis_login", "github")
         known = {kind: getattr(person, kind) for kind in kinds if getattr(person, kind)}
@@ -176,8 +176,8 @@ def _pressed(text):
 
 
 def _squeeze(name):
-    """A name without case, accents, blanks and punctuation. Marks of other scripts, which make
-    other words, stay.
+    """A name without case, accents, blanks and punctuation. Marks of other scripts stay: they
+    distinguish words.
     """
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", name).casefold())
     return "".join(
@@ -188,13 +188,13 @@ def _squeeze(name):
 
 
 def name_keys(name: str) -> set[str]:
-    """What a name looks like squeezed, whichever of its words comes first."""
+    """The squeezed forms of a name, one starting with each of its words."""
     words = [word for word in map(_squeeze, re.split(r"[\s,]+", name)) if word][:8]
     return {"".join(words[first:] + words[:first]) for first in range(len(words))}
 
 
 def named_column(text: str) -> tuple[str, str]:
-    """A type of arguments, of --column: FIELD=HEADER as (FIELD, HEADER)."""
+    """Parse an argument of --column: FIELD=HEADER as (FIELD, HEADER)."""
     field, equals, header = text.partition("=")
     if not (equals and field.strip() and header.strip()):
         raise argparse.ArgumentTypeError(f"{text!r} is not FIELD=HEADER, such as github=username")
@@ -206,13 +206,13 @@ def read_roster(path: Path, columns: dict[str, str] | None = None, title: str = 
 
     Args:
         path: the file.
-        columns: the header by the field of a person (FIELDS), where it is not understood by itself.
-        title: of the assignment, to be looked for in a gradebook of Canvas: who is excused there
-            (EX) has excused=True.
+        columns: the header by the field of a person (FIELDS), for headers that are not known.
+        title: of the assignment, to find in a gradebook of Canvas: people with EX there have
+            excused=True.
 
     Raises:
-        UserError: the file is missing or no such CSV, it lacks one of `columns`, or somebody in it
-            has no id, or that of somebody else; the message names the line.
+        UserError: the file is missing or not such a CSV, it lacks one of `columns`, or an id is
+            missing or used twice; the message names the line.
     """
     where = harmless(str(path))
     rows = read_sheet(path).rows
@@ -220,8 +220,8 @@ def read_roster(path: Path, columns: dict[str, str] | None = None, title: str = 
     fields, column = _fields(headers, columns, where), Roster(headers=headers).column_for(title)
     if rows and not set(fields) & set(IDENTIFIES):
         raise UserError(
-            f"{where} is no roster: its first line has none of the columns that identify somebody. "
-            f"Expected {EXPECTED}."
+            f"{where} is not a roster: its first line has none of the columns that identify "
+            f"people. Expected {EXPECTED}."
         )
     fields["mark"] = [headers.index(column)] if column else []
     people, lines = [], {}
@@ -229,8 +229,8 @@ def read_roster(path: Path, columns: dict[str, str] | None = None, title: str = 
         if person := _person(row, fields, f"{where}, line {line}"):
             if other := lines.get(person.id.casefold()):
                 raise UserError(
-                    f"{where}, line {line}: {harmless(person.id)!r} stands in line {other}, too. "
-                    "Everybody needs an id of their own."
+                    f"{where}, line {line}: {harmless(person.id)!r} is also in line {other}. "
+                    "Everybody needs a unique id."
                 )
             lines[person.id.casefold()] = line
             people.append(person)
@@ -243,7 +243,7 @@ def read_roster(path: Path, columns: dict[str, str] | None = None, title: str = 
 
 
 def _fields(headers, columns, where):
-    """The columns of each field of a Person: the named one, else those that are understood."""
+    """The columns of each field of a Person: the named one, else the known ones."""
     keys = [re.sub(r"[\W_]", "", header.casefold()) for header in headers]
     fields = defaultdict(list)
     for index, key in enumerate(keys):
@@ -256,7 +256,7 @@ def _fields(headers, columns, where):
     for field, wanted in (columns or {}).items():
         if field not in FIELDS:
             there = ", ".join(FIELDS)
-            raise UserError(f"{harmless(field)!r} is no field of a person. There are {there}.")
+            raise UserError(f"{harmless(field)!r} is not a field of a person. There are {there}.")
         fields[field] = [i for i, one in enumerate(headers) if _pressed(one) == _pressed(wanted)]
         if not fields[field]:
             there = harmless(", ".join(headers))
@@ -265,9 +265,7 @@ def _fields(headers, columns, where):
 
 
 def _person(row, fields, where):
-    """The Person of a row; None for one that is blank, of a teacher, or that Canvas adds for its
-    own purposes.
-    """
+    """The Person of a row; None for one that is blank, of a teacher, or added by Canvas itself."""
     row = [" ".join(cell.split()) for cell in row]
     cells = defaultdict(str)
     for field, indices in fields.items():

@@ -16,7 +16,7 @@ from jobs.presets import PRESETS
 
 ROOT = Path(__file__).resolve().parents[3]
 HERE = Path(__file__).parent
-# Everything in the zip, as patterns: no seeds of corpora, no tests, and of src/submission nothing.
+# All code in the zip, as patterns: no seeds of corpora, no tests, nothing of src/submission.
 SOURCES = (
     "src/*.py",
     "src/common/*.py",
@@ -43,7 +43,7 @@ NEEDED = ("torch", "numpy", "tqdm", "pytest", "pyseccomp")
 VISIBILITIES = ("visible", "after_due_date", "after_published", "hidden")
 GRADED = ("laptop", "gpu")
 SECONDS = 480  # for all checks: Gradescope gives 600 by default, and 0 points after that
-MARGIN = 90  # for what comes before and after: trying out the isolation, importing torch
+MARGIN = 90  # for the time around the checks: probing the isolation, importing torch
 EXECUTABLE = ("setup.sh", "run_autograder")
 
 
@@ -58,8 +58,8 @@ def build(out: Path, args: argparse.Namespace) -> dict:
         The settings that went into it.
 
     Raises:
-        UserError: an option contradicts another, data is missing or doesn't fit together, or the
-            zip cannot be written.
+        UserError: an option contradicts another, data is missing or doesn't match, or the zip
+            cannot be written.
     """
     from .results import GRADER_FAILED, ungraded
 
@@ -89,7 +89,7 @@ def build(out: Path, args: argparse.Namespace) -> dict:
     content["settings.json"] = _json(settings)
     content["time_limit"] = f"{args.seconds + MARGIN}\n".encode()
     content["failed.json"] = _json(ungraded(_manifest(), settings, GRADER_FAILED, "failed"))
-    # Stored, not compressed: what a compressor gives depends on its version.
+    # Stored, not compressed: a compressor's output depends on its version.
     with writing(out) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(content):
             entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
@@ -102,7 +102,7 @@ def build(out: Path, args: argparse.Namespace) -> dict:
 
 
 def _sources(weak):
-    """The program's files by their names in the zip; without the reference, where submissions could
+    """The program's files by their names in the zip; without the reference if submissions could
     read it (weak).
     """
     paths = {
@@ -121,11 +121,11 @@ def _sources(weak):
 
 
 def _worlds(preset, data, gold):
-    """The corpora, questions and answers, each in the place of its preset."""
+    """The corpora, questions and answers, each in its preset's folder."""
     if (data or gold) and not preset:
         raise UserError(
-            "--data and --gold need --preset, too: laptop or gpu, whichever the results are made "
-            "with. Nothing was written."
+            "--data and --gold also need --preset: laptop or gpu, as used for the results. "
+            "Nothing was written."
         )
     if data and not gold:
         raise UserError(
@@ -140,7 +140,7 @@ def _worlds(preset, data, gold):
             (gold or ROOT / "instructor" / "gold") / place / GOLD,
         )
         if gold and not answers.is_file():
-            answers = gold / GOLD  # the folder of this preset alone
+            answers = gold / GOLD  # a folder for this preset only
         asked = [
             line
             for line in read_text(questions / "birth_test_inputs.tsv").split("\n")
@@ -172,7 +172,7 @@ def _worlds(preset, data, gold):
 
 
 def _pins():
-    """Of the project's pinned dependencies those that grading needs."""
+    """The project's pinned dependencies that grading needs."""
     pins = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
         "dependencies"
     ]
@@ -180,14 +180,14 @@ def _pins():
 
 
 def _manifest():
-    # with pytest, which other commands can do without
+    # imports pytest, which other commands don't need
     from autograder.manifest import read_manifest
 
     return read_manifest(ROOT / "src" / "checks" / "manifest.toml")
 
 
 def _digest(content):
-    """A short name for everything that grades."""
+    """A short hash of everything that grades."""
     digest = hashlib.sha256()
     for name in sorted(content):
         digest.update(f"{name} {len(content[name])}\n".encode() + content[name])
@@ -199,7 +199,7 @@ def _json(value):
 
 
 def regular_points(manifest) -> float:
-    """The most that automatic checks give without extra credit: what Gradescope counts as all."""
+    """The maximum of automatic checks without extra credit: Gradescope's total."""
     regular = {id for id, question in manifest.questions.items() if not question.extra_credit}
     checks = manifest.checks.values()
     return sum(check.points for check in checks if check.coded and check.question in regular)
@@ -220,13 +220,13 @@ def run(args: argparse.Namespace) -> int:
     )
     if args.seed is None:
         print(
-            "The seed was drawn: another build draws other inputs for the checks. --seed N repeats "
+            "The seed is random: another build draws other inputs for the checks. --seed N fixes "
             "it."
         )
     if args.allow_weak_isolation:
         print(
-            "Where no walls can be built, submissions could read the hidden checks, and disturb "
-            "their own grading: --allow-weak-isolation."
+            "Without isolation, submissions could read the hidden checks and disturb their own "
+            "grading: --allow-weak-isolation."
         )
     return 0
 
@@ -240,13 +240,13 @@ def add_parser(commands) -> None:
     command.add_argument(
         "--preset",
         choices=GRADED,
-        help="which preset all results are of (default: found out by their sizes)",
+        help="preset of all results (default: detected from their sizes)",
     )
     command.add_argument(
         "--data", type=Path, help="a cohort's own corpus and questions (with --preset and --gold)"
     )
     command.add_argument(
-        "--gold", type=Path, help="the folder of the answers of their test questions"
+        "--gold", type=Path, help="the folder of the answers to their test questions"
     )
     command.add_argument(
         "--basic-visibility",
@@ -258,7 +258,7 @@ def add_parser(commands) -> None:
         "--hidden-visibility",
         choices=VISIBILITIES,
         default="after_due_date",
-        help="when they see of the hidden ones whether they passed (default: after_due_date)",
+        help="when students see whether hidden checks passed (default: after_due_date)",
     )
     command.add_argument(
         "--leaderboard",
@@ -269,7 +269,7 @@ def add_parser(commands) -> None:
     command.add_argument(
         "--seed",
         type=int,
-        help="keep it secret: the inputs of all checks depend on it (default: drawn)",
+        help="keep it secret: the inputs of all checks depend on it (default: random)",
     )
     command.add_argument(
         "--seconds",
@@ -280,7 +280,7 @@ def add_parser(commands) -> None:
     command.add_argument(
         "--allow-weak-isolation",
         action="store_true",
-        help="run hidden checks even where nothing keeps the code apart",
+        help="run hidden checks even without isolation",
     )
     command.add_argument(
         "--title",

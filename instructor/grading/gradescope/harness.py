@@ -1,7 +1,7 @@
 """Runs in Gradescope's container: grades /autograder/submission and writes
 /autograder/results/results.json.
 
-run_autograder calls it. What it prints is for the staff. Whatever goes wrong here, the results say
+run_autograder calls it. What it prints is for the staff. If anything fails here, the results say
 so, and that it is no student's fault.
 """
 
@@ -38,7 +38,7 @@ def grade_upload(upload: Path, settings: dict, seed: int, manifest: Manifest) ->
     print(f"{settings['title']}, version {settings['version']}")
     print(
         f"Isolation: {isolation.name}"
-        + (f", for want of better: {isolation.reason}" if isolation.reason else "")
+        + (f", nothing better works: {isolation.reason}" if isolation.reason else "")
     )
     print(
         f"{memory} MiB of memory, {settings['seconds']} seconds for all checks, seed {seed}",
@@ -57,12 +57,12 @@ def grade_upload(upload: Path, settings: dict, seed: int, manifest: Manifest) ->
         wall=settings["seconds"],
         again=True,
     )
-    # Read while they can be: a weak container locks them away.
+    # Read them now: a weak container locks them away.
     _ = setting.cases
     try:
         setting.require_hidden([])
     except UserError as error:
-        raise RuntimeError(f"the container is not set up as it should be: {error}") from None
+        raise RuntimeError(f"the container is not set up correctly: {error}") from None
     checks = [within(check, memory) for check in manifest.checks.values() if check.coded]
 
     def grade(submission: Path) -> dict:
@@ -79,8 +79,8 @@ def grade_upload(upload: Path, settings: dict, seed: int, manifest: Manifest) ->
         sys.stdout.flush()
         return as_dict(report)
 
-    # Without walls, the code runs with the rights of whoever grades: so that is nobody, from whom
-    # all is locked away that isn't needed.
+    # Without isolation, the code runs with the grader's rights: so grade as an unprivileged user
+    # who can't read what isn't needed.
     return (
         grade(source)
         if isolation.strong
@@ -89,9 +89,7 @@ def grade_upload(upload: Path, settings: dict, seed: int, manifest: Manifest) ->
 
 
 def main() -> int:
-    """Grade, or only tell whether all is here that grading needs (--check); returns the exit
-    code.
-    """
+    """Grade, or only check that all that grading needs is here (--check); returns the exit code."""
     started = time.monotonic()
     sys.stdout.reconfigure(encoding="utf-8", errors="replace")
     settings = json.loads((SOURCE / "settings.json").read_text(encoding="utf-8"))
@@ -114,7 +112,7 @@ def main() -> int:
 
 
 def check() -> int:
-    """Import all that grading needs, and print how submissions would be kept apart here."""
+    """Import all that grading needs, and print the isolation available here."""
     import numpy  # noqa: E401, F401
     import torch
 

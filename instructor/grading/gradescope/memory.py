@@ -5,15 +5,15 @@ from pathlib import Path
 
 from autograder.manifest import Check
 
-# MiB for the judge, the process that forks for each check, and what the kernel counts besides
+# MiB for the judge, the process that forks for each check, and what else the kernel counts
 RESERVED = 350
-LEAST = 128  # MiB that a check is left, whatever the container says
-# of versions 2 and 1
+LEAST = 128  # MiB that a check always gets
+# cgroup versions 2 and 1
 CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def container_memory() -> int:
-    """MiB that this container may use: the least of what its cgroup and the machine say."""
+    """MiB that this container may use: the minimum of its cgroup's and the machine's limit."""
     sizes = []
     for path in CGROUPS:
         try:

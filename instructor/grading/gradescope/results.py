@@ -1,7 +1,6 @@
 """Gradescope's results.json, from a report. results.schema.json describes it.
 
-What students may read is decided here: of a hidden check no more than its title, whatever its
-visibility.
+Decides what students may read: of a hidden check only its title, whatever its visibility.
 """
 
 from autograder.manifest import Check, Manifest
@@ -15,7 +14,7 @@ MODELS = (
     ("accuracy vanilla.nopretrain.dev", "No pretraining"),
 )  # facts of basic checks
 GRADER_FAILED = "The autograder failed, not your submission. Please tell the staff."
-NOT_RUN = "This hidden check could not run, whatever your code is. The staff is told why."
+NOT_RUN = "This hidden check could not run, regardless of your code. The staff is told why."
 
 
 def graded(report: dict, manifest: Manifest, settings: dict) -> dict:
@@ -33,24 +32,24 @@ def graded(report: dict, manifest: Manifest, settings: dict) -> dict:
     if errors:
         remarks.insert(
             0,
-            f"{len(errors)} of {len(entries)} checks failed for a fault of the autograder, not of "
-            "your code: this is no grade yet. Please tell the staff.",
+            f"{len(errors)} of {len(entries)} checks failed because of the autograder, not your "
+            "code: this is not a grade yet. Please tell the staff.",
         )
         tests.append(
             _for_staff(
-                "checks failed for a fault of the autograder",
-                f"{', '.join(errors)}. The whole story is in the autograder's output.",
+                "checks failed because of the autograder",
+                f"{', '.join(errors)}. The details are in the autograder's output.",
             )
         )
     if any(entry["verdict"] is None for entry in entries.values()):
-        remarks.insert(0, "Only basic checks could run: this is no grade yet.")
+        remarks.insert(0, "Only basic checks could run: this is not a grade yet.")
         reasons = report["isolation_reason"].replace("; ", "\n")
         tests.append(
             _for_staff(
                 "hidden checks did not run",
-                "Nothing that works in this container would keep the code that is graded away "
-                f"from them:\n{reasons}\nThe score is that of the basic checks. Grade with python "
-                "-m instructor grade on a machine of yours, or build the zip with "
+                "No isolation that works in this container can hide them from the graded "
+                f"code:\n{reasons}\nThe score is that of the basic checks. Grade with python -m "
+                "instructor grade on your own machine, or build the zip with "
                 "--allow-weak-isolation if you trust the code.",
             )
         )
@@ -69,7 +68,7 @@ def graded(report: dict, manifest: Manifest, settings: dict) -> dict:
 
 
 def ungraded(manifest: Manifest, settings: dict, why: str, state: str) -> dict:
-    """The results where nothing was graded: 0 points everywhere.
+    """The results if nothing was graded: 0 points everywhere.
 
     Args:
         why: for the student.
@@ -145,13 +144,11 @@ def _for_staff(title, text):
 
 
 def _leaderboard(entries, settings):
-    """Dev accuracies that the submitted weights were seen to reproduce, in percent; 0 where none
-    was.
-    """
+    """Dev accuracies that the submitted weights reproduced, in percent; 0 if none."""
     if not settings["leaderboard"]:
         return {}
     known = {}
-    for entry in entries:  # what a check notes that fails may be a mere claim
+    for entry in entries:  # facts of a failed check may be mere claims
         if entry["verdict"] == Verdict.PASSED and entry["id"].endswith("-basic"):
             known |= entry["facts"]
     return {
@@ -167,8 +164,8 @@ def _leaderboard(entries, settings):
 
 
 def _text(text):
-    """What a submission may have written, without control characters or halves of characters, and
-    not endless.
+    """Text that a submission may have written, without control characters or lone surrogates, cut
+    to TEXT_LIMIT.
     """
     text = harmless(text).encode("utf-8", "replace").decode()
     return text if len(text) <= TEXT_LIMIT else text[:TEXT_LIMIT] + "\n… (cut off)"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Gradescope runs this once, when the autograder is built: it installs Python and what grading needs, without CUDA.
-# AUTOGRADER_PYTHON names a Python that has it all already; then nothing is installed.
+# Gradescope runs this once, when the autograder is built: it installs Python and what grading needs,
+# without CUDA. AUTOGRADER_PYTHON names a Python that has it all already; then nothing is installed.
 set -euo pipefail
 umask 022                       # the code that is graded runs as another user, and has to read Python
 source=/autograder/source
@@ -26,9 +26,9 @@ if [ -z "${AUTOGRADER_PYTHON:-}" ]; then
         exit 1
     fi
     apt-get install -qq -y --no-install-recommends "python$version" "python$version-venv" libseccomp2
-    apt-get install -qq -y --no-install-recommends bubblewrap || echo "Without bubblewrap; Landlock takes its place."
+    apt-get install -qq -y --no-install-recommends bubblewrap || echo "No bubblewrap; Landlock is used instead."
     "/usr/bin/python$version" -m venv "$home"       # whatever else is on the PATH
-    # Torch from its own index first: what PyPI has for Linux brings gigabytes of CUDA.
+    # Torch from its own index first: PyPI's build for Linux brings gigabytes of CUDA.
     grep '^torch==' "$source/requirements.txt" > /tmp/torch.txt
     "$python" -m pip install -q --no-cache-dir --index-url "${TORCH_INDEX:-https://download.pytorch.org/whl/cpu}" -r /tmp/torch.txt
     "$python" -m pip install -q --no-cache-dir -r "$source/requirements.txt"

@@ -10,7 +10,7 @@ from autograder.intake import PASSED_OVER
 from common.files import UserError
 from jobs.deliverables import STUDENT_FILES, has_code
 
-# where the files may lie: the deliverables, a repository, its folder
+# where the files may be: the deliverables, a repository, its folder
 HOMES = ("", "src/submission", "submission")
 
 
@@ -48,16 +48,16 @@ def find_submission(upload: Path) -> Path:
 
 
 def _is_itself(path):
-    """Whether it exists, and no link leads to it."""
+    """Whether it exists and is not reached through a link."""
     return path.exists() and path.resolve() == path
 
 
 def choose_seed(metadata: Path, secret: str) -> int:
-    """The seed of a submission: the same whenever it is graded again, and nothing that its author
-    could work out.
+    """The seed of a submission: the same whenever it is graded again, and unpredictable for its
+    author.
 
     Args:
-        metadata: submission_metadata.json. Where it tells no id, the seed is a new one.
+        metadata: submission_metadata.json. If it has no id, the seed is a new one.
         secret: the zip's.
     """
     try:

@@ -1,6 +1,4 @@
-"""Grading where no walls can be built: as a user without rights, who finds the hidden checks locked
-away.
-"""
+"""Grading without isolation: as an unprivileged user who can't read the hidden checks."""
 
 import json
 import os
@@ -17,8 +15,8 @@ from common.files import UserError
 
 
 def grade_as_nobody(source: Path, secrets: list[Path], grade: Callable[[Path], dict]) -> dict:
-    """Call `grade` with a copy of the submission, in a process of a user that nobody is, whose
-    leftovers are ended.
+    """Call `grade` with a copy of the submission, in a process of an unused user, whose leftover
+    processes are killed.
 
     The submission then runs as that user, too: it can disturb its own grading, but neither read the
     secrets nor write the results.
@@ -84,7 +82,7 @@ def _in_fork(user, function):
     try:
         return json.loads(text)
     except ValueError:
-        raise RuntimeError("the process that grades ended without an answer") from None
+        raise RuntimeError("the grading process ended without an answer") from None
 
 
 def _end_all(user):

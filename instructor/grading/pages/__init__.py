@@ -1,6 +1,4 @@
-"""Pages and gradebooks of a class that was graded: for each person, for the staff, for the
-university's system.
-"""
+"""Pages and gradebooks of a graded class: for each person, the staff and Canvas."""
 
 import contextlib
 import dataclasses
@@ -9,21 +7,21 @@ from pathlib import Path
 
 from common.files import private, writing_all
 from instructor.grading.grades import Entry, GradedClass
-from instructor.grading.written import forms as written
+from instructor.grading.sheet import MARK, table
+from instructor.grading.written import forms
 
 from . import gradebook
 
 PAGES = ("feedback.html", "feedback.md", "grading.json")
 HISTORY = ("when", "who", "what", "id", "check or part", "before", "after", "why")
-__all__ = ["write_reports", "writing_reports", "gradebook", "written"]
 
 
 def write_reports(graded: GradedClass, out: Path) -> None:
-    """Write what the grading of a class has found out, all of it or nothing.
+    """Write the results of grading a class, all of them or nothing.
 
     OUT/students/FOLDER has feedback.html and feedback.md for the student, and grading.json for the
     staff. OUT has class.html, grades.csv (for Canvas), grades-plain.csv, history.csv, and
-    written.csv, in which what people filled in stays.
+    written.csv, which keeps what people filled in.
 
     Raises:
         UserError: a file can't be written, or written.csv can't be read; then nothing was changed.
@@ -34,8 +32,8 @@ def write_reports(graded: GradedClass, out: Path) -> None:
 
 @contextlib.contextmanager
 def writing_reports(graded: GradedClass, out: Path):
-    """As write_reports, but the files take their names when the block ends without an error. Nobody
-    else may read them.
+    """Like write_reports, but the files appear when the block ends without an error. Only their
+    owner can read them.
     """
     with private(), writing_all(_texts(graded, out)):
         yield
@@ -44,27 +42,29 @@ def writing_reports(graded: GradedClass, out: Path):
 
 def _texts(graded, out):
     """The text of each file."""
-    from . import class_page  # Jinja2, which other commands can do without
-    from . import student_page as student
+    from . import (
+        class_page,  # Jinja2, which other commands don't need
+        student_page,
+    )
 
     texts = {
         out / "class.html": class_page.page(graded),
         out / "grades.csv": gradebook.canvas(graded)[0],
         out / "grades-plain.csv": gradebook.plain(graded),
-        out / "history.csv": gradebook.MARK + gradebook.table([HISTORY, *graded.history]),
-        out / written.NAME: written.form(graded, out / written.NAME),
+        out / "history.csv": MARK + table([HISTORY, *graded.history]),
+        out / forms.NAME: forms.form(graded, out / forms.NAME),
     }
     for entry in graded.entries:
         folder = out / "students" / entry.folder
-        texts[folder / "feedback.html"] = student.page(graded, entry)
-        texts[folder / "feedback.md"] = student.markdown(graded, entry)
+        texts[folder / "feedback.html"] = student_page.page(graded, entry)
+        texts[folder / "feedback.md"] = student_page.markdown(graded, entry)
         texts[folder / "grading.json"] = _grading(entry)
     return {path: text for path, text in texts.items() if text is not None}
 
 
 def _remove_others(students: Path, folders: set[str]) -> None:
-    """Remove the pages of people who are no longer in the class: nobody should hand them out. Other
-    files stay.
+    """Remove the pages of people who are no longer in the class, so that nobody hands them out.
+    Other files stay.
     """
     for folder in students.iterdir() if students.is_dir() else ():
         if folder.name not in folders and folder.is_dir() and not folder.is_symlink():

@@ -1,4 +1,4 @@
-"""The page of the whole class, for the staff: how it went, what goes wrong most, and a table of all
+"""The page of the whole class, for the staff: statistics, common mistakes and a table of all
 people.
 """
 
@@ -13,13 +13,13 @@ from markupsafe import Markup
 
 from autograder import Verdict
 from instructor.grading.grades import Entry, GradedClass
+from instructor.grading.text import line, points
 
 from .course import EPOCHS, MODELS
 from .plot import histogram, key, scatter
 from .render import HTML
 from .statistics import FEWEST, LOW, MANY, agreement, counted, excused, items, sections
 from .tally import by_question
-from .text import line, points
 
 MOST = 10  # entries of a list of the most common or the slowest
 SCRIPT = Path(__file__).parent / "templates" / "class.js"
@@ -84,7 +84,7 @@ def page(graded: GradedClass) -> str:
 
 
 def diagnosis(text: str) -> str:
-    """The first line of what a check said, with numbers and quoted words left out, so that equal
+    """The first line of a check's details, with numbers and quoted words replaced, so that equal
     mistakes read alike.
     """
     first = text.strip().split("\n")[0][:400]
@@ -116,7 +116,7 @@ def _diagnoses(entries):
 
 
 def _checks(graded, entries):
-    """(check, passed, run, how the others ended, the most common diagnosis and its number) of each
+    """(check, passed, run, the others' verdicts, the most common diagnosis and its count) of each
     automatic check.
     """
     found = {check.id: [] for check in graded.manifest.checks.values() if check.coded}
@@ -168,7 +168,7 @@ def _epochs(entries):
 
 
 def _state(entry: Entry):
-    """(tone, text) of what came of a person's submission."""
+    """(tone, text) for the state of a person's submission."""
     if excused(entry):
         return "plain", "excused"
     if entry.pending:

@@ -1,9 +1,9 @@
-"""What the pages know of this course: which checks note the accuracy of which model, and the epochs
+"""The pages' facts about this course: which checks report the accuracy of each model and the epochs
 of the pretraining.
 """
 
-# check, fact, the model's name, whether it was pretrained. All are basic checks: what they know, a
-# student may know.
+# check, fact, the model's name, whether it was pretrained. All are basic checks: students may see
+# what they report.
 MODELS = (
     ("1e-2-basic", "vanilla.nopretrain.dev", "without pretraining", False),
     ("1f-6-basic", "vanilla.pretrain.dev", "learned positions", True),

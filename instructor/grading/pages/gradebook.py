@@ -1,56 +1,16 @@
-"""The gradebooks: grades.csv, which Canvas imports, and grades-plain.csv, with all there is to
-know.
+"""The gradebooks: grades.csv, which Canvas imports, and grades-plain.csv, with everything.
 
-Excel takes a CSV file without a byte order mark for its old code page and spoils names, so what
-people open begins with one. Canvas reads UTF-8 without it.
+grades.csv is UTF-8 without a byte order mark, as Canvas reads it.
 """
 
-import csv
-import io
-import re
-from collections.abc import Callable, Iterable
-
 from instructor.grading.grades import Entry, GradedClass, Person
+from instructor.grading.sheet import MARK, cell, table
+from instructor.grading.text import line
 
 from .tally import by_question, unmarked
-from .text import line
 
-MARK = "\ufeff"
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 PLAIN = ("id", "name", "email", "section", "source", "submitted", "days late", "penalty")
-NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
-# What a spreadsheet takes for a formula, at the beginning of a cell, or after a separator that it
-# may split a cell at.
-FORMULA = re.compile(r"(^|[;,])(?=[\s\u200c\u200d\"]*[=+\-@\uff1d\uff0b\uff0d\uff20])")
-
-
-def cell(value) -> str:
-    """What stands in a cell: one line of text that no spreadsheet takes for a formula. Numbers stay
-    numbers.
-
-    An apostrophe goes before a text that begins with = + - @ (in fullwidth, too), a tab or a line
-    end, blanks before it or not.
-    """
-    if value is None:
-        return ""
-    if isinstance(value, (int, float)):
-        return f"{round(value, 4):.4f}".rstrip("0").rstrip(".")
-    text = line(value)
-    if NUMBER.fullmatch(text):
-        return text
-    text = FORMULA.sub(r"\1'", text)
-    return (
-        "'" + text
-        if value.replace("\0", "")[:1] in ("\t", "\r", "\n") and not text.startswith("'")
-        else text
-    )
-
-
-def table(rows: Iterable[Iterable], safe: Callable[[object], str] = cell) -> str:
-    """Rows as CSV, every cell made safe, or else by `safe`."""
-    stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows(map(safe, row) for row in rows)
-    return stream.getvalue()
 
 
 def grade(entry: Entry) -> str:
@@ -63,10 +23,10 @@ def grade(entry: Entry) -> str:
 
 
 def canvas(graded: GradedClass) -> tuple[str, list[Person]]:
-    """The text of grades.csv, and the people who are left out: those that the roster doesn't know,
-    or knows by nothing that Canvas does.
+    """The text of grades.csv, and the people who are left out: those who are not in the roster, or
+    have no id of Canvas there.
 
-    The column is called exactly as in Canvas, which finds it by that and by the number behind it.
+    The column has exactly its name in Canvas, which finds it by the name and the number after it.
     """
     known = [entry for entry in graded.entries if canvas_knows(entry.person)]
     rows = [
@@ -83,8 +43,8 @@ def canvas(graded: GradedClass) -> tuple[str, list[Person]]:
 
 def plain(graded: GradedClass) -> str:
     """The text of grades-plain.csv: a row for everybody. Points by question are before the penalty,
-    `automatic` is after it. Where something is to be graded yet or the grader failed, there are no
-    `automatic` and no total; who is excused has no total.
+    `automatic` is after it. `automatic` and the total are blank while checks are pending or after a
+    grader error; excused people have no total.
     """
     rows = [(*PLAIN, *graded.manifest.questions, "automatic", "written", "total", "max", "remarks")]
     for entry in graded.entries:
@@ -140,5 +100,5 @@ def _listed(ids):
 
 
 def canvas_knows(person: Person) -> bool:
-    """Whether Canvas would find a person of a gradebook."""
+    """Whether Canvas can find the person in a gradebook."""
     return person.enrolled and any(map(line, (person.canvas_id, person.sis_id, person.sis_login)))

@@ -1,15 +1,16 @@
-"""Plots as inline SVG. Their colours come from the page's style, so that they follow light and
-dark.
-"""
+"""The plots of the pages, as inline SVG."""
 
 import math
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from .text import percent, points
+from common import charts
+from common.charts import Axis, Plot, round_numbers, tag
+from instructor.grading.text import percent, points
 
 WIDTH = 420  # in units of the drawing; it grows and shrinks with the page
+QUARTERS = (0, 0.25, 0.5, 0.75, 1)
 
 
 @dataclass(frozen=True)
@@ -25,34 +26,27 @@ class Bar:
 
 def bars(title: str, entries: list[Bar]) -> Markup:
     """Horizontal bars from 0 to 100%, with a mark where something was asked for."""
-    left, right, step = 132, 48, 32
-    width = WIDTH - left - right
-    height = step * len(entries) + 26
-    parts = [
-        _line(left + width * x / 4, 4, left + width * x / 4, height - 22, "grid") for x in range(5)
-    ]
-    parts += [
-        _text(left + width * x / 4, height - 6, f"{25 * x}%", "tick middle") for x in (0, 2, 4)
-    ]
+    left, right, step = 132, WIDTH - 48, 32
+    across = Axis(QUARTERS, label=lambda share: "" if share % 0.5 else percent(share))
+    plot = Plot(WIDTH, (left, 4, right, step * len(entries) + 4), across, None)
+    said = []
     for row, bar in enumerate(entries):
         middle = step * row + 20
-        parts.append(_text(left - 8, middle + 4, bar.label, "end"))
+        result = "no result" if bar.value is None else percent(bar.value)
+        plot.text(left - 8, middle + 4, bar.label, "label end")
         if bar.value is None:
-            parts.append(_text(left + 6, middle + 4, "no result", "tick"))
+            plot.text(left + 6, middle + 4, result)
         else:
-            end = width * min(1.0, max(0.0, bar.value))
-            parts.append(_rect(left, middle - 8, end, 16, "bar"))
-            parts.append(_text(left + width + 6, middle + 4, percent(bar.value), "value"))
+            end = plot.x(bar.value)
+            plot.parts.append(
+                tag("rect", kind="bar", x=left, y=middle - 8, width=end - left, height=16)
+            )
+            plot.text(right + 6, middle + 4, result, "label value")
         if bar.needed:
-            x = left + width * min(1.0, bar.needed)
-            parts.append(_line(x, middle - 13, x, middle + 13, "needed"))
-    said = "; ".join(
-        f"{bar.label}: "
-        + ("no result" if bar.value is None else percent(bar.value))
-        + (f", needed {percent(bar.needed)}" if bar.needed else "")
-        for bar in entries
-    )
-    return _svg(title, said, height, parts)
+            plot.path(f"M{plot.x(bar.needed):.1f} {middle - 13}v26", "needed")
+        needed = f", needed {percent(bar.needed)}" if bar.needed else ""
+        said.append(f"{bar.label}: {result}{needed}")
+    return Markup(plot.svg(f"{title}. {'; '.join(said)}"))
 
 
 def histogram(title: str, values: list[float], most: float) -> Markup:
@@ -64,39 +58,16 @@ def histogram(title: str, values: list[float], most: float) -> Markup:
     heights = [0] * count
     for value in values:
         heights[min(count - 1, max(0, int(value / size)))] += 1
-    left, bottom, top = 34, 186, 16
-    width, most_often = WIDTH - left - 8, max(1, *heights)
-    parts = [_line(left, bottom, WIDTH - 8, bottom, "axis")]
-    for tick in _ticks(most_often, 4):
-        y = bottom - (bottom - top) * tick / most_often
-        parts += [
-            _line(left, y, WIDTH - 8, y, "grid"),
-            _text(left - 6, y + 4, points(tick), "tick end"),
-        ]
+    end, most_often = count * size, max(1, *heights)
+    across = Axis(round_numbers(0, end, 6, least=1), "points", points, end)
+    up = Axis(round_numbers(0, most_often, 4, least=1), "", points, most_often)
+    plot = Plot(WIDTH, (34, 16, WIDTH - 12, 186), across, up)
+    said = []
     for i, number in enumerate(heights):
-        height = (bottom - top) * number / most_often
-        label = f"{points(i * size)} to {points((i + 1) * size)} points: {number}"
-        parts.append(
-            _rect(
-                left + width * i / count + 1,
-                bottom - height,
-                width / count - 2,
-                height,
-                "bar",
-                label,
-            )
-        )
-    for tick in _ticks(count * size, 6):
-        parts.append(
-            _text(left + width * tick / (count * size), bottom + 16, points(tick), "tick middle")
-        )
-    parts.append(_text(left + width / 2, bottom + 33, "points", "tick middle"))
-    said = ", ".join(
-        f"{points(i * size)} to {points((i + 1) * size)}: {number}"
-        for i, number in enumerate(heights)
-        if number
-    )
-    return _svg(title, f"{len(values)} values. {said}", bottom + 40, parts)
+        place = f"{points(i * size)} to {points((i + 1) * size)}"
+        plot.bar((i * size, (i + 1) * size), (0, number), title=f"{place} points: {number}")
+        said += [f"{place}: {number}"] if number else []
+    return Markup(plot.svg(f"{title}. {len(values)} values. {', '.join(said)}"))
 
 
 def scatter(title: str, series: dict[str, list[tuple[float, float, str]]], across: str) -> Markup:
@@ -108,75 +79,25 @@ def scatter(title: str, series: dict[str, list[tuple[float, float, str]]], acros
     found = sorted(x for entries in series.values() for x, _, _ in entries)
     edge = min(found[-1], 2 * max(1.0, found[len(found) // 2])) if found else 1.0
     edge = max(edge * 1.06, 1.0)
-    left, bottom, top = 40, 206, 16
-    width, height = WIDTH - left - 10, bottom - top
-    parts = [_line(left, bottom, WIDTH - 10, bottom, "axis")]
-    for tick in range(5):
-        y = bottom - height * tick / 4
-        parts += [
-            _line(left, y, WIDTH - 10, y, "grid"),
-            _text(left - 6, y + 4, f"{25 * tick}%", "tick end"),
-        ]
-    parts += [
-        _text(left + width * tick / edge, bottom + 16, f"{tick:g}", "tick middle")
-        for tick in _ticks(edge, 6)
-    ]
-    parts.append(_text(left + width / 2, bottom + 33, across, "tick middle"))
+    axis = Axis(round_numbers(0, edge, 6, least=1), across, last=edge)
+    plot = Plot(WIDTH, (40, 16, WIDTH - 10, 206), axis, Axis(QUARTERS, label=percent))
     for number, entries in enumerate(series.values()):
         for i, (x, y, label) in enumerate(entries):
-            x = left + width * min(edge, max(0.0, x)) / edge + (6 if number else -6) + 5 * i % 9 - 4
-            y = bottom - height * min(1.0, max(0.0, y))
-            parts.append(_mark(number, x, y, label))
+            aside = (6 if number else -6) + 5 * i % 9 - 4
+            plot.parts.append(_mark(number, plot.x(x) + aside, plot.y(y), label))
     said = "; ".join(f"{name}: {len(entries)} submissions" for name, entries in series.items())
-    return _svg(title, said, bottom + 40, parts)
+    return Markup(plot.svg(f"{title}. {said}"))
 
 
 def key(number: int) -> Markup:
     """The mark of a series of the scatter plot, for its key."""
-    return Markup('<svg class="key" viewBox="0 0 12 12" aria-hidden="true">{}</svg>').format(
-        _mark(number, 6, 6, "")
-    )
+    return Markup(charts.key(_mark(number, 6, 6, ""), width=12))
 
 
 def _mark(number, x, y, label):
     """A circle for the first series, a diamond for the second: they differ without colour, too."""
-    label = Markup("<title>{}</title>").format(label) if label else ""
+    label = charts.titled(label)
     if number == 0:
-        return Markup('<circle class="dot one" cx="{:.1f}" cy="{:.1f}" r="3.6">{}</circle>').format(
-            x, y, label
-        )
-    return Markup(
-        '<path class="dot two" d="M{:.1f} {:.1f}l4.4 4.4l-4.4 4.4l-4.4 -4.4z">{}</path>'
-    ).format(x, y - 4.4, label)
-
-
-def _ticks(most, wanted):
-    """Round numbers from 0 to `most`, about as many as wanted."""
-    step = most / wanted
-    scale = 10 ** math.floor(math.log10(step))
-    step = next(scale * factor for factor in (1, 2, 5, 10) if scale * factor >= step)
-    step = max(step, 1)
-    return [step * i for i in range(int(most / step) + 1)]
-
-
-def _svg(title, said, height, parts):
-    return Markup(
-        '<svg class="plot" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>'
-    ).format(WIDTH, height, f"{title}. {said}", Markup("").join(parts))
-
-
-def _line(x1, y1, x2, y2, style):
-    return Markup('<line class="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>').format(
-        style, x1, y1, x2, y2
-    )
-
-
-def _rect(x, y, width, height, style, label=""):
-    label = Markup("<title>{}</title>").format(label) if label else ""
-    return Markup(
-        '<rect class="{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}">{}</rect>'
-    ).format(style, x, y, max(0, width), height, label)
-
-
-def _text(x, y, text, style):
-    return Markup('<text class="{}" x="{:.1f}" y="{:.1f}">{}</text>').format(style, x, y, text)
+        return tag("circle", label, "dot one", cx=float(x), cy=float(y), r=3.6)
+    d = f"M{x:.1f} {y - 4.4:.1f}l4.4 4.4l-4.4 4.4l-4.4 -4.4z"
+    return tag("path", label, "dot two", d=d)

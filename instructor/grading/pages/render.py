@@ -1,5 +1,5 @@
-"""The two kinds of templates: HTML and Markdown. What they show is escaped for its kind of page,
-unless it is Markup.
+"""The two kinds of templates: HTML and Markdown. Values are escaped for the kind of page, unless
+they are Markup.
 """
 
 import re
@@ -8,7 +8,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from .text import block, line, markdown, percent, points
+from common import charts
+from instructor.grading.text import block, line, markdown, percent, points
 
 
 def fence(text: str) -> Markup:
@@ -28,6 +29,7 @@ def _environment(escape_html, finalize):
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.globals["chart_css"] = Markup(charts.CSS)
     environment.filters.update(line=line, points=points, percent=percent, fence=fence)
     return environment
 

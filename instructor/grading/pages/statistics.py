@@ -1,4 +1,4 @@
-"""How a class and its checks did, in numbers: pure functions of grades, for the class page."""
+"""Statistics of a class and its checks: pure functions of grades, for the class page."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -9,14 +9,14 @@ from instructor.grading.grades import Entry, GradedClass
 
 from .tally import by_question
 
-FEWEST = 10  # people, for a correlation that says anything
+FEWEST = 10  # people, for a meaningful correlation
 LOW = 0.1  # a discrimination below it is suspicious
 MANY = 0.2  # if this share of a check's points was lost
 
 
 @dataclass(frozen=True)
 class Item:
-    """A check as a question of a test; None where something cannot be said.
+    """Item statistics of a check; None where undefined.
 
     Attributes:
         difficulty: the mean share of its points that people earn.
@@ -28,7 +28,7 @@ class Item:
 
     @property
     def suspicious(self) -> bool:
-        """Whether many lose points who are otherwise no worse than the others."""
+        """Whether many people lose points who are otherwise no worse than the rest."""
         return (
             self.discrimination is not None
             and self.discrimination < LOW
@@ -53,8 +53,8 @@ class Section:
 
 @dataclass(frozen=True)
 class Agreement:
-    """A written part that was marked twice so often: the share of equal points, and how far
-    the two markers are apart on average and at most.
+    """A written part: how often it was marked twice, the share of equal points, and the average and
+    largest difference of the two markers.
     """
 
     rubric: str
@@ -70,7 +70,7 @@ def excused(entry: Entry) -> bool:
 
 
 def counted(entries: Iterable[Entry]) -> list[Entry]:
-    """Those whose grades are final, and that means are about: no strangers, nobody excused."""
+    """The entries that statistics count: final grades, no strangers, nobody excused."""
     return [
         entry
         for entry in entries
@@ -79,7 +79,7 @@ def counted(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def items(graded: GradedClass) -> dict[str, Item]:
-    """Every automatic check as an Item, by its id, judged by those who count."""
+    """The Item of every automatic check by its id, from counted entries."""
     coded = {check.id: check.points for check in graded.manifest.checks.values() if check.coded}
     scores = [entry.scores for entry in counted(graded.entries)]
     totals = [sum(own.get(id, 0) for id in coded) for own in scores]
@@ -94,7 +94,7 @@ def items(graded: GradedClass) -> dict[str, Item]:
 
 
 def _correlation(pairs):
-    """Pearson's; None for a few people, or where all have the same."""
+    """Pearson's; None for few people, or if all have the same."""
     try:
         return correlation(*zip(*pairs)) if len(pairs) >= FEWEST else None
     except StatisticsError:

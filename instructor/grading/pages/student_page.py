@@ -6,12 +6,12 @@ from markupsafe import Markup
 
 from autograder import Verdict
 from instructor.grading.grades import GRADER_ERROR, Entry, GradedClass
+from instructor.grading.text import percent
 
 from .course import MODELS
 from .plot import Bar, bars
 from .render import HTML, MARKDOWN
 from .tally import by_question, unmarked
-from .text import percent
 
 
 def page(graded: GradedClass, entry: Entry) -> str:
@@ -25,8 +25,8 @@ def markdown(graded: GradedClass, entry: Entry) -> str:
 
 
 def accuracies(entry: Entry) -> list[Bar]:
-    """The accuracy on the dev questions, by model, as the basic checks found it; and what they
-    asked for, where they note that.
+    """The accuracy on the dev questions, by model, as the basic checks found it; and the accuracy
+    needed, if they report it.
     """
     facts = {check["id"]: check["facts"] for check in entry.checks}
     return [
@@ -40,7 +40,7 @@ def accuracies(entry: Entry) -> list[Bar]:
 
 
 def _content(graded, entry):
-    """What the templates show."""
+    """The variables of the templates."""
     tally = by_question(graded, entry)
     found = {check["id"]: check for check in entry.checks}
     models = accuracies(entry)
@@ -89,8 +89,8 @@ def _content(graded, entry):
 
 
 def _check(check, found, score):
-    """A check for the student. Of a hidden one: its verdict, its points and its message, and
-    nothing else that the grader knows.
+    """A check for the student. A hidden one shows its verdict, points and message, and nothing
+    else.
     """
     verdict = found["verdict"]
     tone = {Verdict.PASSED.value: "good", GRADER_ERROR: "warn", None: "plain"}.get(verdict, "bad")
@@ -113,7 +113,7 @@ def _time(time):
 
 
 def _drawing(models):
-    """The plot in characters, for Markdown."""
+    """The plot as text, for Markdown."""
     rows = []
     for bar in models:
         drawn = (

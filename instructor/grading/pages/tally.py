@@ -4,8 +4,8 @@ from instructor.grading.grades import Entry, GradedClass
 
 
 def by_question(graded: GradedClass, entry: Entry) -> dict[str, float | None]:
-    """The points of every question of the manifest; None where something is to be graded yet, or
-    nothing is graded. Points that staff added to the total are of no question.
+    """The points of every question of the manifest; None if checks are pending or nothing is
+    graded. Points that staff added to the total belong to no question.
     """
     result = dict.fromkeys(graded.manifest.questions)
     given = entry.scores | entry.written

@@ -1,4 +1,4 @@
-"""Who may have copied from whom: code that agrees, weights and predictions that are equal."""
+"""Finds possible copies: similar code, equal weights and predictions."""
 
 from .command import add_parser
 

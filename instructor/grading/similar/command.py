@@ -1,6 +1,4 @@
-"""`python -m instructor similar`: pairs of submissions in a class that was graded that look
-alike.
-"""
+"""`python -m instructor similar`: pairs of submissions in a graded class that look alike."""
 
 import argparse
 import contextlib
@@ -10,9 +8,9 @@ from pathlib import Path
 from common.cores import cores
 from common.files import UserError
 
-# Of the submissions in tests/checks/right and tests/checks/wrong that have enough of their own (44,
-# so 946 pairs), no two come above 0.40; a copy with other names or in another order comes to 0.85
-# and more.
+# Of the submissions in tests/checks/right and tests/checks/wrong that have enough code of their own
+# (44, so 946 pairs), no two exceed 0.40; a copy with other names or in another order reaches 0.85
+# or more.
 THRESHOLD = 0.6
 
 
@@ -24,20 +22,20 @@ def add_parser(commands) -> None:
         description="Find submissions whose code between the "
         "markers looks alike or is that of src/, and equal files. Writes OUT/similar/index.html.",
     )
-    parser.add_argument("out", type=Path, help="the --out of a grading")
+    parser.add_argument("out", type=Path, help="the folder that `grade` wrote")
     parser.add_argument(
         "--threshold",
         type=_fraction,
         default=THRESHOLD,
         metavar="T",
-        help=f"the least similarity of a pair that is listed, from 0 to 1 (default: {THRESHOLD})",
+        help=f"list pairs with at least this similarity, from 0 to 1 (default: {THRESHOLD})",
     )
     parser.add_argument(
         "--workers",
         type=_count,
         default=cores(),
         metavar="N",
-        help="processes (default: one for each core)",
+        help="processes (default: one per core)",
     )
     parser.set_defaults(run=run)
 
@@ -68,15 +66,15 @@ def run(args: argparse.Namespace) -> int:
         )
     except OSError as error:
         raise UserError(
-            f"{args.out / 'similar'} could not be written: {error.strerror}. Make room, or look at "
-            "its rights."
+            f"{args.out / 'similar'} could not be written: {error.strerror}. Free some space, or "
+            "check its permissions."
         ) from None
     print(
         f"Compared {len(everybody) - len(not_compared)} submissions; {len(not_compared)} could not "
         "be compared, and the page says why."
     )
     print(
-        "Submissions that have code of the assignment's own src/ in them: "
+        "Submissions with code of the assignment's own src/: "
         f"{len({pair.first for pair in pasted})}."
     )
     print(
@@ -88,8 +86,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def equal_files(everybody: list) -> list[tuple[list[str], list[str]]]:
-    """What several people have byte for byte, of Own.digests: the files, and the people; most files
-    first, then most people.
+    """The groups of people with equal files in Own.digests, as (files, people); most files first,
+    then most people.
     """
     people = defaultdict(list)
     for own in everybody:
@@ -129,11 +127,11 @@ def _fraction(text):
     with contextlib.suppress(ValueError):
         if 0 < float(text) <= 1:
             return float(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is no number above 0 and up to 1")
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and up to 1")
 
 
 def _count(text):
     with contextlib.suppress(ValueError):
         if int(text) > 0:
             return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is no number of processes")
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes")

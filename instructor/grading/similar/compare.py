@@ -1,5 +1,5 @@
-"""Comparing everybody's code with everybody's, by the fingerprints of copydetect: names, blanks,
-comments and strings don't count, nor does the order of functions. Nothing is executed.
+"""Compares the code of every pair of people by copydetect's fingerprints: names, blanks, comments
+and strings don't count, nor does the order of functions. Nothing is executed.
 """
 
 import io
@@ -14,26 +14,24 @@ from jobs.deliverables import STUDENT_FILES
 
 from .own import Own, regions
 
-NOISE = 25  # characters, of which a name is one: shorter agreements are chance
-# such characters of their own that somebody needs: with fewer, right answers to a small task look
-# alike
+NOISE = 25  # characters, where a name is one: shorter matches are chance
+# such characters of own code that a comparison needs: with fewer, right answers to a small task
+# look alike
 LEAST = 200
-# such characters of their own that somebody has in common with a file that was handed out with the
-# assignment
+# such characters in common with a released file, from which on they are reported
 PASTED = 150
 BATCH = 4000  # pairs that a worker gets at once
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two people whose code agrees, and the characters of each that do, as (first, last + 1) in
-    Own.text.
+    """Two people whose code matches.
 
     Attributes:
         first, second: ids.
-        shares: for each the part of their own code, less what the starter and the reference have,
-            that the other has, too.
-        spans: for each the characters of Own.text that agree, as (start, end), in order.
+        shares: for each the fraction of their own code, without what the starter and the reference
+            have, that the other also has.
+        spans: for each the characters of Own.text that match, as (start, end), in order.
     """
 
     first: str
@@ -43,23 +41,23 @@ class Pair:
 
     @property
     def similarity(self) -> float:
-        """The larger share: who adds to a copy, or copies a part, is found on one side."""
+        """The larger share: it also finds copies with additions and copied parts."""
         return max(self.shares)
 
 
 def compare(
     everybody: list[Own], threshold: float, workers: int
 ) -> tuple[list[Pair], dict[str, str]]:
-    """Compare everybody with everybody.
+    """Compare every pair of people.
 
     Args:
-        everybody: what each wrote; those with a problem are passed over.
-        threshold: the least similarity, from 0 to 1, of the pairs that are wanted.
+        everybody: what each wrote; those with a problem are skipped.
+        threshold: the least similarity of pairs to return, from 0 to 1.
         workers: processes.
 
     Returns:
-        The pairs, the most similar first; and who was not compared, because too little is their
-        own, with a sentence for each.
+        The pairs, most similar first; and a sentence for each person who has too little code of
+        their own to compare.
     """
     known = _boilerplate()
     prints, left_out = {}, {}
@@ -68,7 +66,7 @@ def compare(
             print_ = _fingerprint(own.text, known)
             if print_.token_coverage < LEAST:
                 left_out[own.person] = (
-                    "Apart from what the starter and the reference have, too little is there to "
+                    "Without what the starter and the reference have, too little is left to "
                     "compare."
                 )
             else:
@@ -77,7 +75,7 @@ def compare(
     batches = iter(lambda: list(islice(pairs, BATCH)), [])
     if len(prints) * (len(prints) - 1) // 2 <= BATCH:
         found = [_similar(prints, threshold, batch) for batch in batches]
-    # the fingerprints are handed over, as their hashes hold in this process and its copies alone
+    # passes the fingerprints on: their hashes are valid only in this process and its forks
     else:
         with ProcessPoolExecutor(workers, initializer=_start, initargs=(prints, threshold)) as pool:
             found = list(pool.map(_similar_here, batches))
@@ -88,8 +86,8 @@ def compare(
 
 
 def released_code() -> list[Own]:
-    """The code that students get and are not to paste: an Own for each file under src/, but for
-    their own package.
+    """The released code, which students may not paste: an Own for each file under src/ except the
+    student package.
     """
     return [
         Own(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
@@ -101,12 +99,11 @@ def compare_with_released(everybody: list[Own], files: list[Own]) -> list[Pair]:
     """Compare everybody with the released files.
 
     Args:
-        everybody: what each wrote; those with a problem are passed over.
-        files: of released_code.
+        everybody: what each wrote; those with a problem are skipped.
+        files: from released_code.
 
     Returns:
-        Pairs of a person and a file that share PASTED characters or more, the longest agreement
-        first.
+        Pairs of a person and a file that share PASTED characters or more, longest match first.
     """
     from copydetect import compare_files
 
@@ -125,7 +122,7 @@ def compare_with_released(everybody: list[Own], files: list[Own]) -> list[Pair]:
 
 
 def _start(*known):
-    """In a worker, once: what each of its batches needs."""
+    """Initialise a worker with what its batches need."""
     global _KNOWN
     _KNOWN = known
 
@@ -154,7 +151,7 @@ def _pair(first, second, shares, slices):
 
 
 def _boilerplate() -> set[int]:
-    """Fingerprints of what everybody has or may well write: the starter, and the reference."""
+    """Fingerprints of code that anyone may have: the starter and the reference."""
     files = [path for name in STUDENT_FILES for path in (GIVEN / name, SOLUTION / name)]
     texts = [path.read_text(encoding="utf-8") for path in files]
     texts += [regions(text) for text in texts] + [

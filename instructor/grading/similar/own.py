@@ -1,6 +1,4 @@
-"""What somebody wrote themselves: the text between the markers of their files; and hashes of that
-and of what they trained.
-"""
+"""A person's own work: the text between the markers, and hashes of it and of the results."""
 
 import functools
 import hashlib
@@ -25,14 +23,13 @@ LONGEST = 60_000  # characters between markers; the reference has 8,500, and com
 
 @dataclass(frozen=True)
 class Own:
-    """What is compared of one person.
+    """The data of one person that is compared.
 
     Attributes:
         person: the id.
-        text: what stands between the markers, all files one after the other.
-        digests: SHA-256 of the weights, the predictions and what was written into each file of
-            code, by the file's name and what a reader should know of it: few lines may be equal by
-            chance.
+        text: the code between the markers, all files concatenated.
+        digests: SHA-256 of the weights, the predictions and the code written in each file, by the
+            file's name with a note such as its number of lines: few lines may be equal by chance.
         problem: why there is no text to compare; "" if there is.
     """
 
@@ -43,7 +40,7 @@ class Own:
 
 
 def read_own(person: str, source: Path) -> Own:
-    """Read a submission, a zip or a folder. Whatever is wrong with it becomes its problem."""
+    """Read a submission, a zip or a folder. Any error becomes its problem."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         digests = {}
         try:
@@ -54,7 +51,7 @@ def read_own(person: str, source: Path) -> Own:
                 if path.stat().st_size
             )
         except (Refused, OSError):
-            pass  # none, or bad ones, which grading has told about
+            pass  # none, or bad ones, which grading has reported
         try:
             take(source, Path(folder) / "taken", code_limit, folders=FOLDERS)
             code = Path(folder) / "code"
@@ -90,8 +87,8 @@ def read_own(person: str, source: Path) -> Own:
 
 
 def regions(text: str) -> str:
-    """The lines between the markers of a file. One without markers counts as a whole: taking them
-    away is no way out.
+    """The lines between the markers of a file; all lines if there are no markers, so that removing
+    them hides nothing.
     """
     lines, inside, found = [], False, False
     text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -110,12 +107,12 @@ def _result(path):
     same = path.suffix == ".predictions" and len(set(path.read_bytes().splitlines())) < 2
     with open(path, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return path.name + ", one answer again and again" * same, digest
+    return path.name + ", always the same answer" * same, digest
 
 
 def _written(name, text):
-    """The lines between the markers that the starter does not have anywhere in the file, less
-    blanks at their ends.
+    """The lines between the markers that are nowhere in the starter's file, without trailing
+    blanks.
     """
     return [line for line in map(str.rstrip, regions(text).split("\n")) if line not in _given(name)]
 

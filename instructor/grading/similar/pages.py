@@ -1,5 +1,5 @@
-"""What a comparison has found, as pages for the staff and as CSV. The pages load nothing and show
-what students wrote as text.
+"""The results of a comparison, as pages for the staff and as CSV. The pages load nothing and show
+students' code as text.
 """
 
 import os
@@ -10,8 +10,8 @@ from pathlib import Path
 
 from jinja2 import ChoiceLoader, FileSystemLoader
 
-from instructor.grading.pages.gradebook import MARK, table
 from instructor.grading.pages.render import HTML
+from instructor.grading.sheet import MARK, table
 
 from .compare import Pair
 from .own import Own
@@ -33,13 +33,12 @@ def write_pages(
     files: list[Own] = (),
     pasted: list[Pair] = (),
 ) -> Path:
-    """Write OUT/similar: index.html, similar.csv and a page for each pair, in place of what was
-    there.
+    """Write OUT/similar: index.html, similar.csv and a page for each pair, replacing earlier ones.
 
     Args:
         everybody, pairs, not_compared: of the comparison.
         equal: (files, people) with equal files.
-        threshold: that the pairs reach.
+        threshold: the least similarity of the pairs.
         files, pasted: the released files, and pairs of a person and one of them.
 
     Returns:
@@ -113,7 +112,7 @@ def _write(path, text):
 
 
 def _pieces(text, spans):
-    """A text cut up into (piece, whether it agrees with the other)."""
+    """A text cut into (piece, whether it matches the other)."""
     agrees = bytearray(len(text))
     for start, end in spans:
         agrees[start:end] = b"\1" * len(agrees[start:end])

@@ -17,12 +17,12 @@ def cut(pdfs: dict[str, Path], titles: dict[str, str], out: Path) -> dict[str, s
     """Write OUT/RUBRIC.pdf for each written part: everybody's answer, in the order of codes.
 
     Args:
-        pdfs: what was handed in, by the code that stands for the person.
+        pdfs: the PDFs, by the code of the person.
         titles: of the boxes, by the rubric's id.
         out: the folder. Other files in it stay; the file of a part without answers is removed.
 
     Returns:
-        Why PDFs were left whole, or which boxes they lack, by the code.
+        Why PDFs could not be cut, or which boxes they lack, by code.
 
     Raises:
         UserError: poppler isn't installed, or a file can't be written.
@@ -71,10 +71,10 @@ def cut(pdfs: dict[str, Path], titles: dict[str, str], out: Path) -> dict[str, s
 
 
 def collect(graded, folder: Path) -> tuple[dict[str, Path], list[tuple[str, str]]]:
-    """Whose PDF lies where: paths by the persons' ids, and (name, why not) of what is left out.
+    """The PDFs by person: paths by id, and (name, reason) of what is left out.
 
     Raises:
-        UserError: as batch.find.find_submissions.
+        UserError: as find_submissions.
     """
     from instructor.grading.finding.find import find_submissions
     from instructor.grading.finding.roster import Roster
@@ -88,7 +88,7 @@ def collect(graded, folder: Path) -> tuple[dict[str, Path], list[tuple[str, str]
         if person.id not in ids:
             left.append((found.label, remark or "Nobody is in this class."))
         elif len(inside) != 1:
-            left.append((found.label, f"It has {len(inside) or 'no'} PDFs, and should be one."))
+            left.append((found.label, f"It has {len(inside) or 'no'} PDFs instead of one."))
         else:
             if person.id in chosen:
                 left.append((chosen[person.id].name, f"{found.label}, of the same person, counts."))
@@ -103,8 +103,8 @@ def _pdfs(source):
 
 
 def command(args) -> int:
-    """The command: cut what a class handed in, and say what is left to be marked whole."""
-    from handout.facts import points
+    """The command: cut the PDFs of a class, and list those to mark whole."""
+    from instructor.documents.facts import points
     from instructor.grading.graded_class import load_class
 
     graded = load_class(args.grades)

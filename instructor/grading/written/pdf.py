@@ -23,7 +23,7 @@ MOST_PIECES = 200
 LARGEST_SIDE = 1200  # points: a little more than A3
 DOTS = 144  # per inch
 SECONDS = 120  # for one PDF
-# 2 GiB of memory, and 64 MiB of output; where a system has no such limit, without.
+# 2 GiB of memory and 64 MiB of output, on systems that have such limits.
 LIMITED = '{ ulimit -v 2097152; ulimit -f 131072; } 2> /dev/null; exec "$@"'
 ABOVE, BELOW = 27, 11  # points of a box beyond its ends: its title, its frame
 HEAD = 28  # points above a picture, for its heading
@@ -49,7 +49,7 @@ class Sheet:
     """A PDF as it was handed in.
 
     Attributes:
-        boxes: where the box of each title lies, from (page, height) to (page, height), in points.
+        boxes: where the box of each title is, from (page, height) to (page, height), in points.
 
     Raises:
         Unfit: it is too large, broken or locked, or has none of the boxes.
@@ -58,7 +58,7 @@ class Sheet:
     def __init__(self, path: Path):
         self._path, self._end = path.absolute(), time.monotonic() + SECONDS
         if path.is_symlink() or not path.is_file():
-            raise Unfit("It is no plain file.")
+            raise Unfit("It is not a regular file.")
         if path.stat().st_size > MOST_BYTES:
             raise Unfit(f"It is larger than {MOST_BYTES >> 20} MiB.")
         ends = {}
@@ -71,22 +71,24 @@ class Sheet:
             if end == "top" and (title, "end") in ends
         }
         if not self.boxes:
-            raise Unfit("It has none of the boxes of submission.tex: by hand, or another document.")
+            raise Unfit(
+                "It has none of the boxes of submission.tex: handwritten, or another document."
+            )
         for title, ((first, top), (last, end)) in self.boxes.items():
             if not 1 <= first <= last or (first == last and top < end):
                 raise Unfit(f"The box {title} ends before it begins.")
         pieces = sum(last - first + 1 for (first, _), (last, _) in self.boxes.values())
         if pieces > MOST_PIECES or max(last for _, (last, _) in self.boxes.values()) > MOST_PAGES:
-            raise Unfit(f"Its boxes lie beyond page {MOST_PAGES}, or on too many pages.")
+            raise Unfit(f"Its boxes are beyond page {MOST_PAGES}, or on too many pages.")
         told = self._poppler("pdfinfo", "-box", "-f", "1", "-l", str(MOST_PAGES))
         if TURNED.search(told):
-            raise Unfit("Some of its pages are turned.")
+            raise Unfit("Some of its pages are rotated.")
         self._pages = {int(page): [*map(float, box)] for page, *box in PAGE.findall(told)}
 
     def pictures(self, title: str) -> list[Picture]:
-        """A box as it looks, a picture for each of its pages, as wide as the page.
+        """The pictures of a box, one for each of its pages, as wide as the page.
 
-        Where a box goes on, the page is kept to its end, and the next one from its beginning.
+        Where a box continues, the page is kept to its end, and the next one from its beginning.
 
         Raises:
             Unfit: the PDF cannot be shown, or it takes too long.
@@ -105,13 +107,13 @@ class Sheet:
         """What a page shows between two heights."""
         left, bottom, right, upper = self._pages.get(page, (0, 0, 0, 0))
         if not (0 < right - left <= LARGEST_SIDE and 0 < upper - bottom <= LARGEST_SIDE):
-            raise Unfit(f"Page {page} is not there, or of an odd size.")
+            raise Unfit(f"Page {page} is missing, or of an odd size.")
         scale = DOTS / 72
         first = math.floor((upper - min(top, upper)) * scale)
         rows = math.floor((upper - max(end, bottom)) * scale) - first
         columns = math.floor((right - left) * scale)
         if rows < 1:
-            raise Unfit(f"A box lies outside of page {page}.")
+            raise Unfit(f"A box is outside of page {page}.")
         options = f"-q -jpeg -singlefile -r {DOTS} -f {page} -x 0 -y {first} -W {columns} -H {rows}"
         jpeg = self._poppler("pdftoppm", *options.split())
         if not jpeg.startswith(b"\xff\xd8"):
@@ -119,7 +121,7 @@ class Sheet:
         return Picture(jpeg, columns, rows)
 
     def _poppler(self, *command):
-        """What a program of poppler says of the PDF."""
+        """The output of a poppler program for the PDF."""
         with tempfile.TemporaryFile() as output:
             try:
                 done = subprocess.run(
@@ -134,16 +136,18 @@ class Sheet:
             told = output.read()
         if done.returncode:
             locked = b"Incorrect password" in told
-            raise Unfit("It is locked with a password." if locked else "It is broken, or no PDF.")
+            raise Unfit(
+                "It is locked with a password." if locked else "It is broken, or not a PDF."
+            )
         return told if command[0] == "pdftoppm" else told.decode(errors="replace")
 
 
 def write_pdf(path: Path, pages: Iterable[tuple[str, Picture]]) -> None:
-    """Write a PDF with a picture on each page, and above it a heading, which can be searched for.
+    """Write a PDF with a picture on each page, and a searchable heading above it.
 
     Args:
-        path: the file; it is written as it is.
-        pages: heading (others than Latin letters become question marks) and picture.
+        path: the file to write.
+        pages: heading (non-Latin letters become question marks) and picture.
     """
     catalog, tree, font = 1, 2, 3
     places, kids = {}, []

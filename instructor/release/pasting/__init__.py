@@ -1,12 +1,10 @@
-"""What could be pasted from a release: functions that answer a case, and code that a solution
-shares.
+"""Finds what could be pasted from a release: functions that answer a case, and code of a solution.
 
-A reader who does not think, and only pastes from the released files with mechanical edits, must
-earn nothing by it. The scan of `leaks` finds a solution's lines; this finds its work: `answers`
-calls every function outside src/submission with the inputs of solved cases, and none may return the
-right output; `fingerprints` compares the files with each piece of a solution, and none may share
-more than the starter has. Cases that give their arrays by a seed (the models of 1d and 1h, most of
-6d and 6g) leave `answers` nothing to call with, so only `fingerprints` looks there.
+Pasting released code with mechanical edits must earn no points. `leaks` finds a solution's lines.
+Here, `answers` calls every function outside src/submission with the inputs of solved cases; none
+may return the right output. `fingerprints` compares the files with each piece of a solution; none
+may share more than the starter has. Cases that give their arrays by a seed (the models of 1d and
+1h, most of 6d and 6g) have no inputs for `answers`, so only `fingerprints` covers them.
 """
 
 from pathlib import Path

@@ -1,6 +1,4 @@
-"""Released functions that answer a question: called with the inputs of solved cases, they return
-what is right.
-"""
+"""Finds released functions that answer a question when called with the inputs of solved cases."""
 
 import builtins
 import contextlib
@@ -29,30 +27,28 @@ from instructor.release.starter import ROOT
 
 from .calls import answers, contains, give_up, views_of
 
-# cases that a function must answer before it is called a leak: a number may be right by chance
+# cases that a function must answer to count as a leak: a number may be right by chance
 CONFIRMED = 3
 BUDGET = 3.0  # seconds for all calls of a function: what takes longer draws a plot or trains
-MEMORY = 8 * 2**30  # bytes of address space: some function will be asked for an array of any size
+MEMORY = 8 * 2**30  # bytes of address space: a call may ask for a huge array
 
 
 def find_answering(src: Path, checks: Iterable[str] = ()) -> list[str]:
-    """Call the functions of a release with the inputs of cases, in a process of its own.
+    """Call the functions of a release with the inputs of cases, in a separate process.
 
     Args:
         src: the folder src of a release.
         checks: the ids of the checks whose cases are tried; by default of all.
 
     Returns:
-        A sentence for each function that answers. Those that could not be tried in full, for their
-        time, are printed.
+        A sentence for each function that answers. Functions that ran out of time are printed.
 
     Raises:
-        UserError: the functions could not be tried out.
+        UserError: the functions could not be called.
     """
     if not hasattr(signal, "SIGALRM"):
         raise UserError(
-            "Trying out the functions of a release needs Linux or macOS, or leave it out with "
-            "--no-proof."
+            "Calling the functions of a release needs Linux or macOS. Skip it with --no-proof."
         )
     with tempfile.TemporaryDirectory() as folder:
         environment = {
@@ -79,23 +75,22 @@ def find_answering(src: Path, checks: Iterable[str] = ()) -> list[str]:
         try:
             found, partly = json.loads((Path(folder) / "found.json").read_text(encoding="utf-8"))
             if partly:
-                print(f"  Tried in part, since they take long: {', '.join(partly)}")
+                print(f"  Called in part, since they take long: {', '.join(partly)}")
             return found
         except (OSError, ValueError):
             raise UserError(
-                f"The release's functions could not be tried out (exit code {process.returncode}): "
+                f"The release's functions could not be called (exit code {process.returncode}): "
                 "see above."
             ) from None
 
 
 def answering(src: Path, checks: Iterable[str] = ()) -> tuple[list[str], list[str]]:
-    """As find_answering, in this process, which calls everything: what it leaves running must be
-    ended.
+    """Like find_answering, in this process: the caller must stop what the functions leave running.
 
     Returns:
-        The sentences, and the functions that were tried in part.
+        The sentences, and the functions that were called in part.
     """
-    import torch  # noqa: F401  before a call that is interrupted does
+    import torch  # noqa: F401  not in a call that may be interrupted
 
     questions = [(id, cases, [*map(views_of, cases)]) for id, cases in _questions(checks)]
     _, planted, views = questions[0]
@@ -116,7 +111,7 @@ def answering(src: Path, checks: Iterable[str] = ()) -> tuple[list[str], list[st
         deadline = time.monotonic() + BUDGET
         with contextlib.redirect_stdout(None), contextlib.redirect_stderr(None):
             found += [
-                f"{name} answers {id}: called with a case's inputs, it returns what is right."
+                f"{name} answers {id}: called with a case's inputs, it returns the right output."
                 for id, cases, views in questions
                 if answers(function, cases, views, deadline)
             ]
@@ -126,8 +121,8 @@ def answering(src: Path, checks: Iterable[str] = ()) -> tuple[list[str], list[st
 
 
 def _questions(checks: Iterable[str]) -> Iterator[tuple[str, list[Case]]]:
-    """Some solved cases of every check that has any, apart for each function that it calls: (what
-    is asked, cases).
+    """Some solved cases of every check that has any, grouped by the function called: (what is
+    asked, cases).
     """
     from instructor.checks.makers import all_makers
 
@@ -150,18 +145,18 @@ def _questions(checks: Iterable[str]) -> Iterator[tuple[str, list[Case]]]:
 
 
 def _trivial(case):
-    """Whether the answer stands in the inputs already."""
+    """Whether the inputs contain the answer."""
     return any(contains(value, case.right) for value in case.inputs.values())
 
 
 def _functions(src: Path) -> Iterator[tuple[str, Callable]]:
-    """Every function, method without an object, and probe of the released files, with its place."""
-    # forks, and sets limits on the process it runs in: only its fingerprints are looked at
+    """Every function, method and probe of the released files, with its location."""
+    # it forks and sets limits on its process, so only its fingerprints are compared
     inside = src / "autograder" / "inside"
     for path in (path for path in released(src) if inside not in path.parents):
         name = ".".join(path.relative_to(src).with_suffix("").parts).removesuffix(".__init__")
         spec = importlib.util.spec_from_file_location(name, path)
-        # of this very file, whatever else is on the path
+        # from this file, whatever else is on the path
         module = importlib.util.module_from_spec(spec)
         sys.modules.setdefault(name, module)
         try:
@@ -187,14 +182,12 @@ def _members(module) -> Iterator[tuple[str, Callable]]:
 
 
 def _without_self(method):
-    """A method as a function, for those that use nothing of their object."""
+    """A method as a function, for methods that don't use self."""
     return lambda *arguments: method(None, *arguments)
 
 
 def _disarm() -> Callable:
-    """Keep functions that are called with whatever from ending or harming what calls them; returns
-    the one way to end.
-    """
+    """Keep the called functions from ending or harming this process; returns the real os._exit."""
 
     def open_path(file, *arguments, **options):
         return (
@@ -230,4 +223,4 @@ if __name__ == "__main__":
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     end, found = _disarm(), answering(Path(sys.argv[1]), sys.argv[3:])
     Path(sys.argv[2]).write_text(json.dumps(found), encoding="utf-8")
-    end(0)  # whatever the functions have left running
+    end(0)  # even if functions left threads running

@@ -1,6 +1,4 @@
-"""Calling a function with a case's inputs, in every way that they might be passed, and looking for
-the answer.
-"""
+"""Calls a function with a case's inputs in every plausible way, and looks for the answer."""
 
 import contextlib
 import copy
@@ -14,15 +12,14 @@ import numpy as np
 
 from checks.support.cases import Case, same
 
-LEADING = 3  # inputs whose order is tried out
+LEADING = 3  # inputs whose order is varied
 PATIENCE = 1.0  # seconds for a call
 
 
 def answers(
     function: Callable, cases: list[Case], views: list[list[list]], deadline: float
 ) -> bool:
-    """Whether one and the same way to pass a case's inputs makes the function return the answer, in
-    every case.
+    """Whether one way to pass the inputs makes the function return the answer in every case.
 
     Args:
         cases: solved cases of one question.
@@ -68,7 +65,7 @@ def _ways(views: list[list], least: int, most: int) -> Iterator[tuple[int, list[
 
 
 def views_of(case: Case) -> list[list]:
-    """A case's inputs as lists of arguments, of which calls might be made.
+    """A case's inputs as lists of arguments that calls might be made of.
 
     All of them; the list or dict of arguments among them; the arrays alone; these and then the
     numbers, or one of them; the same with dicts and lists taken apart.
@@ -110,7 +107,7 @@ def _arity(function) -> tuple[int, int]:
 
 
 def _copy(value):
-    """What a call changes is not what the next one gets. (Deep copies of arrays would take a
+    """A copy, so that no call changes the next one's inputs. (Deep copies of arrays would take a
     quarter longer in all.)
     """
     return (
@@ -123,7 +120,7 @@ def _copy(value):
 
 
 def _as_tensor(value):
-    """As _copy, with arrays as tensors."""
+    """Like _copy, with arrays as tensors."""
     import torch
 
     if isinstance(value, np.ndarray):
@@ -134,11 +131,11 @@ def _as_tensor(value):
 
 
 class TooLate(BaseException):
-    """A call takes too long, or does what it must not."""
+    """A call takes too long, or does something forbidden."""
 
 
 def give_up(*_, **__):
-    """End the call that is going on, whatever was asked for.
+    """End the current call, whatever the arguments.
 
     Raises:
         TooLate: always.
@@ -147,7 +144,7 @@ def give_up(*_, **__):
 
 
 def _call(function, arguments):
-    """What a call returns; None if it raises whatever, or does not end."""
+    """What a call returns; None if it raises or takes too long."""
     with contextlib.suppress(BaseException):
         try:
             signal.setitimer(signal.ITIMER_REAL, PATIENCE)
@@ -161,12 +158,12 @@ def _call(function, arguments):
 
 
 def contains(value: object, right: object, depth: int = 4) -> bool:
-    """Whether `right`, or a telling part of it, is what was returned or a part of that, down to
-    `depth` containers.
+    """Whether `value`, or a part of it down to `depth` containers, is `right` or a telling part of
+    it.
     """
     if value is None:
         return False
-    with contextlib.suppress(BaseException):  # whatever objects were returned do
+    with contextlib.suppress(BaseException):  # returned objects may raise anything
         return _holds(value, right, depth)
     return False
 

@@ -1,4 +1,4 @@
-"""Released code that a solution shares, by the fingerprints of copydetect: names, blanks and
+"""Finds released code that a solution shares, by copydetect's fingerprints: names, blanks and
 comments do not count.
 """
 
@@ -11,16 +11,14 @@ from pathlib import Path
 from instructor.release.pasting import released
 from instructor.release.starter import SOLUTION, STARTER, bodies
 
-NOISE = 25  # characters, names counted as one: shorter agreements are chance
-# of a piece of a solution, or so many characters of it: found in a released file, it is a leak
+NOISE = 25  # characters, a name counting as one; shorter matches are chance
+# a released file with this share of a piece of a solution, or this many characters, is a leak
 SHARE, MUCH = 0.75, 120
-TELLING = 45  # characters of a piece beyond the starter's: with fewer, agreement is chance
+TELLING = 45  # characters of a piece beyond the starter's: with fewer, a match is chance
 
 
 def find_repeated(src: Path) -> list[str]:
-    """A sentence for each piece of a solution that a released file has, names, blanks and comments
-    aside.
-    """
+    """A sentence for each piece of a solution that a released file has."""
     files = {
         path: _prints(path.read_text(encoding="utf-8", errors="replace")) for path in released(src)
     }
@@ -42,9 +40,7 @@ def find_repeated(src: Path) -> list[str]:
 
 
 def telling(body: str) -> int:
-    """How many characters of a piece of a solution, names counted as one, the starter does not
-    have.
-    """
+    """How many characters of a piece of a solution the starter lacks; a name counts as one."""
     return _covered(_own_prints(body).values())
 
 

@@ -1,6 +1,4 @@
-"""Attention in NumPy: one head by its formula (question 5c), and what the scale of its scores is
-for (question 5b).
-"""
+"""Attention in NumPy: one head (question 5c), and why its scores are scaled (question 5b)."""
 
 import math
 
@@ -16,17 +14,17 @@ def attention(
         Q: queries, (..., L_q, d_k).
         K: keys, (..., L_k, d_k).
         V: values, (..., L_k, d_v). Leading dimensions broadcast against each other.
-        mask: boolean, (..., L_q, L_k), whose leading dimensions, if any, broadcast against those of
-            Q, K and V, also if it has more of them. True: this query may attend to this key. None:
-            all may.
+        mask: boolean, (..., L_q, L_k). Its leading dimensions, if any, broadcast against those of
+            Q, K and V, even if it has more of them. True: this query may attend to this key. None:
+            every query may attend to every key.
 
     Returns:
-        (..., L_q, d_v), float32 if all three are float32, else float64. A query that may attend to
-        nothing gets zeros.
+        (..., L_q, d_v), float32 if Q, K and V are all float32, else float64. Zeros for a query that
+        may not attend to any key.
 
     Raises:
         TypeError: the mask is not boolean.
-        ValueError: shapes that do not fit.
+        ValueError: the shapes do not fit.
     """
     if mask is not None and np.asarray(mask).dtype != bool:
         raise TypeError(
@@ -36,12 +34,12 @@ def attention(
     output = None
     # [part 5c] softmax(Q K^T / sqrt(d_k)) V, with the softmax over the keys.
     #
-    # - Large scores must not overflow: subtract from each row its largest score among the keys that
-    # may be attended to.
-    # - A masked key has weight 0. A row without any key must not become NaN: its weights are all 0.
-    # - float32 stays float32; whole numbers become float64 first. Do not change the inputs.
-    # Hints: np.swapaxes(K, -1, -2) transposes the last two axes alone. np.where(mask, scores,
-    #        -np.inf) masks. math.sqrt gives a Python number, which leaves float32 as it is.
+    # - Large scores must not overflow: subtract from each row its largest unmasked score.
+    # - A masked key has weight 0. A row whose keys are all masked must not become NaN: its weights
+    #   are all 0.
+    # - float32 stays float32; integers become float64 first. Do not change the inputs.
+    # Hints: np.swapaxes(K, -1, -2) transposes the last two axes only. np.where(mask, scores,
+    #        -np.inf) masks. math.sqrt returns a Python float, which keeps float32 as it is.
     ### START_CODE_HERE ###
     dtype = (
         np.float32 if all(x.dtype == np.float32 for x in map(np.asarray, (Q, K, V))) else np.float64
@@ -62,12 +60,12 @@ def attention(
 def scaling_experiment(
     d_k: int, n_query: int = 512, n_key: int = 64, seed: int = 0
 ) -> dict[str, dict[str, float]]:
-    """What the softmax makes of random queries and keys, with and without scale.
+    """Measure softmax attention over random queries and keys, with and without scaling.
 
     Args:
         d_k: the number of features of a query and of a key.
-        n_query, n_key: how many are drawn; each query meets all keys.
-        seed: of np.random.default_rng. The queries are drawn first, then the keys, both by
+        n_query, n_key: the numbers of queries and keys; each query attends to all keys.
+        seed: for np.random.default_rng. Draw the queries first, then the keys, both with
             standard_normal.
 
     Returns:
@@ -78,7 +76,7 @@ def scaling_experiment(
         Jacobian, diag(p) - p p^T.
     """
     result = {}
-    # [part 5b] Draw, compute the scores in float64, and measure both kinds.
+    # [part 5b] Draw queries and keys, compute the scores in float64, and measure both kinds.
     #
     # Hints: 0 ln 0 counts as 0: take the logarithm of np.where(p > 0, p, 1). The Jacobians of all
     #        queries are an array of shape (n_query, n_key, n_key), p[:, :, None] * np.eye(n_key) -

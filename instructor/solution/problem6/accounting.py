@@ -1,26 +1,24 @@
-"""Question 6a: what a Transformer holds (parameters), computes (multiply-adds and FLOPs) and keeps
-while it generates (bytes).
+"""Question 6a: a Transformer's parameters, computation (multiply-adds, FLOPs) and key-value cache.
 
-The names of the sizes are the same everywhere: d_model the width of the model, n_head the number of
-heads, d_ff the inner width of the feed-forward part, seq_len the number of tokens, n_layer the
-number of layers. All counts are exact Python ints: // divides without leaving them, / does not. A
-size that no Transformer has raises ValueError, in every function below.
+Names of sizes: d_model is the width of the model, n_head the number of heads, d_ff the inner width
+of the feed-forward network, seq_len the number of tokens, n_layer the number of layers. All counts
+are exact Python ints, so divide with //, not /. Every function raises ValueError for sizes that no
+Transformer can have.
 """
 
-BYTES = {"float32": 4, "float16": 2, "bfloat16": 2, "int8": 1}  # of one number, by its dtype
+BYTES = {"float32": 4, "float16": 2, "bfloat16": 2, "int8": 1}  # per number
 
 
 def require_sizes(**sizes: int) -> None:
-    """Refuse sizes that no Transformer has: require_sizes(d_model=512, n_head=8) does nothing, and
-    with n_head=7 it raises.
+    """Check sizes: require_sizes(d_model=512, n_head=8) does nothing, and with n_head=7 it raises.
 
-    The other functions call this with the sizes that they are given. It is not graded by itself.
+    The other functions call this with their sizes. It is not graded on its own.
 
     Raises:
-        ValueError: a size is no int (True and 8.0 are none) or less than 1; or d_model and n_head
-            are both there, and n_head does not divide d_model.
+        ValueError: a size is not an int (True and 8.0 are not) or is less than 1; or d_model and
+            n_head are both given, and n_head does not divide d_model.
     """
-    # [part 6a] Look at each size, and then at d_model and n_head together.
+    # [part 6a] Check each size, and then d_model and n_head together.
     # Hint: isinstance(True, int) is True in Python; type(size) is int tells the two apart.
     ### START_CODE_HERE ###
     for name, size in sizes.items():
@@ -33,12 +31,12 @@ def require_sizes(**sizes: int) -> None:
     ### END_CODE_HERE ###
 
 
-# What it holds
+# Parameters
 
 
 def head_dim(d_model: int, n_head: int) -> int:
-    """The width of a query, of a key and of a value in one head: d_k = d_v."""
-    # [part 6a] The heads divide the width of the model among themselves.
+    """The width of a query, key or value in one head: d_k = d_v."""
+    # [part 6a] The heads divide the width of the model evenly.
     ### START_CODE_HERE ###
     require_sizes(d_model=d_model, n_head=n_head)
     return d_model // n_head
@@ -49,11 +47,11 @@ def weight_shapes(d_model: int, n_head: int) -> dict[str, tuple[int, int]]:
     """The shapes of the weights of multi-head attention, each (in, out) as in x W.
 
     Returns:
-        "query_head", "key_head", "value_head": what makes the queries, keys and values of one head
-        from x. "query", "key", "value": the same for all heads together, one head's columns beside
-        the next one's. "output": what makes the result from the outputs of all heads, side by side.
+        "query_head", "key_head", "value_head": from x to the queries, keys and values of one head.
+        "query", "key", "value": the same for all heads, with the heads' columns side by side.
+        "output": from the concatenated outputs of all heads to the result.
     """
-    # [part 6a] Hint: each head sees all of x, and makes something narrower of it.
+    # [part 6a] Hint: each head reads all of x, and projects it to fewer features.
     ### START_CODE_HERE ###
     one, all_heads = (d_model, head_dim(d_model, n_head)), (d_model, d_model)
     return {
@@ -72,7 +70,7 @@ def attention_parameters(d_model: int, *, bias: bool = True) -> int:
     """The parameters of multi-head attention: the three input projections and the output
     projection.
     """
-    # [part 6a] Hint: there is no n_head among the arguments, and none is needed.
+    # [part 6a] Hint: the count does not depend on the number of heads.
     ### START_CODE_HERE ###
     require_sizes(d_model=d_model)
     return 4 * (d_model * d_model + bias * d_model)
@@ -84,11 +82,11 @@ def layer_parameters(d_model: int, n_head: int, d_ff: int, *, bias: bool = True)
     LayerNorms.
 
     Args:
-        bias: whether the linear maps and the LayerNorms have one.
-            nn.TransformerEncoderLayer(d_model, n_head, d_ff, bias=bias) counts the same.
+        bias: whether the linear maps and the LayerNorms have biases.
+            nn.TransformerEncoderLayer(d_model, n_head, d_ff, bias=bias) has the same count.
     """
-    # [part 6a] Hints: the bias of a linear map is as wide as its output. A LayerNorm has a weight
-    # for each feature in any case.
+    # [part 6a] Hints: the bias of a linear map is as wide as its output. A LayerNorm always has one
+    #           weight per feature.
     ### START_CODE_HERE ###
     require_sizes(d_model=d_model, n_head=n_head, d_ff=d_ff)
     feed_forward = 2 * d_model * d_ff + bias * (d_ff + d_model)
@@ -113,14 +111,13 @@ def model_parameters(
     output layer.
 
     Args:
-        vocab_size: the number of tokens; each has an embedding, and a logit at the end.
-        block_size: the number of positions; each has a vector of its own with learned_positions,
-            and costs nothing without.
-        bias: of the layers and of the final LayerNorm. The output layer never has one.
-        tied: whether the output layer is the matrix of token embeddings once more.
+        vocab_size: the number of tokens; each has an embedding and a logit.
+        block_size: the number of positions; with learned_positions, each has a learned vector.
+        bias: whether the layers and the final LayerNorm have biases. The output layer has none.
+        tied: whether the output layer shares the matrix of token embeddings.
     """
     # [part 6a] Hint: the GPT of model.py is such a model, with d_ff = 4 * d_model: count its
-    # parameters and compare.
+    #           parameters and compare.
     ### START_CODE_HERE ###
     require_sizes(n_layer=n_layer, vocab_size=vocab_size, block_size=block_size)
     embeddings = (vocab_size + learned_positions * block_size) * d_model
@@ -135,12 +132,12 @@ def model_parameters(
     ### END_CODE_HERE ###
 
 
-# What it computes
+# Computation
 
 
 def score_shape(n_head: int, seq_len: int) -> tuple[int, int, int]:
     """The shape of the attention scores of one layer and one sequence: (heads, queries, keys)."""
-    # [part 6a] Each query meets each key of its own head.
+    # [part 6a] Each query is compared with each key of its head.
     ### START_CODE_HERE ###
     require_sizes(n_head=n_head, seq_len=seq_len)
     return n_head, seq_len, seq_len
@@ -157,16 +154,17 @@ def score_count(n_head: int, seq_len: int) -> int:
 
 
 def multiply_adds(d_model: int, n_head: int, d_ff: int, seq_len: int) -> dict[str, int]:
-    """The multiply-adds in the products of matrices, for one layer and one sequence. (m, k) times
-    (k, n) takes m k n.
+    """The multiply-adds of the matrix products of one layer and one sequence.
+
+    (m, k) times (k, n) takes m k n.
 
     Returns:
-        "projections": x with W_Q, W_K and W_V, and the joined heads with W_O.
-        "scores": queries with keys, all heads, without a mask. "weighted_sum": weights with values,
-        all heads. "feed_forward": both linear maps. "total": all of these.
+        "projections": x times W_Q, W_K and W_V, and the joined heads times W_O.
+        "scores": queries times keys, all heads, no mask. "weighted_sum": weights times values, all
+        heads. "feed_forward": both linear maps. "total": the sum of these.
     """
     # [part 6a] Hint: write down the three sizes of each product first, for one head where there are
-    # heads.
+    #           heads.
     ### START_CODE_HERE ###
     require_sizes(d_ff=d_ff)
     # each is a dot product of two vectors of one head
@@ -185,10 +183,10 @@ def flops(d_model: int, n_head: int, d_ff: int, seq_len: int) -> dict[str, int]:
     """The FLOPs of the same products, and of the softmax, for one layer and one sequence.
 
     Returns:
-        The keys of multiply_adds, and "softmax". A multiply-add is two FLOPs, and the softmax takes
-        three for each score. "total" is the sum of all the others.
+        The keys of multiply_adds, and "softmax". A multiply-add is two FLOPs; the softmax takes
+        three FLOPs per score. "total" is the sum of all the others.
     """
-    # [part 6a] Hint: what multiply_adds calls total lacks the softmax.
+    # [part 6a] Hint: the total of multiply_adds does not include the softmax.
     ### START_CODE_HERE ###
     counts = {
         name: 2 * count for name, count in multiply_adds(d_model, n_head, d_ff, seq_len).items()
@@ -202,11 +200,10 @@ def flops(d_model: int, n_head: int, d_ff: int, seq_len: int) -> dict[str, int]:
 def model_flops(
     n_layer: int, d_model: int, n_head: int, d_ff: int, vocab_size: int, seq_len: int
 ) -> int:
-    """The FLOPs of a forward pass of a language model: all layers, and the output layer at all
+    """The FLOPs of a language model's forward pass: all layers, and the output layer at all
     seq_len positions.
 
-    Embeddings are looked up, which is no product; LayerNorms and additions don't count, as
-    everywhere here.
+    Embedding lookups, LayerNorms and additions are not counted.
     """
     # [part 6a] Hint: the output layer is a product of (seq_len, d_model) and (d_model, vocab_size).
     ### START_CODE_HERE ###
@@ -218,7 +215,7 @@ def model_flops(
     ### END_CODE_HERE ###
 
 
-# What it keeps
+# Key-value cache
 
 
 def kv_cache_bytes(
@@ -231,20 +228,18 @@ def kv_cache_bytes(
     dtype: str = "float16",
     batch: int = 1,
 ) -> int:
-    """The bytes that the keys and values of all earlier tokens take, in all layers, for a batch of
+    """The bytes of the keys and values of all earlier tokens, in all layers, for a batch of
     sequences.
 
     Args:
-        n_kv_head: how many heads of keys and values there are; several heads of queries may share
-            one. None: as many as n_head. It must divide n_head. The width of a head stays d_model /
-            n_head.
-        dtype: one of BYTES.
+        n_kv_head: the number of key and value heads, which divides n_head; several query heads may
+            share one. None: n_head. The width of a head is still d_model / n_head.
+        dtype: a key of BYTES.
 
     Raises:
-        ValueError: a size or a dtype that does not exist.
+        ValueError: a size is invalid, or the dtype is unknown.
     """
-    # [part 6a] Hint: 0 is no number of heads, but it is not None either: `n_kv_head or n_head`
-    # would take it for None.
+    # [part 6a] Hint: n_kv_head = 0 is an error, not None: `n_kv_head or n_head` would confuse them.
     ### START_CODE_HERE ###
     width = head_dim(d_model, n_head)
     if n_kv_head is None:

@@ -1,9 +1,9 @@
-"""Question 6e: what mends three broken trainings.
+"""Question 6e: fixes for three broken trainings.
 
 Shapes in this file: B is the batch, T the number of positions, C = n_embd = d_model the width of
-the model, and V the number of different tokens. Logits are what a softmax turns into probabilities;
-a logit of -inf becomes a probability of 0. No function here changes its arguments, except those
-whose work that is: clip_gradients and init_depth_scaled.
+the model, and V the size of the vocabulary. Logits are the inputs of a softmax; a logit of -inf
+becomes a probability of 0. No function changes its arguments, except clip_gradients and
+init_depth_scaled, which work in place.
 """
 
 import math
@@ -17,8 +17,8 @@ import torch.nn.functional as F
 
 
 def attention_scores(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
-    """What the softmax of an attention gets: dot products of queries and keys, of which the
-    variance must not grow with head_dim.
+    """The inputs of attention's softmax: dot products of queries and keys, scaled so that their
+    variance does not grow with head_dim.
 
     Args:
         q: queries, (..., T, head_dim).
@@ -37,26 +37,25 @@ def attention_scores(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
 
 
 def clip_gradients(parameters: Iterable[nn.Parameter], max_norm: float) -> float:
-    """Limit the size of a step: scale all gradients by the same factor, so that their direction
-    stays what it is.
+    """Limit the size of a step: scale all gradients by one factor, which keeps their direction.
 
     Call it between loss.backward() and optimizer.step().
 
     Args:
-        parameters: those of a model, as model.parameters() gives them: a generator, which can be
-            run through once. Some may have no gradient (grad is None); these count for nothing.
-        max_norm: the largest norm that all gradients together may have.
+        parameters: a model's parameters. model.parameters() is a generator, which can be iterated
+            only once. Those without a gradient (grad is None) are ignored.
+        max_norm: the largest norm of all gradients together.
 
     Returns:
-        The norm before clipping, as a Python float: the root of the sum of the squares of all
-        entries of all gradients. If it is larger than max_norm, each gradient is multiplied, in
-        place, by max_norm / norm. If it is infinite or NaN, each gradient is None afterwards, so
-        that the optimizer skips the step.
+        The norm before clipping, as a Python float: the square root of the sum of squares over all
+        entries of all gradients. If it is larger than max_norm, each gradient is multiplied in
+        place by max_norm / norm. If it is infinite or NaN, each gradient is set to None, so that
+        the optimizer skips the step.
     """
     norm = None
     # [part 6e] One norm over all parameters, not one for each.
     # Hints: tensor.mul_(factor) multiplies in place. math.isfinite(norm) is False for infinity and
-    #        for NaN. Of nothing at all, the norm is 0.
+    #        NaN. Without any gradients, the norm is 0.
     ### START_CODE_HERE ###
     parameters = [parameter for parameter in parameters if parameter.grad is not None]
     norm = math.sqrt(sum(parameter.grad.square().sum().item() for parameter in parameters))
@@ -69,7 +68,7 @@ def clip_gradients(parameters: Iterable[nn.Parameter], max_norm: float) -> float
     return norm
 
 
-# Case ii: the text repeats itself. Each function below gives new logits, of the same shape and
+# Case ii: the text repeats itself. Each function below returns new logits of the same shape and
 # dtype.
 
 
@@ -86,8 +85,8 @@ def apply_temperature(logits: torch.Tensor, temperature: float) -> torch.Tensor:
     if not temperature > 0:
         raise ValueError(f"the temperature must be above 0; it is {temperature}")
     result = None
-    # [part 6e] Divide. The softmax then gives each probability to the power of 1 / temperature,
-    # normalized anew.
+    # [part 6e] Divide. The softmax then raises each probability to the power of 1 / temperature,
+    # and normalizes again.
     ### START_CODE_HERE ###
     result = logits / temperature
     ### END_CODE_HERE ###
@@ -98,7 +97,7 @@ def top_k_filter(logits: torch.Tensor, k: int) -> torch.Tensor:
     """Exclude all but the k most probable tokens: their logits become -inf.
 
     Args:
-        logits: (..., V). Each row along the last dimension is filtered by itself.
+        logits: (..., V). Each row along the last dimension is filtered separately.
         k: at least 1; more than V keeps all.
 
     Raises:
@@ -107,9 +106,9 @@ def top_k_filter(logits: torch.Tensor, k: int) -> torch.Tensor:
     if k < 1:
         raise ValueError(f"top-k must keep at least 1 token; k is {k}")
     result = None
-    # [part 6e] Keep the logits that are at least as large as the k-th largest of their row. So ties
-    # with it stay.
-    # Hint: logits.topk(n) gives the n largest of each row in order, and refuses an n above V.
+    # [part 6e] Keep the logits that are at least as large as the k-th largest of their row,
+    # including ties.
+    # Hint: logits.topk(n) gives the n largest of each row in order, and raises if n is above V.
     ### START_CODE_HERE ###
     kth = logits.topk(min(k, logits.size(-1)), dim=-1).values[..., -1:]
     result = logits.masked_fill(logits < kth, -math.inf)
@@ -118,11 +117,11 @@ def top_k_filter(logits: torch.Tensor, k: int) -> torch.Tensor:
 
 
 def top_p_filter(logits: torch.Tensor, p: float) -> torch.Tensor:
-    """Exclude what is not in the nucleus, the smallest set of most probable tokens that sum to p
+    """Exclude tokens outside the nucleus, the smallest set of most probable tokens that sum to p
     (Holtzman et al. 2019).
 
     Args:
-        logits: (..., V). Each row along the last dimension is filtered by itself.
+        logits: (..., V). Each row along the last dimension is filtered separately.
         p: above 0, at most 1, which keeps all.
 
     Raises:
@@ -132,14 +131,14 @@ def top_p_filter(logits: torch.Tensor, p: float) -> torch.Tensor:
         raise ValueError(f"top-p must be above 0 and at most 1; p is {p}")
     result = None
     # [part 6e] A token stays if the tokens before it, from the most probable on, sum to less than
-    # p. So the one that reaches p stays, and one token stays at least. Of equally probable tokens,
-    # the one with the smaller index comes first.
+    # p. So the token that reaches p stays, and at least one token always stays. Among equally
+    # probable tokens, the one with the smaller index comes first.
     #
-    # Hints: logits.sort(dim=-1, descending=True, stable=True) gives the sorted logits, and the
-    #        index that each had. The sum of the tokens before one is the cumulative sum, less the
-    #        token's own probability. zeros.scatter(-1, index, values) puts the values of a sorted
-    #        row back where they came from. Rounding can bring a cumulative sum to 1 before the last
-    #        token; p = 1 keeps all nevertheless.
+    # Hints: logits.sort(dim=-1, descending=True, stable=True) gives the sorted logits and their
+    #        indices. The sum before a token is the cumulative sum less the token's own probability.
+    #        zeros.scatter(-1, index, values) puts the values of a sorted row back in place.
+    #        Rounding can bring a cumulative sum to 1 before the last token; p = 1 must still keep
+    #        all tokens.
     ### START_CODE_HERE ###
     ordered, index = logits.sort(dim=-1, descending=True, stable=True)
     probabilities = F.softmax(ordered, dim=-1)
@@ -154,12 +153,12 @@ def top_p_filter(logits: torch.Tensor, p: float) -> torch.Tensor:
 def repetition_penalty(
     logits: torch.Tensor, tokens: list[int], penalty: float = 1.2
 ) -> torch.Tensor:
-    """Make tokens that have been there less probable (Keskar et al. 2019, CTRL, section 4.1).
+    """Make tokens that occurred before less probable (Keskar et al. 2019, CTRL, section 4.1).
 
     Args:
         logits: (V,).
-        tokens: the numbers of the tokens so far; a number may occur often, or none at all.
-        penalty: at least 1, which changes nothing.
+        tokens: the token ids so far, possibly repeated, possibly empty.
+        penalty: at least 1; 1 changes nothing.
 
     Raises:
         ValueError: the penalty is less than 1.
@@ -167,9 +166,9 @@ def repetition_penalty(
     if not penalty >= 1:
         raise ValueError(f"the penalty must be at least 1; it is {penalty}")
     result = None
-    # [part 6e] The logit of each token in the list becomes smaller, once, however often the token
-    # occurs: a positive one is divided by the penalty, a negative one multiplied by it.
-    # Hint: logits[index], with a tensor of token numbers for an index, picks those logits.
+    # [part 6e] Lower the logit of each token in the list, once, however often the token occurs:
+    # divide positive logits by the penalty, multiply negative ones by it.
+    # Hint: logits[index], with a tensor of token ids as the index, selects those logits.
     ### START_CODE_HERE ###
     index = torch.tensor(sorted(set(tokens)), dtype=torch.long)
     repeated = logits[index]
@@ -180,16 +179,16 @@ def repetition_penalty(
 
 
 def no_repeat_ngrams(logits: torch.Tensor, tokens: list[int], n: int) -> torch.Tensor:
-    """Exclude every token that would complete n tokens in a row which have been there (Paulus et
-    al. 2017, section 2.5).
+    """Exclude every token that would complete an n-gram that occurred before (Paulus et al. 2017,
+    section 2.5).
 
     Args:
         logits: (V,).
-        tokens: the numbers of the tokens so far, in their order.
+        tokens: the token ids so far, in order.
         n: at least 1. With n = 1, no token may occur twice.
 
     Returns:
-        The filtered logits; if all tokens would be excluded, the logits as they are.
+        The filtered logits; if all tokens would be excluded, the unchanged logits.
 
     Raises:
         ValueError: n is less than 1.
@@ -197,10 +196,10 @@ def no_repeat_ngrams(logits: torch.Tensor, tokens: list[int], n: int) -> torch.T
     if n < 1:
         raise ValueError(f"an n-gram has at least 1 token; n is {n}")
     result = None
-    # [part 6e] The last n - 1 tokens begin the next n-gram. What has followed these n - 1 before
-    # must not follow again.
+    # [part 6e] The last n - 1 tokens start the next n-gram. Tokens that followed the same n - 1
+    # tokens before are excluded.
     # Hint: tokens[-(n - 1):] is the whole list if n is 1; tokens[len(tokens) - (n - 1):] is not,
-    #       but take care if the list is shorter than n - 1.
+    #       but beware of lists shorter than n - 1.
     ### START_CODE_HERE ###
     last = tokens[max(0, len(tokens) - (n - 1)) :]
     banned = {
@@ -230,23 +229,22 @@ def generate(
     """Extend a sequence by sampled tokens, one at a time.
 
     Args:
-        model: model(x) gives (logits, loss) for x of shape (1, T), with logits of shape (1, T, V),
-            as our GPT does; T may be model.get_block_size() at most.
+        model: model(x) returns (logits, loss) for x of shape (1, T), with logits of shape
+            (1, T, V), as our GPT does; T is at most model.get_block_size().
         x: the prompt, int64 (1, T); it may be longer than the model reads.
-        steps: how many tokens to add.
-        temperature, top_k, top_p, penalty, ngram: those of the functions above. None leaves a step
-            out.
-        generator: of the random numbers; None for torch's own.
+        steps: the number of tokens to add.
+        temperature, top_k, top_p, penalty, ngram: as in the functions above. None skips a step.
+        generator: the random number generator; None for torch's default.
 
     Returns:
-        int64 (1, T + steps), which begins with x.
+        int64 (1, T + steps), starting with x.
     """
     for _ in range(steps):
-        # [part 6e] Read as many of the last tokens as the model can, and take the logits of the
-        # last position. Then, in this order: penalty, n-grams (both over the prompt and all that
-        # was generated), temperature, top-k, top-p, and one draw by torch.multinomial, with the
+        # [part 6e] Pass the last tokens to the model, as many as it can read, and take the logits
+        # of the last position. Then, in this order: penalty, n-grams (both over the prompt and all
+        # generated tokens), temperature, top-k, top-p, and one draw by torch.multinomial with the
         # generator. Append the token to x, in a new tensor.
-        # Hints: x[0].tolist() is the list of all tokens. torch.cat makes a new tensor.
+        # Hints: x[0].tolist() is the list of all tokens. torch.cat returns a new tensor.
         ### START_CODE_HERE ###
         logits, _ = model(x[:, -model.get_block_size() :])
         tokens, logits = x[0].tolist(), logits[0, -1]
@@ -268,21 +266,19 @@ def generate(
 
 
 class PreNormStack(nn.Module):
-    """Sublayers (attentions, feed-forward parts) with pre-norm, along an undisturbed residual path
-    (Xiong et al. 2020).
+    """Sublayers (attention, feed-forward) with pre-norm and a residual path (Xiong et al. 2020).
 
     Args:
-        sublayers: modules from (B, T, C) to (B, T, C), in their order. 24 layers of a Transformer
-            are 48 of them.
+        sublayers: modules from (B, T, C) to (B, T, C), in order. A Transformer of 24 layers has 48.
         d_model: C, the width.
     """
 
     def __init__(self, sublayers: list[nn.Module], d_model: int):
         super().__init__()
-        # [part 6e] Keep the sublayers; make an nn.LayerNorm for each, and one more for the very
-        # end, with torch's defaults.
+        # [part 6e] Store the sublayers; create an nn.LayerNorm for each, and one more for the end,
+        # with torch's defaults.
         # Hint: modules in a plain list are invisible to model.parameters(), and so to the
-        # optimizer. An nn.ModuleList shows them.
+        #       optimizer. An nn.ModuleList registers them.
         ### START_CODE_HERE ###
         self.sublayers = nn.ModuleList(sublayers)
         self.norms = nn.ModuleList([nn.LayerNorm(d_model) for _ in sublayers])
@@ -304,20 +300,20 @@ class PreNormStack(nn.Module):
 
 
 def init_depth_scaled(model: nn.Module, n_layer: int, std: float = 0.02) -> None:
-    """Draw the weights of all linear layers anew, so that the many sums of a deep model begin small
-    (Radford et al. 2019, 2.3).
+    """Reinitialize all linear layers, so that the residual sums of a deep model start small
+    (Radford et al. 2019, section 2.3).
 
     Args:
-        model: it is changed in place. Modules that are no nn.Linear stay as they are.
+        model: changed in place. Modules other than nn.Linear stay as they are.
         n_layer: the number of layers; each adds to the residual stream twice.
         std: the standard deviation of the weights.
     """
-    # [part 6e] Weights: normal with mean 0 and standard deviation std. Biases, where there are any:
-    # 0. Only the layers whose output is added to x get std / sqrt(2 * n_layer) instead: each
-    # nn.Linear named "proj", and the last nn.Linear in each module named "mlp".
+    # [part 6e] Weights: normal with mean 0 and standard deviation std. Biases, if any: 0. Only the
+    # layers whose output is added to x get std / sqrt(2 * n_layer) instead: each nn.Linear named
+    # "proj", and the last nn.Linear in each module named "mlp".
     #
-    # Hints: model.named_modules() gives all modules, those inside of others too, with names like
-    #        "blocks.0.attn.proj", of which the last part is the module's own. nn.init has normal_
+    # Hints: model.named_modules() yields all modules, including nested ones, with names like
+    #        "blocks.0.attn.proj", whose last part is the module's own name. nn.init has normal_
     #        and zeros_, which work in place.
     ### START_CODE_HERE ###
     writing = set()

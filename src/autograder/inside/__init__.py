@@ -1,3 +1,3 @@
-"""What runs in the student's process: main.py and what it uses. The judge shares wire.py, the
-format in which data cross.
+"""The code that runs in the student's process: main.py and what it uses. The judge shares wire.py,
+the message format.
 """

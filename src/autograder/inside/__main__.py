@@ -1,5 +1,5 @@
-"""Starts the student's process: `python inside CONFIG`, a JSON object with the arguments of
-main.main, or of trial.main.
+"""Start the student's process: `python inside CONFIG`, where CONFIG is a JSON object with the
+arguments of main.main or trial.main.
 """
 
 import json
@@ -10,8 +10,8 @@ if __name__ == "__main__":
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     from inside import main, trial
 
-    del sys.path[0]  # nothing of the judge's is left to be imported
+    del sys.path[0]  # so that none of the judge's code can be imported
     config = json.loads(sys.argv.pop(1))
     (trial if "secret" in config else main).main(**config)
     sys.stdout.flush()
-    os._exit(0)  # at once: torch takes half a second to tear itself down
+    os._exit(0)  # immediately: torch takes half a second to shut down

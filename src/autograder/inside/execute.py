@@ -1,4 +1,4 @@
-"""Running a probe, and telling what came of it."""
+"""Run a probe and report its result."""
 
 import contextlib
 import linecache
@@ -16,8 +16,8 @@ def execute(request: dict, message_limit: int) -> bytes:
     Args:
         request: source and name of the probe, a function; inputs, its keyword arguments; path,
             folders to import from; root, the folder whose frames a traceback shows; seed, for the
-            random numbers of Python, NumPy and torch; interactive, whether Ctrl-C is the user's
-            own.
+            random numbers of Python, NumPy and torch; interactive, whether Ctrl-C comes from the
+            user.
         message_limit: bytes.
     """
     try:
@@ -32,7 +32,7 @@ def execute(request: dict, message_limit: int) -> bytes:
             {"error": {"type": "TooLarge", "message": str(error), "frames": [], "name": ""}},
             message_limit,
         )
-    except BaseException as error:  # SystemExit and all: a submission may raise anything
+    except BaseException as error:  # including SystemExit: a submission may raise anything
         if isinstance(error, KeyboardInterrupt) and request["interactive"]:
             raise
         return wire.encode({"error": _describe(error, request["root"])}, message_limit)
@@ -49,7 +49,7 @@ def _seed(seed):
 
 
 def _unwrap(value):
-    """Inputs as probes get them: plain NumPy arrays, that they may write to."""
+    """Inputs as probes get them: plain NumPy arrays, which they may write to."""
     if isinstance(value, wire.Array):
         return value.data.copy()
     if isinstance(value, list):
@@ -62,9 +62,7 @@ def _unwrap(value):
 
 
 def _describe(error, root):
-    """An exception as data: its type, message, and the frames that lie in the submission, innermost
-    last.
-    """
+    """An exception as data: its type, message, and the submission's frames, innermost last."""
 
     def text(make):
         try:

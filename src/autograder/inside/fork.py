@@ -1,4 +1,4 @@
-"""Serving requests in forks: each starts in milliseconds, is watched, and leaves nothing behind."""
+"""Serve requests in forks: each starts in milliseconds, is watched, and leaves nothing behind."""
 
 import contextlib
 import os
@@ -13,27 +13,27 @@ from . import walls, watch, wire
 from .execute import execute
 from .output import flush, redirect, tail
 
-LOOK_SECONDS, FILES_SECONDS = 0.01, 0.2  # between looks at what a fork uses, and at its files
-# of the memory limit. The kernel refuses one process more than the limit; this is for all together.
+LOOK_SECONDS, FILES_SECONDS = 0.01, 0.2  # between checks of a fork's usage, and of its files
+# On the memory limit of all processes together. The kernel enforces the limit for a single one.
 TOLERANCE = 1.05
 PRIVATE = ("/tmp", walls.SHARED_MEMORY)  # the writable folders in bubblewrap's namespace
 
 
 class Server:
-    """Serves one request after the other.
+    """Serves one request at a time.
 
     Args:
         level: "bubblewrap", "landlock" or "limits".
         readable: what a fork may read besides Python and the system.
-        channel: the descriptor that requests come from. When something happens there during a
-            request, the judge has gone.
+        channel: the descriptor that requests come from. If it becomes readable during a request,
+            the judge is gone.
     """
 
     def __init__(self, level: str, readable: list[str], channel: int):
         self.level = level
         self.readable = [*walls.SYSTEM, *walls.HARDWARE, *walls.python_folders(), *readable]
         self.channel = channel
-        # something could not be cleaned away: this process should serve no other request
+        # cleanup failed: this process should serve no more requests
         self.spoiled = False
         self.linux = sys.platform.startswith("linux")
         self.filter = (
@@ -41,7 +41,7 @@ class Server:
         )
         self.user, self.killer = walls.free_users(2) if level == "landlock" else (None, None)
         if self.user is not None:
-            os.chmod(tempfile.gettempdir(), 0o711)  # so that it reaches its scratch folder
+            os.chmod(tempfile.gettempdir(), 0o711)  # so that it can reach its scratch folder
         if self.linux:
             walls.prctl(walls.PR_SET_CHILD_SUBREAPER, 1)
             # a fork of the same user can neither trace us nor open our files in /proc
@@ -49,14 +49,14 @@ class Server:
         self.kept = _entries(PRIVATE) if level == "bubblewrap" else set()
 
     def serve(self, order: dict, request: bytearray) -> tuple[dict, bytes]:
-        """Serve one request; returns how it ended and the message (empty, if there is none).
+        """Serve one request; returns how it ended and the message (empty if there is none).
 
         Args:
-            order: the limits: seconds (see watch.Clock.over), and wall, by the clock; memory, disk
-                and output in MiB; processes (threads included), files and disk_files, as numbers;
+            order: the limits: seconds (see watch.Clock.over) and wall, in seconds; memory, disk
+                and output in MiB; processes (including threads), files and disk_files, as counts;
                 message_limit and output_limit in bytes.
-            request: the message for execute(). Only the fork decodes it, and here it is wiped: a
-                later check's fork, which has a copy of our memory, finds nothing of it.
+            request: the message for execute(). Only the fork decodes it; here it is wiped, so that
+                a later check's fork, which has a copy of our memory, cannot find it.
         """
         read_end, write_end = os.pipe()
         with tempfile.TemporaryFile() as output:
@@ -80,12 +80,12 @@ class Server:
     # In the fork
 
     def _run(self, order, request, write_end, output, scratch):
-        """All that happens in the fork; never returns."""
+        """Everything that happens in the fork; never returns."""
         code = 1
         try:
             os.setsid()
             redirect(output)
-            # Neither the judge's channel nor anything else is left open to the submission.
+            # Leave neither the judge's channel nor anything else open to the submission.
             os.closerange(3, write_end)
             os.closerange(write_end + 1, os.sysconf("SC_OPEN_MAX"))
             self.enter(order, scratch)
@@ -101,8 +101,8 @@ class Server:
             os._exit(code)
 
     def enter(self, limits: dict, scratch: str) -> None:
-        """Take the limits and put up the walls around this very process, whose working directory
-        becomes `scratch`.
+        """Apply the limits and the sandbox to this process, and make `scratch` its working
+        directory.
         """
         self._limit(limits)
         os.chdir(scratch)
@@ -112,12 +112,12 @@ class Server:
             walls.restrict_files(self.readable, [scratch])
         if self.linux:
             walls.prctl(walls.PR_SET_PDEATHSIG, signal.SIGKILL)
-            walls.prctl(walls.PR_SET_DUMPABLE, 1)  # its own /proc/self, which subprocess reads
+            walls.prctl(walls.PR_SET_DUMPABLE, 1)  # subprocess reads its own /proc/self
         if self.filter is not None:
             self.filter.load()
 
     def _limit(self, limits):
-        """Limits that the kernel keeps for each process. (Windows and macOS keep fewer.)"""
+        """Set the limits that the kernel enforces per process (fewer on macOS)."""
         import resource
 
         with contextlib.suppress(OSError, StopIteration):  # /proc is Linux
@@ -130,13 +130,13 @@ class Server:
         _set_limit(resource.RLIMIT_FSIZE, limits["disk"] << 20)
         _set_limit(resource.RLIMIT_NOFILE, limits["files"])
         _set_limit(resource.RLIMIT_CORE, 0)
-        if self.user is not None:  # it counts all processes of a user, and this one's are all ours
+        if self.user is not None:  # it counts all processes of the user, which are all ours
             _set_limit(resource.RLIMIT_NPROC, limits["processes"])
 
     # In the server
 
     def _wait(self, pid, answer, output, scratch, limits):
-        """Read what the fork writes until it ends, and end what is left of it."""
+        """Read what the fork writes until it ends, then kill any processes that it left."""
         chunks, size, status, why = [], 0, None, "answered"
         next_look, next_files = time.monotonic() + LOOK_SECONDS, time.monotonic() + FILES_SECONDS
         while True:
@@ -168,12 +168,12 @@ class Server:
                 break
             if status is None:
                 status = _reap(pid, os.WNOHANG)
-        while why == "answered" and status is None:  # it has closed the pipe, and should be ending
+        while why == "answered" and status is None:  # it has closed the pipe and should exit soon
             status = _reap(pid, os.WNOHANG)
             time.sleep(0 if status is not None else 0.0005)
             if status is None and (broken := self._broken(limits, output, None)):
                 why = broken
-        if why == "answered":  # what is left behind was perhaps too quick for a look
+        if why == "answered":  # it may have been too quick for the periodic check
             why = self._broken(limits, output, None) or why
         with contextlib.suppress(OSError):
             os.killpg(pid, signal.SIGKILL)
@@ -190,8 +190,8 @@ class Server:
         return ended, b"".join(chunks) if why == "answered" else b""
 
     def _broken(self, limits, output, scratch):
-        """The limit that all processes of the fork together have broken, or None; the folder
-        `scratch` is looked at if given.
+        """The limit that the fork's processes together have exceeded, or None; the folder `scratch`
+        is measured if given.
         """
         pids, files = watch.descendants(), 0
         self.clock.look(pids)
@@ -210,8 +210,8 @@ class Server:
             return "output"
         if memory <= most:
             return self._broken_by_files(limits, scratch, pids, most - memory)
-        # The bound may be far too high, and measuring takes milliseconds a process, in which many
-        # could take gigabytes: they wait.
+        # The bound may be far too high. An exact measurement takes milliseconds per process, in
+        # which many processes could allocate gigabytes, so they are stopped meanwhile.
         self._signal_others(signal.SIGSTOP)
         pids = watch.descendants()
         with walls.acting_as(self.user):
@@ -221,12 +221,12 @@ class Server:
             if memory > most
             else self._broken_by_files(limits, scratch, pids, most - memory)
         )
-        if broken is None:  # else they are killed as they are
+        if broken is None:  # otherwise they are killed while stopped
             self._signal_others(signal.SIGCONT)
         return broken
 
     def _broken_by_files(self, limits, scratch, pids, most_buffers):
-        """As _broken, of files, and of sockets and pipes, which may hold `most_buffers` bytes."""
+        """As _broken, for files, and for sockets and pipes, which may hold `most_buffers` bytes."""
         if scratch is None:
             return None
         folders = PRIVATE if self.level == "bubblewrap" else [scratch]
@@ -235,29 +235,29 @@ class Server:
             nameless, buffers = watch.open_files(pids)
         if buffers > most_buffers:
             return "memory"
-        if self.level != "bubblewrap":  # whose file systems have a size of their own
+        if self.level != "bubblewrap":  # its file systems have a size limit of their own
             size += nameless
         return "disk" if size > limits["disk"] << 20 or files > limits["disk_files"] else None
 
     def _signal_others(self, number):
-        """A signal for all processes of the fork at once, where that is possible without hitting
+        """Signal all processes of the fork at once, where that is possible without hitting
         others.
         """
         if self.level == "bubblewrap":
             with contextlib.suppress(OSError):
-                os.kill(-1, number)  # in this namespace: all but its first process and ourselves
+                os.kill(-1, number)  # all in this namespace but its first process and ourselves
         elif self.user is not None:
             pid = os.fork()
             if pid == 0:
                 with contextlib.suppress(OSError):
-                    # It may signal that user's processes, and they may not signal it.
+                    # It may signal that user's processes, but they may not signal it.
                     os.setresuid(self.killer, self.user, self.killer)
                     os.kill(-1, number)
                 os._exit(0)
             os.waitpid(pid, 0)
 
     def _clean(self, scratch):
-        """Remove what the fork has written."""
+        """Remove what the fork wrote."""
         _remove(scratch)
         if self.level == "bubblewrap":
             left = _entries(PRIVATE) - self.kept
@@ -294,8 +294,8 @@ def _used(folder):
 
 
 def _entries(folders):
-    """All paths beneath folders, as far as they are on the same file system: neither mounted
-    folders nor what is in them.
+    """All paths beneath folders that are on the same file system: neither mounted folders nor their
+    contents.
     """
     found = set()
     for folder in folders:
@@ -312,12 +312,12 @@ def _entries(folders):
 
 
 def _remove(*paths):
-    """Remove files and folders, however deep, and even if their owner may not write to them.
-    (shutil.rmtree recurses, and gives up at a depth that a submission can reach.)
+    """Remove files and folders, however deep, even if their owner may not write to them.
+    (shutil.rmtree recurses, and fails at a depth that a submission can reach.)
     """
     for path in paths:
         with contextlib.suppress(OSError):
-            os.rmdir(path)  # mostly it is an empty folder
+            os.rmdir(path)  # usually it is an empty folder
     for command in (["rm", "-rf"], ["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
         if left := [path for path in paths if os.path.lexists(path)]:
             subprocess.run(

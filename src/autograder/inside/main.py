@@ -1,12 +1,12 @@
 """The student's process: it imports the submission, runs probes, and sends back data.
 
-The judge starts it with the modules (torch, say) that are imported once, before any request. Each
-request is a message {source, name, inputs, ...} (see execute.py) on standard input. Where the
-system can fork, each is served by a fork, which starts in milliseconds and takes all its traces
-with it; elsewhere the process serves one request and ends. A request comes in two frames: an order,
-JSON with its number and its limits, and the message, which only the fork looks into. The reply is
-two frames: how it ended, as JSON, and the message that the probe's side wrote. Nothing here decides
-anything about points: whatever comes from this process, the judge takes as a claim of the student.
+The judge starts it with the modules (e.g. torch) to import once, before any request. Each request
+is a message {source, name, inputs, ...} (see execute.py) on standard input. Where the system can
+fork, each is served by a fork, which starts in milliseconds and leaves no traces; elsewhere the
+process serves one request and ends. A request is two frames: an order, JSON with its number and
+its limits, and the message, which only the fork decodes. The reply is two frames: how it ended, as
+JSON, and the message from the probe's side. Nothing here decides on points: the judge treats
+everything from this process as the student's claim.
 """
 
 import importlib
@@ -30,10 +30,10 @@ def main(modules: list[str], fork: bool, walls: str, readable: list[str]) -> Non
     `fork`).
 
     Args:
-        walls: the isolation level whose part each fork does for itself; see walls.py.
+        walls: the isolation level, which each fork applies to itself; see walls.py.
         readable: what the submission may read, besides Python and the system.
     """
-    # Keep the channel to ourselves, where no print can disturb it.
+    # Move the channel to other descriptors, where no print can corrupt it.
     requests, replies = open(os.dup(0), "rb", buffering=0), open(os.dup(1), "wb")
     os.dup2(2, 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -48,7 +48,7 @@ def main(modules: list[str], fork: bool, walls: str, readable: list[str]) -> Non
     while True:
         try:
             order = json.loads(wire.read_frame(requests, REQUEST_LIMIT))
-            # not for the fork to know, which could answer in our place
+            # keep it from the fork, which could otherwise forge a reply
             number = order.pop("request")
             request = wire.read_secret_frame(requests, REQUEST_LIMIT)
         except EOFError:
@@ -60,7 +60,7 @@ def main(modules: list[str], fork: bool, walls: str, readable: list[str]) -> Non
 
 
 def serve_here(order: dict, request: bytearray) -> tuple[dict, bytes]:
-    """As fork.Server.serve, in this very process, where there is no fork; the process should end
+    """As fork.Server.serve, but in this process, for systems without fork; the process should end
     afterwards.
     """
     started, cpu, cwd = time.monotonic(), time.process_time(), os.getcwd()

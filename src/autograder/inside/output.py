@@ -1,4 +1,4 @@
-"""What a probe prints: into a file, of which the end is kept."""
+"""Capture a probe's output in a file, and keep the end of it."""
 
 import io
 import os
@@ -6,7 +6,7 @@ import sys
 
 
 def redirect(output: int) -> None:
-    """Make the file `output` the standard output and error; standard input is empty."""
+    """Send standard output and error to the file `output`; standard input is empty."""
     null = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((null, 0), (output, 1), (output, 2)):
         os.dup2(source, target)
@@ -24,7 +24,7 @@ def flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except Exception:  # a submission may have put anything there
+        except Exception:  # a submission may have replaced the stream with anything
             pass
 
 

@@ -1,6 +1,4 @@
-"""Trying walls out: a fork attempts what a submission must not be able to do, and what it must.
-Nothing is believed untried.
-"""
+"""Test the sandbox: a fork attempts what a submission must not be able to do, and what it must."""
 
 import importlib
 import json
@@ -17,18 +15,18 @@ from .walls import SHARED_MEMORY, python_folders
 from .watch import descendants
 
 LIMITS = {"seconds": 10, "memory": 1024, "disk": 16, "processes": 64, "files": 256}
-PACKAGES = ("torch", "numpy")  # which submissions import more of, later
-LATE = ("tomllib", "torch.nn.utils.prune")  # what nothing imports before a submission does
+PACKAGES = ("torch", "numpy")  # submissions import more modules of these later
+LATE = ("tomllib", "torch.nn.utils.prune")  # nothing imports these before a submission does
 LOADER_SECONDS = 60
 
 
 def main(walls: str, readable: list[str], secret: str, judge: int) -> None:
-    """Print, as a JSON list, what is wrong with the walls; an empty list if nothing is.
+    """Print a JSON list of what is wrong with the sandbox; it is empty if nothing is.
 
     Args:
         walls: the level; see fork.Server.
         readable: as there.
-        secret: a file that must be out of reach, in a folder that must be, too.
+        secret: a file that must be out of reach, as must its folder.
         judge: the process id of the judge.
     """
     try:
@@ -41,18 +39,18 @@ def main(walls: str, readable: list[str], secret: str, judge: int) -> None:
 
 
 def importing() -> list[str]:
-    """The folders and files that imports read. To be asked before rights are given up: afterwards,
-    what is closed seems not to be there.
+    """The folders and files that imports read. Call it before rights are dropped: afterwards,
+    inaccessible paths seem not to exist.
     """
     found = [spec.origin for name in PACKAGES if (spec := find_spec(name)) and spec.origin]
     return [*python_folders(), *found]
 
 
 def walled(server: Server, attempt: Callable[[], list[str]]) -> list[str]:
-    """What `attempt`, called in a fork behind the server's walls, finds wrong.
+    """What `attempt` finds wrong when called in a fork inside the server's sandbox.
 
     Raises:
-        OSError: the fork could not be made, or not be seen.
+        OSError: the fork could not be created, or is not visible in /proc.
     """
     read_end, write_end = os.pipe()
     scratch = tempfile.mkdtemp()
@@ -60,7 +58,7 @@ def walled(server: Server, attempt: Callable[[], list[str]]) -> list[str]:
         os.chown(scratch, server.user, server.user)
     pid = os.fork()
     if pid == 0:
-        wrong = ["what it tried ended it"]
+        wrong = ["the trial ended early"]
         try:
             server.enter(LIMITS, scratch)
             wrong = attempt()
@@ -72,11 +70,11 @@ def walled(server: Server, attempt: Callable[[], list[str]]) -> list[str]:
     os.close(write_end)
     if pid not in descendants():
         raise OSError(
-            "what a submission's processes use cannot be seen: "
+            "the resource use of a submission's processes cannot be measured: "
             "this kernel has no /proc/PID/task/TID/children"
         )
     with open(read_end, encoding="utf-8") as answer:
-        wrong = json.loads(answer.read() or '["what it tried killed it"]')
+        wrong = json.loads(answer.read() or '["the trial was killed"]')
     os.waitpid(pid, 0)
     os.rmdir(scratch)
     return wrong
@@ -91,14 +89,14 @@ def _works(action):
 
 
 def attempt(secret: str, judge: int) -> list[str]:
-    """What this process could do though it should not, in words."""
+    """What this process can do though it must not, in words."""
     forbidden = {
         "reads files of the grader": lambda: open(secret).close(),
         "writes into folders of the grader": lambda: open(secret + ".new", "w").close(),
         "opens internet sockets": lambda: socket.socket(socket.AF_INET).close(),
         "becomes root": lambda: os.setuid(0) if os.getuid() != 0 else None,
     }
-    if os.getppid() != 1:  # in a process namespace of our own, the number is another process's
+    if os.getppid() != 1:  # in our own PID namespace, the number is another process's
         forbidden["signals the grader"] = lambda: os.kill(judge, 0)
         forbidden["reads the grader's environment"] = lambda: open(
             f"/proc/{judge}/environ", "rb"
@@ -107,9 +105,9 @@ def attempt(secret: str, judge: int) -> list[str]:
 
 
 def lacking(needed: list[str]) -> list[str]:
-    """What this process could not do though right answers need it, in words: write, read what is
-    `needed`, lock, import. Where torch has been imported (which takes a second, too long for each
-    trial), also: import more of it, and draw with a DataLoader's workers.
+    """What this process cannot do though correct code needs it, in words: write, read what is
+    `needed`, lock, import. If torch has been imported (which takes a second, too long for each
+    trial), also: import more of it, and load data with a DataLoader's workers.
     """
     file = os.path.join(os.environ["TMPDIR"], "file")
     if not _works(lambda: open(file, "w").close() or os.remove(file)):
@@ -122,7 +120,7 @@ def lacking(needed: list[str]) -> list[str]:
             ]
     if not _works(lambda: get_context("fork").Lock()):
         return [
-            f"it cannot write into {SHARED_MEMORY}, where the workers of a DataLoader have their "
+            f"it cannot write into {SHARED_MEMORY}, where the workers of a DataLoader keep their "
             "locks (mount a tmpfs there that every user may write to)"
         ]
     try:
@@ -131,7 +129,7 @@ def lacking(needed: list[str]) -> list[str]:
                 importlib.import_module(name)
         return _drawing() if "torch" in sys.modules else []
     except Exception as error:
-        return [f"it cannot do what right code does: {type(error).__name__}: {error}"]
+        return [f"it cannot do what correct code does: {type(error).__name__}: {error}"]
 
 
 def _drawing():
@@ -145,4 +143,4 @@ def _drawing():
         timeout=LOADER_SECONDS,
     )
     right = list(loader) == [[0, 1], [2, 3]]
-    return [] if right else ["a DataLoader with two workers draws what it should not"]
+    return [] if right else ["a DataLoader with two workers returns wrong batches"]

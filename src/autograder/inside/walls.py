@@ -1,9 +1,8 @@
-"""What a forked check does to itself before it runs a submission: it gives up rights that it never
-gets back.
+"""How a forked check sandboxes itself before it runs a submission: it drops rights for good.
 
-On the level "bubblewrap" the process lives in namespaces already, and a seccomp filter is added. On
-"landlock" it drops to a user of its own, lets Landlock forbid all files but a few, and adds the
-same filter. On "limits" there are no walls.
+On the level "bubblewrap" the process is in namespaces already, and adds a seccomp filter. On
+"landlock" it switches to a user of its own, has Landlock forbid all files but a few, and adds the
+same filter. On "limits" there is no sandbox.
 """
 
 import contextlib
@@ -16,8 +15,8 @@ import struct
 import sys
 from pathlib import Path
 
-# System calls that no answer needs, and that reach other processes, the kernel's rarely used
-# corners, or memory that is nobody's.
+# System calls that no answer needs, and that reach other processes, rarely used parts of the
+# kernel, or memory that is charged to no process.
 DENIED = """
 ptrace process_vm_readv process_vm_writev process_madvise kcmp pidfd_getfd
 unshare setns mount umount umount2 pivot_root chroot move_mount open_tree fsopen fsconfig fsmount
@@ -45,13 +44,13 @@ NEW_NAMESPACES = (
     0x40000000,
 )
 SHARED_ANONYMOUS = 0x21  # mmap's MAP_SHARED and MAP_ANONYMOUS
-TERMINAL_INPUT = (0x5412, 0x541C)  # ioctls TIOCSTI, TIOCLINUX: they type into a terminal
+TERMINAL_INPUT = (0x5412, 0x541C)  # ioctls TIOCSTI, TIOCLINUX: they inject terminal input
 
-# Linux's <linux/landlock.h>; the system calls have the same numbers on all processors.
+# From <linux/landlock.h>; the system call numbers are the same on all architectures.
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
 MAKE_CHAR, MAKE_DIR, MAKE_BLOCK = 1 << 6, 1 << 7, 1 << 11
-FIRST_RIGHTS = (1 << 13) - 1  # of version 1; each later version knows one or a few more
+FIRST_RIGHTS = (1 << 13) - 1  # of version 1; later versions add some
 LATER_RIGHTS = ((2, 1 << 13), (3, TRUNCATE), (5, 1 << 15))
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | 1 << 15
 PR_SET_DUMPABLE, PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 1, 36, 38
@@ -75,25 +74,25 @@ SYSTEM = (
     "/sys/devices/system/cpu",
     "/sys/devices/system/node",
 )
-# torch asks what the processor can do; a namespace has a /proc of its own
+# torch reads the processor's features; a namespace has a /proc of its own
 HARDWARE = ("/proc/cpuinfo", "/proc/meminfo")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
-SHARED_MEMORY = "/dev/shm"  # where multiprocessing keeps locks and torch the batches of workers
+SHARED_MEMORY = "/dev/shm"  # multiprocessing keeps locks there, torch the workers' batches
 
 
 class WallError(OSError):
-    """A wall could not be built; the message says which, and what would help."""
+    """Part of the sandbox could not be set up; the message says which, and what would help."""
 
 
 def prctl(option: int, value: int) -> None:
-    """The system call; failures are of no consequence to its callers."""
+    """Make the system call; failures don't matter to its callers."""
     ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def python_folders() -> list[str]:
-    """The folders that this Python imports from: its own, those of its virtual environment, the
-    user's, and those that a .pth file led to, where an installer has put packages. Not a whole
-    prefix, nor whatever else is on sys.path: the grader itself may lie there.
+    """The folders that this Python imports from: its own, its virtual environment's, the user's,
+    and those added by a .pth file where an installer has put packages. Neither a whole prefix nor
+    anything else on sys.path: the grader itself may be there.
     """
     prefixes = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
     paths = {
@@ -126,7 +125,8 @@ def build_filter(unix_sockets: bool):
     """The seccomp filter, as an object with load().
 
     Args:
-        unix_sockets: whether the process may call sockets, where none but its own can be reached.
+        unix_sockets: whether the process may connect to Unix sockets; only if it can reach no
+            others than its own.
 
     Raises:
         WallError: libseccomp or pyseccomp is missing.
@@ -141,27 +141,27 @@ def build_filter(unix_sockets: bool):
     refuse = seccomp.ERRNO(errno.EPERM)
 
     def add(action, name, *conditions):
-        # unknown on this processor, or to an older libseccomp
+        # unknown on this architecture, or to an older libseccomp
         with contextlib.suppress(OSError, ValueError):
             rules.add_rule(action, name, *conditions)
 
     for name in DENIED:
         add(refuse, name)
-    # its flags lie in memory, where no filter sees them; libc then uses clone
+    # its flags are in memory, which a filter can't read; libc then falls back to clone
     add(seccomp.ERRNO(errno.ENOSYS), "clone3")
     for flag in NEW_NAMESPACES:
         add(refuse, "clone", seccomp.Arg(0, seccomp.MASKED_EQ, flag, flag))
     add(refuse, "socket", seccomp.Arg(0, seccomp.NE, socket.AF_UNIX))
-    if not unix_sockets:  # what remains are pairs of connected ones, and listening
+    if not unix_sockets:  # connected pairs and listening remain
         add(refuse, "connect")
         for name in ("socket", "socketpair"):  # a datagram carries its own address
             add(refuse, name, seccomp.Arg(1, seccomp.MASKED_EQ, 0xF, socket.SOCK_DGRAM))
-    for name in ("prlimit64", "migrate_pages", "move_pages"):  # of other processes than oneself
+    for name in ("prlimit64", "migrate_pages", "move_pages"):  # of any other process
         add(refuse, name, seccomp.Arg(0, seccomp.NE, 0))
     add(refuse, "setpriority", seccomp.Arg(1, seccomp.NE, 0))
-    # so that what it uses stays visible
+    # so that its resource use stays visible
     add(refuse, "prctl", seccomp.Arg(0, seccomp.EQ, PR_SET_DUMPABLE))
-    # holds memory that nothing maps
+    # shared anonymous memory persists while nothing maps it
     add(refuse, "mmap", seccomp.Arg(3, seccomp.MASKED_EQ, SHARED_ANONYMOUS, SHARED_ANONYMOUS))
     for request in TERMINAL_INPUT:
         add(refuse, "ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, request))
@@ -181,18 +181,16 @@ def _syscall(number, *arguments):
 
 
 def restrict_files(read: list[str], write: list[str]) -> None:
-    """Let Landlock forbid this process all files and folders but those beneath `read`, `write` and
-    SHARED_MEMORY, from now on; and, where the kernel is new enough, TCP, signals to other
-    processes, and abstract sockets of others.
+    """Use Landlock to restrict this process, from now on, to files and folders beneath `read`,
+    `write` and SHARED_MEMORY; and, if the kernel is new enough, to forbid TCP, signals to other
+    processes, and their abstract sockets.
 
     Raises:
         WallError: the kernel has no Landlock.
     """
     version = landlock_version()
     if not version:
-        raise WallError(
-            "Landlock: this kernel has it not, or not switched on (it needs Linux 5.13)"
-        )
+        raise WallError("Landlock: this kernel lacks it or has it disabled (it needs Linux 5.13)")
     rights = FIRST_RIGHTS | sum(right for since, right in LATER_RIGHTS if version >= since)
     # files; TCP bind and connect; sockets and signals
     fields = [rights] + [0b11] * (version >= 4) + [0b11] * (version >= 6)
@@ -201,14 +199,14 @@ def restrict_files(read: list[str], write: list[str]) -> None:
     reading = EXECUTE | READ_FILE | READ_DIR
     writing = rights & ~(EXECUTE | MAKE_CHAR | MAKE_BLOCK)
     allowed = [(path, reading) for path in read] + [(path, writing) for path in write]
-    # flat, so that it is quickly counted and cleaned
+    # without subfolders, so that it can be measured and cleaned quickly
     allowed += [(SHARED_MEMORY, writing & ~MAKE_DIR)]
     allowed += [(path, READ_FILE | WRITE_FILE) for path in DEVICES]
     for path, access in allowed:
         try:
             handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except OSError:
-            continue  # what isn't there need not be allowed
+            continue  # it doesn't exist
         if not os.path.isdir(path):
             access &= OF_FILES
         rule = struct.pack("<Qi", access & rights, handle)
@@ -223,10 +221,10 @@ def restrict_files(read: list[str], write: list[str]) -> None:
 
 
 def free_users(count: int) -> list[int]:
-    """User ids that no account and no process has.
+    """User ids that no account and no process uses.
 
     Raises:
-        WallError: there is none, or we are not root.
+        WallError: none is free, or we are not root.
     """
     import pwd  # Windows has none
 
@@ -237,7 +235,7 @@ def free_users(count: int) -> list[int]:
         with contextlib.suppress(OSError):  # it has ended in the meantime
             taken.add(os.stat(path).st_uid)
     for step in range(40_000):
-        # begins elsewhere for each server, so that two don't meet
+        # start at a different id for each server, so that two don't collide
         user = 20_000 + (count * os.getpid() + step) % 40_000
         with contextlib.suppress(KeyError):
             pwd.getpwuid(user)
@@ -246,13 +244,13 @@ def free_users(count: int) -> list[int]:
             found.append(user)
         if len(found) == count:
             return found
-    raise WallError("another user: no number is free")
+    raise WallError("another user: no user id is free")
 
 
 @contextlib.contextmanager
 def acting_as(user: int | None):
-    """Let root read as the user what /proc shows of its processes: a container's root may lack the
-    right to look at others.
+    """Act as the user while root reads /proc about the user's processes: a container's root may
+    lack the right to inspect others.
     """
     if user is None:
         yield
@@ -267,7 +265,7 @@ def acting_as(user: int | None):
 
 
 def become(user: int) -> None:
-    """Become the user, for good, without any group or capability."""
+    """Switch to the user for good, without any groups or capabilities."""
     os.setgroups([])
     os.setresgid(user, user, user)
     os.setresuid(user, user, user)

@@ -1,5 +1,5 @@
-"""What a check and all its processes use, and how to end them, by Linux's /proc. Elsewhere nothing
-is seen here.
+"""Measure and end a check's processes, through Linux's /proc. On other systems this finds
+nothing.
 """
 
 import contextlib
@@ -8,13 +8,13 @@ import signal
 import stat
 import time
 
-SOCKET_BYTES, PIPE_BYTES = 208 << 10, 64 << 10  # Linux's default sizes of their buffers
-LONG_PATH = 3000  # characters; the system takes no more than 4095
+SOCKET_BYTES, PIPE_BYTES = 208 << 10, 64 << 10  # Linux's default buffer sizes
+LONG_PATH = 3000  # characters; the system allows at most 4095
 
 
 def descendants(root: int | None = None) -> list[int]:
-    """The processes that come from `root` (this one by default), directly or not; a subreaper gets
-    those whose parents have ended, too.
+    """The direct and indirect child processes of `root` (this process by default); for a subreaper,
+    also those whose parents have ended.
     """
     found, waiting = [], [os.getpid() if root is None else root]
     while waiting:
@@ -32,14 +32,14 @@ def descendants(root: int | None = None) -> list[int]:
 
 
 def usage(pids: list[int]) -> tuple[int, int]:
-    """Upper bounds of what processes use together: bytes of memory (swap and shared memory, too,
-    but not the files they map; what forks share is counted in each), and how many processes and
-    threads they are.
+    """Upper bounds on the total use of processes: bytes of memory (including swap and shared memory
+    but not mapped files; what forks share is counted in each), and the number of processes and
+    threads.
     """
     memory = tasks = 0
     for pid in pids:
         fields = _memory_fields(f"/proc/{pid}")
-        if "RssAnon" not in fields:  # its first thread has ended, and others may live
+        if "RssAnon" not in fields:  # its first thread has ended, but others may be running
             with contextlib.suppress(OSError):
                 for task in os.listdir(f"/proc/{pid}/task"):
                     fields = max(fields, _memory_fields(f"/proc/{pid}/task/{task}"), key=len)
@@ -53,8 +53,8 @@ def _memory_fields(folder):
 
 
 def exact_memory(pids: list[int]) -> int:
-    """Bytes of memory that processes use together: a page that n processes share counts 1/n in
-    each. Takes milliseconds a process; one that hides what it uses counts as in usage().
+    """Bytes of memory that processes use together: a page shared by n processes counts 1/n in each.
+    Takes milliseconds per process; one that hides its use counts as in usage().
     """
     memory = 0
     for pid in pids:
@@ -65,8 +65,8 @@ def exact_memory(pids: list[int]) -> int:
 
 
 def times(pids: list[int]) -> tuple[float, float]:
-    """Seconds of processors that processes and their ended children have had, and the most that one
-    of their threads has waited for one: behind other programs, or because a quota was used up.
+    """CPU seconds of processes and their ended children, and the longest that one of their threads
+    has waited for a CPU: because of other programs, or because a quota was used up.
     """
     ticks, waited = 0, 0.0
     for pid in pids:
@@ -79,18 +79,18 @@ def times(pids: list[int]) -> tuple[float, float]:
 
 
 def _waited(folder):
-    """Seconds that a thread has waited for a processor; 0 where the system doesn't tell."""
+    """Seconds that a thread has waited for a CPU; 0 if the system doesn't report it."""
     with contextlib.suppress(OSError, IndexError), open(f"{folder}/schedstat", "rb") as file:
         return int(file.read().split()[1]) / 1e9
     return 0.0
 
 
 class Clock:
-    """Measures a fork and all that comes from it; made as soon as it is there.
+    """Measures a fork and its descendants; create it right after the fork.
 
     Attributes:
-        times: up to the last look, the `seconds` by the clock, those of processors (`cpu`), and
-            those that it `waited` for one.
+        times: up to the last look, the `seconds` of wall time, of CPU time (`cpu`), and of waiting
+            for a CPU (`waited`).
     """
 
     def __init__(self):
@@ -100,18 +100,18 @@ class Clock:
         self._own = _waited("/proc/self")
 
     def over(self, seconds: float, wall: float) -> bool:
-        """Whether more than `seconds` count, or more than `wall` have gone by. Of work, seconds of
-        processors count; of what hangs, those by the clock but for the waiting.
+        """Whether more than `seconds` count, or more than `wall` have passed. What counts is CPU
+        time, or wall time less the waiting if that is longer, as when the code hangs.
         """
         passed, cpu, waited = self.times.values()
         return max(cpu, passed - waited) > seconds or passed > wall
 
     def look(self, pids: list[int]) -> None:
-        """Measure; `pids` are those that come from the fork."""
+        """Measure; `pids` are the fork and its descendants."""
         seconds = time.monotonic() - self._started
         cpu, waited = times(pids)
-        # What ended since the last look, or still waits, is not seen. That look was long ago only
-        # if this process had to wait itself.
+        # Threads that ended since the last look, or are still waiting, are missed. The last look
+        # is long ago only if this process itself had to wait.
         before, self._own = self._own, _waited("/proc/self")
         waited = min(seconds, max(self.times["waited"], waited + self._own - before))
         cpu += _cpu_of_ended() - self._ended
@@ -119,7 +119,7 @@ class Clock:
 
 
 def _cpu_of_ended():
-    """Seconds of processors that this process's children had, of those that have ended."""
+    """CPU seconds of this process's ended children."""
     import resource
 
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -127,8 +127,8 @@ def _cpu_of_ended():
 
 
 def open_files(pids: list[int]) -> tuple[int, int]:
-    """What processes hold open: bytes of regular files without a name, and the most bytes that
-    sockets and pipes may hold.
+    """The bytes in deleted files that processes hold open, and the most bytes that their sockets
+    and pipes may hold.
     """
     sizes, buffers = {}, {}
     for pid in pids:
@@ -145,8 +145,8 @@ def open_files(pids: list[int]) -> tuple[int, int]:
 
 
 def _fields(path, names):
-    """The numbers of a file of /proc with lines of NAME: NUMBER; none, if the process has ended or
-    the file is closed to us.
+    """The numbers in a /proc file with lines NAME: NUMBER; none if the process has ended or the
+    file is not readable.
     """
     fields = {}
     with contextlib.suppress(OSError), open(path) as file:
@@ -158,8 +158,8 @@ def _fields(path, names):
 
 
 def folder_usage(folders: list[str], most_files: int) -> tuple[int, int]:
-    """Bytes and number of the files in folders, but for what is mounted there. Counting stops at
-    `most_files`; a path that is too long to be looked into counts as so many.
+    """Bytes and number of the files in folders, except what is mounted there. Counting stops at
+    `most_files`; a path that is too long to be scanned counts as that many.
     """
     devices = {os.stat(folder).st_dev for folder in folders}
     size, files, waiting = 0, 0, list(folders)
@@ -190,11 +190,11 @@ def shared_memory(folder: str, user: int) -> int:
 
 
 def end_all(kill, seconds: float = 5.0) -> bool:
-    """End all descendants and wait for them.
+    """Kill all descendants and wait for them.
 
     Args:
-        kill: a function that sends SIGKILL to all of them at once, so that none can fork away
-            meanwhile; None to do it one by one.
+        kill: a function that sends SIGKILL to all of them at once, so that none can fork in the
+            meantime; None to kill them one by one.
 
     Returns:
         Whether none is left.

@@ -1,10 +1,10 @@
-"""The format in which data cross between judge and student: JSON and raw arrays, never pickle.
+"""The message format between judge and student: JSON and raw arrays, never pickle.
 
-A message is a JSON text and the bytes of the arrays in it, one after the other. Plain values (None,
-booleans, numbers, strings, lists) stand for themselves in the JSON; everything else is an object
-with one key that names its kind: {"dict": [[key, value], ...]}, {"tuple": [...]}, {"array": {...}},
-or {"other": "what it was"} for what cannot cross. The reader trusts nothing: sizes, dtypes, shapes
-and nesting are checked before an array is made.
+A message is a JSON text followed by the bytes of its arrays, in order. Plain values (None,
+booleans, numbers, strings, lists) are themselves in the JSON; everything else is an object with one
+key that names its kind: {"dict": [[key, value], ...]}, {"tuple": [...]}, {"array": {...}}, or
+{"other": "what it was"} for what cannot be sent. The reader trusts nothing: sizes, dtypes, shapes
+and nesting are checked before an array is created.
 """
 
 import json
@@ -29,23 +29,23 @@ DTYPES = (
     "complex64",
     "complex128",
 )
-TEXT_LIMIT = 8 << 20  # bytes of JSON: reading it takes the judge a while
+TEXT_LIMIT = 8 << 20  # bytes of JSON, which is slow to parse
 MAX_DEPTH = 12
-KEYS = (str, int)  # of dicts; of others, any number could have the same hash
+KEYS = (str, int)  # of dicts; of other types, any number of keys could have the same hash
 MAX_DIMENSIONS = 8
 
 
 class WireError(ValueError):
-    """A message that is not in the format, or too large."""
+    """A message that is malformed or too large."""
 
 
 @dataclass(frozen=True)
 class Array:
-    """A tensor or array that crossed.
+    """A tensor or array that was sent.
 
     kind is "tensor" (torch) or "ndarray" (NumPy); dtype its name there, e.g. "bfloat16"; device as
     torch names it. data is a NumPy array of that dtype, except that bfloat16 becomes float32, which
-    holds all its values.
+    represents all its values.
     """
 
     data: np.ndarray
@@ -56,13 +56,13 @@ class Array:
 
 @dataclass(frozen=True)
 class Other:
-    """Stands for an object that is no data; `what` describes it."""
+    """Stands for an object that is not data; `what` describes it."""
 
     what: str
 
 
 def describe(value) -> str:
-    """What a value is, in words for a student: "a float32 tensor of shape (3, 4)", "a list of 3",
+    """A description of a value for a student: "a float32 tensor of shape (3, 4)", "a list of 3",
     "None".
     """
     if isinstance(value, Array):
@@ -154,10 +154,10 @@ def encode(value, limit: int) -> bytes:
 
 
 def decode(message: bytes | bytearray):
-    """The value in a message; every array is an `Array`, and what could not cross is an `Other`.
+    """The value in a message; every array is an `Array`, and what could not be sent is an `Other`.
 
     Raises:
-        WireError: the message is not in the format.
+        WireError: the message is malformed.
     """
     try:
         (length,) = struct.unpack_from("<I", message)
@@ -237,19 +237,19 @@ def _rebuild_array(content, rest, used):
 
 
 def clean(text: str) -> str:
-    """Text that can be written as UTF-8: with a question mark for each half of a character."""
+    """Text that can be written as UTF-8: each lone surrogate becomes a question mark."""
     return text.encode("utf-8", "replace").decode()
 
 
 def write_frame(stream, *parts: bytes) -> None:
-    """Write byte strings to a binary stream, each after its length, and flush."""
+    """Write byte strings to a binary stream, each preceded by its length, and flush."""
     for part in parts:
         stream.write(struct.pack("<Q", len(part)) + part)
     stream.flush()
 
 
 def read_frame(stream, limit: int) -> bytes:
-    """Read one byte string that write_frame wrote.
+    """Read one byte string written by write_frame.
 
     Raises:
         EOFError: the stream ended.
@@ -262,8 +262,8 @@ def read_frame(stream, limit: int) -> bytes:
 
 
 def read_secret_frame(stream, limit: int) -> bytearray:
-    """As read_frame, from an unbuffered stream: there is no copy of what was read but the result,
-    which can be wiped.
+    """As read_frame, from an unbuffered stream: the result is the only copy of what was read, and
+    can be wiped.
 
     Raises:
         EOFError, WireError: as read_frame.

@@ -1,5 +1,5 @@
-"""Judging results: predictions are claims, and count as far as the weights that were handed in
-reproduce them.
+"""Judges results: predictions are claims that count only if the submitted weights reproduce
+them.
 """
 
 from dataclasses import dataclass
@@ -12,14 +12,13 @@ from jobs.deliverables import MADE_BY
 from jobs.presets import PRESETS, Preset
 from jobs.targets import JOBS, WRITTEN_BY
 
-# Weights that were used on a GPU answer differently on a CPU where two characters are as good as
-# equally likely.
+# A CPU and a GPU may answer differently where two characters are almost equally likely.
 UNREPRODUCED = 0.05
 
 
 @probe
 def answer_questions(weights, variant, sizes, corpus, questions):
-    """Load weights into the submission's model, and answer questions as ./run.sh does."""
+    """Load the weights into the submission's model and answer the questions as ./run.sh does."""
     import torch
 
     try:
@@ -57,19 +56,19 @@ def answer_questions(weights, variant, sizes, corpus, questions):
 
 
 def require_result(folder: Path, name: str) -> Path:
-    """The path of a result.
+    """Path of a result file.
 
     Raises:
-        NotImplementedYet: it is not there.
+        NotImplementedYet: the file doesn't exist.
     """
     path = folder / name
     if not path.is_file():
-        raise NotImplementedYet(f"{name} is not there yet. ./run.sh {MADE_BY[name]} writes it.")
+        raise NotImplementedYet(f"{name} doesn't exist yet. ./run.sh {MADE_BY[name]} writes it.")
     return path
 
 
 def read_predictions(path: Path) -> list[str]:
-    """The lines of a file of predictions.
+    """Return the lines of a predictions file.
 
     Raises:
         WrongAnswer: it is not UTF-8.
@@ -87,8 +86,8 @@ def read_predictions(path: Path) -> list[str]:
 
 @dataclass(frozen=True)
 class Judged:
-    """What was judged: the model's variant, the preset, the file of weights; and the right
-    predictions that came out again, as pairs of question and place.
+    """What was judged: the model's variant, the preset, the weights file, and the correct
+    predictions that were reproduced, as (question, place) pairs.
     """
 
     variant: str
@@ -103,13 +102,14 @@ def judge_predictions(
     """Judge the predictions that a target of ./run.sh wrote.
 
     Args:
-        target: of an evaluation.
-        sample: how many predictions, besides all the right ones, must come out again.
-        threshold: whether to ask for the manifest's accuracy.
+        target: an evaluation target.
+        sample: how many predictions, besides all the correct ones, must be reproduced.
+        threshold: whether to require the manifest's accuracy.
 
     Raises:
-        NotImplementedYet: a file is not there.
-        WrongAnswer: it is malformed, too often wrong, or not what the weights answer.
+        NotImplementedYet: a file doesn't exist.
+        WrongAnswer: a file is malformed, or the predictions are too inaccurate or not what the
+            weights answer.
     """
     job = JOBS[target]
     predictions, weights = (
@@ -133,7 +133,7 @@ def judge_predictions(
     needed = context.accuracy[preset.name][name] if threshold else 0
     if needed:
         student.note(f"needed {name}", needed)
-    if len(right) < needed * len(pairs):  # a claim that earns nothing needs no proof
+    if len(right) < needed * len(pairs):  # a wrong prediction earns nothing, so it needs no proof
         student.note(f"accuracy {name}", len(right) / len(pairs))
     _require_accuracy(len(right), len(pairs), needed, "")
     for other in JOBS.values():
@@ -147,7 +147,7 @@ def judge_predictions(
             and twin.read_bytes() == predictions.read_bytes()
         ):
             raise WrongAnswer(
-                f"{predictions.name} is the same as {twin.name}. Two models don't answer every "
+                f"{predictions.name} is identical to {twin.name}. Two models don't answer every "
                 f"question alike: run {job.target} again."
             )
 
@@ -174,7 +174,7 @@ def judge_predictions(
     if len(lost) > max(1, UNREPRODUCED * len(chosen)):
         i = lost[0]
         raise WrongAnswer(
-            f"{len(lost)} of {len(chosen)} predictions looked at are not what {weights.name} "
+            f"{len(lost)} of {len(chosen)} sampled predictions differ from what {weights.name} "
             f"answers with your code. The first is in line {i + 1} of {predictions.name}: "
             f"{claims[i][:60]!r}; the weights answer {places[chosen.index(i)][:60]!r}. Run "
             f"{job.target} again after any change."
@@ -195,13 +195,12 @@ def _require_accuracy(right, total, needed, which):
 
 
 def _places(answer, job, preset, count):
-    """The places that the weights answer."""
+    """Return the places that the weights answer."""
     entries = answer.entries()
-    again = f"./run.sh {WRITTEN_BY[job.reads].target} makes it anew."
+    again = f"./run.sh {WRITTEN_BY[job.reads].target} creates it again."
     if "unreadable" in entries:
         raise WrongAnswer(
-            f"{job.reads} is no file of weights that can be used: {answer['unreadable'].text()}. "
-            f"{again}"
+            f"{job.reads} is not a usable weights file: {answer['unreadable'].text()}. {again}"
         )
     if "mismatch" in entries:
         if answer["learned"].flag() != (job.variant == "vanilla"):
@@ -211,12 +210,13 @@ def _places(answer, job, preset, count):
                 else ("RoPE", "learned positions")
             )
             raise WrongAnswer(
-                f"{job.reads} holds the weights of a model with {kinds[0]}; it should be one with "
+                f"{job.reads} holds the weights of a model with {kinds[0]}; it should have "
                 f"{kinds[1]}. {again}"
             )
         raise WrongAnswer(
-            f"{job.reads} does not fit into the model of the preset {preset.name} that your code "
-            f"makes: {answer['mismatch'].text()}\n{again}"
+            f"{job.reads} doesn't fit the model that your code creates for the preset "
+            f"{preset.name}: {answer['mismatch'].text()}\n"
+            f"{again}"
         )
     places = answer["places"].texts()
     if len(places) != count:

@@ -5,10 +5,10 @@ from autograder import probe
 
 @probe
 def draw_parameter(seed, name, shape, scale):
-    """The random float32 value of one parameter, by a seed and its name: around 1 where it scales a
-    normalised vector, around 0 elsewhere, with that standard deviation.
+    """Draw a random float32 parameter, determined by the seed and its name: mean 1 if it scales a
+    normalized vector, else 0; standard deviation `scale`.
 
-    RandomState gives the same numbers in every version of NumPy; a Generator does not promise that.
+    RandomState gives the same numbers in every NumPy version; Generator doesn't promise that.
     """
     import zlib
 

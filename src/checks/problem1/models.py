@@ -1,20 +1,20 @@
-"""Running a submission's model with known weights, and judging what it computes. Questions 1d and
-1h share it.
+"""Runs a submission's model with known weights and judges its output. Shared by questions 1d and
+1h.
 """
 
 from autograder import Answer, WrongAnswer, probe
 from checks.problem1.gpt import draw_parameter
 from checks.support.cases import Case
 
-# float32 against float64 with weights of this size: the reference is off by 1e-6 of the largest
+# float32 against float64 with weights of this size: the reference's error is 1e-6 of the largest
 # logit.
 TOLERANCE = 1e-4
-SPREAD = 0.3  # the standard deviation of weights, about that of trained ones
+SPREAD = 0.3  # standard deviation of the weights, about that of trained ones
 
 
 @probe(uses=(draw_parameter,))
 def forward(initialize, config, tokens, targets, seed, spread):
-    """Make a model, give it random weights, and run it."""
+    """Create a model, give it random weights, and run it."""
     import torch
 
     from submission.model import GPT, GPTConfig
@@ -71,10 +71,10 @@ def forward(initialize, config, tokens, targets, seed, spread):
 def read_weights(
     weights: dict[str, Answer], shapes: dict[str, tuple[int, ...]], rope: bool
 ) -> dict:
-    """The parameters, when they are those that the interface names, of the right shapes.
+    """Return the parameters after checking their names and shapes against the interface.
 
     Raises:
-        WrongAnswer: they are not.
+        WrongAnswer: a name or shape is wrong.
     """
     if extra := sorted(weights.keys() - shapes.keys()):
         advice = " A RoPE model has no learned positions." if rope and "pos_emb" in extra else ""
@@ -90,15 +90,15 @@ def read_weights(
 
 
 def require_model(student, case: Case) -> None:
-    """Run the model of a case: it computes the right logits, in training mode, too, and the mean
-    loss over the targets that are not padding; it is made of its config, with random weights; and
-    it can learn.
+    """Run a case's model and check it: the logits are right, in training mode too; the loss is the
+    mean over targets that are not padding; the config is used; the initial weights are random;
+    gradients reach all parameters.
 
     Raises:
-        WrongAnswer: it does not; names the likely cause.
+        WrongAnswer: something is wrong; names the likely cause.
     """
     initialize, config, rope = case.inputs["initialize"], case.inputs["config"], case.about["rope"]
-    name = f"the model that {initialize} makes" if initialize else "GPT without RoPE"
+    name = f"the model that {initialize} creates" if initialize else "GPT without RoPE"
     answer = student.run(forward, **case.inputs, spread=SPREAD)
     if "result" in answer.entries():
         answer["result"].named(f"What {initialize} returns").present()
@@ -111,17 +111,16 @@ def require_model(student, case: Case) -> None:
     logits = answer["logits"].named("logits").array("float32", shape).astype(float)
     if not answer["same"].flag():
         raise WrongAnswer(
-            f"{name[0].upper()}{name[1:]} gave other logits when it was called again, with targets,"
-            " in evaluation mode. Likely cause: something random, such as dropout, is active"
-            " there."
+            f"{name[0].upper()}{name[1:]} gave different logits when called again, with targets, "
+            "in evaluation mode. Likely cause: something random, such as dropout, is active there."
         )
     case.require(f"The logits of {name}", logits, TOLERANCE, "logits")
     if answer["none"].value is not None:
-        raise WrongAnswer("GPT.forward should return None for the loss where there are no targets.")
+        raise WrongAnswer("GPT.forward should return None as the loss if there are no targets.")
     loss = answer["loss"].named("the loss").number()
     if not abs(loss - case.right["loss"]) <= 1e-3:
         padded = abs(loss - case.about["loss_with_padding"]) <= 1e-3
-        cause = "\nLikely cause: it counts padding, too; targets of 0 should be ignored."
+        cause = "\nLikely cause: padding is counted; targets of 0 should be ignored."
         raise WrongAnswer(
             f"The loss should be {case.right['loss']:.4f} nats; it is {loss:.4f}."
             + (cause if padded else "")
@@ -138,8 +137,8 @@ def _require_made_of_config(student, case, answer, name):
     rates = [config["embd_pdrop"]] + config["n_layer"] * of_a_block
     if [item.number() for item in answer["dropouts"].items()] != sorted(rates):
         raise WrongAnswer(
-            f"The dropout rates of {name} are not those of the config. Make it of the mconf"
-            " passed in."
+            f"The dropout rates of {name} are not those of the config. Create it from the mconf "
+            "passed in."
         )
     if answer["class_changed"].flag():
         raise WrongAnswer(
@@ -153,12 +152,12 @@ def _require_made_of_config(student, case, answer, name):
         )
     if initialize and not answer["fresh"].flag():
         raise WrongAnswer(
-            f"Two calls of {initialize} gave models with equal weights. Make a new model, with"
-            " random weights, at each call."
+            f"Two calls of {initialize} gave models with equal weights. Create a new model, with "
+            "random weights, on each call."
         )
     if initialize and answer["rope_set"].flag():
         student.hint(
-            f"{initialize} sets mconf.rope in place, so that a vanilla model made of the same"
-            " config afterwards gets RoPE, too. That is accepted, but the handout asks for the"
-            " caller's mconf to stay as it is: change a copy, copy.copy(mconf)."
+            f"{initialize} sets mconf.rope in place, so a vanilla model created later from the "
+            "same config gets RoPE too. That is accepted, but the handout asks you to leave the "
+            "caller's mconf unchanged: modify a copy, copy.copy(mconf)."
         )

@@ -1,4 +1,6 @@
-"""Judging what finetune and pretrain return: a TrainerConfig and a Trainer that has not begun."""
+"""Judges what finetune and pretrain return: a TrainerConfig and a Trainer that hasn't started
+training.
+"""
 
 import numpy as np
 
@@ -6,7 +8,7 @@ from autograder import Answer, WrongAnswer
 from checks.problem1.spans import MASK, vocabulary
 from checks.problem1.training import Task, call
 
-# Fields of TrainerConfig that the handout sets, and one of no consequence: editions differ in it.
+# TrainerConfig fields that the handout sets, and one without effect, in which editions differ.
 OURS = (
     "max_epochs",
     "batch_size",
@@ -23,21 +25,20 @@ def require_fields(student, answer: Answer, expected: dict, others: dict) -> Non
     """Compare hyperparameters.
 
     Args:
-        expected: field to value, or to a tuple of accepted values, the handout's first; for
-            `writer`, the value does not matter, and where it is among them, nothing else may
-            differ from the defaults.
-        others: field to (value, whose value that is), to name a likely mix-up.
+        expected: maps a field to its value, or to a tuple of accepted values, the handout's first.
+            For `writer` the value is ignored; if it is present, all other fields must keep their
+            defaults.
+        others: maps a field to (value, whose value that is), to name a likely mix-up.
 
     Raises:
-        WrongAnswer: names all that are wrong; the fraction earned is the share of those that are
-            right.
+        WrongAnswer: names all wrong fields; the fraction earned is the share of correct ones.
     """
     got, problems = answer["fields"].entries(), []
     if "max_epochs" in got and isinstance(got["max_epochs"].value, (int, float)):
         student.note("max_epochs", got["max_epochs"].value)
     if not answer["same_config"].flag():
         raise WrongAnswer(
-            "The Trainer was made with another TrainerConfig than the one that is returned."
+            "The Trainer was created with a different TrainerConfig from the one returned."
         )
     for name, value in expected.items():
         if name == "writer":
@@ -79,15 +80,16 @@ def _same(entry, value):
 
 
 def require_same_model(student, answer: Answer, task: str) -> None:
-    """The Trainer trains the model that was passed in, and has not begun to."""
+    """Check that the Trainer has the model that was passed in, and hasn't trained it yet."""
     if not answer["same_model"].flag():
         raise WrongAnswer(
-            f"The Trainer that {task} returns trains another model than the one passed in. Use the"
-            " argument `model` itself, no copy and no new one."
+            f"The Trainer that {task} returns trains a different model from the one passed in. Use "
+            "the argument `model` itself, not a copy or a new one."
         )
     if answer["steps"].number() != 0:
         raise WrongAnswer(
-            f"{task} trained already. It should only prepare the training, which `train` runs."
+            f"{task} already trained the model. It should only prepare the training, which `train` "
+            "runs."
         )
     if frozen := answer["frozen"].texts():
         raise WrongAnswer(
@@ -102,7 +104,7 @@ def require_same_model(student, answer: Answer, task: str) -> None:
 
 
 def require_same_dataset(answer: Answer) -> None:
-    """pretrain trains on the dataset that was passed in."""
+    """Check that pretrain uses the dataset that was passed in."""
     if not answer["same_dataset"].flag():
         raise WrongAnswer(
             "pretrain should train on pretrain_dataset itself; the Trainer has a "
@@ -111,13 +113,13 @@ def require_same_dataset(answer: Answer) -> None:
 
 
 def require_questions(given: Task) -> None:
-    """The Trainer's dataset has the pairs, and its targets are the places alone."""
+    """Check that the Trainer's dataset has the pairs and that its targets are only the places."""
     answer, pairs = given.answer, given.pairs
     if answer["length"].value != len(pairs) or len(answer["examples"].items()) != 3:
         raise WrongAnswer(
-            f"The Trainer's dataset, a {answer['dataset'].text()}, has"
-            f" {answer['length'].describe()} examples; the file of questions has {len(pairs)}. Make"
-            " a NameDataset of the file's text."
+            f"The Trainer's dataset, a {answer['dataset'].text()}, has "
+            f"{answer['length'].describe()} examples; the file of questions has {len(pairs)}. "
+            "Create a NameDataset from the file's text."
         )
     symbols = vocabulary(given.corpus)
 
@@ -128,26 +130,27 @@ def require_questions(given: Task) -> None:
         x, y = (part.array("int64", (None,)) for part in example.items(2))
         if not decode(x).startswith(f"{question}{MASK}{place}{MASK}"):
             raise WrongAnswer(
-                "An example of the Trainer's dataset should begin with"
-                f" {question}{MASK}{place}{MASK}\nIt is {decode(x)!r}. Make a NameDataset of the"
-                " file finetune_corpus_path and of pretrain_dataset."
+                "An example of the Trainer's dataset should begin with "
+                f"{question}{MASK}{place}{MASK}\n"
+                f"It is {decode(x)!r}. Create a NameDataset from the file finetune_corpus_path and "
+                "pretrain_dataset."
             )
-        # Other editions have the MASK as a target, too.
+        # In other editions the MASK is a target too.
         targets = decode(y[len(question) :]).rstrip(symbols[0])
         if y[: len(question) - 1].any() or targets not in (place, place + MASK):
             raise WrongAnswer(
-                "y should be PAD under the question, so that the loss counts the answer alone, and"
-                f" then the place. For {question!r} with {place!r} it is {decode(y)!r}."
+                "y should be PAD under the question, so that the loss counts only the answer, and "
+                f"then the place. For {question!r} with {place!r} it is {decode(y)!r}."
             )
 
 
 def require_pretrained(given: Task, message: str) -> None:
-    """The model that is trained has the pretrained weights."""
+    """Check that the model to be trained has the pretrained weights."""
     _require_weights(given, "trained", given.pretrained, message)
 
 
 def require_unchanged(given: Task, task: str, why: str = "") -> None:
-    """The model has the weights that it had."""
+    """Check that the model's weights are unchanged."""
     _require_weights(given, "weights", given.fresh, f"{task} changed the model's weights{why}.")
 
 
@@ -160,10 +163,11 @@ def _require_weights(given, part, wanted, message):
 
 
 def require_finetuning(student, rng, **more) -> None:
-    """finetune, without pretrained weights, uses what it is given.
+    """Check that finetune, without pretrained weights, uses its arguments.
 
     Args:
-        more: of finetune's hyperparameters, by name a function from the Task to the value expected.
+        more: maps names of finetune's hyperparameters to functions from the Task to the expected
+            value.
 
     Raises:
         WrongAnswer: it does not.
@@ -184,10 +188,11 @@ def require_finetuning(student, rng, **more) -> None:
 
 
 def require_pretraining(student, rng, **more) -> None:
-    """pretrain uses what it is given.
+    """Check that pretrain uses its arguments.
 
     Args:
-        more: of pretrain's hyperparameters, by name a function from the Task to the value expected.
+        more: maps names of pretrain's hyperparameters to functions from the Task to the expected
+            value.
 
     Raises:
         WrongAnswer: it does not.

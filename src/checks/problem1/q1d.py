@@ -17,7 +17,7 @@ def test_vanilla_model(student, cases):
 
 @check("1d-1-basic")
 def test_finetune(student, rng):
-    """The hyperparameters where there are no pretrained weights."""
+    """The hyperparameters without pretrained weights."""
     given = call(student, rng, "finetune")
     answer, documents, block_size = given.answer, given.documents, given.block_size
     expected = {
@@ -60,14 +60,14 @@ def test_finetune(student, rng):
 
 @check("1d-5-basic")
 def test_arguments(student, rng):
-    """The model, the file of questions, the vocabulary, the learning rate: those passed in."""
+    """finetune uses the model, questions file, vocabulary and learning rate passed in."""
     require_finetuning(student, rng)
 
 
 @probe
 def train_a_table(table, rows, epochs, rate):
-    """Run train on a model that is a table of logits, a row for each token; return what was saved,
-    and compare the model with it.
+    """Run train on a model that is a table of logits, one row per token; return what was saved and
+    how the model differs from it.
     """
     import os
 
@@ -77,7 +77,7 @@ def train_a_table(table, rows, epochs, rate):
     from submission.trainer import Trainer, TrainerConfig
 
     class Table(torch.nn.Module):
-        """Looks the logits of the next token up by the last one."""
+        """Looks up the logits of the next token by the last one."""
 
         def __init__(self):
             super().__init__()
@@ -91,7 +91,7 @@ def train_a_table(table, rows, epochs, rate):
             return logits, torch.nn.functional.cross_entropy(logits.flatten(0, 1), y.flatten())
 
     class Mover(Trainer):
-        """As on a GPU: when the training begins, the parameters move to another place."""
+        """Moves the parameters to new storage when training starts, as on a GPU."""
 
         trainings = 0
 
@@ -137,28 +137,26 @@ def train_a_table(table, rows, epochs, rate):
 
 @check("1d-3-basic")
 def test_train(student, rng):
-    """Ten tokens that always follow one another in the same order, and a model that has to learn
-    which comes next.
-    """
+    """train teaches a model the fixed order of ten tokens, and saves its weights."""
     order = rng.permutation(np.arange(1, 11))
     rows = np.stack([np.roll(order, -i) for i in range(10)])
     following = dict(zip(order, np.roll(order, -1)))
     table = (0.1 * rng.standard_normal((11, 11))).astype(np.float32)
     for token, successor in following.items():
-        table[token, successor] = -1.0  # not known before
+        table[token, successor] = -1.0  # drawn, so a submission cannot know it in advance
     answer = student.run(train_a_table, table=table, rows=rows, epochs=20, rate=0.1)
     trained = _read_saved(answer, table)
     if (count := answer["trainings"].number()) > 1:
         raise WrongAnswer(
-            f"train calls trainer_obj.train() {count:g} times: the model trains {count:g} times as"
-            " long as its max_epochs say."
+            f"train calls trainer_obj.train() {count:g} times: the model trains {count:g} times as "
+            "long as max_epochs says."
         )
     learned = sum(trained[token].argmax() == successor for token, successor in following.items())
-    # Adam moves every logit by up to 0.1 in each of 60 steps: the reference has learned all ten.
+    # Adam moves every logit by up to 0.1 in each of 60 steps: the reference learns all ten.
     if learned < 9:
         raise WrongAnswer(
-            "train should lower the loss clearly. In 20 epochs on a small problem, a model that it"
-            f" trained learned for {learned} of 10 tokens which one comes next; it should be all."
+            "train should lower the loss clearly. In 20 epochs on a small problem, its model "
+            f"learned the next token for {learned} of 10 tokens; it should learn all."
         )
     if names := answer["different"].texts():
         raise WrongAnswer(
@@ -168,7 +166,7 @@ def test_train(student, rng):
 
 
 def _read_saved(answer, table):
-    """The table that train saved, when it saved a state_dict that is not the one from before."""
+    """Return the table that train saved, if it is a state_dict from after the training."""
     if not answer["changed"].flag():
         if not answer["written"].flag():
             raise NotImplementedYet(
@@ -202,13 +200,13 @@ def _read_saved(answer, table):
         )
     if names := answer["dtypes"].texts():
         raise WrongAnswer(
-            f"train saved {', '.join(names)} in another number format than the model has."
+            f"train saved {', '.join(names)} with a dtype that differs from the model's."
         )
     saved = answer["saved"].entries()
     trained = saved["rows.weight"].array("float32", table.shape)
     if np.array_equal(trained, table):
         raise WrongAnswer(
-            "The weights that train saved are those from before the training. Call state_dict() and"
-            " save after trainer_obj.train(): on a GPU, a state_dict from before stays as it was."
+            "The weights that train saved are those from before the training. Call state_dict() "
+            "and save after trainer_obj.train(): on a GPU, a state_dict from before doesn't change."
         )
     return trained

@@ -54,14 +54,14 @@ def test_pretrain(student, rng):
 
 @check("1f-7-basic")
 def test_arguments(student, rng):
-    """The dataset, the model, the learning rate: those passed in."""
+    """pretrain uses the dataset, model and learning rate passed in."""
     require_pretraining(student, rng)
 
 
 @check("1f-3-basic")
 def test_finetune(student, rng):
-    """The pretrained weights are in the model that is trained, and the hyperparameters are those
-    for that.
+    """finetune loads the pretrained weights into the model and uses the hyperparameters for that
+    case.
     """
     given = call(student, rng, "finetune", pretrained=True)
     require_same_model(student, given.answer, "finetune")
@@ -97,11 +97,11 @@ def test_finetune(student, rng):
 
 @check("1f-8-basic")
 def test_weights(student, rng):
-    """Weights of either model load, saved on a GPU, too; and none where there is no path."""
+    """Weights of either model load, also if saved on a GPU; none are loaded without a path."""
     for rope in (False, True):
         given = call(student, rng, "finetune", pretrained=True, rope=rope, saved_on="cuda:0")
         if given.answer.value is None:
-            continue  # the RoPE model cannot be made; question 1h takes points for that
+            continue  # the RoPE model cannot be created; question 1h deducts for that
         require_same_model(student, given.answer, "finetune")
         kind = "RoPE" if rope else "vanilla"
         require_pretrained(
@@ -115,7 +115,7 @@ def test_weights(student, rng):
 
 @check("1f-6-basic")
 def test_dev_predictions(student, rng, context):
-    """Accuracy, and a few predictions besides the right ones come from the weights."""
+    """The accuracy suffices, and the weights reproduce the correct predictions and a few others."""
     judge_predictions(
         student, rng, context, "vanilla_eval_dev_with_pretrain", sample=20, threshold=True
     )

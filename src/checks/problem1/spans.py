@@ -1,4 +1,4 @@
-"""Characters and documents for the checks of problem 1."""
+"""Random characters and documents for the checks of problem 1."""
 
 import numpy as np
 
@@ -9,17 +9,17 @@ LETTERS = np.array(
 
 
 def vocabulary(text: str) -> list[str]:
-    """The characters in the order of their tokens."""
+    """Return the characters in the order of their tokens."""
     return [PAD, MASK, *sorted(set(text))]
 
 
 def random_text(rng: np.random.Generator, length: int) -> str:
-    """A document of random characters, blanks among them, but not at its ends."""
+    """Make a document of random characters, with spaces inside but not at its ends."""
     letters = rng.choice(LETTERS, size=length)
     letters[[0, -1]] = rng.choice(LETTERS[:62], size=2)
     return "".join(letters)
 
 
 def random_corpus(rng: np.random.Generator, lengths) -> str:
-    """A document of each of these lengths, one a line."""
+    """Make a document of each of these lengths, one per line."""
     return "\n".join(random_text(rng, int(length)) for length in lengths)

@@ -1,4 +1,6 @@
-"""Calling finetune and pretrain on small data. Questions 1d and 1f share it; prepared.py judges."""
+"""Calls finetune and pretrain on small data; shared by questions 1d and 1f. prepared.py judges the
+results.
+"""
 
 from dataclasses import astuple, dataclass
 
@@ -11,13 +13,13 @@ SIZES = {"n_layer": 2, "n_head": 2, "n_embd": 12}
 
 @dataclass(frozen=True)
 class Weights:
-    """Random weights of a model, by their seed and standard deviation."""
+    """Random weights of a model, given by a seed and a standard deviation."""
 
     seed: int
     spread: float
 
     def of(self, name: str, shape: tuple[int, ...]):
-        """Those of one parameter, float32."""
+        """The values of one parameter, float32."""
         return draw_parameter.function(self.seed, name, shape, self.spread)
 
 
@@ -36,8 +38,8 @@ def prepare(
     path,
     saved_on,
 ):
-    """Call finetune (with a file of the weights `pretrained`, where there is a path) or pretrain,
-    on a model with the weights `fresh`, each as (seed, spread), and describe what comes back.
+    """Call finetune (with a file of the weights `pretrained`, if there is a path) or pretrain on a
+    model with the weights `fresh`, each given as (seed, spread), and describe the result.
     read_block_size is the dataset's.
     """
     import inspect
@@ -65,7 +67,7 @@ def prepare(
     except Exception:
         if not rope:
             raise
-        return None  # another question's business
+        return None  # judged by another question
     if path:
         other = make(*pretrained)
         tag = torch.serialization.location_tag
@@ -130,8 +132,8 @@ def prepare(
 
 @dataclass(frozen=True)
 class Task:
-    """What a function was called with, and its answer. block_size is the argument, read_block_size
-    the dataset's; fresh are the weights that the model had, pretrained those to load, if any.
+    """A function's arguments and its answer. block_size is the argument, read_block_size the
+    dataset's; fresh are the model's weights, pretrained those to load, if any.
     """
 
     answer: Answer
@@ -144,21 +146,21 @@ class Task:
 
     @property
     def documents(self) -> int:
-        """How many the corpus has."""
+        """The number of documents in the corpus."""
         return len(self.corpus.split("\n"))
 
 
 def random_name(rng, letters: int = 52) -> str:
-    """A word of the first so many of LETTERS, of which 52 are ASCII."""
+    """Make a word from the first `letters` of LETTERS, of which 52 are ASCII."""
     return "".join(rng.choice(LETTERS[:letters], size=int(rng.integers(4, 9))))
 
 
 def random_task(rng) -> tuple[str, list[tuple[str, str]]]:
-    """A small corpus, and pairs of questions and places that its vocabulary can spell; more pairs
-    than documents.
+    """Make a small corpus, and more (question, place) pairs than documents that its vocabulary can
+    spell.
     """
-    # The first ones are looked at, and are ASCII: other editions' NameDataset drops the rest. But a
-    # file that is read in a wrong encoding shows in the others.
+    # The first pairs are judged and are ASCII: other editions' NameDataset drops the rest. The
+    # others reveal a file read in a wrong encoding.
     pairs = [
         (f"Where was {random_name(rng, letters)} born?", random_name(rng, letters))
         for letters in [52] * 5 + [62] * int(rng.integers(9, 15))
@@ -176,18 +178,18 @@ def call(
     rope: bool = False,
     saved_on: str = "cpu",
 ) -> Task:
-    """Run `prepare` on fresh data.
+    """Run `prepare` on new data.
 
     Raises:
-        WrongAnswer: what came back is no (TrainerConfig, Trainer).
+        WrongAnswer: the result is not a (TrainerConfig, Trainer).
     """
-    # The dataset's block size is another one than the argument, which is the model's.
+    # The dataset's block size differs from the argument, which is the model's.
     block_size = int(rng.integers(46, 70))
     read_block_size = block_size - int(rng.integers(1, 6))
     corpus, pairs = random_task(rng)
     fresh = Weights(int(rng.integers(2**31)), 0.02)
     weights = Weights(int(rng.integers(2**31)), 1.0) if pretrained else None
-    path = f"{random_name(rng)}.params" if pretrained else None  # whose name says nothing
+    path = f"{random_name(rng)}.params" if pretrained else None  # an uninformative name
     rows = "".join(f"{question}\t{place}\n" for question, place in pairs)
     answer = student.run(
         prepare,

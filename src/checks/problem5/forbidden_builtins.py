@@ -1,12 +1,12 @@
-"""Keeping torch's ready-made attention and normalizations out of what students write themselves."""
+"""Forbids torch's built-in attention and normalizations where students write their own."""
 
 from autograder import probe
 
 
 @probe
 def forbid_builtins():
-    """For probes: a context in which torch's ready-made attention and normalizations raise an
-    error, by whatever name they are called, torch.ops included.
+    """For probes: a context in which torch's built-in attention and normalizations raise an error,
+    under any name, including torch.ops.
 
     Enter it before the submission is imported: `with forbid_builtins(): from submission.encoder
     import ...`.
@@ -22,7 +22,7 @@ def forbid_builtins():
     )
 
     class Refusal(TorchFunctionMode):
-        """Sees the calls of all functions of torch before they run."""
+        """Intercepts all calls of torch functions."""
 
         def __torch_function__(self, function, types, args=(), kwargs=None):
             name = getattr(function, "__name__", "")
@@ -44,7 +44,7 @@ def forbid_builtins():
         "TransformerEncoder",
     ):
         owner = getattr(torch.nn, kind)
-        # put back at the end: with --debug, other checks run in this process
+        # restored at the end: with --debug, other checks run in this process
         for method in ("__init__", "forward"):
             context.callback(setattr, owner, method, getattr(owner, method))
             setattr(owner, method, refusal(f"nn.{kind}"))

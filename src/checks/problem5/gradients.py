@@ -1,4 +1,6 @@
-"""Comparing gradients with slopes along random directions, which staff's differences give."""
+"""Compares gradients with slopes along random directions, which staff compute by finite
+differences.
+"""
 
 import numpy as np
 
@@ -6,8 +8,8 @@ from autograder import Answer, WrongAnswer, require_close
 
 
 def directions(seed: int, shapes: dict[str, tuple]) -> dict[str, np.ndarray]:
-    """A random direction of length 1 for each name. RandomState draws the same in all versions of
-    NumPy.
+    """Draw a random direction of length 1 for each name. RandomState draws the same numbers in all
+    NumPy versions.
     """
     state = np.random.RandomState(seed)
     drawn = {name: state.standard_normal(shape) for name, shape in shapes.items()}
@@ -22,18 +24,17 @@ def require_slopes(
     tolerance: float = 1e-5,
     nonzero: bool = False,
 ) -> None:
-    """The gradients of a number are right: each has the slope along its direction.
+    """Check the gradients of a scalar: each has the expected slope along its direction.
 
     Args:
         answer: a dict of gradients (tensors of float64, or None), by the names of `expected`.
-        expected: the slopes, as "seed", that of the directions, and "along", a number for each
-            name.
-        shapes: those of the inputs, in the order that the directions are drawn in.
-        what: of which module they are, for messages.
-        nonzero: name a gradient of nothing but zeros as such.
+        expected: "seed", that of the directions, and "along", the slope for each name.
+        shapes: the inputs' shapes, in the order in which the directions are drawn.
+        what: the module, for messages.
+        nonzero: report a gradient that is 0 everywhere as such.
 
     Raises:
-        WrongAnswer: there is none, it has NaN, or it is wrong.
+        WrongAnswer: a gradient is missing, has NaN, or is wrong.
     """
     for name, direction in directions(expected["seed"], shapes).items():
         gradient = answer[name].named(f"the gradient of {what} with respect to {name}")
@@ -42,7 +43,7 @@ def require_slopes(
                 f"No gradient of {what} reaches {name}. Avoid .data, .detach(), .numpy(), .item() "
                 "and torch.no_grad() in it, and use every part."
             )
-        gradient = gradient.array("float64", direction.shape)  # refuses NaN
+        gradient = gradient.array("float64", direction.shape)  # rejects NaN
         if nonzero and not gradient.any():
             raise WrongAnswer(f"The gradient of {what} with respect to {name} is 0 everywhere.")
         along = np.array([(gradient * direction).sum()])

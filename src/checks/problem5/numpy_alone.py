@@ -1,19 +1,17 @@
-"""Keeping torch out of what students write with NumPy alone."""
+"""Forbids torch where students use only NumPy."""
 
 from autograder import probe
 
 
 @probe
 def numpy_alone():
-    """For probes: a context in which torch computes nothing, and takes no arrays over: neither is
-    NumPy's work.
-    """
+    """For probes: a context in which torch cannot compute anything or convert arrays."""
     import contextlib
 
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    refusal = "may not be used here: numpy_attention.py is written with NumPy alone."
+    refusal = "may not be used here: write numpy_attention.py with NumPy only."
 
     class NoTorch(TorchDispatchMode):
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):

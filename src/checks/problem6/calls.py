@@ -1,4 +1,4 @@
-"""Many calls of a student's functions in one probe, judged one by one."""
+"""Runs many calls of a student's functions in one probe and judges them one by one."""
 
 from collections.abc import Iterator
 
@@ -7,8 +7,8 @@ from autograder import Answer, Failed, Verdict, WrongAnswer, probe
 
 @probe
 def attempt(call, caught):
-    """For other probes to use: what call() returns, and None; or None, and the kinds of its
-    exception, where one is to be caught.
+    """For other probes: return call()'s result and None; or None and the classes of its exception,
+    if one is to be caught.
     """
     try:
         return call(), None
@@ -21,7 +21,7 @@ def attempt(call, caught):
 
 
 def require_refusal(call: str, raised: Answer, returned: str = "no error was raised") -> None:
-    """A call raised ValueError.
+    """Check that a call raised ValueError.
 
     Raises:
         WrongAnswer: it did not.
@@ -35,7 +35,7 @@ def require_refusal(call: str, raised: Answer, returned: str = "no error was rai
 
 
 def run_each(student, probe, calls: list[dict], names: list[str]) -> Iterator[Answer]:
-    """A probe's answer for each call, in one run where that is possible.
+    """Return a probe's answer for each call, in one run if possible.
 
     Args:
         probe: takes `calls`, and returns a list of as many answers.
@@ -50,7 +50,7 @@ def run_each(student, probe, calls: list[dict], names: list[str]) -> Iterator[An
     except Failed as failed:
         if failed.verdict is not Verdict.EXCEPTION:
             raise
-    for call, name in zip(calls, names):  # one of them raised: which?
+    for call, name in zip(calls, names):  # one of them raised; find out which
         try:
             yield student.run(probe, calls=[call]).items(1)[0]
         except Failed as failed:
@@ -62,8 +62,7 @@ def require_right(student, probe, calls: list) -> None:
 
     Args:
         probe: see `run_each`.
-        calls: each has `inputs`, a method `judge` for its answer, and says what was called as a
-            string.
+        calls: each has `inputs`, a method `judge` for its answer, and as a string the call.
 
     Raises:
         Failed: the first call that is wrong; names it, and the likely cause.

@@ -1,10 +1,10 @@
-"""Cases: calls with their answers, for checks that can only be judged by the answer.
+"""Cases: calls with their answers, for checks that need the right answer.
 
-The staff's code draws inputs, solves them and applies the known mistakes (makers of cases). What a
-student's copy has of it is numbers and sentences, in checks/cases; where staff grades, the same
-code draws anew.
+Staff code (the makers of cases) draws inputs, solves them and applies the known mistakes. A
+student's copy has only the resulting numbers and sentences, in checks/cases; when staff grade, the
+same code draws new ones.
 
-A check draws a *round*: a list of cases. The files keep several rounds of each check, and the seed
+A check draws a *round*, a list of cases. The files have several rounds of each check, and the seed
 chooses one.
 """
 
@@ -23,7 +23,7 @@ from autograder import matches, require_close
 from common.files import UserError
 
 RELEASED = Path(__file__).resolve().parents[1] / "cases"
-SAME = 1e-6  # relative: a mistake that is no further off than this is none in this case
+SAME = 1e-6  # relative: a mistake with a smaller effect is ignored in this case
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class Case:
     """One call and its answer.
 
     Attributes:
-        inputs: what the probe gets, by name: numbers, texts, arrays, lists and dicts of them.
-        right: what should come back; an array, a number, a text, or a tuple, list or dict of them.
-        wrong: known mistakes, each a sentence and what it gives, or a function that works that out
-            (None: nothing).
-        about: what else the verdict needs: a name of the call for messages, a dtype, a tolerance.
+        inputs: the probe's inputs by name: numbers, strings, arrays, and lists and dicts of them.
+        right: the expected result; an array, a number, a string, or a tuple, list or dict of them.
+        wrong: known mistakes, each a sentence and its result, or a function that computes the
+            result (None: no result).
+        about: other data for the verdict: the call's name for messages, a dtype, a tolerance.
     """
 
     inputs: dict
@@ -49,11 +49,10 @@ class Case:
         """Compare an array with the right one; see `autograder.require_close`.
 
         Args:
-            name: of what is compared, for the message.
+            name: of the compared value, for the message.
             got: read from the student's answer.
-            tolerance: relative to the largest absolute value expected, or to 1 where that is
-                larger.
-            part: the key of what is compared, where `right` and all `wrong` ones are dicts.
+            tolerance: relative to the largest absolute value expected, or to 1 if that is larger.
+            part: the key to compare, if `right` and all of `wrong` are dicts.
 
         Raises:
             WrongAnswer: they differ; names the likely cause.
@@ -66,8 +65,8 @@ class Case:
         require_close(name, got, right, tolerance, wrong)
 
     def cause(self, got: object) -> str:
-        """The line that names the first known mistake which gives `got`, or ""; for answers that
-        are no arrays.
+        """The line that names the first known mistake whose result is `got`, or ""; for answers
+        that are not arrays.
         """
         for sentence, value in self.wrong:
             value = value() if callable(value) else value
@@ -76,7 +75,7 @@ class Case:
         return ""
 
     def solved(self) -> "Case":
-        """The same case with every mistake worked out, and without those that change nothing."""
+        """The case with every mistake computed, without those that change nothing."""
         found = []
         for sentence, value in self.wrong:
             value = value() if callable(value) else value
@@ -86,7 +85,7 @@ class Case:
 
 
 def _telling(value, right, part):
-    """What a mistake gives (in a part of the answer), or None where it changes nothing."""
+    """Return a mistake's result (a part of it), or None if it changes nothing."""
     value = value() if callable(value) else value
     if value is not None and part is not None:
         value = value.get(part)
@@ -109,8 +108,7 @@ def same(a, b) -> bool:
 
 
 class Released:
-    """The cases that students have: those of a question in two files, QUESTION.json and
-    QUESTION.npz.
+    """The cases released to students, in two files per question, QUESTION.json and QUESTION.npz.
 
     Args:
         folder: where they are.
@@ -120,7 +118,7 @@ class Released:
         self.folder = folder
 
     def require(self, questions: Iterable[str]) -> None:
-        """Read the cases of these questions, as far as they have any.
+        """Read the cases of these questions, if they have any.
 
         Raises:
             UserError: a file is damaged, or one of the two is missing.
@@ -140,18 +138,18 @@ class Released:
 
 
 def pack(checks: dict[str, list[list[Case]]]) -> tuple[str, dict[str, np.ndarray]]:
-    """The rounds of a question's checks, as the text of the JSON file and the arrays of the NumPy
-    file.
+    """Pack the rounds of a question's checks into the text of the JSON file and the arrays of the
+    NumPy file.
 
-    Arrays stand one behind the other in a flat one for each dtype, and sentences once, since both
-    come in thousands.
+    Arrays are concatenated into one flat array per dtype, and sentences stored once, since there
+    are thousands of both.
     """
     flat, texts = {}, {}
 
     def plain(value, short=False):
         if isinstance(value, np.ndarray) and value.ndim:
             if short and value.dtype == float:
-                # half the size: mistakes are recognised by six digits
+                # half the size: six digits are enough to recognize mistakes
                 value = value.astype(np.float32)
             whole = flat.setdefault(value.dtype.name, [])
             start = sum(piece.size for piece in whole)
@@ -200,8 +198,8 @@ def pack(checks: dict[str, list[list[Case]]]) -> tuple[str, dict[str, np.ndarray
 
 
 def _stack(values: list):
-    """Several values as one, where they are arrays of one shape or dicts of such: there are tens of
-    mistakes a case.
+    """Stack values that are arrays of the same shape, or dicts of such: there are tens of mistakes
+    per case.
     """
     first = values[0]
     if all(
@@ -215,7 +213,7 @@ def _stack(values: list):
 
 
 def _unstack(stacked: dict) -> list:
-    """What `_stack` was given."""
+    """Undo `_stack`."""
     if "dict" in stacked:
         columns = {key: _unstack(column) for key, column in stacked["dict"].items()}
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
@@ -241,7 +239,7 @@ def _read(folder: Path, question: str) -> dict[str, list[list[Case]]]:
     ) as error:
         raise UserError(
             f"The files {question}.json and {question}.npz in {folder}, which your results are "
-            f"compared with, are damaged or missing ({type(error).__name__}: {error}). Take them "
+            f"compared with, are damaged or missing ({type(error).__name__}: {error}). Copy them "
             "from the release again."
         ) from None
 

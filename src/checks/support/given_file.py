@@ -1,14 +1,12 @@
-"""Reading a file that is handed in as data, such as choices.toml: what it holds, or a sentence on
-why it holds nothing.
-"""
+"""Reads a submitted data file, such as choices.toml: its content, or why it cannot be read."""
 
 from autograder import Answer, NotImplementedYet, WrongAnswer, probe
 
 
 @probe
 def file_content(name, parse):
-    """For other probes to use: what `parse` makes of the bytes of a file of the submission, or why
-    it holds nothing. A file that is too large has not been taken in the first place.
+    """For other probes: apply `parse` to the bytes of a file of the submission; return the result,
+    or why it cannot be read. Files that are too large were rejected earlier.
     """
     import os
 
@@ -22,20 +20,20 @@ def file_content(name, parse):
     try:
         return {"content": parse(data)}
     except UnicodeDecodeError:
-        return {"problem": "it is no UTF-8 text"}
+        return {"problem": "it is not UTF-8 text"}
     except RecursionError:
         return {"problem": "it is nested too deeply"}
-    # what the format does not allow, and whole numbers of thousands of digits
+    # invalid content, and ints of thousands of digits
     except ValueError as error:
         return {"problem": str(error)[:200]}
 
 
 def read_content(student, probe, name: str, advice: str) -> Answer:
-    """What a file holds.
+    """Return a file's content.
 
     Args:
-        probe: takes the `name`, and returns what file_content does.
-        advice: on how the file is written, for a message about one that cannot be read.
+        probe: takes the `name`, and returns file_content's result.
+        advice: on the file's format, for a message about one that cannot be read.
 
     Raises:
         NotImplementedYet: there is no file.

@@ -1,7 +1,7 @@
-"""A fault costs its points once: what builds on a part that failed is graded again with the
-reference's part in its place.
+"""Deducts for a fault only once: what builds on a failed part is graded again with the reference's
+part instead.
 
-Only where staff grades, since only they have the reference. The manifest says what builds on what
+Only when staff grade, since only they have the reference. The manifest says what builds on what
 (`builds_on`).
 """
 
@@ -27,31 +27,29 @@ def grade_once(
     reference: Path,
     grade: Callable[[list[Check], Submission], Report],
 ) -> list[Outcome]:
-    """Grade again what failed together with a question that it builds on, with our code for that;
-    the better result counts.
+    """Grade checks again that failed together with a question that they build on, with our code for
+    that question; the better result counts.
 
-    Of the second grading nothing is kept but points, since it ran our code in the student's
-    process.
+    Only points are kept from the second grading, since it ran our code in the student's process.
 
     Args:
-        report: of the first grading; its outcomes are mended.
-        checks: with which it was made, limits included.
-        submission: what was graded.
+        report: of the first grading; its outcomes are updated.
+        checks: the checks it was made with, limits included.
+        submission: the graded one.
         folder: an empty folder that the submission may read, for the copy.
         reference: the folder of the solution.
-        grade: grades a submission by some checks.
+        grade: grades a submission with given checks.
 
     Returns:
-        The outcomes that were mended.
+        The updated outcomes.
 
     Raises:
-        UserError: the starter, with which the reference's places are compared, is not the
-            reference's.
+        UserError: the starter doesn't match the reference.
     """
     manifest, mended = report.manifest, []
     failed = [check for check in checks if _failed_with(manifest, check, report.outcomes)]
     bases = {base for check in failed for base in manifest.bases(check.question)}
-    # A run that repeats some checks alone does not know how the others ended.
+    # A run of only some checks doesn't know the others' outcomes.
     memory = max((check.memory for check in checks), default=0)
     unknown = [
         dataclasses.replace(check, memory=min(check.memory, memory))
@@ -93,11 +91,11 @@ def grade_once(
                 mine.score = other.score
                 if other.verdict is Verdict.PASSED:
                     mine.verdict, mine.message, mine.details = Verdict.PASSED, "", ""
-                # what only hidden checks found is not told early
+                # findings of hidden checks only are not disclosed early
                 if visible or check.kind == "hidden":
                     mine.hints = [
                         *mine.hints,
-                        f"A fault costs its points once: with our code for {' and '.join(bad)} in "
+                        f"A fault costs points only once: with our code for {' and '.join(bad)} in "
                         f"place of yours, {check.id} earns {other.score:g} of {check.points:g}, "
                         "and that counts.",
                     ]
@@ -109,11 +107,10 @@ def graft(submission: Submission, copy: Path, reference: Path, questions: tuple[
     """Copy a staged submission, with the reference's code between the markers of some questions.
 
     Returns:
-        Whether any code was replaced; a file without its markers, or that is not UTF-8, stays as it
-        is.
+        Whether any code was replaced; a file without its markers, or not in UTF-8, is unchanged.
 
     Raises:
-        UserError: the starter has other places than the reference.
+        UserError: the starter's places differ from the reference's.
     """
     shutil.copytree(
         submission.path[0], copy, ignore=shutil.ignore_patterns("__pycache__", HANDED_IN, RESULTS)
@@ -145,15 +142,15 @@ def graft(submission: Submission, copy: Path, reference: Path, questions: tuple[
 
 
 def places(name: str, reference: Path) -> list[tuple[str, str]]:
-    """The places of a file, in its order: the question that each belongs to, and our code for it.
+    """Return the places in a file, in order: each one's question, and our code for it.
 
     Raises:
-        UserError: the starter has other places than the reference.
+        UserError: the starter's places differ from the reference's.
     """
     asked = STUB.findall((GIVEN / name).read_text(encoding="utf-8"))
     ours = BODY.findall((reference / name).read_text(encoding="utf-8"))
     if len(asked) != len(ours):
-        raise UserError(f"{GIVEN / name} is not the starter any more. Restore it.")
+        raise UserError(f"{GIVEN / name} is no longer the starter. Restore it.")
     return list(zip(asked, ours, strict=True))
 
 
@@ -162,8 +159,8 @@ def _is_of_code(check):
 
 
 def _failures(manifest, question, outcomes):
-    """The checks of a question's code that failed, as far as is known, for a fault of the
-    submission's.
+    """Return a question's code checks that, as far as known, failed because of a fault in the
+    submission.
     """
     fine = (None, Verdict.PASSED, Verdict.GRADER_ERROR)
     return [
@@ -177,7 +174,7 @@ def _failures(manifest, question, outcomes):
 
 
 def _failed_with(manifest, check, outcomes):
-    """Whether a check may have failed for the fault of another question's code."""
+    """Whether a check may have failed because of another question's code."""
     failed = {failure.id for failure in _failures(manifest, check.question, outcomes)}
     if not manifest.questions[check.question].builds_on or check.id not in failed:
         return False

@@ -1,5 +1,5 @@
-"""Grading a submission of this assignment: take it in, put walls around it, run the checks.
-grader.py and all that the staff runs call this.
+"""Grades a submission of this assignment: stages it, isolates it, runs the checks. Used by
+grader.py and by all staff tools.
 """
 
 import contextlib
@@ -42,30 +42,28 @@ SUSPICIOUS = {
     Verdict.BLOCKED,
     Verdict.GRADER_ERROR,
 }
-RENEWED = 25  # submissions at most that one process serves
+RENEWED = 25  # most submissions that one process serves
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a submission is graded with.
+    """Settings for grading a submission.
 
     Attributes:
-        hidden: the folder of the hidden checks, or None: then these are listed and not run.
-        gold: the folder of the answers of the test questions.
+        hidden: the folder of the hidden checks; if None, they are listed but not run.
+        gold: the folder of the answers to the test questions.
         results: where weights and predictions are, if not in the submission.
-        preset, data: which preset the results are of, and the corpus and questions; None to find
-            out.
-        weak: grade with hidden checks even where nothing keeps the code apart from them.
+        preset, data: the results' preset, and the corpus and questions; None to infer them.
+        weak: grade with hidden checks even if the code isn't isolated from them.
         debug: run the code in this process.
-        seconds: of its own time that a submission has for all checks together (see
-            autograder.Allowance); what is left when they are over is a timeout. None for no such
-            limit.
-        staff: the folder of the staff's checks, whose makers draw the cases of basic checks anew;
-            by default `hidden`. Without either, the cases are those that students have.
-        wall: as seconds, by the clock, however busy the machine is: where something else would end
+        seconds: the submission's time limit for all checks together (see autograder.Allowance);
+            checks left after that are timeouts. None for no limit.
+        staff: the folder of the staff's checks, whose makers draw new cases for basic checks; by
+            default `hidden`. Without either, the released cases are used.
+        wall: like seconds, but wall time, even on a busy machine: for when something else would end
             the grading then.
-        again: run a check that timed out while the machine was busy once more, after all others,
-            and let that count. (Who grades a class does so when nothing else of it runs.)
+        again: rerun a check that timed out on a busy machine, after all others, and count that
+            result. (When grading a class, this happens while nothing else of the class runs.)
     """
 
     hidden: Path | None = None
@@ -89,27 +87,28 @@ class Setting:
         isolation = choose()
         if self.hidden and not (isolation.strong or self.weak or self.debug):
             raise UserError(
-                "Hidden checks are here, and nothing that works on this machine would keep the "
-                "code away from them and from your files:\n  "
+                "There are hidden checks, and no isolation that works on this machine would keep "
+                "the code away from them and from your files:\n"
+                "  "
                 + isolation.reason.replace("; ", "\n  ")
-                + "\nMend that, or trust the code and add --allow-weak-isolation."
+                + "\nFix that, or trust the code and add --allow-weak-isolation."
             )
         return isolation
 
     @property
     def reference(self) -> Path | None:
-        """The folder of the solution, beside the hidden checks, or None where it is not at hand."""
+        """The folder of the solution, next to the hidden checks, or None if there is none."""
         folder = self.hidden and self.hidden.parent / "solution"
         return folder if folder and folder.is_dir() else None
 
     @property
     def cases(self):
-        """Where basic checks get their cases from."""
+        """The source of the basic checks' cases."""
         return _fresh(self.staff or self.hidden) if self.staff or self.hidden else Released()
 
     def require_hidden(self, shown: list[Path]) -> None:
-        """Raise UserError if the submission could read hidden checks or answers, given the folders
-        that it is shown.
+        """Raise UserError if the submission could read hidden checks or answers in the folders
+        shown to it.
         """
         isolation = self.isolation()
         for secret in filter(
@@ -118,18 +117,17 @@ class Setting:
         ):
             if folder := isolation.shows(secret, shown):
                 raise UserError(
-                    f"{secret} lies in {folder}, which the code that is graded can read. Move this "
+                    f"{secret} is in {folder}, which the graded code can read. Move this "
                     "repository out of there."
                 )
 
 
 @functools.cache
 def _fresh(staff):
-    """The staff's makers of cases. They are no part of a release, so they are imported by their
-    place.
+    """Import the staff's makers of cases by path, since a release doesn't have them.
 
     Raises:
-        UserError: the folder has hidden checks of another copy, or no makers.
+        UserError: the folder belongs to another copy, or has no makers.
     """
     makers = staff / "makers.py"
     module = (
@@ -139,22 +137,21 @@ def _fresh(staff):
     )
     if module is None or Path(module.__file__).resolve() != makers.resolve():
         raise UserError(
-            f"{staff} is not the folder of hidden checks that belongs to this copy: makers.py is "
-            "another's, or missing."
+            f"{staff} is not this copy's folder of hidden checks: makers.py belongs to another "
+            "copy, or is missing."
         )
     return module.Fresh()
 
 
 class GradingWorker:
-    """Where submissions are run: a student's process with torch imported, and the folder that it
-    may read. A context manager.
+    """Runs submissions: a student's process with torch imported, and the folder that it may read. A
+    context manager.
 
-    It serves one submission after the other. Each probe runs in a fork of its own, of which nothing
-    is left; all the same, after a submission that met with a limit or a wall, the process is a new
-    one.
+    It serves one submission after another. Each probe runs in its own fork, which leaves nothing
+    behind; still, after a submission that hit a limit or a wall, the process is replaced.
 
     Args:
-        setting: what is graded with.
+        setting: the settings for grading.
     """
 
     def __init__(self, setting: Setting):
@@ -182,8 +179,8 @@ class GradingWorker:
         self._folder.cleanup()
 
     def after(self, verdicts: set[Verdict]) -> None:
-        """End the process after a submission that nobody should be served behind, given how all its
-        checks ended; it starts anew when it is needed.
+        """End the process after a submission, given its checks' verdicts, if it should not serve
+        another one; it restarts when needed.
         """
         self.served += 1
         if self.served % RENEWED == 0 or verdicts & SUSPICIOUS:
@@ -199,19 +196,19 @@ def grade_submission(
     finished: Callable[[Outcome], None] = lambda outcome: None,
     worker: GradingWorker | None = None,
 ) -> Report:
-    """Grade what was handed in.
+    """Grade a submission.
 
     Args:
         source: a folder or a zip file.
-        checks: of the manifest; written ones are passed over.
-        seed: of everything that the checks draw.
-        manifest: the assignment's, where it has been read already.
-        finished: called with each Outcome as it comes, and again with those of a second
-            grading that count.
-        worker: where to run it; by default one of its own.
+        checks: from the manifest; written ones are skipped.
+        seed: for everything that the checks draw.
+        manifest: the assignment's, if already read.
+        finished: called with each Outcome as it arrives, and again with those of a second grading
+            that count.
+        worker: runs the submission; by default a new one.
 
     Raises:
-        UserError: the submission is refused (then NotTaken), or the isolation is too weak; nothing
+        UserError: the submission is rejected (then NotTaken), or the isolation is too weak; nothing
             was graded.
     """
     manifest = manifest or read_manifest(MANIFEST)

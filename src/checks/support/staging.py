@@ -1,5 +1,5 @@
-"""Getting a submission ready to be graded: the student's files, with our own in place of those that
-were given.
+"""Prepares a submission for grading: the student's files, with our own copies of the given
+files.
 """
 
 import ast
@@ -15,17 +15,16 @@ from common.files import UserError
 from jobs.deliverables import ANSWERS, FOLDERS, MADE_BY, STUDENT_FILES, SUPPLIED, has_code, place_of
 
 SRC = Path(__file__).resolve().parents[2]
-# in a release: the starter once more, since students change theirs
+# in a release: a second copy of the starter, since students change theirs
 UNSPOILED = SRC / "checks" / "given"
-# The starter as it was handed out. In the repository it is what the generator makes, which a test
-# holds it to.
+# The starter as handed out. In the repository, a test checks it against the generator's output.
 GIVEN = UNSPOILED if (UNSPOILED / "__init__.py").is_file() else SRC / "submission"
-# decoding as ./run.sh does it, for the checks of results
+# decoding as in ./run.sh, for the checks of results
 DECODER = SRC / "jobs" / "problem1" / "answers.py"
 START, END = "### START_CODE_HERE ###", "### END_CODE_HERE ###"
 STUB = re.compile(r'(?m)^\s*raise NotImplementedError\("(\w+): (\S+)[^"]*"\)')
 OFFERED = "numpy, torch (but not in numpy_attention.py), tqdm and Python's standard library"
-RESULTS, HANDED_IN = "results", "handed-in"  # folders beside the package
+RESULTS, HANDED_IN = "results", "handed-in"  # folders next to the package
 SIZE_LIMIT = {".params": 256 << 20, ".predictions": 4 << 20}  # bytes
 
 LAZY_INIT = '''"""Stands for __init__.py in grading: what is missing costs only what needs it."""
@@ -49,12 +48,12 @@ def __getattr__(name):
 
 
 class NotTaken(UserError):
-    """What was handed in cannot be graded; the message says why, for whoever handed it in."""
+    """The submission cannot be graded; the message tells the student why."""
 
 
 def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submission, list[str]]:
-    """Take in what was handed in, and make it ready to be graded: the code as the package
-    `submission` in the folder `into`, weights and predictions in its folder RESULTS.
+    """Read a submission and prepare it for grading: the code as the package `submission` in the
+    folder `into`, weights and predictions in its folder RESULTS.
 
     Args:
         source: a folder or a zip file.
@@ -62,11 +61,11 @@ def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submis
         results: where weights and predictions are, if not in `source`.
 
     Returns:
-        The Submission, and notices: what is missing or was left out, and what was changed outside
-        the student's places.
+        The Submission, and notices of what is missing, left out, or changed outside the student's
+        places.
 
     Raises:
-        NotTaken: there is no submission, or something in it is bad; nothing was graded then.
+        NotTaken: there is no submission, or it is invalid; nothing was graded.
     """
     taken = into / HANDED_IN
     notices = _take(
@@ -77,7 +76,7 @@ def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submis
     if not has_code(taken):
         raise NotTaken(
             harmless(
-                f"{source.name or source} has none of {', '.join(STUDENT_FILES)}: it is no "
+                f"{source.name or source} has none of {', '.join(STUDENT_FILES)}: it is not a "
                 "submission. Check --submission."
             )
         )
@@ -97,14 +96,14 @@ def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submis
         for notice in changes_outside(package / name, name)
     ]
     notices += [
-        f"{name} is missing: what needs it cannot be graded."
+        f"{name} is missing: checks that need it cannot be graded."
         for name in (*STUDENT_FILES, *ANSWERS)
         if not (package / name).is_file()
     ]
     for name in (*SUPPLIED, "__init__.py"):
         if (package / name).is_file() and _text(package / name) != _text(GIVEN / name):
             notices.append(
-                f"{name} was changed. It is a given file, and graded as it was handed out."
+                f"{name} was changed. It is a given file, so the original is used in grading."
             )
     for name in SUPPLIED:
         (package / name).parent.mkdir(exist_ok=True)
@@ -112,17 +111,17 @@ def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submis
     (package / "__init__.py").write_text(_lazy_init(), encoding="utf-8")
     shutil.copyfile(DECODER, into / DECODER.name)
     for path in (into, *into.rglob("*")):
-        # whatever the umask: the submission may run as another user
+        # regardless of the umask: the submission may run as another user
         path.chmod(0o755 if path.is_dir() else 0o644)
     return Submission((into,), package, "submission", OFFERED), notices
 
 
 def put_in_place(taken: Path, package: Path) -> None:
-    """Copy what was taken in to its place in a new package: `encoder.py`, from a submission without
-    folders, to `problem5/encoder.py`, where its imports from the package are made to fit.
+    """Copy the submitted files to their places in a new package: `encoder.py`, from a submission
+    without folders, to `problem5/encoder.py`, with its imports from the package adjusted.
 
     Raises:
-        NotTaken: a file is there twice.
+        NotTaken: there are two copies of a file.
     """
     package.mkdir()
     for path in sorted(taken.rglob("*")):
@@ -133,8 +132,7 @@ def put_in_place(taken: Path, package: Path) -> None:
         if place != name and (taken / place).is_file():
             raise NotTaken(
                 harmless(
-                    f"{name} is there twice, as {place}, too. Hand in one of them. Nothing was "
-                    "graded."
+                    f"{name} also exists as {place}. Submit only one of them. Nothing was graded."
                 )
             )
         target.parent.mkdir(exist_ok=True)
@@ -145,9 +143,7 @@ def put_in_place(taken: Path, package: Path) -> None:
 
 
 def _relocated(code, place):
-    """Code of a submission without folders, with `from .x import` as it has to be said from its
-    place.
-    """
+    """Adjust `from .x import` in the code of a submission without folders to the file's place."""
     folder = place.rpartition("/")[0]
 
     def anew(found):
@@ -161,7 +157,7 @@ def _relocated(code, place):
 
 
 def unwritten(package: Path, questions: list[str]) -> list[str]:
-    """A notice of the places that are still stubs, for these questions; none if all is written."""
+    """Return a notice of these questions' places that are still stubs; none if all are written."""
     stubs = [
         (question, f"{function} ({name})")
         for name in STUDENT_FILES
@@ -182,12 +178,12 @@ def unwritten(package: Path, questions: list[str]) -> list[str]:
 
 
 def code_limit(name: str) -> int | None:
-    """The most bytes that a file of code, or one of answers, may have; None for other files."""
+    """Return the size limit in bytes of a code or answer file; None for other files."""
     return 1 << 20 if name.endswith(".py") else 1 << 16 if place_of(name) in ANSWERS else None
 
 
 def result_limit(name: str) -> int | None:
-    """The most bytes that one of the results of ./run.sh may have; None for other files."""
+    """Return the size limit in bytes of a result of ./run.sh; None for other files."""
     return SIZE_LIMIT[Path(name).suffix] if name in MADE_BY else None
 
 
@@ -201,7 +197,7 @@ def _take(source, into, limit_of):
             for path in folder.iterdir()
         )
         if folders and not any(map(limit_of, names)):
-            into.mkdir()  # what is missing is for the checks to say
+            into.mkdir()  # the checks report missing files
             return []
         return take(source, into, limit_of, folders=FOLDERS)
     except Refused as error:
@@ -210,12 +206,12 @@ def _take(source, into, limit_of):
         ) from None
     except OSError as error:
         raise UserError(
-            f"There is no place for a copy of the submission in {into.parent}: {error.strerror}."
+            f"There is no space for a copy of the submission in {into.parent}: {error.strerror}."
         ) from None
 
 
 def _lazy_init():
-    """An __init__.py with the exports of the given one."""
+    """Return an __init__.py with the exports of the given one."""
     tree = ast.parse((GIVEN / "__init__.py").read_text(encoding="utf-8"))
     files = {
         Path(name).stem: "." + name.removesuffix(".py").replace("/", ".")
@@ -233,8 +229,8 @@ def _lazy_init():
 
 
 def changes_outside(path: Path, name: str) -> list[str]:
-    """A notice for the lines outside the markers in which a student's file differs from the
-    starter's of that name; none if it doesn't.
+    """Return a notice of the lines outside the markers in which a student's file differs from the
+    starter's; none if there are none.
     """
     numbers, mine = _outside(_text(path))
     _, given = _outside(_text(GIVEN / name))
@@ -251,14 +247,13 @@ def changes_outside(path: Path, name: str) -> list[str]:
     more = f" and {len(changed) - 5} more places" if len(changed) > 5 else ""
     return [
         f"{name} differs from the starter outside the markers, "
-        f"{where}{', '.join(map(str, changed[:5]))}{more}. That is graded as it stands; was it "
-        "meant?"
+        f"{where}{', '.join(map(str, changed[:5]))}{more}. It is graded as submitted; was it meant?"
     ]
 
 
 def _outside(text):
-    """The lines that are not between markers, and their numbers. Blank lines and blanks at line
-    ends don't count.
+    """Return the lines outside the markers, with their numbers. Blank lines and trailing whitespace
+    don't count.
     """
     numbers, lines, inside = [], [], False
     for number, line in enumerate(text.split("\n"), start=1):

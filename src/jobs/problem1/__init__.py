@@ -1,1 +1,1 @@
-"""Pretraining, finetuning and evaluating the GPT of problem 1; the demo."""
+"""Pretrain, finetune and evaluate the GPT of problem 1; the demo."""

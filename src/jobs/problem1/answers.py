@@ -1,5 +1,5 @@
-"""Answering `Where was NAME born?` with a trained model: greedy decoding in batches, with a
-key-value cache.
+"""Answer `Where was NAME born?` with a trained model: greedy decoding in batches, with a key-value
+cache.
 """
 
 import torch
@@ -7,15 +7,14 @@ from torch.nn.utils.rnn import pad_sequence
 
 
 class KVCache:
-    """The keys and values of the positions that one attention layer has already read, up to
-    `capacity` of them.
+    """The keys and values of up to `capacity` positions that one attention layer has read.
 
-    With it, generating one more token costs one position of work instead of the whole prefix again.
+    With it, generating a token processes one position instead of the whole prefix.
     """
 
     def __init__(self, capacity: int):
         self.capacity = capacity
-        self.length = 0  # positions that are stored
+        self.length = 0  # stored positions
         self.keys = self.values = None  # (B, n_head, capacity, head_dim) each
 
     def append(self, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -37,22 +36,22 @@ class KVCache:
 def generate(
     model, prompts: list[torch.Tensor], steps: int, stop: int, cached: bool = False
 ) -> list[list[int]]:
-    """Extend prompts by the most likely token, one at a time.
+    """Extend prompts greedily, one token at a time.
 
-    All rows are read at the same position, whatever the lengths of their prompts: a row whose
-    prompt isn't over reads its next token, the others the one that was generated. So nothing needs
-    padding before it, and few steps serve many rows.
+    All rows are at the same position, whatever the lengths of their prompts: a row that is still in
+    its prompt reads its next token, the others the token that was generated. So prompts need no
+    left padding, and few steps serve many rows.
 
     Args:
         model: a GPT in eval mode.
         prompts: int64, (T,) each, on the model's device; T may differ.
-        steps: how many tokens to add at most; no more than fit into the model's block are added.
+        steps: the maximum number of new tokens; fewer if the model's block is full.
         stop: the token that ends a row. Generation ends when every row has one.
         cached: keep keys and values, so that a step reads one position instead of all; see
             cache_works.
 
     Returns:
-        For each prompt at most `steps` tokens, to the first `stop`, which is left out.
+        For each prompt at most `steps` tokens, up to but not including the first `stop`.
     """
     lengths = torch.tensor([len(prompt) for prompt in prompts], device=prompts[0].device)
     x = pad_sequence(prompts, batch_first=True)
@@ -79,10 +78,10 @@ def generate(
 
 @torch.no_grad()
 def cache_works(model, x: torch.Tensor) -> bool:
-    """Whether the model computes the same logits (to 1e-3) with caches as without, on the prompts x
-    (B, T), T > 1.
+    """Whether the model computes the same logits (to 1e-3) with and without caches, on the prompts
+    x (B, T), T > 1.
 
-    A submission may not know caches at all, or rotate a cached query by the wrong angle: then they
+    A submission may not support caches, or may rotate a cached query by the wrong angle: then they
     must not be used.
     """
     expected = model(x)[0][:, -1]
@@ -90,7 +89,7 @@ def cache_works(model, x: torch.Tensor) -> bool:
         caches = [KVCache(x.size(1)) for _ in model.blocks]
         model(x[:, :-1], caches=caches)
         got = model(x[:, -1:], caches=caches)[0][:, -1]
-    except Exception:  # whatever a student's code raises when it is given caches
+    except Exception:  # anything that a student's code raises when it gets caches
         return False
     return torch.allclose(got, expected, atol=1e-3, rtol=1e-3)
 
@@ -105,12 +104,12 @@ def predict_places(
         questions: without MASK, every character in dataset.stoi.
         dataset: the pretraining dataset, for its vocabulary.
         device: where to compute; the model is moved there.
-        steps: the longest answer, in characters.
-        batch_size: how many questions at once.
+        steps: the maximum length of an answer, in characters.
+        batch_size: the number of questions per batch.
 
     Returns:
-        The places, in the order of the questions, each without newline or tab: what stands between
-        the question's MASK and the next one.
+        The places, in the order of the questions, without newlines or tabs: the text between the
+        question's MASK and the next one.
     """
     model.to(device).eval()
     prompts = [

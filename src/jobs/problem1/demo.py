@@ -1,4 +1,4 @@
-"""`./run.sh demo`: all eleven jobs in a fresh folder, then a table, a plot (accuracy.png) and
+"""`./run.sh demo`: all eleven jobs in a new folder, then a table, a plot (accuracy.png) and
 summary.json.
 """
 
@@ -16,7 +16,7 @@ from jobs.options import ROOT, choose_options
 from jobs.problem1.run_job import Result, run_job
 from jobs.targets import JOBS
 
-# The reference solution, where this checkout has it; students see their own code at work.
+# The reference solution, if this checkout has it; otherwise the demo runs the student's code.
 SOLUTION, GOLD = ROOT / "instructor" / "solution", ROOT / "instructor" / "gold"
 MODELS = {
     ("vanilla", False): "learned positions",
@@ -26,8 +26,7 @@ MODELS = {
 
 
 def run_demo(args: argparse.Namespace) -> None:
-    """Run the demo with the command line's options; with --resume, jobs that are done are not run
-    again.
+    """Run the demo with the command line's options; with --resume, finished jobs are skipped.
 
     Raises:
         UserError: the folder given with --out is in use, or as the jobs do.
@@ -61,7 +60,7 @@ def run_demo(args: argparse.Namespace) -> None:
         try:
             result = run_job(job, options)
         except Interrupted:
-            keep_log()  # to be resumed, also in the first job
+            keep_log()  # so that it can be resumed, even in the first job
             raise
         done[job.target] = {name: value for name, value in vars(result).items() if name != "job"}
         keep_log()
@@ -76,7 +75,7 @@ def run_demo(args: argparse.Namespace) -> None:
 
 
 def read_log(log: Path, settings: dict) -> dict:
-    """The jobs that an unfinished demo has done; raises UserError if it ran with other settings."""
+    """The finished jobs of an unfinished demo; raises UserError if it ran with other settings."""
     try:
         recorded = json.loads(log.read_text(encoding="utf-8"))
         changed = [name for name in settings if recorded["settings"][name] != settings[name]]
@@ -92,15 +91,15 @@ def read_log(log: Path, settings: dict) -> dict:
     if changed:
         raise UserError(
             f"The demo in {log.parent} ran with another {changed[0]}: "
-            f"{recorded['settings'][changed[0]]}, not {settings[changed[0]]}. Give the same "
+            f"{recorded['settings'][changed[0]]}, not {settings[changed[0]]}. Use the same "
             "options, or start a new demo in another folder."
         )
     return done
 
 
 def choose_folder(wanted: Path | None, resume: bool) -> Path:
-    """Where results go: the folder wanted, if it is empty, or demo, demo-2, ... here; to resume,
-    the one last used.
+    """The folder for results: the given one, if it is empty, or demo, demo-2, ... here; to resume,
+    the most recent one.
     """
     names = [Path("demo" if n == 1 else f"demo-{n}") for n in range(1, 1000)]
     used = [name for name in names if name.exists()]
@@ -113,15 +112,15 @@ def choose_folder(wanted: Path | None, resume: bool) -> Path:
     out = wanted or next(name for name in names if name not in used)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(
-            f"--out {out} is not an empty folder. Choose another, or add --resume to go on with an "
+            f"--out {out} is not an empty folder. Choose another, or add --resume to continue an "
             "unfinished demo."
         )
     return out
 
 
 def summarise(results: list[Result]) -> dict:
-    """The figures of a demo. Accuracies are from 0 to 1 (None without answers), `seconds` those of
-    all jobs of a model.
+    """The figures of a demo. Accuracies are from 0 to 1 (None without answers); `seconds` is the
+    time of all jobs of a model.
     """
     models = []
     for variant, pretrained in MODELS:
@@ -188,9 +187,7 @@ def table(summary: dict) -> str:
 
 
 def plot(results: list[Result], summary: dict, path: Path) -> None:
-    """Draw the loss of both pretrainings, that of the finetunings, and the accuracies, into a PNG
-    file.
-    """
+    """Plot the losses of the pretrainings and finetunings, and the accuracies, as a PNG file."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -260,9 +257,7 @@ def plot(results: list[Result], summary: dict, path: Path) -> None:
 
 
 def smooth(history: list[dict], points: int = 100) -> list[tuple[float, float]]:
-    """A training's (batch, loss), averaged over stretches so that at most so many points are left
-    to draw.
-    """
+    """A training's (batch, loss), averaged over intervals so that at most `points` are left."""
     losses = [(entry["step"], entry["loss"]) for entry in history if "loss" in entry]
     size = max(1, -(-len(losses) // points))
     stretches = [losses[i : i + size] for i in range(0, len(losses), size)]

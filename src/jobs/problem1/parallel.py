@@ -1,10 +1,10 @@
-"""Training in several processes, each with a GPU or a share of the cores: what `--nproc N` does, by
-torchrun's means.
+"""Train in several processes, each with a GPU or a share of the cores: `--nproc N`, built on
+torchrun.
 
-Each process draws the same epochs, which takes it no longer than one process alone, and takes its
-share of the rows of each batch (Trainer._one_step). So the batches are those of a single process,
-and the update is the same up to the order of sums. The first process (rank 0) writes and prints;
-the others are silent.
+Each process draws the same epochs, which takes no longer than in a single process, and trains on
+its share of the rows of each batch (Trainer._one_step). So the batches are those of a single
+process, and the update is the same up to the order of summation. The first process (rank 0) writes
+and prints; the others are silent.
 """
 
 import argparse
@@ -24,7 +24,7 @@ RUN = Path(__file__).resolve().parents[2] / "run.py"
 
 
 def workers(most: int) -> int:
-    """How many of `most` processes that draw examples have a core each, beside the one that trains;
+    """How many of `most` data-loading workers can have a core each, besides the training process;
     at least 1, if any are wanted.
     """
     share = cores() // int(_torchrun("LOCAL_WORLD_SIZE", "1"))
@@ -32,24 +32,22 @@ def workers(most: int) -> int:
 
 
 def world_size() -> int:
-    """How many processes train together; torchrun tells each of them. 1 for one that was started by
-    itself.
-    """
+    """The number of processes that train together, from torchrun; 1 without torchrun."""
     return int(_torchrun("WORLD_SIZE", "1"))
 
 
 def is_first() -> bool:
-    """Whether this process is the one that writes and speaks."""
+    """Whether this process is the one that writes and prints."""
     return int(_torchrun("RANK", "0")) == 0
 
 
 def _torchrun(name, alone):
-    """What torchrun says; clusters set variables of the same names for other purposes."""
+    """A variable set by torchrun, else `alone`; clusters use the same names for other purposes."""
     return os.environ[name] if "TORCHELASTIC_RUN_ID" in os.environ else alone
 
 
 def processes(text: str) -> int:
-    """A number of processes, as an argument of the command line."""
+    """Argument type: a number of processes."""
     if not text.isdecimal() or not 1 <= int(text) <= 1024:
         raise argparse.ArgumentTypeError(
             f"a number of processes is a whole number from 1 to 1024, not {text!r}"
@@ -62,13 +60,13 @@ def launch(nproc: int, arguments: list[str]) -> int:
     exit code.
 
     Raises:
-        UserError: a process was ended from outside.
+        UserError: a process was killed from outside.
     """
     from torch.distributed.elastic.multiprocessing.api import SignalException
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
-    logging.disable(logging.CRITICAL)  # run.py says what happened
+    logging.disable(logging.CRITICAL)  # run.py reports what happened
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, cores() // nproc)))
     config = LaunchConfig(
         min_nodes=1,
@@ -83,28 +81,28 @@ def launch(nproc: int, arguments: list[str]) -> int:
     try:
         elastic_launch(config, sys.executable)(str(RUN), *arguments)
     except ChildFailedError as error:
-        # of those that were ended, it is negative
+        # it is negative for a killed process
         code = max(failure.exitcode for failure in error.failures.values())
         if code >= 0:
             return code
         signal = -min(error.failures.values(), key=lambda failure: failure.timestamp).exitcode
         raise UserError(
-            f"One of the {nproc} processes was ended from outside (signal "
-            f"{signal}{', perhaps for want of memory' * (signal == 9)}). The same command with "
-            "--resume goes on."
+            f"One of the {nproc} processes was killed from outside (signal "
+            f"{signal}{', perhaps out of memory' * (signal == 9)}). The same command with "
+            "--resume continues."
         ) from None
-    except SignalException:  # Ctrl-C, of which the processes have told
+    except SignalException:  # Ctrl-C, which the processes have reported
         return 130
     return 0
 
 
 @contextlib.contextmanager
 def joined(device: str):
-    """Join the other processes, if there are any; gives the device of this one.
+    """Join the other processes, if there are any; yields this one's device.
 
     Raises:
-        UserError: there are fewer GPUs than processes on this machine, the device is none that
-            several can train on, or another process is gone.
+        UserError: there are fewer GPUs than processes on this machine, the device doesn't support
+            training in several processes, or another process is gone.
     """
     if world_size() == 1:
         yield device
@@ -117,26 +115,26 @@ def joined(device: str):
         there = torch.cuda.device_count()
         if int(os.environ["LOCAL_WORLD_SIZE"]) > there:
             raise UserError(
-                f"{os.environ['LOCAL_WORLD_SIZE']} processes want a GPU each, and there are "
-                f"{there}. Ask for fewer."
+                f"{os.environ['LOCAL_WORLD_SIZE']} processes need a GPU each, but there are only "
+                f"{there}. Use fewer processes."
             )
         device = f"cuda:{os.environ['LOCAL_RANK']}"
         torch.cuda.set_device(device)
     elif device != "cpu":
         raise UserError(
-            f"Several processes train on cpu or on cuda (a GPU each), not on {device}. Leave out "
+            f"Several processes can train on cpu or cuda (a GPU each), not on {device}. Leave out "
             "--device or --nproc."
         )
     try:
         distributed.init_process_group("nccl" if device.startswith("cuda") else "gloo")
         yield device
-        distributed.barrier()  # what the first one wrote is there when the others go on
+        distributed.barrier()  # the others wait until the first one has written its files
     except RuntimeError as error:
         if not isinstance(error, distributed.DistError) and "gloo" not in str(error):
             raise
-        time.sleep(10)  # who started the processes is about to end this one, too, and knows more
+        time.sleep(10)  # the parent is about to end this process, too, and reports more
         raise UserError(
-            "Another of the processes is gone. The same command with --resume goes on."
+            "Another of the processes is gone. The same command with --resume continues."
         ) from None
     finally:
         if distributed.is_initialized():
@@ -144,8 +142,8 @@ def joined(device: str):
 
 
 def _end_with(parent: int) -> None:
-    """End this process when the one that started it is gone: it would train on, and write over what
-    another run writes.
+    """End this process when its parent is gone: otherwise it would keep training, and overwrite the
+    files of another run.
     """
     while os.getppid() == parent:
         time.sleep(1)
@@ -154,8 +152,8 @@ def _end_with(parent: int) -> None:
 
 @contextlib.contextmanager
 def in_silence():
-    """What all processes but the first run in: nothing is printed, and what goes wrong is told only
-    if the first one, which met the same, doesn't end them soon.
+    """Silence a process that is not the first. It reports an error only if the first process, which
+    has the same error, doesn't end it soon.
     """
     sys.stdout = open(os.devnull, "w", encoding="utf-8")
     warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""Reading weights for a model, with a sentence for everything that can be wrong with the file."""
+"""Read weights for a model, with a clear message for everything that can be wrong with the file."""
 
 from pathlib import Path
 
@@ -11,10 +11,10 @@ def read_params(path: Path, model, job, made_by: str) -> dict[str, torch.Tensor]
     """Read a state_dict that fits a model; the model is not changed.
 
     Args:
-        path: what torch.save wrote.
+        path: a file written by torch.save.
         model: the GPT that the weights are for.
-        job: the jobs.Job that needs it; its variant is named in errors.
-        made_by: the target that writes the file, for the advice.
+        job: the jobs.Job that needs it; error messages name its target.
+        made_by: the target that writes the file, for advice.
 
     Returns:
         The state_dict, on the CPU.
@@ -22,16 +22,16 @@ def read_params(path: Path, model, job, made_by: str) -> dict[str, torch.Tensor]
     Raises:
         UserError: the file is damaged, or of a model with other positions, sizes or vocabulary.
     """
-    again = f"./run.sh {made_by} makes it anew."
+    again = f"./run.sh {made_by} makes it again."
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception:  # what a damaged file makes torch raise is of many kinds
-        raise UserError(f"{path} is damaged or no file of weights. {again}") from None
+    except Exception:  # torch raises many kinds of errors for a damaged file
+        raise UserError(f"{path} is damaged or not a weights file. {again}") from None
     wanted = model.state_dict()
     if not isinstance(state, dict) or not all(
         isinstance(k, str) and isinstance(v, torch.Tensor) for k, v in state.items()
     ):
-        raise UserError(f"{path} holds something else than a state_dict of tensors. {again}")
+        raise UserError(f"{path} is not a state_dict of tensors. {again}")
     if ("pos_emb" in state) != ("pos_emb" in wanted):
         found, needed = (
             ("learned positions", "RoPE") if "pos_emb" in state else ("RoPE", "learned positions")

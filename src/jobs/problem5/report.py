@@ -1,5 +1,5 @@
-"""encoder_report: trains the student's encoders and bags of words on both corpora, and measures
-what the page shows.
+"""encoder_report: train the student's encoders and bags of words on both corpora, and measure what
+the page shows.
 """
 
 import io
@@ -23,7 +23,7 @@ BAG_EPOCHS, BAG_LEARNING_RATE = 40, 0.03
 @dataclass
 class Corpus:
     """Sentences as tokens, int64 (N, 24), and classes, int64 (N): for training, and new ones.
-    `words` are those of the new sentences, or None where tokens are all there is.
+    `words` are those of the new sentences, or None if there are only tokens.
     """
 
     name: str
@@ -37,8 +37,8 @@ class Corpus:
 
 @dataclass
 class Run:
-    """A trained model: its losses by epoch, and its accuracies on the sentences of the training and
-    on new ones.
+    """A trained model: its losses by epoch, and its accuracies on training sentences and on new
+    ones.
     """
 
     model: torch.nn.Module
@@ -52,13 +52,13 @@ def report(encoder, data, folder: Path, out: Path, seed: int) -> None:
 
     Args:
         encoder, data: the submission's modules encoder and encoder_data.
-        folder: train.tsv and dev.tsv of the occupations.
-        out: where the files go.
+        folder: has train.tsv and dev.tsv of the occupations.
+        out: the folder to write to.
         seed: the first of SEEDS seeds, and that of the random corpus.
 
     Raises:
-        UserError: the data cannot be used, the files not written, or a function of the submission
-            returned nonsense.
+        UserError: the data is invalid, the files cannot be written, or a function of the submission
+            returned something invalid.
     """
     started = time.monotonic()
     corpora = read_corpora(data, folder, seed)
@@ -95,7 +95,7 @@ def percents(shares) -> str:
 
 
 def read_corpora(data, folder: Path, seed: int) -> list[Corpus]:
-    """Both corpora; raises UserError for a row that is no sentence with a class."""
+    """Both corpora; raises UserError for a row that is not a sentence with a class."""
     for split in ("train", "dev"):
         path = folder / f"{split}.tsv"
         for number, line in enumerate(read_text(path).rstrip("\n").split("\n"), start=1):
@@ -120,11 +120,11 @@ def read_corpora(data, folder: Path, seed: int) -> list[Corpus]:
 
 
 def train_all(encoder, corpora: list[Corpus], seed: int) -> dict[tuple[str, str], list[Run]]:
-    """Train everything: (corpus, "pre", "post" or "bag") -> one run for each seed (one in all for a
-    bag of words).
+    """Train all models: (corpus, "pre", "post" or "bag") -> one run per seed (only one for a bag of
+    words).
     """
     runs = {}
-    for corpus in corpora:  # first, since they are quick: a missing part is found at once
+    for corpus in corpora:  # first, since they are quick and find a missing part early
         torch.manual_seed(seed)
         bag = encoder.BagOfWords(corpus.vocab_size, CLASSES)
         runs[corpus.name, "bag"] = [
@@ -135,7 +135,7 @@ def train_all(encoder, corpora: list[Corpus], seed: int) -> dict[tuple[str, str]
         total=2 * SEEDS * sum(steps.values()),
         unit="step",
         leave=False,
-        bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed} gone, {remaining} left",
+        bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed} elapsed, {remaining} left",
     ) as bar:
         done = 0
         for corpus in corpora:
@@ -185,7 +185,7 @@ def train(encoder, model, corpus: Corpus, epochs: int, seed: int, **options) -> 
 
 
 def measure(encoder, data, corpora: list[Corpus], runs: dict, seed: int) -> dict:
-    """All that the page shows, as plain data."""
+    """Everything that the page shows, as plain data."""
     corpus_facts = {
         corpus.name: {
             "training": len(corpus.x),
@@ -235,30 +235,30 @@ def attended(model, x: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
 
 
 def entropies(encoder, pad: int, model, x: torch.Tensor) -> list[tuple[int, int, float]]:
-    """(layer, head, entropy in nats) of all heads: layers are counted from 1, heads from 0."""
+    """(layer, head, entropy in nats) of all heads; layers count from 1, heads from 0."""
     result = []
     for layer, weights in enumerate(attended(model, x)[1], start=1):
         values = encoder.attention_entropy(weights, x == pad)
         if not isinstance(values, torch.Tensor) or values.shape != (weights.size(1),):
             raise UserError(
-                f"attention_entropy returned {str(values)[:80]}. It should return a tensor of one "
-                f"entropy for each of {weights.size(1)} heads."
+                f"attention_entropy returned {str(values)[:80]}. It should return a tensor with "
+                f"one entropy for each of {weights.size(1)} heads."
             )
         result += [(layer, head, value) for head, value in enumerate(values.tolist())]
     return result
 
 
 def largest_entropy(x: torch.Tensor, pad: int) -> float:
-    """The entropy of even weights over what is not padding, averaged over the queries that are not
-    padding, in nats.
+    """The entropy in nats of uniform weights over all tokens but padding, averaged over the queries
+    that are not padding.
     """
     lengths = [length for length in (x != pad).sum(dim=1).tolist() if length]
     return sum(length * math.log(length) for length in lengths) / sum(lengths)
 
 
 def active_and_passive(sentences: list[list[str]]) -> list[int]:
-    """The first sentence in the active and the first in the passive voice; the first and the last
-    where one is lacking.
+    """The indices of the first sentence in the active and the first in the passive voice; of the
+    first and the last if one is missing.
     """
     passive = ["was" in sentence and "by" in sentence for sentence in sentences]
     if len(set(passive)) == 1:
@@ -267,8 +267,8 @@ def active_and_passive(sentences: list[list[str]]) -> list[int]:
 
 
 def look(data, corpus: Corpus, model, row: int, part: str) -> dict:
-    """A sentence without its padding, the model's answer, and the weights of all layers and
-    heads.
+    """A sentence without its padding, the model's answer, and the attention weights of all layers
+    and heads.
     """
     x, y = (corpus.new_x, corpus.new_y) if part == "new" else (corpus.x, corpus.y)
     logits, weights = attended(model, x[row : row + 1])
@@ -291,9 +291,9 @@ def look(data, corpus: Corpus, model, row: int, part: str) -> dict:
 
 
 def activations(model, x: torch.Tensor, pad: int) -> list[dict[str, float | None]]:
-    """What flows at places that are not padding: "mean" and "std" of the features before the first
-    layer and after each, and "below_zero", the share of the layer's GELU inputs (None before the
-    first; None where `up` or `layers` is not called).
+    """Statistics of activations, without padding: "mean" and "std" of the features before the first
+    layer and after each, and "below_zero", the share of a layer's GELU inputs below 0 (None before
+    the first layer, or if `up` or `layers` is not called).
     """
     rows = [{"mean": None, "std": None, "below_zero": None} for _ in range(len(model.layers) + 1)]
     used = x != pad
@@ -338,7 +338,7 @@ PARTS = {
 
 
 def parameters(model) -> dict[str, int]:
-    """The number of trained parameters by part, "other" for those that no part claims."""
+    """The number of trained parameters by part; "other" are those in no other part."""
     counts = dict.fromkeys(PARTS, 0)
     for name, value in model.named_parameters():
         part = next(part for part, marks in PARTS.items() if any(mark in name for mark in marks))

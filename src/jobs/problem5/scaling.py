@@ -1,4 +1,4 @@
-"""encoder_scaling: the numbers of the student's scaling_experiment, and what the scale does to a
+"""encoder_scaling: the numbers of the student's scaling_experiment, and the effect of scaling on a
 training.
 """
 
@@ -22,13 +22,13 @@ MEASURES = {
 }
 SEEDS = 3
 
-# of the claim: one head, its keys, lookups in a batch, steps
+# for the claim: the head's d_k, the number of keys, lookups per batch, steps
 D_K, KEYS, LOOKUPS, STEPS = 64, 16, 32, 500
 
 
 def scaling(experiment, path: Path, seed: int) -> None:
-    """encoder_scaling: the table from the student's experiment, the claim tried out, and both in
-    one plot.
+    """Run encoder_scaling: print a table of the student's experiment, test the claim, and plot
+    both.
     """
     with writing(path) as temporary:
         results = {}
@@ -85,10 +85,10 @@ def table(results: dict) -> str:
 def look_up(scaled: bool, seed: int, bar) -> list[float]:
     """Train one head to find, among KEYS random keys, the one that a noisy query was made from.
 
-    The maps of queries and keys are learned; at first they keep a variance of 1, so that the scores
-    are those of the table. The values are one-hot, and the loss is the squared distance between
-    what the head fetched and the right value: 0 when all is right, 1 - 1/KEYS with even weights, up
-    to 2. So the gradient has to pass through the softmax's Jacobian.
+    The maps of queries and keys are learned; at the start they preserve a variance of 1, so that
+    the scores are those of the table. The values are one-hot, and the loss is the squared distance
+    between the head's output and the right value: 0 if all is right, 1 - 1/KEYS with uniform
+    weights, at most 2. So the gradient has to pass through the softmax's Jacobian.
 
     Returns:
         The loss of each step.
@@ -121,9 +121,7 @@ def averaged(losses: list[float], size: int = 20) -> list[float]:
 
 
 def verdict(losses: dict[bool, list[list[float]]]) -> str:
-    """What the curves say about the claim. A run stalls here if its loss is not halved at the
-    end.
-    """
+    """What the curves say about the claim. A run stalls if its loss has not halved by the end."""
     parts, stalled, first = [], {}, min(20, STEPS) - 1
     for scaled, name in ((False, "Without the scale"), (True, "With it")):
         smooth = [averaged(run) for run in losses[scaled]]
@@ -136,17 +134,19 @@ def verdict(losses: dict[bool, list[list[float]]]) -> str:
         steps = [str(step) for step in halved if step is not None]
         parts.append(
             f"{name}, the loss goes from {start:.2f} to {end:.2f} (means of {len(smooth)} seeds) "
-            "and is halved " + (f"after {', '.join(steps)} steps" if steps else "by no seed") + "."
+            "and is halved "
+            + (f"after {', '.join(steps)} steps" if steps else "with no seed")
+            + "."
         )
     count = stalled[False]
     says = (
         "does not stall within"
         if count == 0
-        else f"stalls from {count} of {len(losses[False])} seeds within"
+        else f"stalls with {count} of {len(losses[False])} seeds within"
     )
     parts.append(
         f"So without the scale, this training at d_k = {D_K} {says} {STEPS} steps. That holds for "
-        "this task, with Adam at 0.001; another optimizer or learning rate may answer differently."
+        "this task and Adam at 0.001; another optimizer or learning rate may give another result."
     )
     return "\n".join(parts)
 

@@ -1,6 +1,4 @@
-"""./run.sh dashboard: shows the log of a training to the student's Monitor, and makes a page of
-both.
-"""
+"""./run.sh dashboard: run the student's Monitor on a training log, and make a page of both."""
 
 import inspect
 from pathlib import Path
@@ -15,11 +13,11 @@ def dashboard(diagnostics, out: Path) -> None:
 
     Args:
         diagnostics: the submission's module.
-        out: the folder of the results.
+        out: the results folder.
 
     Raises:
-        UserError: there is no log, or it cannot be read, or the Monitor returned something else
-            than lists of Alarms.
+        UserError: there is no log, it cannot be read, or the Monitor returned anything but lists of
+            Alarms.
     """
     path = newest_log(out / "runs")
     header, records = read_log(path)
@@ -36,38 +34,37 @@ def dashboard(diagnostics, out: Path) -> None:
 
 
 def newest_log(folder: Path) -> Path:
-    """The log that was written to last; raises UserError if there is none."""
+    """The most recently written log; raises UserError if there is none."""
     logs = sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
     if not logs:
         raise UserError(
-            f"There is no log in {folder}. A training keeps one with --log: ./run.sh "
-            "vanilla_pretrain --log (some minutes on a laptop; the dashboard may be made while it "
-            "runs)."
+            f"There is no log in {folder}. A training writes one with --log: ./run.sh "
+            "vanilla_pretrain --log (a few minutes on a laptop; you can make the dashboard while "
+            "it runs)."
         )
     return logs[-1]
 
 
 def watch(diagnostics, header: dict, records: list[dict]) -> list[tuple[str, int, str]]:
-    """What the student's Monitor raises when it is given the records one by one: (name, step,
-    message) of each alarm.
+    """The alarms of the student's Monitor when it gets the records one by one, each as (name, step,
+    message).
 
     Raises:
-        UserError: there is no Monitor as question 6f wants it, or it returned something else than
-            lists of Alarms.
+        UserError: there is no Monitor as in question 6f, or it returned anything but lists of
+            Alarms.
     """
     make = getattr(diagnostics, "Monitor", None)
     if not inspect.isclass(make) or not callable(getattr(make, "update", None)):
         raise UserError(
-            "diagnostics.py has no class Monitor with a method update. Question 6f says what it "
-            "should be."
+            "diagnostics.py has no class Monitor with a method update. See question 6f."
         )
     total_steps, reference = header["total_steps"], header.get("reference_loss")
     try:
         inspect.signature(make).bind(total_steps, reference_loss=reference)
     except (TypeError, ValueError) as error:
         raise UserError(
-            "In diagnostics.py, Monitor(total_steps, reference_loss=...) should make a Monitor; "
-            f"its __init__ does not take that ({error})."
+            "In diagnostics.py, Monitor(total_steps, reference_loss=...) should create a Monitor, "
+            f"but its __init__ does not accept these arguments ({error})."
         ) from None
     monitor = make(total_steps, reference_loss=reference)
     alarms = []

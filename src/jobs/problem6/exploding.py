@@ -16,13 +16,13 @@ SHOWN = (1, 10, 20, 25, 30, 35, 40, 50, 75, 100, 150)
 
 
 class Head(nn.Module):
-    """Causal attention with a single head, as wide as the model, in the place of that of torch's
-    layer.
+    """Causal attention with a single head as wide as the model, which replaces the attention of
+    torch's layer.
 
-    Queries and keys begin with entries of variance 1.
+    Queries and keys start with entries of variance 1.
 
     Args:
-        scores: of queries and keys, what the softmax gets.
+        scores: computes the input of the softmax from queries and keys.
     """
 
     def __init__(self, scores: Callable):
@@ -36,15 +36,15 @@ class Head(nn.Module):
         self.register_buffer("later", torch.full((LENGTH, LENGTH), -math.inf).triu(1))
 
     def forward(self, x: torch.Tensor, *same, **options) -> tuple[torch.Tensor, None]:
-        """(B, T, D_K) -> the same, and no weights. Queries, keys and values come from the same x;
-        no option is used.
+        """(B, T, D_K) -> the same shape, and no weights. Queries, keys and values come from the
+        same x; options are ignored.
         """
         weights = torch.softmax(self.scores(self.query(x), self.key(x)) + self.later, dim=-1)
         return self.proj(weights @ self.value(x)), None
 
 
 class Characters(nn.Module):
-    """The embeddings of characters and of positions, of which there are exactly LENGTH."""
+    """The embeddings of characters and of exactly LENGTH positions."""
 
     def __init__(self, vocab: int):
         super().__init__()
@@ -69,17 +69,17 @@ def make_model(vocab: int, scores: Callable) -> nn.Module:
 
 
 def unscaled(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
-    """The scores as they were in case i."""
+    """The scores of case i."""
     return q @ k.transpose(-2, -1)
 
 
 def train(
     text: torch.Tensor, vocab: int, scores: Callable, clip: Callable | None, seed: int, bar
 ) -> tuple[list[float], list[float]]:
-    """Train until the loss is not finite any more.
+    """Train until the loss is no longer finite.
 
     Returns:
-        The loss of each step, and the norm of its gradient before clipping.
+        The loss of each step, and the gradient norm before clipping.
     """
     torch.manual_seed(seed)
     model = make_model(vocab, scores)
@@ -103,17 +103,17 @@ def train(
 
 @says_where
 def run(fixes, seed: int) -> None:
-    """debug_exploding: train as in case i, and with the student's scores, with the student's
+    """Run debug_exploding: train as in case i, with the student's scores, with the student's
     clipping, and with both.
 
     Raises:
-        UserError: a function of fixes.py returns what it should not.
+        UserError: a function of fixes.py returned something invalid.
     """
     text, vocab = characters()
     print(
         f"One head with d_k = d_model = {D_K}, learning rate {LEARNING_RATE}, no gradient "
         "clipping, attention weights softmax(Q K^T).\n"
-        f"It learns a text of {vocab} different characters; who knows nothing has a loss of ln "
+        f"It learns a text of {vocab} different characters; guessing has a loss of ln "
         f"{vocab} = {math.log(vocab):.2f}.\nMissing in fixes.py:"
     )
     scaled, clips = look(fixes)
@@ -137,7 +137,7 @@ def run(fixes, seed: int) -> None:
 
 
 def look(fixes) -> tuple[bool, bool]:
-    """Whether attention_scores and clip_gradients are there; says where those are that are not."""
+    """Whether attention_scores and clip_gradients are implemented; prints the place if not."""
 
     def clip():
         parameter = nn.Parameter(torch.zeros(2))
@@ -156,19 +156,19 @@ def look(fixes) -> tuple[bool, bool]:
 
 
 def show(values: list[float], step: int) -> str:
-    """The value of a step, counted from 1; nan after the end."""
+    """The value at a step, counted from 1; nan after the end."""
     return f"{values[step - 1]:.4g}" if step <= len(values) else "nan"
 
 
 def verdict(runs: dict[str, list[float]]) -> str:
-    """What the losses say, and where to look."""
+    """What the losses mean, and where to look."""
 
     def last(name):
         return sum(runs[name][-10:]) / 10
 
     finite = [loss for loss in runs["as it was"] if math.isfinite(loss)]
     lines = [
-        f"As it was, the loss rises to {max(finite):.3g} and is no number any more after "
+        f"As it was, the loss rises to {max(finite):.3g} and is not a number after "
         f"{len(finite)} steps."
         if len(finite) < STEPS
         else f"As it was, the loss ends at {last('as it was'):.2f}; at its worst it was "
@@ -176,24 +176,24 @@ def verdict(runs: dict[str, list[float]]) -> str:
     ]
     if "both" not in runs:
         lines.append(
-            "With attention_scores and clip_gradients, this table gets a column that trains."
+            "With attention_scores and clip_gradients, this table gets a column that converges."
         )
     elif not math.isfinite(last("both")):
         lines.append(
-            "With both of yours it still explodes. Look at clip_gradients: one norm over all "
-            "parameters, and gradients that are changed in place."
+            "With both of your fixes it still explodes. Look at clip_gradients: one norm over all "
+            "parameters, and gradients changed in place."
         )
     elif last("both") < 0.9 * last("clip_gradients alone"):
         lines.append(
-            f"With both of yours it trains, to {last('both'):.2f} (mean of the last 10 steps)."
+            f"With both of your fixes it trains to {last('both'):.2f} (mean of the last 10 steps)."
         )
     else:
         lines.append(
-            f"With both of yours it ends at {last('both'):.2f}, no better than with clipping "
-            "alone. Look at attention_scores: are they divided by the root of head_dim?"
+            f"With both of your fixes it ends at {last('both'):.2f}, no better than with clipping "
+            "alone. Look at attention_scores: are they divided by the square root of head_dim?"
         )
     if "attention_scores alone" in runs and not math.isfinite(last("attention_scores alone")):
-        lines.append("Scaling alone still explodes: a rate this large needs a limit to the steps.")
+        lines.append("Scaling alone still explodes: a learning rate this large needs clipping.")
     if "clip_gradients alone" in runs and math.isfinite(last("clip_gradients alone")):
         lines.append(
             f"Clipping alone ends at {last('clip_gradients alone'):.2f}: it keeps the steps small, "

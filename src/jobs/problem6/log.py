@@ -1,5 +1,5 @@
-"""The log of a training, for ./run.sh dashboard: JSON lines, first what was trained, then records
-as in question 6f.
+"""The log of a training, for ./run.sh dashboard: JSON lines, a header and then records as in
+question 6f.
 """
 
 import contextlib
@@ -16,8 +16,8 @@ from torch.nn.utils import get_total_norm
 
 from common.files import UserError, read_text, writing
 
-ROWS = 8  # of the batch that is measured, the same in the whole training
-SAMPLES = 50  # texts that are sampled in a training
+ROWS = 8  # of the measured batch, which stays the same throughout the training
+SAMPLES = 50  # texts sampled per training
 # What the reference solution reached: the mean of the last tenth of the training, from seed 0.
 REFERENCE_LOSSES = {
     ("laptop", "vanilla_pretrain"): 0.75,
@@ -27,19 +27,19 @@ REFERENCE_LOSSES = {
 
 
 class RunLog:
-    """A `writer` for TrainerConfig that writes a log while the training runs, and measures what the
-    scalars don't tell.
+    """A `writer` for TrainerConfig that writes a log during the training, with measurements beyond
+    the scalars.
 
-    Whether there is a log makes no difference to the training: it is measured without dropout, and
-    random numbers are left as they were.
+    The log does not affect the training: measurements run without dropout, and the state of random
+    numbers is restored.
 
     Args:
         path: the file, `runs/TARGET.jsonl`.
         also: another writer, which gets the same scalars.
-        resume: go on with the file that is there.
+        resume: continue the existing file.
 
     Raises:
-        UserError: that file is no log.
+        UserError: the existing file is not a log.
     """
 
     def __init__(self, path: Path, also, resume: bool = False):
@@ -48,17 +48,17 @@ class RunLog:
         if resume and path.exists():
             self.before = read_log(
                 path,
-                "Move this file away, and the training goes on with a new log; or leave out --log.",
+                "Move this file away to continue the training with a new log, or leave out --log.",
             )[1]
 
     def begin(self, header: dict, model: torch.nn.Module, dataset, records: int) -> None:
         """Open the file.
 
         Args:
-            header: of the run: "run", "total_steps", "reference_loss" or None, and what else is
-                worth knowing.
+            header: of the run: "run", "total_steps", "reference_loss" or None, and any other
+                facts.
             model, dataset: of the training.
-            records: how many there will be, about.
+            records: their approximate number.
 
         Raises:
             UserError: the file cannot be written.
@@ -67,7 +67,7 @@ class RunLog:
         self._begin_with(self.before)
 
     def add_scalar(self, name: str, value: float, step: int) -> None:
-        """Take a value of a step. The loss makes a record: our Trainer tells it last."""
+        """Add a value of a step. The loss, which our Trainer sends last, completes a record."""
         self.also.add_scalar(name, value, step)
         self.scalars[name] = value
         if name == "loss" and self.file:
@@ -76,8 +76,8 @@ class RunLog:
                 self._append({"step": step, **self.scalars, **measured})
             except (OSError, UserError) as error:
                 print(
-                    f"\n{self.path} could not be written ({error}); the training goes on without a "
-                    "log."
+                    f"\n{self.path} could not be written ({error}); the training continues without "
+                    "a log."
                 )
                 self.file = None
 
@@ -88,7 +88,7 @@ class RunLog:
         self.also.close()
 
     def _append(self, line):
-        # the training resumes at an earlier step
+        # the training has resumed at an earlier step
         if self.before and self.before[-1]["step"] >= line["step"]:
             self.file.close()
             self._begin_with([kept for kept in self.before if kept["step"] < line["step"]])
@@ -96,7 +96,7 @@ class RunLog:
         self._write(line)
 
     def _begin_with(self, records):
-        """The header and these records, whole or not at all: what was there stays until then."""
+        """Write the header and these records atomically, replacing the old file."""
         with writing(self.path) as temporary:
             temporary.write_text(
                 "".join(_line(each) for each in [self.header, *records]),
@@ -126,11 +126,11 @@ def _rounded(value):
 
 
 class Probe:
-    """Measures a model in training on one batch, which is always the same.
+    """Measures a model in training on one fixed batch.
 
     Args:
         model: a GPT. dataset: of the training; items are (x, y), with 0 for padding.
-        between: a text is sampled every so many measurements.
+        between: how many measurements per sampled text.
     """
 
     def __init__(self, model: torch.nn.Module, dataset, between: int):
@@ -141,8 +141,8 @@ class Probe:
         self.x, self.y = (torch.stack(column) for column in zip(*rows))
 
     def measure(self) -> dict:
-        """Measure "grad_norm", "attention_entropy" and now and then "repetition_rate", as question
-        6f describes them. Gradients and random numbers are left as they were.
+        """Measure "grad_norm", "attention_entropy" and, occasionally, "repetition_rate", as defined
+        in question 6f. Gradients and the random state are left unchanged.
         """
         training = self.model.training
         self.model.eval()
@@ -158,7 +158,9 @@ class Probe:
         return found
 
     def _gradients_and_entropies(self):
-        """By layer, and by layer and head. The forward pass goes around a compiled model."""
+        """Gradient norms by layer, and entropies by layer and head. The forward pass bypasses a
+        compiled model.
+        """
         blocks = list(getattr(self.model, "blocks", []))
         device = next(self.model.parameters()).device
         x, y = self.x.to(device), self.y.to(device)
@@ -185,7 +187,7 @@ class Probe:
 
 
 def entropy(weights: torch.Tensor, used: torch.Tensor) -> torch.Tensor:
-    """The mean entropy of each head's causal attention weights, divided by the largest possible.
+    """The mean entropy of each head's causal attention weights, relative to the largest possible.
 
     Args:
         weights: (B, n_head, T, T). used: boolean, (B, T): the queries that count.
@@ -195,7 +197,7 @@ def entropy(weights: torch.Tensor, used: torch.Tensor) -> torch.Tensor:
     """
     # (T,): a query sees no later key
     largest = torch.arange(1, weights.size(-1) + 1, device=weights.device).log()
-    # What is missing to the largest entropy is the divergence from even weights.
+    # The largest entropy minus the entropy is the divergence from uniform weights.
     missing = F.kl_div(-largest[:, None].expand_as(weights), weights, reduction="none").sum(dim=-1)
     missing = missing.transpose(1, 2)[used].sum(dim=0)  # (n_head,)
     return (1 - missing / largest.expand_as(used)[used].sum().clamp(min=1e-9)).clamp(0, 1)
@@ -203,8 +205,8 @@ def entropy(weights: torch.Tensor, used: torch.Tensor) -> torch.Tensor:
 
 @torch.no_grad()
 def sample(model: torch.nn.Module, x: torch.Tensor) -> list[int]:
-    """A text of as many tokens as the model reads, from the first token (x, (1, 1)) on, at
-    temperature 1. Token 0, padding, is no part of texts.
+    """Sample a text of block-size length at temperature 1, starting with the first token (x,
+    (1, 1)). Token 0, padding, is never sampled.
     """
     device = next(model.parameters()).device
     while x.size(1) < model.get_block_size():
@@ -217,26 +219,26 @@ def sample(model: torch.nn.Module, x: torch.Tensor) -> list[int]:
 
 
 def repetition_rate(tokens: list[int]) -> float:
-    """The share of the 4-grams that occurred before in the same text."""
+    """The share of 4-grams that occurred earlier in the same text."""
     grams = [tuple(tokens[i : i + 4]) for i in range(len(tokens) - 3)]
     return 1 - len(set(grams)) / len(grams) if grams else 0.0
 
 
-# How deep the lists are under a key of a record: 0 for a number.
+# The nesting depth of the lists under a record's key: 0 for a number.
 DEPTH = {"loss": 0, "lr": 0, "repetition_rate": 0, "grad_norm": 1, "attention_entropy": 2}
 
 
 def read_log(
-    path: Path, advice: str = "Begin the training anew with --log."
+    path: Path, advice: str = "Restart the training with --log."
 ) -> tuple[dict, list[dict]]:
-    """The header and the records of a log. A last line that is cut off, as while it is written,
-    counts for nothing.
+    """The header and the records of a log. An incomplete last line, as while it is written, is
+    ignored.
 
     Args:
-        advice: what to do if it is no log.
+        advice: what to do if it is not a log.
 
     Raises:
-        UserError: it is no log.
+        UserError: it is not a log.
     """
     try:
         lines = read_text(path).split("\n")[:-1]
@@ -256,8 +258,8 @@ def read_log(
                 raise ValueError
         except (ValueError, KeyError, TypeError, RecursionError):
             raise UserError(
-                f"{path}, line {number}: this is no record of a log, with a step that is larger "
-                f"than the one before. {advice}"
+                f"{path}, line {number}: this is not a record of a log with a larger step than the "
+                f"one before. {advice}"
             ) from None
         wanted = {"reference_loss": 0} if number == 1 else DEPTH
         if wrong := [
@@ -265,7 +267,7 @@ def read_log(
         ]:
             raise UserError(
                 f"{path}, line {number}: {wrong[0]} is {reprlib.repr(rows[-1][wrong[0]])}, which "
-                "is no "
+                "is not a "
                 f"{('number', 'list of numbers', 'list of lists of numbers')[wanted[wrong[0]]]}. "
                 f"{advice}"
             )
@@ -275,9 +277,7 @@ def read_log(
 
 
 def _is_number(value, depth):
-    """Whether it is None, or a number that a float can hold, in lists within lists to this
-    depth.
-    """
+    """Whether it is None, or numbers in the range of a float, in lists nested to this depth."""
     if depth and value is not None:
         return isinstance(value, list) and all(
             item is not None and _is_number(item, depth - 1) for item in value

@@ -1,6 +1,4 @@
-"""debug_repetition, case ii: a decoder that is well trained, and repeats itself under greedy
-decoding.
-"""
+"""debug_repetition, case ii: a well-trained decoder that repeats itself under greedy decoding."""
 
 import importlib
 import math
@@ -25,7 +23,7 @@ WAYS = {
     f"top-k 1, no {N}-gram twice": {"top_k": 1, "ngram": N},
 }
 
-# What sentences are made of; of each list, the first is the most frequent.
+# The parts of sentences; the first of each list is the most frequent.
 WHO = "cat dog child farmer bird fox teacher horse sailor judge".split()
 WHERE = "mat chair roof table wall boat hill bridge".split()
 DID = "sat slept stood waited sang".split()
@@ -42,7 +40,7 @@ PATTERNS = (
 
 
 def sentences(seed: int, count: int = SENTENCES) -> list[str]:
-    """Words of independent random sentences, one after the other."""
+    """The words of independent random sentences, in order."""
     rng = random.Random(seed)
 
     def draw(words):
@@ -64,8 +62,8 @@ def sentences(seed: int, count: int = SENTENCES) -> list[str]:
 
 
 def train(model_file, vocab: int, text: torch.Tensor, seed: int) -> tuple[torch.nn.Module, float]:
-    """A small GPT with learned positions that has read the text, in evaluation mode, and the mean
-    loss of its last 10 steps.
+    """A small GPT with learned positions trained on the text, in evaluation mode, and the mean loss
+    of its last 10 steps.
     """
     torch.manual_seed(seed)
     model = model_file.GPT(
@@ -93,17 +91,17 @@ def train(model_file, vocab: int, text: torch.Tensor, seed: int) -> tuple[torch.
 
 
 def repetition_rate(words: list, n: int = N) -> float:
-    """The share of n-grams that occurred before in the same text."""
+    """The share of n-grams that occurred earlier in the same text."""
     grams = np.lib.stride_tricks.sliding_window_view(np.array(words), n)
     return 1 - len(np.unique(grams, axis=0)) / len(grams)
 
 
 @says_where
 def run(fixes, seed: int) -> None:
-    """debug_repetition: a text as in case ii, and texts by the student's generate.
+    """Run debug_repetition: a text as in case ii, and texts by the student's generate.
 
     Raises:
-        UserError: a function of fixes.py returns what it should not.
+        UserError: a function of fixes.py returned something invalid.
     """
     corpus = sentences(seed)
     vocabulary = ["<pad>", *sorted(set(corpus))]
@@ -130,7 +128,7 @@ def run(fixes, seed: int) -> None:
                 model, x, NEW, generator=torch.Generator().manual_seed(seed), **options
             )
         except NotImplementedError:
-            continue  # look has said what is missing
+            continue  # look has printed what is missing
         if not is_tensor(y, (1, NEW + 1), torch.int64):
             raise UserError(
                 f"generate of fixes.py returned {describe(y)}. It should return an int64 tensor of "
@@ -138,7 +136,7 @@ def run(fixes, seed: int) -> None:
             )
         texts[name] = [vocabulary[number] for number in y[0].tolist()]
     print(
-        f"\nIts loss is fine: {loss:.2f} nats a word (guessing: "
+        f"\nIts loss is fine: {loss:.2f} nats per word (guessing: "
         f"{math.log(len(vocabulary) - 1):.2f})."
     )
     for name, words in texts.items():
@@ -154,7 +152,7 @@ def run(fixes, seed: int) -> None:
 
 
 def look(fixes) -> list[bool]:
-    """Whether each function is there; says where those are that are not."""
+    """Whether each function is implemented; prints the place if not."""
     calls = {
         "apply_temperature": (0.5,),
         "top_k_filter": (2,),
@@ -178,7 +176,7 @@ def look(fixes) -> list[bool]:
         return torch.zeros(1, x.size(1), 5), None
 
     model.get_block_size = lambda: 4
-    # What generate itself calls may be missing, and has been said.
+    # What generate itself calls may be missing, and has been reported.
     return [
         *there,
         trial(
@@ -191,31 +189,31 @@ def look(fixes) -> list[bool]:
 
 
 def verdict(rates: dict[str, float]) -> str:
-    """What the shares say, and where to look."""
+    """What the shares mean, and where to look."""
     (_, corpus), (_, before), *_ = rates.items()
     lines = [
-        f"As it was, {before:.0%} of the {N}-grams have been there before; in the corpus "
-        f"{corpus:.0%} of as many words."
+        f"As it was, {before:.0%} of the {N}-grams occurred before; in as many words of the "
+        f"corpus, {corpus:.0%}."
     ]
     if SAMPLED not in rates:
-        lines.append("With generate and what it calls, there are more texts here.")
+        lines.append("With generate and the functions that it calls, more texts appear here.")
         return "\n".join(lines)
     if rates[SAMPLED] > (before + corpus) / 2:
         lines.append(
             "With sampling it should be far less. Look at the draw in generate, and at what "
-            "top_p_filter leaves."
+            "top_p_filter keeps."
         )
     else:
-        lines.append(f"With {SAMPLED} of yours, {rates[SAMPLED]:.0%}.")
+        lines.append(f"With your {SAMPLED}, {rates[SAMPLED]:.0%}.")
     blocked = [rate for name, rate in rates.items() if name.endswith("twice")]
     if any(rate > 0 for rate in blocked):
         lines.append(
             f"Where no {N}-gram may occur twice, one does. Look at no_repeat_ngrams: does it see "
-            "all tokens, the prompt included?"
+            "all tokens, including the prompt?"
         )
     elif blocked:
         lines.append(
-            f"Where no {N}-gram may occur twice, none does; read what it costs: the model is "
-            "forced off what it knows."
+            f"Where no {N}-gram may occur twice, none does. Read the text to see the cost: the "
+            "model is forced away from what it learned."
         )
     return "\n".join(lines)

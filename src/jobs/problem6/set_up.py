@@ -1,4 +1,4 @@
-"""What the three set-ups share: texts, a look at what is missing in fixes.py, tables."""
+"""Shared code of the three set-ups: texts, finding what is missing in fixes.py, tables."""
 
 import functools
 import math
@@ -16,8 +16,8 @@ TEXT = Path(__file__).resolve().parents[3] / "data" / "laptop" / "wiki.txt"
 
 
 def characters() -> tuple[torch.Tensor, int]:
-    """The text that two of the set-ups learn: a number for each of its characters, and how many
-    different ones there are.
+    """The text that two of the set-ups learn: a number for each character, and the number of
+    different characters.
     """
     text = read_documents(TEXT)
     numbers = {character: number for number, character in enumerate(sorted(set(text)))}
@@ -27,8 +27,8 @@ def characters() -> tuple[torch.Tensor, int]:
 def batches(
     text: torch.Tensor, rows: int, length: int, steps: int, seed: int
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Random pieces of a text: so many pairs of x and y, (rows, length), where y is what follows
-    each token of x.
+    """Random pieces of a text: `steps` pairs of x and y, (rows, length), where y has the next token
+    for each token of x.
     """
     generator = torch.Generator().manual_seed(seed)
     for _ in range(steps):
@@ -43,12 +43,12 @@ def descend(
     pairs: Iterable[tuple[torch.Tensor, torch.Tensor]],
     after_backward: Callable | None = None,
 ) -> Iterator[float]:
-    """Train on pairs of x and y, and give the loss of each before its step, so that whoever asks
-    for no more ends the training.
+    """Train on pairs of x and y, and yield each loss before its step, so that a caller who stops
+    iterating ends the training.
 
     Args:
-        model: gives logits, (B, T, V), for x, (B, T).
-        after_backward: called when there are gradients.
+        model: returns logits, (B, T, V), for x, (B, T).
+        after_backward: called when the gradients are computed.
     """
     objective = nn.CrossEntropyLoss()
     for x, y in pairs:
@@ -62,11 +62,10 @@ def descend(
 
 
 def says_where(run: Callable) -> Callable:
-    """A set-up, run(fixes, seed), that says where in fixes.py an error comes from, instead of
-    raising it.
+    """Decorate a set-up, run(fixes, seed): errors from fixes.py become UserErrors that say where.
 
     Raises:
-        UserError: an error came out of fixes.py, or something is not in it.
+        UserError: fixes.py raised an error, or lacks something.
     """
 
     @functools.wraps(run)
@@ -94,12 +93,12 @@ def says_where(run: Callable) -> Callable:
 
 
 def trial(what: str, call: Callable, expected: str, fits: Callable) -> bool:
-    """Call something of the student's on a small example; returns whether it is there.
+    """Call a student's function on a small example; returns whether it is implemented.
 
-    What is missing is printed, with its place.
+    If not, its name and place are printed.
 
     Raises:
-        UserError: it returned something else than `expected`, which `fits` tells.
+        UserError: its result is not the `expected` one, as decided by `fits`.
     """
     try:
         result = call()
@@ -117,7 +116,7 @@ def trial(what: str, call: Callable, expected: str, fits: Callable) -> bool:
 
 
 def describe(value) -> str:
-    """What a student's function returned, in short."""
+    """A short description of what a student's function returned."""
     if isinstance(value, torch.Tensor):
         text = (
             f"a tensor of shape {tuple(value.shape)} and dtype "
@@ -128,7 +127,7 @@ def describe(value) -> str:
 
 
 def is_tensor(value, shape: tuple[int, ...], dtype: torch.dtype = torch.float32) -> bool:
-    """Whether it is a tensor of that kind, without NaN."""
+    """Whether it is a tensor of this shape and dtype, without NaN."""
     return (
         isinstance(value, torch.Tensor)
         and value.shape == shape
@@ -138,8 +137,8 @@ def is_tensor(value, shape: tuple[int, ...], dtype: torch.dtype = torch.float32)
 
 
 def mean_at(losses: list[float], step: int, size: int = 10) -> float:
-    """The mean of up to `size` losses up to this step, counted from 1; NaN where the training had
-    ended before.
+    """The mean of up to `size` losses up to this step, counted from 1; NaN if the training ended
+    before.
     """
     return (
         math.nan
@@ -149,7 +148,7 @@ def mean_at(losses: list[float], step: int, size: int = 10) -> float:
 
 
 def table(rows: list[list[str]]) -> str:
-    """Aligned columns; the first row has the names."""
+    """The rows as aligned columns; the first row has the names."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return "\n".join(
         "  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in rows

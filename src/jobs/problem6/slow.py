@@ -16,7 +16,7 @@ SHOWN = (10, 25, 50, 75, 100, 150, 200)
 
 
 class FeedForward(nn.Module):
-    """The half of a layer that comes after the attention."""
+    """The feed-forward half of a layer."""
 
     def __init__(self):
         super().__init__()
@@ -25,7 +25,7 @@ class FeedForward(nn.Module):
         )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """(B, T, D_MODEL) -> the same."""
+        """(B, T, D_MODEL) -> the same shape."""
         return self.mlp(x)
 
 
@@ -37,12 +37,12 @@ class PostNorm(nn.Module):
         self.sublayer, self.norm = sublayer, nn.LayerNorm(d_model)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """(B, T, d_model) -> the same."""
+        """(B, T, d_model) -> the same shape."""
         return self.norm(x + self.sublayer(x))
 
 
 def post_norm_stack(sublayers: list[nn.Module], d_model: int) -> nn.Module:
-    """All of them, one after the other."""
+    """A stack of post-norm sublayers, in order."""
     return nn.Sequential(*(PostNorm(sublayer, d_model) for sublayer in sublayers))
 
 
@@ -51,10 +51,10 @@ class Model(nn.Module):
 
     Args:
         vocab: the number of tokens.
-        attention: makes the other half of a layer, a module from (B, T, D_MODEL) to the same.
-        stack: makes the stack of a list of sublayers and their width.
-        init: called with the stack and the number of layers after Xavier's initialization; None:
-            leave it so.
+        attention: creates the attention half of a layer, a module from (B, T, D_MODEL) to the same.
+        stack: creates the stack from a list of sublayers and their width.
+        init: called with the stack and the number of layers after Xavier initialization; None for
+            Xavier initialization alone.
     """
 
     def __init__(self, vocab: int, attention, stack, init):
@@ -76,7 +76,7 @@ class Model(nn.Module):
 
 
 def train(text: torch.Tensor, vocab: int, attention, stack, init, seed: int, bar) -> list[float]:
-    """The loss of each step."""
+    """Train a Model; returns the loss of each step."""
     torch.manual_seed(seed)
     model = Model(vocab, attention, stack, init)
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
@@ -88,7 +88,7 @@ def train(text: torch.Tensor, vocab: int, attention, stack, init, seed: int, bar
 
 
 def causal_attention():
-    """What makes the attention of the submission, without rotations: N_HEAD heads, causal."""
+    """A factory for the submission's causal attention with N_HEAD heads, without rotations."""
     model, attention = (
         importlib.import_module(f"submission.{name}") for name in ("model", "attention")
     )
@@ -107,18 +107,18 @@ def causal_attention():
 
 @says_where
 def run(fixes, seed: int) -> None:
-    """debug_slow: train as in case iii, and with as much of the student's fixes as there is.
+    """Run debug_slow: train as in case iii, and with those of the student's fixes that are there.
 
     Raises:
-        UserError: something of fixes.py returns what it should not.
+        UserError: a function of fixes.py returned something invalid.
     """
     text, vocab = characters()
     guessing = frequencies_alone(text)
     print(
         f"{N_LAYER} layers of width {D_MODEL}, each x = norm(x + sublayer(x)) twice; Xavier "
         f"initialization of all weights; Adam at {LEARNING_RATE:g}.\n"
-        f"It learns a text of {vocab} different characters. Who knows nothing has a loss of "
-        f"{math.log(vocab):.2f}, who knows no more than how frequent each is, {guessing:.2f}.\n"
+        f"It learns a text of {vocab} different characters. Guessing has a loss of "
+        f"{math.log(vocab):.2f}, knowing only how frequent each character is {guessing:.2f}.\n"
         "Missing in fixes.py:"
     )
     stack, init = look(fixes)
@@ -142,14 +142,14 @@ def run(fixes, seed: int) -> None:
 
 
 def frequencies_alone(text: torch.Tensor) -> float:
-    """The entropy of single characters, in nats: the best loss without a look at the others."""
+    """The entropy of single characters, in nats: the best loss without context."""
     return -sum(
         count / len(text) * math.log(count / len(text)) for count in Counter(text.tolist()).values()
     )
 
 
 def look(fixes) -> tuple[bool, bool]:
-    """Whether PreNormStack and init_depth_scaled are there; says where those are that are not."""
+    """Whether PreNormStack and init_depth_scaled are implemented; prints the place if not."""
     return (
         trial(
             "PreNormStack",
@@ -167,7 +167,7 @@ def look(fixes) -> tuple[bool, bool]:
 
 
 def verdict(ends: dict[str, float], guessing: float) -> str:
-    """What the last losses say, and where to look."""
+    """What the final losses mean, and where to look."""
     (_, before), *others = ends.items()
     stuck = (
         ", about what the characters' frequencies alone give" if before > guessing - 0.15 else ""
@@ -180,8 +180,8 @@ def verdict(ends: dict[str, float], guessing: float) -> str:
     name, after = others[0]
     if math.isnan(after) or after > guessing - 0.5:
         return (
-            f"{line}\nWith {name} it ends at {after:.2f}, and should go far below {guessing:.2f}. "
-            "Look at the residual path, which no norm may touch, at the last norm, and at which "
-            "layers init_depth_scaled scales."
+            f"{line}\nWith {name} it ends at {after:.2f}, but should go far below {guessing:.2f}. "
+            "Look at the residual path, which must bypass all norms, at the last norm, and at "
+            "which layers init_depth_scaled scales."
         )
     return f"{line}\nWith {name} it has fallen to {after:.2f}, and is still falling."

@@ -1,8 +1,8 @@
-"""A training step as one CUDA graph: given, and used on NVIDIA GPUs alone.
+"""A training step as one CUDA graph: given, and used on NVIDIA GPUs only.
 
-A step of a small model is some hundred operations of a few microseconds each, and Python takes
-longer to launch them one by one than the GPU to run them. A graph is recorded once for each shape
-of batch, and launched as a whole.
+A step of a small model is a few hundred operations of a few microseconds each. Python takes longer
+to launch them one by one than the GPU to run them. A graph is recorded once per batch shape, and
+launched as a whole.
 """
 
 import contextlib
@@ -15,18 +15,18 @@ from tqdm import tqdm
 
 
 def record_on_gpu(step: Callable, x: torch.Tensor, y: torch.Tensor, pool) -> Callable:
-    """Record step(x, y) without running it; returns a function of (x, y) of the same shape that
-    runs it.
+    """Record step(x, y) without running it, and return a function that runs it on inputs of the
+    same shape.
 
     Args:
         step: launches the same operations on the same tensors whenever x and y have this shape, and
             never waits for the GPU; returns the loss.
-        pool: the memory that all graphs share, from torch.cuda.graph_pool_handle(): only one runs
-            at a time.
+        pool: memory shared by all graphs, from torch.cuda.graph_pool_handle(): only one runs at a
+            time.
     """
-    x, y = x.clone(), y.clone()  # a graph reads and writes where it did when it was recorded
+    x, y = x.clone(), y.clone()  # a graph always uses the addresses of its recording
     graph = torch.cuda.CUDAGraph()
-    # The thread that pins the next epochs' memory may go on meanwhile.
+    # thread_local: the thread that pins memory for the next epochs may keep running.
     with torch.cuda.graph(
         graph, pool=pool, stream=torch.cuda.current_stream(), capture_error_mode="thread_local"
     ):
@@ -36,19 +36,19 @@ def record_on_gpu(step: Callable, x: torch.Tensor, y: torch.Tensor, pool) -> Cal
         x.copy_(new_x)
         y.copy_(new_y)
         graph.replay()
-        return loss.clone()  # the next graph may write over it
+        return loss.clone()  # the next graph may overwrite it
 
     return replay
 
 
 @contextlib.contextmanager
 def no_waiting():
-    """Within the block, what waits for the GPU (.item(), `if tensor:`, printing a tensor) raises
-    RuntimeError.
+    """Within the block, operations that wait for the GPU (.item(), `if tensor:`, printing a tensor)
+    raise RuntimeError.
     """
     before = torch.cuda.get_sync_debug_mode()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that this is a prototype
+        warnings.simplefilter("ignore")  # "this is a prototype feature"
         torch.cuda.set_sync_debug_mode("error")
     try:
         yield
@@ -57,21 +57,20 @@ def no_waiting():
 
 
 class RecordedSteps:
-    """Calls step(x, y) as it is a few times for each shape, then records it, and replays the record
-    from then on.
+    """Calls step(x, y) directly a few times per shape, then records it and replays the recording.
 
-    If a step cannot be recorded (a model that looks at numbers on the way, say), `failed` says why,
-    and all steps are called as they are.
+    If a step cannot be recorded (e.g. because the model inspects values), `failed` says why, and
+    all steps are called directly.
 
     Args:
-        step: as for record_on_gpu; called as it is, it may be called a second time for the same
-            batch if it waits.
+        step: as for record_on_gpu; a step that waits for the GPU may be called a second time for
+            the same batch.
         record, watch: for tests; how to record, and a context in which a step that waits raises
             RuntimeError.
     """
 
-    FIRST = 3  # steps as they are: libraries choose their algorithms, and Adam makes its state
-    MOST = 64  # shapes: each graph takes some megabytes
+    FIRST = 3  # direct calls: libraries choose their algorithms, and Adam creates its state
+    MOST = 64  # shapes; each graph takes some megabytes
 
     def __init__(
         self, step: Callable, record: Callable = record_on_gpu, watch: Callable = no_waiting
@@ -83,7 +82,7 @@ class RecordedSteps:
         self.failed = ""
 
     def __call__(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        """One step; returns the loss, which stays on the GPU."""
+        """Run one step; returns the loss, which stays on the GPU."""
         shape = tuple(x.shape)
         self.seen[shape] += 1
         if self.failed or self.seen[shape] < self.FIRST:
@@ -99,7 +98,7 @@ class RecordedSteps:
             with self.watch():
                 return self.step(x, y)
         except RuntimeError as error:
-            # the end of a record that failed says less than its cause
+            # the first error in the chain is the most informative
             while isinstance(error.__context__, RuntimeError):
                 error = error.__context__
             self.failed = str(error).splitlines()[0]

@@ -1,4 +1,4 @@
-"""Examples for the trainer, drawn a whole epoch at a time: given."""
+"""Training examples, drawn a whole epoch at a time: given."""
 
 import contextlib
 import random
@@ -10,13 +10,13 @@ from torch.utils.data import Dataset
 
 @contextlib.contextmanager
 def own_random_numbers(seed: int):
-    """Seed Python's, NumPy's and torch's random numbers on the CPU within a block, and leave them
-    as they were after it.
+    """Seed Python's, NumPy's and torch's CPU random number generators within the block, and restore
+    them afterwards.
     """
     before = random.getstate(), np.random.get_state(), torch.get_rng_state()
     random.seed(seed)
     np.random.seed(seed % 2**32)
-    torch.default_generator.manual_seed(seed)  # torch.manual_seed would disturb dropout on the GPUs
+    torch.default_generator.manual_seed(seed)  # torch.manual_seed would change dropout on the GPUs
     try:
         yield
     finally:
@@ -26,36 +26,35 @@ def own_random_numbers(seed: int):
 
 
 class Epochs(Dataset):
-    """Item e of this dataset is the whole of epoch e, drawn from the seed and e alone, whichever
-    process draws it.
+    """A dataset whose item e is the whole epoch e. It depends only on the seed and e, not on the
+    process that draws it.
 
-    A batch is cut to its longest row. Batching rows of similar length would save more padding, but
-    less is learned from such batches.
+    A batch is cut to its longest row. Batches of rows of similar length would need less padding,
+    but the model learns less from them.
     """
 
     def __init__(self, dataset: Dataset, batch_size: int, seed: int, multiple: int = 1):
         self.dataset = dataset
         self.batch_size = batch_size
         self.seed = seed
-        self.multiple = multiple  # batches are so many columns wide, or a multiple: fewer shapes
+        self.multiple = multiple  # batch widths are multiples of this, which means fewer shapes
 
     def __len__(self) -> int:
         return 2**31  # there is always another epoch
 
     def __getitem__(self, epoch: int) -> tuple[torch.Tensor, torch.Tensor, list[tuple[int, int]]]:
-        """Draw an epoch; all random number generators are left as they were.
+        """Draw an epoch, without changing the state of any random number generator.
 
         Returns:
-            x and y, int16 (int32 where tokens need it), (rows of the dataset, T), in the order of
-            training, and the batches to cut them into: (rows, columns) each; what is cut off is
-            padding.
+            x and y, int16 (int32 if tokens need it), (rows of the dataset, T), in training order,
+            and the batches to cut them into, (rows, columns) each. Only padding is cut off.
         """
         with own_random_numbers(hash((self.seed, epoch)) % 2**63):
             rows = [self.dataset[i] for i in torch.randperm(len(self.dataset)).tolist()]
         x, y = (torch.stack(column) for column in zip(*rows))
-        # it travels between processes
+        # the data is copied between processes, so keep it small
         dtype = torch.int16 if max(x.max(), y.max()) < 2**15 else torch.int32
-        # The columns at the end where both x and y are padding can go: nothing before them sees
+        # Trailing columns where both x and y are padding can be cut: no earlier position attends to
         # them.
         used = ((x != 0) | (y != 0)).int()
         batches = (x.size(1) - used.flip(1).argmax(1)).split(self.batch_size)

@@ -1,9 +1,9 @@
-"""A tiny encoder from scratch: attention with several heads, layers, the whole model, and its
-training (problem 5).
+"""A tiny encoder from scratch: multi-head attention, layers, the model, and its training
+(problem 5).
 
 Shapes in this file: B is the batch, T the number of positions, n_embd the width of the model, and
-head_dim = n_embd / n_head the width of one head. Token 0 is PAD: positions that hold it are there
-only to make rows equally long, and nothing may depend on them.
+head_dim = n_embd / n_head the width of one head. Token 0 is PAD: it only makes rows equally long,
+and nothing may depend on the positions that hold it.
 """
 
 import math
@@ -19,13 +19,12 @@ from .encoder_data import PAD, copy_batch
 
 
 class MultiHeadAttention(nn.Module):
-    """Self-attention with several heads; every position sees every other one (Vaswani et al. 2017,
-    section 3.2.2).
+    """Multi-head self-attention without a causal mask (Vaswani et al. 2017, section 3.2.2).
 
     Args:
         n_embd: the width of the model.
-        n_head: the number of heads, which share n_embd evenly.
-        dropout: the rate of dropout on the attention weights.
+        n_head: the number of heads, which divide n_embd evenly.
+        dropout: the dropout rate on the attention weights.
 
     Raises:
         ValueError: n_embd is not a multiple of n_head.
@@ -33,9 +32,9 @@ class MultiHeadAttention(nn.Module):
 
     def __init__(self, n_embd: int, n_head: int, dropout: float = 0.0):
         super().__init__()
-        # [part 5d] Refuse sizes that do not fit, with both numbers in the message. Then make two
-        # linear layers with biases: self.qkv from n_embd to 3 * n_embd, and self.proj from n_embd
-        # to n_embd. Keep what forward needs.
+        # [part 5d] Raise ValueError for sizes that do not fit, with both numbers in the message.
+        # Then create two linear layers with biases: self.qkv from n_embd to 3 * n_embd, and
+        # self.proj from n_embd to n_embd. Store what forward needs.
         ### START_CODE_HERE ###
         raise NotImplementedError("5d: MultiHeadAttention")
         ### END_CODE_HERE ###
@@ -50,25 +49,25 @@ class MultiHeadAttention(nn.Module):
 
         Args:
             x: (B, T, n_embd).
-            key_padding_mask: boolean, (B, T), True where there is padding, which nothing attends
-                to; None: nowhere. Neither is changed.
+            key_padding_mask: boolean, (B, T), True at padding, which nothing attends to; None: no
+                padding. Neither x nor the mask is changed.
             return_weights: return the attention weights, too.
 
         Returns:
-            (B, T, n_embd), or a pair of that and the weights after the softmax, before dropout, (B,
-            n_head, T, T). In a row of nothing but padding, the weights are 0, and the output is the
-            bias of proj.
+            (B, T, n_embd), or a pair of that and the weights after the softmax, before dropout,
+            (B, n_head, T, T). If a sequence is all padding, its weights are 0, and its output is
+            the bias of proj.
         """
         y = weights = None
-        # [part 5d] Split qkv(x) into queries, keys and values, and each of these into heads;
-        # attend; join the heads; project.
+        # [part 5d] Split qkv(x) into queries, keys and values, and split each into heads; attend;
+        # join the heads; project.
         #
         # The output of qkv is first all queries, then all keys, then all values. Within each, head
         # 0 has the first head_dim features, head 1 the next, and so on.
-        # Hints: heads become a dimension before the positions: view(B, T, n_head, head_dim), then
-        #        transpose(1, 2). key_padding_mask[:, None, None, :] lines up with the scores, (B,
-        #        n_head, T, T). A row of scores that are all -inf gives NaN, in the gradient as
-        #        well: leave none.
+        # Hints: make the heads a dimension before the positions: view(B, T, n_head, head_dim), then
+        #        transpose(1, 2). key_padding_mask[:, None, None, :] broadcasts to the scores,
+        #        (B, n_head, T, T). The softmax of a row of -inf is NaN, and so is its gradient:
+        #        avoid such rows.
         ### START_CODE_HERE ###
         raise NotImplementedError("5d: MultiHeadAttention.forward")
         ### END_CODE_HERE ###
@@ -79,12 +78,12 @@ def sinusoidal_positions(max_len: int, n_embd: int) -> torch.Tensor:
     """The fixed position embeddings of Vaswani et al. 2017, section 3.5.
 
     Args:
-        max_len: how many positions.
-        n_embd: how many features, even.
+        max_len: the number of positions.
+        n_embd: the number of features, even.
 
     Returns:
-        float32, (max_len, n_embd). Entry [t, 2i] is sin(t * 10000 ** (-2 i / n_embd)), and [t,
-        2i+1] the cosine of the same.
+        float32, (max_len, n_embd). Entry [t, 2i] is sin(t * 10000 ** (-2 i / n_embd)), and
+        [t, 2i+1] the cosine of the same angle.
 
     Raises:
         ValueError: n_embd is odd.
@@ -93,8 +92,8 @@ def sinusoidal_positions(max_len: int, n_embd: int) -> torch.Tensor:
         raise ValueError(f"sines and cosines come in pairs, so n_embd must be even; it is {n_embd}")
     table = None
     # [part 5e] Fill in the table.
-    # Hint: as in precompute_rotary_emb of attention.py, but sines and cosines stand side by side in
-    #       one vector: table[:, 0::2] are the sines, table[:, 1::2] the cosines.
+    # Hint: as in precompute_rotary_emb of attention.py, but sines and cosines alternate within one
+    #       vector: table[:, 0::2] are the sines, table[:, 1::2] the cosines.
     ### START_CODE_HERE ###
     raise NotImplementedError("5e: sinusoidal_positions")
     ### END_CODE_HERE ###
@@ -107,7 +106,7 @@ class LayerNorm(nn.Module):
 
     Args:
         n_embd: the number of features.
-        eps: added to the variance, inside the root.
+        eps: added to the variance, inside the square root.
     """
 
     def __init__(self, n_embd: int, eps: float = 1e-5):
@@ -121,7 +120,7 @@ class LayerNorm(nn.Module):
         y = None
         # [part 5e] weight * (x - mean) / sqrt(variance + eps) + bias, over the last dimension.
         # Hint: the variance is the mean squared deviation, divided by n_embd; x.var(-1) divides by
-        # n_embd - 1.
+        #       n_embd - 1.
         ### START_CODE_HERE ###
         raise NotImplementedError("5e: LayerNorm.forward")
         ### END_CODE_HERE ###
@@ -129,14 +128,14 @@ class LayerNorm(nn.Module):
 
 
 class EncoderLayer(nn.Module):
-    """Attention and a feed-forward part, each with a residual connection and a LayerNorm (Xiong et
-    al. 2020, figure 1).
+    """Attention and a feed-forward network, each with a residual connection and a LayerNorm (Xiong
+    et al. 2020, figure 1).
 
     Args:
-        n_embd, n_head, dropout: as in MultiHeadAttention; dropout also acts on what each of the two
-            parts returns.
-        n_hidden: the width inside the feed-forward part.
-        pre_norm: normalize what goes into a part (True), or the sum that comes out (False:
+        n_embd, n_head, dropout: as in MultiHeadAttention; dropout is also applied to the outputs of
+            attention and feed-forward network.
+        n_hidden: the inner width of the feed-forward network.
+        pre_norm: normalize the input of each sublayer (True), or the residual sum after it (False:
             post-norm).
     """
 
@@ -156,16 +155,16 @@ class EncoderLayer(nn.Module):
         key_padding_mask: torch.Tensor | None = None,
         return_weights: bool = False,
     ) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
-        """As MultiHeadAttention.forward: (B, T, n_embd) -> the same, and the attention weights if
-        they are asked for.
+        """As MultiHeadAttention.forward: (B, T, n_embd) -> the same shape, with the attention
+        weights if return_weights.
         """
         weights = None
-        # [part 5e] With F1 the attention and F2(x) = down(GELU(up(x))), and dropout on what either
-        # returns:
+        # [part 5e] With F1 the attention, F2(x) = down(GELU(up(x))), and dropout on the outputs of
+        # both:
         #     pre-norm:   x = x + F1(norm1(x)),  then  x = x + F2(norm2(x))
         #     post-norm:  x = norm1(x + F1(x)),  then  x = norm2(x + F2(x))
-        # Hint: F.gelu is the GELU. The residual path, the first x of each sum, is not normalized in
-        # pre-norm.
+        # Hint: F.gelu is the GELU. With pre-norm, the residual path (the first x of each sum) is
+        #       not normalized.
         ### START_CODE_HERE ###
         raise NotImplementedError("5e: EncoderLayer.forward")
         ### END_CODE_HERE ###
@@ -173,11 +172,11 @@ class EncoderLayer(nn.Module):
 
 
 class EncoderConfig:
-    """The sizes and choices of an Encoder.
+    """The sizes and options of an Encoder.
 
     Args:
-        vocab_size, max_len, n_classes: the numbers of tokens, of positions, and of classes.
-        kwargs: any of the fields below. A name that is not one of them raises TypeError.
+        vocab_size, max_len, n_classes: the numbers of tokens, positions and classes.
+        kwargs: any of the fields below. An unknown name raises TypeError.
 
     Raises:
         ValueError: unknown positions or pooling.
@@ -188,7 +187,7 @@ class EncoderConfig:
     n_layer = 2
     n_hidden = 128
     positions = "sinusoidal"  # or "learned" or "none"
-    pooling = "mean"  # or "cls" (position 0), or "none" (every position has an answer of its own)
+    pooling = "mean"  # or "cls" (position 0), or "none" (logits for every position)
     pre_norm = True
     dropout = 0.0
 
@@ -206,8 +205,8 @@ class EncoderConfig:
 
 
 class Encoder(nn.Module):
-    """Tokens in, classes out: embeddings, positions, layers, a last LayerNorm (with pre-norm),
-    pooling, a linear head.
+    """A classifier of token sequences: embeddings, positions, layers, a final LayerNorm (with
+    pre-norm), pooling, and a linear head.
     """
 
     def __init__(self, config: EncoderConfig):
@@ -232,15 +231,15 @@ class Encoder(nn.Module):
     def forward(
         self, idx: torch.Tensor, return_weights: bool = False
     ) -> torch.Tensor | tuple[torch.Tensor, list[torch.Tensor]]:
-        """Classify.
+        """Classify sequences.
 
         Args:
-            idx: int64 tokens, (B, T) with T <= max_len; PAD may stand anywhere.
+            idx: int64 tokens, (B, T) with T <= max_len; PAD may be at any position.
             return_weights: return the attention weights of each layer, too.
 
         Returns:
-            logits, (B, n_classes), or without pooling (B, T, n_classes); or a pair of that and a
-            list of (B, n_head, T, T).
+            Logits, (B, n_classes), or (B, T, n_classes) without pooling. With return_weights, a
+            pair of the logits and a list of (B, n_head, T, T), one per layer.
 
         Raises:
             ValueError: the sequence is longer than max_len.
@@ -252,13 +251,13 @@ class Encoder(nn.Module):
             )
         logits, weights = None, []
         # [part 5e] Embed the tokens, add the embeddings of positions 0 to T - 1 (if there are any),
-        # and run the layers, which must not attend to PAD. Then self.norm, the pooling that
-        # config.pooling names, and the head.
+        # and run the layers, which must not attend to PAD. Then apply self.norm, the pooling of
+        # config.pooling, and the head.
         #
-        # "mean": over the positions that are not PAD; zeros if there is none. "cls": position 0.
+        # "mean": over the positions that are not PAD; zeros if all are PAD. "cls": position 0.
         # "none": no pooling.
-        # Hint: the mean of what is left: set the vectors at PAD to 0, sum over T, divide by the
-        # number of the others, at least 1.
+        # Hint: for the mean, set the vectors at PAD to 0, sum over T, and divide by the number of
+        #       other positions, at least 1.
         ### START_CODE_HERE ###
         raise NotImplementedError("5e: Encoder.forward")
         ### END_CODE_HERE ###
@@ -268,18 +267,18 @@ class Encoder(nn.Module):
 def copy_task(
     make_model: Callable[[EncoderConfig], nn.Module] = Encoder, steps: int = 600, seed: int = 0
 ) -> dict[str, float | bool]:
-    """Train a model to copy (encoder_data.copy_batch shows what), and say whether it can: a test of
-    attention, residuals, positions, masks.
+    """Train a model on the copy task (encoder_data.copy_batch) and report whether it learned it: a
+    test of attention, residuals, positions and masks.
 
     Args:
-        make_model: makes a model of an EncoderConfig.
-        steps: the most training steps.
-        seed: of all random numbers.
+        make_model: builds a model from an EncoderConfig.
+        steps: the maximum number of training steps.
+        seed: for all random numbers.
 
     Returns:
-        "loss": the mean cross-entropy on 512 fresh rows, in nats per symbol; "padding_gap": the
-        largest difference that 8 more columns of PAD make to a logit where there is no PAD;
-        "seconds" that it took; "passed": whether loss < 0.01 and gap < 1e-4.
+        "loss": the mean cross-entropy on 512 new rows, in nats per symbol; "padding_gap": the
+        largest change of any logit at a non-PAD position when 8 columns of PAD are appended;
+        "seconds": the time taken; "passed": whether loss < 0.01 and padding_gap < 1e-4.
     """
     started = time.perf_counter()
     torch.manual_seed(seed)
@@ -287,12 +286,12 @@ def copy_task(
     config = EncoderConfig(vocab_size=16, max_len=24, n_classes=16, pooling="none")
     model = make_model(config)
     loss = gap = None
-    # [part 5f] Train on fresh batches, copy_batch(n, generator). Then measure loss and gap on 512
-    # fresh rows, in evaluation mode.
+    # [part 5f] Train on new batches, copy_batch(n, generator). Then measure loss and gap on 512 new
+    # rows, in evaluation mode.
     #
-    # Hints: F.cross_entropy takes logits (N, 16) and targets (N), and ignores targets of -100 by
-    #        itself. Adam at 3e-3 learns it, if the rate rises from 0 at first and falls to nearly 0
-    #        at the end. F.pad(x, (0, 8)) appends 8 columns of PAD.
+    # Hints: F.cross_entropy takes logits (N, 16) and targets (N), and ignores targets of -100.
+    #        Adam at 3e-3 works, with warm-up from 0 and decay to nearly 0 at the end.
+    #        F.pad(x, (0, 8)) appends 8 columns of PAD.
     ### START_CODE_HERE ###
     raise NotImplementedError("5f: copy_task")
     ### END_CODE_HERE ###
@@ -305,10 +304,10 @@ def copy_task(
 
 
 class BagOfWords(nn.Module):
-    """The baseline: a linear function of which words occur how often. It cannot know their order.
+    """The baseline: a linear function of word counts, which ignores word order.
 
     Args:
-        vocab_size, n_classes: the numbers of tokens and of classes.
+        vocab_size, n_classes: the numbers of tokens and classes.
     """
 
     def __init__(self, vocab_size: int, n_classes: int):
@@ -317,13 +316,13 @@ class BagOfWords(nn.Module):
         self.bias = nn.Parameter(torch.zeros(n_classes))
 
     def forward(self, idx: torch.Tensor) -> torch.Tensor:
-        """int64 (B, T) -> logits (B, n_classes): the mean of the weights of all tokens that are not
-        PAD, plus the bias.
+        """int64 (B, T) -> logits (B, n_classes): the mean weight of all tokens that are not PAD,
+        plus the bias.
         """
         logits = None
-        # [part 5g] Average over what is not PAD; a row of nothing but PAD gives the bias.
+        # [part 5g] Average over the tokens that are not PAD; a row of PAD alone gives the bias.
         # Hint: an embedding is a linear function of a one-hot vector. The rest is mean pooling, as
-        # in Encoder.forward.
+        #       in Encoder.forward.
         ### START_CODE_HERE ###
         raise NotImplementedError("5g: BagOfWords.forward")
         ### END_CODE_HERE ###
@@ -339,24 +338,23 @@ def train_classifier(
     learning_rate: float = 3e-3,
     seed: int = 0,
 ) -> list[float]:
-    """Train a model to classify, and leave it in evaluation mode.
+    """Train a classifier, and leave it in evaluation mode.
 
     Args:
         model: int64 (B, T) -> logits (B, n_classes).
         x, y: sentences, int64 (N, T), and classes, int64 (N).
-        epochs: how often each sentence is used.
-        batch_size, learning_rate: of the optimizer's steps; the last batch of an epoch may be
-            smaller.
-        seed: of the order of the sentences, which is another one in each epoch, and of dropout.
+        epochs: the number of passes over the sentences.
+        batch_size, learning_rate: for the optimizer; the last batch of an epoch may be smaller.
+        seed: for dropout and the order of the sentences, which is new in each epoch.
 
     Returns:
-        The mean training loss of each epoch, in nats per sentence: plain cross-entropy, as the
-        model answered while trained.
+        The mean training loss of each epoch, in nats per sentence: plain cross-entropy of the
+        model's outputs during training.
     """
     losses = []
     # [part 5g] Train by cross-entropy.
-    # Hint: torch.randperm(N, generator=...) is a random order. Weigh each batch's loss by its size:
-    # the last may be smaller.
+    # Hint: torch.randperm(N, generator=...) is a random order. Weight each batch's loss by its
+    #       size: the last batch may be smaller.
     ### START_CODE_HERE ###
     raise NotImplementedError("5g: train_classifier")
     ### END_CODE_HERE ###
@@ -364,16 +362,16 @@ def train_classifier(
 
 
 def accuracy(model: nn.Module, x: torch.Tensor, y: torch.Tensor, batch_size: int = 256) -> float:
-    """The share of right answers, from 0 to 1.
+    """The share of correct answers, from 0 to 1.
 
     Args:
         model, x, y: as in train_classifier. The model is evaluated without dropout, and its mode is
-            afterwards what it was.
-        batch_size: how many sentences at a time.
+            restored afterwards.
+        batch_size: sentences per batch.
     """
     right = None
     # [part 5g] Count the sentences whose largest logit is that of their class.
-    # Hint: model.training says which mode it is in; model.train(mode) sets it.
+    # Hint: model.training is the current mode; model.train(mode) sets it.
     ### START_CODE_HERE ###
     raise NotImplementedError("5g: accuracy")
     ### END_CODE_HERE ###
@@ -381,15 +379,15 @@ def accuracy(model: nn.Module, x: torch.Tensor, y: torch.Tensor, batch_size: int
 
 
 def attention_entropy(weights: torch.Tensor, key_padding_mask: torch.Tensor) -> torch.Tensor:
-    """How spread the attention of each head is.
+    """The mean entropy of each head's attention weights.
 
     Args:
-        weights: those of one layer, (B, n_head, T, T); rows add up to 1.
-        key_padding_mask: boolean, (B, T), True where there is padding.
+        weights: the weights of one layer, (B, n_head, T, T); rows sum to 1.
+        key_padding_mask: boolean, (B, T), True at padding.
 
     Returns:
-        (n_head): the entropy of a row in nats, averaged over the queries of all sentences that are
-        not padding.
+        (n_head,): the entropy of a row in nats, averaged over all queries of all sentences that
+        are not padding.
     """
     entropy = None
     # [part 5g] 0 ln 0 counts as 0.

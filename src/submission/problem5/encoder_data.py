@@ -1,5 +1,5 @@
-"""The data of problem 5: batches of the copy task, and two corpora to classify. Given: read it, do
-not change it.
+"""The data of problem 5: batches of the copy task, and two corpora to classify. Given: read, do not
+change.
 """
 
 import re
@@ -9,29 +9,29 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 
-# padding; the beginning of a sentence, for pooling "cls"; a word that is not in the vocabulary
+# padding; the start of a sentence, for pooling "cls"; words that are not in the vocabulary
 PAD, CLS, UNK = 0, 1, 2
 MAX_LEN = 24  # tokens in a sentence, CLS not counted
 N_CLASSES = 5
-COMMON = 20  # a word is in the vocabulary if the training sentences have it so often
+COMMON = 20  # a word needs this many occurrences in training to be in the vocabulary
 OCCUPATIONS = Path(__file__).resolve().parents[3] / "data" / "occupations"
 
-HALF = 8  # places in each half of a row of the copy task
-BLANK = 1  # of the copy task: say here what stood HALF places before
-SYMBOLS = range(2, 16)  # what is copied
+HALF = 8  # positions in each half of a row of the copy task
+BLANK = 1  # in the copy task: repeat here the symbol HALF positions before
+SYMBOLS = range(2, 16)  # the symbols to copy
 
 
 def copy_batch(n: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-    """Draw rows of the copy task: symbols that an encoder has to repeat HALF places further on.
+    """Draw rows of the copy task: an encoder has to repeat each symbol HALF positions later.
 
     Args:
-        n: how many rows.
-        generator: of random numbers.
+        n: the number of rows.
+        generator: the random number generator.
 
     Returns:
         x and y, int64, (n, 2 * HALF). A row of x has k symbols and PADs up to HALF, then k BLANKs
-        and PADs, with k random from 1 to HALF. y has the symbols in the places of the BLANKs, and
-        -100, which the loss ignores, elsewhere.
+        and PADs, with k random from 1 to HALF. y has the symbols at the BLANKs, and -100, which
+        the loss ignores, elsewhere.
     """
     length = torch.randint(1, HALF + 1, (n, 1), generator=generator)
     used = torch.arange(HALF) < length  # (n, HALF)
@@ -44,7 +44,7 @@ def copy_batch(n: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.
 
 
 def random_corpus(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
-    """2,000 "sentences" of 24 random tokens with random classes: there is nothing in them to learn.
+    """2,000 "sentences" of 24 random tokens with random classes, unrelated to the tokens.
 
     Returns:
         x, int64 (2000, 24), tokens 3 to 999; y, int64 (2000), classes 0 to 4. The first 1,600 are
@@ -58,12 +58,12 @@ def random_corpus(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def words(sentence: str) -> list[str]:
-    """The words of a sentence, without case and punctuation."""
+    """The words of a sentence, in lower case and without punctuation."""
     return re.findall(r"[^\W_]+", sentence.lower())
 
 
 def vocabulary(sentences: list[str]) -> dict[str, int]:
-    """Tokens of the words that occur at least COMMON times, in alphabetical order, from 3 on."""
+    """The words that occur at least COMMON times, alphabetically, with tokens from 3 on."""
     counts = Counter(word for sentence in sentences for word in words(sentence))
     return {
         word: 3 + i
@@ -81,9 +81,7 @@ def read_occupations(split: str, folder: Path = OCCUPATIONS) -> tuple[list[str],
 
 
 def encode(sentences: list[str], vocab: dict[str, int], cls: bool = False) -> torch.Tensor:
-    """Sentences as tokens, int64 (N, 24), with PAD at the end; with cls, (N, 25) and CLS in
-    front.
-    """
+    """Sentences as tokens, int64 (N, 24), padded with PAD; with cls, (N, 25), starting with CLS."""
     rows = [[vocab.get(word, UNK) for word in words(sentence)][:MAX_LEN] for sentence in sentences]
     x = torch.tensor([row + [PAD] * (MAX_LEN - len(row)) for row in rows])
     return F.pad(x, (1, 0), value=CLS) if cls else x
@@ -92,12 +90,12 @@ def encode(sentences: list[str], vocab: dict[str, int], cls: bool = False) -> to
 def occupations(
     split: str, cls: bool = False, folder: Path = OCCUPATIONS
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The sentences about teachers: which group does the teacher's occupation belong to?
+    """The sentences about teachers, with the group of the teacher's occupation as their class.
 
     Args:
         split: "train" or "dev".
-        cls: put CLS in front of each sentence.
-        folder: of train.tsv, which gives the vocabulary, and dev.tsv.
+        cls: prepend CLS to each sentence.
+        folder: has train.tsv, which defines the vocabulary, and dev.tsv.
 
     Returns:
         x, int64 (N, 24), or (N, 25) with cls; y, int64 (N), classes 0 to 4.
@@ -108,5 +106,5 @@ def occupations(
 
 
 def occupations_vocab_size(folder: Path = OCCUPATIONS) -> int:
-    """How many tokens there are, PAD, CLS and UNK among them."""
+    """The number of tokens, including PAD, CLS and UNK."""
     return 3 + len(vocabulary(read_occupations("train", folder)[0]))

@@ -1,5 +1,5 @@
-"""Attention whose cost grows with the connections of a pattern: over long texts (question 6d) and
-across documents (6g).
+"""Sparse attention, whose cost grows with the connections of a pattern: over long texts (question
+6d) and across documents (6g).
 
 Shapes in this file: B is the batch, T (in a formula: n) the number of positions, C = n_embd the
 width of the model, and head_dim = n_embd / n_head the width of one head. Queries, keys and values
@@ -26,15 +26,15 @@ import torch.nn.functional as F
 
 from ..attention import CausalSelfAttention, apply_rotary_emb
 
-BLOCK = 128  # so many queries are worked on at once
+BLOCK = 128  # queries processed at once
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """Which positions attend to which, but for the global positions: these belong to a text.
+    """Which positions attend to which. Global positions are not part of it: they belong to a text.
 
-    window: how far the window reaches to each side; 0 is the position alone. strides: distances, in
-    any order. causal: whether nothing attends to what comes after it.
+    window: the reach of the window to each side; 0 is the position alone. strides: distances, in
+    any order. causal: whether positions attend only to themselves and earlier ones.
 
     Raises:
         ValueError: a negative window, or a stride below 1.
@@ -52,8 +52,7 @@ class Pattern:
 
 
 def sorted_positions(positions: Iterable[int], n: int) -> list[int]:
-    """Global positions as they were given, in any order and perhaps repeated, as a sorted list of
-    ints without repetitions.
+    """Global positions, given in any order and perhaps repeated, as a sorted list of distinct ints.
 
     Raises:
         ValueError: a position is not in 0, ..., n - 1.
@@ -61,15 +60,14 @@ def sorted_positions(positions: Iterable[int], n: int) -> list[int]:
     positions = sorted({int(position) for position in positions})
     if positions and not 0 <= positions[0] <= positions[-1] < n:
         raise ValueError(
-            f"global positions must lie in 0, ..., {n - 1}; they go from {positions[0]} to "
+            f"global positions must be in 0, ..., {n - 1}; they go from {positions[0]} to "
             f"{positions[-1]}"
         )
     return positions
 
 
 def is_local(distance: torch.Tensor, pattern: Pattern) -> torch.Tensor:
-    """Whether two positions that are so far apart are connected by the window or a stride, whatever
-    comes first.
+    """Whether the window or a stride connects two positions at this distance, in either direction.
 
     Args:
         distance: i - j, int64 of any shape.
@@ -82,7 +80,7 @@ def is_local(distance: torch.Tensor, pattern: Pattern) -> torch.Tensor:
 
 
 # --------------------------------------------------------------------------------------------------
-# Where global positions come from
+# Global positions
 
 
 def every_kth(n: int, k: int) -> list[int]:
@@ -92,7 +90,7 @@ def every_kth(n: int, k: int) -> list[int]:
         ValueError: k is below 1.
     """
     positions = []
-    # [part 6d] One position in k.
+    # [part 6d] Every k-th position.
     ### START_CODE_HERE ###
     raise NotImplementedError("6d: every_kth")
     ### END_CODE_HERE ###
@@ -100,9 +98,9 @@ def every_kth(n: int, k: int) -> list[int]:
 
 
 def section_headers(tokens: Iterable[str], regex: str = r"[A-Z][A-Z ]*:") -> list[int]:
-    """The positions of the tokens that match the regular expression as a whole."""
+    """The positions of the tokens that the regular expression matches in full."""
     positions = []
-    # [part 6d] Hint: re.fullmatch, since "see ALLERGIES:" is no header.
+    # [part 6d] Hint: re.fullmatch, since "see ALLERGIES:" is not a header.
     ### START_CODE_HERE ###
     raise NotImplementedError("6d: section_headers")
     ### END_CODE_HERE ###
@@ -110,20 +108,20 @@ def section_headers(tokens: Iterable[str], regex: str = r"[A-Z][A-Z ]*:") -> lis
 
 
 def predicted_globals(scores: torch.Tensor, limit: int = 200) -> list[int]:
-    """The positions whose score is above 0; of more than `limit` those with the highest scores.
+    """The positions with scores above 0; if there are more than `limit`, those with the highest.
 
     Args:
         scores: (n,), one for each position.
-        limit: how many positions there may be.
+        limit: the maximum number of positions.
 
     Returns:
-        The positions, sorted. Of equal scores, the earlier positions are taken.
+        The positions, sorted. Among equal scores, earlier positions win.
     """
     positions = []
     # [part 6d] Take the highest scores, as long as they are above 0, and return their positions
     # from left to right.
-    # Hint: torch.topk says nothing of the order of equal scores; torch.sort(..., stable=True) keeps
-    # it.
+    # Hint: torch.topk does not define the order of equal scores; torch.sort(..., stable=True) keeps
+    #       it.
     ### START_CODE_HERE ###
     raise NotImplementedError("6d: predicted_globals")
     ### END_CODE_HERE ###
@@ -131,7 +129,7 @@ def predicted_globals(scores: torch.Tensor, limit: int = 200) -> list[int]:
 
 
 # --------------------------------------------------------------------------------------------------
-# The pattern, one row at a time and counted
+# The rows of the pattern, and its size
 
 
 def attended_positions(
@@ -141,11 +139,10 @@ def attended_positions(
 
     Raises:
         IndexError: i is not in 0, ..., n - 1 (a negative i does not count from the end).
-        ValueError: a global position is not.
+        ValueError: a global position is not in 0, ..., n - 1.
     """
     attended = []
-    # [part 6d] The table at the top of this file, for one i. It is what you compare everything else
-    # with.
+    # [part 6d] The rules at the top of this file, for one i. Test everything else against this.
     # Hints: a set holds every position once. sorted_positions checks the global positions.
     ### START_CODE_HERE ###
     raise NotImplementedError("6d: attended_positions")
@@ -154,20 +151,19 @@ def attended_positions(
 
 
 def count_connections(n: int, pattern: Pattern, global_positions: Iterable[int] = ()) -> int:
-    """How many pairs (i, j) of n positions are connected: the exact sum of
-    len(attended_positions(i, ...)) over all i.
+    """The number of connected pairs (i, j): the exact sum of len(attended_positions(i, ...)).
 
-    It does not go through the pairs: n = 75,000 takes far less than a second.
+    It does not enumerate the pairs: n = 75,000 takes far less than a second.
 
     Raises:
         ValueError: a global position is not in 0, ..., n - 1.
     """
     count = 0
-    # [part 6d] Count what each rule allows, and nothing twice.
-    # Hints: rows and columns of global positions are full, and meet in len(global) ** 2 pairs.
-    #        Window and strides are a matter of distances, each once: n - d pairs are d apart. How
-    #        many of these have a global position, at the earlier place, at the later, at both?
-    #        bisect counts how many numbers of a sorted list are below another. Compare with
+    # [part 6d] Count the pairs that each rule allows, and no pair twice.
+    # Hints: rows and columns of global positions are full, and overlap in len(global) ** 2 pairs.
+    #        Window and strides are a set of distances, each counted once: n - d pairs are d apart.
+    #        How many of these have a global position at the earlier end, the later end, both?
+    #        bisect counts the numbers in a sorted list that are below another. Compare with
     #        attended_positions for small n.
     ### START_CODE_HERE ###
     raise NotImplementedError("6d: count_connections")
@@ -186,11 +182,10 @@ def sparse_attention(
     pattern: Pattern,
     global_positions: Iterable[int] = (),
 ) -> torch.Tensor:
-    """Scaled dot-product attention, softmax(Q K^T / sqrt(head_dim)) V, along the connections of the
-    pattern alone.
+    """Scaled dot-product attention, softmax(Q K^T / sqrt(head_dim)) V, along the pattern only.
 
-    It equals dense attention with the pattern as a mask, in the gradients as well, and takes work
-    and memory in proportion to the connections, not to T * T.
+    Outputs and gradients equal those of dense attention with the pattern as a mask. Work and memory
+    are proportional to the connections, not to T * T.
 
     Args:
         q, k, v: (B, n_head, T, head_dim), float32 or float64. They are not changed.
@@ -203,22 +198,22 @@ def sparse_attention(
         ValueError: a global position is out of range.
     """
     output = None
-    # [part 6d] Work out the scores in pieces, put all pieces of a row through one softmax, and
-    # multiply with the values.
+    # [part 6d] Compute the scores in pieces, apply one softmax to all pieces of a row, and multiply
+    # by the values.
     #
     # - Window: cut the queries into blocks. A block attends to its own keys and to those of the
-    # blocks within reach.
-    # - Global keys: the same few for all rows; gather them once, and multiply each block with them.
+    #   blocks within reach.
+    # - Global keys: the same few for all rows; gather them once, and multiply each block by them.
     # - Strides: at distance s, row i meets key i - s (and i + s): two slices of the whole sequence,
-    # shifted against each other.
-    # - No pair may be in two pieces, and nothing beyond the ends in any: such scores are -inf
-    # before the softmax.
-    # - Global rows (in both directions only): few queries, all keys. Work them out on their own,
-    # and write them over.
-    # Hints: x.split(BLOCK, dim=2) cuts into blocks; its gradient is put together once, where that
-    #        of a slice in a loop fills T positions with zeros each time round. The scores of one
-    #        block are enough memory at a time: keep no view of them, since a view keeps the whole
-    #        tensor alive. Begin with a window alone, and compare with a dense mask.
+    #   shifted against each other.
+    # - No pair may be in two pieces, and no piece may reach beyond the ends: set such scores to
+    #   -inf before the softmax.
+    # - Global rows (in both directions only): few queries, all keys. Compute them separately, and
+    #   overwrite their rows.
+    # Hints: x.split(BLOCK, dim=2) cuts into blocks. Its gradient is assembled once; the gradient of
+    #        a slice in a loop fills T positions with zeros in each iteration. Hold the scores of
+    #        one block at a time, and no view of them: a view keeps the whole tensor alive. Start
+    #        with a window alone, and compare with a dense mask.
     ### START_CODE_HERE ###
     raise NotImplementedError("6d: sparse_attention")
     ### END_CODE_HERE ###
@@ -231,13 +226,13 @@ class SparseSelfAttention(nn.Module):
 
     Args:
         n_embd: the width of the model.
-        n_head: the number of heads, which share n_embd evenly.
+        n_head: the number of heads, which divide n_embd evenly.
         pattern: which positions attend to which.
         max_global: how many global positions the predictor may choose.
 
     Attributes:
-        predictor: from n_embd to 1, a score for each position; it begins with zeros, and is trained
-            on labels of its own.
+        predictor: from n_embd to 1, a score for each position; it is initialized to zeros, and
+            trained on its own labels.
         rope_cache: None, or the cosines and sines that queries and keys are rotated by,
             (max_positions, head_dim/2, 2).
 
@@ -265,22 +260,21 @@ class SparseSelfAttention(nn.Module):
     def from_dense(
         cls, attention: CausalSelfAttention, pattern: Pattern, max_positions: int | None = None
     ) -> "SparseSelfAttention":
-        """A new module with the weights of a trained dense one, which stays as it was and shares
-        nothing with the new one.
+        """A new module with copies of a trained dense module's weights.
 
         Args:
-            attention: its projections are copied; if it rotates (attention.rope), the new module
-                does, too.
+            attention: the dense module, which is not changed; if it rotates (attention.rope), the
+                new module does, too.
             max_positions: the longest sequence, if the module rotates; by default the dense
-                module's block_size. If it is longer than that, position t is rotated by the angles
-                of t * block_size / max_positions (Chen et al. 2023), in short sequences, too: no
-                angle is larger than those seen in training.
+                module's block_size. If it is larger, position t is rotated by the angles of
+                t * block_size / max_positions (Chen et al. 2023), even in short sequences, so that
+                no angle is larger than those seen in training.
         """
         sparse = None
-        # [part 6d] Make the module, copy the four projections, and tabulate the rotations.
+        # [part 6d] Create the module, copy the four projections, and precompute the rotations.
         # Hints: load_state_dict copies. attention.mask is (1, 1, block_size, block_size).
-        #        precompute_rotary_emb has whole positions alone; the angle of any position t is t *
-        #        10000 ** (-2 i / head_dim), best worked out in float64.
+        #        precompute_rotary_emb covers integer positions only; the angles of any position t
+        #        are t * 10000 ** (-2 i / head_dim), best computed in float64.
         ### START_CODE_HERE ###
         raise NotImplementedError("6d: SparseSelfAttention.from_dense")
         ### END_CODE_HERE ###
@@ -307,11 +301,11 @@ class SparseSelfAttention(nn.Module):
             Three tensors, (B, n_head, T, head_dim).
 
         Raises:
-            ValueError: the module rotates, and the table ends before the last position.
+            ValueError: the module rotates, and the last position is beyond its table.
         """
         q = k = v = None
-        # [part 6d] Project and split; rotate what RoPE rotates, with apply_rotary_emb and the rows
-        # of self.rope_cache that belong to these positions. The values are not rotated.
+        # [part 6d] Project and split; if the module rotates, apply apply_rotary_emb to queries and
+        # keys, with the rows of self.rope_cache for these positions.
         ### START_CODE_HERE ###
         raise NotImplementedError("6d: SparseSelfAttention.project")
         ### END_CODE_HERE ###
@@ -324,14 +318,14 @@ class SparseSelfAttention(nn.Module):
 
         Args:
             x: (B, T, C).
-            global_positions: those of all sequences; None: the predictor chooses, and B must be 1.
+            global_positions: for all sequences; None: the predictor chooses, and B must be 1.
 
         Returns:
             (B, T, C), same dtype.
 
         Raises:
-            ValueError: no global positions for more than one sequence; one of them is out of range;
-                the module rotates, and the sequence is longer than its table.
+            ValueError: global_positions is None and B is not 1; a global position is out of range;
+                or the module rotates, and the sequence is longer than its table.
         """
         y = None
         # [part 6d] Hint: an empty list of global positions is not None.
@@ -342,24 +336,23 @@ class SparseSelfAttention(nn.Module):
 
 
 # --------------------------------------------------------------------------------------------------
-# A stream
+# Streaming
 
 
 class StreamingAttention:
-    """A SparseSelfAttention that reads a sequence a few positions at a time, with a memory that
-    does not grow.
+    """A SparseSelfAttention that reads a sequence a few positions at a time, with constant memory.
 
-    Let R be the largest of window and strides: no position is asked for by one that is more than R
-    later, unless it is global. So the last R positions and the global ones are held, each once. No
-    gradients pass through a stream.
+    Let R be the largest of window and strides: no query needs a position more than R before it,
+    unless that is global. So the cache holds the last R positions and the global ones, each once.
+    No gradients pass through a stream.
 
     Args:
         attention: its pattern must be causal.
-        max_global: the first positions that are declared global become so, up to this number; later
-            ones are ordinary.
+        max_global: the first positions declared global become global, up to this number; later ones
+            are ordinary.
 
     Attributes:
-        length: how many positions have been read.
+        length: the number of positions read.
         global_positions: the global ones among them, sorted.
 
     Raises:
@@ -369,57 +362,53 @@ class StreamingAttention:
     def __init__(self, attention: SparseSelfAttention, max_global: int = 200):
         if not attention.pattern.causal:
             raise ValueError(
-                "only a causal pattern can be streamed: in the other, what comes later changes "
-                "earlier outputs"
+                "only a causal pattern can be streamed: otherwise, later positions change earlier "
+                "outputs"
             )
         self.attention = attention
         self.max_global = max_global
         self.length = 0
         self.global_positions: list[int] = []
-        # [part 6d] Prepare the cache: room for R + max_global keys and values, and what tells you
-        # which position is where.
-        # Hints: B is not known before the first call. In a ring buffer, position p lies in slot p %
-        #        R, and what lay there before, position p - R, is not asked for any more. R may be
-        #        0.
+        # [part 6d] Prepare the cache: room for R + max_global keys and values, and a record of
+        # which position is in which slot.
+        # Hints: B is not known before the first call. In a ring buffer, position p goes into slot
+        #        p % R and replaces position p - R, which is no longer needed. R may be 0.
         ### START_CODE_HERE ###
         raise NotImplementedError("6d: StreamingAttention")
         ### END_CODE_HERE ###
 
     @torch.no_grad()
     def append(self, x: torch.Tensor, is_global: Iterable[bool] | None = None) -> torch.Tensor:
-        """Read the next positions.
+        """Read the next positions, and return their outputs.
 
         Args:
             x: (B, t, C), t >= 1, with the same B in each call.
-            is_global: for each of the t positions whether it is declared global; None: none is.
+            is_global: for each of the t positions, whether it is declared global; None: none is.
 
         Returns:
-            (B, t, C): what one call of the module's forward on the whole sequence gives for these
+            (B, t, C), equal to the outputs of the module's forward on the whole sequence at these
             positions.
 
         Raises:
-            ValueError: not as many booleans as positions, or none of either; a sequence that is too
-                long for a module that rotates. The stream is then as it was before.
+            ValueError: the numbers of booleans and positions differ or are 0; or the module
+                rotates, and the sequence is too long for it. The stream is then unchanged.
         """
         y = None
-        # [part 6d] Attend to what is held and to the new positions, then put these into the cache.
+        # [part 6d] Attend to the cache and to the new positions, then add these to the cache.
         #
-        # - A call may bring more positions than the ring has slots: work on a block of them at a
-        # time.
-        # - A new global position is global for those that follow it at once, in the same call.
-        # - In the ring, a global position leaves its slot empty: it has one of its own, and must
-        # not be counted twice.
+        # - A call may bring more positions than the ring has slots: process a block at a time.
+        # - A new global position is global at once for the positions after it, in the same call.
+        # - A global position has its own slot. Leave its slot in the ring empty, so that it is not
+        #   counted twice.
         # Hints: is_local is the rule for window and strides, elementwise. Gather only the keys that
-        #        some query of the block attends to: of R + max_global that is a small part.
+        #        some query of the block attends to: a small part of R + max_global.
         ### START_CODE_HERE ###
         raise NotImplementedError("6d: StreamingAttention.append")
         ### END_CODE_HERE ###
         return y
 
     def cached_positions(self) -> list[int]:
-        """The positions whose keys and values are held, sorted: the last R positions read, and the
-        global ones.
-        """
+        """The positions in the cache, sorted: the last R positions read, and the global ones."""
         positions = []
         # [part 6d]
         ### START_CODE_HERE ###
@@ -429,10 +418,10 @@ class StreamingAttention:
 
     def cache_bytes(self) -> int:
         """The bytes of all tensors that hold keys and values: at most 2 (R + max_global) C numbers
-        for each sequence.
+        per sequence.
         """
         size = 0
-        # [part 6d] Hint: a tensor has nbytes.
+        # [part 6d] Hint: tensor.nbytes.
         ### START_CODE_HERE ###
         raise NotImplementedError("6d: StreamingAttention.cache_bytes")
         ### END_CODE_HERE ###
@@ -446,29 +435,29 @@ class StreamingAttention:
 def cross_document_attention(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, lengths: Iterable[int], window: int
 ) -> torch.Tensor:
-    """Attention over documents, one after another, and a question that follows them.
+    """Attention over concatenated documents, followed by a question.
 
-    A token of a document attends to the tokens of its own document that are at most `window` away,
-    to both sides. A token of the question attends to all tokens of all documents, and to the
-    question's tokens up to itself.
+    A token of a document attends to the tokens of its own document at a distance of at most
+    `window`. A token of the question attends to all tokens of all documents, and to the question's
+    tokens up to itself.
 
     Args:
         q, k, v: (B, n_head, T, head_dim), float32 or float64. They are not changed.
-        lengths: of the documents, each at least 1; at least one document. What is left of T is the
-            question, at least 1 token.
+        lengths: the documents' lengths, each at least 1; at least one document. The rest of T is
+            the question, at least 1 token.
         window: at least 0.
 
     Returns:
         (B, n_head, T, head_dim), same dtype.
 
     Raises:
-        ValueError: lengths or a window that are not as above.
+        ValueError: the lengths or the window are not as above.
     """
     output = None
-    # [part 6g] Each document is a sequence of its own, with a pattern of a window alone. The
-    # question's rows are dense.
-    # Hints: q.split([*lengths, question], dim=2) cuts documents and question apart. For the
-    #        question, the columns of its own tokens, the last ones, are masked above the diagonal.
+    # [part 6g] Each document is a separate sequence, with a window as its pattern. The question's
+    # rows are dense.
+    # Hints: q.split([*lengths, question], dim=2) separates documents and question. In the
+    #        question's rows, mask its own columns (the last ones) above the diagonal.
     ### START_CODE_HERE ###
     raise NotImplementedError("6g: cross_document_attention")
     ### END_CODE_HERE ###
@@ -476,7 +465,7 @@ def cross_document_attention(
 
 
 class Memory(NamedTuple):
-    """What a decoder's layer keeps of the documents. D documents have N positions together."""
+    """A decoder layer's keys and values of D documents, with N positions in total."""
 
     keys: torch.Tensor  # (n_head, N, head_dim)
     values: torch.Tensor  # (n_head, N, head_dim)
@@ -484,19 +473,17 @@ class Memory(NamedTuple):
 
 
 def remember(attention: SparseSelfAttention, documents: list[torch.Tensor]) -> Memory:
-    """The keys and values of all documents, in their order, worked out once for any number of
-    questions.
+    """The keys and values of all documents, in order, computed once for any number of questions.
 
     Args:
-        attention: its modules key and value are applied, once each; it does not rotate.
+        attention: its modules key and value are applied once each; it must not rotate.
         documents: the encoder's output for each document, (n, C).
 
     Raises:
-        ValueError: the module rotates, or there is no document.
+        ValueError: the module rotates, or there are no documents.
     """
     memory = None
-    # [part 6g] Hint: documents of different lengths can be put one after another before they are
-    # projected.
+    # [part 6g] Hint: documents of different lengths can be concatenated before projection.
     ### START_CODE_HERE ###
     raise NotImplementedError("6g: remember")
     ### END_CODE_HERE ###
@@ -506,18 +493,18 @@ def remember(attention: SparseSelfAttention, documents: list[torch.Tensor]) -> M
 def ask(
     attention: SparseSelfAttention, x: torch.Tensor, memory: Memory
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Cross-attention of a decoder's states over all of memory, and over nothing else.
+    """Cross-attention of a decoder's states over the whole memory only.
 
     Args:
         x: (B, n, C), the decoder's states. The documents are complete, so there is no causal mask.
 
     Returns:
-        The output of attention.proj, (B, n, C), and the shares, (B, n, D): how much attention
-        weight each document got, averaged over the heads. Each row of shares sums to 1.
+        The output of attention.proj, (B, n, C), and the shares, (B, n, D): the attention weight of
+        each document, averaged over the heads. Each row of shares sums to 1.
     """
     y = shares = None
-    # [part 6g] Only the queries come from x. Hint: weights.split(memory.lengths, dim=-1) has a
-    # piece for each document.
+    # [part 6g] Only the queries come from x.
+    # Hint: weights.split(memory.lengths, dim=-1) gives one piece per document.
     ### START_CODE_HERE ###
     raise NotImplementedError("6g: ask")
     ### END_CODE_HERE ###

@@ -260,7 +260,7 @@ def test_a_full_disk_stops_with_a_sentence(tmp_path):
             ),
             "version 0",
         ),
-        (lambda path: path.write_bytes(b"no database" * 1000), "no state of a grading"),
+        (lambda path: path.write_bytes(b"no database" * 1000), "not a grading state"),
     ],
 )
 def test_a_state_that_cannot_be_used(tmp_path, break_it, message):
@@ -278,13 +278,13 @@ def test_a_state_that_cannot_be_used(tmp_path, break_it, message):
     [
         (["missing", "--out", "OUT"], "does not exist"),
         (["EMPTY", "--out", "OUT"], "no submissions"),
-        (["CLASS", "--out", "CLASS/out"], "among the submissions"),
+        (["CLASS", "--out", "CLASS/out"], "inside the submissions"),
         (["CLASS", "--out", "OUT", "--engine", "dask"], "--scheduler"),
         (
             ["CLASS", "--out", "OUT", "--engine", "dask", "--scheduler", "tcp://127.0.0.1:1"],
             "No Dask scheduler",
         ),
-        (["CLASS", "--out", "OUT", "--due", "soon"], "no due date"),
+        (["CLASS", "--out", "OUT", "--due", "soon"], "not a due date"),
         (["CLASS", "--out", "OUT", "--roster", "nobody.csv"], "nobody.csv"),
         (["CLASS", "--out", "OUT", "--workers", "0"], "at least 1"),
         (["CLASS", "--out", "OUT", "--late-percent", "-10"], "from 0 to 100"),
@@ -495,7 +495,7 @@ def test_real_submissions(real):
     assert entries["good"].total == entries["good"].report["max_score"] == most
     assert (
         entries["starter"].total == 0
-        and entries["page"].refused.startswith("It is no zip file")
+        and entries["page"].refused.startswith("It is not a zip file")
         and "page" not in entries["page"].refused
     )
     page = (folder / "out" / "students" / "good" / "feedback.html").read_text(encoding="utf-8")

@@ -8,9 +8,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl
 
 import pytest
-from classroom import fail, make_class
 
 from instructor import __main__
+from instructor.documents.sample_class import fail, make_class
 from instructor.grading import canvas
 from instructor.grading.grades import Person
 from instructor.grading.pages import gradebook
@@ -150,10 +150,10 @@ def test_a_dry_run_sends_nothing_and_shows_all(upload, server, graded, capsys):
     "change, said",
     [
         (lambda server, patch: patch.setenv("CANVAS_TOKEN", " "), "CANVAS_TOKEN is not set"),
-        (lambda server, patch: patch.setenv("CANVAS_TOKEN", "x"), "Invalid access token.*Look at"),
+        (lambda server, patch: patch.setenv("CANVAS_TOKEN", "x"), "Invalid access token.*Check"),
         (lambda server, patch: setattr(server, "state", "failed"), "Couldn't find User '5003'"),
-        (lambda server, patch: setattr(server, "page", True), "is no Canvas"),
-        (lambda server, patch: patch.setattr(canvas, "PATIENCE", -1), "still at work"),
+        (lambda server, patch: setattr(server, "page", True), "is not Canvas"),
+        (lambda server, patch: patch.setattr(canvas, "PATIENCE", -1), "still entering grades"),
         (lambda server, patch: patch.setitem(sys.modules, "canvasapi", None), "not installed"),
     ],
 )
@@ -180,4 +180,4 @@ def test_a_wrong_course_a_wrong_address_and_no_network(upload, server, graded, m
 def test_two_people_of_one_number_are_refused(upload, server, graded, capsys):
     graded.entries[4].person = Person("b", "Bob", canvas_id=graded.entries[5].person.canvas_id)
     assert upload() == 2 and not server.grades
-    assert "Two people of the roster" in capsys.readouterr().err
+    assert "Two people in the roster" in capsys.readouterr().err

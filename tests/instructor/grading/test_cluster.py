@@ -200,8 +200,8 @@ def test_a_scheduler_that_is_lost_is_a_sentence(start, tmp_path):
         ("tcp://127.0.0.1", "missing port"),
         ("http://127.0.0.1:1", "unknown address scheme 'http'"),
         ("FOLDER/missing.json", "there is no such file"),
-        ("FOLDER/words.json", "it is no scheduler file"),
-        ("FOLDER/list.json", "it is no scheduler file"),
+        ("FOLDER/words.json", "it is not a scheduler file"),
+        ("FOLDER/list.json", "it is not a scheduler file"),
         ("FOLDER/stale.json", "No Dask scheduler answers"),
     ],
 )

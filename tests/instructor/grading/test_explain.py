@@ -9,7 +9,7 @@ from test_batch import REAL, command
 from common.files import UserError
 from conftest import SOLUTION
 from instructor.__main__ import main
-from instructor.grading import graded_class as graded_class
+from instructor.grading import graded_class
 from instructor.grading.finding.people import find_entry
 from instructor.grading.grades import Entry, GradedClass, Person
 
@@ -111,8 +111,7 @@ def test_another_result_than_the_grade_is_said_with_its_repair(graded, capsys, m
     code, printed = explain(capsys, monkeypatch, graded / "out", "o'neill $x", "1h-2-basic")
     assert (
         code == 1
-        and "The grade says of 1h-2-basic: timeout, 0 points; here it is: wrong answer"
-        in printed.out
+        and "The grade for 1h-2-basic is timeout, 0 points; now it is wrong answer" in printed.out
     )
     out = str(graded / "out")
     assert commands(printed.out, "To grade it again: ") == [
@@ -148,7 +147,7 @@ def test_a_submission_that_changed_is_no_ground_to_grade_the_old_one(graded, cap
     path = graded / "class" / "plain" / "attention.py"
     path.write_text(path.read_text(encoding="utf-8").replace("20000", "10000"), encoding="utf-8")
     code, printed = explain(capsys, monkeypatch, graded / "out", "plain", "1h-2-basic")
-    assert code == 1 and "the grade belongs to the earlier content" in printed.err
+    assert code == 1 and "the grade is for the earlier content" in printed.err
     assert commands(printed.out, "To grade what is there now: ") == [
         ["python", "-m", "instructor", "grade", "--out", str(graded / "out")]
     ]

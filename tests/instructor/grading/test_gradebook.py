@@ -8,13 +8,15 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from classroom import MANIFEST, fail, full_report, keep_class, make_class
 
 from common.files import UserError
+from instructor.documents.sample_class import MANIFEST, fail, full_report, keep_class, make_class
 from instructor.grading import overrides
 from instructor.grading.grades import Entry, GradedClass, Person
 from instructor.grading.pages import gradebook, write_reports
-from instructor.grading.written import forms as written
+from instructor.grading.sheet import cell
+from instructor.grading.written import forms
+from instructor.grading.written.merge import add_parser
 
 FORMULAS = [
     "=1+1",
@@ -44,7 +46,7 @@ FORMULAS = [
 ]
 PARTS = [check.id for check in MANIFEST.checks.values() if not check.coded]
 MOST = MANIFEST.checks["1g-0-written"].points
-REQUIRED = gradebook.cell(GradedClass(MANIFEST, "", []).regular_points)
+REQUIRED = cell(GradedClass(MANIFEST, "", []).regular_points)
 
 
 def rows_of(text):
@@ -89,7 +91,7 @@ def fill(path, marks, comment="", encoding="utf-8-sig", delimiter=","):
 
 def merge(out, *options):
     parser = argparse.ArgumentParser()
-    written.add_parser(parser.add_subparsers())
+    add_parser(parser.add_subparsers())
     args = parser.parse_args(["merge", str(out), *map(str, options)])
     return args.run(args)
 
@@ -108,26 +110,21 @@ def test_no_cell_is_a_formula(text):
             for row in csv.reader(
                 io.StringIO(made.removeprefix("\ufeff"), newline=""), delimiter=separator
             ):
-                for cell in row:
-                    bare = cell.lstrip(' \t\u00a0\u200b\u200c\u200d\ufeff"')
+                for text_of_cell in row:
+                    bare = text_of_cell.lstrip(' \t\u00a0\u200b\u200c\u200d\ufeff"')
                     assert not (
                         bare[:1] in tuple("=+@＝＋－＠")
                         or bare[:1] == "-"
                         and not bare[1:2].isdigit()
-                        or cell[:1] in ("\t", "\r")
-                    ), cell
+                        or text_of_cell[:1] in ("\t", "\r")
+                    ), text_of_cell
         assert "\0" not in made and made.count("\n") == len(graded.entries) + (
             2 if made[0] == "S" else 1
         )
 
 
 def test_a_cell_that_began_with_a_tab_or_a_line_end_is_text():
-    assert [gradebook.cell(text) for text in ("\tx", "\rx", "\0\nx", "\t=x")] == [
-        "'x",
-        "'x",
-        "'x",
-        "'=x",
-    ]
+    assert [cell(text) for text in ("\tx", "\rx", "\0\nx", "\t=x")] == ["'x", "'x", "'x", "'=x"]
 
 
 def test_numbers_and_names_stay_what_they_are():
@@ -143,8 +140,8 @@ def test_numbers_and_names_stay_what_they_are():
         "x = 1",
         "محمد",
     ):
-        assert gradebook.cell(text) == text
-    assert [gradebook.cell(value) for value in (0, 0.0, 60.0, 51.3, 1 / 3, -2, None)] == [
+        assert cell(text) == text
+    assert [cell(value) for value in (0, 0.0, 60.0, 51.3, 1 / 3, -2, None)] == [
         "0",
         "0",
         "60",
@@ -297,7 +294,7 @@ def test_plain_gradebook_has_everything(graded):
     }
     coded["1c"] -= MANIFEST.checks["1c-1-basic"].points
     automatic = 0.75 * sum(coded.values())
-    shown = {id: gradebook.cell(points) for id, points in coded.items() if points}
+    shown = {id: cell(points) for id, points in coded.items() if points}
     assert row == dict.fromkeys(MANIFEST.questions, "") | shown | {
         "id": "100201",
         "name": "محمد الفارسي",
@@ -309,9 +306,9 @@ def test_plain_gradebook_has_everything(graded):
         "penalty": "0.25",
         "1g": "3.5",
         "3a": "1",
-        "automatic": gradebook.cell(automatic),
+        "automatic": cell(automatic),
         "written": "4.5",
-        "total": gradebook.cell(automatic + 4.5),
+        "total": cell(automatic + 4.5),
         "max": REQUIRED,
         "remarks": f"{len(PARTS) - 3} written parts are not marked yet; two submissions by one "
         "person",
@@ -420,24 +417,24 @@ def test_merge_of_copies_keeps_what_others_gave(out, tmp_path_factory):
 
 def test_ids_that_look_like_formulas_and_people_who_left(graded, tmp_path):
     graded = replace(graded, entries=[Entry(Person("=2+3", "A"), "a")])
-    text = written.form(graded, tmp_path / "w.csv")
+    text = forms.form(graded, tmp_path / "w.csv")
     assert "\n'=2+3," in text
     (tmp_path / "w.csv").write_text(
         "id,rubric,points\n'=2+3,1g-0-written,1\n=2+3,3a-0-written,1.\ngone,3a-0-written,\n\n",
         encoding="utf-8",
     )
     assert [
-        (mark.id, mark.rubric, mark.points) for mark in written.read(tmp_path / "w.csv", graded)
+        (mark.id, mark.rubric, mark.points) for mark in forms.read(tmp_path / "w.csv", graded)
     ] == [("=2+3", "1g-0-written", 1), ("=2+3", "3a-0-written", 1)]
 
 
 BAD = {
-    "line 3: '1002' is nobody": HEAD + "100200,1g-0-written,1,\n1002,1g-0-written,1,\n",
-    "line 2: '1c-0-basic' is no written part": HEAD + "100200,1c-0-basic,1,\n",
-    "line 2: the points 'good' are no number": HEAD + "100200,1g-0-written,good,\n",
-    "line 2: the points 'nan' are no number": HEAD + "100200,1g-0-written,nan,\n",
-    "line 2: the points '1e1' are no number": HEAD + "100200,1g-0-written,1e1,\n",
-    "line 2: the points '٣' are no number": HEAD + "100200,1g-0-written,٣,\n",
+    "line 3: '1002' is not in this class": HEAD + "100200,1g-0-written,1,\n1002,1g-0-written,1,\n",
+    "line 2: '1c-0-basic' is not a written part": HEAD + "100200,1c-0-basic,1,\n",
+    "line 2: the points 'good' are not a number": HEAD + "100200,1g-0-written,good,\n",
+    "line 2: the points 'nan' are not a number": HEAD + "100200,1g-0-written,nan,\n",
+    "line 2: the points '1e1' are not a number": HEAD + "100200,1g-0-written,1e1,\n",
+    "line 2: the points '٣' are not a number": HEAD + "100200,1g-0-written,٣,\n",
     "line 2: the points -1 are negative": HEAD + "100200,1g-0-written,-1,\n",
     f"line 2: {MOST + 0.5} points, but there are at most {MOST}": HEAD
     + f"100200,1g-0-written,{MOST + 0.5},\n",
@@ -447,9 +444,9 @@ BAD = {
     "line 1: two columns 'points'": "id,rubric,points,Points\n100200,1g-0-written,1,2\n",
     "line 2: 6 cells, but the header has 4": HEAD + "100200,1g-0-written,1,so,so,so\n",
     "line 2: only 2 cells": HEAD + "100200,1g-0-written\n",
-    "line 3: this is no CSV: unexpected end of data": HEAD
+    "line 3: this is not CSV: unexpected end of data": HEAD
     + '100200,1g-0-written,1,\n100201,1g-0-written,1,"open\n',
-    "line 2: this is no CSV: field larger than field limit": HEAD
+    "line 2: this is not CSV: field larger than field limit": HEAD
     + f"100200,1g-0-written,1,{'x' * 200_000}\n",
     "line 3: this is not UTF-8": (
         HEAD + "100200,1g-0-written,1,\n100201,1g-0-written,1,Müller"

@@ -450,7 +450,7 @@ def test_the_results_are_written_in_time(tmp_path):
     assert results["extra_data"]["state"] == "graded"
     late = [test for test in checks.values() if "timeout" in test["tags"]]
     assert late and all(
-        "The time for all checks together was over" in test["output"]
+        "The time for all checks together was used up" in test["output"]
         for test in late
         if "basic" in test["tags"]
     )
@@ -464,7 +464,7 @@ def test_a_right_one_earns_its_basic_points_without_walls(archive):
     assert results["score"] == sum(
         test["max_score"] for test in checks.values() if "basic" in test["tags"]
     )
-    assert "this is no grade yet" in results["output"]
+    assert "this is not a grade yet" in results["output"]
 
 
 def test_a_fault_of_the_autograder_is_not_the_students():
@@ -493,7 +493,7 @@ def test_a_fault_of_the_autograder_is_not_the_students():
         and results["score"] == ALL - manifest.checks["1c-1-basic"].points
     )
     assert (
-        f"1 of {len(CODED)} checks failed for a fault of the autograder, not of your code"
+        f"1 of {len(CODED)} checks failed because of the autograder, not your code"
         in results["output"]
     )
     assert "secret" not in json.dumps(results) and results["tests"][-1]["visibility"] == "hidden"

@@ -7,11 +7,11 @@ import subprocess
 
 import numpy as np
 import pytest
-from classroom import MANIFEST
 
 from common.files import UserError
 from conftest import ROOT, require_tools
-from handout.facts import points
+from instructor.documents.facts import points
+from instructor.documents.sample_class import MANIFEST
 from instructor.grading import graded_class
 from instructor.grading.graded_class import codes
 from instructor.grading.grades import Entry, GradedClass, Person
@@ -193,13 +193,13 @@ REASONS = {
     "": "broken",
     "<html>Log in</html>": "broken",
     "half": "broken|none of the boxes",
-    "link": "no plain file",
-    "pipe": "no plain file",
+    "link": "not a regular file",
+    "pipe": "not a regular file",
     "locked": "password",
     "boxless": "none of the boxes",
     "backwards": "ends before it begins",
     "outside": "outside of page 1",
-    "turned": "turned",
+    "turned": "rotated",
     "huge": "odd size",
 }
 
@@ -284,7 +284,7 @@ def test_folders_links_and_second_pdfs(tmp_path):
     chosen, left = collect(a_class(), tmp_path)
     assert list(chosen) == ["ada"] and len(left) == 2
     assert "of the same person, counts" in dict(left)["Ada Lovelace.pdf"]
-    assert dict(left)["alan"] == "It has no PDFs, and should be one."
+    assert dict(left)["alan"] == "It has no PDFs instead of one."
 
 
 def test_the_command_names_people_only_to_who_runs_it(tmp_path, monkeypatch, capsys):
@@ -298,7 +298,7 @@ def test_the_command_names_people_only_to_who_runs_it(tmp_path, monkeypatch, cap
     args = parser.parse_args(["cut", "GRADES", str(folder), "--out", str(tmp_path / "out")])
     assert args.run(args) == 0
     said = capsys.readouterr().out
-    assert f"alan.pdf ({graded.codes['alan']}): It is broken, or no PDF." in said
+    assert f"alan.pdf ({graded.codes['alan']}): It is broken, or not a PDF." in said
     code, made = graded.codes["ada"], list((tmp_path / "out").iterdir())
     assert len(made) == len(TITLES) and all(text_of(path)[0].startswith(code) for path in made)
     assert not any(b"ada" in path.read_bytes() or b"Ada" in path.read_bytes() for path in made)

@@ -13,12 +13,11 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
-from classroom import MANIFEST, fail, full_report, make_class
 
+from instructor.documents.sample_class import MANIFEST, fail, full_report, make_class
 from instructor.grading.grades import Entry, GradedClass, Person
-from instructor.grading.pages import class_page, write_reports
-from instructor.grading.pages import student_page as student
-from instructor.grading.pages.text import markdown, points
+from instructor.grading.pages import class_page, student_page, write_reports
+from instructor.grading.text import markdown, points
 
 HOSTILE = (
     '<img src=x onerror=alert(1)></pre></script><script>alert(2)</script>" onload="x\' {{ 7*7 }} '
@@ -71,8 +70,8 @@ def one(text="plain", **changes):
 def rendered(graded):
     """The student's page, the Markdown, the class page."""
     return (
-        student.page(graded, graded.entries[0]),
-        student.markdown(graded, graded.entries[0]),
+        student_page.page(graded, graded.entries[0]),
+        student_page.markdown(graded, graded.entries[0]),
         class_page.page(graded),
     )
 
@@ -207,12 +206,12 @@ def test_refused_and_missing_say_why_and_what_to_do():
         assert "It is an HTML page." in shown and "collect_submission.sh" in shown
         assert f"of {points(graded.regular_points)}" not in shown
     for shown in rendered(one(report=None, source="", written={}, comments={}))[:2]:
-        assert "Nothing was handed in" in shown and "write to the staff" in shown
+        assert "Nothing was handed in" in shown and "tell the staff" in shown
 
 
 def test_a_grader_error_is_no_grade():
     for shown in rendered(one())[:2]:
-        assert "This is no grade yet" in shown and "not your fault" in re.sub(r"\s+", " ", shown)
+        assert "This is not a grade yet" in shown and "not your fault" in re.sub(r"\s+", " ", shown)
 
 
 def test_the_plot_shows_the_basic_checks_accuracies():

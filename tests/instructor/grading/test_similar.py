@@ -161,7 +161,7 @@ def test_numbers_are_no_code(tmp_path):
     "write, part",
     [
         (lambda folder: None, "does not exist"),
-        (lambda folder: folder.mkdir(), "none of the files"),
+        (lambda folder: folder.mkdir(), "none of the required files"),
         (
             lambda folder: (folder.mkdir(), (folder / "model.py").write_bytes(b"\xff\xfe\x00")),
             "not UTF-8",
@@ -174,7 +174,7 @@ def test_numbers_are_no_code(tmp_path):
             lambda folder: (folder.mkdir(), (folder / "model.py").symlink_to("/etc/passwd")),
             "is a link",
         ),
-        (lambda folder: folder.write_text("<html>"), "no zip file"),
+        (lambda folder: folder.write_text("<html>"), "not a zip file"),
     ],
 )
 def test_what_cannot_be_read_is_not_compared(tmp_path, write, part):
@@ -252,7 +252,7 @@ def test_equal_results(tmp_path):
     assert equal_files(everybody) == [
         (["rope.finetune.params"], ["a", "b", "c"]),
         (["rope.pretrain.dev.predictions"], ["a", "b"]),
-        (["vanilla.pretrain.dev.predictions, one answer again and again"], ["d", "e"]),
+        (["vanilla.pretrain.dev.predictions, always the same answer"], ["d", "e"]),
     ]
 
 
@@ -289,10 +289,10 @@ def test_the_pages(command, capsys):
     index = (folder / "index.html").read_text(encoding="utf-8")
     pair = (folder / "pair-001.html").read_text(encoding="utf-8")
     assert (
-        "no proof" in index
+        "not proof" in index
         and "100%" in index
         and 'href="pair-001.html"' in index
-        and re.search("Apart from .*<bdi>starter</bdi>", index)
+        and re.search("Without what .*<bdi>starter</bdi>", index)
     )
     for page in (index, pair):
         assert "<script" not in page and "&lt;script&gt;alert(1)" in page
@@ -346,12 +346,12 @@ def test_a_second_run_replaces_the_first(command):
     command("--threshold", "0.6")
     folder = command(people=("careful_with_try", "copy"))
     assert sorted(path.name for path in folder.iterdir()) == ["index.html", "similar.csv"]
-    assert "No two reach 60%" in (folder / "index.html").read_text(encoding="utf-8")
+    assert "No pair reaches 60%" in (folder / "index.html").read_text(encoding="utf-8")
     assert [path.name for path in folder.parent.iterdir()] == ["similar"]
 
 
 def test_nobody_to_compare(command):
-    assert "No two reach" in (command(people=()) / "index.html").read_text(encoding="utf-8")
+    assert "No pair reaches" in (command(people=()) / "index.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -361,7 +361,7 @@ def test_nobody_to_compare(command):
 def test_bad_options(command, options, capsys):
     with pytest.raises(SystemExit):
         command(*options)
-    assert "is no number" in capsys.readouterr().err
+    assert "is not a number" in capsys.readouterr().err
 
 
 def test_a_page_that_cannot_be_written_loses_nothing(command, monkeypatch):

@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 
 import pytest
-from classroom import MANIFEST, fail, full_report
 
+from instructor.documents.sample_class import MANIFEST, fail, full_report
 from instructor.grading.grades import Entry, GradedClass, Person
 from instructor.grading.pages import class_page, statistics
 

@@ -1,4 +1,4 @@
-"""docs/adding-a-question.md is followed to the letter, in a copy of the project."""
+"""Follows docs/adding-a-question.md to the letter, in a copy of the project."""
 
 import json
 import os
@@ -86,7 +86,7 @@ def copy(project):
 
 
 def run(folder, *arguments):
-    """Run Python in the copy, as if no pytest had started it."""
+    """Run Python in the copy, without pytest's environment."""
     return subprocess.run(
         [sys.executable, *map(str, arguments)],
         cwd=folder,
@@ -134,7 +134,7 @@ def test_a_wrong_one_has_none(copy, tmp_path):
 
 
 def test_students_have_cases(copy, tmp_path):
-    """A copy without the staff's code compares with those that were kept."""
+    """A copy without the staff's code compares with the saved cases."""
     for name in ("src", "data"):
         shutil.copytree(copy / name, tmp_path / name)
     assert "not implemented" in run(tmp_path, "src/grader.py", "7a").stdout
@@ -177,7 +177,9 @@ def test_nobody_is_graded_again_by_other_checks(project):
     ids=["solution and starter", "our code of 5d", "a given file"],
 )
 def test_what_a_change_touches(project, edits, touched):
-    """Our code: what is graded with it where the student's fails; a given file: all."""
+    """Our code affects what is graded with it where the student's fails; a given file affects
+    everything.
+    """
     copy, _, before = project
     texts = {copy / file: (copy / file).read_text(encoding="utf-8") for file in edits}
     for (path, text), old in zip(texts.items(), edits.values()):

@@ -1,4 +1,6 @@
-"""docs/instructors.md: points, titles and limits have one home, the manifest; all follows it."""
+"""Points, titles and limits are only in the manifest, and everything follows it
+(docs/instructors.md).
+"""
 
 import json
 import re
@@ -10,12 +12,11 @@ import grader
 from autograder import ManifestError, read_manifest
 from checks.support.session import MANIFEST
 from conftest import ROOT
-from handout import facts
+from instructor.documents import facts
 from instructor.grading.grades import Entry, GradedClass, Person
 from instructor.grading.gradescope.build import regular_points
 from instructor.grading.gradescope.results import ungraded
-from instructor.grading.pages import gradebook
-from instructor.grading.pages import student_page as student
+from instructor.grading.pages import gradebook, student_page
 
 SETTINGS = {
     "version": "1",
@@ -31,7 +32,7 @@ def entries(table):
 
 
 def changed(path, change):
-    """Write the manifest as `change` leaves it, and read it."""
+    """Write the manifest with the change, and read it."""
     content = tomllib.loads(MANIFEST.read_text(encoding="utf-8"))
     change(content)
     lines = [
@@ -49,7 +50,7 @@ def changed(path, change):
 
 
 def everything_else(content):
-    """Other points everywhere, no binary fractions among them, other titles, and other limits."""
+    """Other points everywhere, some of them not binary fractions, other titles, and other limits."""
     for number, check in enumerate(content["check"]):
         check |= {
             "points": check["points"] + number / 10,
@@ -79,7 +80,7 @@ def test_all_follows_the_manifest(tmp_path):
     required = [question for question in manifest.questions.values() if not question.extra_credit]
     possible = f"{sum(question.points for question in required):.4f}".rstrip("0").rstrip(".")
     assert f"    Points Possible,,,,,{possible}\n" in gradebook.canvas(graded)[0]
-    page = student.page(graded, graded.entries[0])
+    page = student_page.page(graded, graded.entries[0])
     assert all(f"Question {id} &amp; more" in page for id in manifest.questions)
 
     tests = ungraded(manifest, SETTINGS, "", "failed")["tests"]
@@ -92,7 +93,7 @@ def test_all_follows_the_manifest(tmp_path):
 def test_points_that_do_not_add_up_are_named(tmp_path):
     with pytest.raises(
         ManifestError,
-        match=r"question 5a has 40 points, but its checks have .* in all. Change .* manifest.toml",
+        match=r"question 5a has 40 points, but its checks have .* in total. Change .* manifest.toml",
     ):
         changed(
             tmp_path / "manifest.toml", lambda content: content["questions"]["5a"].update(points=40)
@@ -113,7 +114,7 @@ def test_the_grader_names_them_too(tmp_path, monkeypatch, capsys):
 
 
 def test_documents_show_no_seed_that_could_be_copied():
-    """Students can read these: whoever copies a number from there has given the answers away."""
+    """Students can read these: anyone who copied a seed from there would reveal the answers."""
     patterns = (
         "*.md",
         "docs/*.md",

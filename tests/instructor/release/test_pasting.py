@@ -1,5 +1,5 @@
-"""What could be pasted from a release is found: functions that answer a case, and code that a
-solution shares.
+"""What could be pasted from a release is found: functions that answer a case, and a solution's
+code.
 """
 
 import re
@@ -143,7 +143,7 @@ def test_functions_that_answer_are_found(tree, seed):
     assert any(f"src/{name}: " in line and f"answers {id}" in line for line in found), found
 
 
-LEAKED = {  # modules that once were released, and what they answer
+LEAKED = {  # modules that were once released, and what they answer
     "problem5/attention_formula.py": (("attend", "5c-0-basic"), ("attend", "5c-1-basic")),
     "problem5/encoder.py": (
         ("layer_norm", "5e-1-basic"),

@@ -1,5 +1,5 @@
-"""The release: what students need and nothing else, the same bytes every time, and a proof that it
-works.
+"""The release: what students need and nothing else, the same bytes every time, and a smoke test of
+it.
 """
 
 import argparse
@@ -22,21 +22,20 @@ from conftest import ROOT, SOLUTION, STARTER, copy_reference
 from instructor.course import Course, read_course
 from instructor.datasets.worlds.editions import EDITIONS, EXERCISES
 from instructor.datasets.worlds.exercises import as_json, blank, solve
-from instructor.release import build as release
-from instructor.release import leaks
-from instructor.release import smoke_test as proof
+from instructor.release import build, known_secrets, leaks, smoke_test
 from instructor.release.starter import END, START
+from instructor.release.student_texts import student_readme
 
 COHORT = 987654321012
 COURSE = Course("A title", "A course", "a day")
 
 
 def command(*arguments):
-    """Run the command in this process, as python -m instructor does. (test_handout.py looks at
-    releases with a handout.)
+    """Run the command in this process, like python -m instructor. (test_handout.py tests releases
+    with a handout.)
     """
     parser = argparse.ArgumentParser()
-    release.add_parser(parser.add_subparsers())
+    build.add_parser(parser.add_subparsers())
     args = parser.parse_args(["release", "--no-handout", *map(str, arguments)])
     return args.run(args)
 
@@ -45,31 +44,32 @@ def command(*arguments):
 def built(tmp_path_factory):
     """The folder of a release, and its zip."""
     folder = tmp_path_factory.mktemp("release")
-    release.make_tree(folder / "tree", COURSE)
-    release.zip_tree(folder / "tree", folder / "tree.zip")
+    build.make_tree(folder / "tree", COURSE)
+    build.zip_tree(folder / "tree", folder / "tree.zip")
     return folder / "tree", folder / "tree.zip"
 
 
 @pytest.fixture(scope="module")
 def cohort(tmp_path_factory):
-    """The folder of a cohort's release, that of its answers, and its secret seeds."""
+    """The folder of a cohort's release, its answers' folder, and its secret seeds."""
     folder = tmp_path_factory.mktemp("cohort")
-    seeds = release.make_tree(folder / "tree", COURSE, COHORT, folder / "gold")
+    seeds = build.make_tree(folder / "tree", COURSE, COHORT, folder / "gold")
     return folder / "tree", folder / "gold", seeds
 
 
 @pytest.fixture(scope="module")
 def secrets():
-    return leaks.gather_secrets()
+    return known_secrets.gather_secrets()
 
 
 # What is in it
 
 
 def test_it_has_what_students_need_and_nothing_else(built):
-    names = release.read_tree(built[0]).keys()
+    names = build.read_tree(built[0]).keys()
     assert {name.split("/")[0] for name in names} == {
         "README.md",
+        "LICENSE",
         "run.sh",
         "environment.yml",
         "pyproject.toml",
@@ -108,34 +108,29 @@ def test_files_that_git_does_not_track_stay_here(tmp_path, monkeypatch):
     for name in ("src/a.py", "src/mine.py", "src/result.txt", "src/.b.py", "instructor/c.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
-    monkeypatch.setattr(release, "ROOT", tmp_path)
+    monkeypatch.setattr(build, "ROOT", tmp_path)
     # a copy without history
-    assert set(release.released_files()) == {"src/a.py", "src/mine.py", *release.FILES}
+    assert set(build.released_files()) == {"src/a.py", "src/mine.py", *build.FILES}
     for words in (["init", "-q"], ["add", "src/a.py", "src/result.txt", "src/.b.py", "instructor"]):
         subprocess.run(["git", "-C", str(tmp_path), *words], check=True)
-    assert set(release.released_files()) == {"src/a.py", *release.FILES}
+    assert set(build.released_files()) == {"src/a.py", *build.FILES}
     (tmp_path / "src" / "checks").mkdir()
     (tmp_path / "src" / "checks" / "q2a.py").touch()  # which a release without it would miss
     with pytest.raises(UserError, match="src/checks/q2a.py.*git add"):
-        release.released_files()
+        build.released_files()
 
 
 def test_the_readme_is_that_of_students(built):
     readme = (built[0] / "README.md").read_text(encoding="utf-8")
-    assert readme.startswith("# A title\n\nA course\n\n**Due: a day**\n\n1. **Environment.**")
-    assert (
-        "./collect_submission.sh" in readme
-        and "Instructors" not in readme
-        and "python -m" not in readme
-    )
+    assert readme.startswith("# A title\n\nA course\n\n**Due: a day**\n\n")
+    assert "## 1. Environment" in readme and "./collect_submission.sh" in readme
+    assert "instructor" not in readme.lower() and "python -m" not in readme
+    assert "| 1c | Span corruption | `dataset.py` |" in readme and "<!--" not in readme
 
 
 def test_links_that_lead_nowhere_become_text():
-    readme = (
-        "# x\n\n## Students\n\n[a](data/README.md), [b](docs/b.md), ![c](c.png), "
-        "[d](https://d.org/x).\n\n## Instructors\n\nnot this\n"
-    )
-    text = release.student_readme(readme, Course("T"), {"data/README.md"})
+    guide = "# x\n\n[a](../data/README.md), [b](b.md), ![c](../c.png), [d](https://d.org/x).\n"
+    text = student_readme(guide, Course("T"), {"data/README.md"})
     assert text == "# T\n\n[a](data/README.md), b, c, [d](https://d.org/x).\n"
 
 
@@ -181,7 +176,7 @@ def test_the_tests_of_the_project_are_told_not_to_be_there(built):
 
 
 def test_the_same_bytes_every_time(built, tmp_path):
-    """Another umask, time zone, language, day and name of OUT."""
+    """With another umask, time zone, language, day and name of OUT."""
     code = (
         "import argparse, os, sys; os.umask(0o077); sys.path.insert(0, sys.argv[1]); from "
         "instructor.release import build as release;p = argparse.ArgumentParser(); "
@@ -205,9 +200,9 @@ def test_the_same_bytes_every_time(built, tmp_path):
         env={**os.environ, "TZ": "Asia/Tokyo", "LC_ALL": "C", "PYTHONHASHSEED": "7"},
     )
     assert process.returncode == 0, process.stderr
-    assert (tmp_path / "other.zip").read_bytes() == built[1].read_bytes() and release.read_tree(
+    assert (tmp_path / "other.zip").read_bytes() == built[1].read_bytes() and build.read_tree(
         out
-    ) == release.read_tree(built[0])
+    ) == build.read_tree(built[0])
     for path in [out, *out.rglob("*")]:
         assert path.stat().st_mode & 0o777 == (
             0o755 if path.is_dir() or path.suffix == ".sh" else 0o644
@@ -230,10 +225,10 @@ def test_the_same_bytes_every_time(built, tmp_path):
 
 def test_line_ends_do_not_depend_on_this_system():
     for raw in (b"a\nb\n", b"a\r\nb\r\n"):
-        assert release._line_ends(Path("x.py"), raw) == b"a\nb\n"
-        assert release._line_ends(Path("x.bat"), raw) == b"a\r\nb\r\n"
+        assert build._line_ends(Path("x.py"), raw) == b"a\nb\n"
+        assert build._line_ends(Path("x.bat"), raw) == b"a\r\nb\r\n"
     for name in ("x.pdf", "x.npz"):
-        assert release._line_ends(Path(name), b"a\r\nb") == b"a\r\nb"
+        assert build._line_ends(Path(name), b"a\r\nb") == b"a\r\nb"
 
 
 def test_the_cases_are_those_of_the_repository(built):
@@ -248,11 +243,11 @@ def test_all_is_given_its_name_or_nothing(tmp_path):
         (tmp_path / name).mkdir()
     (tmp_path / "c").mkdir()
     with pytest.raises(UserError, match="cannot be written"):
-        release._publish(
+        build._publish(
             [(tmp_path / "a", tmp_path / "c"), (tmp_path / "b", tmp_path / "nowhere" / "d")]
         )
     assert (tmp_path / "a").is_dir() and (tmp_path / "b").is_dir() and not (tmp_path / "c").exists()
-    release._publish([(tmp_path / "a", tmp_path / "c"), (tmp_path / "b", tmp_path / "d")])
+    build._publish([(tmp_path / "a", tmp_path / "c"), (tmp_path / "b", tmp_path / "d")])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "d"]
 
 
@@ -260,13 +255,13 @@ def test_all_is_given_its_name_or_nothing(tmp_path):
 
 
 def test_nothing_leaks(built, secrets):
-    assert leaks.find_leaks(release.read_tree(built[0]), secrets) == []
+    assert leaks.find_leaks(build.read_tree(built[0]), secrets) == []
     files, problems = leaks.read_zip(built[1])
-    assert problems == [] and len(files) == len(release.read_tree(built[0]))
+    assert problems == [] and len(files) == len(build.read_tree(built[0]))
 
 
 def body_of(name):
-    """The longest line that the solution has between markers in a file."""
+    """The longest line between the solution's markers in a file."""
     bodies = re.findall(
         f"{START}(.*?){END}", (SOLUTION / name).read_text(encoding="utf-8"), re.DOTALL
     )
@@ -347,7 +342,7 @@ PLANTS = {
     ),
     "a worked answer": lambda: (
         "handout/handout.html",
-        "<p>" + " <em>".join(max(leaks._phrases(leaks.WRITTEN_ANSWERS))),
+        "<p>" + " <em>".join(max(known_secrets._phrases(known_secrets.WRITTEN_ANSWERS))),
         "a worked answer or a rubric",
     ),
     "an answer": lambda: ("README.md", "see\n" + gold()[3], "answer to a test question"),
@@ -397,11 +392,7 @@ PLANTS = {
     "the seed of the exercises": lambda: ("src/a.py", f"SEED = {EXERCISES}", "seed of a world"),
     "another folder's name": lambda: ("src/solutions/x.py", "", "solutions"),
     "a name in another style": lambda: ("src/checks/q1cHidden.py", "", "q1cHidden.py"),
-    "somebody's folder": lambda: (
-        "src/a.ipynb",
-        notebook("C:\\Users\\prof\\x"),
-        "a folder of somebody's",
-    ),
+    "somebody's folder": lambda: ("src/a.ipynb", notebook("C:\\Users\\prof\\x"), "a user's folder"),
     "an import of instructor": lambda: (
         "src/a.py",
         "from instructor import grades",
@@ -451,10 +442,8 @@ def test_a_leak_is_found(plant, built, secrets):
 
 
 def test_a_hidden_check_among_the_basic_ones_of_this_copy_is_found(secrets):
-    """Where its lines are in src/checks, they count as shared; the function is recognised all the
-    same.
-    """
-    shared = leaks.Secrets(
+    """Lines that src/checks has count as shared; the function is recognized all the same."""
+    shared = known_secrets.Secrets(
         {},
         frozenset(),
         secrets.functions,
@@ -469,7 +458,7 @@ def test_a_hidden_check_among_the_basic_ones_of_this_copy_is_found(secrets):
 
 
 def test_small_seeds_are_found_beside_their_word():
-    secrets = leaks.gather_secrets([7])
+    secrets = known_secrets.gather_secrets([7])
     assert leaks.find_leaks({"README.md": b"made with seed = 7"}, secrets) and leaks.find_leaks(
         {"x.toml": b"cohort: 7"}, secrets
     )
@@ -502,7 +491,7 @@ def test_a_cohort_has_people_of_its_own_and_answers_away_from_students(cohort, b
         "laptop/birth_test.tsv",
         "occupations/test.tsv",
     ]
-    mine, shipped = release.read_tree(tree), release.read_tree(built[0])
+    mine, shipped = build.read_tree(tree), build.read_tree(built[0])
     assert mine.keys() == shipped.keys()
     changed = {name for name in mine if mine[name] != shipped[name]}
     assert changed == {name for name in mine if name.startswith("data/")} | {
@@ -551,15 +540,15 @@ def test_a_cohort_has_exercises_of_its_own(cohort, built, tmp_path):
         (tmp_path / "mine" / "problem5" / "hand_attention.json").write_text(
             as_json(solution), encoding="utf-8"
         )
-        report = proof._grade(tmp_path / "mine", tree, answers, results=False, names=["5a"])
+        report = smoke_test._grade(tmp_path / "mine", tree, answers, results=False, names=["5a"])
         assert report.score == (report.max_score if right else 0)
     assert "another Q" in report.outcomes["5a-0-basic"].hints[0]
 
 
 def test_the_answers_and_seeds_of_a_cohort_do_not_leak(cohort):
     tree, answers, seeds = cohort
-    secrets = leaks.gather_secrets(seeds, answers.rglob("*.tsv"))
-    assert leaks.find_leaks(release.read_tree(tree), secrets) == []
+    secrets = known_secrets.gather_secrets(seeds, answers.rglob("*.tsv"))
+    assert leaks.find_leaks(build.read_tree(tree), secrets) == []
     rows = (answers / "birth_test.tsv").read_text(encoding="utf-8").splitlines()
     sentence = (
         (answers / "occupations" / "test.tsv")
@@ -578,7 +567,7 @@ def test_the_answers_and_seeds_of_a_cohort_do_not_leak(cohort):
 
 def test_another_cohort_is_another_world():
     seeds = {
-        release.cohort_seed(cohort, size)
+        build.cohort_seed(cohort, size)
         for cohort in (0, 1, 2, -1, 10**30)
         for size in [*EDITIONS, "exercises"]
     }
@@ -591,17 +580,17 @@ def test_another_cohort_is_another_world():
 @pytest.mark.parametrize(
     "arguments, complaint",
     [
-        (["used"], "no empty folder"),
-        (["file"], "no empty folder"),
-        (["zipped"], "there already"),
-        (["x.zip"], "the zip comes beside it"),
-        (["none/x"], "no folder"),
+        (["used"], "not an empty folder"),
+        (["file"], "not an empty folder"),
+        (["zipped"], "already exists"),
+        (["x.zip"], "the zip is written beside it"),
+        (["none/x"], "not a folder"),
         (["x", "--cohort", "5"], "belong together"),
         (["x", "--gold", "g"], "belong together"),
-        (["x", "--cohort", "5", "--gold", "x"], "must not lie in each other"),
-        (["e", "--cohort", "5", "--gold", "e/g"], "must not lie in each other"),
-        (["e/x", "--cohort", "5", "--gold", "e"], "must not lie in each other"),
-        (["x", "--cohort", "5", "--gold", "used"], "no empty folder"),
+        (["x", "--cohort", "5", "--gold", "x"], "must not be inside each other"),
+        (["e", "--cohort", "5", "--gold", "e/g"], "must not be inside each other"),
+        (["e/x", "--cohort", "5", "--gold", "e"], "must not be inside each other"),
+        (["x", "--cohort", "5", "--gold", "used"], "not an empty folder"),
         (["x", "--due", "a\nb"], "line of text"),
         (["x", "--quick"], "Choose"),
         (["x", "--new-environment"], "Choose"),
@@ -620,35 +609,35 @@ def test_mistakes_are_told_and_lose_nothing(tmp_path, monkeypatch, arguments, co
 
 
 def test_a_starter_that_is_not_the_generator_s_is_not_released(tmp_path, monkeypatch):
-    monkeypatch.setattr(release, "find_drift", lambda: ["- a line"])
+    monkeypatch.setattr(build, "find_drift", lambda: ["- a line"])
     with pytest.raises(UserError, match="instructor starter"):
         command(tmp_path / "x", "--no-proof")
     assert not list(tmp_path.iterdir())
 
 
 def test_a_leak_stops_a_release(tmp_path, monkeypatch, capsys):
-    make_tree = release.make_tree
+    make_tree = build.make_tree
 
     def leaking(tree, *rest):
         seeds = make_tree(tree, *rest)
         (tree / "src" / "notes.py").write_text(f"# {ROOT}\n")
         return seeds
 
-    monkeypatch.setattr(release, "make_tree", leaking)
+    monkeypatch.setattr(build, "make_tree", leaking)
     assert command(tmp_path / "x", "--no-proof") == 1
     assert "src/notes.py, line 1" in capsys.readouterr().err and not list(tmp_path.iterdir())
 
 
 def test_a_failed_proof_leaves_nothing(tmp_path, monkeypatch, capsys):
-    """With a cohort, whose answers were made, too."""
-    make_tree = release.make_tree
+    """Also with a cohort, whose answers were made too."""
+    make_tree = build.make_tree
 
     def broken(tree, *rest):
         seeds = make_tree(tree, *rest)
         (tree / "src" / "jobs" / "targets.py").write_text("1 / 0\n")
         return seeds
 
-    monkeypatch.setattr(release, "make_tree", broken)
+    monkeypatch.setattr(build, "make_tree", broken)
     # test_pasting.py tries that
     monkeypatch.setattr("instructor.release.pasting.answers.find_answering", lambda src: [])
     assert command(tmp_path / "x", "--cohort", COHORT, "--gold", tmp_path / "g") == 1
@@ -668,15 +657,17 @@ def test_filling_is_the_inverse_of_stripping():
     for path in SOLUTION.rglob("*.py"):
         solution = path.read_text(encoding="utf-8")
         assert (
-            proof.fill((STARTER / path.relative_to(SOLUTION)).read_text(encoding="utf-8"), solution)
+            smoke_test.fill(
+                (STARTER / path.relative_to(SOLUTION)).read_text(encoding="utf-8"), solution
+            )
             == solution
         )
-    with pytest.raises(proof.Failed):
-        proof.fill("", f"    {START}\n    pass\n    {END}\n")
+    with pytest.raises(smoke_test.Failed):
+        smoke_test.fill("", f"    {START}\n    pass\n    {END}\n")
 
 
 def spoiled(built, tmp_path, name, change):
-    """The zip of a release with one file changed."""
+    """The zip of a release with one changed file."""
     files = {**leaks.read_zip(built[1])[0]}
     path = f"transformer-assignment/{name}"
     files[path] = change(files[path].decode()).encode()
@@ -688,20 +679,20 @@ def test_a_command_that_the_readme_has_not_got_fails_the_proof(built, tmp_path):
     archive = spoiled(
         built, tmp_path, "README.md", lambda text: text.replace("./run.sh help", "./run.sh")
     )
-    with pytest.raises(proof.Failed, match="README does not have"):
-        proof.prove(archive, None)
+    with pytest.raises(smoke_test.Failed, match="README does not have"):
+        smoke_test.prove(archive, None)
 
 
 def test_a_starter_that_has_points_fails_the_proof(built, tmp_path, monkeypatch):
-    monkeypatch.setattr(proof, "COMMANDS", ())
+    monkeypatch.setattr(smoke_test, "COMMANDS", ())
     archive = spoiled(
         built,
         tmp_path,
         "src/submission/dataset.py",
-        lambda text: proof.fill(text, (SOLUTION / "dataset.py").read_text()),
+        lambda text: smoke_test.fill(text, (SOLUTION / "dataset.py").read_text()),
     )
-    with pytest.raises(proof.Failed, match="The starter scores"):
-        proof.prove(archive, None, quick=True)
+    with pytest.raises(smoke_test.Failed, match="The starter scores"):
+        smoke_test.prove(archive, None, quick=True)
 
 
 def test_a_reference_that_loses_points_fails_the_proof(built, tmp_path):
@@ -709,9 +700,9 @@ def test_a_reference_that_loses_points_fails_the_proof(built, tmp_path):
         path.write_text(
             path.read_text(encoding="utf-8").replace("self.proj(y)", "y"), encoding="utf-8"
         )
-    report = proof._grade(tmp_path / "mine", built[0], None, results=False)
-    with pytest.raises(proof.Failed, match=r"It scores .*(\n.*)*wrong answer, 0 of"):
-        proof._require_full(report)
+    report = smoke_test._grade(tmp_path / "mine", built[0], None, results=False)
+    with pytest.raises(smoke_test.Failed, match=r"It scores .*(\n.*)*wrong answer, 0 of"):
+        smoke_test._require_full(report)
 
 
 @pytest.mark.longest
@@ -723,7 +714,7 @@ def test_a_release_proves_itself(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert (
         "failed" not in printed
-        and len(re.findall(r"^  ok ", printed, re.MULTILINE)) == len(proof.COMMANDS) + 4
+        and len(re.findall(r"^  ok ", printed, re.MULTILINE)) == len(smoke_test.COMMANDS) + 4
     )
     assert "**Due: Friday**" in (tmp_path / "x" / "README.md").read_text() and sorted(
         path.name for path in tmp_path.iterdir()

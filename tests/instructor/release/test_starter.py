@@ -1,6 +1,4 @@
-"""The starter is what the generator makes of the solution, and its stubs tell a student what to
-do.
-"""
+"""The starter is what the generator makes of the solution, and its stubs tell students what to do."""
 
 import ast
 import json

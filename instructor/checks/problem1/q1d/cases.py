@@ -1,4 +1,4 @@
-"""Cases of question 1d: vanilla models, and what they compute."""
+"""Cases of question 1d: vanilla models and their output."""
 
 from instructor.checks.makers import makes
 from instructor.checks.problem1.gpt import model_case
@@ -6,5 +6,5 @@ from instructor.checks.problem1.gpt import model_case
 
 @makes("1d-4-basic")
 def vanilla(rng):
-    """Models that initialize_vanilla_model makes."""
+    """Models created by initialize_vanilla_model."""
     return [model_case(rng, "initialize_vanilla_model", rope=False) for _ in range(3)]

@@ -1,4 +1,4 @@
-"""Question 1d, hidden: the vanilla model by value, and finetuning with other arguments."""
+"""Question 1d, hidden: the vanilla model's values, and finetuning with other arguments."""
 
 from autograder import check
 from checks.problem1.models import require_model
@@ -14,8 +14,8 @@ def test_vanilla_model(student, rng):
 
 @check("1d-2-hidden")
 def test_arguments(student, rng):
-    """The learning rate, the file of questions, the vocabulary, the model, the block size: those
-    passed in.
+    """finetune uses the learning rate, questions file, vocabulary, model and block size passed
+    in.
     """
     require_finetuning(
         student, rng, final_tokens=lambda given: 200 * given.documents * given.block_size

@@ -1,5 +1,5 @@
-"""Cases of question 1h: tables, rotations, attention layers and models, with what known mistakes
-give.
+"""Cases of question 1h: tables, rotations, attention layers and models, with the results of known
+mistakes.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from instructor.checks.reference import angles, attention, rope_table, rotate
 
 
 def table_case(dim: int, positions: int) -> Case:
-    """A call of precompute_rotary_emb."""
+    """Make a case of precompute_rotary_emb."""
     return Case(
         {"dim": dim, "positions": positions},
         rope_table(dim, positions),
@@ -20,7 +20,7 @@ def table_case(dim: int, positions: int) -> Case:
 
 
 def mistaken_tables(dim: int, positions: int) -> list:
-    """Known mistakes as (sentence, what they give)."""
+    """Return known mistakes as (sentence, result)."""
     right = angles(dim, positions)
     t, i = np.arange(positions)[:, None], np.arange(dim // 2)[None]
 
@@ -34,27 +34,27 @@ def mistaken_tables(dim: int, positions: int) -> list:
             pair(t * 10000.0 ** (-i / dim)),
         ),
         (
-            "the exponent is rounded down to a whole number: divide with /, not with //.",
+            "the exponent is rounded down to an integer: divide with /, not with //.",
             pair(t * 10000.0 ** (-2 * i // dim)),
         ),
-        ("the cosines stand in both places.", np.stack((np.cos(right), np.cos(right)), axis=-1)),
-        ("the sines stand in both places.", np.stack((np.sin(right), np.sin(right)), axis=-1)),
+        ("the cosines are in both places.", np.stack((np.cos(right), np.cos(right)), axis=-1)),
+        ("the sines are in both places.", np.stack((np.sin(right), np.sin(right)), axis=-1)),
         ("the exponent is divided by dim/2 instead of dim.", pair(t * 10000.0 ** (-4 * i / dim))),
         (
-            "i begins at 1; it should begin at 0, so that theta_0 = 1.",
+            "i starts at 1; it should start at 0, so that theta_0 = 1.",
             pair(t * 10000.0 ** (-2 * (i + 1) / dim)),
         ),
         (
-            "the positions begin at 1; at position 0 nothing turns.",
+            "the positions start at 1; at position 0 nothing is rotated.",
             pair(right + right[1:2] if positions > 1 else right),
         ),
         ("the base is 1000 instead of 10000.", pair(angles(dim, positions, 1000.0))),
         ("the base is 100000 instead of 10000.", pair(angles(dim, positions, 100000.0))),
         ("the sines have the wrong sign.", pair(-right)),
-        ("the angles are taken for degrees.", pair(np.radians(right))),
+        ("the angles are treated as degrees.", pair(np.radians(right))),
         ("positions and frequencies are swapped.", pair(i * 10000.0 ** (-2.0 * t / dim))),
         ("the position is not used.", pair(np.broadcast_to(angles(dim, 2)[1], right.shape))),
-        # Last, since it compares few values where the dimension is small.
+        # Last, since it compares few values if the dimension is small.
         (
             "the exponent has the wrong sign: theta_i = 10000 ** (-2 i / dim).",
             pair(_if_small(t * 10000.0 ** (2 * i / dim))),
@@ -63,12 +63,14 @@ def mistaken_tables(dim: int, positions: int) -> list:
 
 
 def _if_small(angle):
-    """NaN, which matches anything, for angles of which float32 keeps too few digits to compare."""
+    """Return NaN, which matches anything, for angles with too few digits in float32 to compare."""
     return np.where(np.abs(angle) < 100, angle, np.nan)
 
 
 def rotation_case(x: np.ndarray, table: np.ndarray) -> Case:
-    """A call of apply_rotary_emb, for x (B, n_head, T, d) and the table (positions, d/2, 2)."""
+    """Make a case of apply_rotary_emb, for x (B, n_head, T, d) and the table (positions, d/2,
+    2).
+    """
     wide = x.astype(float)
     angle = np.arctan2(table[..., 1], table[..., 0]).astype(float)
     return Case(
@@ -77,7 +79,7 @@ def rotation_case(x: np.ndarray, table: np.ndarray) -> Case:
 
 
 def mistaken_rotations(x: np.ndarray, table: np.ndarray) -> list:
-    """Known mistakes as (sentence, what they give), for x and table in float64."""
+    """Return known mistakes as (sentence, result), for x and table in float64."""
     T, d = x.shape[-2:]
     angle = np.arctan2(table[..., 1], table[..., 0])
     even, odd, half = x[..., 0::2], x[..., 1::2], d // 2
@@ -91,7 +93,7 @@ def mistaken_rotations(x: np.ndarray, table: np.ndarray) -> list:
         return np.concatenate((a, b), axis=-1)
 
     return [
-        ("x comes back as it was.", x),
+        ("x is returned unchanged.", x),
         (
             (
                 "the pairs are (x[i], x[i + d/2]), the half-split convention; here they are"
@@ -99,15 +101,15 @@ def mistaken_rotations(x: np.ndarray, table: np.ndarray) -> list:
             ),
             lambda: join(first * cos - second * sin, first * sin + second * cos),
         ),
-        ("the pairs are rotated the other way, by -angle.", lambda: rotate(x, -angle)),
+        ("the pairs are rotated in the wrong direction, by -angle.", lambda: rotate(x, -angle)),
         (
             "cosines and sines are swapped.",
             lambda: interleave(even * sin - odd * cos, even * cos + odd * sin),
         ),
         (
             (
-                "the pairs are rotated rightly, and put back in the wrong order: side by side"
-                " again, not all first halves and then all second ones."
+                "the pairs are rotated correctly, but put back in the wrong order: they should be "
+                "adjacent again, not all first features and then all second ones."
             ),
             lambda: join(even * cos - odd * sin, even * sin + odd * cos),
         ),
@@ -134,8 +136,8 @@ def mistaken_rotations(x: np.ndarray, table: np.ndarray) -> list:
         ),
         (
             (
-                "every head is rotated by its number, not every position by its own: the angle"
-                " belongs to the axis T."
+                "each head is rotated by its index, not each position by its own: the angle "
+                "belongs to the axis T."
             ),
             lambda: (
                 rotate(x.swapaxes(1, 2), angle).swapaxes(1, 2) if x.shape[1] <= len(angle) else None
@@ -146,7 +148,7 @@ def mistaken_rotations(x: np.ndarray, table: np.ndarray) -> list:
 
 
 def attention_case(rng, batch: int) -> Case:
-    """A CausalSelfAttention with RoPE: its table, and what it computes on x."""
+    """Make a case of a CausalSelfAttention with RoPE: its table, and its output for x."""
     n_head, head_dim = int(rng.choice([3, 5])), 4  # odd: never as large as a head's dimension
     block_size = int(rng.integers(5, 8))
     T, C = block_size - int(rng.integers(1, 3)), n_head * head_dim
@@ -167,13 +169,13 @@ def attention_case(rng, batch: int) -> Case:
             ("", "nothing is rotated."),
             ("q", "the queries are rotated, but the keys are not."),
             ("k", "the keys are rotated, but the queries are not."),
-            ("qkv", "the values are rotated, too. They only say what is passed on."),
+            ("qkv", "the values are rotated, too. Rotate only queries and keys."),
             ("v", "the values are rotated instead of queries and keys."),
         )
     ]
     wrong.append(
         (
-            "the softmax goes over the queries; it should go over the keys, dim=-1.",
+            "the softmax is over the queries; it should be over the keys, dim=-1.",
             {"y": output("qk", -2)},
         )
     )
@@ -187,7 +189,7 @@ def attention_case(rng, batch: int) -> Case:
 
 @makes("1h-2-basic")
 def small_tables(rng, small=False):
-    """The tables of small heads; where staff grades, of heads that no kept table covers."""
+    """The tables of small heads; when staff grade, of heads that no released table covers."""
     if small:
         return [table_case(dim, int(rng.integers(9, 12))) for dim in (4, 6, 8)]
     widths = 2 * rng.choice(np.arange(5, 33), size=3, replace=False)
@@ -196,9 +198,7 @@ def small_tables(rng, small=False):
 
 @makes("1h-3-basic")
 def small_rotations(rng):
-    """A table that is as long as the sequence, and some that are longer; every dimension another
-    length.
-    """
+    """Tables as long as the sequence and longer; all dimensions differ."""
     more = rng.integers(1, 4, size=2).tolist()
     cases = []
     sizes = (1, 3, 5, 4, 5), (2, 1, 3, 6, 4 + more[0]), (2, 3, 5, 4, 5 + more[1])
@@ -216,7 +216,7 @@ def layers(rng):
 
 @makes("1h-9-basic")
 def models(rng):
-    """The RoPE model, and the vanilla one, which should be as it was."""
+    """The RoPE model, and the vanilla one, which should be unaffected."""
     return [
         *(model_case(rng, "initialize_rope_model", rope=True) for _ in range(2)),
         model_case(rng, None, rope=False),

@@ -21,7 +21,7 @@ from instructor.checks.reference import rope_table, rotate
 
 @check("1h-4-hidden")
 def test_tables(student, rng):
-    """From one pair and one position to long ones, odd numbers of positions, in no order."""
+    """From one pair and one position to long tables, odd numbers of positions, in no order."""
     sizes = [
         [2, 1],
         [2, 7],
@@ -37,8 +37,8 @@ def test_tables(student, rng):
 
 @check("1h-5-hidden")
 def test_rotations(student, rng):
-    """Shorter sequences than the table, float64, transposed views, one head, one row; gradients; x
-    is left alone; bfloat16.
+    """Sequences shorter than the table, float64, transposed views, one head, one row; gradients; x
+    unchanged; bfloat16.
     """
     half, rows = int(rng.integers(3, 7)), int(rng.integers(19, 24))
     table = rope_table(2 * half, rows).astype(np.float32)
@@ -77,7 +77,7 @@ def test_rotations(student, rng):
         1e-5,
     )
 
-    # What a rotation is for: dot products depend on the distance of the positions alone.
+    # The purpose of the rotation: dot products depend only on the distance of the positions.
     rotated = rotated["rotated"].named("the rotated x").array("float64", same.shape)
     products = rotated[0, 0] @ rotated[0, 1].T
     for distance in range(-rows + 1, rows):
@@ -91,8 +91,8 @@ def test_rotations(student, rng):
 
 
 def _test_bfloat16(student, rng, table, half):
-    """Values must be right; that it fails, or gives float32, costs nothing: the attention layer
-    casts to float32 before.
+    """Values must be right; failing, or returning float32, costs nothing: the attention layer casts
+    to float32 first.
     """
     x = rng.standard_normal((2, 3, len(table) - 3, 2 * half)).astype(np.float32)
     try:
@@ -101,15 +101,15 @@ def _test_bfloat16(student, rng, table, half):
         if failed.verdict is not Verdict.EXCEPTION:
             raise
         student.hint(
-            "apply_rotary_emb fails on bfloat16. That does no harm here; x.float() before and"
-            " .to(x.dtype) after would repair it."
+            "apply_rotary_emb fails on bfloat16. That is harmless here; x.float() before and "
+            ".to(x.dtype) after would fix it."
         )
         return
     rotated = answer["rotated"].named("apply_rotary_emb(x in bfloat16, rope_cache)")
     if "bfloat16" not in rotated.describe():
         student.hint(
-            "apply_rotary_emb changes bfloat16 into another number format. That does no harm here;"
-            " .to(x.dtype) would repair it."
+            "apply_rotary_emb changes bfloat16 to another dtype. That is harmless here; "
+            ".to(x.dtype) would fix it."
         )
     expected = rotate(x.astype(float), np.arctan2(table[..., 1], table[..., 0]).astype(float))
     # bfloat16 has 8 bits: x, the products and the sum are rounded to 0.4% each.
@@ -123,20 +123,22 @@ def _test_bfloat16(student, rng, table, half):
 
 @check("1h-7-hidden")
 def test_models(student, rng):
-    """The RoPE model against float64; the vanilla model, made of another config, as ever."""
+    """The RoPE model against float64; the vanilla model, created from another config, is
+    unaffected.
+    """
     require_model(student, model_case(rng, "initialize_rope_model", rope=True))
     require_model(student, model_case(rng, None, rope=False))
 
 
 @check("1h-0-hidden")
 def test_dev_predictions(student, rng, context):
-    """A larger sample, that nobody could know, comes from the weights."""
+    """The weights reproduce a larger, unpredictable sample."""
     judge_results(student, rng, context, "rope_eval_dev_with_pretrain", threshold=False)
 
 
 @check("1h-1-hidden")
 def test_test_predictions(student, rng, context):
-    """Accuracy on questions whose answers students don't have; and the predictions come from the
-    weights.
+    """The accuracy suffices on questions whose answers students don't have, and the weights
+    reproduce the predictions.
     """
     judge_results(student, rng, context, "rope_eval_test_with_pretrain", threshold=True)

@@ -1,4 +1,4 @@
-"""Question 5a, hidden: the four matrices, compared with what the course's Q, K and V give."""
+"""Question 5a, hidden: the four matrices, compared with the results for the course's Q, K and V."""
 
 import math
 
@@ -11,7 +11,7 @@ from instructor.checks.problem5.attention_formula import softmax
 
 @check("5a-1-hidden")
 def test_exact(student, context):
-    """A quarter of the points for each matrix, whatever the others are."""
+    """A quarter of the points for each matrix, independent of the others."""
 
     def judge(name, matrix, known):
         Q, K, V = (known[given] for given in "QKV")

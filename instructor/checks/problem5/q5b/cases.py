@@ -1,4 +1,4 @@
-"""Cases of question 5b: calls of scaling_experiment, with what it should measure."""
+"""Cases of question 5b: calls of scaling_experiment with the expected measurements."""
 
 import numpy as np
 
@@ -7,8 +7,8 @@ from instructor.checks.makers import makes
 from instructor.checks.problem5.q5b.scaling import EPSILONS, draw_scores, scaling_case
 
 NEAR_ZERO = (
-    "one weight is nearly 1 here, and the measures are nearly 0: float32 in the computation shows, "
-    "and so does a small number that is added somewhere."
+    "one weight is nearly 1 here, and the values are nearly 0, so float32 in the computation "
+    "shows, as does a small number added somewhere."
 )
 UNDERFLOW = (
     "scores are hundreds here. Subtract from each row its largest score before np.exp, and leave "
@@ -17,14 +17,14 @@ UNDERFLOW = (
 
 
 def draw_seed(rng) -> int:
-    """Of the experiment; never its default."""
+    """Draw a seed of the experiment; never its default."""
     return int(rng.integers(1, 10**6))
 
 
 @makes("5b-1-basic")
 def small(rng):
-    """Small sizes, in which a sample variance shows and scaled weights are saturated now and then;
-    a row of the handout's table.
+    """Small sizes, which reveal a sample variance and sometimes saturate the scaled weights; a row
+    of the handout's table.
     """
     sizes = [
         {
@@ -43,7 +43,7 @@ def small(rng):
 
 @makes("5b-3-basic")
 def edges(rng):
-    """A length of 1, two calls with measures near 0, weights that underflow, and one that takes
+    """A length of 1, two calls with values near 0, weights that underflow, and a call that takes
     time and memory.
     """
     lengths = {
@@ -62,8 +62,8 @@ def edges(rng):
 
 
 def near_zero(rng) -> Case:
-    """One query whose largest weight is nearly 1, so that an error of 1e-7 is a large one; but no
-    formula that is right in float64 loses so many digits.
+    """One query whose largest weight is nearly 1, so that an error of 1e-7 matters, although no
+    correct float64 formula loses so many digits.
     """
     while True:
         call = {
@@ -78,8 +78,8 @@ def near_zero(rng) -> Case:
 
 
 def underflowing(rng) -> Case:
-    """Weights of 0, and scores whose exponential is infinite; what is measured is 0 but for
-    rounding, or far from it.
+    """Weights of 0, and scores whose exponential is infinite; the values are 0 up to rounding, or
+    far from 0.
     """
     while True:
         call = {

@@ -1,4 +1,4 @@
-"""Question 5b, hidden: the scaling experiment with other sizes and seeds, and what it costs."""
+"""Question 5b, hidden: the scaling experiment with other sizes and seeds, and its cost."""
 
 from autograder import check
 from checks.problem5.q5b.experiment import require_fast, require_measured
@@ -8,7 +8,7 @@ from instructor.checks.problem5.q5b.scaling import scaling_case
 
 @check("5b-2-hidden")
 def test_sizes(student, rng):
-    """Few features and many; the defaults; the time. (The memory is a limit of the check.)"""
+    """Few and many features; the defaults; the time. (The check's limit covers the memory.)"""
 
     def size(low, high):
         return int(rng.integers(low, high))

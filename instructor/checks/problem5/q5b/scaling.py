@@ -11,8 +11,7 @@ from instructor.checks.problem5.attention_formula import softmax
 
 DEFAULTS = {"n_query": 512, "n_key": 64, "seed": 0}  # the handout's
 
-# Mistakes in one quantity: what they give for scores S (n_query, n_key), weights p of rows, and
-# d_k.
+# Mistakes in one quantity: their results for scores S (n_query, n_key), row weights p, and d_k.
 CHANGED = {
     "variance": [
         (
@@ -40,17 +39,13 @@ CHANGED = {
             "the entropy is in bits; use the natural logarithm.",
             lambda S, p, d_k: entropies(p).mean() / math.log(2),
         ),
-        (
-            "the entropies of the queries are added up; average them.",
-            lambda S, p, d_k: entropies(p).sum(),
-        ),
+        ("the queries' entropies are summed; average them.", lambda S, p, d_k: entropies(p).sum()),
         (
             "it is the median over the queries; it should be their mean.",
             lambda S, p, d_k: np.median(entropies(p)),
         ),
         (
-            "the mean goes over queries and keys; add up over the keys, and average over the "
-            "queries.",
+            "the mean is over queries and keys; sum over the keys, and average over the queries.",
             lambda S, p, d_k: entropies(p).mean() / p.shape[1],
         ),
         ("the minus sign is missing.", lambda S, p, d_k: -entropies(p).mean()),
@@ -124,7 +119,7 @@ CHANGED = {
         ),
     ],
 }
-EPSILONS = {  # mistakes that show where a measure is near 0
+EPSILONS = {  # mistakes that show when a value is near 0
     "entropy": [
         (
             f"{small:g} is added inside the logarithm; leave out the weights that are 0 instead.",
@@ -143,12 +138,12 @@ EPSILONS = {  # mistakes that show where a measure is near 0
 
 
 def scaling_case(mistakes: dict | None = None, cause: str = "", **call: int) -> Case:
-    """A call of scaling_experiment.
+    """Make a case of scaling_experiment.
 
     Args:
-        mistakes: those in one quantity, like CHANGED; by default these, and those in the draw and
-            in the softmax.
-        cause: the likely one where no known mistake matches.
+        mistakes: those in one quantity, like CHANGED; by default CHANGED, and mistakes in the draw
+            and the softmax.
+        cause: the likely cause if no known mistake matches.
         call: the arguments; those left out have their defaults.
     """
     sizes = {**DEFAULTS, **call}
@@ -176,8 +171,8 @@ def scaling_case(mistakes: dict | None = None, cause: str = "", **call: int) -> 
 def draw_scores(
     d_k: int, n_query: int, n_key: int, seed: int, how: str = ""
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Unscaled and scaled scores (n_query, n_key) of queries and keys that are drawn rightly, or as
-    `how` says.
+    """Draw unscaled and scaled scores (n_query, n_key) of queries and keys, correctly or with the
+    mistake `how`.
     """
     rng = (
         np.random.RandomState(seed)
@@ -193,7 +188,7 @@ def draw_scores(
     elif how == "same seed":
         queries, keys = draw(queries), np.random.default_rng(seed).standard_normal(keys)
     else:
-        if how == "again":  # the numbers that come after the right ones
+        if how == "again":  # the numbers after the right ones
             draw(queries), draw(keys)
         queries, keys = draw(queries), draw(keys)
     scores = queries @ keys.T
@@ -201,22 +196,22 @@ def draw_scores(
 
 
 def entropies(p: np.ndarray) -> np.ndarray:
-    """In nats, of each row of weights (n_query, n_key)."""
+    """Return the entropy of each row of weights (n_query, n_key), in nats."""
     return -(p * np.log(np.where(p > 0, p, 1))).sum(axis=-1)
 
 
 def jacobians(p: np.ndarray) -> np.ndarray:
-    """diag(p) - p p^T of each row, (n_query, n_key, n_key)."""
+    """Return each row's diag(p) - p p^T, (n_query, n_key, n_key)."""
     return p[:, :, None] * np.eye(p.shape[1]) - p[:, :, None] * p[:, None, :]
 
 
 def gradient_norms(p: np.ndarray) -> np.ndarray:
-    """The Frobenius norm of each row's Jacobian."""
+    """Return the Frobenius norm of each row's Jacobian."""
     return np.sqrt((jacobians(p) ** 2).sum(axis=(1, 2)))
 
 
 def measure(S: np.ndarray, axis: int | None = 1) -> list[float]:
-    """The four quantities of scores (n_query, n_key)."""
+    """Return the four quantities for scores (n_query, n_key)."""
     p = softmax(S, axis)
     return [
         S.var(),
@@ -227,7 +222,7 @@ def measure(S: np.ndarray, axis: int | None = 1) -> list[float]:
 
 
 def _wrong_scores(pair, sizes) -> list[tuple[str, Callable]]:
-    """Mistakes in the scores, which are in all four quantities."""
+    """Return mistakes in the scores, which affect all four quantities."""
     (S, Z), d_k = pair, sizes["d_k"]
     makes = [
         ("unscaled and scaled are swapped, or one is used for both.", lambda: (Z, S)),
@@ -239,7 +234,7 @@ def _wrong_scores(pair, sizes) -> list[tuple[str, Callable]]:
             lambda: draw_scores(**sizes, how="old"),
         ),
         (
-            "the numbers are drawn evenly from 0 to 1; use rng.standard_normal.",
+            "the numbers are drawn uniformly from 0 to 1; use rng.standard_normal.",
             lambda: draw_scores(**sizes, how="uniform"),
         ),
         (
@@ -248,11 +243,11 @@ def _wrong_scores(pair, sizes) -> list[tuple[str, Callable]]:
             lambda: draw_scores(**sizes, how="transposed"),
         ),
         (
-            "queries and keys are drawn by two generators of the same seed; use one for both.",
+            "queries and keys are drawn by two generators with the same seed; use one for both.",
             lambda: draw_scores(**sizes, how="same seed"),
         ),
         (
-            "unscaled and scaled scores are made from two draws; both should be of the same one.",
+            "unscaled and scaled scores come from two draws; they should come from the same one.",
             lambda: draw_scores(**sizes, how="again"),
         ),
         (
@@ -271,10 +266,10 @@ def _wrong_scores(pair, sizes) -> list[tuple[str, Callable]]:
 
 
 def _wrong_axes(pair):
-    """A softmax over the wrong axis, which leaves the variance as it is."""
+    """Return mistakes of a softmax over the wrong axis, which doesn't change the variance."""
     return [
         (
-            f"the softmax goes over {over}; it should go over the keys, axis=1.",
+            f"the softmax is over {over}; it should be over the keys, axis=1.",
             lambda axis=axis: np.array([[math.nan, *measure(S, axis)[1:]] for S in pair]),
         )
         for axis, over in ((0, "the queries"), (None, "all scores at once"))
@@ -282,14 +277,14 @@ def _wrong_axes(pair):
 
 
 def _alone(work, quantity, S, sizes):
-    """A mistake in one quantity: NaN for the others."""
+    """Return a mistake in one quantity, with NaN for the others."""
     return [
         work(S, softmax(S), sizes["d_k"]) if name == quantity else math.nan for name in QUANTITIES
     ]
 
 
 def _different(values, right):
-    """What a mistake gives; None if nobody could tell it from what is right."""
+    """Return a mistake's result; None if it cannot be distinguished from the right one."""
     pairs = zip(values.ravel(), right.ravel())
     return (
         None

@@ -1,4 +1,4 @@
-"""Cases of question 5c: calls of attention, with what the formula gives."""
+"""Cases of question 5c: calls of attention with the formula's results."""
 
 import math
 
@@ -8,12 +8,12 @@ from checks.support.cases import Case, same
 from instructor.checks.makers import makes
 from instructor.checks.problem5.attention_formula import attend, mistaken, softmax
 
-# Lengths for cases that are kept: few numbers, and no length is another's root.
+# Lengths for released cases: few numbers, and no length is another's square root.
 SMALL = (3, 4, 5, 6)
 
 
 def draw_mask(rng, shape: tuple[int, ...]) -> np.ndarray:
-    """A random mask in which every row, along the last axis, has both True and False."""
+    """Draw a mask in which every row, along the last axis, has both True and False."""
     rank = rng.random(shape).argsort(axis=-1).argsort(axis=-1)
     return rank < rng.integers(1, shape[-1], size=(*shape[:-1], 1))
 
@@ -21,7 +21,7 @@ def draw_mask(rng, shape: tuple[int, ...]) -> np.ndarray:
 def draw_lengths(
     rng, count: int, choices: tuple[int, ...] = (5, 6, 7, 8, 10, 11, 12, 13)
 ) -> list[int]:
-    """So many lengths, all different, none the root of another."""
+    """Draw `count` distinct lengths, none the square root of another."""
     return rng.permutation(choices)[:count].tolist()
 
 
@@ -33,14 +33,14 @@ def attention_case(
     formula: bool = True,
     **about,
 ) -> Case:
-    """A call of attention.
+    """Make a case of attention.
 
     Args:
-        formula: with the known mistakes in the formula; else with those in masks and in large
-            numbers alone, for cases of rules that are judged apart from it.
-        about: the dtype of the output (by default float64), and whether it is required (`strict`)
-            or float64 will do for float32; the tolerance, where it isn't the handout's; `raises`:
-            the exception that is asked for; `remark`: on the inputs, for messages.
+        formula: include known mistakes in the formula; else only those in masks and with large
+            numbers, for rules judged separately.
+        about: the output's dtype (by default float64), and whether it is required (`strict`) or
+            float64 is accepted for float32; the tolerance, if not the handout's; `raises`: the
+            expected exception; `remark`: on the inputs, for messages.
     """
     inputs = {"Q": Q, "K": K, "V": V, "mask": mask}
     about = {
@@ -63,14 +63,14 @@ def attention_case(
 
 
 def _different(array, right):
-    """What a mistake gives; None if it is what is right, which any slightly wrong output would be
-    taken for.
+    """Return a mistake's result; None if it equals the right one, since any slightly wrong output
+    would match it.
     """
     return None if array is None or same(array, right) else array
 
 
 def _overflowing(Q, K, V, mask):
-    """The mistake of whole numbers alone."""
+    """Return the mistake that only integers reveal."""
     if {x.dtype.kind for x in (Q, K)} != {"i"}:
         return []
 
@@ -80,8 +80,8 @@ def _overflowing(Q, K, V, mask):
 
     return [
         (
-            "whole numbers are multiplied in their own format, in which they overflow; convert "
-            "them to float64 first.",
+            "integers are multiplied in their own dtype, in which they overflow; convert them to "
+            "float64 first.",
             work,
         )
     ]
@@ -99,12 +99,12 @@ def plain(rng):
 
 @makes("5c-1-basic")
 def masked(rng):
-    """A mask for each query; in a batch, the same for all or another for each; values that must
-    stay hidden.
+    """A mask for each query; in a batch, one for all or one for each; values that must stay
+    hidden.
     """
     L_q, L_k, d_k = draw_lengths(rng, 3, SMALL)
     Q, K, V = _draw(rng, (2, L_q, d_k), (2, L_k, d_k), (2, L_k, 3))
-    # What a masked key would bring in, however small its weight.
+    # Makes any weight of a masked key visible.
     hidden, large, mask = int(rng.integers(L_k)), V[..., :2].copy(), draw_mask(rng, (2, L_q, L_k))
     large[:, hidden] = 1e12
     mask[..., (hidden + 1) % L_k], mask[..., hidden] = True, False
@@ -133,7 +133,7 @@ def leading(rng):
 
 
 def draw_ones(rng, L_q: int, L_k: int, d_k: int, d_v: int) -> tuple[np.ndarray, ...]:
-    """Q, K with a leading dimension, V, and a mask that allows everything."""
+    """Draw Q, K with a leading dimension, V, and a mask that allows everything."""
     return *_draw(rng, (L_q, d_k), (2, L_k, d_k), (L_k, d_v)), np.ones((1, L_k), bool)
 
 
@@ -152,27 +152,27 @@ def large(rng):
 def draw_large(
     rng, batch: tuple[int, ...], L_q: int, L_k: int
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """Q, K and V whose scores float32 holds exactly, as the root of d_k is 4 and all entries are
-    whole; and a mask.
+    """Draw Q, K and V whose scores are exact in float32, as the root of d_k is 4 and all entries
+    are integers; and a mask.
 
     The last query's scores are smaller: 10^3.
     """
     Q, K = (rng.integers(-2, 3, size=(*batch, length, 16)).astype(float) for length in (L_q, L_k))
     Q[..., 0] = 200 * rng.choice([-1, 1], size=(*batch, L_q))
-    Q[..., -1, 0] /= 10  # a row whose largest score is far from that of all
+    Q[..., -1, 0] /= 10  # a row whose largest score is far from the overall largest
     K[..., 0] = 200 * np.where(np.arange(L_k) % 2, 1, -1)
     return [Q, K, rng.standard_normal((*batch, L_k, 2))], draw_mask(rng, (*batch, L_q, L_k))
 
 
 def hardest(Q: np.ndarray, K: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """A mask of the keys with scores of -10^4 alone: the largest score is not the largest that
-    counts.
+    """Return a mask of only the keys with scores of -10^4, so that a row's largest score is
+    masked.
     """
     return Q[..., :1] * K[..., None, :, 0] < 0
 
 
 def large_case(inputs: list[np.ndarray], mask: np.ndarray | None, dtype: str) -> Case:
-    """A call with large scores, in one of the two precisions."""
+    """Make a case with large scores, in one of the two precisions."""
     remark = ", with scores of 10^4 and -10^4"
     return attention_case(
         *(x.astype(dtype) for x in inputs), mask, formula=False, dtype=dtype, remark=remark
@@ -181,7 +181,7 @@ def large_case(inputs: list[np.ndarray], mask: np.ndarray | None, dtype: str) ->
 
 @makes("5c-8-basic")
 def empty_rows(rng):
-    """Some queries may attend to nothing, a whole sequence may not, all may not."""
+    """Some queries, a whole sequence, or all of them may attend to nothing."""
     L_q, L_k, d_k = draw_lengths(rng, 3, SMALL)
     some, sequence = draw_mask(rng, (L_q, L_k)), draw_mask(rng, (2, L_q, L_k))
     some[rng.integers(L_q)], sequence[rng.integers(2)] = False, False
@@ -194,7 +194,7 @@ def empty_rows(rng):
 
 
 def empty_case(inputs: list[np.ndarray], mask: np.ndarray, dtype: str) -> Case:
-    """A call with rows of the mask that are empty, in one of the two precisions."""
+    """Make a case with empty rows in the mask, in one of the two precisions."""
     remark = ", where queries may attend to nothing"
     return attention_case(
         *(x.astype(dtype) for x in inputs), mask, formula=False, dtype=dtype, remark=remark
@@ -203,7 +203,7 @@ def empty_case(inputs: list[np.ndarray], mask: np.ndarray, dtype: str) -> Case:
 
 @makes("5c-9-basic")
 def formats(rng):
-    """Each precision, both in one call, and whole numbers; masked or not."""
+    """Each precision, both in one call, and integers; masked or not."""
     L_q, L_k, d_k = draw_lengths(rng, 3, SMALL)
     mask = draw_mask(rng, (L_q, L_k))
     mask[0] = np.arange(L_k) > 0
@@ -222,8 +222,8 @@ def formats(rng):
 def format_case(
     rng, dtypes: tuple[str, ...], shapes: tuple[tuple[int, ...], ...], mask: np.ndarray | None
 ) -> Case:
-    """A call with Q, K and V of these dtypes, whose output's dtype is judged. Whole numbers
-    overflow in their own format.
+    """Make a case with Q, K and V of these dtypes, whose output's dtype is judged. Integers
+    overflow in their own dtype.
     """
     inputs = []
     for dtype, shape in zip(dtypes, shapes):
@@ -233,7 +233,7 @@ def format_case(
             else rng.standard_normal(shape)
         )
         inputs.append(drawn.astype(dtype))
-    # Where formats are mixed, a part may have been worked out in float32.
+    # If dtypes are mixed, a part may be computed in float32.
     return attention_case(
         *inputs,
         mask,
@@ -246,14 +246,14 @@ def format_case(
 
 @makes("5c-10-basic")
 def refusals(rng):
-    """Shapes that do not fit, some of which broadcasting would let pass, and masks that are not
+    """Shapes that do not fit, some of which broadcasting would accept, and masks that are not
     boolean.
     """
     return refused(rng, *draw_lengths(rng, 4, (2, 3, 4, 5)))
 
 
 def refused(rng, L_q: int, L_k: int, d_k: int, d_v: int) -> list[Case]:
-    """Calls that must raise a ValueError or a TypeError."""
+    """Make cases that must raise a ValueError or a TypeError."""
     right = dict(zip("QKV", _draw(rng, (L_q, d_k), (L_k, d_k), (L_k, d_v))))
     draw = rng.standard_normal
     shapes = [

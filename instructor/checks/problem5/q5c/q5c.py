@@ -1,6 +1,4 @@
-"""Question 5c, hidden: the basic checks' rules, with more leading dimensions, lengths and number
-formats.
-"""
+"""Question 5c, hidden: the basic checks' rules with more leading dimensions, lengths and dtypes."""
 
 import numpy as np
 
@@ -22,8 +20,8 @@ from instructor.checks.problem5.q5c.cases import (
 
 @check("5c-2-hidden")
 def test_leading_dimensions(student, rng):
-    """Several, and such that broadcast; lengths of 1; d_v is not d_k; what does not fit is
-    refused.
+    """Several leading dimensions, some of which broadcast; lengths of 1; d_v differs from d_k;
+    shapes that do not fit are rejected.
     """
     L_q, L_k, d_k, d_v = draw_lengths(rng, 4)
     draw = rng.standard_normal
@@ -66,7 +64,7 @@ def test_leading_dimensions(student, rng):
 
 @check("5c-3-hidden")
 def test_large_scores(student, rng):
-    """Scores around 10^4 and -10^4; one sequence may attend to its worst keys alone."""
+    """Scores around 10^4 and -10^4; one sequence may attend only to its lowest-scoring keys."""
     L_q, L_k, B = draw_lengths(rng, 3)
     inputs, mask = draw_large(rng, (B,), L_q, L_k)
     mask[0] = hardest(*inputs)[0]
@@ -82,7 +80,7 @@ def test_large_scores(student, rng):
 
 @check("5c-4-hidden")
 def test_empty_rows(student, rng):
-    """Some queries may attend to nothing, all may not, a whole sequence may not."""
+    """Some queries, a whole sequence, or all of them may attend to nothing."""
     B, L_q, L_k, d_k, d_v = draw_lengths(rng, 5)
     some = draw_mask(rng, (B, L_q, L_k))
     some[rng.random((B, L_q)) < 0.4] = False
@@ -105,8 +103,8 @@ def test_empty_rows(student, rng):
 
 @check("5c-5-hidden")
 def test_formats(student, rng):
-    """The output's dtype; whole numbers, which would overflow in their own format; masks of other
-    dtypes; inputs stay as they are.
+    """The output's dtype; integers, which would overflow in their own dtype; masks of other dtypes;
+    inputs unchanged.
     """
     L_q, L_k, d_k, d_v = draw_lengths(rng, 4)
     formats = [

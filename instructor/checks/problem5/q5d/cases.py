@@ -1,4 +1,4 @@
-"""Cases of question 5d: calls of MultiHeadAttention, with what they give."""
+"""Cases of question 5d: calls of MultiHeadAttention with their results."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from instructor.checks.problem5.slopes import slopes
 
 
 def draw_padding(rng, B: int, T: int) -> np.ndarray:
-    """Padding anywhere: in each row somewhere, and not everywhere."""
+    """Draw padding anywhere: in each row somewhere, but not everywhere."""
     padding = rng.random((B, T)) < 0.4
     places = np.array([rng.choice(T, 2, replace=False) for _ in range(B)])
     padding[np.arange(B), places[:, 0]], padding[np.arange(B), places[:, 1]] = True, False
@@ -27,11 +27,11 @@ def heads_case(
     scale: float = 0.3,
     **more,
 ) -> Case:
-    """A call of MultiHeadAttention with random weights, of standard deviation `scale`, and a random
-    x.
+    """Make a case of MultiHeadAttention with random weights, of standard deviation `scale`, and a
+    random x.
 
     Args:
-        mistakes: those to know by name: "all", "masks" or "none".
+        mistakes: which known mistakes to include: "all", "masks" or "none".
         more: replaces any of the inputs. With an `upstream`, the case has slopes of sum(output *
             upstream).
     """
@@ -67,7 +67,8 @@ def heads_case(
     return Case(inputs, short(right), known_mistakes(inputs, right, mistakes), about)
 
 
-# Every dimension another length, so that none can be taken for another; no root of one is another.
+# All dimensions differ, so that none can be confused with another, and none is another's square
+# root.
 SIZE = {"T": 5, "n_head": 3, "head_dim": 2}
 
 
@@ -83,7 +84,7 @@ def plain(rng):
 
 @makes("5d-2-basic")
 def padded(rng):
-    """Padding anywhere, in each row; and a mask that marks nothing."""
+    """Padding anywhere in each row; and a mask that marks nothing."""
     more = {"mistakes": "none", "weights": draw(rng, attention_shapes(6))}
     return [
         heads_case(rng, 2, **SIZE, padding=draw_padding(rng, 2, 5)),
@@ -104,7 +105,7 @@ def weighted(rng):
 
 @makes("5d-7-basic")
 def formats(rng):
-    """From one of everything to more; float64; gradients, with padding and without."""
+    """Sizes from one up; float64; gradients, with and without padding."""
     more = {"pair": True, "mistakes": "none"}
     double = {**more, "dtype": "float64", "upstream": rng.standard_normal((2, 4, 6))}
     return [
@@ -118,7 +119,7 @@ def formats(rng):
 
 
 def empty_case(rng, B: int, T: int, n_head: int, head_dim: int, **more) -> Case:
-    """A call in which half of the rows are padding alone, one has none, and the others some."""
+    """Make a case in which half of the rows are only padding, one has none, and the others some."""
     padding = draw_padding(rng, B, T)
     full, *empty = rng.permutation(B)[: (B + 1) // 2]
     padding[full], padding[empty] = False, True
@@ -128,15 +129,11 @@ def empty_case(rng, B: int, T: int, n_head: int, head_dim: int, **more) -> Case:
     rows = padding.all(axis=1)
     known = [
         (
-            "the weights are even, as a softmax makes them of equal scores.",
+            "the weights are uniform, as from a softmax of equal scores.",
             {"padding": None},
             {"divisor": 1e9},
         ),
-        (
-            "the weights are what they would be without the mask.",
-            {"padding": padding & ~rows[:, None]},
-            {},
-        ),
+        ("the weights are those without the mask.", {"padding": padding & ~rows[:, None]}, {}),
     ]
     wrong = []
     for sentence, inputs, mistake in known:
@@ -144,16 +141,15 @@ def empty_case(rng, B: int, T: int, n_head: int, head_dim: int, **more) -> Case:
         parts["weights"] = np.where(
             rows[:, None, None, None], parts["weights"], case.right["weights"]
         )
-        wrong.append((f"in rows of nothing but padding, {sentence}", brief(parts, case.right)))
+        wrong.append((f"in rows of only padding, {sentence}", brief(parts, case.right)))
     zero = {"y": np.where(rows[:, None, None], 0.0, case.right["y"])}
-    sentence = "in rows of nothing but padding, the output is 0; it should be the bias of proj."
+    sentence = "in rows of only padding, the output is 0; it should be the bias of proj."
     wrong.append((sentence, brief(zero, case.right)))
     return Case(case.inputs, case.right, wrong, case.about)
 
 
 def low_case(rng, B: int, T: int, n_head: int, head_dim: int) -> Case:
-    """A call with padding in which all scores are near -200, so that -100 is no score to hide
-    anything with.
+    """Make a case with padding in which all scores are near -200, so that -100 hides nothing.
 
     In float64: in float32, such scores have too few digits.
     """
@@ -172,7 +168,7 @@ def low_case(rng, B: int, T: int, n_head: int, head_dim: int) -> Case:
 
 @makes("5d-8-basic")
 def rare(rng):
-    """Rows of nothing but padding, and gradients there; scores below -100."""
+    """Rows of only padding, with gradients; scores below -100."""
     B, T, n_head, head_dim = 3, 4, 2, 3
     upstream = rng.standard_normal((B, T, n_head * head_dim))
     return [
@@ -183,17 +179,16 @@ def rare(rng):
 
 
 def dropout_cases(rng, repeat: int, T: int, n_head: int, head_dim: int) -> list[Case]:
-    """Four calls with dropout: in evaluation; in training with a rate of 0, and with the default;
-    in training.
+    """Make four cases with dropout: in evaluation; in training with a rate of 0, and with the
+    default; in training.
 
-    In the last, x is repeated, since what is dropped is a matter of chance; about["values"] are
-    what is averaged, (n_head, T, head_dim): from these and the output, the weights that were used
-    can be worked out, if T < head_dim.
+    In the last, x is repeated, since dropping is random; about["values"] are the averaged values,
+    (n_head, T, head_dim): from these and the output, the weights used can be computed, if T <
+    head_dim.
     """
     p = float(rng.choice([0.2, 0.3, 0.4]))
     more = {"pair": True, "dtype": "float64", "mistakes": "none"}
-    # Scores are small, so that no weight is nearly 0, which would be taken for one that was
-    # dropped.
+    # Scores are small, so that no weight is nearly 0 and taken for a dropped one.
     C = n_head * head_dim
     more["weights"] = draw(rng, attention_shapes(C), 0.85 / np.sqrt(C))
     cases = [

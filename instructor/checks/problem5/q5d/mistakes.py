@@ -1,4 +1,4 @@
-"""Known mistakes in MultiHeadAttention, and what they give."""
+"""Known mistakes in MultiHeadAttention and their results."""
 
 import itertools
 import math
@@ -10,23 +10,23 @@ from autograder import matches
 from instructor.checks.problem5.encoder import multi_head, softmax
 
 WORDS = {"q": "queries", "k": "keys", "v": "values"}
-FEW = 1  # entries of each vector that a mistake is known by: cases that are kept should be small
+FEW = 1  # entries of each vector kept of a mistake: released cases should be small
 
 
 def short(parts: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The same in float32, for cases that are kept: half the size, and far more digits than are
+    """Convert to float32, for released cases: half the size, and far more digits than are
     compared.
     """
     return {name: value.astype(np.float32) for name, value in parts.items()}
 
 
 def floats(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The same weights in float64."""
+    """Convert weights to float64."""
     return {name: value.astype(float) for name, value in weights.items()}
 
 
 def solve(inputs: dict, **mistakes) -> dict[str, np.ndarray]:
-    """The "weights" and the output "y", in float64, for the inputs of a case. mistakes: arguments
+    """Compute the "weights" and the output "y" in float64 for a case's inputs. mistakes: arguments
     of `multi_head`.
     """
     x, weights = inputs["x"].astype(float), floats(inputs["weights"])
@@ -37,10 +37,9 @@ def solve(inputs: dict, **mistakes) -> dict[str, np.ndarray]:
 def known_mistakes(
     inputs: dict, right: dict[str, np.ndarray], which: str = "all"
 ) -> list[tuple[str, Callable]]:
-    """Mistakes as (sentence, function that gives the part of `right` that comes out wrong, see
-    `brief`).
+    """Return mistakes as (sentence, function that returns the wrong part of `right`, see `brief`).
 
-    right: what `solve` gives, or its "y" alone. which: "all", "masks" (those with the mask alone),
+    right: the result of `solve`, or only its "y". which: "all", "masks" (only those with the mask),
     or "none".
     """
     masks = [] if inputs["padding"] is None or which == "none" else _masks()
@@ -57,7 +56,7 @@ def known_mistakes(
 def brief(
     wrong: dict[str, np.ndarray], right: dict[str, np.ndarray]
 ) -> dict[str, np.ndarray] | None:
-    """The first part of `right` that comes out wrong, cut to FEW entries of its last axis; None if
+    """Return the first part of `right` that differs, cut to FEW entries of its last axis; None if
     none does.
     """
     for name in right:
@@ -71,12 +70,9 @@ def brief(
 
 
 def _masks():
-    """Mistakes as (sentence, arguments of `multi_head`)."""
+    """Return mistakes as (sentence, arguments of `multi_head`)."""
     return [
-        (
-            "the mask is upside down: True marks padding, which nothing attends to.",
-            {"hide": "other"},
-        ),
+        ("the mask is inverted: True marks padding, which nothing attends to.", {"hide": "other"}),
         ("the padding mask is not used.", {"hide": "nothing"}),
         (
             "the mask hides queries instead of keys: use key_padding_mask[:, None, None, :].",
@@ -88,9 +84,9 @@ def _masks():
             {"hide": "both"},
         ),
         (
-            "the mask is applied after the softmax alone, so that the rows no longer add up to "
-            "1. Set the scores of padding to -inf before it, with masked_fill. (After it, only "
-            "rows of nothing but padding need mending, which are NaN then.)",
+            "the mask is applied only after the softmax, so the rows no longer sum to 1. Set the "
+            "scores of padding to -inf before it, with masked_fill. (After it, fix only rows that "
+            "are entirely padding, which are NaN then.)",
             {"hide": "after"},
         ),
         (
@@ -104,8 +100,7 @@ def _masks():
             {"fill": -100.0},
         ),
         (
-            "the scores of padding are set to 0, which is a score like any other. Set them to "
-            "-inf.",
+            "the scores of padding are set to 0, which is an ordinary score. Set them to -inf.",
             {"hide": "zeros"},
         ),
     ]
@@ -113,11 +108,11 @@ def _masks():
 
 def _heads():
     mixed = (
-        "heads are mixed with the sequence: a view to (B, n_head, T, head_dim) cuts the features "
-        "of a position apart. Use view(B, T, n_head, head_dim).transpose(1, 2)"
+        "heads are mixed with the sequence: a view to (B, n_head, T, head_dim) splits up a "
+        "position's features. Use view(B, T, n_head, head_dim).transpose(1, 2)"
     )
     dealt = (
-        "the features are dealt out to the heads one by one. Head 0 has the first head_dim "
+        "the features are assigned to the heads one by one. Head 0 has the first head_dim "
         "features, head 1 the next."
     )
     order = "It is first all queries, then all keys, then all values."
@@ -144,17 +139,14 @@ def _heads():
     for letters in itertools.permutations("qkv"):
         if letters != ("q", "k", "v"):
             words = ", ".join(WORDS[letter] for letter in letters)
-            sentence = f"qkv's output is taken for {words}, in this order. {order}"
+            sentence = f"qkv's output is read as {words}, in this order. {order}"
             known.append((sentence, {"order": "".join(letters)}))
     return known + [
-        ("the softmax goes over the queries. It goes over the keys, dim=-1.", {"axis": -2}),
-        ("the softmax goes over the heads. It goes over the keys, dim=-1.", {"axis": 1}),
-        ("the softmax goes over the batch. It goes over the keys, dim=-1.", {"axis": 0}),
-        ("the projection at the end is missing.", {"project": False}),
-        (
-            "there is a causal mask. Here, every position attends to every other one.",
-            {"causal": True},
-        ),
+        ("the softmax is over the queries; it should be over the keys, dim=-1.", {"axis": -2}),
+        ("the softmax is over the heads; it should be over the keys, dim=-1.", {"axis": 1}),
+        ("the softmax is over the batch; it should be over the keys, dim=-1.", {"axis": 0}),
+        ("the final projection is missing.", {"project": False}),
+        ("there is a causal mask. Here, every position attends to every other.", {"causal": True}),
     ]
 
 
@@ -180,8 +172,8 @@ def _scales(inputs):
 
 
 def _returned(inputs, weights):
-    """Something else than the weights is returned."""
-    averaged = "they are averaged over the heads. There is a matrix for each head."
+    """Return mistakes that return something other than the weights."""
+    averaged = "they are averaged over the heads. There should be a matrix for each head."
     axis = "the axis of the heads is not the second: (B, n_head, T, T)."
     turned = "queries and keys are swapped: weights[b, h, i, j] is how much i attends to j."
     known = [
@@ -192,18 +184,13 @@ def _returned(inputs, weights):
         (axis, lambda: weights.transpose(0, 2, 3, 1)),
         (axis, lambda: weights.swapaxes(0, 1)),
     ]
-    if inputs["padding"] is None:  # with it, they are infinite in places
-        known.append(
-            (
-                "they are scores: the weights are what the softmax makes of them.",
-                lambda: _scores(inputs),
-            )
-        )
+    if inputs["padding"] is None:  # with padding, some are infinite
+        known.append(("they are scores; the weights are their softmax.", lambda: _scores(inputs)))
     return [(sentence, lambda work=work: {"weights": work()}) for sentence, work in known]
 
 
 def _elsewhere(inputs, y):
-    """Other things than heads of the same sequence attend to each other."""
+    """Return mistakes in which something other than a sequence's positions attend to each other."""
     swapped = {**inputs, "x": inputs["x"].swapaxes(0, 1), "padding": None}
     apart = "the heads of each position attend to each other: "
     return [
@@ -212,7 +199,7 @@ def _elsewhere(inputs, y):
             lambda: {"y": solve(swapped)["y"].swapaxes(0, 1)},
         ),
         (
-            "x is added. The residual connection belongs into EncoderLayer.",
+            "x is added. The residual connection belongs in EncoderLayer.",
             lambda: {"y": y + inputs["x"]},
         ),
         (
@@ -229,7 +216,7 @@ def _elsewhere(inputs, y):
 
 
 def _thirds(inputs):
-    """Queries, keys and values, each (B, T, n_head, head_dim)."""
+    """Return queries, keys and values, each (B, T, n_head, head_dim)."""
     B, T, C = inputs["x"].shape
     w = floats(inputs["weights"])
     parts = (inputs["x"] @ w["qkv.weight"].T + w["qkv.bias"]).reshape(B, T, 3, inputs["n_head"], -1)
@@ -242,10 +229,10 @@ def _scores(inputs):
 
 
 def _across_heads(inputs, back=False):
-    """Without the transpose of T and n_head, each position is a batch of its own, and its heads are
-    the sequence.
+    """Compute attention across the heads of each position, as without the transpose of T and
+    n_head.
 
-    back: they are transposed before the heads are joined all the same.
+    back: T and n_head are still transposed before the heads are joined.
     """
     w = floats(inputs["weights"])
     q, k, v = _thirds(inputs)

@@ -1,5 +1,5 @@
-"""Question 5d, hidden: sizes, number formats and gradients; rare rows; dropout, parameters, sizes
-that do not fit.
+"""Question 5d, hidden: sizes, dtypes and gradients; rare rows; dropout, parameters, unsuitable
+sizes.
 """
 
 from autograder import check
@@ -17,7 +17,7 @@ from instructor.checks.problem5.q5d.cases import (
 
 @check("5d-4-hidden")
 def test_sizes(student, rng):
-    """From one of everything to many heads; with padding and without; float64; gradients."""
+    """Sizes from one up to many heads; with and without padding; float64; gradients."""
     sizes = [
         (1, 1, 1, 1, "float32"),
         (1, 7, 4, 1, "float32"),
@@ -44,9 +44,7 @@ def test_sizes(student, rng):
 
 @check("5d-5-hidden")
 def test_rare(student, rng):
-    """Rows of nothing but padding, and the gradients there; scores below -100; sizes that do not
-    fit.
-    """
+    """Rows of only padding, with gradients; scores below -100; sizes that do not fit."""
     B, T, n_head, head_dim = 5, 7, 3, 4
     upstream = rng.standard_normal((B, T, n_head * head_dim))
     cases = [empty_case(rng, B, T, n_head, head_dim)]
@@ -58,8 +56,8 @@ def test_rare(student, rng):
 
 @check("5d-6-hidden")
 def test_parameters_and_dropout(student, rng):
-    """No other parameters; dropout on the weights, in training alone, and not on those that are
-    returned.
+    """No other parameters; dropout on the weights, only in training, and not on the returned
+    weights.
     """
     for case, answer in run_heads(student, dropout_cases(rng, 20, 7, 3, 11)):
         require_parameters(

@@ -1,6 +1,4 @@
-"""Building cases of question 5e: calls of parts of the encoder and the whole, with what they
-give.
-"""
+"""Builds cases of question 5e: calls of the encoder and its parts, with their results."""
 
 import numpy as np
 
@@ -31,12 +29,12 @@ def norm_case(
     large: bool = False,
     **more,
 ) -> Case:
-    """A call of LayerNorm with random weights.
+    """Make a case of LayerNorm with random weights.
 
     Args:
-        mistakes: whether to know mistakes by name.
-        cause: the likely one where no mistake is recognised.
-        large: all entries are large numbers, of which rounding leaves few digits.
+        mistakes: whether to include known mistakes.
+        cause: the likely cause if no mistake is recognized.
+        large: all entries are large, so that rounding leaves few digits.
         more: replaces any of the inputs. With an `upstream`, the case has slopes of sum(output *
             upstream).
     """
@@ -71,10 +69,11 @@ def norm_case(
 def layer_case(
     rng, B: int, T: int, n_head: int, head_dim: int, n_hidden: int, mistakes: str = "all", **more
 ) -> Case:
-    """A call of EncoderLayer with random weights and x.
+    """Make a case of EncoderLayer with random weights and x.
 
     Args:
-        mistakes: those to know by name, with what the parts should give: "all", "masks" or "none".
+        mistakes: which known mistakes to include, with the parts' results: "all", "masks" or
+            "none".
         more: replaces any of the inputs.
     """
     C = n_head * head_dim
@@ -111,11 +110,11 @@ def layer_case(
 
 
 def dropping_case(rng, p: float, part: str | None = None) -> Case:
-    """A layer in training mode, of which what it drops can be seen: pre-norm, or with a `part`
-    post-norm.
+    """Make a case of a layer in training mode whose output shows what it drops: pre-norm, or with a
+    `part` post-norm.
 
-    Pre-norm: the attention gives 1 and the feed-forward part 2, whatever x is. Post-norm: `part`,
-    "attention" or "feed-forward part", gives 1, and all else 0.
+    Pre-norm: the attention returns 1 and the feed-forward part 2 for any x. Post-norm: `part`,
+    "attention" or "feed-forward part", returns 1, and everything else 0.
     """
     C, n_hidden, T = 6, 5, 5
     weights = {
@@ -145,7 +144,7 @@ def dropping_case(rng, p: float, part: str | None = None) -> Case:
 
 
 def draw_rate(rng) -> float:
-    """A rate of dropout."""
+    """Draw a dropout rate."""
     return float(rng.choice([0.2, 0.3, 0.4]))
 
 
@@ -159,11 +158,11 @@ DEFAULTS = {
 
 
 def draw_tokens(rng, config: dict, B: int, T: int, anywhere: bool = False) -> np.ndarray:
-    """Tokens, int64 (B, T), with PAD at the end, or anywhere, of all rows but the first; each row
-    has other tokens.
+    """Draw tokens, int64 (B, T), with PAD at the end, or anywhere, in all rows but the first; rows
+    differ.
     """
     idx = rng.integers(1, config["vocab_size"], (B, T))
-    idx[0, :3] = rng.permutation(3) + 1  # CLS and UNK are tokens like any other
+    idx[0, :3] = rng.permutation(3) + 1  # CLS and UNK are ordinary tokens
     for row in idx[1:]:
         count = int(rng.integers(1, T - 1))
         row[rng.choice(T, count, replace=False) if anywhere else slice(T - count, T)] = 0
@@ -171,18 +170,19 @@ def draw_tokens(rng, config: dict, B: int, T: int, anywhere: bool = False) -> np
 
 
 def draw_scattered(rng, config: dict, B: int, T: int) -> np.ndarray:
-    """Tokens with PAD anywhere, in one row in front, and in one everywhere."""
+    """Draw tokens with PAD anywhere, with one row starting with PAD, and one entirely PAD."""
     idx = draw_tokens(rng, config, B, T, anywhere=True)
     idx[1, 0], idx[2] = 0, 0
     return idx
 
 
 def encoder_case(rng, idx: np.ndarray, config: dict, mistakes: str = "all", **more) -> Case:
-    """A call of Encoder with random weights.
+    """Make a case of Encoder with random weights.
 
     Args:
-        config: what is other than in DEFAULTS, and the sizes.
-        mistakes: those to know by name: "all", "own" (those in positions and poolings) or "none".
+        config: the sizes, and fields that differ from DEFAULTS.
+        mistakes: which known mistakes to include: "all", "own" (those in positions and poolings) or
+            "none".
         more: replaces any of the inputs. With an `upstream`, the case has slopes of sum(logits *
             upstream).
     """
@@ -210,8 +210,8 @@ def encoder_case(rng, idx: np.ndarray, config: dict, mistakes: str = "all", **mo
 
 
 def _leave_open(padding, logits, maps, pooling):
-    """NaN, which matches anything, for what PAD itself attends to and is given: nothing depends on
-    it.
+    """Set the weights and outputs at PAD itself to NaN, which matches anything: nothing depends on
+    them.
     """
     for weights in maps:
         weights.swapaxes(1, 2)[padding] = np.nan
@@ -222,7 +222,7 @@ def _leave_open(padding, logits, maps, pooling):
 
 
 def _parts(idx, weights, config):
-    """What the parts should give by themselves, on the embeddings of the tokens."""
+    """Return the parts' own results for the token embeddings."""
     first, x = of(weights, "layers.0"), weights["tok_emb.weight"][idx]
     n_head, padding = config["n_head"], idx == 0
     parts = {"norm1": layer_norm(x / 100, of(first, "norm1"))}
@@ -234,7 +234,9 @@ def _parts(idx, weights, config):
 
 
 def silent_case(rng, config: dict, B: int, T: int) -> Case:
-    """An encoder in training mode whose layers return 0, so that their dropout changes nothing."""
+    """Make a case of an encoder in training mode whose layers return 0, so that their dropout
+    changes nothing.
+    """
     config = {**DEFAULTS, **config, "dropout": draw_rate(rng)}
     silent = ("attn.proj.weight", "attn.proj.bias", "down.weight", "down.bias")
     weights = draw(rng, encoder_shapes(config))

@@ -1,4 +1,4 @@
-"""Cases of question 5e, for its basic checks."""
+"""Cases for the basic checks of question 5e."""
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from instructor.checks.problem5.q5e.norm_mistakes import table_mistakes
 
 @makes("5e-0-basic")
 def tables(rng, small=False):
-    """Tables of several sizes; where staff grades, wider than any kept one."""
+    """Tables of several sizes; when staff grade, wider than any released one."""
     wider = 0 if small else 2 * int(rng.integers(6, 20))
     sizes = [
         (int(rng.integers(5, 8)), 2 * int(rng.integers(3, 6)) + wider),
@@ -41,7 +41,7 @@ def tables(rng, small=False):
 
 @makes("5e-1-basic")
 def norms(rng):
-    """Ordinary vectors and vectors of tiny variance, where eps counts; any number of axes;
+    """Ordinary vectors and vectors of tiny variance, where eps matters; any number of axes;
     gradients.
     """
     shape = (2, 3, 5)
@@ -60,10 +60,10 @@ def norms(rng):
 def rare_norms(rng):
     """Vectors of equal entries, with gradients, and entries of thousands that differ by ones."""
     shape = (2, 3, 8)
-    # Of which every way to take a mean gives exactly the same. In float64: x * a + (bias - mean *
-    # a) is right, too, and loses more than is allowed in float32.
+    # Every way to compute their mean gives exactly the same. In float64, since x * a + (bias - mean
+    # * a) is also correct, but loses more than is allowed in float32.
     flat = np.tile(rng.integers(-9, 9, (2, 3, 1)) / 4, 8)
-    # Their squares have a mean of 2 to 12 millions, which float32 knows to a quarter at best; the
+    # Their squares have a mean of 2 to 12 million, which float32 resolves to a quarter at best; the
     # variances are 1.71 and 1.125.
     sign, middle = float(rng.choice([-1, 1])), int(rng.integers(2500, 3500))
     first, second = (
@@ -71,9 +71,9 @@ def rare_norms(rng):
         for end, n in ((2, 8), (1.5, 5))
     )
     cause = (
-        "the variance is worked out as the mean of x ** 2 less the square of the mean. These are "
-        "two large numbers here, and rounding leaves nothing of their difference. Subtract the "
-        "mean from x first, then square."
+        "the variance is computed as the mean of x ** 2 minus the square of the mean. Both are "
+        "large here, and rounding destroys their difference. Subtract the mean from x first, then "
+        "square."
     )
     return [
         norm_case(
@@ -92,7 +92,7 @@ LAYER = {"B": 2, "T": 5, "n_head": 3, "head_dim": 2, "n_hidden": 5}
 
 @makes("5e-2-basic")
 def pre_norm_layers(rng):
-    """Without padding and with it; dropout in evaluation, and in training."""
+    """With and without padding; dropout in evaluation and in training."""
     p = draw_rate(rng)
     return [
         layer_case(rng, **LAYER),
@@ -106,7 +106,9 @@ SMALL = {"vocab_size": 9, "max_len": 7, "n_classes": 6, "n_embd": 4, "n_head": 2
 
 @makes("5e-3-basic")
 def encoders(rng):
-    """The defaults, with PAD at the end; sentences shorter than max_len, and as long; gradients."""
+    """The defaults, with PAD at the end; sentences shorter than max_len and of that length;
+    gradients.
+    """
     longest, one = SMALL["max_len"], {**SMALL, "n_layer": 1, "n_embd": 6, "n_head": 3}
     upstream = rng.standard_normal((2, SMALL["n_classes"]))
     return [
@@ -125,8 +127,8 @@ def encoders(rng):
 
 @makes("5e-7-basic")
 def post_norm(rng):
-    """A layer without padding and with it; dropout in evaluation, and in training; an encoder of
-    three layers.
+    """A layer with and without padding; dropout in evaluation and in training; an encoder of three
+    layers.
     """
     p, config = draw_rate(rng), {**SMALL, "pre_norm": False, "n_layer": 3}
     return [
@@ -147,7 +149,7 @@ def post_norm(rng):
 
 @makes("5e-8-basic")
 def poolings(rng):
-    """Poolings, learned positions and none; dropout nowhere but in the layers."""
+    """Poolings, learned positions and none; dropout only in the layers."""
     cases = []
     for positions, pooling in (("learned", "mean"), ("none", "cls"), ("learned", "none")):
         config = {**SMALL, "positions": positions, "pooling": pooling, "n_layer": 1, "n_classes": 3}
@@ -157,7 +159,7 @@ def poolings(rng):
 
 @makes("5e-10-basic")
 def rare_tokens(rng):
-    """PAD anywhere, also in front; a row of nothing but PAD."""
+    """PAD anywhere, also in front; a row of only PAD."""
     cases = []
     for pooling in ("mean", "cls", "none"):
         config = {**SMALL, "pooling": pooling, "n_layer": 1}

@@ -1,5 +1,5 @@
-"""Known mistakes in a layer and in the whole encoder, as (sentence, function that
-gives the result).
+"""Known mistakes in a layer and in the whole encoder, as (sentence, function that returns the
+result).
 """
 
 import math
@@ -30,8 +30,8 @@ IN_LAYERS = [
     ("the residual connection around the attention is missing", {"residual": "2"}),
     ("the residual connection around the feed-forward part is missing", {"residual": "1"}),
     ("both residual connections are missing", {"residual": ""}),
-    ("norm1 stands in both places", {"norms": "11"}),
-    ("norm2 stands in both places", {"norms": "22"}),
+    ("norm1 is used in both places", {"norms": "11"}),
+    ("norm2 is used in both places", {"norms": "22"}),
     ("norm1 and norm2 are swapped", {"norms": "21"}),
     ("both norms are missing", {"norms": "--"}),
     ("norm1 is missing", {"norms": "-2"}),
@@ -45,7 +45,7 @@ IN_LAYERS = [
 
 
 def in_layers(pre_norm: bool) -> list[tuple[str, dict]]:
-    """Mistakes in a layer, as (sentence without a full stop, arguments of `layer`)."""
+    """Return mistakes in a layer, as (sentence without a full stop, arguments of `layer`)."""
     if not pre_norm:
         return [
             *IN_LAYERS,
@@ -57,7 +57,7 @@ def in_layers(pre_norm: bool) -> list[tuple[str, dict]]:
         ("it is post-norm; it should be pre-norm: x + F(norm(x))", {"pre_norm": False}),
         *(
             (
-                f"the residual {which}starts after the norm: add to the x that is not normalized",
+                f"the residual {which}starts after the norm: add to the x before the norm",
                 {"start": places},
             )
             for places, which in starts
@@ -69,7 +69,9 @@ def in_layers(pre_norm: bool) -> list[tuple[str, dict]]:
 def layer_mistakes(
     inputs: dict, x: np.ndarray, weights: dict[str, np.ndarray], which: str = "all"
 ) -> list:
-    """Those in a layer: "all", "masks" or "none"; `inputs` has n_head, padding and pre_norm."""
+    """Return mistakes in a layer: "all", "masks" or "none"; `inputs` has n_head, padding and
+    pre_norm.
+    """
     pre = inputs["pre_norm"]
 
     def make(weights=weights, x=x, **wrong):
@@ -80,7 +82,7 @@ def layer_mistakes(
     if inputs["padding"] is not None and which != "none":
         known = [
             ("the padding mask does not reach the attention", {"attention": {"hide": "nothing"}}),
-            ("the padding mask is upside down", {"attention": {"hide": "other"}}),
+            ("the padding mask is inverted", {"attention": {"hide": "other"}}),
             *known,
         ]
     causes = [(f"{sentence}.", lambda wrong=wrong: make(**wrong)) for sentence, wrong in known]
@@ -95,27 +97,29 @@ def layer_mistakes(
             ("the feed-forward part is missing, with its norm.", lambda: make(still, norms="1-")),
             ("the attention is missing, with its norm.", lambda: make(mute, norms="-2")),
             (
-                "a norm is applied to what a part returns, before the sum: it should be norm(x + "
+                "a norm is applied to a part's output, before the sum: it should be norm(x + "
                 "F(x)).",
                 lambda: _inside(inputs, x, weights),
             ),
         ]
     return causes + [
         (
-            "both parts start from the same x. The second starts from the first sum.",
+            "both parts start from the same x. The second should start from the first sum.",
             lambda: make(still) + make(mute) - x,
         ),
         (
-            "the second sum starts from the x that the layer was given. It starts from the first "
-            "sum.",
+            "the second sum starts from the layer's input x. It should start from the first sum.",
             lambda: make() - make(still) + x,
         ),
-        ("the feed-forward part comes first. The attention does.", lambda: make(still, make(mute))),
+        (
+            "the feed-forward part comes first; the attention should.",
+            lambda: make(still, make(mute)),
+        ),
     ]
 
 
 def _without(weights, part):
-    """With zeros for the weights of a part."""
+    """Return the weights with zeros for a part."""
     return {
         **weights,
         **{f"{part}.{name}": 0 * weights[f"{part}.{name}"] for name in ("weight", "bias")},
@@ -123,7 +127,7 @@ def _without(weights, part):
 
 
 def _inside(inputs, x, weights):
-    """x + norm(F(x)), twice."""
+    """Compute x + norm(F(x)), twice."""
     attended = multi_head(x, of(weights, "attn"), inputs["n_head"], inputs["padding"])[0]
     x = x + layer_norm(attended, of(weights, "norm1"))
     fed = layer(x, _without(weights, "attn.proj"), inputs["n_head"], None, False, norms="--") - x
@@ -133,7 +137,7 @@ def _inside(inputs, x, weights):
 def encoder_mistakes(
     idx: np.ndarray, weights: dict[str, np.ndarray], config: dict, which: str = "all"
 ) -> list:
-    """Those in the encoder: "all", those of its "own" (in positions and poolings), or "none"."""
+    """Return mistakes in the encoder: "all", its "own" (in positions and poolings), or "none"."""
     known = []
     if which != "none":
         known = [*_of_positions(idx, config), *_of_poolings(idx, config)]
@@ -154,7 +158,7 @@ def encoder_mistakes(
     if config["pre_norm"] and config["pooling"] == "mean":
         causes.append(
             (
-                "the last norm comes after the pooling. It comes before it.",
+                "the last norm comes after the pooling; it should come before.",
                 lambda: _late_norm(idx, weights, config),
             )
         )
@@ -165,8 +169,8 @@ def _of_positions(idx, config):
     n_embd, T = config["n_embd"], idx.shape[1]
     known = [
         (
-            f"the token embeddings are multiplied by the root of n_embd = {n_embd}. They are "
-            "added to the positions without any factor.",
+            f"the token embeddings are multiplied by the root of n_embd = {n_embd}. They should be "
+            "added to the positions without a factor.",
             {"factor": math.sqrt(n_embd)},
         )
     ]
@@ -176,7 +180,7 @@ def _of_positions(idx, config):
     known.append(("the positions are not added.", {"positions": "none"}))
     if T < config["max_len"]:
         last = "the last T rows of the positions are used. The first token has position 0."
-        known.append(("the positions begin at 1; they begin at 0.", {"first": 1}))
+        known.append(("the positions start at 1; they should start at 0.", {"first": 1}))
         known.append((last, {"first": config["max_len"] - T}))
     if config["positions"] == "learned":
         known.append(
@@ -194,8 +198,8 @@ def _of_layers(config):
     if last:
         known += [
             (
-                "only the last layer's result is used: each layer starts from what the one "
-                "before has made.",
+                "only the last layer's output is used: each layer should start from the previous "
+                "one's output.",
                 {"layers": [last]},
             ),
             ("only the first layer is used.", {"layers": [0]}),
@@ -225,22 +229,19 @@ def _of_padding(idx):
     names = ((1, "CLS"), (2, "UNK"))
     return [
         ("the layers do not get the padding mask.", {"seen": False}),
-        ("the padding mask is upside down: True marks PAD.", {"attention": {"hide": "other"}}),
-        ("nothing is taken for padding. PAD is token 0.", {"is_pad": lambda idx: idx < 0}),
-        (
-            "padding is upside down: what is PAD counts, and nothing else does.",
-            {"is_pad": lambda idx: idx != 0},
-        ),
+        ("the padding mask is inverted: True marks PAD.", {"attention": {"hide": "other"}}),
+        ("nothing is treated as padding. PAD is token 0.", {"is_pad": lambda idx: idx < 0}),
+        ("padding is inverted: only PAD counts.", {"is_pad": lambda idx: idx != 0}),
         *(
             (
-                f"token {n} ({name}) is taken for padding. PAD is token 0.",
+                f"token {n} ({name}) is treated as padding. PAD is token 0.",
                 {"is_pad": lambda idx, n=n: idx == n},
             )
             for n, name in names
         ),
         *(
             (
-                f"token {n} is taken for padding, too. PAD is token 0 alone.",
+                f"token {n} is treated as padding, too. Only token 0 is PAD.",
                 {"is_pad": lambda idx, n=n: (idx == 0) | (idx == n)},
             )
             for n, _ in names
@@ -254,7 +255,7 @@ POOLINGS = {
         "the others.",
         "length": "the sum leaves out PAD, but is divided by all T positions instead of the number "
         "of those that are not PAD.",
-        "counted": "the sum has PAD in it. Set the vectors at PAD to 0 first.",
+        "counted": "the sum includes PAD. Set the vectors at PAD to 0 first.",
         "sum": "the sum is not divided by the number of positions.",
         "cls": 'position 0 is taken, as for pooling "cls".',
         "last": "the last position is taken.",
@@ -274,7 +275,7 @@ POOLINGS = {
 
 
 def _encode(idx, weights, config, layers=None, **wrong):
-    """With layers: as if these were the layers, by their numbers."""
+    """Encode; layers: the indices of the layers to use instead."""
     if layers is None:
         return encode(idx, weights, config, **wrong)
     chosen = {

@@ -1,6 +1,4 @@
-"""Known mistakes in sinusoidal_positions and LayerNorm, as (sentence, what they
-give).
-"""
+"""Known mistakes in sinusoidal_positions and LayerNorm, as (sentence, result)."""
 
 import numpy as np
 
@@ -8,11 +6,11 @@ from instructor.checks.reference import angles
 
 
 def table_mistakes(max_len: int, n_embd: int) -> list:
-    """Those in the table of positions."""
+    """Return mistakes in the table of positions."""
     t, i, n = np.arange(max_len)[:, None], np.arange(n_embd // 2)[None], n_embd
     right = angles(n, max_len)
     sin, cos = np.sin(right), np.cos(right)
-    every = t * 10000.0 ** (-np.arange(n)[None] / n)  # an angle of its own for each feature
+    every = t * 10000.0 ** (-np.arange(n)[None] / n)  # a separate angle for each feature
     even = np.arange(n) % 2 == 0
 
     def pairs(angle, first=np.sin, second=np.cos):
@@ -20,8 +18,8 @@ def table_mistakes(max_len: int, n_embd: int) -> list:
 
     return [
         (
-            "sines and cosines are not interleaved: all sines stand first, then all cosines. The "
-            "sines belong into the even columns, the cosines into the odd ones.",
+            "sines and cosines are not interleaved: all sines come first, then all cosines. The "
+            "sines belong in the even columns, the cosines in the odd ones.",
             np.concatenate((sin, cos), axis=1),
         ),
         (
@@ -29,11 +27,11 @@ def table_mistakes(max_len: int, n_embd: int) -> list:
             pairs(right, np.cos, np.sin),
         ),
         (
-            "cosines stand first, and are not interleaved with the sines.",
+            "cosines come first, and are not interleaved with the sines.",
             np.concatenate((cos, sin), axis=1),
         ),
-        ("the sines stand in both places.", pairs(right, np.sin, np.sin)),
-        ("the cosines stand in both places.", pairs(right, np.cos, np.cos)),
+        ("the sines are in both places.", pairs(right, np.sin, np.sin)),
+        ("the cosines are in both places.", pairs(right, np.cos, np.cos)),
         (
             "the exponent is that of the column: columns 2i and 2i + 1 share the angle of i.",
             np.where(even, np.sin(every), np.cos(every)),
@@ -43,15 +41,18 @@ def table_mistakes(max_len: int, n_embd: int) -> list:
             pairs(t * 10000.0 ** (-i / n)),
         ),
         (
-            "the exponent has a factor 2 too many: 2i runs over the even numbers already.",
+            "the exponent has an extra factor 2: 2i already runs over the even numbers.",
             pairs(t * 10000.0 ** (-4 * i / n)),
         ),
         (
             "the exponent has the wrong sign: 10000 ** (-2 i / n_embd).",
             pairs(_if_small(t * 10000.0 ** (2 * i / n))),
         ),
-        ("i begins at 1; it should begin at 0.", pairs(t * 10000.0 ** (-2 * (i + 1) / n))),
-        ("the positions begin at 1; they begin at 0.", pairs((t + 1) * 10000.0 ** (-2 * i / n))),
+        ("i starts at 1; it should start at 0.", pairs(t * 10000.0 ** (-2 * (i + 1) / n))),
+        (
+            "the positions start at 1; they should start at 0.",
+            pairs((t + 1) * 10000.0 ** (-2 * i / n)),
+        ),
         ("the base is 1000 instead of 10000.", pairs(angles(n, max_len, 1000.0))),
         ("the base is 100000 instead of 10000.", pairs(angles(n, max_len, 100000.0))),
         ("positions and frequencies are swapped.", pairs(i * 10000.0 ** (-2.0 * t / n))),
@@ -60,12 +61,12 @@ def table_mistakes(max_len: int, n_embd: int) -> list:
 
 
 def _if_small(angle):
-    """NaN, which matches anything, for angles of which float32 keeps too few digits to compare."""
+    """Return NaN, which matches anything, for angles with too few digits in float32 to compare."""
     return np.where(np.abs(angle) < 30, angle, np.nan)
 
 
 def norm_mistakes(x: np.ndarray, weights: dict[str, np.ndarray], eps: float) -> list:
-    """Those in LayerNorm, for x and weights in float64."""
+    """Return mistakes in LayerNorm, for x and weights in float64."""
     centred = x - x.mean(axis=-1, keepdims=True)
     variance = (centred**2).mean(axis=-1, keepdims=True)
     gain, bias, n = weights["weight"], weights["bias"], x.shape[-1]
@@ -76,9 +77,12 @@ def norm_mistakes(x: np.ndarray, weights: dict[str, np.ndarray], eps: float) -> 
             "the variance is divided by n - 1. Divide by n (unbiased=False).",
             centred / np.sqrt(unbiased + eps),
         ),
-        ("eps stands outside the root: sqrt(variance + eps).", centred / (np.sqrt(variance) + eps)),
         (
-            "eps stands outside the root, and the variance is divided by n - 1 (x.std()).",
+            "eps is outside the root; it should be sqrt(variance + eps).",
+            centred / (np.sqrt(variance) + eps),
+        ),
+        (
+            "eps is outside the root, and the variance is divided by n - 1 (x.std()).",
             centred / (np.sqrt(unbiased) + eps),
         ),
         ("the argument eps is not used.", centred / np.sqrt(variance + 1e-5)),

@@ -22,7 +22,7 @@ from instructor.checks.problem5.q5e.build import (
 
 
 def draw_config(rng, **more) -> dict:
-    """Sizes of an encoder, all distinct."""
+    """Draw distinct sizes of an encoder."""
     n_head, head_dim = int(rng.choice([3, 5])), int(rng.choice([2, 4]))
     sizes = {"vocab_size": 13, "max_len": 11, "n_classes": 6, "n_hidden": 17}
     return {**DEFAULTS, **sizes, "n_embd": n_head * head_dim, "n_head": n_head, **more}
@@ -30,7 +30,7 @@ def draw_config(rng, **more) -> dict:
 
 @check("5e-4-hidden")
 def test_post_norm(student, rng):
-    """A layer without padding and with it, dropout in it, and an encoder of three layers."""
+    """A layer with and without padding and with dropout; an encoder of three layers."""
     B, T, p = 2, 7, draw_rate(rng)
     sizes = {
         "B": B,
@@ -55,7 +55,7 @@ def test_post_norm(student, rng):
 
 @check("5e-5-hidden")
 def test_poolings(student, rng):
-    """PAD at the end; more PADs there change nothing."""
+    """PAD at the end; appending more changes nothing."""
     cases = []
     for pooling in ("mean", "cls", "none"):
         config = draw_config(
@@ -77,7 +77,7 @@ def test_poolings(student, rng):
 
 @probe(uses=(forbid_builtins,))
 def count(configs):
-    """The number of trained parameters of each encoder, and of its first layer."""
+    """Count the trained parameters of each encoder, and of its first layer."""
     with forbid_builtins():
         from submission.problem5.encoder import Encoder, EncoderConfig
 
@@ -91,8 +91,8 @@ def count(configs):
 
 @check("5e-6-hidden")
 def test_whole(student, rng):
-    """Learned positions and none; numbers of parameters; gradients, in float64; dropout in the
-    layers alone.
+    """Learned positions and none; numbers of parameters; gradients, in float64; dropout only in the
+    layers.
     """
     cases = []
     choices = (
@@ -107,8 +107,8 @@ def test_whole(student, rng):
         idx = draw_tokens(rng, config, 4, T)
         case = encoder_case(rng, idx, config)
         weights = case.inputs["weights"]
-        # No vector at PAD counts in what is differentiated: an embedding of PAD that is not trained
-        # (padding_idx) is right, too.
+        # The differentiated sum has no vector at PAD: an untrained embedding of PAD (padding_idx)
+        # is also right.
         upstream = rng.standard_normal(
             (4, T, config["n_classes"]) if pooling == "none" else (4, config["n_classes"])
         )
@@ -137,7 +137,7 @@ def test_whole(student, rng):
 
 @check("5e-11-hidden")
 def test_rare_tokens(student, rng):
-    """PAD anywhere, also in front; a row of nothing but PAD; inputs that are too long."""
+    """PAD anywhere, also in front; a row of only PAD; inputs that are too long."""
     cases = []
     for pooling in ("mean", "cls", "none"):
         config = draw_config(

@@ -1,4 +1,4 @@
-"""Encoders that are broken on purpose, which copy_task must fail."""
+"""Deliberately broken encoders, which copy_task must fail."""
 
 from autograder import probe
 from checks.problem5.forbidden_builtins import forbid_builtins
@@ -6,8 +6,8 @@ from checks.problem5.forbidden_builtins import forbid_builtins
 
 @probe
 def make_broken(config, fault):
-    """An encoder of two layers, without "residuals" or "positions", or one that ignores the "mask",
-    or has it "inverted".
+    """Create an encoder of two layers, without "residuals" or "positions", or one that ignores the
+    "mask" or has it "inverted".
     """
     import math
 
@@ -60,7 +60,7 @@ def make_broken(config, fault):
 
 @probe(uses=(forbid_builtins, make_broken))
 def measure_broken(faults, steps, seed):
-    """What copy_task returns for broken encoders."""
+    """Run copy_task on broken encoders."""
     with forbid_builtins():
         from submission.problem5.encoder import copy_task
 

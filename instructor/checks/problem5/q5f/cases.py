@@ -1,4 +1,4 @@
-"""Cases of question 5f: copiers, with the loss that copy_task should measure."""
+"""Cases of question 5f: copiers with the loss that copy_task should measure."""
 
 import math
 
@@ -9,14 +9,13 @@ from checks.support.cases import Case
 from instructor.checks.makers import makes
 from instructor.checks.problem5.encoder import softmax
 
-OTHER_LOSS = 3.0  # of a copier where it is not supposed to be looked at
-SLOWLY = 0.995  # what a copier that learns slowly keeps of its loss after each step of the training
+OTHER_LOSS = 3.0  # of a copier where the loss should not be measured
+SLOWLY = 0.995  # factor by which a slowly learning copier's loss shrinks in each training step
 
 
 def loss_over_places(rng, loss: float) -> float:
-    """What F.cross_entropy(model(x), y) gives for a copier of that loss: a softmax over the places,
-    of which it takes those that the symbols number. From row to row it differs, and for 512 rows by
-    2%.
+    """Return F.cross_entropy(model(x), y) for a copier with that loss: a softmax over the places,
+    indexed by the symbols. It varies between rows, and by 2% for 512 rows.
     """
     x = draw_rows(rng, 8 * ROWS)
     copied = np.concatenate((0 * x[:, :8], x[:, :8]), axis=1)
@@ -36,7 +35,9 @@ def copier(
     where: str = "",
     kind: str = "",
 ) -> Case:
-    """A model that copies without having learned it, as in make_copier; messages say `what`."""
+    """Make a case of a model that copies without learning, as in make_copier; messages name it
+    `what`.
+    """
     inputs = {
         "loss": loss,
         "training": training,
@@ -48,7 +49,8 @@ def copier(
     }
     expected, within = loss, 0.02
     if kind == "uneven":
-        # Of 36 BLANKs, in rows of all lengths, 14 have a tenth. Among 512 rows that varies by 2.2%.
+        # Of 36 BLANKs, in rows of all lengths, 14 have a tenth of the loss. For 512 rows that
+        # varies by 2.2%.
         expected, within = loss * (14 * 0.1 + 22) / 36, 0.14
     wrong = [(AXES, loss_over_places(rng, loss))] if kind == "" else []
     return Case(inputs, wrong=wrong, about={"what": what, "loss": expected, "within": within})
@@ -56,17 +58,17 @@ def copier(
 
 @makes("5f-0-basic")
 def right_models(rng):
-    """Models that should pass, and one that has something to learn."""
+    """Models that should pass, one of which has to learn."""
     return [
-        copier(rng, "a model that copies rightly", loss=float(rng.uniform(0.002, 0.008))),
+        copier(rng, "a model that copies correctly", loss=float(rng.uniform(0.002, 0.008))),
         copier(
             rng,
-            "a model that copies rightly, but not in training mode, as with dropout",
+            "a model that copies correctly, but not in training mode, as with dropout",
             training=OTHER_LOSS,
         ),
         copier(
             rng,
-            "a model that copies rightly, and of which padding changes logits only at places that "
+            "a model that copies correctly, in which padding changes logits only at places that "
             "are PAD",
             gap=0.5,
             where="pads",
@@ -77,7 +79,7 @@ def right_models(rng):
 
 @makes("5f-2-basic")
 def wrong_models(rng):
-    """Models that should fail, each for another reason."""
+    """Models that should fail, each for a different reason."""
     gap = float(rng.uniform(0.2, 0.4))
     return [
         copier(
@@ -108,10 +110,10 @@ def wrong_models(rng):
         ),
         copier(
             rng,
-            "a model of which padding changes little",
+            "a model in which padding has a small effect",
             gap=float(rng.uniform(2e-4, 8e-4)),
             where="blanks",
         ),
         copier(rng, "a model that copies only in training mode", loss=1.0, training=0.001),
-        copier(rng, "a model that knows only the rows of its training", unseen=OTHER_LOSS),
+        copier(rng, "a model that knows only its training rows", unseen=OTHER_LOSS),
     ]

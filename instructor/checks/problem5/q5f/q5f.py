@@ -5,24 +5,24 @@ from checks.problem5.q5f.copying import GAP, judge_copiers, read_result
 from instructor.checks.problem5.q5f.broken import measure_broken
 from instructor.checks.problem5.q5f.cases import right_models, wrong_models
 
-# Of broken encoders: more than a warm-up takes, and too few for any encoder to learn the task.
+# For broken encoders: longer than a warm-up, but too few for any encoder to learn the task.
 FEW_STEPS = 60, 70
 FAULTS = {
     "residuals": "without residuals",
     "positions": "without positions",
     "mask": "that ignores the padding mask",
-    "inverted": "that has the padding mask upside down",
+    "inverted": "that has the padding mask inverted",
 }
 
 
 @check("5f-1-hidden")
 def test_broken_encoders(student, rng):
-    """What is measured and how, on models with a known loss and gap; then encoders in which a part
-    is broken.
+    """Measurements are right on models with a known loss and gap; then encoders with a broken part
+    fail.
 
-    The latter get few steps: an encoder that has not learned the task must fail, whatever the
-    reason. Learning would take longer, and depend on the optimizer. That a model which copies fails
-    for its gap alone is seen with the former.
+    The latter get few steps: an encoder that has not learned the task must fail, for whatever
+    reason. Learning would take longer and depend on the optimizer. The former test that a model
+    that copies can fail because of its gap alone.
     """
     judge_copiers(student, rng, [*wrong_models(rng), right_models(rng)[-1]])
     steps = int(rng.integers(*FEW_STEPS))
@@ -39,5 +39,5 @@ def test_broken_encoders(student, rng):
         if fault in ("mask", "inverted") and measured.gap < GAP:
             raise WrongAnswer(
                 f"For an encoder {FAULTS[fault]}, the padding gap is {measured.gap:.3g}. It is not "
-                "measured as the question says."
+                "measured as the question asks."
             )

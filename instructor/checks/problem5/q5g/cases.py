@@ -1,5 +1,5 @@
-"""Cases of question 5g: each piece on small inputs, with what it should give and what known
-mistakes give.
+"""Cases of question 5g: each piece on small inputs, with the right result and those of known
+mistakes.
 
 `about["piece"]` says which of the four a case is for.
 """
@@ -14,7 +14,7 @@ N_CLASSES = 5
 
 
 def bag_case(rng, idx: np.ndarray, vocab_size: int) -> Case:
-    """BagOfWords on tokens (B, T), with random weights."""
+    """Make a case of BagOfWords on tokens (B, T), with random weights."""
     n_classes = int(rng.integers(3, 7))
     weight, bias = (
         rng.standard_normal(shape).astype(np.float32)
@@ -44,7 +44,7 @@ def bag_case(rng, idx: np.ndarray, vocab_size: int) -> Case:
         inputs,
         right,
         [
-            ("PAD is counted: the mean goes over all places.", vectors.mean(axis=1) + bias),
+            ("PAD is counted: the mean is over all places.", vectors.mean(axis=1) + bias),
             ("PAD counts in the divisor; the sum is divided by T.", sums / idx.shape[1] + bias),
             (
                 "the weights of PAD are added, too.",
@@ -52,19 +52,19 @@ def bag_case(rng, idx: np.ndarray, vocab_size: int) -> Case:
             ),
             ("it is a sum, not a mean.", sums + bias),
             (
-                "all rows are divided by the number of words of the longest one.",
+                "all rows are divided by the number of words in the longest one.",
                 sums / max(1, counts.max()) + bias,
             ),
             ("tokens after the first PAD are left out; PAD may stand anywhere.", mean(first)),
             ("the bias is not added.", right - bias),
             (
-                "the bias is averaged, too, so that a row of nothing but PAD does not get it.",
+                "the bias is averaged, too, so a row of only PAD does not get it.",
                 right - bias * (counts == 0),
             ),
             ("the divisor has 1 added to it.", sums / (counts + 1) + bias),
-            ("it counts which words occur, not how often.", mean(distinct)),
+            ("it counts whether words occur, not how often.", mean(distinct)),
             (
-                "it returns chances; logits come before the softmax.",
+                "it returns probabilities; logits come before the softmax.",
                 exp / exp.sum(axis=1, keepdims=True),
             ),
             (
@@ -77,7 +77,7 @@ def bag_case(rng, idx: np.ndarray, vocab_size: int) -> Case:
 
 
 def accuracy_case(rng, count: int, batch_size: int | None, training: bool) -> Case:
-    """accuracy on `count` sentences; `training`: the model's mode before."""
+    """Make a case of accuracy on `count` sentences; `training`: the model's mode before."""
     table, size = rng.standard_normal((count, N_CLASSES)).astype(np.float32), batch_size or 256
     y = np.where(rng.random(count) < 0.8, table.argmax(axis=1), table.argmin(axis=1))
     if count > size:  # all wrong in the last batch, if that is smaller
@@ -87,7 +87,7 @@ def accuracy_case(rng, count: int, batch_size: int | None, training: bool) -> Ca
     batches = np.split(right, range(size, count, size))
     wrong = [
         (
-            "it is measured in training mode. model.eval() comes first.",
+            "it is measured in training mode. Call model.eval() first.",
             (table.argmin(axis=1) == y).mean(),
         ),
         (
@@ -112,8 +112,8 @@ def accuracy_case(rng, count: int, batch_size: int | None, training: bool) -> Ca
         ("it is the number of right answers.", right.sum()),
         ("it is the share of wrong answers.", 1 - right.mean()),
         (
-            "it is divided by the number of sentences twice. The given last line divides: before "
-            "it, `right` is the number of right answers.",
+            "it is divided by the number of sentences twice. The given last line divides; before "
+            "it, `right` should be the number of right answers.",
             right.mean() / count,
         ),
     ]
@@ -126,20 +126,20 @@ def accuracy_case(rng, count: int, batch_size: int | None, training: bool) -> Ca
 
 
 def draw_weights(rng, B: int, n_head: int, T: int) -> tuple[np.ndarray, np.ndarray]:
-    """Attention weights, float32 (B, n_head, T, T), and a padding mask, (B, T); sentences of all
-    lengths, heads of all kinds.
+    """Draw attention weights, float32 (B, n_head, T, T), and a padding mask, (B, T); sentences of
+    all lengths, heads of all kinds.
     """
     lengths = np.concatenate(([T], rng.integers(1, T, size=B - 1)))
     mask = np.arange(T) >= rng.permutation(lengths)[:, None]
     scores = rng.standard_normal((B, n_head, T, T)) * np.linspace(0.3, 3, n_head)[:, None, None]
-    # Positions later in a sentence look less around, so that all queries are not alike.
+    # Later positions attend less widely, so that queries differ.
     scores = np.where(mask[:, None, None, :], -np.inf, scores * (1 + np.arange(T)[:, None] / T * 2))
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return (weights / weights.sum(axis=-1, keepdims=True)).astype(np.float32), mask
 
 
 def entropy_case(weights: np.ndarray, mask: np.ndarray) -> Case:
-    """attention_entropy of weights (B, n_head, T, T) and a padding mask (B, T)."""
+    """Make a case of attention_entropy for weights (B, n_head, T, T) and a padding mask (B, T)."""
     B, n_head, T, _ = weights.shape
     p = weights.astype(float)
 
@@ -181,9 +181,9 @@ def entropy_case(weights: np.ndarray, mask: np.ndarray) -> Case:
                 "the entropy is taken over the queries; it should be over the keys, dim=-1.",
                 over(terms.sum(axis=-2), real),
             ),
-            ("the terms are averaged over the keys, not added up.", right / T),
+            ("the terms are averaged over the keys, not summed.", right / T),
             ("it is the sum over the queries, not the mean.", right * counts.sum()),
-            ("the average goes over the heads, too.", np.full(n_head, right.mean())),
+            ("the average is over the heads, too.", np.full(n_head, right.mean())),
             (
                 "it is divided by the largest possible one, ln T.",
                 right / np.log(T) if T > 1 else None,
@@ -196,8 +196,8 @@ def entropy_case(weights: np.ndarray, mask: np.ndarray) -> Case:
 def training_case(
     rng, count: int, epochs: int, batch_size: int | None = 64, training: bool = True
 ) -> Case:
-    """train_classifier on a model whose loss for each use of a sentence is given, whatever is
-    learned.
+    """Make a case of train_classifier on a model whose loss for each use of a sentence is given,
+    independent of learning.
     """
     x, y, n_classes = draw_sentences(rng, count)
     heights, resting = rng.uniform(-1, 3, size=(epochs, count)), 4.0
@@ -223,7 +223,7 @@ def training_case(
             "Weigh each by its size.",
             [np.mean(of) for of in means],
         ),
-        ("it is the loss of the last batch alone.", [of[-1] for of in means]),
+        ("it is only the loss of the last batch.", [of[-1] for of in means]),
         ("it is the sum over the batches, not the mean.", [sum(of) for of in means]),
         ("it is the sum over the sentences, not the mean.", losses.sum(axis=1)),
         (
@@ -231,20 +231,20 @@ def training_case(
             [sum(of) / count for of in means],
         ),
         (
-            "losses of earlier epochs are in it: the sum begins at 0 in each epoch.",
+            "it includes losses of earlier epochs: the sum should start at 0 in each epoch.",
             np.cumsum(right),
         ),
         (
-            "losses of earlier epochs are in it: the mean begins anew in each epoch.",
+            "it includes losses of earlier epochs: the mean should restart in each epoch.",
             np.cumsum(right) / np.arange(1, epochs + 1),
         ),
         (
-            "it is measured anew after the epoch. It should be what the model answered while it "
+            "it is measured again after the epoch. It should be what the model answered while it "
             "was trained.",
             np.full(epochs, np.log1p((n_classes - 1) * np.exp(-resting))),
         ),
         (
-            "labels are smoothed; plain cross-entropy is asked for.",
+            "labels are smoothed; use plain cross-entropy.",
             right + 0.1 * (n_classes - 1) / n_classes * heights.mean(axis=1),
         ),
     ]
@@ -268,14 +268,14 @@ def bags(rng):
 
 @makes("5g-2-basic")
 def trainings(rng):
-    """A smaller last batch; the model comes in evaluation mode."""
+    """A smaller last batch; the model is initially in evaluation mode."""
     count = 8 * int(rng.integers(3, 5)) + int(rng.integers(2, 6))
     return [training_case(rng, count, epochs=3, batch_size=8, training=False)]
 
 
 @makes("5g-5-basic")
 def accuracies(rng):
-    """Sentences that fill batches and that don't, in both modes."""
+    """Numbers of sentences that fill batches and that don't, in both modes."""
     return [
         accuracy_case(rng, *case)
         for case in ((24, 8, False), (int(rng.integers(10, 14)), 8, True), (19, None, True))
@@ -290,7 +290,7 @@ def entropies(rng):
 
 @makes("5g-7-basic")
 def odd(rng):
-    """PAD anywhere and nothing but PAD; one sentence, one batch, batches of one; weights of 0 and
+    """PAD anywhere, rows of only PAD; one sentence, one batch, batches of one; weights of 0 and
     1.
     """
     vocab_size, T = int(rng.integers(9, 13)), int(rng.integers(5, 8))
@@ -298,7 +298,7 @@ def odd(rng):
     anywhere[0, :3] = 2, 0, 1  # a word, PAD, a word
     anywhere[2] = 0
     weights, mask = draw_weights(rng, 4, 2, 6)
-    mask[2] = True  # a sentence of nothing but padding: its weights are 0
+    mask[2] = True  # a sentence of only padding: its weights are 0
     sure = np.eye(5, dtype=np.float32)[None, None].repeat(2, axis=1)[..., rng.permutation(5)]
     return [
         bag_case(rng, anywhere, vocab_size),

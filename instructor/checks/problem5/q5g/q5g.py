@@ -1,4 +1,4 @@
-"""Question 5g, hidden: the four pieces again, odd cases of them, and the weights that learned the
+"""Question 5g, hidden: the four pieces again, their odd cases, and the weights trained on the
 occupations.
 """
 
@@ -23,14 +23,13 @@ from instructor.checks.problem5.q5g.sentences import MAX_LEN, encode, read_sente
 from instructor.datasets.worlds.exercises import make_occupations
 
 N_CLASSES = 5
-# The share of right answers that encoder.params needs on the sentences kept for grading. No bag of
-# words has more than a half, but for luck (a standard error is 2.2%). The reference has all of them
-# after 10 epochs.
+# The accuracy that encoder.params needs on the sentences kept for grading. No bag of words exceeds
+# a half, except by luck (the standard error is 2.2%). The reference reaches 100% after 10 epochs.
 NEEDED = 0.75
-# Of 500 others: four standard errors below NEEDED, and six above what a bag of words may have.
+# On 500 others: four standard errors below NEEDED, and six above the best bag of words.
 FRESH_NEEDED = 0.65
 BATCH = 256  # sentences that the Encoder gets at a time
-CLOSE = 1e-3  # of logits of weights that were only numbered otherwise
+CLOSE = 1e-3  # tolerance for logits after a mere renumbering
 
 
 @check("5g-3-hidden")
@@ -57,14 +56,14 @@ def test_four_pieces(student, rng):
 
 @check("5g-8-hidden")
 def test_odd_cases(student, rng):
-    """PAD anywhere and nothing but PAD; one sentence, one batch, batches of one."""
+    """PAD anywhere, rows of only PAD; one sentence, one batch, batches of one."""
     judge_pieces(student, odd(rng))
 
 
 @probe(uses=(forbid_builtins,))
 def classify(path, vocab_size, tokens, renumbered, order, batch):
-    """What the submission's encoder answers with the weights of a file; and the same with tokens
-    renumbered, in weights and sentences, and classes in another order.
+    """Run the submission's encoder with a file's weights; and again with tokens renumbered, in
+    weights and sentences, and classes permuted.
     """
     import torch
 
@@ -76,7 +75,7 @@ def classify(path, vocab_size, tokens, renumbered, order, batch):
             if not isinstance(state, dict) or not all(
                 isinstance(value, torch.Tensor) for value in state.values()
             ):
-                return {"unreadable": "it is no state_dict, a dict of tensors"}
+                return {"unreadable": "it is not a state_dict, a dict of tensors"}
             odd = [
                 name
                 for name, value in state.items()
@@ -118,8 +117,8 @@ def classify(path, vocab_size, tokens, renumbered, order, batch):
 
 @check("5g-4-hidden")
 def test_weights(student, rng, context):
-    """On the sentences kept for grading, and on others that nobody has seen. The answers come from
-    the weights: where tokens and classes have other numbers there, the answers follow.
+    """Accuracy on the sentences kept for grading, and on new ones. The answers come from the
+    weights: if tokens and classes are renumbered there, the answers follow.
     """
     path = require_result(context.artifacts, "encoder.params")
     vocab = vocabulary(read_sentences(context.path("occupations/train.tsv"))[0])
@@ -127,7 +126,7 @@ def test_weights(student, rng, context):
     others = make_occupations(int(rng.integers(2**32)))["test"]
     tokens = encode([*kept, *(sentence for sentence, _ in others)], vocab)
     truth = np.array([*truth, *(group for _, group in others)])
-    # PAD, CLS and UNK have numbers of their own.
+    # PAD, CLS and UNK have fixed numbers.
     size = 3 + len(vocab)
     renumbered = np.concatenate((np.arange(3), 3 + rng.permutation(len(vocab))))
     order = np.roll(np.arange(N_CLASSES), int(rng.integers(1, N_CLASSES)))
@@ -143,14 +142,14 @@ def test_weights(student, rng, context):
     entries = answer.entries()
     if "unreadable" in entries:
         raise WrongAnswer(
-            "encoder.params is no file of weights that can be used: "
-            f"{answer['unreadable'].text()}. ./run.sh encoder_report makes it anew."
+            f"encoder.params is not a usable weights file: {answer['unreadable'].text()}. ./run.sh "
+            "encoder_report creates it again."
         )
     if "mismatch" in entries:
         raise WrongAnswer(
-            f"encoder.params does not fit into your Encoder with default options, {size} tokens, "
-            f"{MAX_LEN} positions and {N_CLASSES} classes: {answer['mismatch'].text()}\n./run.sh "
-            "encoder_report makes it anew."
+            f"encoder.params doesn't fit your Encoder with default options, {size} tokens, "
+            f"{MAX_LEN} positions and {N_CLASSES} classes: {answer['mismatch'].text()}\n"
+            "./run.sh encoder_report creates it again."
         )
     plain, moved = (_logits(answer[name], len(tokens)) for name in ("plain", "moved"))
     right = plain.argmax(axis=1) == truth
@@ -159,24 +158,24 @@ def test_weights(student, rng, context):
     student.note("accuracy encoder", float(on_kept))
     if on_kept < NEEDED:
         bag = (
-            " A bag of words may have a half: does your encoder know the order?"
+            " A bag of words may reach a half: does your encoder use word order?"
             if on_kept < 0.55
             else ""
         )
         raise WrongAnswer(
             f"With the weights in encoder.params, your Encoder is right about {on_kept:.1%} of the "
-            f"{len(kept)} sentences kept for grading; {NEEDED:.0%} are asked for.{bag}"
+            f"{len(kept)} sentences kept for grading; {NEEDED:.0%} are needed.{bag}"
         )
     if on_others < FRESH_NEEDED:
         raise WrongAnswer(
             f"With the weights in encoder.params, your Encoder is right about {on_kept:.1%} of the "
-            f"sentences kept for grading, but about {on_others:.1%} of others of the same kind, "
-            "drawn just now."
+            f"sentences kept for grading, but about {on_others:.1%} of newly drawn ones of the "
+            "same kind."
         )
     if not np.abs(moved - plain[:, order]).max() <= CLOSE * max(1, np.abs(plain).max()):
         raise WrongAnswer(
             "With the rows of tok_emb and head in another order, and tokens numbered accordingly, "
-            "your Encoder gives other answers. They do not come from the weights."
+            "your Encoder's answers change. They do not come from the weights."
         )
 
 

@@ -1,4 +1,4 @@
-"""The sentences of the occupations as tokens, without torch: what encoder_data.py does, for the
+"""Converts the occupation sentences to tokens without torch, like encoder_data.py, for the
 judge.
 """
 
@@ -14,12 +14,12 @@ UNK, MAX_LEN, COMMON = 2, 24, 20
 
 
 def words(sentence: str) -> list[str]:
-    """The words of a sentence, without case and punctuation."""
+    """Return the words of a sentence, lowercased and without punctuation."""
     return re.findall(r"[^\W_]+", sentence.lower())
 
 
 def vocabulary(sentences: list[str]) -> dict[str, int]:
-    """Tokens of the words that occur at least COMMON times, in alphabetical order, from 3 on."""
+    """The words that occur at least COMMON times, alphabetically, with tokens from 3 on."""
     counts = Counter(word for sentence in sentences for word in words(sentence))
     return {
         word: 3 + i
@@ -28,7 +28,7 @@ def vocabulary(sentences: list[str]) -> dict[str, int]:
 
 
 def read_sentences(path: Path) -> tuple[list[str], list[int]]:
-    """The sentences of a file, and their classes.
+    """Read the sentences of a file and their classes.
 
     Raises:
         UserError: there is no such file.
@@ -38,7 +38,7 @@ def read_sentences(path: Path) -> tuple[list[str], list[int]]:
 
 
 def encode(sentences: list[str], vocab: dict[str, int]) -> np.ndarray:
-    """Sentences as tokens, int64 (N, MAX_LEN), with PAD at the end."""
+    """Convert sentences to tokens, int64 (N, MAX_LEN), with PAD at the end."""
     tokens = np.zeros((len(sentences), MAX_LEN), np.int64)
     for row, sentence in zip(tokens, sentences):
         known = [vocab.get(word, UNK) for word in words(sentence)][:MAX_LEN]

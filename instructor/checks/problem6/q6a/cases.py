@@ -1,4 +1,4 @@
-"""Cases of question 6a: calls of the functions of accounting.py, with what the formulas give."""
+"""Cases of question 6a: calls of the functions of accounting.py with the formulas' results."""
 
 import itertools
 
@@ -12,7 +12,7 @@ EXAMPLE = {"d_model": 512, "n_head": 8, "d_ff": 2048, "seq_len": 100}  # the han
 
 
 def count_case(function: str, *sizes: int, **options) -> Case:
-    """A call of a function of accounting.py."""
+    """Make a case of a function of accounting.py."""
     found = RIGHT[function](*sizes, **options)
     if isinstance(found, dict):
         right = {key: value for key, (value, _) in found.items()}
@@ -27,7 +27,7 @@ def count_case(function: str, *sizes: int, **options) -> Case:
 
 
 def _distinct(causes, right):
-    """Mistakes that change something, one for each value: the first is the one that is named."""
+    """Return the mistakes that change the result, only the first for each value."""
     kept = {}
     for sentence, value in causes:
         if value != right:
@@ -36,18 +36,18 @@ def _distinct(causes, right):
 
 
 def by_position(sizes: dict[str, int], function: str, **options) -> Case:
-    """A call with the sizes that the function takes."""
+    """Make a case with the sizes that the function takes."""
     return count_case(function, *(sizes[name] for name in SIZES[function].split()), **options)
 
 
 def by_name(sizes: dict[str, int], function: str, **options) -> Case:
-    """The same call with all sizes by name."""
+    """Make the same case with all sizes by name."""
     given = {name: sizes[name] for name in SIZES[function].split()}
     return count_case(function, **given, **options)
 
 
 def draw_sizes(rng) -> dict[str, int]:
-    """Sizes of a small model, none a product or a multiple of others by design: d_ff is not 4
+    """Draw sizes of a small model; none is a multiple of others by design: d_ff is not 4
     d_model.
     """
     n_head, width = int(rng.integers(2, 10)), int(rng.integers(3, 20))
@@ -63,7 +63,9 @@ def draw_sizes(rng) -> dict[str, int]:
 
 
 def draw_odd_sizes(rng, high: int = 50, width: int = 50) -> dict[str, int]:
-    """Odd sizes: n_head below 50, the width of a head from half of `width` on, others of `high`."""
+    """Draw odd sizes: n_head below 50, a head's width from half of `width` up, others from half of
+    `high` up.
+    """
 
     def odd(low, high):
         return int(rng.integers(low, high)) | 1
@@ -75,11 +77,10 @@ def draw_odd_sizes(rng, high: int = 50, width: int = 50) -> dict[str, int]:
 
 
 def draw_large_sizes(rng) -> dict[str, int]:
-    """Sizes whose counts no float and no integer of NumPy's holds.
+    """Draw sizes whose counts no float and no NumPy integer can hold.
 
-    A float has 53 binary digits, so no odd number beyond 10 ** 16 is exact. An integer of NumPy's
-    or torch's has 63: the sizes fit, and of any two the product does not, so that what is left of
-    it is never the right count.
+    A float has 53 bits, so no odd number beyond 10 ** 16 is exact. A NumPy or torch integer has 63:
+    the sizes fit, but no product of two does, so an overflowed count is never right.
     """
     return draw_odd_sizes(rng, high=10**10, width=10**17)
 
@@ -112,7 +113,7 @@ def parameters(rng):
 
 @makes("6a-2-basic")
 def operations(rng):
-    """Of a layer and of a model."""
+    """FLOPs and multiply-adds of a layer and of a model."""
     cases = []
     for sizes in (EXAMPLE, draw_sizes(rng)):
         cases += [by_position(sizes, function) for function in ("multiply_adds", "flops")]
@@ -121,9 +122,9 @@ def operations(rng):
 
 @makes("6a-3-basic")
 def cache(rng):
-    """Every dtype, fewer heads of keys and values, several sequences; the handout's case."""
+    """Every dtype, fewer key and value heads, several sequences; the handout's case."""
     cases = []
-    # The first two tell a missing 2 from the bytes.
+    # The first two distinguish a missing 2 from the bytes.
     for dtype in ("int8", "float32", "bfloat16", "float16"):
         n_head, n_kv_head = [(6, 2), (8, 2), (9, 3), (10, 5)][rng.integers(4)]
         sizes = draw_sizes(rng) | {"n_head": n_head, "d_model": n_head * int(rng.integers(3, 20))}
@@ -139,15 +140,15 @@ def cache(rng):
 
 @makes("6a-5-basic")
 def unusual(rng):
-    """Counts that no float holds, by name and with options; sizes of 1."""
+    """Counts that no float can hold, by name and with options; sizes of 1."""
     cases = [by_name(draw_large_sizes(rng), function) for function in SIZES] + large_options(rng)
     cases += [by_position(dict.fromkeys(draw_odd_sizes(rng), 1), function) for function in SIZES]
-    # A wrong formula fails the other checks, too, which name it; here it would be long numbers.
+    # A wrong formula also fails the other checks, which name it; here the numbers would be long.
     return [Case(case.inputs, case.right) for case in cases]
 
 
 def large_options(rng) -> list[Case]:
-    """Options with counts that no float holds."""
+    """Draw options with counts that no float can hold."""
     sizes = draw_large_sizes(rng)
     bias, learned, tied = (bool(rng.integers(2)) for _ in range(3))
     options = {"n_kv_head": 1, "dtype": "int8", "batch": sizes["d_ff"]}

@@ -1,8 +1,7 @@
 """The formulas of question 6a, and the known mistakes in them.
 
-Each function has the name and the arguments of one in accounting.py, and gives the right value and
-a list of mistakes as (sentence, what they give); where there are several values, a dict of such
-pairs.
+Each function has the name and arguments of one in accounting.py, and returns the right value and a
+list of mistakes as (sentence, result); for several values, a dict of such pairs.
 """
 
 from checks.problem6.q6a.accounting import UNITS
@@ -14,7 +13,7 @@ _LAYER = "12 d_model^2 is a rule of thumb for a whole layer with d_ff = 4 d_mode
 def head_dim(d_model, n_head):
     """Of one head."""
     return d_model // n_head, [
-        ("it is the width of all heads together; they divide d_model among themselves.", d_model),
+        ("it is the width of all heads together; each gets an equal share of d_model.", d_model),
         ("it is the number of heads.", n_head),
     ]
 
@@ -30,7 +29,7 @@ def weight_shapes(d_model, n_head):
                 (width, d_model),
             ),
             (
-                "it is the shape for all heads together; one head makes something narrower.",
+                "it is the shape for all heads together; one head's output is narrower.",
                 (d_model, d_model),
             ),
             ("each head sees all of x, not a slice of it.", (width, width)),
@@ -42,11 +41,11 @@ def weight_shapes(d_model, n_head):
             ("it is the shape for one head, not for all heads together.", (d_model, width)),
             ("it is transposed, and for one head.", (width, d_model)),
             (
-                "each head is taken to be as wide as the model; the heads share its width.",
+                "each head is assumed to be as wide as the model; the heads share its width.",
                 (d_model, n_head * d_model),
             ),
             (
-                "each head is taken to be as wide as the model; the heads share its width.",
+                "each head is assumed to be as wide as the model; the heads share its width.",
                 (n_head * d_model, d_model),
             ),
         ],
@@ -64,7 +63,7 @@ def attention_parameters(d_model, *, bias=True):
         ("W_O is missing: there are four square matrices.", 3 * d * d + 3 * d * b),
         ("one matrix is counted; there are four.", d * d + d * b),
         ("W_O has a bias, too.", 4 * d * d + 3 * d),
-        ("each of the four has a bias of its own.", 4 * d * d + d),
+        ("each of the four has its own bias.", 4 * d * d + d),
         ("a bias is as wide as the output, d_model; it is one number here.", 4 * d * d + 4),
         *(
             (f"{_LAYER}; attention has four square matrices.", 12 * d * d + more)
@@ -117,7 +116,7 @@ def layer_parameters(d_model, n_head, d_ff, *, bias=True):
         ),
         (f"{_LAYER}, and without LayerNorms.", 12 * d * d),
         ("W_O is missing: attention has four square matrices.", right - d * d - d * b),
-        ("d_ff is not used: 4 d_model stands in its place.", _layer(d, 4 * d, b)),
+        ("d_ff is not used: 4 d_model is used instead.", _layer(d, 4 * d, b)),
         (
             "each head is counted as wide as the model.",
             right + (n_head - 1) * (4 * d * d + 4 * d * b),
@@ -154,7 +153,7 @@ def model_parameters(
         ("with tied=True the output layer adds nothing.", right + V * d)
         if tied
         else (
-            "the output layer is missing; it is tied to the embeddings with tied=True alone.",
+            "the output layer is missing; it is tied to the embeddings only with tied=True.",
             right - V * d,
         ),
         (
@@ -211,10 +210,10 @@ def score_count(n_head, seq_len):
     T = seq_len
     return n_head * T * T, [
         ("it is the count of one head.", T * T),
-        ("each query meets each key: the length counts twice.", n_head * T),
+        ("each query has a score for each key: the length counts twice.", n_head * T),
         *(
             (
-                "half of the scores is left out; those that a causal mask hides count, too.",
+                "half of the scores are left out; those that a causal mask hides count, too.",
                 n_head * half // 2,
             )
             for half in (T * (T + 1), T * T, T * (T - 1))
@@ -236,9 +235,9 @@ def multiply_adds(d_model, n_head, d_ff, seq_len):
                 ("the weighted sum is missing.", total - counts["scores"]),
                 ("the projections are missing.", total - counts["projections"]),
                 ("the feed-forward part is missing.", total - counts["feed_forward"]),
-                ("the total is counted into itself.", 2 * total),
+                ("the total includes itself.", 2 * total),
                 (
-                    "the softmax has no place here: it is no product of matrices.",
+                    "the softmax doesn't count here: it is not a matrix product.",
                     total + 3 * n_head * seq_len**2,
                 ),
             ],
@@ -273,12 +272,12 @@ def flops(d_model, n_head, d_ff, seq_len):
         [
             ("the softmax is missing.", 2 * products),
             (
-                "it is a sum of both conventions: multiply-adds, and the FLOPs of the softmax. A "
+                "it mixes both conventions: multiply-adds, and the FLOPs of the softmax. A "
                 "multiply-add is two FLOPs.",
                 products + softmax,
             ),
             (
-                "the softmax is doubled, too; its three FLOPs a score are FLOPs already.",
+                "the softmax is doubled, too; its three per score are already FLOPs.",
                 2 * (products + softmax),
             ),
             ("the softmax is counted twice.", 2 * products + 2 * softmax),
@@ -300,7 +299,7 @@ def model_flops(n_layer, d_model, n_head, d_ff, vocab_size, seq_len):
             "the output layer is counted at one position; it is at all seq_len.",
             right - output + 2 * d_model * vocab_size,
         ),
-        ("the output layer is there once, not once for each layer.", n_layer * (layer + output)),
+        ("there is one output layer, not one per layer.", n_layer * (layer + output)),
         ("there are n_layer layers; one is counted.", layer + output),
         ("the softmax is missing in the layers.", right - n_layer * softmax),
         ("the softmax is counted once; it is in each layer.", right - (n_layer - 1) * softmax),
@@ -312,7 +311,7 @@ def model_flops(n_layer, d_model, n_head, d_ff, vocab_size, seq_len):
             "the layers are counted in multiply-adds, with the FLOPs of the softmax.",
             n_layer * (products + softmax) + output,
         ),
-        ("embeddings are looked up, which is no product.", right + output),
+        ("embeddings are looked up, which is not a matrix product.", right + output),
         (
             "there are two linear maps in the feed-forward part; three are counted, as with a "
             "gate.",
@@ -321,8 +320,8 @@ def model_flops(n_layer, d_model, n_head, d_ff, vocab_size, seq_len):
         *(
             (
                 f"{passes} FLOPs for each parameter and token are a rule of thumb{hint}: scores, "
-                "weighted sum and softmax are no parameters, and biases, LayerNorms and "
-                "embeddings no products.",
+                "weighted sum and softmax have no parameters, and biases, LayerNorms and "
+                "embeddings no matrix products.",
                 passes * seq_len * count,
             )
             for passes, hint in ((2, ""), (6, " for training, backward pass included"))
@@ -342,7 +341,10 @@ def kv_cache_bytes(n_layer, d_model, n_head, seq_len, *, n_kv_head=None, dtype="
             "n_head wide.",
             right // heads * n_head,
         ),
-        ("a head is taken to be as wide as the model; the heads share its width.", right * n_head),
+        (
+            "a head is assumed to be as wide as the model; the heads share its width.",
+            right * n_head,
+        ),
         ("the queries are counted, too; they are not kept.", right // 2 * 3),
         ("numbers are counted; each takes several bytes.", right // size),
         ("bits are counted; a byte has 8.", right * 8),
@@ -360,8 +362,8 @@ def kv_cache_bytes(n_layer, d_model, n_head, seq_len, *, n_kv_head=None, dtype="
         ("the cache grows with seq_len, not with its square.", right * seq_len),
         *(
             (
-                f"it is in {unit if right >= divisor else 'MiB, GiB or the like'}, and the rest is "
-                "cut off; bytes are asked for.",
+                f"it is in {unit if right >= divisor else 'MiB, GiB or the like'} and truncated; "
+                "it should be in bytes.",
                 right // divisor,
             )
             for divisor, unit in UNITS.items()
@@ -392,7 +394,7 @@ def _layer(d, f, b):
 
 
 def _model_counts(n_layer, d, f, V, T):
-    """What may be taken for the parameters of a model where its FLOPs are estimated."""
+    """Return what may be used as a model's number of parameters to estimate its FLOPs."""
     layers = 12 * d * d, 4 * d * d + 2 * d * f, _layer(d, f, 0), _layer(d, f, 1)
     embeddings = 0, V * d, 2 * V * d, (V + T) * d, (2 * V + T) * d
     return [
@@ -404,7 +406,7 @@ def _model_counts(n_layer, d, f, V, T):
 
 
 def _products(d, f, T):
-    """Multiply-adds of one layer; the heads' number falls out."""
+    """Return the multiply-adds of one layer; the number of heads cancels."""
     return {
         "projections": 4 * T * d * d,
         "scores": T * T * d,
@@ -422,7 +424,9 @@ def _biases(bias, without, with_):
 
 
 def _of_product(name, count, d, h, f, T, factor):
-    """Mistakes in the count of one kind of product; factor: 1 for multiply-adds, 2 for FLOPs."""
+    """Return mistakes in the count of one kind of product; factor: 1 for multiply-adds, 2 for
+    FLOPs.
+    """
     if factor == 2:
         causes = [
             ("multiply-adds are counted; each is two FLOPs.", count),
@@ -438,34 +442,34 @@ def _of_product(name, count, d, h, f, T, factor):
             ("W_Q, W_K and W_V of one head are counted.", 3 * T * d * (d // h) + T * d * d),
             ("it is the count of one head.", 4 * T * d * (d // h)),
             (
-                "each head is taken to be as wide as the model; the heads share its width.",
+                "each head is assumed to be as wide as the model; the heads share its width.",
                 4 * T * d * d * h,
             ),
             (
-                "each head is taken to be as wide as the model; the heads share its width.",
+                "each head is assumed to be as wide as the model; the heads share its width.",
                 3 * T * d * d * h + T * d * d,
             ),
             ("the sum over in-features is missing: (m, k) times (k, n) takes m k n.", 4 * T * d),
-            ("adding a bias is no product of matrices.", count + 4 * T * d),
+            ("adding a bias is not a matrix product.", count + 4 * T * d),
         ],
         "feed_forward": [
             ("there are two linear maps; one is counted.", T * d * f),
             ("there are two linear maps; three are counted, as with a gate.", 3 * T * d * f),
             ("each token goes through them: seq_len is missing.", 2 * d * f),
-            ("d_ff is not used: 4 d_model stands in its place.", 8 * T * d * d),
+            ("d_ff is not used: 4 d_model is used instead.", 8 * T * d * d),
             ("the second map goes from d_ff to d_model, not to d_ff.", T * d * f + T * f * f),
-            ("adding a bias is no product of matrices.", count + T * (f + d)),
+            ("adding a bias is not a matrix product.", count + T * (f + d)),
         ],
     }
     wrong["scores"] = wrong["weighted_sum"] = [
-        ("each head is taken to be as wide as the model; the heads share its width.", h * count),
+        ("each head is assumed to be as wide as the model; the heads share its width.", h * count),
         ("it is the count of one head.", T * T * (d // h)),
         ("the scores are counted; each is a dot product.", h * T * T),
         ("scores and weighted sum are counted together.", 2 * count),
         *(
-            ("half is left out; what a causal mask hides counts, too.", half * d // 2)
+            ("half is left out; the part that a causal mask hides counts, too.", half * d // 2)
             for half in (T * (T + 1), T * T, T * (T - 1))
         ),
-        ("the length counts twice: each query meets each key.", T * d),
+        ("the length counts twice: each query has a score for each key.", T * d),
     ]
     return causes + [(sentence, factor * value) for sentence, value in wrong[name]]

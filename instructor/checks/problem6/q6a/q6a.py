@@ -9,7 +9,7 @@ from instructor.checks.problem6.q6a.cases import by_name, by_position, draw_odd_
 
 @check("6a-4-hidden")
 def test_any_sizes(student, rng):
-    """Odd sizes, one head, heads with a width of 1, with every option."""
+    """Odd sizes, one head, heads of width 1, with every option."""
     small, other = draw_odd_sizes(rng), draw_odd_sizes(rng)
     one_head = {**draw_odd_sizes(rng), "n_head": 1}
     narrow = {**draw_odd_sizes(rng), "d_model": small["n_head"], "n_head": small["n_head"]}

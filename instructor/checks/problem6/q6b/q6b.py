@@ -1,4 +1,4 @@
-"""Question 6b, hidden: whether the choices can be defended."""
+"""Question 6b, hidden: whether the choices are defensible."""
 
 from autograder import WrongAnswer, check
 from checks.problem6.q6b.choices import read_file, read_table
@@ -17,13 +17,14 @@ DEFENSIBLE = {
     },
     "search": {("encoder-only", "masked-lm-then-contrastive", "pooled-embedding")},
 }
-# Of the check's points, each wrong one: a quarter of the question's, where the file has a fifth.
+# Share of the check's points deducted per wrong choice: a quarter, since the file has a fifth of
+# the question's points.
 TAKES = 5 / 16
 
 
 @check("6b-2-hidden")
 def test_choices(student):
-    """Each application that cannot be defended takes points."""
+    """Each indefensible choice costs points."""
     tables, problems = read_file(student), []
     for name, defensible in DEFENSIBLE.items():
         try:

@@ -1,4 +1,4 @@
-"""Cases of question 6c: calls of the functions of positions.py, with what the formulas give."""
+"""Cases of question 6c: calls of the functions of positions.py with the formulas' results."""
 
 import numpy as np
 
@@ -10,31 +10,31 @@ from instructor.checks.reference import angles, rotate
 
 
 def even(rng, low: int, high: int) -> int:
-    """An even number, at least `low` and less than `high`, both even."""
+    """Draw an even number, at least `low` and less than `high`, both even."""
     return 2 * int(rng.integers(low // 2, high // 2))
 
 
 def call_case(function: str, *given) -> Case:
-    """A call of one of the NumPy functions."""
+    """Make a case of one of the NumPy functions."""
     return Case(positions.make_inputs(function, *given), *solve(function, *given))
 
 
 def score_case(
     q: np.ndarray, k: np.ndarray, queries: list[int], keys: list[int], dtype: str = "float32"
 ) -> Case:
-    """A call of rope_scores."""
+    """Make a case of rope_scores."""
     first = [0, 1, 2]
     about = {
         "turned": _rotated(q, first),
         "turned_wrong": [
             [
-                "apply_rotary_emb or precompute_rotary_emb of your attention.py turns the other "
-                "way: the angle has the wrong sign.",
+                "apply_rotary_emb or precompute_rotary_emb in your attention.py rotates in the "
+                "wrong direction: the angle has the wrong sign.",
                 _rotated(q, first, -1),
             ],
             [
-                "apply_rotary_emb of your attention.py takes the pairs from the two halves of the "
-                "vectors; they should be neighbors.",
+                "apply_rotary_emb in your attention.py takes pairs from the two halves of the "
+                "vectors; they should be adjacent.",
                 _in_halves(q, first),
             ],
         ],
@@ -45,13 +45,13 @@ def score_case(
 
 
 def _rotated(x, positions, sign=1):
-    """x rotated to each of the positions, (P, width)."""
+    """Return x rotated to each of the positions, (P, width)."""
     table = sign * angles(len(x), max(positions) + 1)[positions]
     return rotate(np.broadcast_to(x.astype(float), (len(positions), len(x))), table)
 
 
 def _in_halves(x, positions):
-    """The same, where entry i makes a pair with the one half the width further on."""
+    """The same, with entry i paired with entry i + width/2."""
     halves = np.r_[0 : len(x) : 2, 1 : len(x) : 2]
     return _rotated(x[halves.argsort()], positions)[:, halves]
 
@@ -61,7 +61,7 @@ def _scores(q, k, queries, keys, signs=(1, 1)):
 
 
 def _score_mistakes(q, k, queries, keys):
-    """As (sentence, function)."""
+    """Return known mistakes as (sentence, function)."""
     P, nowhere, first = len(queries), [0] * len(queries), list(range(len(queries)))
     right = _scores(q, k, queries, keys)
     return [
@@ -72,8 +72,8 @@ def _score_mistakes(q, k, queries, keys):
         ("both are rotated to the query's position.", lambda: _scores(q, k, queries, queries)),
         ("query and key positions are swapped.", lambda: _scores(q, k, keys, queries)),
         (
-            "entry j is rotated to position j. apply_rotary_emb takes row t of the table for row t "
-            "of x: give it the rows of the positions, table[query_positions].",
+            "entry j is rotated to position j. apply_rotary_emb uses row t of the table for row t "
+            "of x: pass it the rows of the positions, table[query_positions].",
             lambda: _scores(q, k, first, first),
         ),
         (
@@ -85,15 +85,15 @@ def _score_mistakes(q, k, queries, keys):
             lambda: _scores(q, k, queries, first),
         ),
         (
-            "the query is turned one way and the key the other, so that the sum of their positions "
+            "query and key are rotated in opposite directions, so that the sum of their positions "
             "counts.",
             lambda: _scores(q, k, queries, keys, signs=(1, -1)),
         ),
         (
-            "positions begin at 1 for one of the two.",
+            "positions start at 1 for one of the two.",
             lambda: _scores(q, k, [p + 1 for p in queries], keys),
         ),
-        ("the key is used in the query's place.", lambda: _scores(k, k, queries, keys)),
+        ("the key is used instead of the query.", lambda: _scores(k, k, queries, keys)),
         ("all entries have the score of the first.", lambda: np.full(P, right[0])),
     ]
 
@@ -110,15 +110,17 @@ def matrices(rng):
 
 @makes("6c-5-basic")
 def shifts(rng):
-    """The handout's shifts, and one back."""
-    widths = rng.permutation([4, 4, 4, 6, 8]).tolist()  # fitted to vectors, one of 8 is not exact
+    """The handout's shifts, and a backward one."""
+    widths = rng.permutation(
+        [4, 4, 4, 6, 8]
+    ).tolist()  # a matrix of width 8 fitted to vectors is not exact
     shifts = 1, 50, 100, 1000, -int(rng.integers(2, 1000))
     return [call_case("shift_matrix", k, width) for k, width in zip(shifts, widths)]
 
 
 @makes("6c-6-basic")
 def scores(rng):
-    """Any pairs of positions, and some at one distance."""
+    """Any pairs of positions, and some at the same distance."""
     normal = rng.standard_normal
     start, distance = rng.permutation(30)[:6], int(rng.integers(1, 10))
     cases = [score_case(normal(16), normal(16), (start + distance).tolist(), start.tolist())]
@@ -130,8 +132,8 @@ def scores(rng):
 
 @makes("6c-7-basic")
 def alternatives(rng):
-    """A number of heads that is a power of two, and another; shorter than in training, just as
-    long, and longer.
+    """Numbers of heads that are a power of two and not; shorter than in training, just as long, and
+    longer.
     """
     trained, heads = int(rng.integers(6, 28)), (4, int(rng.choice([3, 5, 6])))
     cases = [
@@ -147,9 +149,7 @@ def alternatives(rng):
 
 @makes("6c-11-basic")
 def any_positions(rng):
-    """Negative positions, fractions, whole numbers, numbers in float32, none, in any order; the
-    smallest sizes.
-    """
+    """Negative positions, fractions, ints, float32, none, in any order; the smallest sizes."""
     d_model = even(rng, 4, 8)
     positions = [
         np.append(rng.uniform(-100, 100, 3), -0.5),

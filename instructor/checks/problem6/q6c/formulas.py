@@ -1,6 +1,6 @@
-"""What the NumPy functions of positions.py give, in float64, and the known mistakes.
+"""The results of the NumPy functions of positions.py in float64, and the known mistakes.
 
-Mistakes in the formulas are arguments, so that a case can hold what a wrong one would have given.
+Mistakes in the formulas are arguments, so that a case can have the result of a wrong one.
 """
 
 import numpy as np
@@ -9,23 +9,23 @@ import numpy as np
 def frequencies(
     d_model: int, exponent: float = 2, base: float = 10000.0, first: int = 0, last: int = 0
 ) -> np.ndarray:
-    """w_i = base ** (-exponent (i + first) / (d_model - last)), (d_model/2,)."""
+    """Return w_i = base ** (-exponent (i + first) / (d_model - last)), (d_model/2,)."""
     return base ** (-exponent * (np.arange(d_model // 2) + first) / (d_model - last))
 
 
 def weave(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Columns of both by turns."""
+    """Interleave the columns of both."""
     return np.stack((first, second), axis=-1).reshape(len(first), 2 * first.shape[1])
 
 
 def encode(positions: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """The vectors for frequencies w, (P, 2 len(w))."""
+    """Return the vectors for frequencies w, (P, 2 len(w))."""
     angles = np.outer(positions.astype(float), w)
     return weave(np.sin(angles), np.cos(angles))
 
 
 def frequency_mistakes(d_model: int) -> list:
-    """Frequencies that are wrong, as (sentence, array)."""
+    """Return mistakes in the frequencies, as (sentence, array)."""
     return [
         ("the exponent of the frequencies lacks its factor 2.", frequencies(d_model, exponent=1)),
         (
@@ -36,7 +36,7 @@ def frequency_mistakes(d_model: int) -> list:
             "all pairs have the frequency 1. Is the exponent divided with // instead of /?",
             np.ones(d_model // 2),
         ),
-        ("i begins at 1; it should begin at 0, so that w_0 = 1.", frequencies(d_model, first=1)),
+        ("i starts at 1; it should start at 0, so that w_0 = 1.", frequencies(d_model, first=1)),
         ("the exponent has the wrong sign: frequencies fall.", 1 / frequencies(d_model)),
         ("the base is 1000; it should be 10000.", frequencies(d_model, base=1000.0)),
         ("the base is 100000; it should be 10000.", frequencies(d_model, base=100000.0)),
@@ -55,18 +55,18 @@ def frequency_mistakes(d_model: int) -> list:
 
 
 def encoding_mistakes(positions: np.ndarray, d_model: int) -> list:
-    """Of sinusoidal and sinusoidal_at, as (sentence, function)."""
+    """Return mistakes in sinusoidal and sinusoidal_at, as (sentence, function)."""
     p, w = positions.astype(float), frequencies(d_model)
     angles = np.outer(p, w)
     column = np.arange(d_model)
     return [
         (
-            "cosines stand in the even columns and sines in the odd ones; it should be the other "
-            "way round.",
+            "cosines are in the even columns and sines in the odd ones; it should be the other way "
+            "round.",
             lambda: weave(np.cos(angles), np.sin(angles)),
         ),
         (
-            "all sines stand first, and all cosines after them; they should take turns.",
+            "all sines come first, then all cosines; they should alternate.",
             lambda: np.concatenate((np.sin(angles), np.cos(angles)), axis=1),
         ),
         *(
@@ -74,7 +74,8 @@ def encoding_mistakes(positions: np.ndarray, d_model: int) -> list:
             for sentence, other in frequency_mistakes(d_model)
         ),
         (
-            "each column has a frequency of its own; the sine and the cosine of a pair share one.",
+            "each column has its own frequency; the sine and the cosine of a pair should share "
+            "one.",
             lambda: np.where(
                 column % 2 == 0,
                 np.sin(np.outer(p, 10000.0 ** (-column / d_model))),
@@ -82,26 +83,26 @@ def encoding_mistakes(positions: np.ndarray, d_model: int) -> list:
             ),
         ),
         (
-            "each column has a frequency of its own, with 2 times the column in the exponent; i is "
-            "the number of the pair.",
+            "each column has its own frequency, with 2 times the column in the exponent; i should "
+            "be the index of the pair.",
             lambda: np.where(
                 column % 2 == 0,
                 np.sin(np.outer(p, 10000.0 ** (-2 * column / d_model))),
                 np.cos(np.outer(p, 10000.0 ** (-2 * column / d_model))),
             ),
         ),
-        ("positions begin at 1; they should begin at 0.", lambda: encode(p + 1, w)),
-        ("the sines stand in both places.", lambda: weave(np.sin(angles), np.sin(angles))),
+        ("positions start at 1; they should start at 0.", lambda: encode(p + 1, w)),
+        ("the sines are in both places.", lambda: weave(np.sin(angles), np.sin(angles))),
         ("the vectors are scaled.", lambda: encode(p, w) / np.sqrt(d_model)),
-        ("fractions of positions are cut off.", lambda: encode(np.trunc(p), w)),
+        ("fractional positions are truncated.", lambda: encode(np.trunc(p), w)),
         ("positions are rounded.", lambda: encode(np.round(p), w)),
         ("the sign of positions is lost.", lambda: encode(np.abs(p), w)),
-        ("negative positions are taken as 0.", lambda: encode(np.maximum(p, 0), w)),
+        ("negative positions are treated as 0.", lambda: encode(np.maximum(p, 0), w)),
     ]
 
 
 def shift(k: int, d_model: int, w: np.ndarray | None = None) -> np.ndarray:
-    """M_k: PE[p + k] = PE[p] M_k."""
+    """Return M_k, with PE[p + k] = PE[p] M_k."""
     blocks = np.zeros((d_model, d_model))
     for i, angle in enumerate(k * (frequencies(d_model) if w is None else w)):
         cos, sin = np.cos(angle), np.sin(angle)
@@ -110,12 +111,12 @@ def shift(k: int, d_model: int, w: np.ndarray | None = None) -> np.ndarray:
 
 
 def shift_mistakes(k: int, d_model: int) -> list:
-    """Of shift_matrix, as (sentence, function)."""
+    """Return mistakes in shift_matrix, as (sentence, function)."""
     right, halves = shift(k, d_model), np.r_[0:d_model:2, 1:d_model:2]
     swapped = np.arange(d_model) ^ 1
     return [
         (
-            "it is transposed. PE[p] is a row and stands on the left: PE[p + k] = PE[p] @ M."
+            "it is transposed. PE[p] is a row and is on the left: PE[p + k] = PE[p] @ M."
             + " Or the sign of k is lost." * (k < 0),
             lambda: right.T,
         ),
@@ -124,7 +125,7 @@ def shift_mistakes(k: int, d_model: int) -> list:
             "the sines have the same sign; one is negative.",
             lambda: np.abs(right.T - right) / 2 + (right + right.T) / 2,
         ),
-        ("it is made for vectors with all sines first.", lambda: right[halves][:, halves]),
+        ("it is for vectors with all sines first.", lambda: right[halves][:, halves]),
         ("k is not used: it is the matrix for a shift of 1.", lambda: shift(1, d_model)),
         *(
             (sentence, lambda other=other: shift(k, d_model, other))
@@ -142,7 +143,7 @@ def alibi(n_head: int, T: int, slopes: np.ndarray | None = None) -> np.ndarray:
 
 
 def alibi_mistakes(n_head: int, T: int) -> list:
-    """Of alibi_bias, as (sentence, function)."""
+    """Return mistakes in alibi_bias, as (sentence, function)."""
     right, head, difference = (
         alibi(n_head, T),
         np.arange(n_head),
@@ -154,9 +155,9 @@ def alibi_mistakes(n_head: int, T: int) -> list:
     more = 2.0 ** (-8 * np.arange(1, 2 * power + 1) / (2 * power))
     mixed = np.concatenate((more[1::2], more[0::2]))[:n_head]
     return [
-        ("it should be negative: what is farther gets less.", lambda: -right),
+        ("it should be negative: more distant keys get less attention.", lambda: -right),
         (
-            "the slopes begin at 2^0; h counts from 0, and the exponent has h + 1.",
+            "the slopes start at 2^0; h counts from 0, and the exponent has h + 1.",
             lambda: alibi(n_head, T, 2.0 ** (-8 * head / n_head)),
         ),
         (
@@ -183,7 +184,7 @@ def alibi_mistakes(n_head: int, T: int) -> list:
             lambda: slopes[:, None, None] * difference,
         ),
         (
-            "later keys have no bias. A causal mask is no part of it.",
+            "later keys have no bias. A causal mask is not part of it.",
             lambda: np.where(difference >= 0, right, 0),
         ),
         ("distances are squared.", lambda: -slopes[:, None, None] * difference**2),
@@ -197,41 +198,45 @@ def interpolate(T: int, trained_length: int) -> np.ndarray:
 
 
 def interpolation_mistakes(T: int, trained_length: int) -> list:
-    """Of interpolated_positions, as (sentence, function)."""
+    """Return mistakes in interpolated_positions, as (sentence, function)."""
     p = np.arange(T).astype(float)
     return [
         (
-            "positions are stretched also where all of them fit; they should be 0, 1, ..., T - 1 "
+            "positions are stretched even if all of them fit; they should be 0, 1, ..., T - 1 "
             "then.",
             lambda: p * trained_length / T,
         ),
-        ("positions are not squeezed.", lambda: p),
-        ("the factor is upside down: it is trained_length / T.", lambda: p * T / trained_length),
+        ("positions are not scaled down.", lambda: p),
         (
-            "the last position is made trained_length - 1; each is multiplied by trained_length / "
-            "T.",
+            "the factor is inverted; it should be trained_length / T.",
+            lambda: p * T / trained_length,
+        ),
+        (
+            "the last position becomes trained_length - 1; each should be multiplied by "
+            "trained_length / T.",
             lambda: p * (trained_length - 1) / (T - 1) if T > 1 else None,
         ),
         (
-            "the last position is made trained_length; each is multiplied by trained_length / T.",
+            "the last position becomes trained_length; each should be multiplied by trained_length "
+            "/ T.",
             lambda: p * trained_length / (T - 1) if T > 1 else None,
         ),
         (
-            "positions beyond the training are all the last one.",
+            "positions beyond the trained length are all the last one.",
             lambda: np.minimum(p, trained_length - 1),
         ),
-        ("positions beyond the training begin again at 0.", lambda: p % trained_length),
+        ("positions beyond the trained length restart at 0.", lambda: p % trained_length),
         (
             "positions are rounded; they may be fractions.",
             lambda: np.round(interpolate(T, trained_length)),
         ),
-        ("fractions of positions are cut off.", lambda: np.floor(interpolate(T, trained_length))),
+        ("fractional positions are truncated.", lambda: np.floor(interpolate(T, trained_length))),
     ]
 
 
 def solve(function: str, *given) -> tuple[np.ndarray, list]:
-    """What a function of positions.py should give, and its known mistakes, as (sentence, function
-    or array).
+    """Return the right result of a function of positions.py, and its known mistakes as (sentence,
+    function or array).
     """
     if function in ("sinusoidal", "sinusoidal_at"):
         positions = np.arange(given[0]) if function == "sinusoidal" else given[0]

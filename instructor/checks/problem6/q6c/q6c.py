@@ -1,4 +1,4 @@
-"""Question 6c, hidden: long and wide tables, far shifts, many pairs of positions."""
+"""Question 6c, hidden: long and wide tables, large shifts, many pairs of positions."""
 
 import numpy as np
 
@@ -32,7 +32,7 @@ def test_large(student, rng):
 
 @check("6c-9-hidden")
 def test_far(student, rng):
-    """Shifts back and forth, near and far; RoPE at one place, and at many."""
+    """Small and large shifts in both directions; RoPE at one position and at many."""
     normal, d_model, width = rng.standard_normal, even(rng, 6, 60), even(rng, 4, 30)
     forth, back = int(rng.integers(1, 1000)), -int(rng.integers(1, 1000))
     shifts = (forth, 512), (back, d_model), (-1000, 4), (3, 4), (-1, d_model)

@@ -1,5 +1,5 @@
-"""Cases of attention under a mask in float64 with NumPy: what it gives, its gradients, and what
-known mistakes give.
+"""Cases of masked attention in float64 with NumPy: its output, its gradients, and the results of
+known mistakes.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,28 +18,28 @@ from instructor.checks.problem6.q6d.sparse_mistakes import (
     causes_of_scales,
 )
 
-PLACES = 6  # rows of which a case keeps what a mistake gives
+PLACES = 6  # rows at which a case keeps mistakes' results
 
 
 def draw_seed(rng) -> int:
-    """For NumPy's RandomState, whose numbers stay the same in all versions."""
+    """Draw a seed for NumPy's RandomState, whose numbers are the same in all versions."""
     return int(rng.integers(2**31))
 
 
 def attend(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """The output in float64."""
+    """Compute the output in float64."""
     return softmax(np.where(mask, scores_of(q, k), -np.inf)) @ v
 
 
 def scores_of(q: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """Scaled, of all pairs, (B, n_head, T, T)."""
+    """Compute the scaled scores of all pairs, (B, n_head, T, T)."""
     return q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
 
 
 def gradients(
     q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray, upstream: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Those of sum(output * upstream) with respect to q, k and v."""
+    """Compute the gradients of sum(output * upstream) with respect to q, k and v."""
     weights, scale = softmax(np.where(mask, scores_of(q, k), -np.inf)), 1 / np.sqrt(q.shape[-1])
     towards = upstream @ v.swapaxes(-1, -2)
     through = weights * (towards - (towards * weights).sum(axis=-1, keepdims=True))
@@ -51,7 +51,7 @@ def gradients(
 
 
 def versions(right: np.ndarray, makers: Iterable[Callable[[], np.ndarray]]) -> np.ndarray | None:
-    """What a mistake gives in each of its versions that differ from what is right, each once."""
+    """Stack the distinct results of a mistake's versions that differ from the right one."""
     found = []
     for make in makers:
         value = make()
@@ -61,8 +61,8 @@ def versions(right: np.ndarray, makers: Iterable[Callable[[], np.ndarray]]) -> n
 
 
 def by_sentence(right: np.ndarray, causes: Iterable[tuple[str, Callable[[], np.ndarray]]]) -> list:
-    """`Case.wrong` of known mistakes: each sentence once, with all that it may give; worked out
-    where it is asked for.
+    """Return `Case.wrong` of known mistakes: each sentence once, with all its results, computed on
+    demand.
     """
     makers = {}
     for sentence, make in causes:
@@ -73,7 +73,7 @@ def by_sentence(right: np.ndarray, causes: Iterable[tuple[str, Callable[[], np.n
 
 
 def listed(right: np.ndarray, causes: Iterable[tuple[str, Callable[[], np.ndarray]]]) -> list:
-    """The same for mistakes that give arrays of the shape of `right`, of which a case keeps some
+    """The same for mistakes whose results have the shape of `right`, of which a case keeps some
     places.
     """
     places = spread(right.size)
@@ -97,15 +97,15 @@ def masked_case(
     seed: int | None = None,
     order=None,
 ) -> Case:
-    """A call of attention under a mask.
+    """Make a case of attention under a mask.
 
     Args:
-        inputs: what says which function is called, and how.
+        inputs: the function to call, and its arguments.
         shape: (B, n_head, T, head_dim).
-        known: mistakes, as a function of the rows at which they are kept, their scores, (B, n_head,
-            rows, T), and v; None: none.
-        special: such rows, besides others.
-        order: the positions' order, for the same numbers in another one.
+        known: mistakes, as a function of the rows at which they are kept, the rows' scores, (B,
+            n_head, rows, T), and v; None: none.
+        special: rows to include.
+        order: a permutation of the positions, for the same numbers.
     """
     inputs = {
         **inputs,
@@ -139,7 +139,7 @@ def masked_case(
             }
             wrong.append(
                 (
-                    "the rows that attend to everything pass no gradient on.",
+                    "no gradient passes through the rows that attend to everything.",
                     {name: value for name, value in parts.items() if value is not None},
                 )
             )
@@ -151,11 +151,11 @@ def masked_case(
 def sparse_case(
     rng, spec: Spec, B: int, n_head: int, head_dim: int, known: str = "", **more
 ) -> Case:
-    """A call of sparse_attention; known: which mistakes it should recognise, of "scales", "used
-    up", "masks", "pieces" and "blocks".
+    """Make a case of sparse_attention; known: which mistakes to recognize, of "scales", "used up",
+    "masks", "pieces" and "blocks".
     """
     mask = connected(spec)
-    # Rows that are global, and rows at a stride from such a one: some mistakes show there alone.
+    # Global rows, and rows at a stride from one: some mistakes show only there.
     special = [g + s for g in spec.chosen[:1] for s in (0, *spec.strides) if g + s < spec.n]
     special += spec.chosen
 

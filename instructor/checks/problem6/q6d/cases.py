@@ -1,4 +1,4 @@
-"""Cases of question 6d for its basic checks."""
+"""Cases for the basic checks of question 6d."""
 
 import numpy as np
 
@@ -45,7 +45,7 @@ def global_positions(rng):
 
 @makes("6d-6-basic")
 def attended_positions(rng):
-    """Random patterns, of which one in each direction knows mistakes; and those at the ends."""
+    """Random patterns, one of each kind with known mistakes; and extreme ones."""
     cases = []
     for causal in (False, True):
         for kind in ("list", "set", "iterator"):
@@ -87,7 +87,7 @@ def _count_case(spec, known):
 
 @makes("6d-8-basic")
 def attention(rng):
-    """Random patterns over several blocks, edges, large scores, float64; and runs whose work is
+    """Random patterns over several blocks, extremes, large scores, float64; and runs whose work is
     counted.
     """
     cases = []
@@ -155,7 +155,7 @@ def modules(rng):
 
 @makes("6d-10-basic")
 def streams(rng):
-    """One at a time, a few at a time, all at once; rotating; and in turns with another stream."""
+    """One position at a time, a few, all at once; rotating; and interleaved with another stream."""
     T = int(rng.integers(60, 90))
     cases = []
     for B, window, strides, cuts, known in (
@@ -185,7 +185,7 @@ def streams(rng):
 
 @makes("6d-15-basic")
 def gradients(rng):
-    """Over several blocks, in both directions and causal, in both formats; and at the ends."""
+    """Over several blocks, bidirectional and causal, in both dtypes; and extremes."""
     cases = []
     for causal in (False, True):
         for dtype, n in (
@@ -205,7 +205,7 @@ def growth(rng):
 
 @makes("6d-17-basic")
 def caches(rng):
-    """All kinds of windows and strides; rotating; in turns with another stream; in float64."""
+    """All kinds of windows and strides; rotating; interleaved with another stream; in float64."""
     T = int(rng.integers(40, 60))
     window, far = int(rng.integers(3, 7)), int(rng.integers(9, 15))
     rotating = {"dense": True, "rope": True, "block_size": 11, "max_positions": T + 3}
@@ -237,8 +237,8 @@ def caches(rng):
 
 @makes("6d-18-basic")
 def limits(rng):
-    """Global positions from an iterator; a table that is shorter than the dense module's; and no
-    limit without rotation.
+    """Global positions from an iterator; a table shorter than the dense module's; and no limit
+    without rotation.
     """
     common = {"dense": True}
     return [

@@ -4,7 +4,7 @@ from instructor.checks.problem6.q6d.patterns import Spec, connected, mistakes, o
 
 
 def mistaken_counts(spec: Spec) -> list[tuple[str, int]]:
-    """Mistakes in counting that show: (sentence, the number that it leads to)."""
+    """Return counting mistakes that change the result: (sentence, wrong count)."""
     rules = "near", "far", "rows", "columns"
     near, far, rows, columns = (only(spec, rule) for rule in rules)
     right, local = connected(spec).sum(), near | far
@@ -22,14 +22,14 @@ def mistaken_counts(spec: Spec) -> list[tuple[str, int]]:
         + (rows | columns).sum(),
         "global pairs that are also at a stride are counted twice.": right
         + (far & ~near & (rows | columns)).sum(),
-        "what two global positions have in the window or at a stride is subtracted twice.": right
+        "pairs of two global positions in the window or at a stride are subtracted twice.": right
         - (local & rows & columns).sum(),
-        "what two global positions have at a stride is subtracted twice.": right
+        "pairs of two global positions at a stride are subtracted twice.": right
         - (far & ~near & rows & columns).sum(),
         "strides within the window are counted again.": right + (near & far).sum(),
-        "a position that is named twice in the global ones counts once.": right
+        "a global position that is listed twice counts once.": right
         + repeated * (spec.n if spec.causal else 2 * spec.n),
-        "all are taken for rows in the middle of the text: near the ends, the window is cut "
+        "all rows are treated as in the middle of the text: near the ends, the window is cut "
         "off.": right - near.sum() + spec.n * ((1 if spec.causal else 2) * spec.window + 1),
     }
     return [(sentence, int(number)) for sentence, number in causes.items() if number != right]

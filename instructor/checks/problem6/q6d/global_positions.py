@@ -1,4 +1,4 @@
-"""Cases of every_kth, section_headers and predicted_globals."""
+"""Cases of every_kth, section_headers and Make a case of predicted_globals."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ def _case(function, args, call, right, wrong=()):
 
 
 def kth_case(n: int, k: int) -> Case:
-    """every_kth."""
+    """Make a case of every_kth."""
     return _case(
         "every_kth",
         [n, k],
@@ -21,14 +21,16 @@ def kth_case(n: int, k: int) -> Case:
         list(range(0, n, k)),
         [
             ("the first position is 0.", list(range(k, n, k))),
-            ("n itself is no position.", list(range(0, n + 1, k))),
+            ("n itself is not a position.", list(range(0, n + 1, k))),
             ("there are k positions; it should be every k-th.", list(range(0, n, max(1, n // k)))),
         ],
     )
 
 
 def headers_case(rng) -> list[Case]:
-    """section_headers: tokens like headers, with the default expression; and others."""
+    """Make cases of section_headers: tokens like headers, with the default expression; and
+    others.
+    """
     tokens = [
         "Name:",
         "HISTORY:",
@@ -96,7 +98,7 @@ def headers_case(rng) -> list[Case]:
 
 
 def predicted_case(scores: np.ndarray, limit: int | None) -> Case:
-    """predicted_globals."""
+    """Make a case of predicted_globals."""
     args = [scores] if limit is None else [scores, limit]
     what = f"limit={limit}" if limit is not None else "the default limit, 200"
     call = (
@@ -120,7 +122,7 @@ def predicted_case(scores: np.ndarray, limit: int | None) -> Case:
                 _predicted(scores, limit, order=np.argsort(scores, kind="stable")),
             ),
             ("a score of 0 is not above 0.", _predicted(scores, limit, above=-1e-9)),
-            ("the limit is not kept.", _predicted(scores, len(scores))),
+            ("the limit is ignored.", _predicted(scores, len(scores))),
             (
                 "positions with scores below 0 are taken, too.",
                 _predicted(scores, limit, above=-np.inf),
@@ -130,6 +132,6 @@ def predicted_case(scores: np.ndarray, limit: int | None) -> Case:
 
 
 def _predicted(scores, limit, above=0.0, order=None):
-    """What predicted_globals should give; `above` and `order` are for mistakes."""
+    """Return the right result of predicted_globals; `above` and `order` are for mistakes."""
     order = np.argsort(-scores, kind="stable") if order is None else order
     return sorted([int(i) for i in order if scores[i] > above][: 200 if limit is None else limit])

@@ -1,6 +1,4 @@
-"""SparseSelfAttention in float64 with NumPy, the known mistakes in it, and cases
-of it.
-"""
+"""SparseSelfAttention in float64 with NumPy, its known mistakes, and its cases."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -19,7 +17,7 @@ from instructor.checks.reference import rotate
 
 @dataclass(frozen=True)
 class Layer:
-    """A module and a call of it. dense: made from a dense module with this block_size, that rotates
+    """A module and a call of it. dense: created from a dense module with this block_size, rotating
     or not; predict: no positions are given, and the predictor chooses those of spec.
     """
 
@@ -37,27 +35,27 @@ class Layer:
 
     @property
     def data(self) -> dict:
-        """For probes."""
-        # the choice is the answer
+        """The inputs for probes."""
+        # which would reveal the answer
         spec = replace(self.spec, chosen=()) if self.predict else self.spec
         return {**asdict(self), "spec": spec.data}
 
     @cached_property
     def drawn(self) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """Weights and x, in float64."""
+        """Draw weights and x, in float64."""
         weights, x = layer_inputs.function(self.data)
         return {name: value.astype(float) for name, value in weights.items()}, x.astype(float)
 
     def right(self) -> np.ndarray:
-        """What a case keeps of the output."""
+        """The part of the output that a case keeps."""
         return self.kept(self.expected())
 
     def kept(self, y: np.ndarray) -> np.ndarray:
-        """One number of each position."""
+        """Pick one number per position."""
         return thin(y[:, None])
 
     def angles(self, stretch: float | None = None) -> np.ndarray | None:
-        """(T, head_dim/2), or None where nothing is rotated."""
+        """The angles, (T, head_dim/2), or None without rotation."""
         if not self.rope:
             return None
         longest = self.block_size if self.max_positions is None else self.max_positions
@@ -78,8 +76,8 @@ class Layer:
         twice=False,
         weights: dict | None = None,
     ) -> np.ndarray:
-        """The output, (B, T, C), in float64; the arguments are for mistakes (twice: pairs that
-        count twice).
+        """Compute the output, (B, T, C), in float64; the arguments are for mistakes (twice: pairs
+        that count twice).
         """
         w, x = self.drawn if weights is None else (weights, self.drawn[1])
         B, T, C = x.shape
@@ -101,14 +99,14 @@ class Layer:
         return y @ w["proj.weight"].T + w["proj.bias"] if project else y
 
     def _rounded(self, longest):
-        """The angles of interpolated positions that have been rounded."""
+        """The angles for rounded interpolated positions."""
         return self.angles(1.0)[
             np.rint(np.arange(self.spec.n) * min(1.0, self.block_size / longest)).astype(int)
         ]
 
     def _by_halves(self):
-        """The output where entries i and i + head_dim/2 make a pair: what neighbours give, if
-        queries and keys are reordered.
+        """The output with entries i and i + head_dim/2 paired, computed from adjacent pairs with
+        reordered queries and keys.
         """
         d = self.n_embd // self.n_head
         order = (
@@ -121,8 +119,8 @@ class Layer:
         return self.expected(weights=weights)
 
     def causes(self, known: str) -> Iterator:
-        """Known mistakes, and what they give, (B, T, C); known: of "masks", "modules",
-        "angles" and "choices".
+        """Known mistakes with their results, (B, T, C); known: of "masks", "modules", "angles" and
+        "choices".
         """
         causes = []
         if "masks" in known:
@@ -132,7 +130,7 @@ class Layer:
             ]
         if "modules" in known:
             causes += [
-                ("the projection at the end is missing.", lambda: self.expected(project=False)),
+                ("the final projection is missing.", lambda: self.expected(project=False)),
                 (
                     "heads are mixed with the sequence: view(B, T, n_head, "
                     "head_dim).transpose(1, 2), and back.",
@@ -152,10 +150,7 @@ class Layer:
                     "the scores are not scaled: divide by sqrt(head_dim).",
                     lambda: self.expected(scale=np.sqrt(self.n_embd / self.n_head)),
                 ),
-                (
-                    "there is one head alone.",
-                    lambda: replace(self, n_head=1, rope=False).expected(),
-                ),
+                ("there is only one head.", lambda: replace(self, n_head=1, rope=False).expected()),
                 (
                     "queries and keys are swapped.",
                     lambda: self.expected(order=("key", "query", "value")),
@@ -178,9 +173,8 @@ class Layer:
                     lambda: self.expected(angles=None),
                 ),
                 (
-                    "position t is rotated by its own angle; it should be that of t * "
-                    "block_size / max_positions, since the "
-                    "module is made for longer sequences than the dense one.",
+                    "position t is rotated by its own angle; it should be that of t * block_size / "
+                    "max_positions, since the module is for longer sequences than the dense one.",
                     lambda: self.expected(angles=self.angles(1.0)),
                 ),
                 (
@@ -194,7 +188,7 @@ class Layer:
                     lambda: self.expected(angles=self.angles(self.block_size / longest)),
                 ),
                 (
-                    "interpolated positions are rounded; fractions are meant.",
+                    "interpolated positions are rounded; keep the fractions.",
                     lambda: self.expected(angles=self._rounded(longest)),
                 ),
                 (
@@ -205,7 +199,7 @@ class Layer:
                 ),
                 ("the values are rotated, too.", lambda: self.expected(rotated="qkv")),
                 (
-                    "numbers half a head apart are rotated together; apply_rotary_emb rotates "
+                    "entries half a head apart are rotated together; apply_rotary_emb rotates "
                     "neighbours.",
                     self._by_halves,
                 ),
@@ -223,7 +217,7 @@ class Layer:
                     lambda: self.expected(connected(replace(self.spec, chosen=()))),
                 ),
                 (
-                    "max_global is not kept.",
+                    "max_global is ignored.",
                     lambda: self.expected(connected(replace(self.spec, chosen=over))),
                 ),
                 (
@@ -245,8 +239,8 @@ def draw_layer(
     max_global: int | None = None,
     **more,
 ) -> Layer:
-    """A module with random weights, and an x. predict: the predictor chooses, about half of the
-    positions, max_global at most.
+    """Draw a module with random weights, and an x. predict: the predictor chooses about half of the
+    positions, at most max_global.
     """
     while True:
         layer = Layer(
@@ -263,7 +257,7 @@ def draw_layer(
             return layer
         weights, x = layer.drawn
         scores = x[0] @ weights["predictor.weight"][0] + weights["predictor.bias"][0]
-        # It must be clear, in float32 as well, which scores are above 0 and which are the highest.
+        # Even in float32, it must be clear which scores are above 0 and which are the highest.
         if min(np.diff(np.sort(scores)).min(), abs(scores).min()) > 1e-5:
             best = np.argsort(-scores)[:max_global]
             return replace(
@@ -272,7 +266,7 @@ def draw_layer(
 
 
 def layer_case(layer: Layer, known: str = "masks modules angles choices") -> Case:
-    """A call of the module, with the mistakes that it should recognise."""
+    """Make a case of the module, with the mistakes that it should recognize."""
     right = layer.right()
     causes = (
         (sentence, lambda make=make: layer.kept(make())) for sentence, make in layer.causes(known)

@@ -1,6 +1,4 @@
-"""The pattern of question 6d as a mask, the known mistakes in it, and how many
-connections it has.
-"""
+"""The pattern of question 6d as a mask, its known mistakes, and its number of connections."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,8 +8,8 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Spec:
-    """A pattern for n positions. chosen: the global positions as they are passed on: in any order,
-    perhaps repeated; kind: as what.
+    """A pattern for n positions. chosen: the global positions as passed, in any order, perhaps
+    repeated; kind: their type.
     """
 
     n: int
@@ -23,7 +21,7 @@ class Spec:
 
     @property
     def data(self) -> dict:
-        """For probes."""
+        """The inputs for probes."""
         return {
             "n": self.n,
             "window": self.window,
@@ -35,9 +33,9 @@ class Spec:
 
 
 def connected(spec: Spec, **wrong) -> np.ndarray:
-    """Which i (row) attends to which j (column): boolean, (n, n).
+    """Return which i (row) attends to which j (column): boolean, (n, n).
 
-    wrong: rules of a mistake instead of the right ones, functions of (i, j, spec): near, far, rows,
+    wrong: a mistake's rules instead of the right ones, functions of (i, j, spec): near, far, rows,
     columns, past.
     """
     i, j = np.indices((spec.n, spec.n), sparse=True)
@@ -56,7 +54,7 @@ def connected(spec: Spec, **wrong) -> np.ndarray:
 
 
 def only(spec: Spec, rule: str) -> np.ndarray:
-    """The connections by one rule alone: near, far, rows or columns."""
+    """Return the connections by only one rule: near, far, rows or columns."""
     others = {"near", "far", "rows", "columns"} - {rule}
     return connected(spec, **dict.fromkeys(others, _nothing))
 
@@ -66,9 +64,7 @@ def _nothing(i, j, spec):
 
 
 def mistakes(spec: Spec) -> Iterator[tuple[str, np.ndarray]]:
-    """Known mistakes: (sentence, the mask that they give), where that differs from the
-    right one.
-    """
+    """Yield known mistakes as (sentence, mask), if the mask differs from the right one."""
     right = connected(spec)
     yield from used_up(spec)
     for sentence, wrong in _known(spec):
@@ -87,12 +83,14 @@ def mistakes(spec: Spec) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def used_up(spec: Spec) -> list[tuple[str, np.ndarray]]:
-    """The masks of one who goes through an iterator twice: it gives nothing the second time."""
+    """Return the masks that result from iterating twice over an iterator, which is empty the second
+    time.
+    """
     if spec.kind != "iterator":
         return []
     twice = (
-        "the global positions are gone through twice, and an iterator is empty the second "
-        "time: make a list first."
+        "the global positions are iterated over twice, but an iterator is empty the second time: "
+        "make a list first."
     )
     parts = [("", ("rows", "columns")), (" (Global keys are missing.)", ("columns",))]
     parts += [] if spec.causal else [(" (Global rows are missing.)", ("rows",))]
@@ -111,7 +109,7 @@ def _known(spec):
 
     known = [
         (
-            "|i - j| = window is left out: the window reaches so far, ends included.",
+            "|i - j| = window is left out: the window includes its ends.",
             {"near": lambda i, j, _: abs(i - j) < w},
         ),
         ("the window reaches one position too far.", {"near": lambda i, j, _: abs(i - j) <= w + 1}),
@@ -124,7 +122,7 @@ def _known(spec):
             {"near": lambda i, j, _: (abs(i - j) <= w) & (i != j)},
         ),
         (
-            "the window is so wide altogether; it should reach so far to each side.",
+            "`window` is used as the total width; the window should reach that far to each side.",
             {"near": lambda i, j, _: abs(i - j) <= w // 2},
         ),
         ("the window is not used.", {"near": lambda i, j, _: i == j}),
@@ -137,11 +135,11 @@ def _known(spec):
             },
         ),
         (
-            "strides are taken for positions; they are distances.",
+            "strides are treated as positions; they are distances.",
             {"far": lambda i, j, _: np.isin(j, spec.strides) & (i >= 0)},
         ),
         (
-            "strides are taken for positions, or their multiples; they are distances.",
+            "strides are treated as positions, or their multiples; they are distances.",
             {
                 "far": lambda i, j, _: np.any(
                     [(j % s == 0) & (i >= 0) for s in spec.strides or [spec.n]], axis=0
@@ -154,8 +152,8 @@ def _known(spec):
             {"far": lambda i, j, _: np.isin(abs(i - j) - w, spec.strides)},
         ),
         (
-            "beyond an end, the window and the strides go on at the other end (a negative index "
-            "counts from the end; so does %).",
+            "beyond an end, the window and the strides wrap around to the other end (a negative "
+            "index counts from the end; so does %).",
             {
                 "near": lambda *ij: around(*ij) <= w,
                 "far": lambda *ij: np.isin(around(*ij), spec.strides),
@@ -199,7 +197,7 @@ def _known(spec):
         ),
         ("global positions are not used.", {"columns": _nothing, "rows": _nothing}),
         (
-            "global positions are connected with each other alone.",
+            "global positions are connected only with each other.",
             {
                 "columns": lambda i, j, _: np.isin(i, spec.chosen) & np.isin(j, spec.chosen),
                 "rows": _nothing,
@@ -209,43 +207,44 @@ def _known(spec):
     if both:
         known += [
             (
-                "global rows are missing: in both directions, a global position attends to all.",
+                "global rows are missing: in a bidirectional pattern, a global position attends to "
+                "all.",
                 {"rows": _nothing},
             ),
             (
-                "only what comes before is attended to. This pattern is not causal.",
+                "only earlier positions are attended to. This pattern is not causal.",
                 {"past": lambda i, j, _: j <= i},
             ),
             (
-                "a global position attends to what comes before it alone; in both directions, it "
-                "attends to all.",
+                "a global position attends only to earlier positions; in a bidirectional pattern, "
+                "it attends to all.",
                 {"past": lambda i, j, _: (j <= i) | ~np.isin(i, spec.chosen)},
             ),
             (
-                "the window reaches back alone.",
+                "the window reaches only back.",
                 {"near": lambda i, j, _: (0 <= i - j) & (i - j <= w)},
             ),
             (
-                "the window reaches ahead alone.",
+                "the window reaches only ahead.",
                 {"near": lambda i, j, _: (0 <= j - i) & (j - i <= w)},
             ),
             (
-                "on one side, the window ends a position too early. The end of a range or slice is "
-                "not in it.",
+                "on one side, the window ends a position too early. A range or slice excludes its "
+                "end.",
                 {"near": lambda i, j, _: (-w <= j - i) & (j - i < w) | (i == j)},
             ),
-            ("strides reach back alone.", {"far": lambda i, j, _: np.isin(i - j, spec.strides)}),
-            ("strides reach ahead alone.", {"far": lambda i, j, _: np.isin(j - i, spec.strides)}),
+            ("strides reach only back.", {"far": lambda i, j, _: np.isin(i - j, spec.strides)}),
+            ("strides reach only ahead.", {"far": lambda i, j, _: np.isin(j - i, spec.strides)}),
         ]
     else:
         known += [
             (
-                "a global position looks at all earlier ones. In the causal pattern, it sees no "
-                "more than others do.",
+                "a global position attends to all earlier ones. In the causal pattern, it attends "
+                "to no more than others do.",
                 {"rows": lambda i, j, _: np.isin(i, spec.chosen) & (j >= 0)},
             ),
             (
-                "strides look ahead, too: nothing after i is attended to.",
+                "strides reach ahead, too: nothing after i should be attended to.",
                 {
                     "past": lambda i, j, spec: (
                         (j <= i) | np.isin(j - i, [s for s in spec.strides if s > w])
@@ -253,7 +252,7 @@ def _known(spec):
                 },
             ),
             (
-                "the causal mask is missing: nothing after i is attended to.",
+                "the causal mask is missing: nothing after i should be attended to.",
                 {"past": lambda i, j, _: (i == i) & (j == j)},
             ),
         ]
@@ -261,14 +260,14 @@ def _known(spec):
 
 
 def packed(mask: np.ndarray) -> np.ndarray:
-    """A boolean array with eight entries in a byte, as cases keep it (see
+    """Pack a boolean array with eight entries per byte, as cases keep it (see
     `checks.problem6.q6d.rows.masks`).
     """
     return np.packbits(mask)
 
 
 def count(spec: Spec) -> int:
-    """The number of connections, without going through the pairs."""
+    """Count the connections without enumerating the pairs."""
     n, w = spec.n, min(spec.window, spec.n - 1)
     chosen, far = (
         np.unique(np.array(spec.chosen, dtype=int)),
@@ -291,8 +290,9 @@ def count(spec: Spec) -> int:
 def draw_spec(
     rng, causal: bool, n: int | None = None, window: int | None = None, kind: str = "list"
 ) -> Spec:
-    """A pattern in which every rule shows: two strides beyond the window and one within it, three
-    global positions, some in reach of each other, in any order and one of them twice.
+    """Draw a pattern in which every rule has an effect: two strides beyond the window and one
+    within it, three global positions, some in reach of each other, in any order and one of them
+    twice.
     """
     n = int(rng.integers(40, 60)) if n is None else n
     window = int(rng.integers(3, 7)) if window is None else window
@@ -315,7 +315,7 @@ def draw_spec(
 
 
 def edge_specs(rng, short: bool = False) -> list[Spec]:
-    """Patterns at the ends of what there may be; short: fewer, and of fewer positions."""
+    """Return extreme patterns; short: fewer, and of fewer positions."""
     n = int(rng.integers(12, 18)) if short else int(rng.integers(20, 30))
     chosen = tuple(rng.choice(n, 3, replace=False).tolist())
     edges = [

@@ -1,4 +1,4 @@
-"""Question 6d, hidden: gradients, work and memory, what a stream keeps, rotation."""
+"""Question 6d, hidden: gradients, work and memory, the stream's cache, rotation."""
 
 from autograder import check
 from checks.problem6.q6d.rows import require_each
@@ -15,7 +15,7 @@ from instructor.checks.problem6.q6d.stream_cases import stream_case
 
 @check("6d-11-hidden")
 def test_gradients(student, rng):
-    """Over several blocks, at the edges, in both formats; and less work than dense attention."""
+    """Over several blocks, extremes, in both dtypes; and less work than dense attention."""
     cases = []
     for causal in (False, True):
         for dtype, n in (
@@ -38,14 +38,14 @@ def test_gradients(student, rng):
 
 @check("6d-12-hidden")
 def test_work(student, rng):
-    """The growth of work and memory; products at 8,192 positions; and the memory at 75,000."""
+    """The growth of work and memory; FLOPs at 8,192 positions; and the memory at 75,000."""
     require_growth(student, growing_runs(rng, (4096, 16384, 8192, 16384, 3072)))
 
 
 @check("6d-13-hidden")
 def test_cache(student, rng):
-    """The positions and bytes of the cache after each call: for all kinds of windows and strides,
-    short streams and long.
+    """The positions and bytes of the cache after each call, for all kinds of windows and strides,
+    short and long streams.
     """
     T = int(rng.integers(50, 70))
     window, far = int(rng.integers(3, 7)), int(rng.integers(9, 15))
@@ -88,7 +88,7 @@ def test_cache(student, rng):
 
 @check("6d-14-hidden")
 def test_rotation(student, rng):
-    """A rotating dense module, at its own length and stretched; in a stream, too."""
+    """A rotating dense module, at its own length and stretched; also in a stream."""
     T = int(rng.integers(22, 30))
     every, causal = Spec(T, T + 2, (), True), draw_spec(rng, True, 40)
     common = {"dense": True, "rope": True}

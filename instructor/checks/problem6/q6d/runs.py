@@ -1,5 +1,5 @@
-"""Cases whose work is counted: runs of sparse_attention, and how many connections their patterns
-have.
+"""Cases whose work is counted: runs of sparse_attention, with their patterns' numbers of
+connections.
 """
 
 from checks.support.cases import Case
@@ -7,20 +7,20 @@ from instructor.checks.problem6.q6d.patterns import Spec, count
 
 
 def work_case(inputs: dict, connections: int, width: int, length: int) -> Case:
-    """A run, with its connections, the FLOPs of their products, and those of dense attention."""
+    """Make a case of a run, with its connections, their FLOPs, and those of dense attention."""
     about = {"connections": connections, "flops": 4 * width * connections}
     return Case(inputs, about=about | {"dense": 4 * width * length * length})
 
 
 def run_of(spec: Spec, n_head: int, head_dim: int, memory: int) -> Case:
-    """One run, that is stopped where it takes more bytes of memory."""
+    """Make a run that is stopped if it takes more bytes of memory."""
     inputs = {"spec": spec.data, "n_head": n_head, "head_dim": head_dim, "memory": memory}
     return work_case(inputs, count(spec), n_head * head_dim, spec.n)
 
 
 def short_runs(rng) -> list[Case]:
-    """A pattern of few connections, in both directions and causal: dense attention would do far
-    more.
+    """Make runs of a pattern with few connections, bidirectional and causal: dense attention would
+    do far more work.
     """
     n = int(rng.integers(2900, 3100))
     far, chosen = int(rng.integers(1000, 1400)), _chosen(rng, n, 5)
@@ -31,11 +31,10 @@ def short_runs(rng) -> list[Case]:
 
 
 def growing_runs(rng, lengths: tuple[int, int, int, int, int]) -> list[Case]:
-    """For `work.require_growth`: two lengths, causal; two, in both directions; and one with 8
+    """Make runs for `work.require_growth`: two lengths, causal; two, bidirectional; and one with 8
     heads.
     """
-    # Apart from each other, and short enough that most of them lead to somewhere, as in a long
-    # text.
+    # Far apart, and short enough that most lead inside the text, as in a long one.
     strides = tuple(int(s) for s in (900, 1900, 2900, 3900) + rng.integers(0, 100, 4))
     near, far = int(rng.integers(220, 300)), tuple(int(s) for s in rng.integers(310, 500, 2))
     runs = [

@@ -1,6 +1,4 @@
-"""Known mistakes in attention along a pattern, and what they give. Questions 6d
-and 6g share them.
-"""
+"""Known mistakes in pattern attention and their results; shared by questions 6d and 6g."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -16,11 +14,11 @@ BLOCKS = (32, 64, 128, 256)  # sizes that submissions choose
 def causes_of_masks(
     rows: np.ndarray, scores: np.ndarray, v: np.ndarray, wrong: Iterable[tuple[str, np.ndarray]]
 ) -> Causes:
-    """(sentence, function that works out some rows of the output) for wrong masks.
+    """Yield (sentence, function that computes some rows of the output) for wrong masks.
 
     Args:
         rows: which rows.
-        scores: of them, scaled, (B, n_head, rows, T).
+        scores: of these rows, scaled, (B, n_head, rows, T).
         v: (B, n_head, T, head_dim).
         wrong: sentences and masks, (T, T).
     """
@@ -32,9 +30,7 @@ def causes_of_masks(
 def causes_of_scales(
     scores: np.ndarray, v: np.ndarray, mask: np.ndarray, n_head: int, head_dim: int
 ) -> Causes:
-    """The same for wrong scales, and for masks that do not hide; mask: the rows of the right
-    one.
-    """
+    """The same for wrong scales, and for masks that don't hide; mask: rows of the right mask."""
 
     def masked(factor=1.0, base=-np.inf):
         return softmax(np.where(mask, scores * factor, base)) @ v
@@ -60,7 +56,7 @@ def causes_of_scales(
             lambda factor=factor: np.where(full[:, None], masked(factor), masked()),
         )
     yield (
-        "masked scores are set to 0, which is a score like any other. Set them to -inf.",
+        "masked scores are set to 0, which is an ordinary score. Set them to -inf.",
         lambda: masked(base=0.0),
     )
     for base in (-100.0, -1e3, -1e4):
@@ -76,8 +72,8 @@ def causes_of_scales(
 
 
 def causes_of_pieces(spec: Spec, at: np.ndarray, scores: np.ndarray, v: np.ndarray) -> Causes:
-    """The same for what comes of putting a row together from pieces. Global rows, that are worked
-    out on their own, may be right all the same.
+    """The same for mistakes in assembling a row from pieces. Global rows, computed separately, may
+    still be right.
     """
     n, w = spec.n, spec.window
     i, j = at[:, None], np.arange(n)[None]
@@ -99,7 +95,7 @@ def causes_of_pieces(spec: Spec, at: np.ndarray, scores: np.ndarray, v: np.ndarr
         "global keys in the window": parts["near"] & parts["columns"],
         "global keys at a stride": parts["far"] & parts["columns"] & ~parts["near"],
         "global keys in the window or at a stride": near_or_far & parts["columns"],
-        "global positions that are named twice": np.isin(j, repeated) & right & ~near_or_far,
+        "global positions that are listed twice": np.isin(j, repeated) & right & ~near_or_far,
     }
 
     def counted(twice):
@@ -108,7 +104,7 @@ def causes_of_pieces(spec: Spec, at: np.ndarray, scores: np.ndarray, v: np.ndarr
 
     for what, twice in times.items():
         yield (
-            f"{what} count twice: leave a pair out of all pieces but one.",
+            f"{what} count twice: each pair belongs in only one piece.",
             lambda twice=twice: counted(twice),
         )
     each = np.maximum(sum(part.astype(int) for part in parts.values()), 1)
@@ -163,12 +159,12 @@ def causes_of_pieces(spec: Spec, at: np.ndarray, scores: np.ndarray, v: np.ndarr
     )
     for how in ("added", "averaged"):
         yield (
-            f"each piece has a softmax of its own, and they are {how}; one softmax goes over "
-            f"all pieces of a row.",
+            f"each piece has a softmax of its own, and they are {how}; use one softmax over all "
+            "pieces of a row.",
             lambda how=how: _apart(parts, scores, v, rows, how),
         )
     yield (
-        "strides have a softmax of their own; one softmax goes over all pieces of a row.",
+        "strides have their own softmax; use one softmax over all pieces of a row.",
         lambda: _apart(
             {
                 "far": parts["far"] & ~parts["near"],
@@ -181,7 +177,7 @@ def causes_of_pieces(spec: Spec, at: np.ndarray, scores: np.ndarray, v: np.ndarr
         ),
     )
     yield (
-        "global queries attend to global keys alone; they attend to everything.",
+        "global queries attend only to global keys; they should attend to everything.",
         lambda: np.where(
             rows,
             softmax(np.where(np.isin(j, spec.chosen) | ~rows, scores, -np.inf)) @ v,
@@ -191,7 +187,7 @@ def causes_of_pieces(spec: Spec, at: np.ndarray, scores: np.ndarray, v: np.ndarr
 
 
 def causes_of_blocks(spec: Spec, at: np.ndarray, scores: np.ndarray, v: np.ndarray) -> Causes:
-    """The same for what comes of cutting the queries into blocks."""
+    """The same for mistakes in splitting the queries into blocks."""
     n, w = spec.n, spec.window
     i, j = at[:, None], np.arange(n)[None]
     right = connected(spec)[at]
@@ -209,12 +205,12 @@ def causes_of_blocks(spec: Spec, at: np.ndarray, scores: np.ndarray, v: np.ndarr
         inside = abs(i - j) <= w
         for sentence, near in (
             (
-                "the window ends at the edges of a block: a query also needs keys of the blocks "
-                "beside its own.",
+                "the window ends at the edges of a block: a query also needs keys of adjacent "
+                "blocks.",
                 inside & (step == 0),
             ),
             (
-                "a block attends to the blocks beside its own alone; a wide window reaches "
+                "a block attends only to its own and adjacent blocks; a wide window reaches "
                 "farther.",
                 inside & (abs(step) <= 1),
             ),
@@ -238,20 +234,20 @@ def causes_of_blocks(spec: Spec, at: np.ndarray, scores: np.ndarray, v: np.ndarr
         )
         if spec.causal:
             yield (
-                "within a block, keys that come after the query are seen.",
+                "within a block, keys after the query are attended to.",
                 lambda step=step: masked(other | inside & (step <= 0)),
             )
 
 
 def _with_zeros(scores, count, v):
-    """Attention with so many more scores of 0, whose values are 0, in each row."""
+    """Compute attention with `count` more scores of 0, whose values are 0, in each row."""
     extra = np.where(np.arange(count.max()) < count, 0.0, -np.inf)
     extra = np.broadcast_to(extra, (*scores.shape[:-1], extra.shape[-1]))
     return softmax(np.concatenate((scores, extra), axis=-1))[..., : scores.shape[-1]] @ v
 
 
 def _apart(parts, scores, v, rows, how):
-    """A softmax for each piece; global rows are right."""
+    """Compute attention with a softmax for each piece; global rows are right."""
     result = sum(softmax(np.where(part, scores, -np.inf)) @ v for part in parts.values())
     if how == "averaged":
         result = result / np.maximum(

@@ -1,4 +1,4 @@
-"""Cases of StreamingAttention: what a stream gives, what it keeps, and the known mistakes."""
+"""Cases of StreamingAttention: a stream's output, its cache, and the known mistakes."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,11 +21,12 @@ def stream_case(
     in_turns: bool = False,
     dtype: str = "float32",
 ) -> Case:
-    """A stream with random flags, of which not all become global; random cuts if there are none.
+    """Make a case of a stream with random flags, not all of which become global; random cuts by
+    default.
 
     Args:
-        known: which mistakes it should recognise: "streams", and those of `Layer.causes`.
-        in_turns: whether another stream of the same module is read in turns with it.
+        known: which mistakes to recognize: "streams", and those of `Layer.causes`.
+        in_turns: whether it is interleaved with another stream of the same module.
     """
     T = layer.spec.n
     declared = np.flatnonzero(rng.random(T) < share).tolist()
@@ -51,7 +52,10 @@ def stream_case(
     ]
     if layer.rope and len(cuts) > 1:
         causes.append(
-            ("each call is rotated as if it began at position 0.", lambda: _restarted(layer, cuts))
+            (
+                "each call is rotated as if it started at position 0.",
+                lambda: _restarted(layer, cuts),
+            )
         )
     wrong = listed(
         right, ((sentence, lambda make=make: layer.kept(make())) for sentence, make in causes)
@@ -59,7 +63,7 @@ def stream_case(
     kept = _cached(cuts, chosen, ring)
     right = {"y": right.astype("float32"), "global": chosen, "cached": packed(kept)}
     limit = 200 if max_global is None else max_global
-    # of a key and a value of all sequences
+    # of one key and value of all sequences
     size = 2 * layer.data["n_embd"] * layer.data["B"] * (8 if dtype == "float64" else 4)
     about = {
         "ring": ring,
@@ -71,19 +75,19 @@ def stream_case(
 
 
 def _cached(cuts, chosen, ring):
-    """Which positions are held after each call: (calls, T)."""
+    """Return which positions are cached after each call: (calls, T)."""
     ends, j = np.cumsum(cuts)[:, None], np.arange(sum(cuts))
     return (j < ends) & ((j >= ends - ring) | np.isin(j, chosen))
 
 
 def _restarted(layer, cuts):
-    """The output where each call's rotations begin anew."""
+    """Compute the output with each call's rotation restarting at 0."""
     angles, starts = layer.angles(), np.repeat(np.cumsum([0, *cuts[:-1]]), cuts)
     return layer.expected(angles=angles[np.arange(len(starts)) - starts])
 
 
 def _causes(layer, cuts, declared, ring) -> Iterator:
-    """Known mistakes, and what they give, (B, T, C)."""
+    """Yield known mistakes with their results, (B, T, C)."""
     spec, T = layer.spec, sum(cuts)
     before, last = replace(spec, chosen=()), tuple(declared[-len(spec.chosen) :])
     i, j = np.indices((T, T), sparse=True)
@@ -92,12 +96,12 @@ def _causes(layer, cuts, declared, ring) -> Iterator:
     known = np.isin(j, spec.chosen) & (j < starts)
     yield from [
         (
-            "positions that are declared global after max_global others become so, too; they "
+            "positions that are declared global after max_global others become global, too; they "
             "should be ordinary.",
             lambda: layer.expected(connected(replace(spec, chosen=tuple(declared)))),
         ),
         (
-            "the last positions that are declared global become so; it should be the first.",
+            "the last positions that are declared global become global; it should be the first.",
             lambda: layer.expected(connected(replace(spec, chosen=last))),
         ),
         ("declared positions do not become global.", lambda: layer.expected(connected(before))),
@@ -126,31 +130,31 @@ def _causes(layer, cuts, declared, ring) -> Iterator:
             ),
         ),
         (
-            "a new global position is global from the next call on; it is for those that follow it "
-            "in the same call, too.",
+            "a new global position is global only from the next call on; it should be so for later "
+            "positions in the same call, too.",
             lambda: layer.expected(connected(before) | (known & (j <= i))),
         ),
         (
-            "strides beyond the window are not to be had: the cache forgets too early. It needs "
-            "the last R = max(window, strides) positions.",
+            "strides beyond the window are lost: the cache forgets too early. It needs the last R "
+            "= max(window, strides) positions.",
             lambda: layer.expected(connected(spec, far=lambda i, j, _: (i != i) & (j != j))),
         ),
         (
-            "global positions are forgotten once they are R positions back.",
+            "global positions are forgotten after R positions.",
             lambda: layer.expected(
                 connected(before) | (np.isin(j, spec.chosen) & (j <= i) & (i - j <= ring))
             ),
         ),
         (
-            "all positions that are held are attended to, whatever their distance.",
+            "all cached positions are attended to, regardless of distance.",
             lambda: layer.expected(((i - j <= ring) | np.isin(j, spec.chosen)) & (j <= i)),
         ),
         (
-            "each call is a sequence of its own.",
+            "each call is treated as a separate sequence.",
             lambda: layer.expected(connected(spec) & (j >= starts)),
         ),
         (
-            "the window is one too short for what is held: position i - R is attended to by i.",
+            "the cache is one position too short: i attends to position i - R.",
             lambda: layer.expected(connected(spec) & ((i - j < ring) | np.isin(j, spec.chosen))),
         ),
     ]

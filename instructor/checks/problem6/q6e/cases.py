@@ -1,5 +1,5 @@
-"""Cases of question 6e: calls of the functions of fixes.py. What is `rare` costs a part of a
-check's points alone.
+"""Cases of question 6e: calls of the functions of fixes.py. `rare` ones cost only a part of a
+check's points.
 """
 
 import dataclasses
@@ -18,12 +18,12 @@ from instructor.checks.problem6.q6e.stacks import draw_stack, init_case
 
 
 def rare(case: Case) -> Case:
-    """The same case, marked."""
+    """Mark a case as rare."""
     return dataclasses.replace(case, about={**case.about, "rare": True})
 
 
 def small(cases: list[Case]) -> list[Case]:
-    """The same cases; of mistakes that give the same, the first alone."""
+    """Return the cases with only the first of mistakes that have the same result."""
     result = []
     for case in cases:
         distinct = []
@@ -52,11 +52,11 @@ def scores_and_clipping(rng):
 
     several = draw((3, 2), None, (4,), (2, 1, 2), None, (1,))
     norm, largest = total_norm(several), max(total_norm([gradient]) for gradient in several)
-    some = "gradients of several parameters, of which some have none"
+    some = "gradients of several parameters, some of which have none"
     cases += [
         clipping_case(some, several, norm * float(rng.uniform(0.2, 0.5))),
         clipping_case(
-            "gradients of which each is small enough, but not all together",
+            "gradients that are small enough separately, but not together",
             several,
             (largest + norm) / 2,
         ),
@@ -88,7 +88,7 @@ def filters(rng):
         filter_case("apply_temperature", rows[0], float(rng.uniform(1.3, 3)), dtype="float64"),
     ]
 
-    # The second to the fifth are equal.
+    # The second to fifth are equal.
     ties = rng.permuted(np.tile([3, 1, 1, 1, 1, *range(0, 5 - V, -1)], (4, 1)), axis=-1)
     k = int(rng.integers(2, V - 2))
     largest = [
@@ -103,7 +103,7 @@ def filters(rng):
     example = np.log([0.5, 0.3, 0.15, 0.05]).astype(np.float32)[rng.permutation(4)]
     cut = draw_logits(rng, V)
     cut[int(rng.integers(V))] = -np.inf
-    # e^-99: rounding makes the sum of the first ones 1.
+    # e^-99: rounding makes the first ones sum to 1.
     steep = -rng.permutation(100).astype(np.float32)
     shown = np.exp(example.astype(float)).round(2).tolist()
     nucleus = [
@@ -144,8 +144,8 @@ def filters(rng):
 
 @makes("6e-5-basic")
 def repetition(rng):
-    """The handout's example, tokens that occur often or not at all; n from 1 to more than there are
-    tokens.
+    """The handout's example, tokens that occur often or not at all; n from 1 to more than the
+    number of tokens.
     """
     V = int(rng.integers(8, 12))
     logits = draw_logits(rng, V)
@@ -184,8 +184,8 @@ def repetition(rng):
 
 
 def draw_texts(rng, V: int, n: int) -> list[list[int]]:
-    """Lists of tokens in which the last n - 1 tokens have occurred several times, and others of few
-    different tokens.
+    """Draw lists of tokens in which the last n - 1 tokens have occurred several times, and others
+    of few different tokens.
     """
     end = rng.permutation(V)[: n - 1].tolist()
     text = []
@@ -196,7 +196,7 @@ def draw_texts(rng, V: int, n: int) -> list[list[int]]:
 
 @makes("6e-6-basic")
 def stack_and_init(rng):
-    """With one sublayer to several, and none; all kinds of modules in a model."""
+    """Several sublayers, one, and none; all kinds of modules in a model."""
     cases = [*(draw_stack(rng, count) for count in (3, 1)), rare(draw_stack(rng, 0))]
     n_layer = rng.permutation([3, 5, 7, 12, 24, 36]).tolist()
     cases += [
@@ -209,8 +209,8 @@ def stack_and_init(rng):
 
 @makes("6e-9-basic")
 def generation(rng):
-    """Texts and prompts longer than the model reads; all steps in one call, some alone; limits, and
-    options out of range.
+    """Texts and prompts longer than the model's context; all steps in one call, some alone; limits,
+    and options out of range.
     """
     V, size = int(rng.integers(6, 8)), int(rng.integers(4, 6))
 
@@ -267,8 +267,8 @@ def _until(draw, fits):
 
 
 def _tells_orders_apart(case):
-    """Whether each step counts in this case of generate, and where there are all, the order of
-    those that do not commute; and whether these mistakes differ from each other.
+    """Whether each step affects this case of generate, and, with all steps, the order of those that
+    do not commute; and whether these mistakes differ from each other.
     """
     orders = {
         "ngram, temperature, top_k, top_p, penalty",
@@ -289,7 +289,7 @@ def _tells_orders_apart(case):
 
 @makes("6e-7-basic")
 def texts(rng):
-    """A language, its greedy text, and what is usual in sampled ones."""
+    """A language, its greedy text, and statistics of sampled ones."""
     logits = np.log(draw_language(rng).chances).astype(np.float32)
     start, greedy = int(rng.integers(VOCAB)), []
     for _ in range(STEPS + 1):

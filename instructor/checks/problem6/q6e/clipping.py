@@ -1,4 +1,4 @@
-"""Cases of attention_scores and clip_gradients, solved, with the known mistakes."""
+"""Cases of attention_scores and clip_gradients with known mistakes."""
 
 import math
 
@@ -8,7 +8,7 @@ from checks.support.cases import Case
 
 
 def scores_case(q: np.ndarray, k: np.ndarray, dtype: str) -> Case:
-    """A call of attention_scores with q and k in that dtype."""
+    """Make a case of attention_scores with q and k in that dtype."""
     d, plain = q.shape[-1], q @ k.swapaxes(-1, -2)
     right = plain / math.sqrt(d)
     weights = np.exp(right - right.max(axis=-1, keepdims=True))
@@ -23,11 +23,11 @@ def scores_case(q: np.ndarray, k: np.ndarray, dtype: str) -> Case:
         ("they are not scaled. Divide by the root of head_dim.", plain),
         ("they are multiplied by the root of head_dim. Divide.", plain * math.sqrt(d)),
         (
-            "these are the weights, after a softmax. The scores are what goes into it.",
+            "these are the weights, after a softmax. Return the scores, before it.",
             weights / weights.sum(axis=-1, keepdims=True),
         ),
         (
-            "keys are compared with queries: entry [..., i, j] belongs to query i and key j.",
+            "queries and keys are swapped: entry [..., i, j] belongs to query i and key j.",
             right.swapaxes(-1, -2),
         ),
         *((f"they are divided by {words}.", plain / divisor) for words, divisor in sizes),
@@ -42,12 +42,12 @@ def clipping_case(
     listed: bool = False,
     dtype: str = "float32",
 ) -> Case:
-    """A call of clip_gradients.
+    """Make a case of clip_gradients.
 
     Args:
-        what: the gradients in words, for messages.
-        gradients: of each parameter, or None where there is none.
-        listed: the parameters come as a list, and not as a generator.
+        what: a description of the gradients, for messages.
+        gradients: of each parameter, or None.
+        listed: the parameters are passed as a list, not as a generator.
     """
     exact = [
         None if gradient is None else gradient.astype(dtype).astype(float) for gradient in gradients
@@ -58,7 +58,7 @@ def clipping_case(
         return Case(inputs, {"norm": None, "gradients": None}, about={"what": what})
 
     def scaled(factor):
-        """All gradients, each multiplied by a number or by a function of it."""
+        """All gradients, each multiplied by a number or a function of it."""
         return [
             None
             if gradient is None
@@ -71,22 +71,22 @@ def clipping_case(
     untouched = "it is not clipped."
     if not listed:
         untouched += (
-            " Is parameters run through twice? model.parameters() is a generator, which "
-            "can be run through once: make a list of it first."
+            " Do you iterate over parameters twice? model.parameters() is a generator, which can "
+            "be iterated over once: make a list of it first."
         )
     norms = [total_norm([gradient]) for gradient in there]
     wrong = []
     if norm:
         of_norm = [
             ("the root is missing.", norm**2),
-            ("the norms of the parameters are added up. Add up their squares.", sum(norms)),
+            ("the norms of the parameters are added. Add their squares.", sum(norms)),
             (
                 "it is the largest of the parameters' norms. It should be that of all gradients "
                 "together.",
                 max(norms),
             ),
-            ("it is the norm of the last parameter alone.", norms[-1]),
-            ("it is the norm of the first parameter alone.", norms[0]),
+            ("it is the norm of only the last parameter.", norms[-1]),
+            ("it is the norm of only the first parameter.", norms[0]),
             ("it is the mean of the parameters' norms.", sum(norms) / len(norms)),
             (
                 "it is the root of the mean of the squares, not of their sum.",
@@ -96,8 +96,8 @@ def clipping_case(
             ("it is the sum of absolute values.", sum(np.abs(g).sum() for g in there)),
             ("it is the largest entry.", max(np.abs(g).max() for g in there)),
             (
-                "nothing is left to run through: parameters is a generator, which can be run "
-                "through once. Make a list of it first.",
+                "the generator parameters is exhausted: it can be iterated over once. Make a list "
+                "of it first.",
                 0.0,
             ),
         ]
@@ -105,12 +105,12 @@ def clipping_case(
         of_gradients = [
             (untouched, exact),
             (
-                "each parameter is clipped by itself. One factor is for all.",
+                "each parameter is clipped separately. Use one factor for all.",
                 scaled(lambda gradient: min(1.0, max_norm / total_norm([gradient]))),
             ),
-            ("each entry is limited to max_norm. One factor is for all.", limited),
+            ("each entry is limited to max_norm. Use one factor for all.", limited),
             (
-                "it is multiplied by max_norm / norm though the norm is not larger.",
+                "it is multiplied by max_norm / norm although the norm is not larger.",
                 scaled(max_norm / norm),
             ),
             ("it is divided by the norm; multiply by max_norm / norm.", scaled(1 / norm)),
@@ -123,5 +123,5 @@ def clipping_case(
 
 
 def total_norm(gradients: list[np.ndarray | None]) -> float:
-    """Of all together."""
+    """Compute the norm of all gradients together."""
     return math.sqrt(sum((gradient**2).sum() for gradient in gradients if gradient is not None))

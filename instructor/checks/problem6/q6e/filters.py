@@ -1,4 +1,4 @@
-"""Cases of the functions that change logits, solved, with the known mistakes."""
+"""Cases of the functions that change logits, with known mistakes."""
 
 import numpy as np
 
@@ -15,10 +15,10 @@ from instructor.checks.problem6.q6e.logits import penalized, top_k, top_p, unrep
 def filter_case(
     function: str, logits: np.ndarray, *arguments, dtype: str = "float32", remark: str = ""
 ) -> Case:
-    """A call of one of the functions.
+    """Make a case of one of the functions.
 
     Args:
-        logits: in any format; the function gets them in `dtype`.
+        logits: in any dtype; the function gets them in `dtype`.
         remark: on the inputs, for messages.
     """
     exact = logits.astype(dtype).astype(float)
@@ -32,7 +32,7 @@ def filter_case(
 
 
 def refused_case(function: str, logits: np.ndarray, *arguments) -> Case:
-    """A call that must raise ValueError."""
+    """Make a case that must raise ValueError."""
     return Case(
         {**_inputs(function, logits, arguments, "float32"), "refused": True}, about={"remark": ""}
     )
@@ -49,7 +49,7 @@ def _inputs(function, logits, arguments, dtype):
 
 
 def _solve(function, logits, arguments):
-    """("values" or "kept", the right ones, what known mistakes give)."""
+    """Return ("values" or "kept", the right ones, the results of known mistakes)."""
     if function == "apply_temperature":
         return (
             "values",

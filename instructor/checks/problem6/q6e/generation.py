@@ -1,4 +1,4 @@
-"""Cases of generate, solved, with the known mistakes."""
+"""Cases of generate with known mistakes."""
 
 import functools
 
@@ -16,11 +16,11 @@ from instructor.checks.problem6.q6e.logits import (
 
 ORDER = ("penalty", "ngram", "temperature", "top_k", "top_p")
 DEFAULTS = {"temperature": 1.0, "top_k": None, "top_p": None, "penalty": 1.0, "ngram": None}
-CLEAR = 1e-4  # a p this far from all sums of probabilities: rounding decides nothing
+CLEAR = 1e-4  # distance of p from all sums of probabilities, so that rounding has no effect
 
 
 def draw_model(rng, V: int, block_size: int) -> dict[str, np.ndarray | int]:
-    """A random model over V tokens: the tables of its logits."""
+    """Draw a model over V tokens: the tables of its logits."""
 
     def table(rows, scale):
         return (scale * rng.standard_normal((rows, V))).astype(np.float32)
@@ -43,14 +43,14 @@ def generate_case(
     refused: bool = False,
     **options,
 ) -> Case:
-    """A call of generate.
+    """Make a case of generate.
 
     Args:
         model: from draw_model.
-        prompt: the number of its tokens.
-        followed: the tokens that are to be drawn are fixed, and the draws' probabilities solved;
-            else `right` is None.
-        seed: of the generator; None: without one.
+        prompt: its number of tokens.
+        followed: the tokens to be drawn are fixed, and `right` has the draws' probabilities; else
+            `right` is None.
+        seed: the generator's; None: no generator.
     """
     V = model["tokens"].shape[1]
     inputs = {
@@ -76,7 +76,7 @@ def generate_case(
     inputs["follow"] = text[prompt:]
 
     def drawn(**changed):
-        """The probabilities of all draws, (steps, V), by mistake."""
+        """The probabilities of all draws, (steps, V), with a mistake."""
         with np.errstate(invalid="ignore"):  # a mistake may exclude all tokens
             rows = np.array(
                 [chances(inputs, text[:end], **changed) for end in range(prompt, len(text))]
@@ -90,10 +90,10 @@ def generate_case(
 
 
 def logits_of(inputs: dict, text: list[int], read: int | slice, place: int = -1) -> np.ndarray:
-    """The model's logits for what follows, (V,).
+    """Compute the model's logits for the next token, (V,).
 
     Args:
-        read: the number of last tokens that it reads, or which ones.
+        read: the number of last tokens that it reads, or a slice.
         place: the position whose logits are taken.
     """
     tokens = np.array(text[read if isinstance(read, slice) else slice(-read, None)])
@@ -113,10 +113,10 @@ def chances(
     sums: list | None = None,
     **changed,
 ) -> np.ndarray:
-    """What the token after `text` should be drawn from, (V,).
+    """Compute the probabilities from which the token after `text` should be drawn, (V,).
 
     Args:
-        sums: gets the sums that top-p compares with p.
+        sums: collects the sums that top-p compares with p.
 
     For mistakes: another order of the steps; what the model reads, and where its logits are taken;
     the part of the text that penalty and n-grams see; other options.
@@ -144,9 +144,7 @@ def chances(
 
 
 def _mistakes(inputs):
-    """Known mistakes, as pairs of a sentence and of what they change in the arguments of
-    `chances`.
-    """
+    """Return known mistakes as (sentence, changed arguments of `chances`)."""
     prompt, size, options = len(inputs["prompt"]), inputs["block_size"], inputs["options"]
     if prompt + inputs["steps"] > size + 1:
         yield "the model reads the first tokens, not the last ones.", {"read": slice(0, size)}
@@ -157,7 +155,7 @@ def _mistakes(inputs):
         yield "penalty and n-grams leave out the prompt.", {"seen": slice(prompt, None)}
         yield "penalty and n-grams leave out what was generated.", {"seen": slice(0, prompt)}
         yield (
-            "penalty and n-grams leave out what the model does not read any more.",
+            "penalty and n-grams leave out what the model no longer reads.",
             {"seen": slice(-size, None)},
         )
     for name in options:
@@ -173,7 +171,7 @@ def _mistakes(inputs):
 
 
 def _moved(given):
-    """All orders in which one step comes too early or too late."""
+    """Return all orders in which one step comes too early or too late."""
     for name in given:
         others = [other for other in given if other != name]
         for place in range(len(given)):

@@ -1,7 +1,6 @@
-"""What the functions of fixes.py that change logits give where a mistake is in them that is known
-by name.
+"""Results of known mistakes in the functions of fixes.py that change logits.
 
-Each returns pairs of a sentence and of what that mistake keeps (True) or gives.
+Each function returns (sentence, result): the tokens kept (True) or the logits.
 """
 
 import numpy as np
@@ -10,7 +9,7 @@ from instructor.checks.problem6.q6e.logits import before, completing, penalized,
 
 
 def top_k_mistakes(logits: np.ndarray, k: int) -> list:
-    """What known mistakes keep."""
+    """Return known mistakes with the tokens they keep."""
     V = logits.shape[-1]
     k = min(k, V)
     flat = np.sort(logits.ravel())
@@ -23,7 +22,7 @@ def top_k_mistakes(logits: np.ndarray, k: int) -> list:
         ("one token too few is kept.", top_k(logits, max(1, k - 1))),
         ("the least probable tokens are kept.", top_k(-logits, k)),
         (
-            "the k largest of all rows together are kept. Each row is filtered by itself.",
+            "the k largest of all rows together are kept. Filter each row separately.",
             logits >= flat[-k],
         ),
         (
@@ -35,7 +34,7 @@ def top_k_mistakes(logits: np.ndarray, k: int) -> list:
 
 
 def top_p_mistakes(logits: np.ndarray, p: float) -> list:
-    """What known mistakes keep."""
+    """Return known mistakes with the tokens they keep."""
     probabilities, ahead = softmax(logits), before(logits)
     order = np.argsort(-logits, axis=-1, kind="stable")
     in_order = np.take_along_axis(ahead, order, axis=-1) < p
@@ -49,16 +48,16 @@ def top_p_mistakes(logits: np.ndarray, p: float) -> list:
         (shifted, ahead + probabilities < p),
         (shifted, (ahead + probabilities <= p) | (ahead == 0)),
         (
-            "one token too many is kept, that after the one which reaches p.",
+            "one token too many is kept: the one after that which reaches p.",
             np.take_along_axis(later, np.argsort(order, axis=-1), axis=-1),
         ),
         (
-            "the mask belongs to the sorted logits, and is used on those as they are. Bring it "
-            "back with scatter.",
+            "the mask is for the sorted logits, but is applied to the unsorted ones. Map it back "
+            "with scatter.",
             in_order,
         ),
         (
-            "the mask is brought back by the wrong index: order[i] says where the i-th largest "
+            "the mask is mapped back with the wrong index: order[i] says where the i-th largest "
             "came from.",
             np.take_along_axis(in_order, order, axis=-1),
         ),
@@ -67,15 +66,14 @@ def top_p_mistakes(logits: np.ndarray, p: float) -> list:
             "stable=True.",
             before(logits, True) < p,
         ),
-        ("the tokens are summed from the least probable on.", 1 - ahead - probabilities < p),
+        ("the tokens are summed starting with the least probable.", 1 - ahead - probabilities < p),
         ("each probability is compared with p, without a sum.", probabilities >= p),
         (
             "each probability is compared with p times the largest, without a sum.",
             probabilities >= p * probabilities.max(axis=-1, keepdims=True),
         ),
         (
-            "all rows keep as many tokens as the one that needs most. Each row is filtered by "
-            "itself.",
+            "all rows keep as many tokens as the one that needs most. Filter each row separately.",
             np.take_along_axis(
                 np.broadcast_to(in_order.any(axis=tuple(range(in_order.ndim - 1))), in_order.shape),
                 np.argsort(order, axis=-1),
@@ -84,8 +82,8 @@ def top_p_mistakes(logits: np.ndarray, p: float) -> list:
         ),
         ("tokens are dropped that have a probability of less than 1 - p.", probabilities >= 1 - p),
         (
-            "all tokens stay that are as probable as the last one. Of those, the ones with "
-            "smaller indices come first.",
+            "all tokens that are as probable as the last one stay. Of those, the ones with smaller "
+            "indices should come first.",
             probabilities >= np.where(ahead < p, probabilities, 1).min(axis=-1, keepdims=True),
         ),
         ("nothing is excluded.", np.ones_like(logits, bool)),
@@ -93,7 +91,7 @@ def top_p_mistakes(logits: np.ndarray, p: float) -> list:
 
 
 def penalty_mistakes(logits: np.ndarray, tokens: list[int], penalty: float) -> list:
-    """What known mistakes give."""
+    """Return known mistakes with their logits."""
     V = len(logits)
     count = np.bincount(tokens, minlength=V) if tokens else np.zeros(V)
     once = np.minimum(count, 1)
@@ -110,7 +108,8 @@ def penalty_mistakes(logits: np.ndarray, tokens: list[int], penalty: float) -> l
         ),
         ("all logits are multiplied. Positive ones are divided.", logits * penalty**once),
         (
-            "positive logits are multiplied and negative ones divided. It is the other way round.",
+            "positive logits are multiplied and negative ones divided. It should be the other way "
+            "round.",
             np.where(logits > 0, logits * penalty**once, logits / penalty**once),
         ),
         (
@@ -119,7 +118,7 @@ def penalty_mistakes(logits: np.ndarray, tokens: list[int], penalty: float) -> l
             times(count),
         ),
         (
-            "negative logits are divided, and that once for each time that a token occurs.",
+            "negative logits are divided, once for each time that a token occurs.",
             logits / penalty**count,
         ),
         ("the penalty is subtracted.", logits - penalty * once),
@@ -132,16 +131,16 @@ def penalty_mistakes(logits: np.ndarray, tokens: list[int], penalty: float) -> l
             logits - (penalty - 1) * count,
         ),
         (
-            "each logit is made smaller by the same share of its size. A positive one is divided.",
+            "each logit is reduced by the same share of its size. Divide positive ones.",
             logits - np.abs(logits) * (penalty - 1) * once,
         ),
         (
-            "the penalty acts on probabilities; it is one of logits.",
+            "the penalty is applied to probabilities; it should be applied to logits.",
             _on_probabilities(logits, penalty**once),
         ),
         ("all tokens are penalized, not only those in the list.", times(np.ones(V))),
         ("those tokens are penalized that are not in the list.", times(1 - once)),
-        ("negative logits stay as they are.", np.where(logits > 0, right, logits)),
+        ("negative logits are unchanged.", np.where(logits > 0, right, logits)),
         (
             "only the last token of the list is penalized.",
             times(np.arange(V) == (tokens[-1] if tokens else -1)),
@@ -155,7 +154,7 @@ def _on_probabilities(logits, divisor):
 
 
 def ngram_mistakes(V: int, tokens: list[int], n: int) -> list:
-    """What known mistakes keep."""
+    """Return known mistakes with the tokens they keep."""
 
     def kept(banned):
         return ~np.isin(np.arange(V), list(banned))
@@ -166,7 +165,7 @@ def ngram_mistakes(V: int, tokens: list[int], n: int) -> list:
         if tokens[i - n + 1 : i] == tokens[len(tokens) - n + 1 :]
     ]
     return [
-        ("all tokens are excluded. Then it should exclude none.", kept(range(V)))
+        ("all tokens are excluded. In that case, exclude none.", kept(range(V)))
         if len(set(followers)) == V
         else ("all tokens are excluded.", kept(range(V))),
         *(
@@ -182,8 +181,8 @@ def ngram_mistakes(V: int, tokens: list[int], n: int) -> list:
             else []
         ),
         (
-            f"the last n = {n} tokens are compared; it is the last n - 1 = {n - 1} that the next "
-            "one would complete.",
+            f"the last n = {n} tokens are compared; it should be the last n - 1 = {n - 1}, which "
+            "the next one would complete.",
             kept(completing(tokens, n, n)),
         ),
         (
@@ -218,7 +217,7 @@ def ngram_mistakes(V: int, tokens: list[int], n: int) -> list:
 
 
 def completing_but_last(tokens: list[int], n: int) -> set[int]:
-    """As completing, by a loop that ends one too early."""
+    """Like completing, with a loop that ends one too early."""
     last = tokens[len(tokens) - n + 1 :]
     if len(tokens) < n - 1:
         return set()

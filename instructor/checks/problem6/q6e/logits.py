@@ -1,27 +1,25 @@
-"""What the functions of fixes.py that change logits should give, in NumPy; and logits to try them
-on.
-"""
+"""The functions of fixes.py that change logits, in NumPy; and logits to test them on."""
 
 import numpy as np
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
-    """Probabilities along the last axis; -inf becomes 0."""
+    """Compute probabilities along the last axis; -inf becomes 0."""
     weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
 def top_k(logits: np.ndarray, k: int) -> np.ndarray:
-    """True where a token stays, along the last axis: also ties with the k-th largest."""
+    """Return True where a token stays, along the last axis: also ties with the k-th largest."""
     k = min(k, logits.shape[-1])
     return logits >= np.sort(logits, axis=-1)[..., -k, None]
 
 
 def before(logits: np.ndarray, backwards: bool = False) -> np.ndarray:
-    """The sum of the probabilities of those tokens that are more probable, or as probable with a
+    """Sum the probabilities of the tokens that are more probable, or equally probable with a
     smaller index.
 
-    backwards: of ties, those with a larger index.
+    backwards: for ties, those with a larger index.
     """
     probabilities = softmax(logits)
     if backwards:
@@ -34,19 +32,19 @@ def before(logits: np.ndarray, backwards: bool = False) -> np.ndarray:
 
 
 def top_p(logits: np.ndarray, p: float) -> np.ndarray:
-    """True where a token stays, along the last axis."""
+    """Return True where a token stays, along the last axis."""
     return (before(logits) < p) | (p == 1)
 
 
 def penalized(logits: np.ndarray, tokens: list[int], penalty: float) -> np.ndarray:
-    """The logits (V,) after repetition_penalty."""
+    """Return the logits (V,) after repetition_penalty."""
     repeated = np.isin(np.arange(len(logits)), tokens)
     return np.where(repeated, np.where(logits > 0, logits / penalty, logits * penalty), logits)
 
 
 def completing(tokens: list[int], n: int, begins: int | None = None) -> set[int]:
-    """The tokens that would complete an n-gram which the list has already. begins: how many tokens
-    must agree; not n - 1 is a mistake.
+    """Return the tokens that would complete an n-gram already in the list. begins: how many tokens
+    must match; a value other than n - 1 is a mistake.
     """
     begins = n - 1 if begins is None else begins
     last = tokens[len(tokens) - begins :]
@@ -56,13 +54,13 @@ def completing(tokens: list[int], n: int, begins: int | None = None) -> set[int]
 
 
 def unrepeated(V: int, tokens: list[int], n: int) -> np.ndarray:
-    """True where a token stays, (V,)."""
+    """Return True where a token stays, (V,)."""
     kept = ~np.isin(np.arange(V), list(completing(tokens, n)))
     return kept if kept.any() else np.ones(V, bool)
 
 
 def draw_logits(rng, *shape: int) -> np.ndarray:
-    """Random logits of which no two are close."""
+    """Draw logits of which no two are close."""
     V = shape[-1]
     values = (
         rng.permuted(np.tile(np.arange(V), (*shape[:-1], 1)), axis=-1) + 0.3 * rng.random(shape)
@@ -71,9 +69,7 @@ def draw_logits(rng, *shape: int) -> np.ndarray:
 
 
 def draw_rows(rng, V: int) -> np.ndarray:
-    """Rows of random logits, (2, 3, V), in which few tokens are likely, or many, and which are
-    higher or lower.
-    """
+    """Draw rows of logits, (2, 3, V), with few or many likely tokens, at different levels."""
     steep, high = (
         rng.permutation(np.linspace(low, end, 6)).reshape(2, 3, 1)
         for low, end in ((0.4, 1.6), (-5, 5))
@@ -82,8 +78,8 @@ def draw_rows(rng, V: int) -> np.ndarray:
 
 
 def draw_p(rng, logits: np.ndarray, least: float = 0.2) -> float:
-    """A p, `least` or more, that is 1e-4 and more from any sum of probabilities, so that rounding
-    decides nothing.
+    """Draw a p, at least `least`, that is at least 1e-4 from any sum of probabilities, so that
+    rounding has no effect.
     """
     sums = before(logits.astype(float)).ravel()
     while True:

@@ -1,4 +1,4 @@
-"""Question 6e, hidden: generate, with models whose logits are known; each draw is looked at."""
+"""Question 6e, hidden: generate, with models whose logits are known; each draw is judged."""
 
 import itertools
 
@@ -10,8 +10,8 @@ from instructor.checks.problem6.q6e.generation import draw_model, generate_case
 
 @check("6e-8-hidden")
 def test_generate(student, rng):
-    """Each option alone and several together, prompts and texts longer than the model reads; then
-    the generator; then what is out of range.
+    """Each option alone and several together, prompts and texts longer than the model's context;
+    then the generator; then options out of range.
     """
     V, size = int(rng.integers(8, 12)), int(rng.integers(5, 8))
 

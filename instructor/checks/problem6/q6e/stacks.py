@@ -1,4 +1,4 @@
-"""Cases of PreNormStack and init_depth_scaled, solved, with the known mistakes."""
+"""Cases of PreNormStack and init_depth_scaled with known mistakes."""
 
 import functools
 import math
@@ -8,8 +8,8 @@ import numpy as np
 from checks.support.cases import Case
 from instructor.checks.problem5.encoder import layer_norm
 
-# The linear layers of the models on which init_depth_scaled is tried, see run_init: two blocks and
-# a head. In the unusual one, the second block has other parts.
+# The linear layers of the models for init_depth_scaled, see run_init: two blocks and a head. In the
+# unusual model, the second block has other parts.
 ATTENTION = ("query", "value", "proj", "key")
 PARTS = {
     "usual": (*(f"attn.{name}" for name in ATTENTION), "mlp.0", "mlp.2"),
@@ -24,7 +24,7 @@ PARTS = {
 
 
 def draw_stack(rng, count: int) -> Case:
-    """A call of PreNormStack with so many sublayers, and with LayerNorms of its own."""
+    """Make a case of PreNormStack with `count` sublayers, and with its own LayerNorms."""
     B, T = (int(n) for n in rng.permutation([2, 3]))
     C = int(rng.integers(4, 7))
     inputs = {
@@ -51,7 +51,7 @@ def draw_stack(rng, count: int) -> Case:
             run(kind="normed residual", final=False),
         ),
         ("there is no residual path: x + ... is missing.", run(kind="no residual")),
-        ("the norm acts on what the sublayer returns, not on what it gets.", run(kind="sandwich")),
+        ("the norm is applied to the sublayer's output, not to its input.", run(kind="sandwich")),
         ("the sublayers get x without a norm.", run(kind="bare")),
         ("each sublayer gets the first x, not the sum so far.", run(kind="parallel")),
         (
@@ -79,7 +79,7 @@ def draw_stack(rng, count: int) -> Case:
 def run_stack(
     inputs: dict, learned: bool = False, kind: str = "pre", final: bool = True, shared: bool = False
 ) -> np.ndarray:
-    """The output of a stack.
+    """Compute a stack's output.
 
     Args:
         learned: with the LayerNorms of the case, in the order in which they are used.
@@ -119,8 +119,8 @@ def run_stack(
 
 
 def init_case(n_layer: int, std: float | None, unusual: bool) -> Case:
-    """A call of init_depth_scaled; `right` has the standard deviation of the weights of each linear
-    layer, `about` their names.
+    """Make a case of init_depth_scaled; `right` has the standard deviation of each linear layer's
+    weights, `about` their names.
     """
     usual = 0.02 if std is None else std
     small = usual / math.sqrt(2 * n_layer)
@@ -131,7 +131,7 @@ def init_case(n_layer: int, std: float | None, unusual: bool) -> Case:
     ] + ["head"]
 
     def deviations(scaled, small=small, usual=usual):
-        """`small` where the name ends with one of `scaled`, and `usual` elsewhere."""
+        """`small` if the name ends with one of `scaled`, else `usual`."""
         return np.array([small if name.endswith(scaled) else usual for name in names])
 
     attention, feed_forward = ".proj", (".mlp.2", ".mlp.down.1")
@@ -143,7 +143,7 @@ def init_case(n_layer: int, std: float | None, unusual: bool) -> Case:
             deviations(()),
         ),
         (
-            "all layers are scaled. Scale those alone that write into the residual stream.",
+            "all layers are scaled. Scale only those that write into the residual stream.",
             deviations("", small),
         ),
         (
@@ -161,17 +161,20 @@ def init_case(n_layer: int, std: float | None, unusual: bool) -> Case:
             deviations((attention, ".mlp.0", ".mlp.up")),
         ),
         (
-            "all nn.Linear of each mlp are scaled; it should be the last alone.",
+            "all nn.Linear of each mlp are scaled; it should be only the last.",
             deviations((*writing, ".mlp.0", ".mlp.up", ".mlp.gate")),
         ),
-        ("a name that ends with proj is not proj.", deviations((*writing, "key_proj"))),
         (
-            "the last nn.Linear of an mlp is looked for by its index, or in Sequential alone. "
-            "It can be anywhere in it.",
+            "a layer whose name only ends with proj is scaled; the name must be proj.",
+            deviations((*writing, "key_proj")),
+        ),
+        (
+            "the last nn.Linear of an mlp is searched for by index, or only in Sequential. It can "
+            "be anywhere in the module.",
             deviations((attention, ".mlp.2")),
         ),
         (
-            "the last nn.Linear of an mlp is looked for among its children alone. It can be "
+            "the last nn.Linear of an mlp is searched for only among its children. It can be "
             "further inside.",
             deviations((attention, ".mlp.2", ".mlp.gate")),
         ),
@@ -181,15 +184,12 @@ def init_case(n_layer: int, std: float | None, unusual: bool) -> Case:
             deviations((*writing, "head")),
         ),
         (
-            "divided by the root of n_layer; each layer writes twice, so 2 n_layer.",
+            "divided by the root of n_layer; each layer writes twice, so use 2 n_layer.",
             deviations(writing, usual / math.sqrt(n_layer)),
         ),
+        ("divided by 2 n_layer; divide by its root.", deviations(writing, usual / (2 * n_layer))),
         (
-            "divided by 2 n_layer; its root is asked for.",
-            deviations(writing, usual / (2 * n_layer)),
-        ),
-        (
-            "divided by n_layer; the root of 2 n_layer is asked for.",
+            "divided by n_layer; divide by the root of 2 n_layer.",
             deviations(writing, usual / n_layer),
         ),
         (
@@ -198,11 +198,11 @@ def init_case(n_layer: int, std: float | None, unusual: bool) -> Case:
         ),
         ("scaled twice.", deviations(writing, small / math.sqrt(2 * n_layer))),
         (
-            "std is taken for the variance.",
+            "std is used as the variance.",
             deviations(writing, math.sqrt(usual / (2 * n_layer)), math.sqrt(usual)),
         ),
         (
-            "std is taken for the variance.",
+            "std is used as the variance.",
             deviations(writing, math.sqrt(usual) / math.sqrt(2 * n_layer), math.sqrt(usual)),
         ),
         ("the argument std is not used.", deviations(writing, 0.02 / math.sqrt(2 * n_layer), 0.02)),

@@ -1,5 +1,5 @@
-"""Where the faults of a trace begin, by the table of question 6f. Unlike a monitor, this may look
-into the future.
+"""Finds where a trace's faults begin, by the table of question 6f. Unlike a monitor, it may look
+ahead.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from checks.problem6.q6f.traces import MISSING, Trace
 
 @dataclass(frozen=True)
 class Rules:
-    """The numbers of the table. With others, it turns out which traces are borderline cases."""
+    """The table's numbers. Other values reveal which traces are borderline cases."""
 
     rise: float = 1.5
     far: float = 3.0
@@ -26,7 +26,7 @@ class Rules:
 
 
 def find_onsets(trace: Trace, rules: Rules = Rules()) -> dict[str, int]:
-    """The faults of a trace: the name -> the first record at which the table's condition holds."""
+    """Return a trace's faults: name -> first record at which the table's condition holds."""
     columns = trace.columns
     found = {"exploding_loss": _exploding(columns, rules), "slow_convergence": _slow(trace, rules)}
     if (rate := columns.get("repetition_rate")) is not None:
@@ -55,14 +55,14 @@ def find_onsets(trace: Trace, rules: Rules = Rules()) -> dict[str, int]:
 
 
 def loss_ends(trace: Trace) -> int | None:
-    """The first record whose loss is not finite."""
+    """Return the first record whose loss is not finite."""
     loss = trace.columns.get("loss", np.zeros(1))
     return None if np.isfinite(loss).all() else int(np.argmin(np.isfinite(loss)))
 
 
 def _medians(loss):
-    """(the numbers of the records with a finite loss, from the fifth on; the median of the last
-    five there)
+    """Return (the indices of the records with a finite loss, from the fifth on; the median of the
+    last five at each).
     """
     numbers = np.flatnonzero((loss != MISSING) & np.isfinite(loss))
     if len(numbers) < 5:
@@ -73,8 +73,9 @@ def _medians(loss):
 
 
 def _exploding(columns, rules):
-    """A rise begins at the first median above `rise` times the lowest, and is over when one is
-    below that. It is a fault if it gets `far`, or the loss stops being finite before it is over.
+    """Find an exploding loss. A rise begins at the first median above `rise` times the lowest, and
+    ends when one is below that. It is a fault if it gets `far`, or the loss stops being finite
+    before it ends.
     """
     loss = columns.get("loss")
     if loss is None:
@@ -108,8 +109,8 @@ def _slow(trace, rules):
 
 
 def _first_row(holds, records, length, begin=0):
-    """The first record, not before `begin`, at which a condition has held in `length` records in a
-    row of those that have the value.
+    """Return the first record, not before `begin`, at which a condition has held in `length`
+    consecutive records that have the value.
     """
     row = 0
     for i in records:

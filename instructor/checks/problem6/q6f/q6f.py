@@ -5,11 +5,13 @@ from checks.problem6.q6f.monitor import read_alarms, run_replay
 from instructor.checks.problem6.q6f.trace_file import Tally, read_traces
 
 FOUND, FALSE = 0.95, 0.02
-SPOKE = 0.5  # who says nothing has no false alarms: so much has to be found for them to count
+SPOKE = (
+    0.5  # a Monitor that reports nothing has no false alarms: the recall needed for them to count
+)
 
 
 def tally(student, context) -> Tally:
-    """How a submission's Monitor does on all recorded traces."""
+    """Evaluate a submission's Monitor on all recorded traces."""
     traces, result = read_traces(context.gold_path("traces/traces.json.gz")), Tally()
     for trace, answer in zip(traces, run_replay(student, traces)):
         result.add(trace, read_alarms(answer, trace))
@@ -24,7 +26,7 @@ def test_recall(student, context):
 
 @check("6f-3-hidden")
 def test_false_alarms(student, context):
-    """There is hardly an alarm where there is no fault, and many where there is one."""
+    """There are hardly any false alarms, and enough right ones."""
     result = tally(student, context)
     result.require_recall(SPOKE)
     result.require_silence(FALSE)

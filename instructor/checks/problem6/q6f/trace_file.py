@@ -1,4 +1,4 @@
-"""The recorded traces: how they are kept, and how a Monitor did on them."""
+"""The recorded traces: their file format, and a Monitor's results on them."""
 
 import gzip
 import json
@@ -14,12 +14,12 @@ from checks.problem6.q6f.traces import NAMES, Trace
 from instructor.checks.problem6.q6f.onsets import find_onsets, loss_ends
 
 FILE = "traces/traces.json.gz"
-# Significant digits that are kept.
+# Significant digits kept.
 FIELDS = {"loss": 3, "lr": 2, "grad_norm": 2, "attention_entropy": 3, "repetition_rate": 2}
 
 
 def pack(traces: list[Trace]) -> bytes:
-    """Traces as a file; floats are rounded."""
+    """Pack traces into a file's bytes; floats are rounded."""
     kept = [
         {
             "name": trace.name,
@@ -36,7 +36,7 @@ def pack(traces: list[Trace]) -> bytes:
 
 
 def rounded(trace: Trace) -> Trace:
-    """The trace as it is kept."""
+    """Round a trace as in the file."""
     columns = {
         name: round_to(values, FIELDS[name]) if name in FIELDS else values
         for name, values in trace.columns.items()
@@ -50,7 +50,7 @@ def round_to(values: np.ndarray, digits: int) -> np.ndarray:
 
 
 def read_traces(path: Path) -> list[Trace]:
-    """The traces of a file that `pack` made."""
+    """Read the traces of a file made by `pack`."""
     traces = []
     for entry in json.loads(gzip.decompress(path.read_bytes())):
         columns = {
@@ -85,8 +85,8 @@ class Tally:
         return self.false.total() / self.pairs.total()
 
     def add(self, trace: Trace, raised: list[Raised]) -> None:
-        """Count what was raised in a trace. A fault that begins so late that an alarm may be still
-        to come counts for nothing.
+        """Count the alarms in a trace. A fault so late that its alarm may still be pending doesn't
+        count.
         """
         onsets, ends = find_onsets(trace), loss_ends(trace)
         at = {alarm.name: alarm.record for alarm in reversed(raised)}
@@ -112,7 +112,7 @@ class Tally:
             ]
             raise WrongAnswer(
                 f"Of the {self.faults.total()} faults in recorded traces, {self.recall:.1%} were "
-                f"reported in time; {least:.0%} are asked for. In time: {', '.join(missed)}."
+                f"reported in time; {least:.0%} are needed. In time: {', '.join(missed)}."
             )
 
     def require_silence(self, most: float) -> None:

@@ -1,4 +1,4 @@
-"""Cases of question 6g for its basic checks."""
+"""Cases for the basic checks of question 6g."""
 
 from dataclasses import replace
 
@@ -50,7 +50,7 @@ def across(rng):
 
 
 def reordered(rng, lengths: tuple[int, ...], question: int, window: int) -> list:
-    """Documents, and the same numbers with the documents in another order."""
+    """Make cases of documents, and of the same numbers with the documents in another order."""
     first = documents_case(rng, lengths, question, window, 1, 2, 3)
     order, starts = rng.permutation(len(lengths)), np.cumsum([0, *lengths])
     moved = np.concatenate(
@@ -89,7 +89,7 @@ def memories(rng):
 
 @makes("6g-5-basic")
 def gradients(rng):
-    """Of all three functions."""
+    """Gradients of all three functions."""
     window, n = int(rng.integers(2, 5)), 4
     cases = [
         documents_case(rng, lengths, n, window, 2, 2, 3, dtype=dtype, with_gradients=True)

@@ -1,5 +1,5 @@
-"""Attention across documents in float64 with NumPy, memories and questions to them, and the
-known mistakes.
+"""Attention across documents in float64 with NumPy, memories and queries to them, and the known
+mistakes.
 """
 
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ def documents_mask(
     rows: str = "right",
     seen: bool = False,
 ) -> np.ndarray:
-    """Which token (row) attends to which, boolean, (T, T). For mistakes: local, another rule for
-    distances in a document; beyond: the window crosses from document to document; rows: what the
-    question attends to; seen: documents see the question.
+    """Return which token (row) attends to which, boolean, (T, T). For mistakes: local: another rule
+    for distances in a document; beyond: the window crosses documents; rows: what the question
+    attends to; seen: documents attend to the question.
     """
     N = sum(lengths)
     number = np.repeat(np.arange(len(lengths) + 1), [*lengths, question])
@@ -53,7 +53,9 @@ def documents_mask(
 
 
 def _mistakes(lengths, question, window, beginnings=("",)):
-    """(sentence, mask), where that differs from the right one, for sentences that begin so."""
+    """Return (sentence, mask) for masks that differ from the right one and sentences with these
+    beginnings.
+    """
     right = documents_mask(lengths, question, window)
     for sentence, wrong in (
         ("the window crosses from one document into the next.", {"beyond": True}),
@@ -62,11 +64,11 @@ def _mistakes(lengths, question, window, beginnings=("",)):
             {"local": lambda i, j: (abs(i - j) <= window) | (j >= sum(lengths)), "seen": True},
         ),
         (
-            "a document's tokens attend to all of it, whatever the window.",
+            "a document's tokens attend to all of it, regardless of the window.",
             {"local": lambda i, j: (i >= 0) & (j >= 0)},
         ),
         (
-            "a document's tokens look back alone; the window reaches to both sides.",
+            "a document's tokens attend only backward; the window reaches to both sides.",
             {"local": lambda i, j: (j <= i) & (i - j <= window)},
         ),
         (
@@ -84,28 +86,29 @@ def _mistakes(lengths, question, window, beginnings=("",)):
             {"local": lambda i, j: abs(i - j) <= window + 1},
         ),
         (
-            "the window is so wide altogether; it should reach so far to each side.",
+            "`window` is used as the total width; the window should reach that far to each side.",
             {"local": lambda i, j: abs(i - j) <= window // 2},
         ),
-        ("the question's tokens see those that come after them.", {"rows": "all"}),
+        ("the question's tokens attend to later ones.", {"rows": "all"}),
         (
-            "the question's tokens see the documents alone, and not the question.",
+            "the question's tokens attend only to the documents, not to the question.",
             {"rows": "documents"},
         ),
-        ("the question's tokens see none of the question but themselves.", {"rows": "self"}),
+        ("within the question, tokens attend only to themselves.", {"rows": "self"}),
         (
-            "the window is kept among the question's tokens, too; they see all earlier ones.",
+            "the window is applied to the question's tokens, too; they should attend to all "
+            "earlier ones.",
             {"rows": "window"},
         ),
         ("the question does not attend to the documents.", {"rows": "question"}),
         ("the question is treated as one more document.", {"rows": "document"}),
-        ("the question's tokens do not see themselves.", {"rows": "strict"}),
+        ("the question's tokens do not attend to themselves.", {"rows": "strict"}),
         (
             "the diagonal of the question's mask starts in the first column; it belongs to the "
             "question's own, the last ones.",
             {"rows": "square"},
         ),
-        ("the question attends along the window alone.", {"rows": "local"}),
+        ("the question attends only within the window.", {"rows": "local"}),
     ):
         if not sentence.startswith(beginnings):
             continue
@@ -125,7 +128,7 @@ def documents_case(
     known: str = "",
     **more,
 ) -> Case:
-    """A call of cross_document_attention; known: which mistakes it should recognise, of "masks",
+    """Make a case of cross_document_attention; known: which mistakes to recognize, of "masks",
     "strides" and "scales".
     """
     mask, N = documents_mask(lengths, question, window), sum(lengths)
@@ -133,7 +136,7 @@ def documents_case(
     def causes(rows, scores, v):
         if "masks" in known:
             yield from causes_of_masks(rows, scores, v, _mistakes(lengths, question, window))
-        if "strides" in known:  # in long documents, where the others would take their time
+        if "strides" in known:  # in long documents, where the others would be slow
             masks = _mistakes(lengths, question, window, ("the default strides",))
             yield from causes_of_masks(rows, scores, v, masks)
         if "scales" in known:
@@ -152,7 +155,7 @@ def documents_case(
 
 
 def work_case(lengths: tuple[int, ...], question: int, window: int) -> Case:
-    """A run of cross_document_attention, and how many connections it has."""
+    """Make a run of cross_document_attention, with its number of connections."""
     local = sum(
         length * (2 * w + 1) - w * (w + 1) for length in lengths for w in [min(window, length - 1)]
     )
@@ -163,9 +166,7 @@ def work_case(lengths: tuple[int, ...], question: int, window: int) -> Case:
 
 @dataclass(frozen=True)
 class Question:
-    """Documents and a decoder's states, (B, n, C); order: of the documents, where it is another
-    one.
-    """
+    """Documents and a decoder's states, (B, n, C); order: a permutation of the documents."""
 
     layer: Layer
     lengths: tuple[int, ...]
@@ -176,7 +177,7 @@ class Question:
 
     @property
     def data(self) -> dict:
-        """For the probe."""
+        """The inputs for the probe."""
         return {
             "layer": self.layer.data,
             "lengths": list(self.lengths),
@@ -188,7 +189,7 @@ class Question:
 
     @cached_property
     def drawn(self) -> tuple:
-        """Weights, documents, states and upstreams, in float64."""
+        """Draw weights, documents, states and upstreams, in float64."""
         documents, x, both = texts_of.function(self.data)
         return (
             self.layer.drawn[0],
@@ -198,7 +199,7 @@ class Question:
         )
 
     def heads(self, weights: dict, name: str, x: np.ndarray) -> np.ndarray:
-        """A projection, split: (..., n, C) -> (..., n_head, n, head_dim)."""
+        """Project and split into heads: (..., n, C) -> (..., n_head, n, head_dim)."""
         y = x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
         return y.reshape(*y.shape[:-1], self.layer.n_head, -1).swapaxes(-2, -3)
 
@@ -215,10 +216,10 @@ class Question:
         values: str = "value",
         residual: bool = False,
     ) -> dict[str, np.ndarray]:
-        """Output, weights and scores: "y", (B, n, C), "weights" and "scores", (B, n_head, n, N);
-        the arguments are for mistakes.
+        """Compute output, weights and scores: "y", (B, n, C), "weights" and "scores", (B, n_head,
+        n, N); the arguments are for mistakes.
 
-        drawn: others than the right weights, documents and states.
+        drawn: replaces the weights, documents and states.
         """
         w, documents, x, _ = self.drawn if drawn is None else drawn
         states, lengths = np.concatenate(documents), [len(document) for document in documents]
@@ -245,13 +246,13 @@ class Question:
         return {"y": y + residual * x, "weights": weights, "scores": scores}
 
     def shares(self, weights: np.ndarray) -> np.ndarray:
-        """(B, n, D), of weights (B, n_head, n, N)."""
+        """Compute the shares (B, n, D) from weights (B, n_head, n, N)."""
         lengths = [len(document) for document in self.drawn[1]]
         return np.add.reduceat(weights, np.cumsum([0, *lengths[:-1]]), axis=-1).mean(axis=1)
 
     def directions(self, rng) -> dict[str, list]:
-        """Of each gradient of sum(y * upstream) + sum(shares * upstream): the seed of a direction,
-        its shape, and the derivative along it, as the difference of two values.
+        """Return, for each gradient of sum(y * upstream) + sum(shares * upstream), a direction's
+        seed, its shape, and the derivative along it, by finite differences.
         """
         weights, documents, x, (upstream, of_shares) = self.drawn
         inputs = {"x": x, **{f"document {d}": part for d, part in enumerate(documents)}, **weights}
@@ -266,7 +267,7 @@ class Question:
             got = self.expected(drawn)
             return (got["y"] * upstream).sum() + (self.shares(got["weights"]) * of_shares).sum()
 
-        # errors: its square times a third derivative, and 1e-16 / step; both far below the
+        # the errors are its square times a third derivative, and 1e-16 / step; both far below the
         # tolerance
         found, step = {}, 1e-5
         for name, part in inputs.items():
@@ -282,12 +283,12 @@ class Question:
 def draw_question(
     rng, lengths: list[int], B: int, n: int, n_head: int, head_dim: int, **more
 ) -> Question:
-    """Random weights, documents and states."""
+    """Draw random weights, documents and states."""
     return Question(draw_layer(rng, Spec(4, 2), 1, n_head, head_dim), tuple(lengths), B, n, **more)
 
 
 def question_case(rng, question: Question, known: bool = False) -> Case:
-    """Memory and ask; known: whether it should recognise mistakes."""
+    """Make a case of Memory and ask; known: whether to recognize mistakes."""
     weights, documents, x, _ = question.drawn
     states = np.concatenate(documents)
     got = question.expected()
@@ -322,7 +323,7 @@ def question_case(rng, question: Question, known: bool = False) -> Case:
 
 
 def memory_work_case(rng, lengths: list[int], B: int, n: int, n_head: int, head_dim: int) -> Case:
-    """A memory whose work is counted, and how many FLOPs are needed."""
+    """Make a case of a memory whose work is counted, with the FLOPs needed."""
     question, C, N, rows = (
         draw_question(rng, lengths, B, n, n_head, head_dim),
         n_head * head_dim,
@@ -336,7 +337,7 @@ def memory_work_case(rng, lengths: list[int], B: int, n: int, n_head: int, head_
 
 
 def _of_memory(question, part, other):
-    """Mistakes in keys or values."""
+    """Return mistakes in keys or values."""
     weights, documents, _, _ = question.drawn
     states, n_head = np.concatenate(documents), question.layer.n_head
     right = question.heads(weights, part, states)
@@ -344,7 +345,7 @@ def _of_memory(question, part, other):
         (f"these are the {other}s.", lambda: question.heads(weights, other, states)),
         ("these are the queries.", lambda: question.heads(weights, "query", states)),
         (
-            "the module is not applied; these are the documents themselves.",
+            "the module is not applied; these are the documents.",
             lambda: states.reshape(len(states), n_head, -1).swapaxes(0, 1),
         ),
         (
@@ -359,7 +360,7 @@ def _of_memory(question, part, other):
 
 
 def _of_output(question):
-    """Mistakes in the output of ask."""
+    """Return mistakes in the output of ask."""
     lengths, d = (
         [len(document) for document in question.drawn[1]],
         question.layer.n_embd // question.layer.n_head,
@@ -367,7 +368,7 @@ def _of_output(question):
     N = sum(lengths)
     causes = [
         (
-            "there is a causal mask: the documents are complete, and each state sees all of them.",
+            "there is a causal mask; each state should attend to all of every document.",
             {"causal": True},
         ),
         ("the scores are not scaled: divide by sqrt(head_dim).", {"scale": np.sqrt(d)}),
@@ -379,15 +380,15 @@ def _of_output(question):
             "the scores are divided by the root of n_embd; it should be that of head_dim.",
             {"scale": 1 / np.sqrt(question.layer.n_head)},
         ),
-        ("the projection at the end is missing.", {"project": False}),
+        ("the final projection is missing.", {"project": False}),
         ("heads are joined in the wrong order: transpose before the reshape.", {"join": False}),
         (
-            "each document has a softmax of its own; one softmax goes over all of memory.",
+            "each document has a softmax of its own; use one softmax over all of memory.",
             {"apart": True},
         ),
-        ("the weights are multiplied with the keys.", {"values": "key"}),
+        ("the weights are multiplied by the keys.", {"values": "key"}),
         ("attention.query is not applied to x.", {"projected": False}),
-        ("x is added; that is the layer's affair.", {"residual": True}),
+        ("x is added; the layer does that.", {"residual": True}),
         ("only the last document is attended to.", {"mask": np.arange(N) >= N - lengths[-1]}),
         ("only the first document is attended to.", {"mask": np.arange(N) < lengths[0]}),
     ]
@@ -398,7 +399,7 @@ def _of_output(question):
 
 
 def _of_shares(question):
-    """Mistakes in the shares."""
+    """Return mistakes in the shares."""
     got, each = (
         question.expected(),
         np.array([len(document) for document in question.drawn[1]], dtype=float),
@@ -424,12 +425,12 @@ def _of_shares(question):
             lambda: np.broadcast_to(right[:, -1:], right.shape),
         ),
         (
-            "they are the documents' shares of the tokens, whatever the weights.",
+            "they are the documents' shares of the tokens, independent of the weights.",
             lambda: np.broadcast_to(each / each.sum(), right.shape),
         ),
         ("the documents are in another order.", lambda: right[..., ::-1]),
         (
-            "they are made of scores; they should be sums of weights, after the softmax.",
+            "they are sums of scores; they should be sums of weights, after the softmax.",
             lambda: softmax(question.shares(got["scores"])),
         ),
     ]

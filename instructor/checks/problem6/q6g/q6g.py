@@ -24,9 +24,7 @@ from instructor.checks.problem6.q6g.documents import (
 
 @check("6g-3-hidden")
 def test_gradients_and_order(student, rng):
-    """Gradients of all three functions; documents in another order, which change no document's
-    rows.
-    """
+    """Gradients of all three functions; permuting the documents changes no document's rows."""
     lengths, window, n = tuple(rng.permutation([9, 14, 6, 11]).tolist()), int(rng.integers(2, 5)), 6
     graded = [
         documents_case(rng, some, n, w, 2, 2, 3, "masks scales", dtype=dtype, with_gradients=True)

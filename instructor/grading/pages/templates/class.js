@@ -17,7 +17,7 @@ function valueOf(row, column) {
 function sortBy(header) {
   const column = header.cellIndex;
   const numeric = header.classList.contains("number");
-  // Numbers begin with the highest, words with the first; the same header again turns it round.
+  // Numbers begin with the highest, words with the first; a second click reverses the order.
   const before = header.getAttribute("aria-sort");
   const ascending = before ? before === "descending" : !numeric;
   for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
@@ -25,7 +25,7 @@ function sortBy(header) {
   const compare = numeric ? (a, b) => a - b : collator.compare;
   const keyed = rows.map(row => [valueOf(row, column), row]);
   keyed.sort(([a], [b]) => {
-    if (a === "" || b === "") return (a === "") - (b === "");      // what is not there comes last, either way
+    if (a === "" || b === "") return (a === "") - (b === "");      // missing values come last in both orders
     return ascending ? compare(a, b) : compare(b, a);
   });
   body.append(...keyed.map(([, row]) => row));

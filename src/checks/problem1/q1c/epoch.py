@@ -1,4 +1,4 @@
-"""An epoch as training draws it, with the workers of a DataLoader; and the vocabulary."""
+"""An epoch drawn by DataLoader workers, as in training; and the vocabulary."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from checks.problem1.spans import MASK, PAD, random_corpus, vocabulary
 
 @probe
 def draw_epoch(text, block_size, workers):
-    """The vocabulary, and an epoch drawn by a DataLoader."""
+    """Return the vocabulary and an epoch drawn by a DataLoader."""
     import sys
 
     import torch
@@ -26,13 +26,13 @@ def draw_epoch(text, block_size, workers):
     dataset = CharCorruptionDataset(text, block_size)
     documents = list(dataset.data)
     for _ in range(3):
-        dataset[0]  # what fails without workers should say so
+        dataset[0]  # raises errors that occur without workers, too, in the main process
     changed = [[str(a), str(b)] for a, b in zip(documents, dataset.data) if a != b]
     workers = workers if sys.platform.startswith("linux") else 0
     context = {"multiprocessing_context": "fork"} if workers else {}
 
     def collate(examples):
-        # As arrays they come through a pipe; tensors need a socket, which not every sandbox allows.
+        # Arrays are sent through a pipe; tensors need a socket, which not every sandbox allows.
         return [part.numpy() for part in torch.utils.data.default_collate(examples)]
 
     loader = torch.utils.data.DataLoader(
@@ -58,10 +58,10 @@ def draw_epoch(text, block_size, workers):
 
 
 def require_epoch(student, rng: np.random.Generator, block_size: int) -> None:
-    """The vocabulary is as it was given, and two workers draw what the main process would.
+    """Check that the vocabulary is unchanged and that two workers draw correct examples.
 
     Raises:
-        WrongAnswer: the vocabulary is another, or a worker's example is no right one.
+        WrongAnswer: the vocabulary differs, or a worker's example is wrong.
     """
     text = "\n".join([random_corpus(rng, rng.integers(6, 2 * block_size, size=18)), "two  blanks"])
     answer = student.run(draw_epoch, text=text, block_size=block_size, workers=2)
@@ -86,4 +86,4 @@ def require_epoch(student, rng: np.random.Generator, block_size: int) -> None:
         require_shift(examples)
         require_arranged(examples, block_size)
     except WrongAnswer as error:
-        raise WrongAnswer(f"Of what the workers of a DataLoader drew: {error}") from None
+        raise WrongAnswer(f"In examples drawn by DataLoader workers: {error}") from None

@@ -1,4 +1,4 @@
-"""Examples of span corruption: drawing and reading them, and whether one by itself is right."""
+"""Span corruption examples: draws them, reads them, and judges each on its own."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ def draw(text, block_size, times):
     from submission.dataset import CharCorruptionDataset
 
     dataset = CharCorruptionDataset(text, block_size)
-    if len(dataset) > text.count("\n") + 1:  # not the lines of the text, and perhaps very many
+    if len(dataset) > text.count("\n") + 1:  # not the lines of the text; there may be very many
         times = 1
     documents, examples, changed = list(dataset.data), [], None
     for _ in range(times):
@@ -39,7 +39,7 @@ def draw(text, block_size, times):
         rows = [example[part] for example in examples]
         try:
             stacked = torch.stack(rows)
-        except TypeError:  # no tensors: most checks are about something else
+        except TypeError:  # not tensors; only one check is about that
             stacked = torch.stack([torch.as_tensor(row).reshape(-1) for row in rows])
         return stacked.reshape(len(examples), -1).long().numpy()
 
@@ -81,17 +81,17 @@ class Examples:
 
 
 def read_examples(answer: Answer, text: str, times: int) -> Examples:
-    """What `draw` sent back, whatever the dtype.
+    """Read what `draw` returned, whatever the dtype.
 
     Raises:
-        WrongAnswer: the examples are no pairs of sequences of one length.
+        WrongAnswer: the examples are not pairs of sequences of the same length.
     """
     documents = answer["documents"].texts()
     if answer["tokens"].value is None:
         answer["first"].named("dataset[i]").present()
         raise WrongAnswer(
-            "The examples are no pairs (x, y) of tensors that all have one length, "
-            "so this check cannot read them. 1c-0-basic says more."
+            "The examples are not pairs (x, y) of tensors of the same length, so this check cannot "
+            "read them. See 1c-0-basic."
         )
     x, y = (part.raw("int64", 2) for part in answer["tokens"].items(2))
     require_documents(documents, text)
@@ -114,10 +114,10 @@ def draw_examples(student, text: str, block_size: int, times: int) -> Examples:
 
 
 def require_documents(documents: list[str], text: str) -> None:
-    """The dataset's list has the lines of the text; empty ones may be left out.
+    """Check that the dataset's list has the lines of the text; empty ones may be left out.
 
     Raises:
-        WrongAnswer: it has others.
+        WrongAnswer: it has other lines.
     """
     if list(filter(None, documents)) != list(filter(None, text.split("\n"))):
         raise WrongAnswer(
@@ -128,26 +128,27 @@ def require_documents(documents: list[str], text: str) -> None:
 
 
 def require_unchanged(answer: Answer) -> None:
-    """Drawing an example leaves the list `data` alone.
+    """Check that drawing an example leaves the list `data` unchanged.
 
     Raises:
-        WrongAnswer: it was written to.
+        WrongAnswer: it was changed.
     """
     if answer["changed"].value is not None:
         before, after = (part.text() for part in answer["changed"].items(2))
         raise WrongAnswer(
             "__getitem__ changed the dataset's list `data`:\n"
-            f"  before: {before}\n  after:  {after}\n"
-            "Likely cause: an assignment to self.data[idx]. Every epoch draws from "
-            "these documents anew, so give what you cut a name of its own."
+            f"  before: {before}\n"
+            f"  after:  {after}\n"
+            "Likely cause: an assignment to self.data[idx]. Every epoch draws from these documents "
+            "again, so assign the truncated text to a new variable."
         )
 
 
 def require_vocabulary(stoi, text: str) -> None:
-    """PAD, MASK, then the sorted characters.
+    """Check the vocabulary: PAD, MASK, then the sorted characters.
 
     Raises:
-        WrongAnswer: the mapping from characters to tokens is another.
+        WrongAnswer: the mapping from characters to tokens is different.
     """
     if stoi != {symbol: i for i, symbol in enumerate(vocabulary(text))}:
         raise WrongAnswer(
@@ -157,10 +158,12 @@ def require_vocabulary(stoi, text: str) -> None:
 
 
 def complain(example: str, document: str) -> str | None:
-    """What is wrong with the arrangement of an example, as characters; None if nothing is."""
+    """Describe what is wrong with the arrangement of an example, given as characters; None if
+    nothing is.
+    """
     body = example.rstrip(PAD)
     if PAD in body:
-        return "PADs stand before or within the text; they belong at the end."
+        return "there are PADs before or within the text; they belong at the end."
     parts = body.split(MASK)
     if len(parts) == 4 and parts[3]:
         return "there is text after the third MASK, where only PADs belong."
@@ -184,10 +187,11 @@ def complain(example: str, document: str) -> str | None:
 
 
 def require_arranged(examples: Examples, block_size: int) -> None:
-    """Every example is the beginning of its document, rearranged, and hardly any masks nothing.
+    """Check that every example is the rearranged beginning of its document, and that hardly any has
+    an empty span.
 
     Raises:
-        WrongAnswer: shows an example that is not.
+        WrongAnswer: shows a wrong example.
     """
     x, last = examples.x, len(examples.itos) - 1
     if x.min() < 0 or x.max() > last:
@@ -211,27 +215,26 @@ def require_arranged(examples: Examples, block_size: int) -> None:
         empty += not example.rstrip(PAD).split(MASK)[2]
     if empty > 0.8 * len(x):  # a tenth is accepted
         raise WrongAnswer(
-            f"{empty} of {len(x)} examples mask nothing: nothing stands after the "
-            "second MASK. At least one character should be masked.\n"
+            f"{empty} of {len(x)} examples mask nothing: there is nothing after the second MASK. "
+            "At least one character should be masked.\n"
             f"  x:        {examples.text(0)}"
         )
 
 
 def require_shift(examples: Examples) -> None:
-    """y[i] is x[i + 1], and y's last token goes on from there.
+    """Check that y[i] is x[i + 1], and that y's last token continues x.
 
     Raises:
-        WrongAnswer: y is something else; names what it seems to be.
+        WrongAnswer: y is something else; says what it seems to be.
     """
     x, y = examples.x, examples.y
     if x.shape == y.shape and (x[:, 1:] == y[:, :-1]).all():
-        # y's last one: PAD after text that has ended, else one of the vocabulary.
+        # y's last token: PAD after text that has ended, else any token.
         ended = (x == 0).any(axis=1)
         if (y[ended, -1] == 0).all() and ((y >= 0) & (y < len(examples.itos))).all():
             return
         raise WrongAnswer(
-            "y ends with something else than what follows x: after PADs, there "
-            "should be another PAD."
+            "y's last token doesn't continue x: after PADs there should be another PAD."
         )
     message = (
         "y should be x shifted by one, y[i] = x[i + 1], so that each position predicts the "

@@ -1,7 +1,7 @@
 """Question 1c, basic: span corruption.
 
-Most checks read x alone, so that a mistake costs one of them, and the one that looks at all: at an
-epoch, or at all distributions (hidden).
+Most checks read only x, so that a mistake fails only its own check and the comprehensive one: the
+epoch, or all distributions (hidden).
 """
 
 from autograder import WrongAnswer, check
@@ -28,7 +28,7 @@ from checks.problem1.spans import random_corpus
 
 
 def mixed_corpus(rng, block_size, documents):
-    """Documents of various lengths, from 6 characters to twice the block."""
+    """Make documents of various lengths, from 6 characters to twice the block."""
     return random_corpus(rng, rng.integers(6, 2 * block_size, size=documents))
 
 
@@ -79,14 +79,16 @@ def test_rearrangement(student, rng):
 
 @check("1c-2-basic")
 def test_shift(student, rng):
-    """y[i] is x[i + 1], and y's last character goes on from there."""
+    """y[i] is x[i + 1], and y's last token continues x."""
     block_size = int(rng.integers(33, 60))
     require_shift(draw_examples(student, mixed_corpus(rng, block_size, 12), block_size, 20))
 
 
 @check("1c-3-basic")
 def test_masked_length(student, rng):
-    """A quarter of the truncated length on average, random at each, and new at every call."""
+    """The masked length is a quarter of the truncated length on average, random for each length,
+    and new on every call.
+    """
     block_size, times = 128, 1400
     text = random_corpus(rng, rng.integers(130, 200, size=3))
     examples = draw_examples(student, text, block_size, times)
@@ -96,7 +98,9 @@ def test_masked_length(student, rng):
 
 @check("1c-8-basic")
 def test_truncated_length(student, rng):
-    """All lengths from 4 to three quarters of the block, in documents that are longer than it."""
+    """Documents longer than the block are truncated to all lengths from 4 to three quarters of
+    it.
+    """
     block_size = int(rng.integers(33, 41))
     text = random_corpus(rng, rng.integers(block_size + 1, 3 * block_size, size=3))
     spans = take_apart(draw_examples(student, text, block_size, 2500))
@@ -125,5 +129,5 @@ def test_short_documents(student, rng):
 
 @check("1c-12-basic")
 def test_epoch(student, rng):
-    """What a DataLoader with two workers draws, and the vocabulary."""
+    """An epoch drawn by a DataLoader with two workers, and the vocabulary."""
     require_epoch(student, rng, int(rng.integers(33, 60)))

@@ -1,6 +1,6 @@
-"""What is random in span corruption: truncated length, masked length, and where the span starts.
+"""The randomness in span corruption: truncated length, masked length, and where the span starts.
 
-Every rule takes the spans of many examples, and says how rarely a right submission fails it by
+Every rule takes the spans of many examples and states how rarely a correct submission fails it by
 chance.
 """
 
@@ -11,16 +11,16 @@ import numpy as np
 from autograder import WrongAnswer
 from checks.problem1.q1c.examples import Examples
 
-LONG = 12  # characters: what is shorter has rules of its own, in short.py
+LONG = 12  # characters; shorter texts have their own rules, in short.py
 
 
 @dataclass(frozen=True)
 class Spans:
-    """Where the spans are.
+    """Positions of the spans.
 
     Attributes:
-        length, start, masked: (draws,), the truncated length, where in it the span starts, and how
-            long it is.
+        length, start, masked: (draws,), the truncated length, the span's start in it, and the
+            span's length.
     """
 
     length: np.ndarray
@@ -28,7 +28,7 @@ class Spans:
     masked: np.ndarray
 
     def __getitem__(self, chosen: np.ndarray) -> "Spans":
-        """Those of some draws."""
+        """The spans of some draws."""
         return Spans(self.length[chosen], self.start[chosen], self.masked[chosen])
 
 
@@ -36,7 +36,7 @@ def take_apart(examples: Examples) -> Spans:
     """Find prefix, suffix and masked content by the MASKs in x.
 
     Raises:
-        WrongAnswer: an example has other than two or three MASKs.
+        WrongAnswer: an example doesn't have two or three MASKs.
     """
     x = examples.x
     is_mask = x == 1
@@ -59,23 +59,24 @@ def take_apart(examples: Examples) -> Spans:
 
 
 def bounds(block_size: int) -> tuple[int, int]:
-    """The longest truncated length: that of the handout, and that of other editions."""
+    """Return the longest truncated length, of the handout and of other editions."""
     return int(block_size * 3 / 4), int(block_size * 7 / 8)
 
 
 def require_truncated(student, length: np.ndarray, block_size: int) -> None:
-    """Of documents longer than the block, every length from 4 to the bound occurs, evenly.
+    """Check that documents longer than the block are truncated to every length from 4 to the bound,
+    uniformly.
 
-    With 230 draws or more expected of each of at most 32 lengths, an even spread leaves the limits
-    once in 10^11 runs, and a rounded real number, which reaches both ends half as often, once in
-    10^9.
+    With at least 230 draws expected for each of at most 32 lengths, a uniform distribution exceeds
+    the limits once in 10^11 runs, and a rounded real number, which reaches both ends half as often,
+    once in 10^9.
 
     Raises:
         WrongAnswer: says which length is too frequent or too rare.
     """
     longest, longest_elsewhere = bounds(block_size)
     wanted = f"every length from 4 to int(block_size * 3/4) = {longest} should be possible"
-    # Other editions' bound is accepted; which of the two was meant shows in the longest one.
+    # Other editions' bound is accepted; the longest length shows which of the two was used.
     bound = longest if length.max() <= longest else longest_elsewhere
     if length.max() > bound or length.min() < 4:
         raise WrongAnswer(
@@ -92,8 +93,9 @@ def require_truncated(student, length: np.ndarray, block_size: int) -> None:
         cause = ""
         if never == [bound]:
             cause = (
-                "\nLikely cause: randint(a, b) includes b in Python's random alone, not in "
-                "NumPy and torch; randrange(a, b) and int(uniform(a, b)) never give b."
+                "\n"
+                "Likely cause: randint(a, b) includes b only in Python's random, not in NumPy and "
+                "torch; randrange(a, b) and int(uniform(a, b)) never give b."
             )
         raise WrongAnswer(
             f"With block_size = {block_size}, {len(length)} draws never truncated to "
@@ -103,9 +105,9 @@ def require_truncated(student, length: np.ndarray, block_size: int) -> None:
     for n, count in enumerate(counts, start=4):
         if not 0.25 * expected <= count <= 1.5 * expected:
             raise WrongAnswer(
-                f"{count} of {len(length)} draws were truncated to {n} characters, "
-                f"where an even spread gives {expected:.0f}. Are lengths outside the "
-                "range cut to its ends, instead of drawn from the range?"
+                f"{count} of {len(length)} draws were truncated to {n} characters, where a uniform "
+                f"distribution gives {expected:.0f}. Are lengths outside the range clipped to its "
+                "ends, instead of drawn from the range?"
             )
     if bound != longest:
         student.hint(
@@ -114,17 +116,17 @@ def require_truncated(student, length: np.ndarray, block_size: int) -> None:
         )
     if counts[[0, -1]].max() < 0.75 * expected:
         student.hint(
-            "The shortest and the longest truncated length come up half as often as the "
-            "others: accepted, but the handout asks for all equally likely. Draw a whole "
-            "number instead of rounding a real one."
+            "The shortest and the longest truncated length occur half as often as the others: "
+            "accepted, but the handout asks for all equally likely. Draw an integer instead of "
+            "rounding a real number."
         )
 
 
 def require_new(examples: Examples, again: Examples) -> None:
-    """Every call draws anew, and so does every run of the program.
+    """Check that every call draws a new example, and so does every run of the program.
 
     Args:
-        again: the first examples of another run, of the same documents.
+        again: the first examples of another run on the same documents.
 
     Raises:
         WrongAnswer: examples are repeated.
@@ -132,8 +134,8 @@ def require_new(examples: Examples, again: Examples) -> None:
     x, once = examples.x, len(examples.documents)
     if (x.reshape(-1, once, x.shape[1]) == x[:once]).all():
         raise WrongAnswer(
-            "dataset[i] gives the same example at every call. Draw anew each time, "
-            "and set no seed in __getitem__."
+            "dataset[i] gives the same example on every call. Draw a new one each time, and set no "
+            "seed in __getitem__."
         )
     if x.shape[1] == again.x.shape[1] and (x[: len(again.x)] == again.x).all():
         raise WrongAnswer(
@@ -144,15 +146,17 @@ def require_new(examples: Examples, again: Examples) -> None:
 
 
 def require_masked(student, spans: Spans) -> None:
-    """The masked length is random, a quarter of the truncated one on average, and rarely 0.
+    """Check that the masked length is random, a quarter of the truncated length on average, and
+    rarely 0.
 
-    Of 4200 draws, real numbers up to half that are rounded down give 7% empty spans, with a
-    standard deviation of 0.4 points: 10% are 8 of them away. They have the worst mean share among
-    the ways that are accepted, 0.010 off with a standard deviation of 0.003. The nearest wrong
-    idea, a fifth, lies 0.05 off: 0.033 is over 5 of them from both.
+    In 4200 draws, real numbers up to half the length, rounded down, give 7% empty spans, with a
+    standard deviation of 0.4 points: the limit of 10% is 8 of them away. Of the accepted methods
+    they also have the worst mean share, off by 0.010 with a standard deviation of 0.003. The
+    nearest wrong share, a fifth, is off by 0.05: the limit of 0.033 is over 5 standard deviations
+    from both.
 
     Raises:
-        WrongAnswer: says what it is instead.
+        WrongAnswer: states the actual distribution.
     """
     empty = (spans.masked == 0).mean()
     if empty >= 0.1:
@@ -182,19 +186,20 @@ def require_masked(student, spans: Spans) -> None:
 
 
 def require_free_length(spans: Spans, low: int, high: int, most: float = 0.6) -> None:
-    """The masked length is no function of the truncated length, of texts of low to high characters.
+    """Check that the masked length is not a function of the truncated length, for texts of low to
+    high characters.
 
-    How often is the most frequent masked length drawn, at one truncated length? Rounded normal
-    numbers, with a standard deviation of a sixteenth of the text, are the least random lengths
-    accepted. In 4200 draws the largest share of any eight long texts is 0.41 for them, with a
-    standard deviation of 0.02, 9 below 0.6; a function of the length with a coin for its rounding
+    The measure is the share of the most frequent masked length at one truncated length. Rounded
+    normal numbers, with a standard deviation of a sixteenth of the text, are the least random
+    lengths accepted. In 4200 draws their largest share for any eight long texts is 0.41, with a
+    standard deviation of 0.02, 9 of them below 0.6; a function of the length with random rounding
     has 0.82.
 
     Args:
-        most: the limit of that share, on average over low to high.
+        most: the limit of that share, averaged over low to high.
 
     Raises:
-        WrongAnswer: it is a function, or nearly so.
+        WrongAnswer: it is a function, or nearly one.
     """
     shares, weights = [], []
     for length in range(low, high + 1):
@@ -204,24 +209,24 @@ def require_free_length(spans: Spans, low: int, high: int, most: float = 0.6) ->
             weights.append(len(masked))
     if weights and np.average(shares, weights=weights) > most:
         raise WrongAnswer(
-            f"For texts of {low} to {high} characters, the length of the masked "
-            "content is a function of the truncated length, or nearly so. It should "
-            "be random, with a quarter of the truncated length as its mean."
+            f"For texts of {low} to {high} characters, the length of the masked content is a "
+            "function of the truncated length, or nearly one. It should be random, with a quarter "
+            "of the truncated length as its mean."
         )
 
 
 def require_quarter(spans: Spans, low: int, high: int) -> None:
-    """Of texts of low to high characters, a quarter is masked on average.
+    """Check that a quarter is masked on average, in texts of low to high characters.
 
-    Three quarters of a character are for rounding, and 2% of the length for chance. Real numbers up
-    to half that are rounded down come closest to the limit, and are 7 standard deviations away from
-    it.
+    The tolerance is three quarters of a character for rounding and 2% of the length for chance.
+    Real numbers up to half the length, rounded down, come closest to the limit, 7 standard
+    deviations away.
 
     Raises:
-        WrongAnswer: it is another share.
+        WrongAnswer: the share is different.
     """
     here = spans[(spans.length >= low) & (spans.length <= high)]
-    if len(here.length) < 100:  # what is truncated to hardly any of these is another check's
+    if len(here.length) < 100:  # too few of these lengths: another check reports it
         return
     length, masked = here.length.mean(), here.masked.mean()
     if abs(masked - length / 4) > 0.75 + 0.02 * length:
@@ -233,26 +238,28 @@ def require_quarter(spans: Spans, low: int, high: int) -> None:
 
 
 def _room(spans):
-    """Those that can be judged by where they start, and the last place where each could."""
+    """Return the spans whose start can be judged, and the last place where each could start."""
     masked = (spans.masked >= 1) & (spans.masked <= spans.length / 2)
     chosen = spans[masked & (spans.length >= LONG)]
     if len(chosen.length) < len(spans.length) / 3:
         raise WrongAnswer(
-            f"Hardly any example masks between one character and half of a text of {LONG} or more."
+            f"In texts of {LONG} characters or more, hardly any example masks between one "
+            "character and half."
         )
     return chosen, chosen.length - chosen.masked
 
 
 def require_start(spans: Spans) -> None:
-    """The span starts anywhere, whatever the lengths are. The very ends are `require_ends`'s.
+    """Check that the span can start anywhere, independent of the lengths. `require_ends` checks the
+    first and last place.
 
-    Of 3000 draws, an even spread puts 0.19 or more into each fifth of the places, with a standard
-    deviation of 0.006, and two independent numbers have a correlation of 0, with one of 0.02: the
-    limits are over 14 of them away. Of over 1000 pairs of draws with both lengths equal, about 4%
+    In 3000 draws, a uniform distribution puts at least 0.19 into each fifth of the places, with a
+    standard deviation of 0.006, and independent numbers have a correlation of 0, with one of 0.02:
+    the limits are over 14 of them away. Of over 1000 pairs of draws with equal lengths, about 4%
     start at the same place.
 
     Raises:
-        WrongAnswer: says where they start, or what that depends on.
+        WrongAnswer: states where spans start, or what that depends on.
     """
     chosen, room = _room(spans)
     place = chosen.start / room
@@ -260,8 +267,8 @@ def require_start(spans: Spans) -> None:
     if fifths.min() < 0.1:
         parts = ", ".join(f"{share:.0%}" for share in fifths)
         raise WrongAnswer(
-            f"Spans are not spread over the text. Of their starts, {parts} lie in "
-            "the first, second, ... fifth of where they could."
+            f"Spans are not spread over the text. Of their starts, {parts} are in the first, "
+            "second, ... fifth of the possible places."
         )
     draws = {}
     lengths = zip(chosen.length.tolist(), chosen.masked.tolist())
@@ -279,17 +286,17 @@ def require_start(spans: Spans) -> None:
         ("the length of the span", chosen.masked / chosen.length),
     ):
         if np.std(values) > 0 and abs(np.corrcoef(place, values)[0, 1]) > 0.3:
-            raise WrongAnswer(f"Where the span starts depends on {name}. Draw it on its own.")
+            raise WrongAnswer(f"Where the span starts depends on {name}. Draw it independently.")
 
 
 def require_ends(student, spans: Spans) -> None:
-    """The span reaches the first and the last character of the truncated document.
+    """Check that the span reaches the first and the last character of the truncated document.
 
-    Of 5000 draws each end is expected 138 times or more. A rounded real number reaches it half as
+    In 5000 draws each end is expected at least 138 times. A rounded real number reaches it half as
     often, 69 times, and 27 times or fewer once in 10^8 runs.
 
     Raises:
-        WrongAnswer: says which end it never reaches, or hardly ever.
+        WrongAnswer: says which end is never or hardly ever reached.
     """
     chosen, room = _room(spans)
     expected = (1 / (room + 1)).sum()
@@ -297,14 +304,13 @@ def require_ends(student, spans: Spans) -> None:
     for name, count in counts.items():
         if count < expected / 5:
             raise WrongAnswer(
-                f"The {name} character of the truncated document is masked {count} "
-                f"times in {len(room)} draws; about {expected:.0f} were to be "
-                "expected. Every start from 0 to length - masked_length should be "
-                "possible, both included."
+                f"The {name} character of the truncated document is masked {count} times in "
+                f"{len(room)} draws; about {expected:.0f} are expected. Every start from 0 to "
+                "length - masked_length should be possible, both included."
             )
     if max(counts.values()) < 0.75 * expected:
         student.hint(
-            "Spans reach the first and the last character half as often as other places: "
-            "accepted, but the handout asks for all starts equally likely. Draw a whole "
-            "number instead of rounding a real one."
+            "Spans reach the first and the last character half as often as other places: accepted, "
+            "but the handout asks for all starts equally likely. Draw an integer instead of "
+            "rounding a real number."
         )

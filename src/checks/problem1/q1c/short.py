@@ -1,4 +1,4 @@
-"""Short documents, and short texts: rare in training, and open in other editions of the task."""
+"""Rules for short documents and short texts, which are rare in training."""
 
 import numpy as np
 
@@ -13,14 +13,14 @@ from checks.problem1.q1c.randomness import (
 )
 from checks.problem1.spans import MASK, PAD, random_corpus
 
-SHORT = 20  # a document that is shorter than most lengths that are drawn, in a block of 128
+SHORT = 20  # a document shorter than most lengths drawn, in a block of 128
 
 
 def require_short(student, rng: np.random.Generator, block_size: int) -> None:
-    """All rules of short documents and short texts.
+    """Check all rules for short documents and short texts.
 
     Raises:
-        WrongAnswer: one does not hold.
+        WrongAnswer: a rule is violated.
     """
     _require_tiny(student, rng, block_size)
     _require_shorter_than_drawn(student, rng)
@@ -28,7 +28,7 @@ def require_short(student, rng: np.random.Generator, block_size: int) -> None:
 
 
 def _require_tiny(student, rng, block_size):
-    """Documents of 0 to 6 characters: those of under 4 stay whole, and something is masked."""
+    """Check documents of 0 to 6 characters: those under 4 stay whole, and something is masked."""
     times = 500
     lines = random_corpus(rng, range(1, 7)).split("\n")
     lines.insert(int(rng.integers(len(lines))), "")  # an empty line
@@ -58,9 +58,9 @@ def _require_tiny(student, rng, block_size):
             "A document of one character does not always have it masked: accepted, but "
             "the handout asks for at least one character."
         )
-    # Where truncation slices beyond the document's end, 4 or 5 is drawn twice in 46 draws (7/8 of a
-    # block of 56): neither of them in 500 draws once in 10^9 runs. Both documents stay whole at
-    # least every third time.
+    # If truncation slices beyond the document's end, 4 or 5 is drawn twice in 46 draws (7/8 of a
+    # block of 56): 500 draws have neither once in 10^9 runs. Both documents stay whole at least
+    # every third time.
     if len(lengths[6]) < 2:
         raise WrongAnswer(
             f"A document of 6 characters is always truncated to {lengths[6].pop()}. "
@@ -74,27 +74,28 @@ def _require_tiny(student, rng, block_size):
 
 
 def _require_shorter_than_drawn(student, rng):
-    """In a document that is shorter than most lengths that are drawn, a quarter of it is masked.
+    """Check that a quarter is masked of a document shorter than most lengths drawn.
 
-    Real numbers rounded down mask nothing in 18% of such draws: 1500 draws have a standard
-    deviation of 1 point.
+    Real numbers rounded down mask nothing in 18% of such draws, with a standard deviation of 1
+    point in 1500 draws.
     """
     spans = take_apart(draw_examples(student, random_corpus(rng, [SHORT]), 128, 1500))
     empty = (spans.masked == 0).mean()
     if empty > 0.3:
         raise WrongAnswer(
-            f"In a document of {SHORT} characters, {empty:.0%} of the examples mask "
-            "nothing. Likely cause: the span is chosen in the length that was "
-            "drawn, although the document is shorter."
+            f"In a document of {SHORT} characters, {empty:.0%} of the examples mask nothing. "
+            "Likely cause: the span is chosen within the drawn length, although the document is "
+            "shorter."
         )
     require_quarter(spans, LONG, SHORT)
 
 
 def _require_short_texts(student, rng):
-    """Texts of 6 to 11 characters, over 1000 draws. Shorter ones leave hardly anything to draw.
+    """Check texts of 6 to 11 characters, over 1000 draws. Shorter ones leave hardly anything to
+    draw.
 
-    The most frequent length of those rounded normal numbers has a share of 0.57 here, with a
-    standard deviation of 0.015: 0.68 is 7 of them away. With half their spread it has 0.74.
+    The most frequent rounded normal number has a share of 0.57 here, with a standard deviation of
+    0.015: the limit of 0.68 is 7 of them away. With half the spread it has 0.74.
     """
     block_size, times = 20, 800
     longest = bounds(block_size)[1]

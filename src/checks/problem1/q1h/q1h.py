@@ -27,9 +27,7 @@ def test_table(student, cases):
 
 @check("1h-3-basic")
 def test_rotation(student, cases):
-    """A table that is as long as the sequence, and one that is longer; every dimension another
-    length.
-    """
+    """Tables as long as the sequence and longer; all dimensions differ."""
     answers = run_apply(student, [request(**case.inputs) for case in cases])
     for answer, case in zip(answers, cases):
         require_rotated(answer["rotated"], case, "float32", 1e-4)
@@ -37,12 +35,11 @@ def test_rotation(student, cases):
 
 @check("1h-11-basic")
 def test_formats(student, rng):
-    """All that has to hold whatever the angles are: shape and dtype stay, a prefix is rotated as it
-    is within the whole, a view as a tensor of its own, the inputs are left alone, and gradients
-    flow.
+    """Properties that hold for any angles: shape and dtype are kept, a prefix is rotated as within
+    the whole, a view like a contiguous tensor, the inputs are unchanged, and gradients flow.
     """
     half, rows = int(rng.integers(3, 6)), int(rng.integers(7, 12))
-    # Pairs of length 1 are cosine and sine of some angle.
+    # Pairs of length 1 are the cosine and sine of some angle.
     table = rng.standard_normal((rows, half, 2))
     table = (table / np.linalg.norm(table, axis=-1, keepdims=True)).astype(np.float32)
     for dtype, limit in (("float32", 1e-4), ("float64", 1e-5)):
@@ -65,20 +62,19 @@ def test_formats(student, rng):
             name += " in a transposed view" if call["transposed"] else ""
             name += ", after a call with another table" if call["first"] is not None else ""
             require_close(name, rotated[-1], rotated[0][:, :, :T], limit)
-    # The result is linear in x, so that x with its gradient has the product that the result has
-    # with what came in.
+    # The result is linear in x, so <x, its gradient> equals <result, upstream gradient>.
     gradient = require_gradient(answers[-1]).array("float64", x.shape)
     if not abs((x * gradient).sum() - (rotated[-1] * upstream).sum()) <= 1e-5 * x.size:
         raise WrongAnswer(
-            "The gradient through apply_rotary_emb is not that of what it computes. Avoid .data,"
-            " .detach(), .numpy() and torch.no_grad() there."
+            "The gradient of apply_rotary_emb doesn't match its output. Avoid .data, .detach(), "
+            ".numpy() and torch.no_grad() there."
         )
 
 
 @probe(uses=(draw_parameter,))
 def attend(calls, spread):
-    """For each call an attention layer with RoPE; what it computes on x with random weights, if
-    there is one.
+    """Create an attention layer with RoPE for each call; if there is an x, run it with random
+    weights.
     """
     import torch
 
@@ -105,7 +101,7 @@ def attend(calls, spread):
 @check("1h-6-basic")
 def test_attention(student, cases):
     """A buffer with the table of one head; queries and keys are rotated, values are not."""
-    # First without x: a table of the wrong width is better named than met in an error of torch's.
+    # First without x: a table of the wrong width is reported as such, not as an error from torch.
     bare = [{"config": case.inputs["config"]} for case in cases]
     for case, layer in zip(cases, student.run(attend, calls=bare, spread=SPREAD).items(len(cases))):
         _require_layer(layer, case, case.about["shapes"])
@@ -117,13 +113,13 @@ def test_attention(student, cases):
 
 
 def _require_layer(answer, case, shapes):
-    """The layer has the parameters that it should have, and the table of one head in a buffer."""
+    """Check the layer's parameters, and that a buffer has the table of one head."""
     config = case.inputs["config"]
     block_size, n_head, C = (config[name] for name in ("block_size", "n_head", "n_embd"))
     head_dim = C // n_head
     parameters = answer["parameters"].entries()
     if extra := sorted(parameters.keys() - shapes.keys()):
-        advice = " The table is not trained: it belongs into a buffer."
+        advice = " The table is not trained: it belongs in a buffer."
         raise WrongAnswer(
             f"CausalSelfAttention has parameters that it should not have: {', '.join(extra)}."
             + (advice if "rope_cache" in extra else "")
@@ -135,9 +131,9 @@ def _require_layer(answer, case, shapes):
         found = f"shape {(block_size, width // 2, 2)}" in table.describe()
         if found and width // 2 != head_dim // 2:
             raise WrongAnswer(
-                f"The buffer rope_cache is {table.describe()}: it was made for {name}. The heads"
-                " split n_embd among themselves, and each is rotated on its own: use head_dim ="
-                f" n_embd / n_head, here {head_dim}."
+                f"The buffer rope_cache is {table.describe()}: it was made for {name}. Each head "
+                "has a share of n_embd and is rotated separately: use head_dim = n_embd / n_head, "
+                f"here {head_dim}."
             )
     require_table(table, case, "the buffer rope_cache", "table")
     if "rope_cache" not in answer["saved"].texts():
@@ -150,8 +146,8 @@ def _require_layer(answer, case, shapes):
 
 @probe
 def attend_in_pieces(x, config, ends):
-    """What one attention layer with RoPE gives for the whole of x; and for pieces of it, of which
-    each goes on from the keys and values of those before.
+    """Run one attention layer with RoPE on all of x at once, and on pieces that each continue from
+    the cached keys and values.
     """
     import inspect
 
@@ -175,15 +171,15 @@ def attend_in_pieces(x, config, ends):
 
 @check("1h-10-basic")
 def test_cache(student, rng):
-    """A sequence that is read piece by piece comes out as if it were read at once."""
+    """A sequence read piece by piece gives the same output as read at once."""
     C, T = 12, int(rng.integers(7, 10))
     x = rng.standard_normal((2, T, C)).astype(np.float32)
     config = {"block_size": T + 2, "n_head": 3, "n_embd": C}
     answer = student.run(attend_in_pieces, x=x, config=config, ends=[3, 4, T - 1, T])
     if answer.value is None:
         student.hint(
-            "CausalSelfAttention.forward takes no cache. That is accepted, but the handout's does,"
-            " and without it answering takes longer."
+            "CausalSelfAttention.forward takes no cache. That is accepted, but the handout's does, "
+            "and answering is slower without it."
         )
         return
     whole, pieces = (
@@ -191,26 +187,26 @@ def test_cache(student, rng):
         for name in ("whole", "pieces")
     )
     try:
-        name = "The output of CausalSelfAttention for a sequence that is read piece by piece"
+        name = "The output of CausalSelfAttention for a sequence read piece by piece"
         require_close(name + ", with a cache", pieces.astype(float), whole.astype(float), 1e-4)
     except WrongAnswer as wrong:
         raise WrongAnswer(
-            f"{wrong.message} Expected is what the layer itself gives without a cache.\nLikely"
-            " cause: queries and keys are rotated by the first rows of self.rope_cache. Use the"
-            " local rope_cache: it has the rows of the positions in x."
+            f"{wrong.message} The expected output is the layer's own without a cache.\n"
+            "Likely cause: queries and keys are rotated by the first rows of self.rope_cache. Use "
+            "the local rope_cache: it has the rows of the positions in x."
         ) from None
 
 
 @check("1h-9-basic")
 def test_models(student, cases):
-    """The RoPE model computes what it should, and the vanilla model is as ever."""
+    """The RoPE model is right, and the vanilla model is unaffected."""
     for case in cases:
         require_model(student, case)
 
 
 @check("1h-8-basic")
 def test_dev_predictions(student, rng, context):
-    """Accuracy, and a few predictions besides the right ones come from the weights."""
+    """The accuracy suffices, and the weights reproduce the correct predictions and a few others."""
     judge_predictions(
         student, rng, context, "rope_eval_dev_with_pretrain", sample=20, threshold=True
     )

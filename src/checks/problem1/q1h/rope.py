@@ -1,4 +1,4 @@
-"""Running the RoPE functions, and judging what they give. The checks of question 1h share it."""
+"""Runs the RoPE functions and judges their results; shared by the checks of question 1h."""
 
 import re
 
@@ -10,7 +10,7 @@ from checks.support.cases import Case
 
 @probe
 def tables(sizes):
-    """precompute_rotary_emb for each (dim, max_positions)."""
+    """Call precompute_rotary_emb for each (dim, max_positions)."""
     from submission.attention import precompute_rotary_emb
 
     return [precompute_rotary_emb(dim, positions) for dim, positions in sizes]
@@ -18,8 +18,8 @@ def tables(sizes):
 
 @probe
 def apply(calls):
-    """apply_rotary_emb for each call: on x, (B, n_head, T, head_dim), in a number format, as a
-    transposed view, with a gradient; after a call with another table, if there is one.
+    """Run apply_rotary_emb for each call: on x, (B, n_head, T, head_dim), in a dtype, optionally as
+    a transposed view, with a gradient, or after a call with another table.
     """
     import torch
 
@@ -28,7 +28,7 @@ def apply(calls):
     def run(x, table, dtype, transposed, gradient, first):
         x = torch.from_numpy(x).to(getattr(torch, dtype))
         if transposed:
-            # As the heads lie after they have been split.
+            # The memory layout of heads after splitting.
             x = x.transpose(1, 2).contiguous().transpose(1, 2)
         table = torch.from_numpy(table)
         if first is not None:
@@ -53,7 +53,7 @@ def request(
     gradient=None,
     first=None,
 ) -> dict:
-    """A call for `apply`."""
+    """Describe a call for `apply`."""
     return {
         "x": x,
         "table": table,
@@ -65,14 +65,14 @@ def request(
 
 
 def run_apply(student, calls: list[dict]) -> list[Answer]:
-    """Run `apply`; where it fails because a table is longer than the sequence, say so."""
+    """Run `apply`; report it if a table longer than the sequence is the reason for a failure."""
     try:
         return student.run(apply, calls=calls).items(len(calls))
     except Failed as failed:
         about_sizes = re.search(r"size|shape|broadcast", failed.message)
         if failed.verdict is not Verdict.EXCEPTION or not about_sizes:
             raise
-    return [_run_alone(student, call) for call in calls]  # which one was it?
+    return [_run_alone(student, call) for call in calls]  # find out which call failed
 
 
 def _run_alone(student, call):
@@ -90,19 +90,18 @@ def _run_alone(student, call):
 
 
 def tolerance(positions: int) -> float:
-    """What float32 may be off: an angle of t radians has an error of a few times t * 1e-7."""
+    """Return the float32 tolerance: an angle of t radians has an error of a few times t * 1e-7."""
     return 1e-4 if positions <= 64 else 1e-3
 
 
 def require_table(
     answer: Answer, case: Case, name: str | None = None, part: str | None = None
 ) -> None:
-    """A table (called `name` in messages; else by the call that made it) is float32 (float64 is
-    accepted), of the right shape, and has the right cosines and sines: those of the case, or of its
-    `part`.
+    """Check that a table (in messages `name`, else the call that made it) is float32 (float64 is
+    accepted), has the right shape, and has the cosines and sines of the case or of its `part`.
 
     Raises:
-        WrongAnswer: it is not; names the likely cause.
+        WrongAnswer: it doesn't; names the likely cause.
     """
     name = name or "precompute_rotary_emb({dim}, {positions})".format(**case.inputs)
     right = case.right if part is None else case.right[part]
@@ -113,10 +112,10 @@ def require_table(
 
 
 def require_rotated(answer: Answer, case: Case, dtype: str, limit: float) -> None:
-    """The answer is the case's x rotated by the angles of its table.
+    """Check that the answer is the case's x rotated by the angles of its table.
 
     Raises:
-        WrongAnswer: it is not; names the likely cause.
+        WrongAnswer: it doesn't; names the likely cause.
     """
     x, table = case.inputs["x"], case.inputs["table"]
     rotated = answer.named("apply_rotary_emb(x, rope_cache)").array(dtype, x.shape).astype(float)
@@ -126,7 +125,7 @@ def require_rotated(answer: Answer, case: Case, dtype: str, limit: float) -> Non
 
 
 def require_inputs_left_alone(answer: Answer, x: np.ndarray, table: np.ndarray, dtype: str) -> None:
-    """apply_rotary_emb changed neither x nor the table.
+    """Check that apply_rotary_emb changed neither x nor the table.
 
     Raises:
         WrongAnswer: it did.
@@ -137,10 +136,10 @@ def require_inputs_left_alone(answer: Answer, x: np.ndarray, table: np.ndarray, 
 
 
 def require_gradient(answer: Answer) -> Answer:
-    """The gradient, where there is one.
+    """Return the gradient.
 
     Raises:
-        WrongAnswer: none flows.
+        WrongAnswer: there is none.
     """
     if answer["gradient"].value is None:
         raise WrongAnswer(

@@ -1,4 +1,4 @@
-"""Question 5a: reading hand_attention.json, and grading its four matrices one by one."""
+"""Reads hand_attention.json for question 5a, and grades its four matrices one by one."""
 
 import json
 import math
@@ -12,14 +12,14 @@ from checks.support.given_file import file_content, read_content
 from common.files import read_text
 
 FILE = "problem5/hand_attention.json"
-TOLERANCE = 0.001  # the handout's, of every entry
+TOLERANCE = 0.001  # the handout's, for every entry
 GIVEN = ("Q", "K", "V")
 PLAIN = "Entries are plain numbers, as -0.5, and there are no comments."
 
 
 @probe(uses=(file_content,))
 def read_json(name):
-    """What a JSON file holds that the question asks for, or why it holds nothing."""
+    """Return the matrices that a JSON file holds, or why it holds none."""
     import json
 
     def matrices(data):
@@ -33,7 +33,7 @@ def read_json(name):
 
 
 def read_matrix(answer: Answer, shape: tuple[int, int]) -> np.ndarray | None:
-    """A list of rows of numbers; None if there is a null in it.
+    """Read a matrix, a list of rows of numbers; None if it contains a null.
 
     Raises:
         WrongAnswer: it is something else.
@@ -46,7 +46,7 @@ def read_matrix(answer: Answer, shape: tuple[int, int]) -> np.ndarray | None:
         raise WrongAnswer(f"{wanted}; it is {answer.describe()}.")
     if not all(isinstance(row, list) for row in value):
         wrong = next(row for row in answer.items() if not isinstance(row.value, list))
-        raise WrongAnswer(f"{wanted}; {wrong.name} is {wrong.describe()}, and no row.")
+        raise WrongAnswer(f"{wanted}; {wrong.name} is {wrong.describe()}, not a row.")
     lengths = [len(row) for row in value]
     if lengths != [width] * height:
         turned = " Rows and columns are swapped." if lengths == [height] * width else ""
@@ -72,33 +72,33 @@ def read_matrix(answer: Answer, shape: tuple[int, int]) -> np.ndarray | None:
 def grade_matrices(
     student, course: Path, judge: Callable[[str, np.ndarray, dict], str | None], hints: bool = True
 ) -> None:
-    """A quarter of the points for each matrix that is right.
+    """Give a quarter of the points for each correct matrix.
 
     Args:
-        course: the file of the matrices that the course gave.
-        judge: called with the name of a matrix, the matrix, and a dict of the course's Q, K and V
-            and of the matrices that were found right before. It raises WrongAnswer if the matrix is
-            wrong, and returns a sentence if that cannot be told yet.
-        hints: remark on it if Q, K or V was changed.
+        course: the course's file of matrices.
+        judge: called with the matrix's name, the matrix, and a dict of the course's Q, K and V and
+            the matrices already found correct. It raises WrongAnswer if the matrix is wrong, and
+            returns a sentence if it cannot be judged yet.
+        hints: report it if Q, K or V was changed.
 
     Raises:
         NotImplementedYet: no matrix is filled in.
-        WrongAnswer: not all are right; says which are, and gives their points.
+        WrongAnswer: not all are right; lists those that are, and gives their points.
     """
     given = json.loads(read_text(course))
     known = {name: np.array(given[name], float) for name in GIVEN}
     queries, (keys, width) = len(known["Q"]), known["V"].shape
     shapes = dict.fromkeys(("scores", "scaled_scores", "weights"), (queries, keys))
     shapes["output"] = queries, width
-    advice = f"{PLAIN} Is there a comma between two entries, and none behind the last?"
+    advice = f"{PLAIN} Is there a comma between entries, and none after the last?"
     content = read_content(student, read_json, FILE, advice).entries()
     changed = [name for name in GIVEN if name not in content or content[name].value != given[name]]
     if changed and hints:
         student.hint(
-            f"{FILE} has another {' and another '.join(changed)} than the course gave you. What is "
-            "right follows from the course's."
+            f"{FILE} has a different {' and a different '.join(changed)} from the course's. "
+            "Answers are judged by the course's."
         )
-    problems, missing, waiting = {}, [], []  # missing: still with a null in them
+    problems, missing, waiting = {}, [], []  # missing: still contain a null
     for name, shape in shapes.items():
         try:
             if name not in content:
@@ -114,15 +114,15 @@ def grade_matrices(
             problems[name] = wrong.message
     if len(missing) == len(shapes):
         raise NotImplementedYet(
-            f"{FILE}: each of the four matrices still has a null in it. Put a number in place of "
+            f"{FILE}: each of the four matrices still contains a null. Put a number in place of "
             "each."
         )
     if problems or missing or waiting:
         right = [name for name in shapes if name in known]
         lines = [
             *list(problems.values())[:1],
-            *(f"Not right, either: {name}." for name in list(problems)[1:]),
-            *(f"{name} still has a null in it." for name in missing),
+            *(f"Also wrong: {name}." for name in list(problems)[1:]),
+            *(f"{name} still contains a null." for name in missing),
             *waiting,
             *([f"Right: {', '.join(right)}."] if right else []),
         ]

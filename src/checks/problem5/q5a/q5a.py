@@ -1,7 +1,7 @@
-"""Question 5a, basic: what holds between the matrices of an attention that was computed by hand.
+"""Question 5a, basic: relations between the matrices of an attention computed by hand.
 
-No matrix is worked out here: sums show whether one is a product, and ratios whether weights fit the
-scores.
+No answer is computed here: sums show whether a matrix is a product, and ratios whether weights
+match the scores.
 """
 
 import itertools
@@ -29,7 +29,7 @@ def judge_scores(S: np.ndarray, known: dict, rng) -> None:
     """Raise WrongAnswer unless S is Q K^T."""
     Q, K, root = known["Q"], known["K"], math.sqrt(known["Q"].shape[1])
     causes = [
-        ("they are scaled already. The scores are Q K^T alone.", S * root),
+        ("they are already scaled. The scores are just Q K^T.", S * root),
         ("they have the wrong sign.", -S),
     ]
     require_product("scores", S, S, (Q, K.T), TOLERANCE, rng, causes)
@@ -40,7 +40,7 @@ def judge_scaled(Z: np.ndarray, known: dict, rng) -> None:
     Q, K, V = (known[name] for name in "QKV")
     d_k, root = Q.shape[1], math.sqrt(Q.shape[1])
     causes = [
-        ("they are not scaled, but the scores themselves.", Z),
+        ("they are not scaled: these are the scores themselves.", Z),
         ("they are divided by d_k. It should be its square root.", Z * d_k),
         ("they are multiplied by sqrt(d_k). It should be a division.", Z / root),
         (
@@ -58,8 +58,8 @@ def judge_scaled(Z: np.ndarray, known: dict, rng) -> None:
 
 
 def judge_output(output: np.ndarray, known: dict, rng) -> str | None:
-    """Raise WrongAnswer unless the output is the product of right weights and V; without these, say
-    that it has to wait.
+    """Raise WrongAnswer unless the output is the product of the correct weights and V; without
+    correct weights, return a sentence that says so.
     """
     Q, K, V = (known[name] for name in "QKV")
     if "weights" not in known:
@@ -67,15 +67,15 @@ def judge_output(output: np.ndarray, known: dict, rng) -> str | None:
     root, scores_times_v = math.sqrt(Q.shape[1]), (Q, K.T @ V)
     causes = [
         (
-            "V is multiplied with the scaled scores. It should be with the weights.",
+            "V is multiplied by the scaled scores, not by the weights.",
             output * root,
             scores_times_v,
         ),
-        ("V is multiplied with the scores. It should be with the weights.", output, scores_times_v),
+        ("V is multiplied by the scores, not by the weights.", output, scores_times_v),
         ("the columns are swapped.", output[:, ::-1]),
         ("the rows are swapped.", output[::-1]),
     ]
-    tolerance = TOLERANCE * (1 + np.abs(V).sum(axis=0).max())  # the weights may be off, too
+    tolerance = TOLERANCE * (1 + np.abs(V).sum(axis=0).max())  # the weights have a tolerance, too
     require_product("output", output, output, (known["weights"], V), tolerance, rng, causes)
 
 
@@ -90,15 +90,15 @@ def require_product(
 ) -> None:
     """Raise WrongAnswer unless a matrix is a product.
 
-    The product itself is not computed (Freivalds' method): two sums of each row, with random
-    weights, are compared. An error in a single entry is in both with that entry's weights, which
-    tell where it is.
+    The product itself is not computed (Freivalds' algorithm): two sums of each row, with random
+    weights, are compared. An error in a single entry is in both, multiplied by that entry's
+    weights, which locate it.
 
     Args:
-        shown: the matrix as it was handed in.
-        got: the same, or a multiple of it that should be the product of both factors.
+        shown: the matrix as submitted.
+        got: the matrix, or a multiple of it, that should be the product of both factors.
         tolerance: of an entry of `got`.
-        causes: likely causes as (sentence, what would be the product then[, of which factors]).
+        causes: likely causes as (sentence, the product in that case[, its factors]).
     """
     sums = rng.uniform(1, 2, (got.shape[1], 2))
 
@@ -110,7 +110,7 @@ def require_product(
     if not wrong.any():
         return
     row = int(wrong.argmax())
-    single = off[row] / sums  # the error, if it is in this column alone
+    single = off[row] / sums  # the error, if it is only in this column
     column = int(np.abs(single[:, 0] - single[:, 1]).argmin())
     if abs(single[column, 0] - single[column, 1]) <= tolerance:
         value = f"{shown[row, column]:.6g}"
@@ -125,8 +125,8 @@ def require_product(
 
 
 def judge_weights(A: np.ndarray, known: dict, rng) -> None:
-    """Raise WrongAnswer unless rows of A add up to 1, and ratios of its entries belong to the
-    scaled scores.
+    """Raise WrongAnswer unless the rows of A sum to 1 and ratios of its entries match the scaled
+    scores.
     """
     Q, K = known["Q"], known["K"]
     off = np.abs(A.sum(axis=1) - 1) > TOLERANCE * A.shape[1] + 1e-9
@@ -139,7 +139,7 @@ def judge_weights(A: np.ndarray, known: dict, rng) -> None:
         )
     elif off.any():
         row = int(off.argmax())
-        message = f"weights[{row}] should add up to 1; it adds up to {A[row].sum():.4g}."
+        message = f"weights[{row}] should sum to 1; it sums to {A[row].sum():.4g}."
     else:
         return
     cause = cause_of_weights(A, Q, K)
@@ -149,9 +149,9 @@ def judge_weights(A: np.ndarray, known: dict, rng) -> None:
 def wrong_ratio(
     A: np.ndarray, Q: np.ndarray, K: np.ndarray, factor: float = 1.0
 ) -> tuple[int, int, int] | None:
-    """The first row of A, with two columns, where the logarithm of the ratio of two entries is not
-    `factor` times the difference of their scaled scores, as far as entries that may be off tell;
-    None if there is none.
+    """Return the first row of A, with two columns, where the logarithm of the ratio of two entries
+    is not `factor` times the difference of their scaled scores, within the tolerance; None if there
+    is none.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         low, high = np.log(np.maximum(A - TOLERANCE, 0)), np.log(A + TOLERANCE)
@@ -165,7 +165,7 @@ def wrong_ratio(
 
 
 def cause_of_weights(A: np.ndarray, Q: np.ndarray, K: np.ndarray) -> str:
-    """The likely cause of wrong weights; "" if none is known."""
+    """Return the likely cause of wrong weights; "" if none is known."""
     root = math.sqrt(Q.shape[1])
 
     def add_up(axis):
@@ -177,27 +177,27 @@ def cause_of_weights(A: np.ndarray, Q: np.ndarray, K: np.ndarray) -> str:
     factors = [
         (root, "the scores are not scaled. Divide them by sqrt(d_k) first."),
         (1 / root, "the scores are divided by d_k. It should be its square root."),
-        (math.log(2), "powers of 2 stand in place of powers of e."),
+        (math.log(2), "powers of 2 are used instead of powers of e."),
         (-1, "the exponential has the wrong sign."),
         (
             root / math.sqrt(len(K)),
-            "the scores are divided by the root of the number of keys. It should be sqrt(d_k), "
-            "with the columns of Q and of K.",
+            "the scores are divided by the root of the number of keys, not of d_k, the number of "
+            "columns of Q and K.",
         ),
     ]
     if add_up(1):
         return next((sentence for factor, sentence in factors if fit(factor)), "")
     if fit(1) and add_up(None):
         return (
-            "the softmax goes over all entries at once. It should go over each row, which then "
-            "adds up to 1."
+            "the softmax is over all entries at once. It should be over each row, which then sums "
+            "to 1."
         )
     if fit(1):
         return "the exponentials are not divided by their sum."
     if add_up(0) and wrong_ratio(A.T, K, Q) is None:
-        return "the softmax goes over columns. It should go over each row, which then adds up to 1."
+        return "the softmax is over columns. It should be over each row, which then sums to 1."
     if add_up(0) and wrong_ratio(A.T, K, Q, root) is None:
-        return "the scores are not scaled, and the softmax goes over columns instead of rows."
+        return "the scores are not scaled, and the softmax is over columns instead of rows."
     return ""
 
 

@@ -1,5 +1,5 @@
-"""Running a student's scaling experiment, and comparing what it measures with a case. The checks of
-question 5b share it.
+"""Runs a student's scaling experiment and compares its measurements with a case; shared by the
+checks of question 5b.
 """
 
 import numpy as np
@@ -11,16 +11,15 @@ from checks.support.cases import Case
 KINDS = ("unscaled", "scaled")
 QUANTITIES = ("variance", "entropy", "saturation", "gradient_norm")
 TOLERANCE = 1e-4  # relative, the handout's
-NOTHING = 1e-12  # what is smaller counts as 0
-ROUNDED = 1e-7  # how far off a 0 may be: the root of 1e-16 is 1e-8
+NOTHING = 1e-12  # smaller values count as 0
+ROUNDED = 1e-7  # tolerance for a 0: the root of 1e-16 is 1e-8
 SECONDS = 2.0  # the handout's
 
 
 @probe(uses=(numpy_alone,))
 def experiment(calls):
-    """scaling_experiment for each of the keyword arguments: the result, warnings, and the seconds
-    that it took, of the processor or of all time, whichever is less. torch computes nothing in the
-    meantime.
+    """Run scaling_experiment with each set of keyword arguments: the result, warnings, and seconds
+    of CPU or wall time, whichever is less. torch is disabled meanwhile.
     """
     import time
     import warnings
@@ -34,7 +33,7 @@ def experiment(calls):
             started = time.perf_counter(), time.process_time()
             result = scaling_experiment(**arguments)
             seconds = min(time.perf_counter() - started[0], time.process_time() - started[1])
-        # Apple's library for products raises flags without a reason, and NumPy warns of them.
+        # Apple's BLAS sets floating-point flags for no reason, and NumPy warns about them.
         texts = [str(one.message) for one in caught if issubclass(one.category, RuntimeWarning)]
         texts = [text for text in texts if "in matmul" not in text]
         results.append({"result": result, "warnings": texts[:3], "seconds": seconds})
@@ -42,7 +41,7 @@ def experiment(calls):
 
 
 def close(got: float, expected: float) -> bool:
-    """Whether a number is as near as it should be."""
+    """Whether a number is within the tolerance."""
     if abs(expected) < NOTHING:
         return abs(got) <= ROUNDED
     return abs(got - expected) <= TOLERANCE * abs(expected)
@@ -52,12 +51,12 @@ def require_measured(student, cases: list[Case]) -> list[Answer]:
     """Run the experiment and compare what it returns.
 
     Args:
-        cases: the inputs are keyword arguments; `right` is an array of KINDS by QUANTITIES, and so
-            is each wrong one, with NaN for what the mistake leaves as it is. `about` may have the
-            likely `cause` where no known mistake matches.
+        cases: the inputs are keyword arguments; `right` is an array of KINDS by QUANTITIES, as is
+            each wrong one, with NaN for what the mistake doesn't change. `about` may have a likely
+            `cause` for when no known mistake matches.
 
     Returns:
-        What the probe returned for each.
+        The probe's answer for each case.
 
     Raises:
         Failed: something is wrong; names the likely cause.
@@ -84,7 +83,7 @@ def require_measured(student, cases: list[Case]) -> list[Answer]:
 
 
 def _read(name, result, kind, remark):
-    """The four numbers of one kind of scores."""
+    """Read the four numbers of one kind of scores."""
     if kind not in result:
         raise WrongAnswer(
             f"{name} has no entry {kind!r}; it has {', '.join(map(repr, sorted(result)[:6]))}."
@@ -115,8 +114,8 @@ def _require_close(name, got, case, row, warned, cause):
             values = values() if callable(values) else values
             if values is None:
                 continue
-            # Wrong scores are in all that is worked out from them: one number alone may be right,
-            # or the same, by chance.
+            # Wrong scores affect everything computed from them: a single number may match by
+            # chance.
             others = [] if QUANTITIES[column] == "variance" else zip(got[1:], values[row, 1:])
             explained = abs(number - values[row, column]) <= 0.05 * abs(number - expected)
             if (
@@ -132,12 +131,12 @@ def require_fast(student, case: Case, answer: Answer) -> None:
     """Raise WrongAnswer if the experiment took too long; `answer` is what require_measured returned
     for this case.
     """
-    for _ in range(2):  # another attempt, in case that the machine was busy
+    for _ in range(2):  # another attempt, in case the machine was busy
         if answer["seconds"].number() < SECONDS:
             return
         answer = student.run(experiment, calls=[case.inputs]).items(1)[0]
     if (seconds := answer["seconds"].number()) >= SECONDS:
         raise WrongAnswer(
             f"scaling_experiment({case.inputs['d_k']}) takes {seconds:.1f} seconds; {SECONDS:g} "
-            "are allowed. Let NumPy work on all queries at once, without a loop."
+            "are allowed. Process all queries at once with NumPy, without a loop."
         )

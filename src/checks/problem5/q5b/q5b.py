@@ -6,16 +6,16 @@ from checks.problem5.q5b.experiment import require_fast, require_measured
 
 @check("5b-1-basic")
 def test_experiment(student, cases):
-    """Small sizes, in which a sample variance shows and scaled weights are saturated now and then;
-    then one row of the handout's table.
+    """Small sizes, which reveal a sample variance and sometimes saturate the scaled weights; then
+    one row of the handout's table.
     """
     require_measured(student, cases)
 
 
 @check("5b-3-basic")
 def test_edges(student, cases):
-    """A length of 1; weights that underflow; measures near 0; the time. (The memory is a limit of
-    the check.)
+    """A length of 1; weights that underflow; values near 0; the time. (The check's limit covers the
+    memory.)
     """
     *_, timed = require_measured(student, cases)
     require_fast(student, cases[-1], timed)

@@ -1,6 +1,4 @@
-"""Question 5c, basic: attention in NumPy: the formula, masks, and each of the rules for what is
-rare.
-"""
+"""Question 5c, basic: attention in NumPy: the formula, masks, and each rule for rare cases."""
 
 from autograder import WrongAnswer, check, probe
 from checks.problem5.q5c.softmax_attention import require_attention, require_unchanged
@@ -14,13 +12,13 @@ def test_formula(student, cases):
 
 @check("5c-1-basic")
 def test_mask(student, cases):
-    """A mask for each query; in a batch, the same for all or another for each."""
+    """A mask for each query; in a batch, one for all or one for each."""
     require_attention(student, *cases)
 
 
 @check("5c-6-basic")
 def test_leading_dimensions(student, cases):
-    """Several that broadcast, of the mask, too; lengths of 1."""
+    """Several leading dimensions that broadcast, also in the mask; lengths of 1."""
     require_attention(student, *cases)
 
 
@@ -38,7 +36,7 @@ def test_empty_rows(student, cases):
 
 @check("5c-9-basic")
 def test_formats(student, cases):
-    """The output's dtype, whole numbers, and inputs that stay as they are."""
+    """The output's dtype, integer inputs, and inputs left unchanged."""
     require_unchanged(require_attention(student, *cases))
 
 
@@ -50,7 +48,7 @@ def test_refusals(student, cases):
 
 @probe
 def count_steps(cases):
-    """How many lines of the submission's run in attention, for each (Q, K, V)."""
+    """Count the lines of the submission that run in attention, for each (Q, K, V)."""
     import sys
 
     from submission.problem5 import numpy_attention
@@ -78,7 +76,7 @@ def count_steps(cases):
 
 @check("5c-11-basic")
 def test_loops(student, rng):
-    """Nothing runs more often where there are twice as many sequences, queries or keys."""
+    """Nothing runs more often with twice as many sequences, queries or keys."""
     B, L_q, L_k, d = (int(length) for length in rng.permutation([5, 6, 7, 8, 10, 11])[:4])
     more = (
         [(2 * B, L_q, d), (2 * B, L_k, d)],
@@ -96,5 +94,5 @@ def test_loops(student, rng):
         if count > first + 4:  # each length is at least 5
             raise WrongAnswer(
                 f"attention runs {first} lines of Python, and {count} for twice as many {what}: it "
-                "loops over them. Let @ and the axes of NumPy do that."
+                "loops over them. Use @ and NumPy's axes instead."
             )

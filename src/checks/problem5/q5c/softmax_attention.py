@@ -1,6 +1,4 @@
-"""Running a student's attention in NumPy, and judging what it gives. The checks of question 5c
-share it.
-"""
+"""Runs a student's NumPy attention and judges its output; shared by the checks of question 5c."""
 
 import re
 
@@ -15,8 +13,8 @@ TOLERANCE = {"float32": 1e-5, "float64": 1e-10}  # the handout's
 
 @probe(uses=(numpy_alone,))
 def run_attention(cases):
-    """attention for each case of Q, K, V, mask: the output or the kinds of the exception, if one is
-    to be `caught`; warnings; what became of the inputs. torch computes nothing in the meantime.
+    """Run attention for each case of Q, K, V, mask: the output, or the classes of the exception if
+    one is to be `caught`; warnings; the inputs afterwards. torch is disabled meanwhile.
     """
     import warnings
 
@@ -41,7 +39,7 @@ def run_attention(cases):
                 if not case["caught"]:
                     raise
                 raised = [kind.__name__ for kind in type(error).__mro__]
-        # Apple's library for products raises flags without a reason, and NumPy warns of them.
+        # Apple's BLAS sets floating-point flags for no reason, and NumPy warns about them.
         texts = [str(one.message) for one in caught if issubclass(one.category, RuntimeWarning)]
         texts = [text for text in texts if "in matmul" not in text]
         results.append(
@@ -60,7 +58,7 @@ def run_attention(cases):
 
 
 def read_array(answer: Answer, dtypes: tuple[str, ...], shape: tuple[int, ...]) -> np.ndarray:
-    """A finite NumPy array of one of these dtypes that a submission made.
+    """Read a finite NumPy array of one of these dtypes.
 
     Raises:
         WrongAnswer: it is something else; names the likely cause of a wrong dtype.
@@ -71,10 +69,10 @@ def read_array(answer: Answer, dtypes: tuple[str, ...], shape: tuple[int, ...]) 
     if found not in wanted:
         cause = ""
         if found == wanted[0].replace("float32", "float64"):
-            cause = "\nLikely cause: a NumPy float64 in the computation, as np.sqrt(d_k) is one. "
-            cause += "math.sqrt(d_k) leaves float32 as it is."
+            cause = "\nLikely cause: a NumPy float64 in the computation, such as np.sqrt(d_k). "
+            cause += "math.sqrt(d_k) keeps float32."
         elif "tensor" in found:
-            cause = " numpy_attention.py is written with NumPy alone."
+            cause = " Write numpy_attention.py with NumPy only."
         raise WrongAnswer(f"{answer.name} should be {wanted[0]}; it is {found}.{cause}")
     data = answer.raw(dtypes[wanted.index(found)], len(shape))
     if not np.isfinite(data).all():
@@ -87,7 +85,7 @@ def read_array(answer: Answer, dtypes: tuple[str, ...], shape: tuple[int, ...]) 
 
 
 def describe(case: Case) -> str:
-    """The call in words, with shapes and dtypes."""
+    """Describe the call, with shapes and dtypes."""
     given = ", ".join(
         f"{name} {value.shape} {value.dtype}"
         for name, value in case.inputs.items()
@@ -101,7 +99,7 @@ def _request(case):
 
 
 def _run(student, case: Case) -> Answer:
-    """Run attention; where it fails over shapes, say which, and the usual cause."""
+    """Run attention; if it fails because of shapes, name them and the usual cause."""
     try:
         return student.run(run_attention, cases=[_request(case)]).items(1)[0]
     except Failed as failed:
@@ -111,11 +109,11 @@ def _run(student, case: Case) -> Answer:
         cause = ""
         if re.search(r"mask\w*\.(T\b|transpose)|(swapaxes|transpose)\(mask", failed.message):
             cause = (
-                "\nLikely cause: the mask is turned around. It broadcasts to (..., L_q, L_k) as it "
-                "is: a row for each query, a column for each key."
+                "\nLikely cause: the mask is transposed. It already broadcasts to (..., L_q, L_k): "
+                "a row for each query, a column for each key."
             )
         elif case.inputs["Q"].ndim > 2 and ".T" in failed.message:
-            cause = "\nLikely cause: .T turns all axes around; np.swapaxes(K, -1, -2) transposes "
+            cause = "\nLikely cause: .T reverses all axes; np.swapaxes(K, -1, -2) transposes "
             cause += "the last two alone."
         raise Failed(
             failed.verdict, f"{failed.message}\nThe call was {describe(case)}.{cause}"
@@ -156,20 +154,20 @@ def _nan_cause(case):
     mask = case.inputs["mask"]
     if mask is not None and not mask.any(axis=-1).all():
         return (
-            "\nLikely cause: a row that may attend to nothing has no largest score but -inf, and a "
-            "sum of 0. Replace both before use."
+            "\nLikely cause: in a row that may attend to nothing, the largest score is -inf and "
+            "the sum is 0. Replace both before use."
         )
     return (
         "\nLikely cause: the exponential of a large score, or a sum of 0. Subtract from each row "
-        "its largest score among the keys that may be attended to."
+        "the largest score of a key that it may attend to."
     )
 
 
 def require_attention(student, *cases: Case) -> list[Answer]:
-    """Run attention on all cases, in one probe where that is possible, and judge it.
+    """Run attention on all cases, in one probe if possible, and judge it.
 
     Returns:
-        What the probe returned for each, for more looks at it.
+        The probe's answer for each, for further checks.
 
     Raises:
         Failed: the first case that is wrong; names the likely cause.
@@ -182,7 +180,7 @@ def require_attention(student, *cases: Case) -> list[Answer]:
         if failed.verdict is not Verdict.EXCEPTION:
             raise
         answers = None
-    if answers is None:  # one by one, to say of which
+    if answers is None:  # one by one, to say which failed
         answers = []
         for case in cases:
             answers.append(_run(student, case))
@@ -200,6 +198,6 @@ def require_unchanged(answers: list[Answer]) -> None:
     for answer in answers:
         if names := answer["changed"].texts():
             raise WrongAnswer(
-                f"attention changes its inputs: {', '.join(names)} came back with other values. "
-                "Make new arrays, with Q = Q / 2 and not Q /= 2."
+                f"attention changes its inputs: {', '.join(names)} were modified. Make new arrays, "
+                "with Q = Q / 2 and not Q /= 2."
             )

@@ -1,4 +1,4 @@
-"""What MultiHeadAttention drops in training mode, read off its output."""
+"""Determines what MultiHeadAttention drops in training mode from its output."""
 
 import numpy as np
 
@@ -15,10 +15,10 @@ from checks.support.cases import Case
 
 
 def require_dropout(case: Case, answer: Answer) -> None:
-    """Dropout is right in the mode of the case: it acts on the weights, in training mode alone.
+    """Check dropout in the case's mode: it acts on the weights, and only in training mode.
 
     Raises:
-        WrongAnswer: it is not; says on what it acts, where that is known.
+        WrongAnswer: it is wrong; says what it acts on, if known.
     """
     inputs = case.inputs
     if inputs["dropout"] and inputs["train"]:
@@ -34,7 +34,7 @@ def require_dropout(case: Case, answer: Answer) -> None:
 
 
 def _require_dropped(case, answer):
-    """In training: some of the weights are 0, the others are 1 / (1 - p) times as large."""
+    """Check training mode: some weights are 0, the others are 1 / (1 - p) times as large."""
     p, n_head, bias = (
         case.inputs["dropout"],
         case.inputs["n_head"],
@@ -48,12 +48,11 @@ def _require_dropped(case, answer):
     got = read(weights, case, right.shape)
     if np.allclose(got, np.where(got == 0, 0, right / (1 - p)), atol=1e-6):
         raise WrongAnswer(
-            "The weights that are returned in training mode are those after dropout. Return "
-            "those before it."
+            "The weights returned in training mode are those after dropout. Return those before it."
         )
     before = (
-        "dropout acts on something that the weights are made of. It should act on them, after the "
-        "softmax."
+        "dropout acts on something that the weights are computed from. It should act on the "
+        "weights, after the softmax."
     )
     require_close(
         f"{sentence_case(weights.name)}, in {mode}", got, right, TOLERANCE, [(before, got)]
@@ -71,8 +70,8 @@ def _require_dropped(case, answer):
         if np.allclose(output, np.where(np.isclose(output, 0), 0, whole / (1 - p)), atol=1e-6):
             raise WrongAnswer(f"Dropout acts on {name}. It should act on the weights.")
 
-    # There are fewer keys than features of a head, and proj is square: the weights that were used
-    # can be solved for.
+    # There are fewer keys than features per head, and proj is square, so the weights used can be
+    # solved for.
     joined = np.linalg.solve(
         case.inputs["weights"]["proj.weight"].astype(float), (output - bias).reshape(-1, C).T
     ).T
@@ -81,16 +80,16 @@ def _require_dropped(case, answer):
     if not np.allclose(used, np.where(dropped, 0, right / (1 - p)), atol=1e-5):
         cause = "Does dropout act on the weights, after the softmax?"
         if np.allclose(used, np.where(dropped, 0, right), atol=1e-5):
-            cause = "They are dropped, but the others not divided."
+            cause = "Some are dropped, but the others are not divided."
         raise WrongAnswer(
-            f"In {mode}, the output is not that of weights of which some are dropped and the "
+            f"In {mode}, the output doesn't come from weights of which some are dropped and the "
             f"others divided by {1 - p:.1f}. {cause}"
         )
     for name, axis in (("rows of the batch", 0), ("heads", 1), ("queries", 2), ("keys", 3)):
         if (dropped == dropped.take([0], axis)).all():
             raise WrongAnswer(
                 f"In {mode}, the same weights are dropped for all {name}. Dropout draws for each "
-                "weight on its own."
+                "weight separately."
             )
     # 2,880 weights: 0.06 is 6.5 standard deviations or more.
     if not abs(dropped.mean() - p) < 0.06:

@@ -1,5 +1,5 @@
-"""Running MultiHeadAttention, and reading what it gives. Question 5d's checks share it, and 5e's
-some of it.
+"""Runs MultiHeadAttention and reads its output; shared by the checks of question 5d, and partly
+5e.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,10 +15,10 @@ TOLERANCE = 1e-5  # the handout's
 
 @probe
 def load(module, weights):
-    """For other probes to use: put weights, arrays by name, into a module, if all of them fit.
+    """For other probes: put weights, arrays by name, into a module, if all of them fit.
 
     Returns:
-        Copies of all parameters as they were, and the parameters, or None where weights do not fit.
+        Copies of all initial parameters, and the parameters, or None if the weights do not fit.
     """
     import torch
 
@@ -35,12 +35,11 @@ def load(module, weights):
 
 @probe(uses=(forbid_builtins, load))
 def attend(cases):
-    """MultiHeadAttention with the weights of each case, on its x (repeated as often as asked) and
-    padding.
+    """Run MultiHeadAttention with each case's weights on its x (repeated if asked) and padding.
 
     For each case: the output, or the pair of output and weights; in evaluation with dropout, the
-    output once `again`; with an upstream, the gradients of sum(output * upstream). A layer whose
-    parameters do not fit is not run.
+    output of a second call as `again`; with an upstream, the gradients of sum(output * upstream). A
+    layer whose parameters do not fit is not run.
     """
     import torch
 
@@ -79,10 +78,10 @@ def attend(cases):
 def require_parameters(
     answer: Answer, shapes: dict[str, tuple], what: str, exact: bool = False
 ) -> None:
-    """All parameters are there, in their shapes, and with `exact` no others.
+    """Check that all parameters are present with the right shapes, and with `exact` no others.
 
     Raises:
-        WrongAnswer: names those that are not.
+        WrongAnswer: names the wrong ones.
     """
     parameters = answer.entries()
     if missing := [name for name in shapes if name not in parameters]:
@@ -97,17 +96,17 @@ def require_parameters(
 
 
 def shapes_of(case: Case) -> dict[str, tuple]:
-    """The shapes of the weights that a case is run with, by their names."""
+    """Return the shapes of a case's weights, by name."""
     return {name: value.shape for name, value in case.inputs["weights"].items()}
 
 
 def run_each(
     student, probe: Probe, cases: list[Case], call: Callable[[dict], str]
 ) -> Iterator[tuple[Case, Answer]]:
-    """Run a probe on the inputs of all cases at once; each case with its answer.
+    """Run a probe on the inputs of all cases at once; yield each case with its answer.
 
-    Where the code raises an exception, the cases are run one by one, so that those before can be
-    judged, and the message says which `call`, worked out from the inputs, it was.
+    If the code raises an exception, the cases are run one by one, so that earlier ones can be
+    judged and the message names the `call`, described from its inputs.
     """
     inputs = [case.inputs for case in cases]
     try:
@@ -128,7 +127,7 @@ def run_each(
 
 
 def run_heads(student, cases: list[Case]) -> Iterator[tuple[Case, Answer]]:
-    """Run `attend`; each case with its answer, whose parameters fit."""
+    """Run `attend`; yield each case with its answer, after checking the parameters."""
     for case, answer in run_each(student, attend, cases, describe_call):
         name = f"MultiHeadAttention({case.inputs['n_embd']}, {case.inputs['n_head']})"
         require_parameters(answer["parameters"], shapes_of(case), name)
@@ -136,7 +135,7 @@ def run_heads(student, cases: list[Case]) -> Iterator[tuple[Case, Answer]]:
 
 
 def describe(inputs: dict) -> str:
-    """The call, for messages."""
+    """Describe the call, for messages."""
     B, T, C = inputs["x"].shape
     more = "" if inputs["padding"] is None else ", key_padding_mask"
     shape = B * inputs["repeat"], T, C
@@ -144,17 +143,17 @@ def describe(inputs: dict) -> str:
 
 
 def describe_call(inputs: dict) -> str:
-    """The call, for messages where it fails."""
+    """Describe the call, for messages when it fails."""
     mask = "" if inputs["padding"] is None else f" of shape {inputs['padding'].shape}"
     pair = ", return_weights=True" if inputs["pair"] else ""
     return f"{describe(inputs)}{mask}{pair}, in {inputs['dtype']}"
 
 
 def split_answer(case: Case, answer: Answer) -> tuple[Answer, Answer | None]:
-    """The output, and the weights where they were asked for.
+    """Return the output, and the weights if they were asked for.
 
     Raises:
-        WrongAnswer: they are no pair, or x or the mask has been changed.
+        WrongAnswer: they are not a pair, or x or the mask was changed.
     """
     inputs = case.inputs
     call = describe(inputs)
@@ -165,8 +164,8 @@ def split_answer(case: Case, answer: Answer) -> tuple[Answer, Answer | None]:
         after = answer["after"][key].array(dtype, before.shape, finite=False)
         if not np.array_equal(after, before):
             raise WrongAnswer(
-                f"{call} changes {name}, which is not its own, in place (as x += ... and "
-                "functions with a _ at the end of their name do)."
+                f"{call} changes its argument {name} in place (as x += ... and functions whose "
+                "name ends with _ do)."
             )
     if not inputs["pair"]:
         return answer["y"].named(f"the output of {call}"), None
@@ -175,10 +174,10 @@ def split_answer(case: Case, answer: Answer) -> tuple[Answer, Answer | None]:
 
 
 def read(answer: Answer, case: Case, shape: tuple | None) -> np.ndarray:
-    """The array, of the case's dtype, in float64.
+    """Return an array of the case's dtype as float64.
 
     Raises:
-        WrongAnswer: it is something else, or has NaN; names the likely cause with padding.
+        WrongAnswer: it is something else, or has NaN; names the likely cause if there is padding.
     """
     data = answer.array(case.inputs["dtype"], shape, finite=False)
     if np.isnan(data).any() and (cause := _nan_cause(case.inputs, np.isnan(data))):
@@ -189,26 +188,26 @@ def read(answer: Answer, case: Case, shape: tuple | None) -> np.ndarray:
 
 
 def _nan_cause(inputs, bad):
-    softmax = "a softmax over nothing but -inf gives NaN"
+    softmax = "a softmax over only -inf gives NaN"
     turned = f"{softmax}. Is the mask the right way around (True: padding)?"
     if "idx" in inputs:
         if (inputs["idx"] != 0).any(axis=1).all():
             return turned
         return (
-            "there is a row of nothing but PAD here. Its attention weights should be 0 (see 5d: "
-            f"{softmax}), and a mean over its positions a vector of zeros."
+            f"one row here is entirely PAD. Its attention weights should be 0 (see 5d: {softmax}), "
+            "and a mean over its positions a vector of zeros."
         )
     padding = inputs.get("padding")
     if padding is None:
         return f"{softmax}." if "padding" in inputs else None
     if padding.all(axis=1).any():
         return (
-            f"{softmax}. There is a row of nothing but padding here: put zeros in place of its "
-            "weights, after the softmax."
+            f"{softmax}. One row here is entirely padding: set its weights to zero after the "
+            "softmax."
         )
     if bad.ndim == 3 and np.array_equal(bad.any(axis=2), padding):
         return (
-            "the queries at padded positions attend to nothing. The mask hides keys, and these "
+            "the queries at padded positions attend to nothing. The mask hides only keys; these "
             "queries are computed like any other."
         )
     return turned
@@ -222,13 +221,13 @@ def require_part(
     cause: str | None = None,
     otherwise: str | None = None,
 ) -> None:
-    """Compare with a part of what is right. A mistake may be known by the first entries of each
-    vector alone.
+    """Compare with a part of the right answer. A mistake may be stored as only the first entries of
+    each vector.
 
     Args:
-        name: of what is compared, for the message.
-        cause: the likely one, where it is known already.
-        otherwise: the likely cause where no mistake is recognised.
+        name: of the compared value, for the message.
+        cause: the likely one, if already known.
+        otherwise: the likely cause if no mistake is recognized.
 
     Raises:
         WrongAnswer: they differ; names the likely cause.
@@ -248,7 +247,7 @@ def require_part(
 
 
 def require_output(answer: Answer, case: Case, again: Answer | None = None) -> None:
-    """The output is right. again: that of a second call.
+    """Check the output. again: the output of a second call.
 
     Raises:
         WrongAnswer: it is not; names the likely cause.
@@ -257,14 +256,14 @@ def require_output(answer: Answer, case: Case, again: Answer | None = None) -> N
     y = read(answer, case, shape)
     if again is not None and not np.allclose(y, read(again, case, shape), rtol=0, atol=1e-4):
         raise WrongAnswer(
-            f"{sentence_case(answer.name)}: a second call gives something else.\n"
+            f"{sentence_case(answer.name)}: a second call gives a different output.\n"
             "Likely cause: dropout acts in evaluation mode, too."
         )
     require_part(case, "y", answer.name, y)
 
 
 def require_weights(answer: Answer, case: Case) -> None:
-    """The weights are right.
+    """Check the weights.
 
     Raises:
         WrongAnswer: they are not; names the likely cause.
@@ -276,5 +275,5 @@ def require_weights(answer: Answer, case: Case) -> None:
 
 
 def sentence_case(name: str) -> str:
-    """With a capital letter."""
+    """Return the name with a capital letter."""
     return name[:1].upper() + name[1:]

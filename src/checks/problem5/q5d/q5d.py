@@ -1,6 +1,4 @@
-"""Question 5d, basic: what several heads attend to, with and without padding; gradients, dropout,
-sizes.
-"""
+"""Question 5d, basic: multi-head attention with and without padding; gradients, dropout, sizes."""
 
 import re
 
@@ -19,7 +17,7 @@ from checks.problem5.q5d.heads import (
 
 
 def require_heads(student, cases: list) -> None:
-    """Output, weights and gradients are right, as far as the cases ask for them.
+    """Check output, weights and gradients, as far as the cases ask for them.
 
     Raises:
         Failed: the first that is wrong; names the likely cause.
@@ -42,7 +40,7 @@ def test_output(student, cases):
 
 @check("5d-2-basic")
 def test_padding(student, cases):
-    """Padding anywhere, in each row; and a mask that marks nothing."""
+    """Padding anywhere in each row; and a mask that marks nothing."""
     require_heads(student, cases)
 
 
@@ -54,13 +52,13 @@ def test_weights(student, cases):
 
 @check("5d-7-basic")
 def test_formats_and_gradients(student, cases):
-    """From one of everything to more; float64; gradients, with padding and without."""
+    """Sizes from one up; float64; gradients, with and without padding."""
     require_heads(student, cases)
 
 
 @check("5d-8-basic")
 def test_rare_rows(student, cases):
-    """Rows of nothing but padding, and gradients there; scores below -100."""
+    """Rows of only padding, with gradients; scores below -100."""
     require_heads(student, cases)
 
 
@@ -73,9 +71,9 @@ def test_dropout(student, cases):
 
 @probe(uses=(forbid_builtins,))
 def construct(sizes):
-    """MultiHeadAttention for each (n_embd, n_head): its parameters, or what it says.
+    """Create MultiHeadAttention for each (n_embd, n_head): its parameters, or its error.
 
-    That is the error's type, whether it is a ValueError, and its text.
+    An error is given as its type, whether it is a ValueError, and its text.
     """
     with forbid_builtins():
         from submission.problem5.encoder import MultiHeadAttention
@@ -92,8 +90,8 @@ def construct(sizes):
 
 
 def require_refusals(student, sizes: list[tuple[int, int]]) -> None:
-    """Pairs of n_embd and n_head that do not fit are refused, with a ValueError that has both
-    numbers in it.
+    """Check that unsuitable pairs of n_embd and n_head raise a ValueError whose text has both
+    numbers.
 
     Raises:
         WrongAnswer: one is not.
@@ -111,13 +109,13 @@ def require_refusals(student, sizes: list[tuple[int, int]]) -> None:
         if not {str(n_embd), str(n_head)} <= set(re.findall(r"\d+", text.text())):
             said = text.text()[:200]
             raise WrongAnswer(
-                f"The error of {call} should have both numbers in it. It says: {said!r}."
+                f"The error of {call} should mention both numbers. It says: {said!r}."
             )
 
 
 @check("5d-10-basic")
 def test_constructor(student, rng):
-    """No parameters but those of qkv and proj; sizes that do not fit."""
+    """Only the parameters of qkv and proj; sizes that do not fit."""
     n_head, head_dim = (int(n) for n in rng.permutation([2, 3, 5])[:2])
     n = n_head * head_dim
     shapes = {

@@ -1,4 +1,4 @@
-"""Running Encoder, and judging what it gives. The checks of question 5e share it."""
+"""Runs Encoder and judges its output; shared by the checks of question 5e."""
 
 from autograder import Answer, WrongAnswer, probe, require_close
 from checks.problem5.forbidden_builtins import forbid_builtins
@@ -19,13 +19,13 @@ from checks.support.cases import Case
 
 @probe(uses=(forbid_builtins, load))
 def run_encoders(cases):
-    """Encoder with the config and weights of each case, on its tokens.
+    """Run Encoder with each case's config and weights on its tokens.
 
-    For each case: the logits, alone and in a pair with the attention weights; the gradients of
-    sum(logits * upstream), in float64, if there is an upstream; and, to find out where a mistake
-    is, its fixed positions, what norm1, attn and all of the first layer make of the token
-    embeddings, norm1 of a hundredth of them, where eps counts. One whose parameters do not fit is
-    not run.
+    For each case: the logits, alone and paired with the attention weights; the gradients of
+    sum(logits * upstream), in float64, if there is an upstream; and, to locate a mistake, the fixed
+    positions, the outputs of norm1, attn and the whole first layer for the token embeddings, and
+    norm1 of a hundredth of them, where eps matters. An encoder whose parameters do not fit is not
+    run.
     """
     import torch
 
@@ -62,7 +62,7 @@ def run_encoders(cases):
 
 
 def describe_encoder(inputs: dict) -> str:
-    """The call, for messages where it fails."""
+    """Describe the call, for messages when it fails."""
     fields = ", ".join(f"{name}={value!r}" for name, value in inputs["config"].items())
     shape = inputs["idx"].shape
     model = f"Encoder(EncoderConfig({fields}))"
@@ -70,7 +70,7 @@ def describe_encoder(inputs: dict) -> str:
 
 
 def require_encoders(student, cases: list[Case]) -> list[Answer]:
-    """Run all cases, and judge logits, attention weights and gradients, as far as the cases ask for
+    """Run all cases and judge logits, attention weights and gradients, as far as the cases ask for
     them.
 
     Returns:
@@ -91,7 +91,7 @@ def require_encoders(student, cases: list[Case]) -> list[Answer]:
 
 
 def _require_encoder(case, answer):
-    """The logits are right, and so are the attention weights with them."""
+    """Check the logits and the attention weights."""
     config, train, right = case.inputs["config"], case.inputs["train"], case.right["logits"]
     said = ", ".join(f"{key}={config[key]!r}" for key in ("positions", "pooling", "pre_norm"))
     name = f"Encoder with {said}, on idx of shape {case.inputs['idx'].shape}"
@@ -103,8 +103,8 @@ def _require_encoder(case, answer):
     again = None
     if train and not agrees(pair[0], got, 1e-6):
         again = (
-            "there is dropout where there should be none: it acts inside the layers alone, not "
-            "on embeddings, nor on what goes into the head."
+            "there is dropout where there should be none: it acts only inside the layers, not on "
+            "embeddings or on the head's input."
         )
     cause, otherwise = faulty_part(case, answer) or again, faulty_part(case, answer, ("layer",))
     require_part(case, "logits", f"the logits of {name}", got, cause, otherwise)
@@ -113,8 +113,8 @@ def _require_encoder(case, answer):
     layers = pair[1].named(f"the weights of {name}").items()
     if len(layers) != config["n_layer"]:
         raise WrongAnswer(
-            f"The weights of {name} should be a list of {config['n_layer']}, one of each layer; "
-            f"there are {len(layers)}."
+            f"The weights of {name} should be a list of {config['n_layer']}, one per layer; there "
+            f"are {len(layers)}."
         )
     maps = case.right["weights"]
     for i, expected in enumerate(maps):
@@ -125,9 +125,9 @@ def _require_encoder(case, answer):
 
 @probe(uses=(forbid_builtins,))
 def refuse(config, lengths, wrong):
-    """What an encoder says of inputs of these lengths, and what EncoderConfig says of wrong fields.
+    """Run an encoder on inputs of these lengths, and EncoderConfig with wrong fields.
 
-    That is a shape, or the error's type, whether it is a ValueError, and its text.
+    Each gives a shape, or the error's type, whether it is a ValueError, and its text.
     """
     import torch
 
@@ -154,11 +154,11 @@ def refuse(config, lengths, wrong):
 
 
 def require_refusals(student, config: dict) -> None:
-    """Sequences longer than max_len and unknown names in the config are a ValueError; as many as
-    max_len are not.
+    """Check that sequences longer than max_len and unknown names in the config raise a ValueError,
+    and that a length of max_len doesn't.
 
     Raises:
-        WrongAnswer: it is otherwise.
+        WrongAnswer: one of these fails.
     """
     longest = config["max_len"]
     lengths, wrong = (

@@ -1,4 +1,4 @@
-"""Running EncoderLayer, and judging what it gives. The checks of question 5e share it."""
+"""Runs EncoderLayer and judges its output; shared by the checks of question 5e."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from checks.problem5.q5d.heads import (
 )
 from checks.support.cases import Case
 
-# Parts that others are made of, and where to read of them.
+# Parts that others use, and the checks that report on them.
 PARTS = {
     "positions": ("sinusoidal_positions", "5e-0-basic"),
     "norm1": ("LayerNorm", "5e-1-basic"),
@@ -27,12 +27,11 @@ PARTS = {
 
 @probe(uses=(forbid_builtins, load))
 def run_layers(cases):
-    """EncoderLayer with the weights of each case, on its x (repeated as often as asked) and
-    padding.
+    """Run EncoderLayer with each case's weights on its x (repeated if asked) and padding.
 
-    For each case: output and attention weights, and the output alone; and, to find out where a
-    mistake is, what norm1 makes of x / 100, where eps counts, and attn of x. A layer whose
-    parameters do not fit is not run.
+    For each case: output and attention weights, and the output alone; and, to locate a mistake,
+    norm1 of x / 100, where eps matters, and attn of x. A layer whose parameters do not fit is not
+    run.
     """
     import torch
 
@@ -67,7 +66,7 @@ def run_layers(cases):
 
 
 def describe_layer(inputs: dict) -> str:
-    """The call, for messages where it fails."""
+    """Describe the call, for messages when it fails."""
     dropout = f", dropout={inputs['dropout']}" if inputs["dropout"] else ""
     padding = inputs["padding"]
     mask = "" if padding is None else f", key_padding_mask of shape {padding.shape}"
@@ -77,7 +76,7 @@ def describe_layer(inputs: dict) -> str:
 
 
 def require_layers(student, cases: list[Case]) -> None:
-    """Run all cases; those in training mode are judged by what is dropped.
+    """Run and judge all cases; those in training mode by what is dropped.
 
     Raises:
         Failed: the first case that is wrong; names the likely cause.
@@ -94,12 +93,14 @@ def require_layers(student, cases: list[Case]) -> None:
 def faulty_part(
     case: Case, answer: Answer, parts: tuple = ("positions", "norm1", "attn")
 ) -> str | None:
-    """A sentence on the first of these parts that is not right by itself; None if all are."""
+    """Return a sentence on the first of these parts that is wrong on its own; None if all are
+    right.
+    """
     for part in parts:
         right = case.about["parts"].get(part)
         if right is not None and not agrees(answer[part], right):
             name, where = PARTS[part]
-            return f"it uses {name}, which is not right yet. See {where}."
+            return f"it uses {name}, which is not correct yet. See {where}."
     return None
 
 
@@ -112,7 +113,7 @@ def agrees(answer: Answer, right: np.ndarray, tolerance: float = 1e-4) -> bool:
 
 
 def _require_layer(case, answer):
-    """What EncoderLayer gives is right: alone, and in a pair with the weights."""
+    """Check EncoderLayer's output, alone and paired with the weights."""
     inputs, shape = case.inputs, case.inputs["x"].shape
     kind = "pre-norm" if inputs["pre_norm"] else "post-norm"
     sizes = ", ".join(str(inputs[name]) for name in ("n_embd", "n_head", "n_hidden"))
@@ -123,7 +124,7 @@ def _require_layer(case, answer):
     pair = answer["pair"].named(f"what {name} returns with return_weights=True").items(2)
     again = None
     if not agrees(pair[0], got, 1e-6):
-        again = "a second call gives something else. Does dropout act in evaluation mode, too?"
+        again = "a second call gives a different output. Does dropout act in evaluation mode, too?"
     require_part(case, "y", y.name, got, faulty_part(case, answer) or again)
     both = read(pair[0], case, shape)
     require_close(
@@ -134,10 +135,10 @@ def _require_layer(case, answer):
 
 
 def _require_pre_dropout(case, answer):
-    """Of what each part returns, a share of p is dropped, and the rest is divided by 1 - p.
+    """Check that a share of p of each part's output is dropped, and the rest divided by 1 - p.
 
-    The attention returns 1 here and the feed-forward part 2, whatever x is: what is added to x
-    tells which was dropped.
+    Here the attention returns 1 and the feed-forward part 2 for any x, so what is added to x shows
+    which was dropped.
     """
     p, x = case.inputs["dropout"], np.tile(case.inputs["x"], (case.inputs["repeat"], 1, 1))
     mode = f"EncoderLayer with dropout {p} in training mode"
@@ -147,21 +148,21 @@ def _require_pre_dropout(case, answer):
     if not near.min(axis=-1).max() < 1e-4:
         if np.allclose(added, 3 * (1 - p), atol=1e-4):
             raise WrongAnswer(
-                f"{mode} drops nothing. Dropout acts on what each of the two parts returns."
+                f"{mode} drops nothing. Dropout acts on the output of each of the two parts."
             )
         raise WrongAnswer(
-            f"{mode}: what is added to x is not what the two parts return, with some of it "
-            f"dropped and the rest divided by {1 - p:.1f}. Dropout acts on the results of both "
-            "parts, just before they are added, and on nothing else but the attention weights."
+            f"{mode}: what is added to x is not the output of the two parts, with some of it "
+            f"dropped and the rest divided by {1 - p:.1f}. Dropout acts on the outputs of both "
+            "parts, just before they are added, and otherwise only on the attention weights."
         )
     _require_share(f"{mode}: of what the attention returns", 1 - (which % 2).mean(), p)
     _require_share(f"{mode}: of what the feed-forward part returns", 1 - (which // 2).mean(), p)
 
 
 def _require_post_dropout(case, answer):
-    """As in pre-norm; but one part alone returns something, 1 everywhere, and x is 0.
+    """Check post-norm; here only one part returns something, 1 everywhere, and x is 0.
 
-    Where that was dropped, the output is below the vector's mean, which is 0, by 0.4 at least.
+    Where that was dropped, the output is at least 0.4 below the vector's mean, which is 0.
     """
     p, (B, *shape) = case.inputs["dropout"], case.inputs["x"].shape
     mode = f"a post-norm EncoderLayer with dropout {p} in training mode"
@@ -172,7 +173,7 @@ def _require_post_dropout(case, answer):
 
 
 def _require_share(what, share, p):
-    # 3,360 features: 0.06 is 7 standard deviations or more. (Post-norm shows none where all of a
-    # vector is dropped: 0.4%.)
+    # 3,360 features: 0.06 is 7 standard deviations or more. (Post-norm doesn't show a vector that
+    # is dropped completely: 0.4%.)
     if not abs(share - p) < 0.06:
         raise WrongAnswer(f"{what}, a share of {share:.2f} is dropped.")

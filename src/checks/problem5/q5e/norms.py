@@ -1,5 +1,5 @@
-"""Running sinusoidal_positions and LayerNorm, and judging what they give. The checks of question 5e
-share it.
+"""Runs sinusoidal_positions and LayerNorm and judges their output; shared by the checks of question
+5e.
 """
 
 import re
@@ -22,9 +22,9 @@ from checks.support.cases import Case
 
 @probe(uses=(forbid_builtins,))
 def tables(sizes):
-    """sinusoidal_positions for each (max_len, n_embd), or what it says.
+    """Run sinusoidal_positions for each (max_len, n_embd): the table, or its error.
 
-    That is the error's type, whether it is a ValueError, and its text.
+    An error is given as its type, whether it is a ValueError, and its text.
     """
     with forbid_builtins():
         from submission.problem5.encoder import sinusoidal_positions
@@ -43,10 +43,10 @@ def tables(sizes):
 
 
 def require_refusal(answer: Answer, call: str, words: list[str]) -> None:
-    """The answer tells of a ValueError with these words (numbers or names) in its text.
+    """Check that the answer is a ValueError with these words (numbers or names) in its text.
 
     Raises:
-        WrongAnswer: it does not.
+        WrongAnswer: it is not.
     """
     if not isinstance(answer.value, (list, tuple)):
         raise WrongAnswer(f"{call} should raise ValueError; it raises no error.")
@@ -61,7 +61,7 @@ def require_refusal(answer: Answer, call: str, words: list[str]) -> None:
 
 
 def require_table(case: Case, answer: Answer) -> None:
-    """A right table of positions.
+    """Check a table of positions.
 
     Raises:
         WrongAnswer: it is not; names the likely cause.
@@ -76,7 +76,7 @@ def require_table(case: Case, answer: Answer) -> None:
 
 @probe(uses=(forbid_builtins, load))
 def normalize(cases):
-    """LayerNorm with the weights and eps of each case, on its x; and the gradients of sum(output *
+    """Run LayerNorm with each case's weights and eps on its x; also the gradients of sum(output *
     upstream), if there is an upstream.
     """
     import torch
@@ -105,13 +105,13 @@ def normalize(cases):
 
 
 def describe_norm(inputs: dict) -> str:
-    """The call, for messages."""
+    """Describe the call, for messages."""
     eps = "" if inputs["eps"] is None else f", eps={inputs['eps']}"
     return f"LayerNorm({inputs['n_embd']}{eps}) on x of shape {inputs['x'].shape}"
 
 
 def require_norm(case: Case, answer: Answer) -> None:
-    """LayerNorm's parameters, output and gradients are right.
+    """Check LayerNorm's parameters, output and gradients.
 
     Raises:
         WrongAnswer: they are not; names the likely cause.
@@ -145,7 +145,7 @@ def require_norm(case: Case, answer: Answer) -> None:
 
 
 def _require_large(case, y, data):
-    """Entries around some thousands in float32, that differ by ones."""
+    """Check float32 entries of some thousands that differ by ones."""
     name, cause = f"{y.name} (entries around {case.inputs['x'].mean():.0f})", case.about["cause"]
     if not np.isfinite(data).all():
         raise WrongAnswer(f"{name} has values that are NaN or infinite.\nLikely cause: {cause}")

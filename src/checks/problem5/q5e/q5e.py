@@ -26,14 +26,14 @@ def test_positions(student, rng, cases):
 
 
 def require_norms(student, cases: list) -> None:
-    """Run LayerNorm on all cases, and judge it."""
+    """Run and judge LayerNorm on all cases."""
     for case, answer in run_each(student, normalize, cases, describe_norm):
         require_norm(case, answer)
 
 
 @check("5e-1-basic")
 def test_norm(student, cases):
-    """Ordinary vectors and vectors of tiny variance, where eps counts; any number of axes;
+    """Ordinary vectors and vectors of tiny variance, where eps matters; any number of axes;
     gradients.
     """
     require_norms(student, cases)
@@ -41,13 +41,15 @@ def test_norm(student, cases):
 
 @check("5e-2-basic")
 def test_layer(student, cases):
-    """With the default of no padding, and with padding; dropout on what each part returns."""
+    """Without padding (the default) and with it; dropout on each part's output."""
     require_layers(student, cases)
 
 
 @check("5e-3-basic")
 def test_encoder(student, cases):
-    """The defaults, with PAD at the end; sentences shorter than max_len, and as long; gradients."""
+    """The defaults, with PAD at the end; sentences shorter than max_len and of that length;
+    gradients.
+    """
     require_encoders(student, cases)
 
 
@@ -60,7 +62,7 @@ def test_post_norm(student, cases):
 
 @check("5e-8-basic")
 def test_poolings(student, cases):
-    """Poolings, learned positions and none; dropout nowhere but in the layers."""
+    """Poolings, learned positions and none; dropout only in the layers."""
     require_encoders(student, cases)
 
 
@@ -72,6 +74,6 @@ def test_rare_norms(student, cases):
 
 @check("5e-10-basic")
 def test_rare_tokens(student, cases):
-    """PAD anywhere, also in front; a row of nothing but PAD; inputs that are too long."""
+    """PAD anywhere, also in front; a row of only PAD; inputs that are too long."""
     require_encoders(student, cases)
     require_refusals(student, cases[0].inputs["config"])

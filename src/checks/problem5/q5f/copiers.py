@@ -1,5 +1,5 @@
-"""Copiers: models on which copy_task is tried out. They are no Transformers, and look up what they
-answer.
+"""Copiers: models on which copy_task is tested. They are not Transformers, but look up their
+answers.
 """
 
 from autograder import probe
@@ -8,16 +8,16 @@ from checks.problem5.forbidden_builtins import forbid_builtins
 
 @probe
 def make_copier(config, log, loss, training, unseen, gap, where, kind, slowly):
-    """A model that copies without having learned it, and writes down how it is used.
+    """Create a model that copies without learning and records how it is used.
 
     Args:
         loss: its cross-entropy at every BLANK.
-        training, unseen: that in training mode, and in evaluation mode for rows that it was not
+        training, unseen: the loss in training mode, and in evaluation mode for rows that it was not
         trained on; None for the same.
         gap, where: 8 more columns of PAD add `gap` to one logit at the places `where`.
-        kind: "slow", where each forward pass of the training multiplies the loss, in both modes, by
-            `slowly`; "uneven", where the first BLANK of each row, and all of rows of up to 4
-            symbols, have a tenth of the loss.
+        kind: "slow", each forward pass in training multiplies the loss, in both modes, by `slowly`;
+            "uneven": the first BLANK of each row, and all in rows of up to 4 symbols, have a tenth
+            of the loss.
     """
     import math
 
@@ -25,13 +25,11 @@ def make_copier(config, log, loss, training, unseen, gap, where, kind, slowly):
     import torch.nn as nn
 
     def spread(loss):
-        # How far the right one of 16 logits must be above the others.
+        # How far the right logit of 16 must be above the others.
         return math.log(15) - math.log(math.expm1(loss))
 
     def touch(gradient):
-        """Writes down to which of the 16 places and 16 classes the loss of the training has a
-        gradient.
-        """
+        """Record for which of the 16 places and 16 classes the training loss has a gradient."""
         if gradient.shape[1:] == log["touched"].shape:
             log["touched"] |= (gradient != 0).any(dim=0)
 
@@ -87,7 +85,7 @@ def make_copier(config, log, loss, training, unseen, gap, where, kind, slowly):
 
 @probe(uses=(forbid_builtins, make_copier))
 def measure_copiers(cases, steps, seed):
-    """What copy_task returns for copiers, and how it used each."""
+    """Return copy_task's result for copiers, and how it used each."""
     import time
 
     import torch
@@ -115,7 +113,7 @@ def measure_copiers(cases, steps, seed):
             log["draw"] = torch.rand(()).item()
             return make_copier(config, log, **case)
 
-        torch.rand(len(answers) + 1)  # whatever was drawn before
+        torch.rand(len(answers) + 1)  # independent of earlier draws
         hook = register_optimizer_step_pre_hook(lambda *args: log.update(steps=log["steps"] + 1))
         started = time.perf_counter()
         try:

@@ -1,5 +1,5 @@
-"""Trying out copy_task on copiers, whose losses and gaps are known beforehand. The checks of
-question 5f share it.
+"""Tests copy_task on copiers, whose losses and gaps are known; shared by the checks of question
+5f.
 """
 
 import math
@@ -12,19 +12,21 @@ from autograder.inside.wire import Array
 from checks.problem5.q5f.copiers import measure_copiers
 from checks.support.cases import Case
 
-LOSS, GAP = 0.01, 1e-4  # of the handout: below these, a model has passed
+LOSS, GAP = 0.01, 1e-4  # the handout's limits: a model below both passes
 ROWS = 512
 STEPS = 110, 150  # of copiers, which have nothing to learn: from the one to the other
 SHARE_OF_BLANKS = (0.25, 0.31)  # of the 16 places of a row: 4.5 on average
 AXES = (
-    "F.cross_entropy takes the second axis for the classes. Places and classes are both 16, so "
-    "that F.cross_entropy(model(x), y) runs, and takes places for classes. Flatten both: logits to "
-    "(N, 16), targets to (N)."
+    "F.cross_entropy takes the second axis for the classes. There are 16 places and 16 classes, so "
+    "F.cross_entropy(model(x), y) runs, but treats places as classes. Flatten both: logits to (N, "
+    "16), targets to (N)."
 )
 
 
 def draw_rows(rng, n: int) -> np.ndarray:
-    """Rows of the copy task, int64, (n, 16): symbols, then as many BLANKs, each padded to 8."""
+    """Draw rows of the copy task, int64, (n, 16): symbols, then as many BLANKs, each padded to
+    8.
+    """
     used = np.arange(8) < rng.integers(1, 9, size=(n, 1))
     return np.concatenate((rng.integers(2, 16, size=(n, 8)) * used, 1 * used), axis=1)
 
@@ -42,10 +44,10 @@ def read_result(answer: Answer, seconds: float = math.inf) -> Measured:
     """Read copy_task's dict.
 
     Args:
-        seconds: that the call took.
+        seconds: the call's duration.
 
     Raises:
-        WrongAnswer: an entry is missing, of a wrong type, or contradicts another one.
+        WrongAnswer: an entry is missing, has the wrong type, or contradicts another.
     """
     answer = answer.named("what copy_task returns")
     entries = answer.present().entries()
@@ -61,7 +63,7 @@ def read_result(answer: Answer, seconds: float = math.inf) -> Measured:
         and passed.dtype == "bool"
         and passed.data.size == 1
     ):
-        passed = bool(passed.data)  # np.bool_, of a comparison of NumPy's floats
+        passed = bool(passed.data)  # np.bool_, from a comparison of NumPy floats
     if not isinstance(passed, bool):
         raise WrongAnswer(
             f'"passed" should be True or False; it is {entries["passed"].describe()}.'
@@ -86,24 +88,24 @@ def read_result(answer: Answer, seconds: float = math.inf) -> Measured:
 def _float(answer, name):
     if isinstance(answer.value, Array) and answer.value.kind == "tensor":
         raise WrongAnswer(
-            f'"{name}" should be a Python float; it is {answer.describe()}. Its .item() is one.'
+            f'"{name}" should be a Python float; it is {answer.describe()}. Use .item().'
         )
     return answer.named(f'"{name}"').number()
 
 
 def judge_copiers(student, rng, cases: list[Case]) -> None:
-    """copy_task measures each copier rightly, and uses it as it should.
+    """Check that copy_task measures each copier correctly and uses it as it should.
 
     Args:
-        cases: `inputs` are those of make_copier. `about` says `what` it is, for messages, and what
-            `loss` is to be measured, within which share of it (`within`); `wrong` has losses.
+        cases: `inputs` are those of make_copier. `about` has `what` it is, for messages, and the
+            `loss` to be measured, to a relative tolerance (`within`); `wrong` has losses.
 
     Raises:
         WrongAnswer: it does not; names the likely cause.
     """
     seed, steps = int(rng.integers(1, 1000)), int(rng.integers(*STEPS))
     draws = set()
-    # The first alone: who trains another model needs too long for all of them.
+    # The first one alone: code that trains another model would take too long for all of them.
     for some in (cases[:1], cases[1:]):
         inputs = [case.inputs for case in some]
         answers = student.run(measure_copiers, cases=inputs, steps=steps, seed=seed)
@@ -117,13 +119,13 @@ def judge_copiers(student, rng, cases: list[Case]) -> None:
             draws.add(log["draw"].number())
     if len(draws) > 1:
         raise WrongAnswer(
-            "With the same seed, copy_task makes models with different random weights. "
-            "torch.manual_seed(seed) comes first."
+            "With the same seed, copy_task creates models with different random weights. Call "
+            "torch.manual_seed(seed) first."
         )
 
 
 def _require_model(log):
-    """What make_model returned was run, in evaluation mode as well."""
+    """Check that the model from make_model was run, in evaluation mode as well."""
     measured = sum(rows.number() for rows in log["measured"].items(2))
     if log["made"].number() == 0:
         raise WrongAnswer(
@@ -131,17 +133,18 @@ def _require_model(log):
         )
     if log["forward"].number() + measured == 0:
         raise WrongAnswer(
-            "copy_task calls make_model, and never runs the model that it returns. That is the one "
-            "to train and to measure, and no other."
+            "copy_task calls make_model, but never runs the model that it returns. Train and "
+            "measure that model."
         )
     if measured == 0 and log["wide"].flag():
         raise WrongAnswer(
-            "copy_task measures in training mode. model.eval() comes first, and then fresh rows."
+            "copy_task measures in training mode. Call model.eval() first, and then draw new rows."
         )
     if measured == 0:
         raise WrongAnswer(
-            "copy_task trains the model that make_model returns, and never runs it in evaluation "
-            "mode.\nLikely cause: what it returns was measured while training, or on another model."
+            "copy_task trains the model that make_model returns, but never runs it in evaluation "
+            "mode.\n"
+            "Likely cause: the results were measured during training, or on another model."
         )
 
 
@@ -169,7 +172,7 @@ def _require_use(case, log, allowed):
     if case.inputs["kind"] == "slow" and steps < allowed / 2:
         raise WrongAnswer(
             f"With steps={allowed}, copy_task makes {steps} steps of the optimizer for "
-            f"{case.about['what']}. It should end early only where the loss is small already."
+            f"{case.about['what']}. It should stop early only if the loss is already small."
         )
     if case.inputs["kind"] == "slow" and (runs := log["forward"].number()) < steps / 2:
         raise WrongAnswer(
@@ -181,30 +184,30 @@ def _require_use(case, log, allowed):
     touched = log["touched"].array("bool", (16, 16))
     if touched[:8].any() and not touched[:, :8].any():
         raise WrongAnswer(
-            "The loss that copy_task trains with has no gradient for half of the classes, and some "
-            f"at places that are no BLANKs.\nLikely cause: {AXES} Look at the loss that is "
-            "measured, too."
+            "copy_task's training loss has no gradient for half of the classes, and has one at "
+            "places that are not BLANKs.\n"
+            f"Likely cause: {AXES} Look at the loss that is measured, too."
         )
     rows, distinct = log["long"].number(), log["distinct"].number()
     if rows > 200 and distinct < 0.25 * rows:
         raise WrongAnswer(
-            f"copy_task trains on the same rows again and again: only {distinct} of {rows} long "
-            "ones are different. Draw a fresh batch for each step, from one generator that is "
-            "seeded once."
+            f"copy_task trains on the same rows repeatedly: only {distinct} of {rows} long rows "
+            "are different. Draw a new batch for each step, from one generator that is seeded once."
         )
 
 
 def _require_loss(case, measured, log):
-    """The losses of copiers are known to 2%, except where it matters which rows were seen."""
+    """Check the loss. Copiers' losses are known to 2%, except where it matters which rows were
+    seen.
+    """
     what, unseen, training = case.about["what"], case.inputs["unseen"], case.inputs["training"]
     if unseen is not None:
         # Rows of up to 4 symbols may have been seen. Of all BLANKs, those of longer ones are 26 /
         # 36, with a standard deviation of 0.01, and this asks for 0.6.
         if measured.loss < 0.6 * unseen:
             raise WrongAnswer(
-                f"For {what}, the loss is {measured.loss:.3g}; it should be about "
-                f"{unseen:.1f}.\nLikely cause: it is measured on rows of the training; draw fresh "
-                "ones."
+                f"For {what}, the loss is {measured.loss:.3g}; it should be about {unseen:.1f}.\n"
+                "Likely cause: it is measured on training rows; draw new ones."
             )
         return
     expected, within = case.about["loss"], case.about["within"]
@@ -213,15 +216,15 @@ def _require_loss(case, measured, log):
     if abs(measured.loss - expected) > within * expected + 1e-5:
         ratio = measured.loss / expected
         causes = [
-            (_near(measured.loss, training), "it is that of the training."),
+            (_near(measured.loss, training), "it is the training loss."),
             (
                 SHARE_OF_BLANKS[0] < ratio < SHARE_OF_BLANKS[1],
                 "it is the mean over all places, also those whose target is -100.",
             ),
             (
                 case.inputs["kind"] == "uneven" and ratio < 50,
-                "it is a median, a mean of the rows' means, or not that of all BLANKs. Each BLANK "
-                "counts the same.",
+                "it is a median, a mean of the rows' means, or not over all BLANKs. Each BLANK "
+                "counts equally.",
             ),
             *((abs(measured.loss / value - 1) < 0.1, sentence) for sentence, value in case.wrong),
             (ratio > 50, "it is the sum over the BLANKs, not their mean."),
@@ -243,7 +246,7 @@ def _require_loss(case, measured, log):
         )
     if log["gradients"].flag():
         raise WrongAnswer(
-            "copy_task measures with gradients switched on. Measure within torch.no_grad()."
+            "copy_task measures with gradients enabled. Measure within torch.no_grad()."
         )
 
 
@@ -259,16 +262,16 @@ def _require_gap(case, measured):
     causes = [
         (
             where == "pads" and _near(measured.gap, abs(gap)),
-            "places that are PAD count, too; compare only where x is not PAD.",
+            "places that are PAD are counted; compare only where x is not PAD.",
         ),
         (
             measured.gap == 0 and gap < 0,
-            "the largest difference is looked for without .abs(), or not in all rows.",
+            "the largest difference is taken without .abs(), or not over all rows.",
         ),
         (
             measured.gap == 0,
             f"it is not measured, or not at {where.replace('blanks', 'BLANKs')}. All places of all "
-            "rows count where x is not PAD.",
+            "rows where x is not PAD count.",
         ),
         (
             0 < measured.gap < 0.5 * expected,

@@ -9,11 +9,11 @@ from checks.problem5.q5f.copying import GAP, LOSS, ROWS, draw_rows, judge_copier
 
 @probe
 def watch_masks(model, kind):
-    """For probes: sees what the model's attention (modules of a `kind`) gets as a padding mask,
+    """For probes: watch the padding masks that the model's attention (modules of a `kind`) gets
     from now on.
 
-    Returns a dict that is kept up to date: how often it got one and got none, and whether a mask
-    was changed in place.
+    Returns a dict that is kept up to date: how often it got a mask and none, and whether one was
+    changed in place.
     """
     import torch
 
@@ -45,9 +45,9 @@ def watch_masks(model, kind):
 
 @probe(uses=(forbid_builtins, watch_masks))
 def copy_own(rows):
-    """copy_task on the submission's own encoder, as ./run.sh encoder_copy does it, and how long it
-    took; then the logits of the trained model for each of the `rows` (int64), and what its
-    attention got as masks.
+    """Run copy_task on the submission's own encoder, as ./run.sh encoder_copy does, and time it;
+    then return the trained model's logits for each of the `rows` (int64), and the masks that its
+    attention got.
     """
     import time
 
@@ -61,8 +61,7 @@ def copy_own(rows):
     def make(config):
         model = Encoder(config)
         keep(model)
-        # What is measured in the end may be a copy, as of the best weights so far; the hook is in
-        # it, too.
+        # The measured model may be a copy, e.g. of the best weights so far; it has the hook, too.
         model.register_forward_hook(keep)
         return model
 
@@ -83,9 +82,7 @@ def copy_own(rows):
 
 @check("5f-0-basic")
 def test_right_encoders(student, rng, cases):
-    """Models that copy rightly pass: some of which nothing needs to be learned, and then the
-    submission's.
-    """
+    """Models that copy correctly pass: some that need no training, and then the submission's."""
     judge_copiers(student, rng, cases)
     x = draw_rows(rng, ROWS)
     longer = np.concatenate((x, np.zeros_like(x[:, :8])), axis=1)
@@ -103,7 +100,7 @@ def test_right_encoders(student, rng, cases):
     steady = np.allclose(logits[full], padded[full, :16], rtol=0, atol=3 * GAP)
     masks = _masks(answer["masks"])
     if measured.loss >= LOSS:
-        # Without positions, all that can be learned is which symbols a row has.
+        # Without positions, a model can learn only which symbols a row has.
         states = [
             (
                 1.9,
@@ -123,20 +120,18 @@ def test_right_encoders(student, rng, cases):
             f"should be under {LOSS}.\nLikely cause: {masks or state}"
         )
     if measured.gap >= GAP:
-        cause = (
-            "attention does not leave PAD out, see 5d; or positions depend on the length, see 5e."
-        )
+        cause = "attention does not mask PAD, see 5d; or positions depend on the length, see 5e."
         if steady:
             cause = (
-                "the columns were not appended at the end, or the gap was looked for where x is "
-                "PAD. In rows without PAD, 8 columns appended do not change your encoder's logits."
+                "the columns were not appended at the end, or the gap was measured where x is PAD. "
+                "In rows without PAD, appending 8 columns does not change your encoder's logits."
             )
         raise WrongAnswer(
             "Your encoder does not pass: 8 more columns of PAD change a logit by "
             f"{measured.gap:.3g}; it should be under {GAP:g}.\nLikely cause: {masks or cause}"
         )
-    # Where the mean loss is under 0.01, at most 1.5% of the answers are wrong, as each has a loss
-    # of more than ln 2; here it may be 5% of some 2,300.
+    # With a mean loss under 0.01, at most 1.5% of the answers are wrong, as each has a loss of more
+    # than ln 2; 5% of some 2,300 are allowed here.
     wrong = float((logits[:, 8:].argmax(axis=2) != x[:, :8])[x[:, 8:] > 0].mean())
     if wrong > 0.05 or not steady:
         found = (
@@ -146,24 +141,25 @@ def test_right_encoders(student, rng, cases):
         )
         raise WrongAnswer(
             f"For your encoder, copy_task returns a loss of {measured.loss:.3g} and a gap of "
-            f"{measured.gap:.3g}; on other rows, {found}.\nLikely cause: loss and gap are not "
-            "measured on the model that was trained, or not on fresh rows of all lengths."
+            f"{measured.gap:.3g}; on other rows, {found}.\n"
+            "Likely cause: loss and gap are not measured on the trained model, or not on new rows "
+            "of all lengths."
         )
 
 
 def _masks(answer):
-    """What is wrong with the padding masks that attention got, as a sentence; "" for nothing."""
+    """Describe what is wrong with the padding masks that attention got; "" if nothing is."""
     if answer["changed"].flag():
         return (
-            "MultiHeadAttention changes the padding mask in place, so that the next layer gets "
-            "another one. Make a new tensor: ~mask, not mask.logical_not_(). See 5d."
+            "MultiHeadAttention changes the padding mask in place, so the next layer gets a wrong "
+            "one. Make a new tensor: ~mask, not mask.logical_not_(). See 5d."
         )
     if answer["none"].number() and not answer["given"].number():
-        return "the layers hand no padding mask on to MultiHeadAttention. See 5e."
+        return "the layers don't pass the padding mask to MultiHeadAttention. See 5e."
     return ""
 
 
 @check("5f-2-basic")
 def test_known_models(student, rng, cases):
-    """What is measured and how, on models with a known loss and gap that should fail."""
+    """Measurements are right on models with a known loss and gap that should fail."""
     judge_copiers(student, rng, cases)

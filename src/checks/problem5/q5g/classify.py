@@ -1,4 +1,4 @@
-"""Running three of the four pieces of question 5g on cases: BagOfWords, accuracy and
+"""Runs three of the four pieces of question 5g on cases: BagOfWords, accuracy and
 attention_entropy.
 """
 
@@ -12,7 +12,7 @@ from checks.support.cases import Case
 
 @probe(uses=(forbid_builtins,))
 def run_bag(cases):
-    """For each case a BagOfWords as it is made, and what it computes with the given weights."""
+    """Create a BagOfWords for each case, and run it with the given weights."""
     import torch
 
     with forbid_builtins():
@@ -48,7 +48,7 @@ def run_bag(cases):
 
 
 def judge_bags(student, cases: list[Case]) -> None:
-    """BagOfWords has the parameters that it should, and computes what it should.
+    """Check BagOfWords' parameters and output.
 
     Raises:
         WrongAnswer: it does not; names the likely cause.
@@ -70,13 +70,13 @@ def judge_bags(student, cases: list[Case]) -> None:
         if fresh["bias"].any():
             raise WrongAnswer("BagOfWords' bias should be zeros at first.")
         logits = answer["logits"].named("BagOfWords' logits")
-        padded = "" if idx.any(axis=1).all() else ", a row of nothing but PAD among them"
+        padded = "" if idx.any(axis=1).all() else ", one of them only PAD"
         try:
             logits = logits.array("float32", (len(idx), n_classes)).astype(float)
         except WrongAnswer as wrong:
             if not padded or "NaN" not in wrong.message:
                 raise
-            cause = "a row of nothing but PAD is divided by its number of words, which is 0."
+            cause = "a row of only PAD is divided by its number of words, which is 0."
             raise WrongAnswer(f"{wrong.message}\nLikely cause: {cause}") from None
         case.require(
             f"BagOfWords on {idx.shape[0]} rows of {idx.shape[1]} tokens{padded}", logits, 1e-5
@@ -90,7 +90,7 @@ def judge_bags(student, cases: list[Case]) -> None:
 
 @probe(uses=(forbid_builtins,))
 def run_accuracy(cases):
-    """accuracy of a model that answers from a table, differently in training mode, and writes down
+    """Run accuracy on a model that answers from a table, differently in training mode, and records
     how it is used.
     """
     import torch
@@ -118,7 +118,7 @@ def run_accuracy(cases):
 
 
 def judge_accuracies(student, cases: list[Case]) -> None:
-    """accuracy is right, and uses the model as it should.
+    """Check that accuracy is right and uses the model correctly.
 
     Raises:
         WrongAnswer: it does not; names the likely cause.
@@ -147,10 +147,10 @@ def _require_accuracy(case, answer):
     uses = [use.items(3) for use in answer["uses"].items()]
     uses = [(rows.number(), mode.flag(), gradients.flag()) for rows, mode, gradients in uses]
     if any(mode for _, mode, _ in uses):
-        raise WrongAnswer("accuracy runs the model in training mode. model.eval() comes first.")
+        raise WrongAnswer("accuracy runs the model in training mode. Call model.eval() first.")
     if any(gradients for _, _, gradients in uses):
         raise WrongAnswer(
-            "accuracy runs the model with gradients switched on. Run it within torch.no_grad()."
+            "accuracy runs the model with gradients enabled. Run it within torch.no_grad()."
         )
     if (most := max((rows for rows, _, _ in uses), default=0)) > size:
         raise WrongAnswer(
@@ -167,14 +167,14 @@ def _require_accuracy(case, answer):
 def _number(answer, name):
     if isinstance(answer.value, Array) and answer.value.kind == "tensor":
         raise WrongAnswer(
-            f"{name} should be a Python float; it is {answer.describe()}. Its .item() is one."
+            f"{name} should be a Python float; it is {answer.describe()}. Use .item()."
         )
     return answer.named(name).number()
 
 
 @probe(uses=(forbid_builtins,))
 def run_entropy(cases):
-    """attention_entropy of weights and masks."""
+    """Run attention_entropy on weights and masks."""
     import torch
 
     with forbid_builtins():
@@ -187,7 +187,7 @@ def run_entropy(cases):
 
 
 def judge_entropies(student, cases: list[Case]) -> None:
-    """attention_entropy gives the entropy of each head, (n_head).
+    """Check that attention_entropy returns the entropy of each head, (n_head).
 
     Raises:
         WrongAnswer: it does not; names the likely cause.
@@ -205,6 +205,5 @@ def _require_entropy(case: Case, answer: Answer) -> None:
             "attention_entropy is NaN for some heads.\nLikely cause: 0 ln 0 counts as 0; "
             "torch.log(0) times 0 is NaN."
         )
-    # A sum over at most a few hundred rows, of float32; a tiny number inside the logarithm does no
-    # harm, either.
+    # A float32 sum over at most a few hundred rows; a tiny number inside the logarithm is accepted.
     case.require("attention_entropy", answer.array(None, case.right.shape).astype(float), 1e-4)

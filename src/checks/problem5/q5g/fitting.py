@@ -1,5 +1,5 @@
-"""Running train_classifier on small models that write down what they are given. The checks of
-question 5g share it.
+"""Runs train_classifier on small models that record their inputs; shared by the checks of question
+5g.
 """
 
 import numpy as np
@@ -16,14 +16,14 @@ DEFAULT_SIZE = 64  # of batches
 
 @probe(uses=(forbid_builtins,))
 def run_training(cases):
-    """train_classifier on a model of our own, for each case: what it returns and did, and what has
-    become of the model.
+    """Run train_classifier on our own model for each case: its result, what it did, and the model
+    afterwards.
 
-    A case: x, int64 (N, T), of which token 0 is the sentence's number, and token 1 is looked at; y,
-    (N); epochs and other arguments, None for the default; dropout's rate; `training`, the model's
-    mode before. With `heights`, (epochs, N), the model learns, but answers to the i-th sentence of
-    each epoch with a logit of that height for the right class and 0 for the others; and with the
-    height `resting` where it does not learn.
+    A case: x, int64 (N, T), where token 0 is the sentence's number and the model reads token 1; y,
+    (N); epochs and other arguments, None for the default; the dropout rate; `training`, the model's
+    mode before. With `heights`, (epochs, N), the model learns, but answers the i-th sentence of
+    each epoch with a logit of that height for the right class and 0 for the others, and with the
+    height `resting` outside training.
     """
     import torch
 
@@ -62,13 +62,15 @@ def run_training(cases):
             return logits
 
         def look(self, gradient):
-            """Called before a gradient is added to what .grad has from earlier batches."""
+            """Called before a gradient is added to .grad, which may have earlier batches'
+            gradients.
+            """
             if self.weight.grad is not None:
                 self.leftover = max(self.leftover, self.weight.grad.abs().max().item())
 
     answers = []
     for case in cases:
-        torch.rand(len(answers) + 1)  # whatever was drawn before
+        torch.rand(len(answers) + 1)  # independent of earlier draws
         model = Learner(case).train(case["training"])
         x, y = torch.from_numpy(case["x"]), torch.from_numpy(case["y"])
         before = {name: value.detach().clone() for name, value in model.named_parameters()}
@@ -101,8 +103,8 @@ def run_training(cases):
 
 
 def draw_sentences(rng, count: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """Sentences of a number and two words, of which the first says the class: x, (count, 3), y,
-    (count), and how many classes.
+    """Draw sentences of a number and two words, the first of which gives the class: x, (count, 3),
+    y, (count), and the number of classes.
     """
     y = rng.integers(N_CLASSES, size=count)
     other = rng.integers(N_CLASSES, WORDS, size=count)
@@ -118,8 +120,8 @@ def learning(
     seed: int | None = None,
     dropout: float = 0.0,
 ) -> Case:
-    """A call of train_classifier on a model that answers what it has learned. There is no right
-    loss.
+    """Make a case of train_classifier with a model that answers what it has learned, without an
+    expected loss.
     """
     x, y, _ = draw_sentences(rng, count)
     return Case(
@@ -147,7 +149,7 @@ def judge_trainings(student, cases: list[Case]) -> None:
     """Run and judge the cases, in one probe.
 
     Raises:
-        WrongAnswer: something is not as it should be; names the likely cause.
+        WrongAnswer: something is wrong; names the likely cause.
     """
     for case, answer in zip(cases, train(student, cases)):
         require_training(case, answer)
@@ -159,11 +161,11 @@ def numbers_of(use: Answer) -> list[int]:
 
 
 def require_training(case: Case, answer: Answer) -> None:
-    """Every sentence was used once an epoch, in a new order; the losses are right, or fall; modes
-    are right.
+    """Check that every sentence was used once per epoch, in a new order, that the losses are right,
+    or fall, and that modes are right.
 
     Raises:
-        WrongAnswer: something is not as it should be; names the likely cause.
+        WrongAnswer: something is wrong; names the likely cause.
     """
     epochs, N = case.inputs["epochs"], len(case.inputs["y"])
     size = case.inputs["batch_size"] or DEFAULT_SIZE
@@ -178,34 +180,37 @@ def require_training(case: Case, answer: Answer) -> None:
     if not all(training for _, training in batches):
         before = "" if case.inputs["training"] else ", in which the model came"
         raise WrongAnswer(
-            f"train_classifier trains in evaluation mode{before}, without dropout. model.train() "
-            "comes first; and again after anything that calls model.eval()."
+            f"train_classifier trains in evaluation mode{before}, without dropout. Call "
+            "model.train() first, and again after anything that calls model.eval()."
         )
     if (most := max(len(numbers) for numbers, _ in batches)) > size:
         raise WrongAnswer(f"With batch_size={size}, train_classifier makes batches of {most}.")
     _require_orders([n for numbers, _ in batches for n in numbers], N, epochs)
     if answer["leftover"].number() > 1e-12:
         raise WrongAnswer(
-            "Gradients of earlier batches are still there when those of a new batch are "
-            "added.\nLikely cause: optimizer.zero_grad() is missing before backward()."
+            "Gradients of earlier batches are still in .grad when those of a new batch are added.\n"
+            "Likely cause: optimizer.zero_grad() is missing before backward()."
         )
     if still := [
         name for name, distance in answer["moved"].entries().items() if distance.number() == 0
     ]:
         raise WrongAnswer(
-            f"After train_classifier, the model's {still[0]} is what it was. Are all of "
-            "model.parameters() given to the optimizer, and is optimizer.step() called?"
+            f"After train_classifier, the model's {still[0]} is unchanged. Are all of "
+            "model.parameters() passed to the optimizer, and is optimizer.step() called?"
         )
     if case.right is not None:
         _require_losses(case, losses)
-    elif epochs >= 5 and not losses[-1] < losses[0]:  # in fewer, a right optimizer may be unlucky
+    elif (
+        epochs >= 5 and not losses[-1] < losses[0]
+    ):  # with fewer steps, a correct optimizer may be unlucky
         raise WrongAnswer(
             f"The training loss should fall; it was {losses[0]:.4f} in the first epoch and is "
             f"{losses[-1]:.4f} in the last one."
         )
     if answer["training"].flag():
         raise WrongAnswer(
-            "train_classifier should leave the model in evaluation mode. model.eval() comes last."
+            "train_classifier should leave the model in evaluation mode. Call model.eval() at the "
+            "end."
         )
     if not answer["kept"].flag():
         raise WrongAnswer("train_classifier changes x or y in place.")
@@ -221,14 +226,12 @@ def _losses(answer, epochs):
     if any(
         isinstance(loss.value, Array) and loss.value.kind == "tensor" for loss in answer.items()
     ):
-        raise WrongAnswer(
-            "train_classifier should return Python floats, not tensors. Their .item() is one."
-        )
+        raise WrongAnswer("train_classifier should return Python floats, not tensors. Use .item().")
     return [loss.named("a loss that train_classifier returns").number() for loss in answer.items()]
 
 
 def _require_orders(numbers, N, epochs):
-    """Every sentence once an epoch, each time in another order."""
+    """Check that every epoch uses each sentence once, in a different order."""
     if len(numbers) != N * epochs:
         missing = N * epochs - len(numbers)
         last = (
@@ -243,7 +246,7 @@ def _require_orders(numbers, N, epochs):
         )
     orders = [numbers[i * N : (i + 1) * N] for i in range(epochs)]
     if set(numbers) - set(range(N)):
-        raise WrongAnswer("train_classifier gives the model other sentences than those of x.")
+        raise WrongAnswer("train_classifier gives the model sentences that are not in x.")
     for i, order in enumerate(orders):
         if absent := N - len(set(order)):
             raise WrongAnswer(
@@ -251,11 +254,10 @@ def _require_orders(numbers, N, epochs):
                 "once.\nLikely cause: they are drawn with replacement; torch.randperm(N) has each "
                 "once."
             )
-    # By chance, orders of 20 and more sentences are equal less than once in 10 ** 18 runs.
+    # Two random orders of 20 or more sentences are equal less than once in 10 ** 18 runs.
     if N >= 20 and any(order == sorted(order) for order in orders):
         raise WrongAnswer(
-            "The sentences are used in the order in which they come. Draw a random order for each "
-            "epoch."
+            "The sentences are used in their given order. Draw a random order for each epoch."
         )
     if N >= 20 and epochs > 1 and orders[0] == orders[1]:
         raise WrongAnswer(
@@ -274,8 +276,8 @@ def _require_losses(case, losses):
             for sentence, values in case.wrong
             if np.allclose(losses, values, rtol=1e-4, atol=1e-5)
         ),
-        "it is another loss, or sentences and classes are not in the same order. It is the mean of "
-        "the cross-entropy over the sentences, as the model answered when it was trained on them.",
+        "it is a different loss, or sentences and classes are not in the same order. It should be "
+        "the mean cross-entropy over the sentences, from the model's outputs during training.",
     )
     i = int(off.argmax())
     raise WrongAnswer(
@@ -285,11 +287,11 @@ def _require_losses(case, losses):
 
 
 def require_repetition(student, rng) -> None:
-    """The loss falls; the seed decides on the order and on dropout, and the learning rate on the
-    steps.
+    """Check that the loss falls, that the seed determines the order and dropout, and that the
+    learning rate affects the steps.
 
     Raises:
-        WrongAnswer: something is not so.
+        WrongAnswer: one of these fails.
     """
     seed = int(rng.integers(1, 1000))
     falling = learning(rng, 16 * int(rng.integers(4, 7)) + int(rng.integers(2, 6)), epochs=6)
@@ -307,8 +309,8 @@ def require_repetition(student, rng) -> None:
     ]
     if numbers[0] != numbers[1]:
         raise WrongAnswer(
-            "With the same seed, train_classifier uses the sentences in another order. Draw the "
-            "order from a generator seeded with `seed`."
+            "With the same seed, train_classifier uses the sentences in a different order. Draw "
+            "the order from a generator seeded with `seed`."
         )
     if numbers[0] == numbers[2]:
         raise WrongAnswer(
@@ -322,11 +324,11 @@ def require_repetition(student, rng) -> None:
         )
     ):
         raise WrongAnswer(
-            "With the same seed and model, train_classifier ends with other weights, where the "
-            "model has dropout. torch.manual_seed(seed) comes first."
+            "With the same seed and a model with dropout, train_classifier ends with different "
+            "weights. Call torch.manual_seed(seed) first."
         )
     if max(distance.number() for distance in slow["moved"].entries().values()) > 1e-5:
         raise WrongAnswer(
             "With learning_rate=1e-9, train_classifier changes the weights as much as with a "
-            "larger one. Give learning_rate to the optimizer."
+            "larger one. Pass learning_rate to the optimizer."
         )

@@ -1,5 +1,5 @@
-"""Judging cases of the four pieces of question 5g, each by its own judge. Basic and hidden checks
-share it.
+"""Judges cases of the four pieces of question 5g, each with its own judge; shared by basic and
+hidden checks.
 """
 
 from checks.problem5.q5g.classify import judge_accuracies, judge_bags, judge_entropies
@@ -15,7 +15,7 @@ JUDGES = {
 
 
 def judge_pieces(student, cases: list[Case]) -> None:
-    """Judge cases, of which about["piece"] says for what they are; one probe for each piece.
+    """Judge cases, each of the piece about["piece"], with one probe per piece.
 
     Raises:
         WrongAnswer: a case is wrong; names the likely cause.

@@ -20,7 +20,7 @@ def test_training(student, rng, cases):
 
 @check("5g-5-basic")
 def test_accuracy(student, cases):
-    """Sentences that fill batches and that don't."""
+    """Numbers of sentences that fill batches and that don't."""
     judge_pieces(student, cases)
 
 
@@ -32,5 +32,5 @@ def test_entropy(student, cases):
 
 @check("5g-7-basic")
 def test_odd_cases(student, cases):
-    """PAD anywhere and nothing but PAD; one sentence, one batch, batches of one."""
+    """PAD anywhere, rows of only PAD; one sentence, one batch, batches of one."""
     judge_pieces(student, cases)

@@ -1,6 +1,4 @@
-"""Running accounting.py, and reading and judging the whole numbers, shapes and dicts of them that
-it returns.
-"""
+"""Runs accounting.py, and reads and judges the ints, shapes and dicts of them that it returns."""
 
 import math
 from dataclasses import dataclass
@@ -12,7 +10,7 @@ from checks.support.cases import Case
 
 UNITS = {1 << 20: "MiB", 1 << 30: "GiB", 10**6: "MB", 10**9: "GB"}
 ROUNDED = (
-    "A float has 53 binary digits, and counts can have more: divide with // instead of /, and "
+    "A float has 53 bits of precision, and counts can need more: divide with // instead of /, and "
     "don't round."
 )
 OVERFLOW = "NumPy's and torch's integers overflow; Python's never do."
@@ -20,9 +18,9 @@ OVERFLOW = "NumPy's and torch's integers overflow; Python's never do."
 
 @probe(uses=(attempt,))
 def account(calls):
-    """What each call of a function of accounting.py returns, or the kinds of the exception where
-    one is to be caught. A whole number of any length arrives: a very long one in hexadecimal
-    digits.
+    """Return the result of each call of a function of accounting.py, or the classes of its
+    exception if one is to be caught. Ints of any size are supported: very long ones are sent in
+    hexadecimal.
     """
     from submission.problem6 import accounting
 
@@ -49,9 +47,9 @@ class Call:
 
     Args:
         case: its inputs are the function's name, its sizes by position, its options by name, and
-            whether ValueError is to be caught. `right` is a whole number, a shape, or a dict of
-            them by name, and None for what should raise ValueError; each mistake in a dict is a
-            dict with what it changes alone.
+            whether ValueError is to be caught. `right` is an int, a shape, or a dict of them by
+            name, and None for calls that should raise ValueError; each mistake in a dict is a dict
+            of only what it changes.
     """
 
     case: Case
@@ -63,7 +61,7 @@ class Call:
 
     @property
     def inputs(self) -> dict:
-        """What the probe is told."""
+        """The probe's inputs."""
         return self.case.inputs
 
     def judge(self, answer: Answer) -> None:
@@ -89,7 +87,7 @@ class Call:
         if more := sorted(entries.keys() - right.keys()):
             raise WrongAnswer(
                 f"{self} has the entry {more[0][:60]!r}; there should be "
-                f"{', '.join(map(repr, right))} and no other."
+                f"{', '.join(map(repr, right))} and no others."
             )
 
 
@@ -104,10 +102,11 @@ def refused(function: str, *sizes, **options) -> Call:
 
 
 def read_whole(answer: Answer, bytes_expected: int | None = None) -> int:
-    """A Python int of any size.
+    """Read a Python int of any size.
 
     Args:
-        bytes_expected: the right number, where it is one of bytes; only for naming another unit.
+        bytes_expected: the right number, if it is a number of bytes; used only to recognize another
+            unit.
 
     Raises:
         WrongAnswer: it is something else.
@@ -128,9 +127,9 @@ def read_whole(answer: Answer, bytes_expected: int | None = None) -> int:
             if math.isclose(value * divisor, bytes_expected, rel_tol=1e-6)
         ]
         why = (
-            f" It is in {units[0]}; bytes are asked for."
+            f" It is in {units[0]}; it should be in bytes."
             if units
-            else " Bytes are asked for; is it in another unit?"
+            else " It should be in bytes; is it in another unit?"
         )
     elif isinstance(value, float):
         why = f" {ROUNDED}"
@@ -142,13 +141,13 @@ def read_whole(answer: Answer, bytes_expected: int | None = None) -> int:
 
 
 def judge_value(name: str, answer: Answer, expected: int | tuple, causes: list) -> None:
-    """Compare a whole number, or a shape.
+    """Compare an int or a shape.
 
     Args:
-        causes: mistakes that are known, as (sentence, what they give).
+        causes: known mistakes as (sentence, result).
 
     Raises:
-        WrongAnswer: it is another one; names the likely cause.
+        WrongAnswer: it is wrong; names the likely cause.
     """
     answer = answer.named(name).present()
     if isinstance(expected, tuple):

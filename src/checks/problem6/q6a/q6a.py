@@ -1,5 +1,5 @@
-"""Question 6a, basic: sizes that are drawn, and the handout's; counts that no float holds, and
-sizes that are refused.
+"""Question 6a, basic: random sizes and the handout's; counts that no float can hold, and sizes that
+must be rejected.
 """
 
 from autograder import check
@@ -20,7 +20,7 @@ SIZES = {
     "model_flops": "n_layer d_model n_head d_ff vocab_size seq_len",
     "kv_cache_bytes": "n_layer d_model n_head seq_len",
 }
-OPTIONS = {  # of kv_cache_bytes(3, 48, 12, 7), none of which exists
+OPTIONS = {  # invalid options of kv_cache_bytes(3, 48, 12, 7)
     "n_kv_head": (0, 5, 24, -3, True, 4.0),
     "batch": (0, -1, 2.5, True),
     "dtype": ("float64", "int4", ""),
@@ -41,20 +41,20 @@ def test_parameters(student, cases):
 
 @check("6a-2-basic")
 def test_operations(student, cases):
-    """Of a layer and of a model."""
+    """FLOPs and multiply-adds of a layer and of a model."""
     require_right(student, account, [Call(case) for case in cases])
 
 
 @check("6a-3-basic")
 def test_cache(student, cases):
-    """Every dtype, fewer heads of keys and values, several sequences; the handout's case."""
+    """Every dtype, fewer key and value heads, several sequences; the handout's case."""
     require_right(student, account, [Call(case) for case in cases])
 
 
 @check("6a-5-basic")
 def test_unusual_sizes(student, rng, cases):
-    """Counts that no float and no integer of NumPy's holds, and sizes of 1; then, in every
-    function, sizes that don't exist.
+    """Counts that no float and no NumPy integer can hold, and sizes of 1; then, in every function,
+    invalid sizes.
     """
     n_head, width = 2 * int(rng.integers(2, 25)) + 1, 2 * int(rng.integers(10, 25)) + 1
     others = "n_layer", "d_ff", "vocab_size", "block_size", "seq_len"
@@ -66,7 +66,7 @@ def test_unusual_sizes(student, rng, cases):
         for i, name in enumerate(names.split()):
             bad = [0, -right[i], True, float(right[i]), str(right[i])]
             if name == "n_head" and "d_model" in names:
-                bad += [2, right[i] + 1, sizes["d_model"] * 3]  # none divides d_model, which is odd
+                bad += [2, right[i] + 1, sizes["d_model"] * 3]  # don't divide d_model, which is odd
             calls += [refused(function, *right[:i], size, *right[i + 1 :]) for size in bad]
     calls += [
         refused("kv_cache_bytes", 3, 48, 12, 7, **{option: value})

@@ -1,4 +1,4 @@
-"""Reading choices.toml: five tables of names that exist. The checks of question 6b share it.
+"""Reads choices.toml: five tables of known names; shared by the checks of question 6b.
 
 Which names are right for an application is not here.
 """
@@ -38,20 +38,20 @@ VALUES = {
 
 @probe(uses=(file_content,))
 def read_toml(name):
-    """What a TOML file holds, or why it holds nothing."""
+    """Return a TOML file's content, or why it cannot be read."""
     import tomllib
 
     return file_content(name, lambda data: tomllib.loads(data.decode("utf-8-sig")))
 
 
 def read_file(student) -> dict[str, Answer]:
-    """All that stands at the top of the file: tables, if it is as it should be.
+    """Read the file's top-level entries, which should be tables.
 
     Raises:
-        NotImplementedYet: there is no file, or the tables of all applications are still empty.
+        NotImplementedYet: there is no file, or all applications' tables are still empty.
         WrongAnswer: it cannot be read.
     """
-    advice = 'A line is [table], or key = "value" with quotation marks, or begins with #.'
+    advice = 'A line is [table], or key = "value" with quotation marks, or starts with #.'
     tables = read_content(student, read_toml, FILE, advice).entries()
     if all(name in tables and blank(tables[name]) for name in APPLICATIONS):
         raise NotImplementedYet(
@@ -62,7 +62,7 @@ def read_file(student) -> dict[str, Answer]:
 
 
 def require_tables(tables: dict[str, Answer]) -> None:
-    """The file has the five tables, and nothing else.
+    """Check that the file has the five tables and nothing else.
 
     Raises:
         WrongAnswer: one is missing, or there is more.
@@ -75,9 +75,7 @@ def require_tables(tables: dict[str, Answer]) -> None:
         )
     if more:
         what = (
-            "the table"
-            if isinstance(tables[more[0]].value, dict)
-            else "outside of all tables the key"
+            "the table" if isinstance(tables[more[0]].value, dict) else "outside all tables the key"
         )
         raise WrongAnswer(
             f"{FILE} has {what} {more[0][:60]!r}. There should be the tables "
@@ -91,7 +89,7 @@ def blank(table: Answer) -> bool:
 
 
 def read_table(name: str, table: Answer | None) -> tuple[str, str, str]:
-    """The architecture, objective and modification of an application, each one of VALUES.
+    """Read the architecture, objective and modification of an application, each one of VALUES.
 
     Raises:
         WrongAnswer: there is no table, a key is missing, empty or unknown, or a value is none of
@@ -125,12 +123,12 @@ def read_table(name: str, table: Answer | None) -> tuple[str, str, str]:
 
 
 def _likely(value, allowed):
-    """A sentence about how a value came to be none of those allowed; "" if it says nothing."""
+    """Return a sentence on why a value may not be among those allowed; "" if unknown."""
     if not isinstance(value, str):
-        return " It is one name, in quotation marks."
+        return " Write one name in quotation marks."
     if where := next((key for key, values in VALUES.items() if value in values), None):
         return f" That is a name for the {where}."
     near = difflib.get_close_matches(
         value[:60].lower().replace("_", "-").replace(" ", "-"), allowed, n=1
     )
-    return f" Is it {near[0]!r} that is meant?" if near else ""
+    return f" Did you mean {near[0]!r}?" if near else ""

@@ -6,8 +6,8 @@ from checks.problem6.q6b.choices import APPLICATIONS, read_file, read_table, req
 
 @check("6b-1-basic")
 def test_file(student):
-    """Five tables and nothing else, each filled in with names that exist. Says all that is wrong
-    with the tables at once.
+    """Five tables and nothing else, each filled in with known names. Reports everything wrong with
+    the tables at once.
     """
     tables = read_file(student)
     require_tables(tables)

@@ -1,5 +1,5 @@
-"""Running the NumPy functions of positions.py, and judging what they give. The checks of question
-6c share it.
+"""Runs the NumPy functions of positions.py and judges their results; shared by the checks of
+question 6c.
 """
 
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ ENCODING, SHIFT, ROPE = 1e-11, 1e-10, 1e-4
 
 @probe(uses=(attempt,))
 def compute(calls):
-    """What each call of a NumPy function of positions.py returns, or the kinds of the exception
-    where one is to be caught; and which arguments were changed.
+    """Return the result of each call of a NumPy function of positions.py, or the classes of its
+    exception if one is to be caught; and which arguments were changed.
     """
     import numpy as np
 
@@ -41,8 +41,8 @@ class Call:
     """A call of one of the functions.
 
     Args:
-        case: its inputs are the function's name, what it is given, and whether ValueError is to be
-            caught. `right` is an array, and None for what should raise ValueError.
+        case: its inputs are the function's name, its arguments, and whether ValueError is to be
+            caught. `right` is an array, and None for calls that should raise ValueError.
     """
 
     case: Case
@@ -58,7 +58,7 @@ class Call:
 
     @property
     def inputs(self) -> dict:
-        """What the probe is told."""
+        """The probe's inputs."""
         return self.case.inputs
 
     def judge(self, answer: Answer) -> None:
@@ -73,14 +73,15 @@ class Call:
         tolerance = SHIFT if self.case.inputs["function"] == "shift_matrix" else ENCODING
         try:
             with np.errstate(all="ignore"):  # a mistake may overflow
-                self.case.require(str(self), got + 0.0, tolerance)  # -0 would be shown as such
+                self.case.require(str(self), got + 0.0, tolerance)  # so that -0 isn't shown as such
         except WrongAnswer as wrong:
             if "Likely cause" in wrong.message or not np.abs(got - expected).max() < 1e-3:
                 raise
             raise WrongAnswer(
-                f"{wrong.message}\nLikely cause: something is computed in float32 on the way (a "
-                "float64 made from it does not get its digits back), with a constant of few "
-                "digits, or in many steps whose errors add up."
+                f"{wrong.message}\n"
+                "Likely cause: an intermediate result is float32 (converting it to float64 doesn't "
+                "restore its digits), a constant has too few digits, or the errors of many steps "
+                "add up."
             ) from None
         if answer["changed"].flag():
             raise WrongAnswer(f"{self} changes its argument. Work on a copy.")
@@ -97,20 +98,20 @@ def refused(function: str, *given) -> Call:
 
 
 def read_array(answer: Answer, shape: tuple[int, ...]) -> np.ndarray:
-    """A finite float64 NumPy array that a submission made.
+    """Read a finite float64 NumPy array.
 
     Raises:
         WrongAnswer: it is something else.
     """
     answer.present()
     if answer.describe() != (wanted := f"a float64 NumPy array of shape {shape}"):
-        float32 = " Compute in float64 all the way." if "float32" in answer.describe() else ""
+        float32 = " Compute everything in float64." if "float32" in answer.describe() else ""
         raise WrongAnswer(f"{answer.name} should be {wanted}; it is {answer.describe()}.{float32}")
     data = answer.raw("float64", len(shape))
     if not np.isfinite(data).all():
         first = tuple(int(i) for i in np.argwhere(~np.isfinite(data))[0])
         mask = (
-            "\nLikely cause: a causal mask, which is no part of it."
+            "\nLikely cause: a causal mask, which is not part of it."
             if np.isneginf(data).any() and len(shape) == 3
             else ""
         )

@@ -1,5 +1,5 @@
 """Question 6c, basic: sines and cosines, the matrix of a shift, RoPE's scores, ALiBi,
-interpolation; unusual positions, and what is refused.
+interpolation; unusual positions, and rejected arguments.
 """
 
 from autograder import check
@@ -7,7 +7,7 @@ from checks.problem6.calls import require_right
 from checks.problem6.q6c.positions import Call, compute, refused
 from checks.problem6.q6c.rope_scores import ScoreCall, refused_scores, require_scores
 
-# Positions of queries and keys that rope_scores refuses: negative ones, none, not as many.
+# Positions of queries and keys that rope_scores rejects: negative, none, different numbers.
 BAD_POSITIONS = (
     ([4, -1, 7], [0, 1, 2]),
     ([0, 1, 2], [4, 7, -1]),
@@ -28,17 +28,17 @@ def test_matrix(student, cases):
 
 @check("6c-5-basic")
 def test_shift(student, cases):
-    """The handout's shifts, and one back."""
+    """The handout's shifts, and a backward one."""
     require_right(student, compute, [Call(case) for case in cases])
 
 
 @check("6c-6-basic")
 def test_rope(student, cases):
-    """Any pairs of positions, and some at one distance.
+    """Any pairs of positions, and some at the same distance.
 
-    A right table may have been made in float32, with angles off by some 1e-6. Scores at one
-    distance differ by 3e-6 then, on average, and by 2e-5 at most in 6,000 draws of width 64, wider
-    than here: by the 1e-4 that are allowed less than once in a million.
+    A correct table may be computed in float32, with errors of about 1e-6 in the angles. Scores at
+    the same distance then differ by 3e-6 on average, and by at most 2e-5 in 6,000 draws of width
+    64, wider than here; they exceed the allowed 1e-4 less than once in a million.
     """
     require_scores(student, [ScoreCall(case) for case in cases])
 
@@ -51,7 +51,7 @@ def test_alternatives(student, cases):
 
 @check("6c-10-basic")
 def test_refused(student, rng):
-    """Widths that are odd or too small, negative lengths, sizes and positions that don't exist."""
+    """Widths that are odd or too small, negative lengths, invalid sizes and positions."""
     normal, d_model = rng.standard_normal, 2 * int(rng.integers(3, 30))
     calls = [refused("sinusoidal", -1, d_model)]
     for bad in (d_model + 1, 1, 0, -4):

@@ -1,4 +1,4 @@
-"""Running rope_scores of positions.py, and judging what it gives; shared by the checks of 6c."""
+"""Runs rope_scores of positions.py and judges its results; shared by the checks of question 6c."""
 
 from dataclasses import dataclass
 
@@ -12,8 +12,8 @@ from checks.support.cases import Case
 
 @probe(uses=(attempt,))
 def score(calls):
-    """rope_scores for each call, or the kinds of its exception where one is to be caught; whether
-    its arguments stayed as they were; and what apply_rotary_emb makes of call["rows"], if there are
+    """Run rope_scores for each call: its result, or the classes of its exception if one is to be
+    caught; whether its arguments are unchanged; and apply_rotary_emb of call["rows"], if there are
     any.
     """
     import torch
@@ -38,7 +38,7 @@ def score(calls):
         try:
             rows = torch.from_numpy(call["rows"])
             rotated = apply_rotary_emb(rows, precompute_rotary_emb(len(q), rows.size(2)))
-        except Exception:  # then there is nothing to say about it
+        except Exception:  # then it cannot be judged
             pass
         results.append(dict(scores=scores, raised=raised, unchanged=unchanged, turned=rotated))
     return results
@@ -50,10 +50,10 @@ class ScoreCall:
 
     Args:
         case: its inputs are q, k, the positions of queries and keys, the dtype, and whether
-            ValueError is to be caught; "rows" are what the submission's own rotation is looked at
-            with, or None. `right` has the scores, and is None for what should raise ValueError.
-            about["turned"] has the rows rotated, and about["turned_wrong"] known mistakes of
-            question 1h, as [sentence, the same by that mistake].
+            ValueError is to be caught; "rows" are for testing the submission's own rotation, or
+            None. `right` has the scores, and is None for calls that should raise ValueError.
+            about["turned"] has the rotated rows, and about["turned_wrong"] known mistakes of
+            question 1h as [sentence, rows rotated with that mistake].
     """
 
     case: Case
@@ -94,8 +94,8 @@ class ScoreCall:
                 )
 
     def _cause_in_1h(self, answer):
-        """What is wrong with the submission's own rotation, which rope_scores builds on; "" if
-        nothing is, as far as can be told.
+        """Describe what is wrong with the submission's own rotation, which rope_scores uses; "" if
+        no fault is found.
         """
         if answer.value is None:
             return ""
@@ -106,9 +106,9 @@ class ScoreCall:
             require_close("x", got, right, 1e-3, known)
         except WrongAnswer as wrong:
             cause = wrong.message.partition("Likely cause: ")[2] or (
-                "precompute_rotary_emb or apply_rotary_emb of your attention.py is not right."
+                "precompute_rotary_emb or apply_rotary_emb in your attention.py is wrong."
             )
-            return f"{cause} Look at question 1h first: python src/grader.py 1h."
+            return f"{cause} Fix question 1h first: python src/grader.py 1h."
         return ""
 
 

@@ -1,4 +1,4 @@
-"""What question 6d refuses, and what it does not. Each of these is a part of a check's points."""
+"""What question 6d rejects, and what it accepts. Each is worth a part of a check's points."""
 
 from autograder import WrongAnswer, probe
 from checks.problem6.calls import attempt
@@ -11,7 +11,7 @@ REFUSED = 24  # calls of `refusals`
 
 
 def plain_layer(rng, n: int, causal: bool, **more) -> dict:
-    """A module for probes, with an x of one sequence of n positions."""
+    """Describe a module for probes, with an x of one sequence of n positions."""
     spec = {
         "n": n,
         "window": int(rng.integers(2, 5)),
@@ -38,9 +38,8 @@ def plain_layer(rng, n: int, causal: bool, **more) -> dict:
 
 @probe(uses=(attempt, given, layer_inputs, layer_of))
 def refusals(plain, rotating, shortened):
-    """What is raised for each call that should be refused: [call, what it should be, kinds of the
-    exception or None]; and the length and positions of the stream of which some calls were
-    refused.
+    """Make each call that should be rejected: [call, expected exception, classes of the exception
+    or None]; and return the length and positions of the stream for which calls were rejected.
     """
     import torch
 
@@ -103,11 +102,11 @@ def refusals(plain, rotating, shortened):
 
 
 def require_limits(student, rng, cases: list[Case]) -> None:
-    """What is out of range is refused, and a refused call changes nothing; the calls of `cases` are
-    right.
+    """Check that arguments out of range are rejected, that a rejected call changes nothing, and
+    that the calls of `cases` are right.
 
     Raises:
-        WrongAnswer: not all of it; gives the fraction that is right.
+        WrongAnswer: something fails; gives the fraction that is right.
     """
     T = int(rng.integers(22, 30))
     common = {"dense": True, "rope": True}
@@ -130,8 +129,8 @@ def require_limits(student, rng, cases: list[Case]) -> None:
             )
     if answer["length"].number() != 6 or answer["cached"].value != list(range(6)):
         wrong.append(
-            "A call of append that is refused changes the stream: length and "
-            "cached_positions() should be what they were."
+            "A rejected call of append changes the stream: length and cached_positions() should be "
+            "unchanged."
         )
     calls, modules = (
         [case for case in cases if ("shape" in case.inputs) == flag] for flag in (True, False)

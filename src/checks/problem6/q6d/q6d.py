@@ -12,12 +12,12 @@ from checks.problem6.q6d.sparse_layers import require_layer, run_layers
 from checks.problem6.q6d.streams import require_cache, require_stream, run_streams
 from checks.problem6.q6d.work import require_growth, require_not_dense
 
-SECONDS = 4  # of one core for a count; a second is asked for
+SECONDS = 4  # CPU seconds allowed for a count; the handout asks for one
 
 
 @probe
 def globals_from(calls):
-    """every_kth, section_headers or predicted_globals for each call."""
+    """Run every_kth, section_headers or predicted_globals for each call."""
     import numpy as np
     import torch
 
@@ -46,8 +46,8 @@ def test_global_positions(student, cases):
             ]
             if taken[0] == taken[1]:
                 cause = (
-                    "of equal scores, others than the first are taken: topk promises no order "
-                    "among them; a stable sort does."
+                    "among equal scores, the first ones are not the ones taken: topk guarantees no "
+                    "order among them; a stable sort does."
                 )
         require_positions(
             got.named(case.about["call"]), case.right, f"\nLikely cause: {cause}" if cause else ""
@@ -58,7 +58,7 @@ def test_global_positions(student, cases):
 
 @probe(uses=(given,))
 def attended(specs):
-    """attended_positions of every position, for each spec."""
+    """Run attended_positions on every position, for each spec."""
     from submission.problem6.efficient_attention import attended_positions
 
     return [
@@ -68,7 +68,7 @@ def attended(specs):
 
 @check("6d-6-basic")
 def test_attended_positions(student, cases):
-    """Random patterns and those at the ends; global positions from a list, a set, an iterator."""
+    """Random patterns and extreme ones; global positions from a list, a set, an iterator."""
     answers = student.run(attended, specs=[case.inputs for case in cases]).items(len(cases))
 
     def judge(answer, case):
@@ -94,7 +94,7 @@ def test_attended_positions(student, cases):
 
 @probe(uses=(given,))
 def counted(specs):
-    """count_connections and its time, for each spec."""
+    """Run and time count_connections for each spec."""
     import time
 
     from submission.problem6.efficient_attention import count_connections
@@ -111,7 +111,9 @@ def counted(specs):
 
 @check("6d-7-basic")
 def test_count_connections(student, cases):
-    """Small patterns, whose mask can be summed; then about 75,000 positions, in time."""
+    """Small patterns, whose mask can be summed; then about 75,000 positions, within the time
+    limit.
+    """
     for large in (False, True):
         some = [case for case in cases if (case.inputs["n"] >= 1000) == large]
         answers = student.run(counted, specs=[case.inputs for case in some]).items(len(some))
@@ -121,21 +123,20 @@ def test_count_connections(student, cases):
             totals.append(total.named(f"count_connections with {describe(case.inputs)}").present())
             if seconds.number() > SECONDS:
                 raise WrongAnswer(
-                    f"count_connections takes {seconds.number():.1f} s for "
-                    f"{case.inputs['n']:,} positions; a second "
-                    f"is the limit. Count rules, or rows, and not pairs."
+                    f"count_connections takes {seconds.number():.1f} s for {case.inputs['n']:,} "
+                    "positions; the limit is one second. Count by rules or rows, not pairs."
                 )
         _require_counts(totals, some)
 
 
 def _require_counts(answers, cases):
-    """The numbers are exact; names the likely cause of others."""
+    """Check that the numbers are exact; names the likely cause if not."""
     got = [answer.number() for answer in answers]
     failed = None
     for answer, number, case in zip(answers, got, cases):
         if number == case.right and (type(number) is int or float(number).is_integer()):
             continue
-        # Different mistakes may lead to one small number: it is the cause if it explains others,
+        # Different mistakes may give the same small number; the cause must explain other numbers,
         # too.
         alike = [
             (other, its)
@@ -174,9 +175,9 @@ def test_sparse_attention(student, cases):
 
 @check("6d-9-basic")
 def test_module(student, cases):
-    """From a dense module, whose output it gives where the pattern covers everything; other
+    """From a dense module, whose output it reproduces if the pattern covers everything; other
     patterns; rotation, at the dense module's length and for longer sequences; a new module; the
-    predictor, whose choice is used where no positions are given; and no dense attention.
+    predictor, whose choice is used if no positions are given; and no dense attention.
     """
     require_each(
         run_layers(student, [case for case in cases if "seed" in case.inputs]), require_layer
@@ -186,15 +187,15 @@ def test_module(student, cases):
 
 @check("6d-10-basic")
 def test_stream(student, cases):
-    """One at a time, a few at a time, all at once; with more declared than become global; rotating;
-    in turns with another.
+    """One position at a time, a few, all at once; more declared than become global; with rotation;
+    interleaved with another stream.
     """
     require_each(run_streams(student, cases), require_stream)
 
 
 @check("6d-15-basic")
 def test_gradients(student, cases):
-    """Over several blocks, in both directions and causal, in both formats."""
+    """Over several blocks, bidirectional and causal, in both dtypes."""
     require_each(run_cases(student, cases), require_gradients)
 
 
@@ -212,5 +213,5 @@ def test_cache(student, cases):
 
 @check("6d-18-basic")
 def test_limits(student, rng, cases):
-    """What is refused, and where there is no limit."""
+    """What is rejected, and where there is no limit."""
     require_limits(student, rng, cases)

@@ -1,7 +1,7 @@
-"""Comparing outputs by one number of each row, and patterns as data and in words.
+"""Compares outputs by one number per row, and describes patterns as data and in words.
 
-A case keeps one number of each position and, of each known mistake, what it gives at some
-positions: so it stays small. The checks of questions 6d and 6g share this module.
+To stay small, a case keeps one number per position, and of each known mistake the values at some
+positions. Shared by the checks of questions 6d and 6g.
 """
 
 from collections.abc import Iterator
@@ -14,12 +14,14 @@ from checks.support.cases import Case
 
 @probe
 def given(spec):
-    """The submission's Pattern, and the global positions, as what they are to be passed on."""
+    """Make the submission's Pattern, and the global positions in the type in which they are
+    passed.
+    """
     import torch
 
     from submission.problem6.efficient_attention import Pattern
 
-    # the tensors of the checks are small, and other checks may run beside this one
+    # the checks' tensors are small, and other checks may run in parallel
     torch.set_num_threads(1)
     kinds = {"list": list, "tuple": tuple, "set": set, "iterator": iter}
     pattern = Pattern(window=spec["window"], strides=tuple(spec["strides"]), causal=spec["causal"])
@@ -27,7 +29,7 @@ def given(spec):
 
 
 def describe(spec: dict) -> str:
-    """A pattern, and the global positions as they are passed on, in words."""
+    """Describe a pattern, and the global positions as they are passed."""
     chosen = list(spec["chosen"])
     shapes = {"list": "{}", "tuple": "tuple({})", "set": "set({})", "iterator": "iter({})"}
     said = shapes[spec["kind"]].format(chosen) if len(chosen) <= 8 else f"{len(chosen)} positions"
@@ -39,10 +41,10 @@ def describe(spec: dict) -> str:
 
 
 def thin(x: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-    """One number of each position of (B, n_head, T, head_dim), each from the next sequence, head
-    and entry: (T,).
+    """Pick one number per position of (B, n_head, T, head_dim), cycling through sequences, heads
+    and entries: (T,).
 
-    rows: the positions that x has, where it does not have all.
+    rows: the positions in x, if it doesn't have all.
     """
     B, n_head, T, head_dim = x.shape
     i = np.arange(T) if rows is None else rows
@@ -50,16 +52,17 @@ def thin(x: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
 
 
 def spread(size: int) -> np.ndarray:
-    """Where known mistakes are kept by default: up to 10 places, from the first to the last."""
+    """Return the default places at which known mistakes are kept: up to 10, from the first to the
+    last.
+    """
     return np.unique(np.linspace(0, size - 1, 10).round().astype(int))
 
 
 def causes(case: Case, part: str) -> Iterator[tuple[str, np.ndarray]]:
-    """Known mistakes for `require_close`: NaN where it isn't known what they give.
+    """Yield known mistakes for `require_close`, with NaN where their values are not kept.
 
-    What a mistake gives is an array (versions, places), or a dict of such for the parts of `right`.
-    The places are flat
-    indices: `about["rows"]`, or `spread` of the size.
+    A mistake's values are an array (versions, places), or a dict of such arrays for the parts of
+    `right`. The places are flat indices: `about["rows"]`, or `spread` of the size.
     """
     right = case.right[part]
     places = case.about.get("rows") or spread(right.size)
@@ -76,10 +79,10 @@ def causes(case: Case, part: str) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def require_part(name: str, got: np.ndarray, case: Case, part: str, tolerance: float) -> None:
-    """An array is what `case.right[part]` says.
+    """Compare an array with `case.right[part]`.
 
     Raises:
-        WrongAnswer: it is not; names the largest error and the likely cause.
+        WrongAnswer: they differ; names the largest error and the likely cause.
     """
     require_close(
         name, got.astype(float), case.right[part].astype(float), tolerance, causes(case, part)
@@ -87,15 +90,15 @@ def require_part(name: str, got: np.ndarray, case: Case, part: str, tolerance: f
 
 
 def off_rows(got: np.ndarray, right: np.ndarray, tolerance: float) -> np.ndarray:
-    """Where one number of each row is wrong: boolean, (T,)."""
+    """Return which rows are wrong: boolean, (T,)."""
     return ~(abs(got - right) <= tolerance * max(1.0, abs(right).max()))
 
 
 def require_each(pairs: list, judge) -> None:
-    """Judge all pairs of a case and its answer.
+    """Judge all pairs of case and answer.
 
     Raises:
-        WrongAnswer: of all that are wrong, the first one with a likely cause, or the first one.
+        WrongAnswer: the first failure with a likely cause, else the first one.
     """
     found = []
     for case, answer in pairs:
@@ -108,12 +111,12 @@ def require_each(pairs: list, judge) -> None:
 
 
 def masks(bits: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """A boolean array of a shape, of which a case keeps eight entries in a byte."""
+    """Unpack a boolean array, of which a case keeps eight entries per byte."""
     return np.unpackbits(bits, count=shape[0] * shape[1]).reshape(shape).astype(bool)
 
 
 def read_positions(answer: Answer, limit: int = 100_000) -> list[int]:
-    """A sorted list of ints without repetitions.
+    """Read a sorted list of distinct ints.
 
     Raises:
         WrongAnswer: it is something else.
@@ -134,17 +137,17 @@ def read_positions(answer: Answer, limit: int = 100_000) -> list[int]:
 
 
 def shown(positions: list[int]) -> str:
-    """A list for a message."""
+    """Format a list for a message."""
     if len(positions) <= 12:
         return str(positions)
     return f"[{', '.join(map(str, positions[:10]))}, ... {len(positions)} in all]"
 
 
 def require_positions(answer: Answer, expected: list[int], cause: str = "") -> None:
-    """The positions are these.
+    """Check that the positions are the expected ones.
 
     Raises:
-        WrongAnswer: they are not; says which are missing, and which are there that should not be.
+        WrongAnswer: they differ; says which are missing, and which should not be there.
     """
     got = read_positions(answer)
     if got != expected:

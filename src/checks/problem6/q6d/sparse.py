@@ -1,6 +1,6 @@
-"""Running sparse_attention and cross_document_attention, and judging what they give.
+"""Runs sparse_attention and cross_document_attention and judges their output.
 
-The checks of questions 6d and 6g share this module.
+Shared by the checks of questions 6d and 6g.
 """
 
 import numpy as np
@@ -15,12 +15,12 @@ TOLERANCE = {"float32": 1e-5, "float64": 1e-10}  # the handout's
 
 @probe
 def drawn(case):
-    """q, k, v and upstream of a case, (B, n_head, T, head_dim), by its seed; `order`: the positions
-    put in another order.
+    """Draw q, k, v and upstream of a case, (B, n_head, T, head_dim), from its seed; `order`
+    permutes the positions.
     """
     import numpy as np
 
-    # gives the same numbers in all versions of NumPy
+    # RandomState gives the same numbers in all NumPy versions
     draw = np.random.RandomState(case["seed"]).standard_normal
     arrays = [factor * draw(tuple(case["shape"])) for factor in (case["scale"], 1, 1, 1)]
     if case["order"] is not None:
@@ -30,9 +30,8 @@ def drawn(case):
 
 @probe(uses=(drawn, given))
 def attend(calls):
-    """sparse_attention, or cross_document_attention where there are lengths, for each case: the
-    output, which inputs were changed, and the gradients of sum(output * upstream), if they are
-    asked for.
+    """Run sparse_attention, or cross_document_attention if there are lengths, for each case: the
+    output, which inputs were changed, and, if asked for, the gradients of sum(output * upstream).
     """
     import torch
 
@@ -44,7 +43,7 @@ def attend(calls):
         inputs = []
         for array in arrays:
             x = torch.from_numpy(array.copy())
-            if case["transposed"]:  # as heads lie after they have been split
+            if case["transposed"]:  # the memory layout of heads after splitting
                 x = x.transpose(1, 2).contiguous().transpose(1, 2)
             inputs.append(x.requires_grad_(case["gradients"]))
         if "lengths" in case:
@@ -68,7 +67,7 @@ def attend(calls):
 
 
 def call_of(case: Case) -> str:
-    """The call in words."""
+    """Describe the call."""
     given = case.inputs
     shape = f"{given['dtype']} of shape {tuple(given['shape'])}"
     if "lengths" in given:
@@ -78,27 +77,25 @@ def call_of(case: Case) -> str:
 
 
 def read(answer: Answer, case: Case) -> np.ndarray:
-    """The output.
+    """Read the output.
 
     Raises:
-        WrongAnswer: it is not what it should be; of NaN, says in which rows.
+        WrongAnswer: it has the wrong type or shape, or NaN; names the rows with NaN.
     """
     data = answer.array(case.inputs["dtype"], tuple(case.inputs["shape"]), finite=False)
     bad = ~np.isfinite(data).all(axis=(0, 1, 3))
     if bad.any():
         raise WrongAnswer(
-            f"{answer.name} has NaN or infinity in {bad.sum()} of {len(bad)} rows, "
-            f"the first of them "
-            f"{bad.argmax()}."
-            f"\nLikely cause: a softmax over nothing but -inf (a row or a piece of "
-            f"it that is empty), or an "
-            f"exponential of a large score."
+            f"{answer.name} has NaN or infinity in {bad.sum()} of {len(bad)} rows, the first of "
+            f"them {bad.argmax()}.\n"
+            "Likely cause: a softmax over only -inf (an empty row or part of one), or an "
+            "exponential of a large score."
         )
     return data
 
 
 def require_output(answer: Answer, case: Case) -> None:
-    """The output is right, and the inputs are as they were.
+    """Check the output, and that the inputs are unchanged.
 
     Raises:
         WrongAnswer: it is not; names the likely cause.
@@ -106,9 +103,8 @@ def require_output(answer: Answer, case: Case) -> None:
     call, dtype = call_of(case), case.inputs["dtype"]
     if changed := answer["changed"].texts():
         raise WrongAnswer(
-            f"{call} changes {changed[0]}, which is not its own, in place (as "
-            f"{changed[0]} /= ... and functions "
-            f"with a _ at the end of their name do)."
+            f"{call} changes its argument {changed[0]} in place (as {changed[0]} /= ... and "
+            "functions whose name ends with _ do)."
         )
     got, right = (
         thin(read(answer["y"].named(call), case)).astype(float),
@@ -121,7 +117,7 @@ def require_output(answer: Answer, case: Case) -> None:
             abs(got - right).max() < 0.02 * abs(right).max() and "Likely cause" not in wrong.message
         )
         precision = (
-            f"It is nearly right. Is a part of it worked out in a lower precision than {dtype}?\n"
+            f"It is nearly right. Is a part of it computed in a lower precision than {dtype}?\n"
             if near
             else ""
         )
@@ -130,7 +126,7 @@ def require_output(answer: Answer, case: Case) -> None:
 
 
 def _rows(off, given):
-    """Which rows are wrong, in words."""
+    """Describe which rows are wrong."""
     if off.all():
         return "All rows are wrong."
     first = ", ".join(map(str, np.flatnonzero(off)[:8])) + ", ..." * bool(off.sum() > 8)
@@ -147,7 +143,7 @@ def _rows(off, given):
 
 
 def require_gradients(answer: Answer, case: Case) -> None:
-    """The output and its gradients are right, these to 1e-4 in float32.
+    """Check the output and its gradients, these to 1e-4 in float32.
 
     Raises:
         WrongAnswer: they are not; names the likely cause.
@@ -174,6 +170,6 @@ def require_gradients(answer: Answer, case: Case) -> None:
 
 
 def run_cases(student, cases: list[Case]) -> list[tuple[Case, Answer]]:
-    """What `attend` returns for each case; see `run_each`."""
+    """Run `attend` on the cases; see `run_each`."""
     calls, names = [case.inputs for case in cases], list(map(call_of, cases))
     return list(zip(cases, run_each(student, attend, calls, names)))

@@ -1,6 +1,6 @@
-"""Running SparseSelfAttention, and judging its parameters and its output.
+"""Runs SparseSelfAttention and judges its parameters and output.
 
-The checks of questions 6d and 6g share this module; streams.py has streams.
+Shared by the checks of questions 6d and 6g; streams.py has streams.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ NAMES = ("query", "key", "value", "proj")
 
 @probe
 def layer_inputs(layer):
-    """The weights and x, (B, T, C), of a module, by its seed."""
+    """Draw a module's weights and x, (B, T, C), from its seed."""
     import numpy as np
 
     draw, C = np.random.RandomState(layer["seed"]).standard_normal, layer["n_embd"]
@@ -35,8 +35,8 @@ def layer_inputs(layer):
 
 @probe(uses=(given, layer_inputs))
 def layer_of(case):
-    """The submission's SparseSelfAttention with the weights of a case: from a dense module or made
-    anew; and the dense module. None instead of a module that lacks parameters.
+    """Create the submission's SparseSelfAttention with a case's weights, from a dense module or
+    new, and the dense module. None instead of a module that lacks parameters.
     """
     import types
 
@@ -80,9 +80,8 @@ def layer_of(case):
 
 @probe(uses=(given, layer_inputs, layer_of))
 def layers(cases):
-    """For each case: the parameters of the module as it is made, its output, whether x was changed,
-    and what became of the dense module's weights; `shares` says whether a parameter of the two is
-    the same.
+    """For each case: the module's initial parameters, its output, whether x was changed, and the
+    dense module's weights afterwards; `shares` says whether the two share a parameter.
     """
     import torch
 
@@ -114,7 +113,7 @@ def layers(cases):
 
 
 def name_of(layer: dict) -> str:
-    """The module in words."""
+    """Describe the module."""
     if not layer["dense"]:
         return "SparseSelfAttention"
     longest = "" if layer["max_positions"] is None else f", max_positions={layer['max_positions']}"
@@ -123,7 +122,7 @@ def name_of(layer: dict) -> str:
 
 
 def call_of(layer: dict) -> str:
-    """The module and its call in words."""
+    """Describe the module and its call."""
     chosen = ", global_positions=None" if layer["predict"] else ""
     shape = (layer["B"], layer["spec"]["n"], layer["n_embd"])
     return f"{name_of(layer)} on x of shape {shape}{chosen}, {describe(layer['spec'])}"
@@ -137,11 +136,11 @@ def run_layers(student, cases: list[Case]) -> list[tuple[Case, Answer]]:
 
 
 def require_parameters(answer: Answer, case: Case) -> None:
-    """The module has its parameters, with the dense module's weights in them, and a predictor of
-    zeros; the dense module is as it was.
+    """Check the module's parameters: the dense module's weights and a predictor of zeros; the dense
+    module is unchanged.
 
     Raises:
-        WrongAnswer: names what is not.
+        WrongAnswer: names what is wrong.
     """
     layer, call = case.inputs, call_of(case.inputs)
     C, (weights, _) = layer["n_embd"], layer_inputs.function(layer)
@@ -168,14 +167,14 @@ def require_parameters(answer: Answer, case: Case) -> None:
         if name in weights and not np.array_equal(got, weights[name]):
             raise WrongAnswer(f"{name} of {call} is not that of the dense module.")
         if layer["dense"] and name.startswith("predictor") and got.any():
-            raise WrongAnswer(f"{name} of {call} should begin with zeros.")
+            raise WrongAnswer(f"{name} of {call} should be initialized with zeros.")
     if layer["dense"]:
         for name, value in answer["dense"].entries().items():
             if name in weights and not np.array_equal(
                 value.array("float32", weights[name].shape, finite=False), weights[name]
             ):
                 raise WrongAnswer(
-                    f"{call} changes {name} of the dense module, which should be left as it was."
+                    f"{call} changes {name} of the dense module, which should stay unchanged."
                 )
         if answer["shares"].flag():
             raise WrongAnswer(
@@ -185,7 +184,7 @@ def require_parameters(answer: Answer, case: Case) -> None:
 
 
 def require_layer(answer: Answer, case: Case) -> None:
-    """Parameters and output are right, and x is as it was.
+    """Check parameters and output, and that x is unchanged.
 
     Raises:
         WrongAnswer: they are not; names the likely cause.

@@ -1,5 +1,5 @@
-"""Running StreamingAttention, and judging what it gives and what it keeps. The checks of question
-6d share this module.
+"""Runs StreamingAttention and judges its output and its cache; shared by the checks of question
+6d.
 """
 
 import numpy as np
@@ -9,14 +9,14 @@ from checks.problem6.q6d.rows import given, masks, require_part, require_positio
 from checks.problem6.q6d.sparse_layers import TOLERANCE, layer_inputs, layer_of, name_of
 from checks.support.cases import Case
 
-SIZES = {"float32": 4, "float64": 8}  # bytes of a number
+SIZES = {"float32": 4, "float64": 8}  # bytes per number
 
 
 @probe(uses=(given, layer_inputs, layer_of))
 def streams(cases):
     """For each stream: after each append, its output, length, global_positions, cached_positions()
-    and cache_bytes(); the bytes that the tensors in it really hold on to, and whether one of them
-    has a history; and which attributes the module got.
+    and cache_bytes(); the bytes that its tensors actually keep alive, and whether one has an
+    autograd history; and which attributes the module gained.
     """
     import array
     import copy
@@ -28,9 +28,9 @@ def streams(cases):
     from submission.problem6.efficient_attention import StreamingAttention
 
     def held(stream, layer):
-        """Bytes of all numbers of floating point that can be reached from a stream, without those
-        of the module: in tensors and arrays (also those of which they are views), as raw bytes and
-        one by one.
+        """Count the bytes of all floating-point numbers reachable from a stream, without the
+        module's: in tensors and arrays (including those of which they are views), raw bytes, and
+        single numbers.
         """
         module = {id(layer)} | {id(value) for value in (*layer.parameters(), *layer.buffers())}
         storages, single, history, seen, waiting = {}, 0, False, set(module), [vars(stream)]
@@ -64,7 +64,9 @@ def streams(cases):
                     waiting.append(vars(thing))
                 if hasattr(thing, "__iter__") and hasattr(thing, "__len__"):
                     waiting += list(thing)
-        return sum(storages.values()) + 4 * max(single - 16, 0), history  # a few are no cache
+        return sum(storages.values()) + 4 * max(
+            single - 16, 0
+        ), history  # a few numbers are not a cache
 
     def attributes(layer):
         return {name for module in layer.modules() for name in (*vars(module), *module._buffers)}
@@ -103,7 +105,7 @@ def streams(cases):
 
 
 def name_of_stream(stream: dict) -> str:
-    """The stream in words."""
+    """Describe the stream."""
     cuts = stream["cuts"] if len(set(stream["cuts"])) > 1 else f"{stream['cuts'][0]} each"
     limit = 200 if stream["max_global"] is None else stream["max_global"]
     module = "" if not stream["layer"]["dense"] else f" of {name_of(stream['layer'])}"
@@ -126,7 +128,7 @@ def run_streams(student, cases: list[Case]) -> list[tuple[Case, Answer]]:
 
 
 def _steps(answer, case):
-    """What came of each call, and how many positions had been read by then."""
+    """Return each call's results, with the number of positions read so far."""
     if answer.value is None:
         raise WrongAnswer(
             "SparseSelfAttention should have the parameters of query, key, value, "
@@ -138,8 +140,8 @@ def _steps(answer, case):
 
 
 def require_stream(answer: Answer, case: Case) -> None:
-    """The outputs are those of the whole, length and global_positions are right after each call,
-    and the stream does not hold on to more than it has room for.
+    """Check that the outputs equal those of the whole sequence, that length and global_positions
+    are right after each call, and that the stream keeps no more than it has room for.
 
     Raises:
         WrongAnswer: names the likely cause.
@@ -168,30 +170,28 @@ def require_stream(answer: Answer, case: Case) -> None:
         if not added or "Likely cause" in wrong.message:
             raise
         raise WrongAnswer(
-            f"{wrong.message}\nLikely cause: the stream keeps its state on the "
-            f"module ({', '.join(added)}), which other streams share. What a stream "
-            f"knows belongs to the stream."
+            f"{wrong.message}\n"
+            f"Likely cause: the stream keeps its state on the module ({', '.join(added)}), which "
+            "other streams share. Keep it on the stream instead."
         ) from None
     for step, T in _steps(answer, case):
         _require_room(step, T, case)
 
 
 def _require_room(step, T, case):
-    """The tensors that are held do not take more than there is room for, and have no history."""
+    """Check that the tensors kept fit the room and have no autograd history."""
     held, history = step["held"].items(2)
     where = f"after {T} positions, in {name_of_stream(case.inputs)}"
     if history.flag():
         raise WrongAnswer(
-            f"The tensors of the cache have a history for gradients {where}, which "
-            f"keeps everything alive that they were computed from. Work under "
-            f"torch.no_grad()."
+            f"The cache's tensors have an autograd history {where}, which keeps everything alive "
+            "that they were computed from. Use torch.no_grad()."
         )
     if held.number() > case.about["room"]:
         raise WrongAnswer(
-            f"{where[0].upper()}{where[1:]}, the tensors (or arrays, or bytes) of "
-            f"the stream hold on to {held.number():,.0f} bytes. {_allowed(case)} A "
-            f"view keeps the whole tensor alive that it is part of; clone() what is "
-            f"kept."
+            f"{where[0].upper()}{where[1:]}, the tensors (or arrays, or bytes) of the stream keep "
+            f"{held.number():,.0f} bytes alive. {_allowed(case)} A view keeps its whole tensor "
+            "alive; clone() what is kept."
         )
 
 
@@ -205,10 +205,10 @@ def _allowed(case):
 
 
 def require_cache(answer: Answer, case: Case) -> None:
-    """The stream is right, and so are cached_positions and cache_bytes after each call.
+    """Check the stream, and cached_positions and cache_bytes after each call.
 
     Raises:
-        WrongAnswer: names what is not.
+        WrongAnswer: names what is wrong.
     """
     require_stream(answer, case)
     stream, steps, R = case.inputs, _steps(answer, case), case.about["ring"]
@@ -226,7 +226,7 @@ def require_cache(answer: Answer, case: Case) -> None:
             raise WrongAnswer(f"cache_bytes() is {size:,.0f} {where}. {_allowed(case)}")
         width = SIZES[stream["dtype"]]
         if size < least:
-            cause = "\nLikely cause: float64 has eight bytes a number, not four (nbytes)."
+            cause = "\nLikely cause: float64 has eight bytes per number, not four (nbytes)."
             cause = "" if width == 4 else cause
             raise WrongAnswer(
                 f"cache_bytes() is {size:,.0f} {where}, where {len(expected)} keys "

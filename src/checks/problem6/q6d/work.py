@@ -1,8 +1,8 @@
-"""How much work sparse attention does: products counted by torch.utils.flop_counter, tensors made,
-the memory that they hold.
+"""Measures the work of sparse attention: FLOPs counted by torch.utils.flop_counter, tensors
+created, memory held.
 
-How many connections a pattern has is told by the cases (`about["connections"]`). The checks of
-questions 6d and 6g share this module.
+The cases have the patterns' numbers of connections (`about["connections"]`). Shared by the checks
+of questions 6d and 6g.
 """
 
 import math
@@ -12,16 +12,15 @@ from checks.problem6.q6d.rows import describe, given
 from checks.support.cases import Case
 
 N, N_EMBD, MEMORY, FLOPS = 75_000, 512, 1.5e9, 3  # the handout's limits
-EXPONENT = 1.25  # the handout's is 1.15, up to 75,000; in short texts, more lies beyond the ends
+EXPONENT = 1.25  # the handout's is 1.15, up to 75,000; in short texts, more is beyond the ends
 
 
 @probe
 def measured(function, inputs, steps, memory):
-    """Run function() and count what torch does in it: "flops" of matrix products and of fused
-    attention; "steps", operations that are no mere views; "elements" of the tensors that they make,
-    "numbers", those of floating point among them, and the "largest"; "peak", the bytes that are
-    held at a time beyond the inputs. "stopped" says what it was stopped for: more steps, or more
-    bytes of memory, than allowed.
+    """Run function() and count torch's work: "flops" of matrix products and fused attention;
+    "steps", operations other than views; "elements" of the tensors that they create, "numbers", the
+    floating-point ones among them, and the "largest" tensor; "peak", the most bytes held at once
+    beyond the inputs. "stopped" is the limit at which it was stopped: steps, or bytes of memory.
     """
     import weakref
 
@@ -31,10 +30,10 @@ def measured(function, inputs, steps, memory):
     from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
     class Stopped(BaseException):
-        """Goes through an `except Exception`."""
+        """Not caught by `except Exception`."""
 
     def parts(x):
-        """The tensors of which one is made: of a sparse one, its values and indices."""
+        """The tensors that make up a tensor: for a sparse one, its values and indices."""
         if x.layout == torch.strided:
             return [x]
         if x.layout == torch.sparse_coo:
@@ -87,7 +86,7 @@ def measured(function, inputs, steps, memory):
     def fused(q, k, v, *args, out_shape=None, **kwargs):  # on the CPU, unknown to flop_counter
         return sdpa_flop_count(q, k, v)
 
-    # Of matrices that may be sparse: flop_counter takes them for dense.
+    # For matrices that may be sparse: flop_counter treats them as dense.
     def product(a, b, *args, out_val=None, **kwargs):
         return 2 * parts(a)[0].numel() * b.shape[-1]
 
@@ -118,7 +117,7 @@ def measured(function, inputs, steps, memory):
 
 @probe(uses=(given, measured))
 def sparse_work(runs, module=False):
-    """What sparse_attention does, or a module with it, for each run, on one sequence and without
+    """Measure sparse_attention, or a module with it, for each run, on one sequence and without
     gradients.
     """
     import torch
@@ -145,7 +144,7 @@ def sparse_work(runs, module=False):
 
 
 def read_counts(answer: Answer) -> dict[str, float]:
-    """What `measured` returned, as numbers."""
+    """Return the result of `measured` as numbers."""
     return {
         name: answer[name].number()
         for name in ("flops", "steps", "elements", "numbers", "largest", "peak")
@@ -153,43 +152,41 @@ def read_counts(answer: Answer) -> dict[str, float]:
 
 
 def require_no_loop(answer: Answer, n: int, what: str) -> None:
-    """It was not stopped for too many operations.
+    """Check that it was not stopped for too many operations.
 
     Raises:
         WrongAnswer: it was.
     """
     if answer["stopped"].text() == "steps":
         raise WrongAnswer(
-            f"{what} takes more than {2 * n:,} operations of torch for {n:,} "
-            f"positions. Is there a loop over "
-            f"positions? Work on many rows at once."
+            f"{what} takes more than {2 * n:,} operations of torch for {n:,} positions. Is there a "
+            "loop over positions? Process many rows at once."
         )
 
 
 def require_seen(counts: dict[str, float], about: dict, what: str) -> None:
-    """At least the work that the connections need has been counted. (An operation that is no
-    product of matrices counts as two FLOPs for each number that it makes, such as q * k and w * v.)
+    """Check that at least the work that the connections need was counted. (An operation that is not
+    a matrix product, such as q * k or w * v, counts as two FLOPs per number in its result.)
 
     Args:
-        about: of the case: how many connections there are, and the FLOPs that they need.
+        about: the case's: the number of connections, and the FLOPs that they need.
 
     Raises:
-        WrongAnswer: less was seen, as of work in other threads, which are not measured, or outside
-            of torch.
+        WrongAnswer: less was counted, e.g. because of work outside torch or in other threads, which
+            are not measured.
     """
     least, connections = about["flops"], about["connections"]
     if counts["flops"] + 2 * counts["numbers"] < 0.9 * least:
         raise WrongAnswer(
             f"{what} takes {counts['flops']:,.0f} FLOPs of torch, and makes "
-            f"{counts['numbers']:,.0f} numbers, where "
-            f"its {connections:,} connections need {least:,} FLOPs: there is work "
-            f"that was not seen. Write it with "
-            f"torch (not with NumPy), in one thread."
+            f"{counts['numbers']:,.0f} numbers, where its {connections:,} connections need "
+            f"{least:,} FLOPs: some work was not counted. Use torch (not NumPy), in one thread."
         )
 
 
 def require_not_dense(student, cases: list[Case], module: bool = False) -> None:
-    """sparse_attention, or a module with it, does less than dense attention does with a mask.
+    """Check that sparse_attention, or a module with it, does less work than dense attention with a
+    mask.
 
     Raises:
         WrongAnswer: it does not.
@@ -204,21 +201,17 @@ def require_not_dense(student, cases: list[Case], module: bool = False) -> None:
         counts, connections = read_counts(answer), case.about["connections"]
         if counts["largest"] >= n * n:
             raise WrongAnswer(
-                f"{name} makes a tensor with a place for each of the {n:,} x {n:,} "
-                f"pairs ({pattern}). That "
-                f"is dense attention with a mask; only the pairs that are connected "
-                f"should be worked out."
+                f"{name} creates a tensor with an entry for each of the {n:,} x {n:,} pairs "
+                f"({pattern}). That is dense attention with a mask; compute only the connected "
+                "pairs."
             )
         dense = case.about["dense"]
         if counts["flops"] > 0.6 * dense or counts["elements"] > 6 * n * n:
             raise WrongAnswer(
-                f"{name} does {counts['flops'] / dense:.0%} of the products of dense "
-                f"attention, and makes tensors of "
-                f"{counts['elements'] / n / n:.1f} numbers for each of all {n:,} x "
-                f"{n:,} pairs ({pattern}, which "
-                f"connects {connections / n / n:.1%} of them). Only the pairs that "
-                f"are connected should be worked "
-                f"out."
+                f"{name} needs {counts['flops'] / dense:.0%} of the FLOPs of dense attention, and "
+                f"creates tensors of {counts['elements'] / n / n:.1f} numbers for each of all "
+                f"{n:,} x {n:,} pairs ({pattern}, which connects {connections / n / n:.1%} of "
+                "them). Only the pairs that are connected should be worked out."
             )
         if answer["stopped"].text():
             raise WrongAnswer(f"{name} takes more than 1 GB ({pattern}).")
@@ -226,13 +219,13 @@ def require_not_dense(student, cases: list[Case], module: bool = False) -> None:
 
 
 def require_growth(student, cases: list[Case]) -> None:
-    """Work and memory grow as they should, the products are few, and the memory at 75,000 positions
-    is in bounds: that of 8 heads on a short text, and what each further position takes for one
-    head, times 8. All is counted, not timed.
+    """Check that work and memory grow as they should, that the FLOPs are few, and that the memory
+    at 75,000 positions is within the limit: that of 8 heads on a short text, plus 8 times what each
+    further position takes for one head. Everything is counted, not timed.
 
     Args:
-        cases: runs of sparse_attention: a short and a long text, another pair, of which the first
-            has so many products as are allowed, and a short text with 8 heads.
+        cases: runs of sparse_attention: a short and a long text, another pair, the first of which
+            has a limit of FLOPs, and a short text with 8 heads.
 
     Raises:
         WrongAnswer: they do not.
@@ -254,7 +247,7 @@ def require_growth(student, cases: list[Case]) -> None:
         pattern = describe(cases[first + 1].inputs["spec"])
         for name, what in (
             ("flops", "the FLOPs of its products"),
-            ("elements", "the numbers that it works out"),
+            ("elements", "the numbers that it computes"),
             ("peak", "its memory"),
         ):
             exponent = math.log(max(large[name], 1) / max(small[name], 1), longer / n)
@@ -275,7 +268,7 @@ def require_growth(student, cases: list[Case]) -> None:
             f"{describe(case.inputs['spec'])}. {FLOPS} "
             f"times those of its connections are {FLOPS * needed:,}."
         )
-    # Queries, keys and values of the layer are there besides.
+    # The layer also holds queries, keys and values.
     short = lengths[4]
     each = (
         heads * (counts[3]["peak"] - counts[2]["peak"]) / (lengths[3] - lengths[2]) + 3 * N_EMBD * 4

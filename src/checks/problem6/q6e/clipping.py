@@ -1,4 +1,4 @@
-"""Running attention_scores and clip_gradients of fixes.py, and judging what they give."""
+"""Runs attention_scores and clip_gradients of fixes.py and judges their results."""
 
 import math
 
@@ -13,10 +13,10 @@ TOLERANCE = 1e-5
 
 
 def call_of(case: Case) -> str:
-    """The call, for messages."""
+    """Describe the call, for messages."""
     if "q" in case.inputs:
         return f"attention_scores(q {case.inputs['q'].shape}, k {case.inputs['k'].shape})"
-    # The iterator is named as it is passed: with a list in its place, some mistakes would not show.
+    # The description names the iterator: with a list instead, some mistakes would not show.
     given = "list(model.parameters())" if case.inputs["listed"] else "model.parameters()"
     limit = f"max_norm={case.inputs['max_norm']:.4g}"
     return f"clip_gradients({given}, {limit}) with {case.about['what']}"
@@ -24,8 +24,8 @@ def call_of(case: Case) -> str:
 
 @probe
 def run_scores(calls):
-    """attention_scores for each case of q, k and dtype; whether q and k get gradients, and are what
-    they were.
+    """Run attention_scores for each case of q, k and dtype; also, whether q and k get gradients and
+    are unchanged.
     """
     import torch
 
@@ -52,7 +52,7 @@ def run_scores(calls):
 
 
 def judge_scores(student, cases: list[Case]) -> None:
-    """attention_scores is right.
+    """Check attention_scores.
 
     Raises:
         WrongAnswer: it is not; names the likely cause.
@@ -74,9 +74,9 @@ def judge_scores(student, cases: list[Case]) -> None:
 
 @probe
 def run_clipping(calls):
-    """clip_gradients for each case of gradients (an array or None for each parameter): what it
-    returns, the gradients afterwards, what the tensors that were gradients hold then, and whether
-    parameters are what they were.
+    """Run clip_gradients for each case of gradients (an array or None per parameter): its result,
+    the gradients afterwards, the values in the original gradient tensors, and whether parameters
+    are unchanged.
     """
     import torch
 
@@ -111,7 +111,7 @@ def run_clipping(calls):
 
 
 def judge_clipping(student, cases: list[Case]) -> None:
-    """clip_gradients is right.
+    """Check clip_gradients.
 
     Raises:
         WrongAnswer: it is not; names the likely cause.
@@ -121,7 +121,9 @@ def judge_clipping(student, cases: list[Case]) -> None:
         _require_norm(case, answer["norm"], call)
         after = answer["gradients"].items(len(case.inputs["gradients"]))
         if not answer["kept"].flag():
-            raise WrongAnswer(f"{call}: the parameters are changed. Their gradients should be.")
+            raise WrongAnswer(
+                f"{call}: the parameters are changed. It should change only their gradients."
+            )
         if case.right["gradients"] is None:
             if any(gradient.value is not None for gradient in after):
                 found = ", ".join(dict.fromkeys(gradient.describe() for gradient in after))
@@ -137,7 +139,7 @@ def _require_norm(case, answer, call):
     name, right = f"{call}: what it returns", case.right["norm"]
     if isinstance(answer.value, Array) and answer.value.data.ndim == 0:
         raise WrongAnswer(
-            f"{name} should be a Python float; it is {answer.describe()}. Its .item() is one."
+            f"{name} should be a Python float; it is {answer.describe()}. Use .item()."
         )
     value = answer.named(name).present().value
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -171,11 +173,11 @@ def _require_gradients(case, after, held, call):
         if right is None:
             if answer.value is not None:
                 raise WrongAnswer(
-                    f"{call}: parameter {i} has a gradient afterwards, and had none before."
+                    f"{call}: parameter {i} has a gradient afterwards, but had none before."
                 )
             continue
         if answer.value is None:
-            raise WrongAnswer(f"{name} is None. That is for norms that are not finite.")
+            raise WrongAnswer(f"{name} is None. Only a norm that is not finite should cause that.")
         dtype, shape = case.inputs["dtype"], right.shape
         got = answer.named(name).array(dtype, shape).astype(float)
         tensor = kept.named(name).array(dtype, shape, finite=False).astype(float)

@@ -1,4 +1,4 @@
-"""Running the functions of fixes.py that change logits, and judging what they give."""
+"""Runs the functions of fixes.py that change logits and judges their results."""
 
 import numpy as np
 
@@ -11,13 +11,13 @@ TOLERANCE = 1e-5
 
 
 def words(argument) -> str:
-    """An argument in words."""
+    """Describe an argument."""
     text = f"{argument:.4g}" if isinstance(argument, float) else str(argument)
     return text if len(text) < 60 else f"a list of {len(argument)} tokens"
 
 
 def call_of(case: Case) -> str:
-    """The call, for messages."""
+    """Describe the call, for messages."""
     logits = case.inputs["logits"]
     small = logits.size <= 6
     first = f"logits {np.round(logits.astype(float), 3).tolist()}"
@@ -28,8 +28,8 @@ def call_of(case: Case) -> str:
 
 @probe(uses=(attempt,))
 def run_filters(calls):
-    """For each case, what the function returned, or the kinds of its exception where one is to be
-    caught; and whether it changed its arguments.
+    """Run each case: the function's result, or the classes of its exception if one is to be caught;
+    and whether it changed its arguments.
     """
     import copy
 
@@ -56,19 +56,18 @@ def run_filters(calls):
 
 
 def judge_filters(student, cases: list[Case]) -> None:
-    """The calls give what they should. `right` of a case has "kept", True where a logit stays, or
-    "values" of them all; or is None where ValueError should be raised.
+    """Judge the calls. `right` of a case has "kept", True where a logit stays, or the "values" of
+    all; or is None if ValueError should be raised.
 
     Raises:
-        WrongAnswer: one does not; names the likely cause.
+        WrongAnswer: one is wrong; names the likely cause.
     """
     for case, answer in zip(cases, run_cases(student, run_filters, cases, call_of)):
         call = call_of(case)
         if answer["changed"].flag():
             raise WrongAnswer(
-                f"{call} changes its argument in place (as logits[...] = ... and "
-                "functions with a _ at the end of their name do). Work on a copy: "
-                "logits.clone(), or masked_fill without _."
+                f"{call} changes its argument in place (as logits[...] = ... and functions whose "
+                "name ends with _ do). Work on a copy: logits.clone(), or masked_fill without _."
             )
         if case.right is None:
             require_refusal(call, answer["raised"])
@@ -97,7 +96,7 @@ def _require_kept(case, answer):
         low = got[row][stays[row] & ~right[row]]
         if low.size and (low < logits[row].min() - 50).all():
             raise WrongAnswer(
-                f"{_capital(answer.name)}: what is excluded has {low[0]:.4g}; it should be -inf."
+                f"{_capital(answer.name)}: an excluded token has {low[0]:.4g}; it should have -inf."
             )
         where = f"In row {', '.join(map(str, row))} of " if row else "In "
         raise WrongAnswer(
@@ -113,7 +112,7 @@ def _require_kept(case, answer):
 
 
 def _cause(case, stays):
-    """The first known mistake that keeps these, as a line of the message; else nothing."""
+    """Return the first known mistake that keeps these tokens, as a line of the message; else ""."""
     right, function = case.right["kept"], case.inputs["function"]
     argument = case.inputs["arguments"][-1]
     found = [sentence for sentence, wrong in case.wrong if np.array_equal(stays, wrong["kept"])]
@@ -121,16 +120,16 @@ def _cause(case, stays):
     if function == "top_k_filter" and fewer and (stays.sum(axis=-1) == argument).all():
         found.insert(
             0,
-            "of logits that tie with the k-th largest, only some are kept. All stay: "
-            "compare with the k-th largest value.",
+            "of the logits equal to the k-th largest, only some are kept. Keep all: compare with "
+            "the k-th largest value.",
         )
     if function == "top_p_filter" and argument == 1 and stays.sum() > 1 and not found:
-        found = ["rounding: the tokens before have a sum of 1 already. p = 1 keeps all tokens."]
+        found = ["rounding: the earlier tokens already sum to 1. p = 1 keeps all tokens."]
     return f"\nLikely cause: {found[0]}" if found else ""
 
 
 def _tokens(stays):
-    """Which tokens stay, in words."""
+    """Describe which tokens stay."""
     tokens = np.flatnonzero(stays).tolist()
     if len(tokens) > 12:
         return f"{len(tokens)} of {len(stays)} tokens"
@@ -138,10 +137,10 @@ def _tokens(stays):
 
 
 def _read(case: Case, answer: Answer) -> np.ndarray:
-    """The result in float64.
+    """Read the result as float64.
 
     Raises:
-        WrongAnswer: it is no tensor of the shape and dtype of the logits, or has NaN, +inf or
+        WrongAnswer: it is not a tensor with the logits' shape and dtype, or has NaN, +inf or
             probabilities.
     """
     shape = case.inputs["logits"].shape

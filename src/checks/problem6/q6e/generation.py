@@ -1,6 +1,4 @@
-"""Running generate of fixes.py with models whose logits are known, and judging each of its
-draws.
-"""
+"""Runs generate of fixes.py with models whose logits are known and judges each draw."""
 
 import numpy as np
 
@@ -15,11 +13,10 @@ TOLERANCE = 1e-5
 
 @probe(uses=(attempt,))
 def run_generate(calls):
-    """generate for each case: what it returns and draws from, and what becomes of x.
+    """Run generate for each case: its result, what it draws from, and x afterwards.
 
-    The model's logits are a function of the tokens that it reads: of the one at each position, of
-    the position, and of the first. Where a case has `follow`, these are the tokens that
-    torch.multinomial draws; else it draws as it does.
+    The model's logits depend on the token at each position, the position, and the first token. If a
+    case has `follow`, torch.multinomial is made to draw these tokens.
     """
     import torch
     from torch.overrides import TorchFunctionMode
@@ -47,7 +44,7 @@ def run_generate(calls):
             return tokens[idx] + positions[: idx.size(1)] + first[idx[:, :1]], None
 
     class Recorder(TorchFunctionMode):
-        """Writes down what torch.multinomial is called with, and says what it draws."""
+        """Records the arguments of torch.multinomial, and determines its result."""
 
         def __torch_function__(self, function, types, args=(), kwargs=None):
             kwargs = kwargs or {}
@@ -84,17 +81,16 @@ def run_generate(calls):
 
 
 def judge_generate(student, cases: list[Case]) -> list[list[int]]:
-    """Each text is right, and each of its tokens was drawn once, from what it should be, with the
-    generator.
+    """Check each text: each token was drawn once, from the right probabilities, with the generator.
 
-    `right` of a case has the probabilities of each draw, (steps, V), or is None where only the rest
-    is looked at; a case that is to be refused must raise ValueError.
+    `right` of a case has the probabilities of each draw, (steps, V), or is None if only the rest is
+    judged; a case to be rejected must raise ValueError.
 
     Returns:
-        The texts; of those that were refused, none.
+        The texts, without the rejected cases.
 
     Raises:
-        WrongAnswer: something is otherwise; names the likely cause.
+        WrongAnswer: something is wrong; names the likely cause.
     """
     answers = run_cases(student, run_generate, cases, call_of)
     return [
@@ -103,14 +99,14 @@ def judge_generate(student, cases: list[Case]) -> list[list[int]]:
 
 
 def judge_random_numbers(student, case: Case) -> None:
-    """With the same random numbers, the same text; with others, another.
+    """Check that the same random numbers give the same text, and others a different one.
 
     Args:
-        case: without fixed draws. Two texts of 40 tokens are equal by chance less than once in
-            10 ** 9 runs.
+        case: without fixed draws. Two texts of 40 tokens are equal by chance less than once in 10
+            ** 9 runs.
 
     Raises:
-        WrongAnswer: it is otherwise.
+        WrongAnswer: they don't.
     """
     seeds = [(11, 1), (11, 2), (12, 1), (None, 3), (None, 3), (None, 4)]
     texts = judge_generate(
@@ -125,12 +121,13 @@ def judge_random_numbers(student, case: Case) -> None:
         )
     if texts[0] == texts[2] or texts[3] == texts[5]:
         raise WrongAnswer(
-            "With other random numbers, generate writes the same text. Does it seed them itself?"
+            "With different random numbers, generate writes the same text. Does it set a seed "
+            "itself?"
         )
 
 
 def call_of(case: Case) -> str:
-    """The call, for messages."""
+    """Describe the call, for messages."""
     options = "".join(f", {name}={words(value)}" for name, value in case.inputs["options"].items())
     return (
         f"generate(model, x of shape (1, {len(case.inputs['prompt'])}), "
@@ -148,16 +145,16 @@ def _judge(case, answer: Answer):
     text = answer["y"].named(f"the result of {call}").present()
     y = text.array("int64", (1, len(prompt) + steps))[0].tolist()
     if y[: len(prompt)] != prompt:
-        raise WrongAnswer(f"{call} does not begin with x.")
+        raise WrongAnswer(f"{call} does not start with x.")
     if not all(0 <= token < V for token in y):
-        raise WrongAnswer(f"{call} has tokens in it that there are not.")
+        raise WrongAnswer(f"{call} has tokens that are not in the vocabulary.")
     if not answer["kept"].flag():
         raise WrongAnswer(f"{call} changes x in place.")
     draws = answer["draws"].items()
     if len(draws) != steps:
         raise WrongAnswer(
-            f"{call} calls torch.multinomial {len(draws)} times; it should once for "
-            f"each of the {steps} new tokens."
+            f"{call} calls torch.multinomial {len(draws)} times; it should call it once for each "
+            f"of the {steps} new tokens."
         )
     chances = np.array(
         [
@@ -171,7 +168,7 @@ def _judge(case, answer: Answer):
 
 
 def _read(case, where, token, draw):
-    """What a token was drawn from, as probabilities, (V,)."""
+    """Return the probabilities that a token was drawn from, (V,)."""
     V = case.inputs["tokens"].shape[1]
     if draw["count"].value != 1:
         raise WrongAnswer(
@@ -192,14 +189,14 @@ def _read(case, where, token, draw):
             f"{chances.describe()}."
         )
     if draw["token"].array("int64").ravel().tolist() != [token]:
-        raise WrongAnswer(f"{where} is not what was drawn.")
+        raise WrongAnswer(f"{where} is not the token that was drawn.")
     return weights.ravel() / weights.sum()
 
 
 def _require_chances(case, call, chances):
     for i, (got, right) in enumerate(zip(chances, case.right)):
         if not matches(got, right, TOLERANCE):
-            # A mistake must explain all draws: one alone may look like several.
+            # A mistake must explain all draws: a single draw may fit several.
             causes = [
                 sentence
                 for sentence, wrong in case.solved().wrong

@@ -1,4 +1,4 @@
-"""Question 6e, basic: the functions of fixes.py, and the three set-ups before and after."""
+"""Question 6e, basic: the functions of fixes.py, and the three setups before and after."""
 
 from autograder import check
 from checks.problem6.q6e.clipping import judge_clipping, judge_scores
@@ -11,7 +11,7 @@ from checks.problem6.q6e.writing import judge_texts
 
 
 def judge(student, judgement, cases) -> None:
-    """Judge the usual cases, and then the rare ones."""
+    """Judge the usual cases, then the rare ones."""
     judgement(student, [case for case in cases if not case.about.get("rare")])
     with rare_cases():
         judgement(student, [case for case in cases if case.about.get("rare")])
@@ -19,8 +19,8 @@ def judge(student, judgement, cases) -> None:
 
 @check("6e-3-basic")
 def test_scores_and_clipping(student, cases):
-    """With two to four axes; norms above and below the limit; rare: none at all, and such that are
-    no numbers.
+    """Two to four axes; norms above and below the limit; rare: no gradients, and norms that are not
+    finite.
     """
     judge_scores(student, [case for case in cases if "q" in case.inputs])
     judge(student, judge_clipping, [case for case in cases if "gradients" in case.inputs])
@@ -28,7 +28,7 @@ def test_scores_and_clipping(student, cases):
 
 @check("6e-4-basic")
 def test_filters(student, cases):
-    """Rows and batches of rows, the handout's examples; rare: ties, limits, and arguments out of
+    """Rows, batches of rows, the handout's examples; rare: ties, limits, and arguments out of
     range.
     """
     judge(student, judge_filters, cases)
@@ -36,16 +36,16 @@ def test_filters(student, cases):
 
 @check("6e-5-basic")
 def test_repetition(student, cases):
-    """The handout's example, tokens that occur often; rare: no tokens at all, n = 1 or more than
-    there are, all excluded.
+    """The handout's example, repeated tokens; rare: no tokens, n = 1, n greater than their number,
+    all excluded.
     """
     judge(student, judge_filters, cases)
 
 
 @check("6e-6-basic")
 def test_stack_and_init(student, cases):
-    """With one sublayer to several; a model with the usual modules; rare: no sublayers, and a model
-    with unusual modules.
+    """One or more sublayers; a model with the usual modules; rare: no sublayers, and a model with
+    unusual modules.
     """
     stacks, models = ([case for case in cases if key in case.inputs] for key in ("x", "n_layer"))
     judge_stacks(student, [case for case in stacks if not case.about.get("rare")])
@@ -56,7 +56,7 @@ def test_stack_and_init(student, cases):
 
 @check("6e-9-basic")
 def test_generate(student, cases):
-    """Options alone and all together, prompts and texts longer than the model reads; rare: limits,
+    """Options alone and combined, prompts and texts longer than the model's context; rare: limits,
     and options out of range.
     """
     for case in cases:
@@ -67,8 +67,8 @@ def test_generate(student, cases):
 
 @check("6e-7-basic")
 def test_set_ups(student, rng, cases):
-    """Each at a size of seconds: a training that explodes, a model that repeats itself, a training
-    that is slow.
+    """Each at a size that takes seconds: an exploding training, a model that repeats itself, a slow
+    training.
     """
     for case in cases:
         judge_texts(student, case)

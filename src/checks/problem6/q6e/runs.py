@@ -1,5 +1,5 @@
-"""Running many calls of fixes.py in one probe; and rare ones, which cost a part of a check's points
-alone.
+"""Runs many calls of fixes.py in one probe; failures in rare cases cost only a part of a check's
+points.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,13 +9,13 @@ from autograder import Answer, Failed, Verdict
 from checks.problem6.calls import run_each
 from checks.support.cases import Case
 
-KEPT = 0.75  # of a check's points, where all is right but rare cases
+KEPT = 0.75  # share of a check's points if only rare cases are wrong
 
 
 @contextmanager
 def rare_cases() -> Iterator[None]:
-    """What goes wrong in here leaves KEPT of the points of a check that is `partial`: the usual
-    cases have passed before.
+    """Context in which a failure leaves KEPT of a `partial` check's points: the usual cases have
+    already passed.
     """
     try:
         yield
@@ -28,5 +28,5 @@ def rare_cases() -> Iterator[None]:
 def run_cases(
     student, probe, cases: list[Case], call_of: Callable[[Case], str]
 ) -> Iterator[Answer]:
-    """What a probe returns for the inputs of cases; see `run_each`."""
+    """Run a probe on the inputs of cases; see `run_each`."""
     return run_each(student, probe, [case.inputs for case in cases], list(map(call_of, cases)))

@@ -1,8 +1,8 @@
-"""The two trainings of question 6e at a size of seconds: probes that run them as they were and with
-fixes.py, and the judgement.
+"""The two trainings of question 6e at a size that takes seconds: probes that run them with and
+without fixes.py, and the verdict.
 
-The judge believes no loss: it has the trained models predict a text that they have not seen, and
-measures that itself.
+The judge trusts no reported loss: it has the trained models predict an unseen text, and computes
+the loss itself.
 """
 
 from dataclasses import dataclass
@@ -18,26 +18,26 @@ ROWS_OF_TEST = 32
 @dataclass(frozen=True)
 class Language:
     """A random language of VOCAB words, in which a word depends on the one before: chances[i, j] is
-    that of j after i.
+    the probability of j after i.
     """
 
     chances: np.ndarray
 
     def write(self, rng, length: int) -> np.ndarray:
-        """A text, int64."""
+        """Write a text, int64."""
         sums, words = self.chances.cumsum(axis=1), [int(rng.integers(VOCAB))]
         for number in rng.random(length - 1):
             words.append(min(int(np.searchsorted(sums[words[-1]], number)), VOCAB - 1))
         return np.array(words)
 
     def ideal(self, x: np.ndarray, y: np.ndarray) -> float:
-        """The loss of who knows all chances."""
+        """The loss with all probabilities known."""
         return float(-np.log(self.chances[x, y]).mean())
 
 
 def draw_language(rng) -> Language:
-    """After each word, three others are likely. All words are equally frequent: no language is
-    harder to learn than another.
+    """Draw a language in which three words are likely after each word. All words are equally
+    frequent, so no language is harder to learn than another.
     """
     chances = np.full((VOCAB, VOCAB), 0.05 / VOCAB)
     for chance in (0.6, 0.25, 0.1):
@@ -47,8 +47,8 @@ def draw_language(rng) -> Language:
 
 @probe
 def descend(model, optimizer, text, test, rows, steps, schedule=None, clip=None):
-    """For other probes to use: train a model to predict the next word, until its loss is not finite
-    any more. Returns its logits for `test`, (n, T), and how many steps had a finite loss.
+    """For other probes: train a model to predict the next word until its loss is no longer finite.
+    Returns its logits for `test`, (n, T), and the number of steps with a finite loss.
     """
     import torch
 
@@ -75,8 +75,9 @@ def descend(model, optimizer, text, test, rows, steps, schedule=None, clip=None)
 
 @probe(uses=(descend,))
 def train_heads(text, test, steps, seed, fixed):
-    """Case i: two layers with one head each, trained with a large rate; unscaled and not clipped,
-    or with what `fixed` names of attention_scores and clip_gradients. Returns what descend does.
+    """Case i: two layers with one head each, trained with a large learning rate; unscaled and not
+    clipped, or with those of attention_scores and clip_gradients that `fixed` names. Returns
+    descend's result.
     """
     import torch
     import torch.nn as nn
@@ -86,8 +87,8 @@ def train_heads(text, test, steps, seed, fixed):
     C, T = 128, test.shape[1]
 
     class Head(nn.Module):
-        """Takes the place of the attention in torch's layer; queries, keys and values come from the
-        same x.
+        """Replaces the attention in torch's layer; queries, keys and values come from the same
+        x.
         """
 
         def __init__(self):
@@ -140,8 +141,8 @@ def train_heads(text, test, steps, seed, fixed):
 @probe(uses=(descend,))
 def train_stack(text, test, steps, seed, fixed):
     """Case iii: 12 layers, each a causal mean with a linear map and a feed-forward part; with
-    post-norm and Xavier's initialization, or with what `fixed` names of PreNormStack and
-    init_depth_scaled. Returns what descend does.
+    post-norm and Xavier initialization, or with those of PreNormStack and init_depth_scaled that
+    `fixed` names. Returns descend's result.
     """
     import torch
     import torch.nn as nn
@@ -192,11 +193,11 @@ def train_stack(text, test, steps, seed, fixed):
 
 @dataclass(frozen=True)
 class Way:
-    """Some of the fixes, and what comes of them.
+    """Some of the fixes, and their expected effect.
 
-    enough: where the loss must be at the end, from 0, that of who knows the language, to 1, that of
-    who knows nothing but frequencies; 4 standard deviations (of the logarithm) or more from what
-    the reference reaches. cause: where to look if it is not.
+    enough: the limit of the final loss, from 0 (the language is known) to 1 (only frequencies are
+    known), at least 4 standard deviations (of the logarithm) from the reference's. cause: the
+    likely cause if it is exceeded.
     """
 
     fixes: tuple[str, ...]
@@ -206,9 +207,9 @@ class Way:
 
 @dataclass(frozen=True)
 class SetUp:
-    """One that trains: how the probe runs it, how many tokens it reads, and steps it takes;
-    exploded: where to look if the loss still explodes; runs: how often it is trained with fixes,
-    and the mean of the losses counts (one alone may be unlucky).
+    """A training setup: its probe, the number of tokens read, and of steps; exploded: the likely
+    cause if the loss still explodes; runs: how often it is trained with fixes; the mean of the
+    losses counts, since a single run may be unlucky.
     """
 
     name: str
@@ -229,8 +230,8 @@ EXPLODING = SetUp(
         Way(
             ("attention_scores", "clip_gradients"),
             0.32,
-            "attention_scores should be scaled, or the softmax stays saturated; and "
-            "clip_gradients should leave gradients their direction.",
+            "attention_scores should scale the scores, or the softmax stays saturated; and "
+            "clip_gradients should keep the gradients' direction.",
         ),
     ),
     "clip_gradients should keep each step small: is it one norm over all "
@@ -247,23 +248,23 @@ SLOW = SetUp(
             ("PreNormStack", "init_depth_scaled"),
             0.45,
             "no norm may touch the residual path of PreNormStack, and init_depth_scaled should "
-            "scale those layers alone that write into it.",
+            "scale only the layers that write into it.",
         ),
-        # Each by itself: at this depth, either is enough to get away from frequencies alone (0.89
-        # and more).
+        # Each alone: at this depth, either is enough to learn more than frequencies (0.89 and
+        # more).
         Way(
             ("PreNormStack",),
             0.6,
             "no norm may touch the residual path, and each sublayer gets a normalized x.",
         ),
-        Way(("init_depth_scaled",), 0.5, "the last layers of the branches are not made small."),
+        Way(("init_depth_scaled",), 0.5, "the last layers of the branches are not scaled down."),
     ),
     "does PreNormStack end with a norm, and does each sublayer get a normalized x?",
 )
 
 
 def judge_training(student, rng, setup: SetUp) -> None:
-    """With the fixes, the set-up learns a language; as it was, it does not.
+    """Check that the setup learns a language with the fixes, but not without.
 
     Raises:
         WrongAnswer: it does not learn.
@@ -291,13 +292,13 @@ def judge_training(student, rng, setup: SetUp) -> None:
         student.note(f"{setup.name}: {' and '.join(fixed) or 'before'}", loss)
         return loss
 
-    # The fixed ones first: where something is missing, nothing else need run.
+    # With the fixes first: if something is missing, nothing else needs to run.
     after = [run(*way.fixes) for way in setup.ways]
     before = run()
     for way, loss in zip(setup.ways, after):
         limit = best + way.enough * (guess - best)
         was = (
-            f"{setup.name}: As it was, the loss on a new text is {_words(before)}; with your "
+            f"{setup.name}: Before, the loss on a new text is {_words(before)}; with your "
             f"{' and '.join(way.fixes)}{'' if len(way.fixes) > 1 else ' alone'} it is "
             f"{_words(loss)}"
         )
@@ -305,17 +306,18 @@ def judge_training(student, rng, setup: SetUp) -> None:
             raise WrongAnswer(f"{was}. It still explodes.\nLikely cause: {setup.exploded}")
         if loss > limit:
             raise WrongAnswer(
-                f"{was}, and should be under {limit:.2f} (knowing the words' "
-                f"frequencies alone gives {guess:.2f}).\nLikely cause: {way.cause}"
+                f"{was}, and should be under {limit:.2f} (knowing only the words' frequencies "
+                f"gives {guess:.2f}).\n"
+                f"Likely cause: {way.cause}"
             )
 
 
 def _words(loss: float) -> str:
-    return f"{loss:.3g}" if np.isfinite(loss) else "no number any more"
+    return f"{loss:.3g}" if np.isfinite(loss) else "not finite"
 
 
 def _loss(answer: Answer, setup, y):
-    """What the judge measures from logits for a text; infinite where they are no numbers."""
+    """Compute the loss from logits for a text; infinite if they are not finite."""
     logits = (
         answer["logits"]
         .named("the model's logits")
@@ -324,5 +326,5 @@ def _loss(answer: Answer, setup, y):
     )
     if not np.isfinite(logits).all() or answer["finite"].number() < setup.steps:
         return np.inf
-    ahead = logits - np.take_along_axis(logits, y[..., None], axis=-1)  # of the right word's
+    ahead = logits - np.take_along_axis(logits, y[..., None], axis=-1)  # of the right word
     return float(np.logaddexp.reduce(ahead, axis=-1).mean())

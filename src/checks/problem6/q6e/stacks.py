@@ -1,4 +1,4 @@
-"""Running PreNormStack and init_depth_scaled of fixes.py, and judging what they give."""
+"""Runs PreNormStack and init_depth_scaled of fixes.py and judges their results."""
 
 import math
 
@@ -12,7 +12,7 @@ TOLERANCE = 1e-5
 
 
 def call_of(case: Case) -> str:
-    """The call, for messages."""
+    """Describe the call, for messages."""
     if "x" in case.inputs:
         count, shape = len(case.inputs["weights"]), case.inputs["x"].shape
         return f"PreNormStack with {count} sublayers on x of shape {shape}"
@@ -22,9 +22,9 @@ def call_of(case: Case) -> str:
 
 @probe
 def run_stacks(calls):
-    """PreNormStack for each case, on its x: the outputs with LayerNorms as they come, and with
-    those of the case, set in the order in which they are called; and what there is of parameters.
-    Sublayers are tanh(x @ weight).
+    """Run PreNormStack for each case on its x: the outputs with the initial LayerNorms, and with
+    the case's, set in the order in which they are called; and the parameters. Sublayers are tanh(x
+    @ weight).
     """
     import torch
 
@@ -81,8 +81,8 @@ def run_stacks(calls):
 
 
 def judge_stacks(student, cases: list[Case]) -> None:
-    """PreNormStack is right. `right` of a case has the output as it comes, "plain", and with the
-    LayerNorms of the case, "scaled".
+    """Check PreNormStack. `right` of a case has the output with initial LayerNorms, "plain", and
+    with the case's, "scaled".
 
     Raises:
         WrongAnswer: it is not; names the likely cause.
@@ -98,40 +98,38 @@ def judge_stacks(student, cases: list[Case]) -> None:
         )
         if not answer["kept"].flag():
             raise WrongAnswer(
-                "PreNormStack changes the x that it is given, in place (as x += ... "
-                "does). Write x = x + ..."
+                "PreNormStack changes its argument x in place (as x += ... does). Write x = x + ..."
             )
         if not answer["registered"].flag():
             raise WrongAnswer(
-                "The parameters of the sublayers are not among stack.parameters(), "
-                "so no optimizer would train them. Keep the sublayers themselves, "
-                "no copies, in an nn.ModuleList."
+                "The parameters of the sublayers are not among stack.parameters(), so no optimizer "
+                "would train them. Keep the sublayers themselves, not copies, in an nn.ModuleList."
             )
         _require_norms(answer, count, shape[-1])
-        scaled = answer["scaled"].named(f"{name}, with LayerNorms that have learned something,")
+        scaled = answer["scaled"].named(f"{name}, with trained LayerNorms,")
         if scaled.value is None:
-            raise WrongAnswer(f"Of the {count + 1} LayerNorms, not each is used once.")
+            raise WrongAnswer(f"Not each of the {count + 1} LayerNorms is used once.")
         case.require(scaled.name, scaled.array("float32", shape).astype(float), TOLERANCE, "scaled")
 
 
 def _require_norms(answer, count, d_model):
-    """There is a LayerNorm for each sublayer and one more, each with weight and bias."""
+    """Check that there is a LayerNorm for each sublayer and one more, each with weight and bias."""
     shapes = [
         [tuple(int(n.number()) for n in shape.items()) for shape in part.items()]
         for part in answer["shapes"].items()
     ]
     if any(part != [(d_model,), (d_model,)] for part in shapes):
         raise WrongAnswer(
-            "Besides the sublayers, PreNormStack should have LayerNorms alone, "
-            f"each with a weight and a bias of {d_model} entries (torch's "
-            f"defaults). It has parameters of the shapes {shapes}."
+            "Besides the sublayers, PreNormStack should have only LayerNorms, each with a weight "
+            f"and a bias of {d_model} entries (torch's defaults). It has parameters of the shapes "
+            f"{shapes}."
         )
     if len(shapes) != count + 1:
         cause = ""
         if len(shapes) <= 2 < count + 1:
             cause = (
-                "\nLikely cause: all sublayers share one. Or they are in a plain list; "
-                "nn.ModuleList makes them known."
+                "\nLikely cause: all sublayers share one. Or they are in a plain list; use "
+                "nn.ModuleList, which registers them."
             )
         raise WrongAnswer(
             f"PreNormStack should have {count + 1} LayerNorms for {count} "
@@ -142,8 +140,8 @@ def _require_norms(answer, count, d_model):
 
 @probe
 def run_init(calls):
-    """init_depth_scaled on a model for each case: all its parameters afterwards, by name, and which
-    are what they were.
+    """Run init_depth_scaled on a model for each case: all parameters afterwards, by name, and which
+    are unchanged.
     """
     import torch
 
@@ -152,8 +150,8 @@ def run_init(calls):
     nn = torch.nn
 
     class Gated(nn.Module):
-        """A feed-forward part that is no Sequential, and has more than two linear layers, not all
-        of them its children.
+        """A feed-forward part that is not a Sequential and has more than two linear layers, not all
+        of them direct children.
         """
 
         def __init__(self, C):
@@ -213,7 +211,7 @@ def run_init(calls):
 
 
 def judge_init(student, cases: list[Case]) -> None:
-    """init_depth_scaled is right. `right` of a case has the standard deviation that the weights of
+    """Check init_depth_scaled. `right` of a case has the standard deviation that the weights of
     each nn.Linear should have, and `about` their names.
 
     Raises:
@@ -229,7 +227,7 @@ def judge_init(student, cases: list[Case]) -> None:
         for name, value in values.items():
             linear = name.rpartition(".")[0] in case.about["names"]
             if not linear and name not in unchanged:
-                raise WrongAnswer(f"{call} changes {name}, which belongs to no nn.Linear.")
+                raise WrongAnswer(f"{call} changes {name}, which doesn't belong to an nn.Linear.")
             if linear and name.endswith("bias") and value.any():
                 raise WrongAnswer(
                     f"After {call}, {name} should be 0 everywhere; its largest "
@@ -264,12 +262,12 @@ def _require_deviations(case, call, weights):
             raise WrongAnswer(
                 f"After {call}, the weights of {name} have mean {value.mean():.3g}; it should be 0."
             )
-    # Of a normal distribution 3, of an even one 1.8. Of 90,000 weights, 0.3 are 18 standard
-    # deviations.
+    # The kurtosis is 3 for a normal distribution, 1.8 for a uniform one. For 90,000 weights, 0.3 is
+    # 18 standard deviations.
     normed = np.concatenate([(value / value.std()).ravel() for value in weights.values()])
     fourth = (normed**4).mean()
     if abs(fourth - 3) > 0.3:
         raise WrongAnswer(
             f"After {call}, the weights are not normally distributed"
-            + (", but evenly within bounds: nn.init.normal_." if abs(fourth - 1.8) < 0.1 else ".")
+            + (", but uniformly: use nn.init.normal_." if abs(fourth - 1.8) < 0.1 else ".")
         )

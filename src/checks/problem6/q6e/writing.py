@@ -1,5 +1,5 @@
-"""Case ii of question 6e: texts that generate writes with a model that knows a language perfectly.
-The judge reads them.
+"""Case ii of question 6e: judges texts that generate writes with a model that knows a language
+perfectly.
 """
 
 import numpy as np
@@ -7,7 +7,7 @@ import numpy as np
 from autograder import WrongAnswer, probe
 from checks.support.cases import Case
 
-STEPS, N = 120, 4  # of the texts: words, and the size of what may not repeat
+STEPS, N = 120, 4  # of the texts: words, and the n of n-grams
 SAMPLED = "temperature=0.9, top_p=0.95"
 DECODINGS = {
     "top_k=1": {"top_k": 1},
@@ -19,8 +19,8 @@ DECODINGS = {
 
 @probe
 def write_texts(logits, start, steps, cases, seed):
-    """generate for each case of options, with a model whose logits for the next token depend on the
-    last one alone.
+    """Run generate for each case of options, with a model whose logits depend only on the last
+    token.
     """
     import torch
 
@@ -53,25 +53,25 @@ def write_texts(logits, start, steps, cases, seed):
 
 
 def repetition_rate(words: list[int], n: int = N) -> float:
-    """The share of n-grams that occurred before in the same text."""
+    """Return the share of n-grams that occurred earlier in the text."""
     grams = np.lib.stride_tricks.sliding_window_view(np.array(words), n)
     return 1 - len(np.unique(grams, axis=0)) / len(grams)
 
 
 def surprise(logits: np.ndarray, words: list[int]) -> float:
-    """What a word costs on average, in nats, for logits that are logarithms of probabilities."""
+    """Return the mean surprise per word in nats, for logits that are log probabilities."""
     return float(-logits[words[:-1], words[1:]].mean())
 
 
 def judge_texts(student, case: Case) -> None:
-    """Greedy texts loop, sampled ones do not, and are texts of the language.
+    """Check that greedy texts loop, and that sampled ones don't and are in the language.
 
     Args:
-        case: its inputs are a language and a first word, `right` is the greedy text; what sampled
-            texts have on average, of repetition and surprise, stands in `about`.
+        case: its inputs are a language and a first word, `right` is the greedy text; `about` has
+            the mean repetition and surprise of sampled texts.
 
     Raises:
-        WrongAnswer: it is otherwise.
+        WrongAnswer: one of these fails.
     """
     logits, start = case.inputs["logits"], case.inputs["start"]
     answers = student.run(write_texts, **case.inputs, steps=STEPS, cases=list(DECODINGS.values()))
@@ -81,39 +81,37 @@ def judge_texts(student, case: Case) -> None:
         words = text.array("int64", (1, STEPS + 1))[0].tolist()
         if words[0] != start or not all(0 <= word < len(logits) for word in words):
             raise WrongAnswer(
-                f"Case ii: the text that generate writes, {name}, does not begin "
-                f"with the prompt, or has tokens that are none of the {len(logits)}."
+                f"Case ii: the text that generate writes, {name}, does not start with the prompt, "
+                f"or has tokens outside the vocabulary of {len(logits)}."
             )
         texts[name] = words
     if texts["top_k=1"] != case.right:
         raise WrongAnswer(
-            "Case ii: generate with top_k=1 should write what greedy decoding does, "
-            "a loop; it writes something else."
+            "Case ii: generate with top_k=1 should write the same as greedy decoding, a loop; it "
+            "writes something else."
         )
     rates = {name: repetition_rate(words) for name, words in texts.items()}
     greedy = repetition_rate(case.right)
-    # Greedy texts have 79% and more, sampled ones 20%, give or take 6.
+    # Greedy texts have 79% or more, sampled ones 20 ± 6%.
     limit = (greedy + case.about["repetition"]) / 2
     if rates[SAMPLED] > limit:
         raise WrongAnswer(
-            f"Case ii: of the {N}-grams in a text that generate writes with "
-            f"{SAMPLED}, {rates[SAMPLED]:.0%} have been there before. Greedy "
-            f"decoding has {greedy:.0%}, and sampling should have less than "
-            f"{limit:.0%}.\nLikely cause: the token is not drawn, or always with "
-            "the same random numbers."
+            f"Case ii: of the {N}-grams in a text that generate writes with {SAMPLED}, "
+            f"{rates[SAMPLED]:.0%} occurred earlier. Greedy decoding has {greedy:.0%}, and "
+            f"sampling should have less than {limit:.0%}.\n"
+            "Likely cause: the token is not drawn, or always with the same random numbers."
         )
     for name, rate in list(rates.items())[2:]:
         if rate:
             raise WrongAnswer(
-                f"Case ii: with {name}, generate repeats {N}-grams: {rate:.0%} have "
-                "been there before."
+                f"Case ii: with {name}, generate repeats {N}-grams: {rate:.0%} occurred earlier."
             )
-    # The mean of 120 logarithms has a standard deviation of 0.1; what is drawn evenly is above by 2
-    # and more.
+    # The mean of 120 logarithms has a standard deviation of 0.1; uniform draws are higher by at
+    # least 2.
     cost = surprise(logits, texts[SAMPLED])
     if cost > case.about["surprise"] + 1:
         raise WrongAnswer(
-            f"Case ii: what generate writes with {SAMPLED} is not what the model "
-            f"would write. A word costs {cost:.2f} nats on average; it should be "
-            f"about {case.about['surprise']:.2f}."
+            f"Case ii: what generate writes with {SAMPLED} doesn't follow the model's "
+            f"probabilities. A word's mean surprise is {cost:.2f} nats; it should be about "
+            f"{case.about['surprise']:.2f}."
         )

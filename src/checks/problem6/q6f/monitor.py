@@ -1,12 +1,12 @@
-"""Traces fed to a Monitor, record by record, and what it raised when (6f)."""
+"""Feeds traces to a Monitor, record by record, and reads its alarms (6f)."""
 
 from dataclasses import dataclass
 
 from autograder import WrongAnswer, probe
 from checks.problem6.q6f.traces import MISSING, NAMES, Trace
 
-TOLERANCE = 20  # records that an alarm may come after the onset, or before it
-KEPT = 40  # records with alarms that are looked at, of each trace; right monitors have six at most
+TOLERANCE = 20  # how many records an alarm may come after the onset, or before it
+KEPT = 40  # records with alarms that are read, per trace; correct monitors have at most six
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class Raised:
 
 @probe
 def replay(traces, missing, kept, in_turns):
-    """Gives each trace to a Monitor of its own, one record after the other; in_turns: a record of
-    each trace, and so on. A value that is missing is None in some records, and left out in others.
+    """Feed each trace to its own Monitor, record by record; in_turns: interleaved across traces. A
+    missing value is None in some records, and left out in others.
     """
     from itertools import zip_longest
 
@@ -44,7 +44,7 @@ def replay(traces, missing, kept, in_turns):
         for i in range(len(columns["step"][0])):
             there = {name: values[i] for name, (values, gone) in columns.items() if not gone[i]}
             record = {**dict.fromkeys(columns if i % 2 else ()), **there}
-            before = repr(record)  # with the lists in it
+            before = repr(record)  # including the lists in it
             alarms = monitor.update(record)
             result["changed"] |= repr(record) != before
             listed = isinstance(alarms, list)
@@ -63,7 +63,7 @@ def replay(traces, missing, kept, in_turns):
 
 
 def run_replay(student, traces: list[Trace], in_turns: bool = False) -> list:
-    """The answer for each trace, not yet looked at: see read_alarms."""
+    """Run replay: the unchecked answer for each trace; see read_alarms."""
     inputs = [
         {
             "total_steps": trace.total_steps,
@@ -78,17 +78,15 @@ def run_replay(student, traces: list[Trace], in_turns: bool = False) -> list:
 
 
 def read_alarms(answer, trace: Trace) -> list[Raised]:
-    """What a Monitor raised in a trace; raises WrongAnswer for all that is no list of Alarms as the
-    question wants them.
+    """Read the alarms that a Monitor raised in a trace. Raises WrongAnswer unless they are lists of
+    Alarms as the question asks.
     """
     if answer["changed"].flag():
-        raise WrongAnswer(
-            "Monitor.update changed the record that it was given. It should only read it."
-        )
+        raise WrongAnswer("Monitor.update changed its record. It should only read it.")
     if isinstance(answer["begun"].value, list) and answer["begun"].value:
         raise WrongAnswer(
-            "A new Monitor has the alarms of another one in its list. Do all Monitors share one "
-            "list, made in the class or as a default argument? self.alarms is made in __init__."
+            "A new Monitor has another one's alarms in its list. Do all Monitors share one list, "
+            "created in the class or as a default argument? Create self.alarms in __init__."
         )
     raised, told = [], []
     for entry in answer["raised"].items():
@@ -119,7 +117,9 @@ def read_alarms(answer, trace: Trace) -> list[Raised]:
 
 
 def read_alarm(alarm, at: int, where: str) -> str:
-    """The name of an Alarm that the record of step `at` raised; where: the list that it was in."""
+    """Read the name of an Alarm that the record of step `at` raised; where: the list that has
+    it.
+    """
     if not isinstance(alarm.value, tuple) or len(alarm.value) != 3:
         raise WrongAnswer(f"{where} with {alarm.describe()} in it. It should be a list of Alarms.")
     parts = zip(alarm.items(3), ("name", "step", "message"))
@@ -139,8 +139,8 @@ def read_alarm(alarm, at: int, where: str) -> str:
 
 
 def in_time(record: int, onset: int, loss_ends: int | None = None) -> bool:
-    """Whether an alarm is neither too early nor too late; loss_ends: for exploding_loss, the first
-    record whose loss is not finite.
+    """Whether an alarm is in time; loss_ends: for exploding_loss, the first record whose loss is
+    not finite.
     """
     last = onset + TOLERANCE if loss_ends is None else min(onset + TOLERANCE, loss_ends)
     return onset - TOLERANCE <= record <= last

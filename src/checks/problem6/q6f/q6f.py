@@ -1,4 +1,4 @@
-"""Question 6f, basic: traces with a fault and without, rare values, and a writer's records."""
+"""Question 6f, basic: traces with and without faults, rare values, and a writer's records."""
 
 from autograder import WrongAnswer, check, probe
 from checks.problem6.q6f.monitor import read_alarm, read_alarms, run_replay
@@ -6,10 +6,10 @@ from checks.problem6.q6f.runs import FAULTS, Run, by_name, draw_faults, draw_no_
 
 
 def replay_runs(student, runs: list[Run]) -> list[dict[str, int]]:
-    """The record of each alarm in each trace, by name.
+    """Replay traces: the record of each alarm in each trace, by name.
 
     Raises:
-        WrongAnswer: update or alarms are no lists of Alarms as the question wants them.
+        WrongAnswer: update or alarms are not lists of Alarms as the question asks.
     """
     answers = run_replay(student, [run.trace for run in runs])
     return [by_name(read_alarms(answer, run.trace)) for run, answer in zip(runs, answers)]
@@ -17,7 +17,7 @@ def replay_runs(student, runs: list[Run]) -> list[dict[str, int]]:
 
 @check("6f-0-basic")
 def test_each_fault(student, rng):
-    """Each is reported in time, in whole traces, and in records that have little else."""
+    """Each fault is reported in time, in whole traces and in records with few other values."""
     runs = draw_faults(rng)
     found = replay_runs(student, runs)
     some = slice(0, 2 * len(FAULTS), 6)
@@ -28,20 +28,20 @@ def test_each_fault(student, rng):
 
 
 def _require_apart(student, runs, found):
-    """Monitors that read traces in turns raise the same as one after the other."""
+    """Check that Monitors whose traces are interleaved raise the same alarms."""
     traces = [run.trace for run in runs]
     for trace, alone, answer in zip(traces, found, run_replay(student, traces, in_turns=True)):
         if by_name(read_alarms(answer, trace)) != alone:
             raise WrongAnswer(
-                "Monitors that are given their records in turns raise other alarms than "
-                "when one reads its trace after the other. Do they share what they "
-                "remember, in a global, in the class or in a default argument?"
+                "Monitors whose records are interleaved raise different alarms from Monitors run "
+                "one after another. Do they share state in a global, in the class or in a default "
+                "argument?"
             )
 
 
 @check("6f-4-basic")
 def test_false_alarms(student, rng):
-    """Nothing is raised but what is wrong, in traces with a fault and without."""
+    """Only real faults are reported, in traces with and without them."""
     faults = draw_faults(rng)
     runs = draw_no_faults(rng) + faults
     found = replay_runs(student, runs)
@@ -49,7 +49,7 @@ def test_false_alarms(student, rng):
         if false := run.false(raised):
             raise WrongAnswer(false)
     missed = sum(bool(run.missed(raised)) for run, raised in zip(runs, found))
-    if missed > len(faults) / 2:  # who says nothing has no false alarms
+    if missed > len(faults) / 2:  # a Monitor that reports nothing has no false alarms
         raise WrongAnswer(
             f"There is no false alarm, but of {len(faults)} faults {missed} were not "
             "reported in time."
@@ -67,8 +67,8 @@ def test_rare_values(student, rng):
 
 @probe
 def write(calls, total_steps):
-    """What a Monitor passes on to update when values are written to it, and it is then closed
-    twice; and in which call.
+    """Write values to a Monitor and close it twice; return what it passes to update, and in which
+    call.
     """
     from submission.problem6.diagnostics import Monitor
 
@@ -94,8 +94,8 @@ def write(calls, total_steps):
 
 @check("6f-1-basic")
 def test_writer(student, rng):
-    """Losses of several steps, from 0 on, with some of the other values, which may be 0, in any
-    order; the last loss is infinite, so there is an alarm at last.
+    """Losses of several steps, from 0 on, and some other values, which may be 0, in any order; the
+    last loss is infinite, so there is an alarm at the end.
     """
     calls, expected, step = [], [], 0
     for number in range(6):
@@ -114,7 +114,7 @@ def test_writer(student, rng):
         if number == 5:
             values["loss"] = float("inf")
         if expected:
-            expected[-1][0] = len(calls) + 1  # it is passed on by the first call of the next step
+            expected[-1][0] = len(calls) + 1  # the first call of the next step passes it on
         calls += [[name, values[name], step] for name in names]
         expected.append([0, {"step": step, **{name: values[name] for name in names}}])
     expected[-1][0] = len(calls) + 1
@@ -139,7 +139,7 @@ def test_writer(student, rng):
 
 
 def _require_records(records, expected, steps):
-    """Every record passed on once, complete, and as soon as a later step began."""
+    """Check that every record is passed on once, complete, and as soon as a later step starts."""
     last = expected[-1][1]["step"]
     got = [record for _, record in records]
     wanted = [record for _, record in expected]
@@ -148,12 +148,12 @@ def _require_records(records, expected, steps):
             if made != when:
                 raise WrongAnswer(
                     f"The record of step {record['step']} was passed to update in call {made}; the "
-                    f"one that begins the next step is call {when}."
+                    f"next step starts in call {when}."
                 )
         return
     if not all(isinstance(record, dict) and "step" in record for record in got):
         raise WrongAnswer(
-            'A record that add_scalar or close passed to update is no dict with the key "step".'
+            'A record that add_scalar or close passed to update is not a dict with the key "step".'
         )
     if not got:
         raise WrongAnswer(
@@ -163,7 +163,7 @@ def _require_records(records, expected, steps):
     if len(got) >= len(steps):
         raise WrongAnswer(
             f"{len(steps)} calls of add_scalar for {len(wanted)} steps passed {len(got)} records "
-            "to update. The values of one step belong into one record."
+            "to update. The values of one step belong in one record."
         )
     counts = {step: [record["step"] for record in got].count(step) for step in dict.fromkeys(steps)}
     for step, count in counts.items():
@@ -174,9 +174,9 @@ def _require_records(records, expected, steps):
             raise WrongAnswer(f"The record of step {step} was not passed to update. {advice}")
         if count > 1:
             advice = (
-                "A second close has nothing to pass on."
+                "A second close should pass on nothing."
                 if step == last
-                else "Once passed on, it is done with."
+                else "Pass it on once and then discard it."
             )
             raise WrongAnswer(
                 f"The record of step {step} was passed to update {count} times. {advice}"

@@ -1,6 +1,4 @@
-"""What the basic checks of question 6f show to a Monitor: traces, and what should be raised
-when.
-"""
+"""The traces for the basic checks of question 6f, and which alarms are expected when."""
 
 from dataclasses import dataclass, field
 
@@ -10,7 +8,7 @@ from checks.problem6.q6f import traces
 from checks.problem6.q6f.monitor import TOLERANCE, Raised, in_time
 from checks.problem6.q6f.traces import MISSING, Trace
 
-# The fault, what puts it into a trace, and where to look if it is not reported.
+# The fault, the function that puts it into a trace, and a hint if it is not reported.
 FAULTS = (
     (
         "exploding_loss",
@@ -20,26 +18,31 @@ FAULTS = (
     (
         "exploding_loss",
         traces.climb,
-        "The loss rises steadily from there on; its lowest value lies before the rise.",
+        "The loss rises steadily from there on; its lowest value is before the rise.",
     ),
     (
         "exploding_loss",
         traces.break_off,
-        "The loss is NaN there: that alone is enough. NaN compares as False with everything.",
+        "The loss is NaN there: that is enough. Every comparison with NaN is False.",
     ),
-    ("exploding_loss", traces.overflow, "The loss is infinite there: that alone is enough."),
+    ("exploding_loss", traces.overflow, "The loss is infinite there: that is enough."),
     (
         "repetition",
         traces.repeat,
-        "Records between two samples have no repetition_rate: they end no row.",
+        "Records between two samples have no repetition_rate: they don't end a run.",
     ),
     (
         "slow_convergence",
         traces.stall,
-        "The loss stays where it began, but for one bad batch: the way begins at the first loss.",
+        "The loss stays where it started, except for one bad batch: progress is measured from the "
+        "first loss.",
     ),
-    ("dead_attention", traces.die, "It is one head of the first layer; all others are well."),
-    ("saturated_attention", traces.saturate, "It is one head of one layer; all others are well."),
+    ("dead_attention", traces.die, "It is one head of the first layer; all others are healthy."),
+    (
+        "saturated_attention",
+        traces.saturate,
+        "It is one head of one layer; all others are healthy.",
+    ),
     (
         "vanishing_gradients",
         traces.vanish,
@@ -59,7 +62,7 @@ NEEDS = {
     "saturated_attention": "attention_entropy",
     "vanishing_gradients": "grad_norm",
 }
-# What a healthy trace near the limits has instead of each fault.
+# What a healthy trace near the limits has in place of each fault.
 NEAR = {
     "exploding_loss": "For 25 records, the loss is about 1.4 times its lowest.",
     "repetition": "There are samples of about 0.43 in a row, and later two of 0.6 to 0.9 and one "
@@ -69,17 +72,17 @@ NEAR = {
     "saturated_attention": "One head stays at 0.03; two others take turns at 0.004, for 10 records "
     "each.",
     "vanishing_gradients": "The first layer's gradient is about 0.005 of the last layer's.",
-    "slow_convergence": "The loss has covered about 15 percent of its way when a quarter is over.",
+    "slow_convergence": "A quarter into training, the loss has covered about 15% of the way.",
 }
 
 
 @dataclass
 class Run:
-    """A trace, and what a Monitor should make of it.
+    """A trace, and the alarms expected in it.
 
     Attributes:
         onsets: the first record of each of its faults, by name.
-        hints: by name, on what is not reported, or raised where it is no fault.
+        hints: by name, for a fault not reported, or an alarm without a fault.
     """
 
     trace: Trace
@@ -93,7 +96,7 @@ class Run:
         return f"{trace.name}, {length}{alone}"
 
     def missed(self, raised: dict[str, int]) -> str:
-        """A sentence on a fault that was not raised in time, "" if there is none.
+        """Return a sentence on a fault that was not reported in time; "" if there is none.
 
         Args:
             raised: the record of each alarm, by name.
@@ -113,9 +116,11 @@ class Run:
         return ""
 
     def false(self, raised: dict[str, int]) -> str:
-        """A sentence on an alarm that is false, or long before its fault; "" if there is none."""
+        """Return a sentence on an alarm that is false, or long before its fault; "" if there is
+        none.
+        """
         for name, record in sorted(raised.items()):
-            advice = "For how long must a rule hold, and from when on?"
+            advice = "For how long must a rule hold, and starting when?"
             if name not in self.onsets:
                 there, advice = "there is no such fault", self.hints.get(name, advice)
             elif record < self.onsets[name] - TOLERANCE:
@@ -127,21 +132,21 @@ class Run:
 
 
 def by_name(alarms: list[Raised]) -> dict[str, int]:
-    """The number of the record that raised each."""
+    """Return the record that raised each alarm, by name."""
     return {alarm.name: alarm.record for alarm in alarms}
 
 
 def draw_fresh(rng, name: str = "healthy", **sizes) -> Trace:
-    """A healthy trace, in which no record is exactly at a quarter or a tenth of total_steps."""
+    """Draw a healthy trace in which no record is exactly at a quarter or a tenth of total_steps."""
     trace = traces.draw_healthy(rng, name=name, **sizes)
-    # It was a multiple of 2000 before, and steps are multiples of 5.
+    # The original is a multiple of 2000, and steps are multiples of 5.
     trace.total_steps += int(rng.integers(10, 20))
     return trace
 
 
 def draw_faults(rng) -> list[Run]:
-    """Each fault in a whole trace, and then in one that has nothing else; then faults in traces
-    that have some values in some records only.
+    """Draw each fault in a whole trace and in one with nothing else; then faults in traces that
+    have some values only in some records.
     """
     runs = []
     for name, put, hint in FAULTS:
@@ -151,7 +156,7 @@ def draw_faults(rng) -> list[Run]:
         runs += [Run(each, {name: onset}, {name: hint}) for each in whole_and_alone]
 
     rarely = "gradients and entropies in every second record"
-    hint = "It is measured in every second record: a record without the value ends no row."
+    hint = "It is measured in every second record: a record without the value doesn't end a run."
     for name, put in MEASURED_RARELY:
         trace = draw_fresh(rng, name=f"a trace with {name}, and {rarely}", n=200)
         onset = put(trace, rng, at=2 * int(rng.integers(55, 61)))
@@ -162,27 +167,27 @@ def draw_faults(rng) -> list[Run]:
     at = int(rng.integers(112, 121))
     onset = traces.explode(trace, rng, at=at)
     traces.leave_out_losses(trace, at)
-    hint = "A record without a loss ends no row, and counts for none."
+    hint = "A record without a loss neither ends a run nor counts in one."
     runs.append(Run(trace, {"exploding_loss": onset}, {"exploding_loss": hint}))
 
     trace = draw_fresh(rng, name=f"a trace with dead_attention from the beginning, and {rarely}")
     onset = traces.die(trace, rng, at=0)
     traces.thin_out(trace, 2)
     hint = (
-        "One head of the last layer never did anything else. Records before a tenth of "
-        "total_steps count, too; the alarm waits."
+        "One head of the last layer is dead throughout. Records before a tenth of total_steps "
+        "count, too; only the alarm waits."
     )
     return [*runs, Run(trace, {"dead_attention": onset}, {"dead_attention": hint})]
 
 
 def draw_no_faults(rng) -> list[Run]:
-    """Healthy traces: plain, with values in some records only, without a reference, near the
+    """Draw healthy traces: plain, with values only in some records, without a reference, near the
     limits.
     """
     plain, rarely, unknown, bare = (draw_fresh(rng) for _ in range(4))
     rarely.name = "a healthy trace with gradients and entropies in some records only"
     traces.measure_rarely(rarely, rng)
-    unknown.name = "a trace with a loss that stays where it began, but no reference_loss"
+    unknown.name = "a trace with a loss that stays where it started, but no reference_loss"
     traces.stall(unknown, rng)
     unknown.reference_loss = None
     n_head = int(rng.integers(2, 4))
@@ -192,17 +197,17 @@ def draw_no_faults(rng) -> list[Run]:
     traces.barely_converge(slow, rng)
     lucky = draw_fresh(rng, name="a healthy trace with one easy batch")
     traces.be_lucky(lucky, rng)
-    hint = "One loss is less than half of its neighbours. The lowest value is a median, too."
+    hint = "One loss is less than half of its neighbors. The lowest value is also a median."
     healthy = [Run(trace) for trace in (plain, rarely, unknown, bare.only())]
     healthy.append(Run(lucky, hints={"exploding_loss": hint}))
     return healthy + [Run(trace, hints=NEAR) for trace in (near, slow)]
 
 
 def draw_rare(rng) -> list[Run]:
-    """Values that are false in Python, or compare as false with everything."""
+    """Draw traces with values that are falsy in Python, or NaN."""
     zero = draw_fresh(rng, name="a trace with a reference_loss of 0.0, and a loss that stays")
     zero.reference_loss, onset = 0.0, traces.stall(zero, rng)
-    hints = {"slow_convergence": "0.0 is a reference like any other; None is none."}
+    hints = {"slow_convergence": "0.0 is a valid reference; only None means there is none."}
     runs = [Run(zero, {"slow_convergence": onset}, hints)]
 
     first = draw_fresh(rng, name="a trace whose first loss is NaN, with losses that stay")
@@ -222,5 +227,5 @@ def draw_rare(rng) -> list[Run]:
     samples = np.flatnonzero(rates != MISSING)
     rates[samples] = rng.uniform(0.6, 0.9, size=len(samples))
     rates[samples[::3]] = 0.0
-    hints = {"repetition": "A rate of 0.0 is a sample, and ends the row; None is none."}
+    hints = {"repetition": "A rate of 0.0 is a sample, and ends the run; None is not a sample."}
     return [*runs, Run(turns, hints=hints)]

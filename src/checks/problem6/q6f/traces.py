@@ -1,6 +1,4 @@
-"""Traces of trainings for 6f: a healthy one is drawn, and a fault put into it whose onset is known,
-since it was put there.
-"""
+"""Training traces for 6f: a healthy one is drawn, and a fault is inserted at a known onset."""
 
 from dataclasses import dataclass
 
@@ -14,7 +12,7 @@ NAMES = (
     "saturated_attention",
     "vanishing_gradients",
 )
-# in a column: the record has no such value. All values that there are are at least 0.
+# in a column: the record lacks this value. Actual values are at least 0.
 MISSING = -1.0
 
 
@@ -23,10 +21,10 @@ class Trace:
     """The first n records of a training, as columns.
 
     Attributes:
-        name: says what was trained.
-        total_steps, reference_loss: what Monitor is told.
+        name: what was trained.
+        total_steps, reference_loss: Monitor's arguments.
         columns: "step", "loss", "lr" and "repetition_rate" are (n,), "grad_norm" (n, layers),
-            "attention_entropy" (n, layers, heads); all float64, but for the steps, int64. All but
+            "attention_entropy" (n, layers, heads); all float64, except the steps, int64. All but
             the steps may be left out: then no record has them.
     """
 
@@ -39,7 +37,7 @@ class Trace:
         return len(self.columns["step"])
 
     def only(self, *names: str) -> "Trace":
-        """The same trace with the steps and these columns alone."""
+        """The trace with only the steps and these columns."""
         return Trace(
             self.name,
             self.total_steps,
@@ -48,7 +46,7 @@ class Trace:
         )
 
     def first_after(self, share: float) -> int:
-        """The first record at which this share of total_steps is over; n if there is none."""
+        """The first record after this share of total_steps; n if there is none."""
         return int((self.columns["step"] <= share * self.total_steps).sum())
 
 
@@ -60,11 +58,11 @@ def draw_healthy(
     n_layer: int | None = None,
     n_head: int | None = None,
 ) -> Trace:
-    """A noisy training in which nothing is wrong: heads that begin evenly spread, warm-up, a bad
-    batch now and then, and states of a fault that do not last.
+    """Draw a noisy but healthy training: heads with initially uniform attention, warm-up,
+    occasional bad batches, and faulty states that do not last.
 
     Args:
-        n: records. whole: how many the whole training would have.
+        n: records. whole: the number of records of the whole training.
     """
     n_layer, n_head, every = (
         n_layer or int(rng.integers(2, 5)),
@@ -88,7 +86,7 @@ def draw_healthy(
 
     settled = rng.uniform(0.3, 0.9, size=(n_layer, n_head))
     wakes = whole * rng.uniform(0.03, 0.085, size=(n_layer, n_head))
-    even = 1 / (1 + np.exp((index[:, None, None] - wakes) / 1.5))  # 1: still evenly spread
+    even = 1 / (1 + np.exp((index[:, None, None] - wakes) / 1.5))  # 1: still uniform
     entropy = (
         settled
         + (1 - settled) * even
@@ -119,16 +117,16 @@ def draw_healthy(
     )
 
 
-# More that is no fault.
+# More states that are not faults.
 
 
 def come_near(trace: Trace, rng: np.random.Generator) -> None:
-    """All comes near a limit and stays there: a loss of 1.4 times its lowest, two heads, the first
-    layer's gradient, and samples. Two other heads take turns in being saturated and dead, and two
-    samples of three repeat themselves, the third hardly at all.
+    """Bring all values near a limit and keep them there: a loss of 1.4 times its lowest, two heads,
+    the first layer's gradient, and samples. Two other heads alternate between saturated and dead;
+    of three samples, two repeat themselves and the third hardly does.
 
-    The trace has at least 3 layers and 2 heads. By its loss, it may have covered little of its way,
-    so there is no reference.
+    The trace has at least 3 layers and 2 heads. Its loss may have made little progress, so there is
+    no reference.
     """
     columns, n, trace.reference_loss = trace.columns, len(trace), None
     loss, at = columns["loss"], int(rng.integers(100, 111))
@@ -156,8 +154,8 @@ def come_near(trace: Trace, rng: np.random.Generator) -> None:
 
 
 def barely_converge(trace: Trace, rng: np.random.Generator) -> None:
-    """The loss soon covers 15 percent of its way, and stays there. The way is half of the first
-    loss.
+    """Make the loss soon cover 15 percent of the way, and stay there. The whole way is half of the
+    first loss.
     """
     loss, index = trace.columns["loss"], np.arange(1, len(trace))
     way = loss[0] * rng.uniform(0.45, 0.55)
@@ -167,19 +165,19 @@ def barely_converge(trace: Trace, rng: np.random.Generator) -> None:
 
 
 def be_lucky(trace: Trace, rng: np.random.Generator) -> None:
-    """One batch is easy, in the second half of the trace. It is the lowest loss, and no median."""
+    """Add an easy batch in the second half of the trace. Its loss is the lowest, but not a
+    median.
+    """
     at = int(rng.integers(len(trace) // 2, len(trace) - 30))
     trace.columns["loss"][at] *= rng.uniform(0.35, 0.45)
 
 
-# Each changes a trace from record `at` on, and returns the onset of the fault by the rules of the
-# question.
+# Each changes a trace from record `at` on, and returns the fault's onset by the question's rules.
 
 
 def explode(trace: Trace, rng: np.random.Generator, at: int) -> int:
-    """The loss is at once nearly twice as high, and rises slowly from there, so that it is three
-    times as high after more than 20 records. It has then covered little of its way, too, so there
-    is no reference any more.
+    """Nearly double the loss at once, and let it rise slowly, so that it triples after more than 20
+    records. It has then made little progress, too, so the reference is removed.
     """
     loss, n, trace.reference_loss = trace.columns["loss"], len(trace) - at, None
     level = np.median(loss[at - 5 : at])
@@ -189,29 +187,29 @@ def explode(trace: Trace, rng: np.random.Generator, at: int) -> int:
 
 
 def climb(trace: Trace, rng: np.random.Generator, at: int) -> int:
-    """The loss rises steadily, by a tenth or so a record, to a hundred times what it was."""
+    """Let the loss rise steadily, by about a tenth per record, a hundredfold."""
     loss, growth, trace.reference_loss = trace.columns["loss"], rng.uniform(1.08, 1.12), None
     n, level = len(trace) - at, np.median(loss[at - 5 : at])
     rise = np.minimum(growth ** np.arange(n), 100)
     loss[at:] = level * rise * np.exp(0.01 * rng.standard_normal(n))
-    # or a record or two before: tolerances are wider
+    # or a record or two earlier: tolerances are wider
     return at + 2 + int(np.ceil(np.log(1.5) / np.log(growth)))
 
 
 def break_off(trace: Trace, rng: np.random.Generator, at: int) -> int:
-    """The loss is NaN from one record to the next, as it stays."""
+    """Make the loss NaN from here on."""
     trace.columns["loss"][at:] = np.nan
     return at
 
 
 def overflow(trace: Trace, rng: np.random.Generator, at: int) -> int:
-    """The loss is infinite once."""
+    """Make the loss infinite once."""
     trace.columns["loss"][at] = np.inf
     return at
 
 
 def repeat(trace: Trace, rng: np.random.Generator, at: int) -> int:
-    """The sampled texts repeat themselves."""
+    """Make the sampled texts repeat themselves."""
     rate = trace.columns["repetition_rate"]
     samples = np.flatnonzero((rate != MISSING) & (np.arange(len(trace)) >= at))
     rate[samples[0] - 5] = 0.1
@@ -220,7 +218,7 @@ def repeat(trace: Trace, rng: np.random.Generator, at: int) -> int:
 
 
 def stall(trace: Trace, rng: np.random.Generator, at: int = 0) -> int:
-    """The loss stays where it began, whatever `at` is, but for an early bad batch."""
+    """Keep the loss where it started, whatever `at` is, except for an early bad batch."""
     loss = trace.columns["loss"]
     loss[1:] = loss[0] * (0.98 + 0.01 * rng.standard_normal(len(trace) - 1))
     loss[rng.integers(6, 20)] *= rng.uniform(2, 4)
@@ -228,8 +226,8 @@ def stall(trace: Trace, rng: np.random.Generator, at: int = 0) -> int:
 
 
 def die(trace: Trace, rng: np.random.Generator, at: int) -> int:
-    """One head of the first layer attends to everything alike; from 0 on, it is one of the last
-    layer, and never did anything else.
+    """Make one head of the first layer attend uniformly; with `at` 0, one of the last layer, from
+    the start.
     """
     entropy = trace.columns["attention_entropy"]
     layer = 0 if at else -1
@@ -240,7 +238,7 @@ def die(trace: Trace, rng: np.random.Generator, at: int) -> int:
 
 
 def saturate(trace: Trace, rng: np.random.Generator, at: int) -> int:
-    """One head attends to single positions."""
+    """Make one head attend to single positions."""
     entropy = trace.columns["attention_entropy"]
     entropy[at - 1] = np.maximum(entropy[at - 1], 0.02)
     entropy[at:, rng.integers(entropy.shape[1]), rng.integers(entropy.shape[2])] = rng.uniform(
@@ -250,7 +248,7 @@ def saturate(trace: Trace, rng: np.random.Generator, at: int) -> int:
 
 
 def vanish(trace: Trace, rng: np.random.Generator, at: int) -> int:
-    """The first layer's gradient nearly vanishes, against the last layer's."""
+    """Make the first layer's gradient nearly vanish, relative to the last layer's."""
     norms = trace.columns["grad_norm"]
     norms[at - 1, 0] = norms[at - 1, -1]
     norms[at:, 0] = norms[at:, -1] * rng.uniform(1e-5, 7e-4, size=len(trace) - at)
@@ -258,8 +256,8 @@ def vanish(trace: Trace, rng: np.random.Generator, at: int) -> int:
 
 
 def measure_rarely(trace: Trace, rng: np.random.Generator) -> None:
-    """Gradients and entropies are measured in every fourth or fifth record, and a state of a fault
-    lasts for 12 measurements: no fault.
+    """Keep gradients and entropies only in every fourth or fifth record, with faulty states of 12
+    measurements, too few for a fault.
     """
     between, at = int(rng.integers(4, 6)), int(rng.integers(76, 91))
     entropy, norms = trace.columns["attention_entropy"], trace.columns["grad_norm"]
@@ -269,12 +267,12 @@ def measure_rarely(trace: Trace, rng: np.random.Generator) -> None:
 
 
 def leave_out_losses(trace: Trace, at: int) -> None:
-    """Every sixth loss is missing, the one before `at` among them."""
+    """Remove every sixth loss, including the one before `at`."""
     trace.columns["loss"][(at - 1) % 6 :: 6] = MISSING
 
 
 def thin_out(trace: Trace, between: int) -> None:
-    """Gradients and entropies are missing but in every `between`-th record."""
+    """Keep gradients and entropies only in every `between`-th record."""
     gone = np.arange(len(trace)) % between > 0
     for name in ("attention_entropy", "grad_norm"):
         trace.columns[name][gone] = MISSING

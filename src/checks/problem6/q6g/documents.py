@@ -1,6 +1,6 @@
-"""Running remember and ask, and judging what they give; the work of cross_document_attention.
+"""Runs remember and ask and judges their results; measures the work of cross_document_attention.
 
-The checks of question 6g share this module.
+Shared by the checks of question 6g.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from checks.support.cases import Case
 
 @probe(uses=(given, measured))
 def across_work(runs):
-    """What cross_document_attention does for each (lengths, question, window), with 2 heads of
+    """Measure cross_document_attention for each (lengths, question, window), with 2 heads of width
     8.
     """
     import torch
@@ -39,7 +39,7 @@ def across_work(runs):
 
 
 def require_across_work(student, cases: list[Case]) -> None:
-    """cross_document_attention works out little more than the pairs that are connected
+    """Check that cross_document_attention computes little more than the connected pairs
     (`about["connections"]`).
 
     Raises:
@@ -59,9 +59,8 @@ def require_across_work(student, cases: list[Case]) -> None:
         large = counts["largest"] >= T * T or counts["elements"] > 8 * 2 * T * T
         if large or answer["stopped"].text():
             raise WrongAnswer(
-                f"{what} makes tensors with a place for each pair of {T:,} tokens. "
-                f"Only pairs that are connected "
-                f"should be worked out."
+                f"{what} creates tensors with an entry for each pair of {T:,} tokens. Compute only "
+                "the connected pairs."
             )
         require_seen(counts, case.about, what)
         flops = case.about["flops"]
@@ -75,8 +74,8 @@ def require_across_work(student, cases: list[Case]) -> None:
 
 @probe
 def texts_of(case):
-    """Documents, (n, C) each, a decoder's states x, (B, n, C), and upstreams of what ask returns,
-    by the module's seed.
+    """Draw documents, (n, C) each, a decoder's states x, (B, n, C), and upstreams of ask's results,
+    from the module's seed.
     """
     import numpy as np
 
@@ -93,8 +92,8 @@ def texts_of(case):
 
 @probe(uses=(given, layer_inputs, layer_of, texts_of))
 def asked(cases):
-    """For each case: Memory of its documents, and what ask gives; which inputs were changed; and
-    the gradients of sum(y * upstream) + sum(shares * upstream), if they are asked for.
+    """For each case: the Memory of its documents, and ask's results; which inputs were changed;
+    and, if asked for, the gradients of sum(y * upstream) + sum(shares * upstream).
     """
     import torch
 
@@ -136,13 +135,13 @@ def asked(cases):
 
 
 def lengths_of(question: dict) -> list[int]:
-    """The documents' lengths in their order."""
+    """Return the documents' lengths in order."""
     lengths = question["lengths"]
     return [lengths[d] for d in question["order"] or range(len(lengths))]
 
 
 def describe(question: dict) -> str:
-    """Documents and states in words."""
+    """Describe documents and states."""
     shape = (question["B"], question["n"], question["layer"]["n_embd"])
     return (
         f"documents of {lengths_of(question)} tokens and x of shape {shape}, "
@@ -158,10 +157,11 @@ def run_questions(student, cases: list[Case]) -> list[tuple[Case, Answer]]:
 
 
 def require_memory(answer: Answer, case: Case) -> None:
-    """Memory has the keys and values of all documents, and the inputs are as they were.
+    """Check that Memory has the keys and values of all documents, and that the inputs are
+    unchanged.
 
     Raises:
-        WrongAnswer: names what is not, and the likely cause.
+        WrongAnswer: names what is wrong, and the likely cause.
     """
     if answer.value is None:
         raise WrongAnswer(
@@ -191,7 +191,7 @@ def require_memory(answer: Answer, case: Case) -> None:
 
 
 def require_answer(answer: Answer, case: Case) -> None:
-    """Memory, and output and shares of ask, are right.
+    """Check Memory, and ask's output and shares.
 
     Raises:
         WrongAnswer: they are not; names the likely cause.
@@ -208,11 +208,11 @@ def require_answer(answer: Answer, case: Case) -> None:
 
 
 def require_directions(answer: Answer, case: Case) -> None:
-    """The gradients of remember and ask, all together, are right: each agrees with the one that is
-    known along a direction.
+    """Check the gradients of remember and ask together: each has the expected slope along a
+    direction.
 
     Raises:
-        WrongAnswer: there is none, it has NaN, or it is wrong.
+        WrongAnswer: a gradient is missing, has NaN, or is wrong.
     """
     said, gradients = describe(case.inputs), answer["gradients"]
     for name, (seed, shape, right) in case.right["gradients"].items():
@@ -237,14 +237,14 @@ def require_directions(answer: Answer, case: Case) -> None:
 
 
 def direction(seed: int, shape: tuple[int, ...]) -> np.ndarray:
-    """A random one, of length 1."""
+    """Draw a random direction of length 1."""
     drawn = np.random.RandomState(seed).standard_normal(shape)
     return drawn / np.linalg.norm(drawn)
 
 
 @probe(uses=(given, layer_inputs, layer_of, measured, texts_of))
 def memory_work(case):
-    """What remember and ask do."""
+    """Measure the work of remember and ask."""
     import torch
 
     from submission.problem6 import efficient_attention as student
@@ -262,7 +262,7 @@ def memory_work(case):
 
 
 def require_memory_work(student, case: Case) -> None:
-    """remember projects each token once, and ask projects the states alone.
+    """Check that remember projects each token once, and that ask projects only the states.
 
     Raises:
         WrongAnswer: they do more.
@@ -274,11 +274,11 @@ def require_memory_work(student, case: Case) -> None:
         flops = counted["flops"].number()
         if counted["stopped"].text():
             raise WrongAnswer(f"{what} takes more than 10,000 operations, or 1 GB.")
-        # the shares may be worked out apart
+        # the shares may be computed separately
         if flops > (1.2 if name == "remember" else 2) * needed:
             more = {
-                "ask": "The keys and values of memory are there already.",
-                "remember": "The modules key and value are applied once to each token.",
+                "ask": "Use the keys and values in memory.",
+                "remember": "Apply the modules key and value once to each token.",
             }[name]
             raise WrongAnswer(
                 f"{what} takes {flops:,.0f} FLOPs, where {needed:,} are needed. {more}"

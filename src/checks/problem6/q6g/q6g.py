@@ -1,4 +1,4 @@
-"""Question 6g, basic: attention across documents; a memory of documents, and asking it."""
+"""Question 6g, basic: attention across documents; a memory of documents, and queries to it."""
 
 from autograder import WrongAnswer, check, probe
 from checks.problem6.calls import attempt
@@ -58,7 +58,7 @@ def test_work(student, cases):
 
 @probe(uses=(attempt, given, layer_inputs, layer_of))
 def refusals(plain, rotating):
-    """What is raised for lengths, windows and modules that do not fit."""
+    """Make calls with unsuitable lengths, windows and modules: the exceptions raised."""
     import torch
 
     from submission.problem6 import efficient_attention as student

@@ -1,21 +1,15 @@
-"""A class that never was: 200 people with grades, for the tests of pages and gradebooks, and to
-look at.
-
-`python tests/instructor/grading/classroom.py OUT [PEOPLE]` writes its pages.
+"""An invented class of 200 people with grades: for docs/site, and for the tests of pages and
+gradebooks.
 """
 
 import json
 import random
-import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
-
-from autograder import read_manifest  # noqa: E402
-from instructor.grading.grades import Entry, GradedClass, Person  # noqa: E402
+from autograder import read_manifest
+from instructor.grading.grades import Entry, GradedClass, Person
+from instructor.release.starter import ROOT
 
 
 def _manifest():
@@ -323,9 +317,3 @@ def keep_class(graded, out):
             if entry.report:
                 state.put_report(id, "", dict.fromkeys(graded.manifest.checks, ""), entry.report)
         state.put_found([entry.person for entry in graded.entries], handed)
-
-
-if __name__ == "__main__":
-    from instructor.grading.pages import write_reports
-
-    write_reports(make_class(int(sys.argv[2]) if len(sys.argv) > 2 else 200), Path(sys.argv[1]))

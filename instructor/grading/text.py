@@ -1,11 +1,11 @@
-"""Text that strangers wrote, made fit to be shown: in HTML, in Markdown, in a line."""
+"""Makes untrusted text safe to show: in HTML, in Markdown, in a line."""
 
 import re
 
 from autograder.report import harmless
 
-# Control characters and those that turn the direction of writing; ZWJ and ZWNJ stay, which some
-# scripts need.
+# Control characters and those that change the writing direction; ZWJ and ZWNJ stay: some scripts
+# need them.
 UNSEEN = (
     r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e"
     r"\u2060-\u2069\ufeff]"
@@ -23,7 +23,7 @@ def line(text: str) -> str:
 
 
 def points(value: float | None) -> str:
-    """2, 2.5, 0.33; a dash for points that are not there."""
+    """Points as text: 2, 2.5, 0.33; a dash for None."""
     return "–" if value is None else f"{value:.2f}".rstrip("0").rstrip(".")
 
 
@@ -33,7 +33,7 @@ def percent(fraction: float) -> str:
 
 
 def markdown(text: str) -> str:
-    """Text in one line in which no Markdown is left to obey: markup, HTML, links."""
+    """Text in one line with all Markdown escaped: markup, HTML, links."""
     text = re.sub(r"([\\`*_{}\[\]<>#|~&!$])", r"\\\1", line(text))
     return re.sub(
         r"(:)(?=//)|(?<=www)(\.)", lambda match: "\\" + match[0], text, flags=re.IGNORECASE

@@ -1,32 +1,26 @@
-"""Write facts.tex: what the handout says that has its home elsewhere.
+"""What the handout and other documents state that has its home elsewhere.
 
 Points, titles and thresholds come from the grading manifest, the course from course.toml, sizes
 from the presets and the data's README, and measured accuracies from the reference's results and
-docs/accuracy.md. Nothing of it is typed twice.
-
-    python facts.py OUT [--course course.toml]
+docs/accuracy.md. `python -m instructor facts OUT` writes them for TeX.
 """
 
 import argparse
 import re
-import sys
 import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "src")]
-
-# noqa: E402 (the two folders first)
 from autograder.manifest import Manifest, ManifestError, read_manifest
-from common.files import UserError, write_text  # noqa: E402
-from instructor.course import SETTINGS, read_course  # noqa: E402
-from jobs.deliverables import ANSWERS, CODE, DELIVERABLES, STUDENT_FILES  # noqa: E402
-from jobs.presets import GPU, LAPTOP  # noqa: E402
-from jobs.targets import JOBS  # noqa: E402
+from checks.support.session import MANIFEST
+from common.files import UserError, write_text
+from instructor.course import SETTINGS, read_course
+from instructor.release.starter import KEPT_RESULTS, ROOT
+from jobs.deliverables import ANSWERS, CODE, DELIVERABLES, STUDENT_FILES
+from jobs.presets import GPU, LAPTOP
+from jobs.targets import JOBS
 
-MANIFEST = ROOT / "src" / "checks" / "manifest.toml"
-RESULTS, GOLD = ROOT / "instructor" / "results", ROOT / "instructor" / "gold"
+GOLD = ROOT / "instructor" / "gold"
 UNGRADED = ("1a", "1b", "2a", "2b", "2c")
 ROMAN = ("i", "ii", "iii", "iv", "v", "vi")
 MODELS = {"nopretrain": ("vanilla", False), "vanilla": ("vanilla", True), "rope": ("rope", True)}
@@ -34,9 +28,7 @@ SEED_COLUMNS = ("nopretrain", "vanilla", "rope", "baseline")  # of the table in 
 
 
 def gather(settings: Path = SETTINGS) -> dict[str, str]:
-    """All facts: key -> text, without TeX's special characters escaped. settings is a
-    course.toml.
-    """
+    """All facts: key -> text, not yet escaped for TeX. settings is a course.toml."""
     course = read_course(settings)
     facts = {"title": course.title, "course": course.course, "due": course.due}
     facts |= points(read_manifest(MANIFEST))
@@ -57,7 +49,7 @@ def gather(settings: Path = SETTINGS) -> dict[str, str]:
 
 
 def points(manifest: Manifest) -> dict[str, str]:
-    """What is graded, and for how much."""
+    """The graded questions and checks, with their points."""
     titles = {id: question.title for id, question in manifest.questions.items()}
     extra = {id for id, question in manifest.questions.items() if question.extra_credit}
     coded, written = dict.fromkeys(titles, 0), dict.fromkeys(titles, 0)
@@ -145,7 +137,7 @@ def sizes() -> dict[str, str]:
 
 
 def measured() -> dict[str, str]:
-    """Accuracies with the preset laptop: of the reference that is kept, and over the seeds of
+    """Accuracies with the preset laptop: of the stored reference, and over the seeds of
     docs/accuracy.md.
     """
     facts = {}
@@ -158,7 +150,7 @@ def measured() -> dict[str, str]:
                 .read_text(encoding="utf-8")
                 .splitlines()
             ]
-            said = (RESULTS / job.writes).read_text(encoding="utf-8").splitlines()
+            said = (KEPT_RESULTS / job.writes).read_text(encoding="utf-8").splitlines()
             right = sum(a == b for a, b in zip(gold, said, strict=True))
             facts[f"reference {job.writes.removesuffix('.predictions')}"] = (
                 f"{100 * right / len(gold):.0f}%"
@@ -176,8 +168,8 @@ def measured() -> dict[str, str]:
 
 
 def seeds() -> list[list[float]]:
-    """The table of docs/accuracy.md: a row for each seed, with the dev accuracy in percent, which
-    stands first, for each of SEED_COLUMNS.
+    """The table of docs/accuracy.md: a row for each seed, with the dev accuracy in percent (the
+    first number of a cell) for each of SEED_COLUMNS.
     """
     text = (ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8")
     rows = []
@@ -188,7 +180,7 @@ def seeds() -> list[list[float]]:
 
 
 def _rows(markdown: str) -> Iterable[list[str]]:
-    """The cells of all tables' rows, those of three columns and more."""
+    """The cells of all table rows of at least three columns."""
     for line in markdown.splitlines():
         if line.startswith("|") and not line.startswith("|---"):
             cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -206,10 +198,10 @@ def as_tex(facts: dict[str, str]) -> str:
 
 
 def escape(text: str) -> str:
-    """The text with TeX's special characters made harmless.
+    """The text with TeX's special characters escaped.
 
     Raises:
-        UserError: a letter of a script that the handout's fonts do not have.
+        UserError: a character that the handout's fonts do not have.
     """
     for ch in text:
         if (
@@ -218,27 +210,32 @@ def escape(text: str) -> str:
             and ch not in "–—‘’“”… §"
         ):
             raise UserError(
-                f"{ch!r} in {text!r} cannot be typeset: the handout's fonts have Latin letters "
-                "alone. Write it in them."
+                f"{ch!r} in {text!r} cannot be typeset: the handout's fonts have only Latin "
+                "letters. Use these."
             )
     names = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     return re.sub(r"[\\~^%&_#${}]", lambda match: names.get(match[0], "\\" + match[0]), text)
 
 
-def main() -> None:
-    """Write the file, unless it is there and says the same."""
-    parser = argparse.ArgumentParser(description="Write the facts that the handout states.")
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--course", type=Path, default=SETTINGS)
-    args = parser.parse_args()
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Add the command to `python -m instructor`."""
+    command = commands.add_parser("facts", help="write the facts that the handout states, for TeX")
+    command.add_argument("out", type=Path)
+    command.add_argument("--course", type=Path, default=SETTINGS)
+    command.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the file if its content has changed; returns the exit code.
+
+    Raises:
+        UserError: a source of facts is wrong.
+    """
     try:
         text = as_tex(gather(args.course))
-    except (UserError, ManifestError) as error:
-        sys.exit(f"The handout's facts: {error}")
+    except ManifestError as error:
+        raise UserError(f"The handout's facts: {error}") from None
     args.out.parent.mkdir(parents=True, exist_ok=True)
     if not args.out.exists() or args.out.read_text(encoding="utf-8") != text:
         write_text(args.out, text)
-
-
-if __name__ == "__main__":
-    main()
+    return 0

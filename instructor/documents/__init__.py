@@ -1,0 +1,47 @@
+"""`python -m instructor documents`: what documents state that has its home elsewhere.
+
+facts.py              points, titles, sizes and accuracies, by name
+tables.py             the generated parts of README.md and docs/*.md
+site.py               docs/site: the handout and sample pages, for people who browse the repository
+sample_class.py       an invented class, which tests use, too
+sample_submission.py  a submission with typical mistakes
+"""
+
+import argparse
+import sys
+
+
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Add the command to `python -m instructor`."""
+    command = commands.add_parser(
+        "documents",
+        help="update generated tables in README.md and docs/, and the pages of docs/site",
+        description="Update the generated parts of README.md and docs/*.md, and those pages of "
+        "docs/site whose sources have changed (a minute; the handout needs TeX Live and pandoc).",
+    )
+    command.add_argument(
+        "--check", action="store_true", help="only compare; exit 1 if anything is stale"
+    )
+    command.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Update everything, or report what is stale; returns the exit code.
+
+    Raises:
+        UserError: a tool for the handout is missing, or no isolation level works.
+    """
+    from . import site, tables
+
+    stale = tables.find_stale() + site.find_stale()
+    if args.check:
+        if stale:
+            print("\n".join(stale))
+            print("\nTo update them: python -m instructor documents", file=sys.stderr)
+            return 1
+        print("Documents and docs/site are up to date.")
+        return 0
+    tables.write()
+    site.write()
+    print("\n".join(f"Updated {name}" for name in stale) or "Everything was up to date.")
+    return 0

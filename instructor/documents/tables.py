@@ -1,0 +1,142 @@
+"""The generated parts of Markdown documents: what stands between `<!-- generated: NAME -->` and
+`<!-- end -->`.
+"""
+
+import json
+import re
+from collections.abc import Callable
+
+from common.files import UserError, write_text
+from instructor.documents.facts import gather
+from instructor.release.starter import KEPT_RESULTS, ROOT, places
+from jobs.deliverables import ANSWERS
+from jobs.targets import TARGETS
+
+DOCUMENTS = ("README.md", "docs/students.md")
+BLOCK = re.compile(r"(<!-- generated: (\w+) -->\n\n)(.*?)(\n<!-- end -->)", re.DOTALL)
+# What a document is called with in hand_attention.json and choices.toml, where nothing is coded.
+QUESTIONS_OF = {"problem5/hand_attention.json": "5a", "problem6/choices.toml": "6b"}
+
+
+def problems() -> str:
+    """The problems with their points, as the handout's front page lists them."""
+    facts = gather()
+    front = (ROOT / "handout" / "front.tex").read_text(encoding="utf-8")
+    body = re.search(r"\\toprule\n(.*?)\\bottomrule", front, re.DOTALL)[1]
+    rows = [
+        [_plain(cell, facts) for cell in row.split(" & ")]
+        for row in body.replace("\\midrule\n", "").split(r"\\")
+        if row.strip()
+    ]
+    return _table(rows)
+
+
+def demo() -> str:
+    """What the demo gave, from the results that are kept with the reference."""
+    facts = gather()
+    try:
+        summary = json.loads((KEPT_RESULTS / "summary.json").read_text(encoding="utf-8"))
+    except OSError:
+        raise UserError(
+            "instructor/results/summary.json is missing. To make it: ./run.sh demo --out DIR, "
+            "then python -m instructor reference DIR"
+        ) from None
+    none, learned, rope = (
+        facts[f"reference {name}.dev"]
+        for name in ("vanilla.nopretrain", "vanilla.pretrain", "rope.pretrain")
+    )
+    lines = [
+        f"On {summary['machine']}, the demo took {summary['total_seconds'] / 60:.0f} minutes, and "
+        f"grading the reference {summary['grading_seconds']:.0f} seconds ({summary['date']}).",
+        f"Right answers on dev: {none} without pretraining, {learned} with learned positions, "
+        f"{rope} with RoPE.",
+        f"Over {facts['seeds']} other seeds: {facts['seeds vanilla dev']} and "
+        f"{facts['seeds rope dev']}, so at this size either may be ahead "
+        "([docs/accuracy.md](docs/accuracy.md)).",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def files() -> str:
+    """What students write: question, title, file, functions."""
+    facts, written = gather(), {}
+    for place in places():
+        functions = written.setdefault((place.question, place.file), [])
+        functions.append(f"`{place.function.removesuffix('.__init__')}`")
+    for name in ANSWERS:
+        written[QUESTIONS_OF[name], name] = ["numbers" if name.endswith("json") else "choices"]
+    rows = [["question", "title", "file", "what to write"]]
+    for (question, file), functions in sorted(written.items()):
+        title = facts[f"question {question} title"]
+        rows.append([question, title, f"`{file}`", ", ".join(dict.fromkeys(functions))])
+    return _table(rows)
+
+
+def jobs() -> str:
+    """The targets of ./run.sh, in the order in which students run them."""
+    rows = [["question", "target", "needs", "writes"]]
+    for target in TARGETS.values():
+        needs = target.reads or target.calls or ""
+        rows.append(
+            [target.question, f"`{target.target}`"]
+            + [f"`{name}`" if name else "" for name in (needs, target.writes)]
+        )
+    return _table(rows)
+
+
+MAKERS: dict[str, Callable[[], str]] = {
+    "problems": problems,
+    "demo": demo,
+    "files": files,
+    "jobs": jobs,
+}
+
+
+def filled(text: str) -> str:
+    """A document with its generated parts made anew.
+
+    Raises:
+        UserError: a part has an unknown name.
+    """
+
+    def fill(match):
+        if match[2] not in MAKERS:
+            raise UserError(f"No such generated part: {match[2]}. There are {', '.join(MAKERS)}.")
+        return match[1] + MAKERS[match[2]]() + match[4]
+
+    return BLOCK.sub(fill, text)
+
+
+def find_stale() -> list[str]:
+    """The names of documents whose generated parts are not what they would be now."""
+    texts = {name: _read(name) for name in DOCUMENTS}
+    return [name for name, text in texts.items() if filled(text) != text]
+
+
+def write() -> None:
+    """Fill in the generated parts of all documents."""
+    for name in DOCUMENTS:
+        write_text(ROOT / name, filled(_read(name)))
+
+
+def _read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def _table(rows: list[list[str]]) -> str:
+    """A Markdown table; the first row is its head."""
+    head, *body = rows
+    lines = [head, ["---"] * len(head), *body]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def _plain(tex: str, facts: dict[str, str]) -> str:
+    """A cell of a TeX table as Markdown."""
+    tex = re.sub(
+        r"\\iffact\{([^}]*)\}\{((?:[^{}]|\{[^{}]*\})*)\}\{([^{}]*)\}",
+        lambda match: match[2] if facts.get(match[1]) else match[3],
+        tex,
+    )
+    tex = re.sub(r"\\fact\{([^}]*)\}", lambda match: facts[match[1]], tex)
+    tex = re.sub(r"\\hyperref\[[^\]]*\]\{([^{}]*)\}", r"\1", tex)
+    return " ".join(tex.replace("--", "–").split())

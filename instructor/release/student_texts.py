@@ -1,0 +1,42 @@
+"""README.md and pyproject.toml of a release, made from the project's."""
+
+import re
+
+from instructor.course import Course
+
+NOT_HANDED_OUT = ("project.optional-dependencies", "tool.pytest", "tool.ruff")
+NEEDS_HANDOUT = r"^The problem set is .*\n|^## \d\. Write\n+.*?(?=^## )"
+
+
+def student_readme(guide: str, course: Course, released: set[str]) -> str:
+    """The README of a release: title, course and due date, then docs/students.md.
+
+    Args:
+        guide: the text of docs/students.md.
+        course: for the head.
+        released: the files that links may lead to; without a handout among them, what is said of
+            the handout is left out.
+    """
+
+    def link(match):
+        target = match[2].split("#")[0]
+        return match[0] if "://" in target or target in released else match[1]
+
+    text = re.sub(r"\A# .*\n+|^<!-- .* -->\n\n?", "", guide, flags=re.MULTILINE)
+    if not any(name.startswith("handout/") for name in released):
+        text = re.sub(NEEDS_HANDOUT, "", text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"!?\[([^\]]*)\]\((?:\.\./)?([^)\s]*)\)", link, text)
+    head = [f"# {course.title}", course.course, f"**Due: {course.due}**" if course.due else ""]
+    return "\n\n".join([*filter(None, head), text.strip()]) + "\n"
+
+
+def student_pyproject(text: str) -> str:
+    """The pyproject.toml of a release: without the tables of what it doesn't have, and without the
+    comments above the first table.
+    """
+    tables = re.split(r"^(?=\[)", text, flags=re.MULTILINE)[1:]
+    return "".join(
+        table
+        for table in tables
+        if not table.startswith(tuple(f"[{name}" for name in NOT_HANDED_OUT))
+    )

@@ -1,0 +1,184 @@
+"""A pretraining or finetuning: the student's functions with the preset's values."""
+
+import math
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from common.files import Interrupted, UserError, writing
+from jobs.problem1.parallel import is_first, joined, workers
+from jobs.problem1.params import read_params
+from jobs.problem6.log import REFERENCE_LOSSES, RunLog
+
+
+def initialize(submission, job, config):
+    """The student's new model for a job.
+
+    Raises:
+        UserError: the student's function returned None.
+    """
+    function = {
+        "vanilla": submission.initialize_vanilla_model,
+        "rope": submission.initialize_rope_model,
+    }[job.variant]
+    return _not_none(function(config), function)
+
+
+def train(job, options, submission, dataset, model, reads) -> list[dict]:
+    """Train a model, and write its weights to the job's file when they are complete.
+
+    Args:
+        job: a pretraining or finetuning.
+        options: of this run.
+        submission: the student's package.
+        dataset: the CharCorruptionDataset of the corpus.
+        model: as it was initialized.
+        reads: the file of pretrained weights, or None.
+
+    Returns:
+        The Trainer's history.
+
+    Raises:
+        UserError: no weights were saved, they don't fit the model, or the disk is full.
+        Interrupted: Ctrl-C; the message says how to continue.
+    """
+    with joined(options.device) as device, tempfile.TemporaryDirectory() as elsewhere:
+        # of several processes, the first writes the results
+        folder = options.out if is_first() else Path(elsewhere)
+        return _train(job, options, device, folder, submission, dataset, model, reads)
+
+
+def _train(job, options, device, folder, submission, dataset, model, reads):
+    preset, out, runs = options.preset, folder / job.writes, folder / "runs"
+    log = options.log and is_first()
+    writer = _Scalars(runs / job.target)
+    if log:
+        writer = RunLog(runs / f"{job.target}.jsonl", writer, options.resume)
+    if job.kind == "pretrain":
+        stage = preset.pretrain
+        config, trainer = _not_none(
+            submission.pretrain(dataset, preset.block_size, model, writer=writer),
+            submission.pretrain,
+        )
+    else:
+        stage = preset.finetune_from_scratch if reads is None else preset.finetune_pretrained
+        config, trainer = _not_none(
+            submission.finetune(
+                str(reads) if reads else None,
+                str(options.data / "birth_places_train.tsv"),
+                dataset,
+                preset.block_size,
+                model,
+                writer=writer,
+            ),
+            submission.finetune,
+        )
+    stage.apply(config, len(trainer.train_dataset), preset.block_size)
+    checkpoint = (options.out / job.writes).with_suffix(".ckpt")
+    for name, value in {
+        "device": device,
+        "seed": options.seed,
+        "compile": options.compile,
+        "graphs": options.graphs,
+        "resume": options.resume,
+        "ckpt_path": str(checkpoint),
+        "num_workers": workers(preset.num_workers),
+    }.items():
+        setattr(config, name, value)
+    if options.resume and not checkpoint.exists():
+        print(f"There is no {checkpoint} to resume from: starting from scratch.")
+    if log:
+        steps = config.max_epochs * math.ceil(len(trainer.train_dataset) / config.batch_size)
+        header = {
+            "run": job.target,
+            "preset": preset.name,
+            "seed": options.seed,
+            "total_steps": steps,
+            "reference_loss": REFERENCE_LOSSES.get((preset.name, job.target)),
+        }
+        writer.begin(header, model, trainer.train_dataset, steps // config.log_every)
+
+    try:
+        with writing(out) as temporary:
+            _require_disk_space(out.parent, model)
+            if not options.resume and is_first():
+                checkpoint.unlink(missing_ok=True)  # of a run that is now restarted
+            submission.train(model, str(temporary), trainer)
+            if not temporary.exists():
+                raise UserError(
+                    f"train() in helper.py saved no weights. It should write them to {temporary}."
+                )
+            read_params(temporary, model, job, job.target)
+    except KeyboardInterrupt:
+        advice = (
+            "The same command with --resume continues."
+            if checkpoint.exists()
+            else "It was too early for a checkpoint."
+        )
+        raise Interrupted(
+            f"{job.target} was interrupted; {out} was not written. {advice}"
+        ) from None
+    except RuntimeError as error:
+        if isinstance(error, getattr(sys.modules.get("submission.trainer"), "TrainingError", ())):
+            raise UserError(f"{job.target}: {error}") from None
+        # raised by torch.save
+        if "PytorchStreamWriter" in str(error) or "inline_container" in str(error):
+            raise UserError(
+                f"{out} could not be written: is the disk full? Nothing was changed."
+            ) from None
+        raise
+    finally:
+        writer.close()
+    if is_first():  # the weights are complete
+        checkpoint.unlink(missing_ok=True)
+    print(f"Wrote {out}")
+    if log:
+        print(f"Wrote {writer.path}: ./run.sh dashboard shows it")
+    return getattr(trainer, "history", [])
+
+
+def _require_disk_space(folder, model):
+    """Refuse to start a long training whose weights won't fit on the disk; a checkpoint is three
+    times as large.
+    """
+    needed = 4 * sum(value.nbytes for value in model.state_dict().values())
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise UserError(
+            f"{folder} has {free / 2**20:.1f} MiB free; the weights and a checkpoint need "
+            f"{needed / 2**20:.1f} MiB."
+        )
+
+
+def _not_none(returned, function):
+    """Return what a student's function returned; raise UserError if it is or contains None."""
+    if returned is None or (isinstance(returned, tuple) and any(part is None for part in returned)):
+        raise UserError(
+            f"{function.__name__} in helper.py returned {returned}. Its docstring says what it "
+            "should return."
+        )
+    return returned
+
+
+class _Scalars:
+    """A TensorBoard writer that creates its folder with the first scalar, and does nothing if
+    TensorBoard is not installed.
+    """
+
+    def __init__(self, folder):
+        self.folder, self.writer = folder, None
+
+    def add_scalar(self, name, value, step):
+        if self.writer is None:
+            try:
+                from torch.utils.tensorboard import SummaryWriter
+            except ImportError:
+                self.add_scalar = lambda *args: None
+                return
+            self.writer = SummaryWriter(str(self.folder))
+        self.writer.add_scalar(name, value, step)
+
+    def close(self):
+        if self.writer is not None:
+            self.writer.close()

@@ -1,0 +1,80 @@
+"""Submissions of any layout become the package that is graded."""
+
+import re
+import zipfile
+from pathlib import PurePosixPath
+
+import pytest
+
+from autograder import Verdict, read_manifest
+from checks.support.session import MANIFEST, Setting, grade_submission
+from checks.support.staging import NotTaken, stage
+from conftest import ROOT, SOLUTION
+from jobs.deliverables import ANSWERS, STUDENT_FILES
+
+QUESTIONS = ("5a", "5d", "6b", "6c")  # of files that import others, and answers
+
+
+def flat(folder):
+    """The reference without folders, as submissions were before: importing from `.attention`."""
+    folder.mkdir()
+    for name in (*STUDENT_FILES, *ANSWERS):
+        text = (SOLUTION / name).read_text(encoding="utf-8")
+        text = re.sub(r"^from \.\.(\w+) import", r"from .\1 import", text, flags=re.MULTILINE)
+        (folder / PurePosixPath(name).name).write_text(text, encoding="utf-8")
+    assert "from .attention import" in (folder / "positions.py").read_text(encoding="utf-8")
+    return folder
+
+
+def staged(source, tmp_path):
+    into = tmp_path / "staged"
+    into.mkdir()
+    submission, notices = stage(source, into)
+    return submission.root, notices
+
+
+def test_files_without_folders_take_their_places(tmp_path):
+    package, notices = staged(flat(tmp_path / "flat"), tmp_path)
+    for name in (*STUDENT_FILES, *ANSWERS):
+        assert (package / name).read_text(encoding="utf-8") == (SOLUTION / name).read_text(
+            encoding="utf-8"
+        ), name
+    assert not any("missing" in notice for notice in notices)
+
+
+@pytest.mark.parametrize("kind", ["folder", "zip"])
+def test_a_submission_without_folders_is_graded_like_one_with(tmp_path, kind):
+    source = flat(tmp_path / "flat")
+    if kind == "zip":
+        with zipfile.ZipFile(tmp_path / "flat.zip", "w") as archive:
+            for path in source.iterdir():
+                archive.write(path, path.name)
+        source = tmp_path / "flat.zip"
+    manifest = read_manifest(MANIFEST)
+    checks = [check for check in manifest.select(list(QUESTIONS)) if check.coded]
+    instructor = ROOT / "instructor"
+    setting = Setting(instructor / "checks", instructor / "gold", weak=True)
+    report = grade_submission(source, checks, setting, 3, manifest)
+    bad = [o.check.id for o in report.outcomes.values() if o.verdict is not Verdict.PASSED]
+    assert bad == [] and report.score == sum(check.points for check in checks)
+
+
+def test_a_file_that_is_there_twice_is_refused(tmp_path):
+    source = flat(tmp_path / "flat")
+    (source / "problem5").mkdir()
+    (source / "problem5" / "encoder.py").write_text("import torch\n")
+    with pytest.raises(NotTaken, match="encoder.py also exists as problem5/encoder.py"):
+        staged(source, tmp_path)
+
+
+def test_both_layouts_may_be_mixed(tmp_path):
+    """A student who began before the folders came, and took the new problem 6 only."""
+    source = flat(tmp_path / "flat")
+    (source / "problem6").mkdir()
+    for name in ("positions.py", "efficient_attention.py"):
+        (source / name).unlink()
+        text = (SOLUTION / "problem6" / name).read_bytes()
+        (source / "problem6" / name).write_bytes(text)
+    package, _ = staged(source, tmp_path)
+    for name in STUDENT_FILES:
+        assert (package / name).read_bytes() == (SOLUTION / name).read_bytes(), name

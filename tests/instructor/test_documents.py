@@ -1,0 +1,175 @@
+"""Documents are up to date, short enough, and name nothing that does not exist."""
+
+import re
+import subprocess
+
+import pytest
+
+from autograder import read_manifest
+from checks.support.session import MANIFEST
+from common.files import UserError
+from conftest import ROOT
+from instructor.__main__ import MODULES, _parse
+from instructor.documents import site, tables
+from jobs.targets import JOBS, SMALL, TARGETS
+
+FENCE = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
+WORDS = dict(
+    zip(
+        "five six seven eight nine ten eleven twelve fifteen nineteen twenty thirty".split(),
+        (5, 6, 7, 8, 9, 10, 11, 12, 15, 19, 20, 30),
+        strict=True,
+    )
+)
+TOP = "src|instructor|tests|docs|benchmarks|handout|data"
+MADE = {"handout/handout.pdf", "handout/handout.html", "handout/solutions.pdf"}
+MADE |= {
+    "handout/problemN.tex",
+    "src/submission/submission.zip",
+    "handout/submission.pdf",
+    "src/checks/given",
+}
+
+
+def documents():
+    """Name -> text of all Markdown files that are kept."""
+    names = subprocess.run(
+        ["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard", "*.md"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split("\n")
+    return {
+        name: (ROOT / name).read_text(encoding="utf-8")
+        for name in names
+        if name and (ROOT / name).exists()
+    }
+
+
+def anchors(text):
+    """The anchors that GitHub gives to the headings of a document."""
+    headings = re.findall(r"^#+ (.*)$", FENCE.sub("", text), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in headings}
+
+
+def test_generated_parts_and_pages_are_up_to_date():
+    assert tables.find_stale() + site.find_stale() == [], "run: python -m instructor documents"
+
+
+def test_a_stale_part_is_found_and_made_anew(tmp_path, monkeypatch):
+    page = tmp_path / "README.md"
+    page.write_text("a\n<!-- generated: jobs -->\n\nold\n\n<!-- end -->\nb\n")
+    monkeypatch.setattr(tables, "ROOT", tmp_path)
+    monkeypatch.setattr(tables, "DOCUMENTS", ("README.md",))
+    assert tables.find_stale() == ["README.md"]
+    tables.write()
+    text = page.read_text()
+    assert text.startswith("a\n") and text.endswith("<!-- end -->\nb\n") and "old" not in text
+    assert all(f"`{target}`" in text for target in TARGETS)
+    assert tables.find_stale() == []
+    page.write_text("<!-- generated: nonsense -->\n\nx\n\n<!-- end -->\n")
+    with pytest.raises(UserError, match="nonsense"):
+        tables.find_stale()
+
+
+def test_a_changed_source_makes_a_page_stale(tmp_path, monkeypatch):
+    for name in site.SOURCES:
+        (tmp_path / name).touch()
+    (tmp_path / "a.tex").write_text("one")
+    monkeypatch.setattr(site, "ROOT", tmp_path)
+    monkeypatch.setattr(site, "SITE", tmp_path)
+    monkeypatch.setattr(site, "HASHES", tmp_path / "sources.json")
+    monkeypatch.setattr(site, "SOURCES", {"class.html": ("*.tex",), "feedback.html": ("*.md",)})
+    monkeypatch.setattr(site, "class_page", lambda: "new")
+    monkeypatch.setattr(site, "feedback", lambda: "feedback")
+    site.write()
+    assert site.find_stale() == []
+    (tmp_path / "a.tex").write_text("two")
+    assert site.find_stale() == ["docs/site/class.html"]
+    (tmp_path / "feedback.html").unlink()
+    assert len(site.find_stale()) == 2
+
+
+def test_front_doors_are_short():
+    for name, most in (("README.md", 90), ("docs/architecture.md", 199), ("docs/security.md", 199)):
+        assert len((ROOT / name).read_text(encoding="utf-8").splitlines()) <= most, name
+    assert sum(path.stat().st_size for path in site.SITE.iterdir()) <= 4 * 2**20
+
+
+def test_the_sample_pages_are_pages_of_the_grader():
+    feedback = (site.SITE / "feedback.html").read_text(encoding="utf-8")
+    shown = set(re.findall(r"\b(\d[a-z]-\d+-\w+)\b", feedback))
+    coded = {check.id for check in read_manifest(MANIFEST).checks.values() if check.coded}
+    assert shown == coded and "wrong answer" in feedback and "not implemented" in feedback
+    links = re.findall(r'href="([^"#]+)', (site.SITE / "class.html").read_text(encoding="utf-8"))
+    assert links and set(links) == {"feedback.html"}
+
+
+def test_every_block_of_code_is_closed():
+    for name, text in documents().items():
+        for block in FENCE.findall(text):
+            assert block.strip("` \n"), f"{name}: an empty block, so one is open or closed twice"
+        assert not re.search("^ *```", FENCE.sub("", text), re.MULTILINE), name
+
+
+def test_links_lead_somewhere():
+    texts = documents()
+    for name, text in texts.items():
+        folder = (ROOT / name).parent
+        for target in re.findall(r"\]\(([^)\s]+)\)", FENCE.sub("", text)):
+            if "://" in target or "@" in target:
+                continue
+            path, _, anchor = target.partition("#")
+            found = (folder / path).resolve() if path else ROOT / name
+            assert found.exists(), f"{name}: {target}"
+            if anchor:
+                other = texts[found.relative_to(ROOT).as_posix()]
+                assert anchor in anchors(other), f"{name}: {target}"
+
+
+def test_files_that_documents_name_exist():
+    for name, text in documents().items():
+        if name in ("docs/adding-a-question.md", "tests/hostile/attacks.md"):
+            continue  # it adds files; the attacks have files of their own
+        for path in re.findall(rf"`((?:{TOP})/[\w./-]*\w)`", text):
+            here = (ROOT / path).exists() or (ROOT / name).parent.joinpath(path).exists()
+            assert here or path in MADE, f"{name}: {path}"
+
+
+def test_commands_that_documents_name_exist():
+    known = {"test", "python", "help", "all", "demo", "TARGET"} | set(TARGETS)
+    assert MODULES
+    for name, text in documents().items():
+        for target in re.findall(r"(?:^|`)\./run\.sh (\w+)", text, re.MULTILINE):
+            assert target in known, f"{name}: ./run.sh {target}"
+        for command in re.findall(r"python -m instructor ([a-z][\w-]*)", text):
+            with pytest.raises(SystemExit) as end:
+                _parse([command, "--help"])
+            assert end.value.code == 0, f"{name}: {command}"
+
+
+def test_no_figure_is_stale():
+    """Numbers of checks, jobs and targets, wherever they are written out, are today's."""
+    checks = read_manifest(MANIFEST).checks.values()
+    true = {
+        "checks": {
+            len(checks),
+            *(
+                sum(kind(check) for check in checks)
+                for kind in (
+                    lambda check: check.coded,
+                    lambda check: not check.coded,
+                    lambda check: check.kind == "basic",
+                    lambda check: check.kind == "hidden",
+                )
+            ),
+        },
+        "jobs": {len(JOBS), len(SMALL)},
+        "targets": {len(TARGETS)},
+    }
+    for name, text in documents().items():
+        for number, thing in re.findall(
+            rf"\b([\d,]+|{'|'.join(WORDS)}) (?:[a-z-]+ )?({'|'.join(true)})\b", FENCE.sub("", text)
+        ):
+            value = WORDS.get(number) or int(number.replace(",", "") or 0)
+            assert value < 5 or value in true[thing], f"{name}: {number} {thing}"

@@ -1,0 +1,156 @@
+"""Charts: what an axis shows, where its labels are, what is drawn of odd values, and that text is
+escaped.
+"""
+
+import math
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from common import charts
+from common.charts import Axis, Plot, extent, powers, round_numbers, thin
+from page import Page
+
+WIDE = 6.7  # the width of a character at 11 pixels, at most
+
+
+class Texts(HTMLParser):
+    """(x, y, turned, anchor, text) of the labels of an SVG, and its viewBox."""
+
+    def __init__(self, svg):
+        super().__init__()
+        self.found, self.at = [], None
+        self.feed(svg)
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        if tag == "svg":
+            self.size = [float(each) for each in attrs["viewbox"].split()[2:]]
+        if tag == "text":
+            turned = re.match(r"translate\((\S+) (\S+)\) rotate", attrs.get("transform", ""))
+            place = turned.groups() if turned else (attrs["x"], attrs["y"])
+            anchor = next(
+                (each for each in ("end", "middle") if each in attrs.get("class", "")), "start"
+            )
+            self.at = (*map(float, place), bool(turned), anchor)
+
+    def handle_endtag(self, tag):
+        self.at = None
+
+    def handle_data(self, data):
+        if self.at:
+            self.found.append((*self.at, data))
+
+
+def boxes(svg):
+    """(left, top, right, bottom) of each label; asserts that none leaves the frame."""
+    texts = Texts(svg)
+    result = []
+    for x, y, turned, anchor, text in texts.found:
+        long = WIDE * len(text)
+        start = {"start": 0, "middle": long / 2, "end": long}[anchor]
+        box = (x - 8, y + start - long, x + 3, y + start)
+        if not turned:
+            box = (x - start, y - 8, x - start + long, y + 3)
+        assert 0 <= box[0] and 0 <= box[1], text
+        assert box[2] <= texts.size[0] and box[3] <= texts.size[1], text
+        result.append(box)
+    return result
+
+
+def overlap(one, other):
+    return min(one[2], other[2]) > max(one[0], other[0]) and min(one[3], other[3]) > max(
+        one[1], other[1]
+    )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "log"),
+    [
+        (0, 1, False),
+        (-2.5, 17, False),
+        (0, 123_456, False),
+        (3, 3, False),
+        (1e-9, 2e-9, False),
+        (1e-7, 40, True),
+        (0.2, 0.3, True),
+        (1e-300, 1e300, True),
+    ],
+)
+def test_ticks_cover_the_data_and_labels_stay_apart_in_the_frame(low, high, log):
+    ticks = (powers if log else round_numbers)(low, high)
+    assert ticks[0] <= low or ticks[0] == pytest.approx(low)
+    assert ticks[-1] >= high or ticks[-1] == pytest.approx(high)
+    assert 2 <= len(ticks) <= 8
+    axis = Axis(ticks, "height", log=log)
+    shares = [axis.share(tick) for tick in ticks]
+    assert shares[0] == 0 and shares[-1] == 1
+    assert all(b - a == pytest.approx(shares[1]) for a, b in zip(shares, shares[1:]))
+    steps = Axis(round_numbers(0, 8000), "step", "{:,.0f}".format, last=8123)
+    svg = Plot(440, (68, 20, 412, 174), steps, axis, corner=True).svg("A plot.")
+    found = boxes(svg)
+    assert not any(overlap(a, b) for i, a in enumerate(found) for b in found[:i])
+
+
+def test_round_numbers_and_powers():
+    assert round_numbers(0, 1) == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1])
+    assert round_numbers(0.9, 3.4) == [0.5, 1, 1.5, 2, 2.5, 3, 3.5]
+    assert round_numbers(0, 3, 6, least=1) == [0, 1, 2, 3] and len(round_numbers(2, 2)) == 2
+    assert powers(0.3, 5) == pytest.approx([0.1, 1, 10]) and len(powers(2, 2)) == 2
+    ends = powers(1e-9, 3)
+    assert ends[0] <= 1e-9 and ends[-1] >= 3 and len(ends) <= 7
+
+
+def test_long_lines_keep_their_extremes():
+    points = [(i, float(i % 7)) for i in range(10_000)]
+    points[5000] = (5000, 99.0)
+    kept = thin(points)
+    assert (5000, 99.0) in kept and kept == sorted(set(kept))
+    assert len(kept) <= charts.POINTS + 2
+
+
+def test_what_is_drawn_of_odd_values():
+    values = [math.nan, math.inf, -math.inf, 0.0, 5e-324, 2.0, 1.7e308]
+    assert extent(values) == (0, charts.LARGEST) and extent(values, log=True)[0] == 2
+    assert extent([math.nan]) == extent([], log=True) == (1, 1)
+    axis = Axis([0, 1, 2], last=1.5)
+    assert [axis.share(value) for value in (-9, 0.75, 1e308, math.nan)] == [0, 0.5, 1, 0]
+    plot = Plot(100, (30, 10, 90, 70), axis, Axis([1]))
+    plot.line([(0, math.nan), (1, math.inf)])
+    plot.bar((0, 1), (0, 0))
+    svg = plot.svg("")
+    assert "nan" not in svg and "inf" not in svg and 'class="line"' not in svg
+    assert "rect" not in svg and ">2<" not in svg  # beyond the end
+
+
+def test_a_heat_map_has_a_path_for_each_shade_and_labels_in_its_frame():
+    labels = [("word", "word"), ("an-extraordinarily-long-word", "unknown"), ("b", "word")]
+    svg = charts.heat_map([[1.0, 0.0, 0.5], [0.01, math.nan, 1.0], [0.5] * 3], labels, "A map.")
+    assert svg.count("fill-opacity") == 2 and svg.count("h1v1h-1z") == 6
+    assert len(boxes(svg)) == 6 and "an-extraordi…" in svg
+    boxes(charts.heat_scale("From 0 to 1"))
+
+
+def test_text_is_escaped_and_the_chart_has_a_name():
+    hostile = "\"'><script>&"
+    axis = Axis([0, 1], hostile, lambda value: hostile)
+    plot = Plot(300, (80, 10, 200, 90), axis, axis)
+    plot.bar((0, 1), (0, 1), title=hostile)
+    labels = [(hostile, "word")]
+    for svg in (plot.svg(hostile), charts.heat_map([[1.0]], labels, hostile)):
+        page = Page(svg)
+        assert "<script" not in svg and hostile in page.text
+        tag, attrs = page.tags[0]
+        assert tag == "svg" and attrs["role"] == "img" and attrs["aria-label"] == hostile
+
+
+def test_colours_are_variables_in_light_dark_and_print():
+    light, dark, printed = (
+        set(re.findall(r"(--\w+): #\w{6}", block))
+        for block in re.findall(r":root \{(.*?)\}", charts.CSS, re.DOTALL)
+    )
+    assert light == dark and printed < light
+    rules = charts.CSS[charts.CSS.index("svg {") :]
+    assert set(re.findall(r"var\((--\w+)\)", rules)) <= light
+    assert not re.search(r"#\w{3,6}\b", rules)
