@@ -1,6 +1,8 @@
-# An image that grades a class, with walls and without a network: docs/instructors.md, "In a container". On a machine with a network:
+# An image that grades a class, with walls and without a network: docs/instructors.md, "In a
+# container". On a machine with a network:
 #   docker build -t grading .
-# Python lies in folders that every user may enter, so that both strong isolation levels can work (docs/security.md).
+# Python lies in folders that every user may enter, so that both strong isolation levels can work
+# (docs/security.md).
 FROM debian:12-slim
 
 RUN apt-get update \

@@ -1,5 +1,5 @@
 @echo off
-rem Puts the deliverables into submission.zip, without folders: collect_submission.bat [--allow-missing]
+rem Puts the deliverables into submission.zip: collect_submission.bat [--allow-missing]
 setlocal
 set NEW_ENOUGH=-c "import sys; sys.exit(sys.version_info < (3, 11))"
 set PYTHON=python

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Puts the deliverables into submission.zip, without folders: ./collect_submission.sh [--allow-missing]
+# Puts the deliverables into submission.zip: ./collect_submission.sh [--allow-missing]
 set -eu
 ROOT=$(CDPATH= cd -- "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 for name in python python3 py "$ROOT/.venv/bin/python" "$ROOT/.venv/Scripts/python.exe"; do

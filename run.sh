@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The launcher: finds or creates a Python environment, then runs a job, the demo or the tests. See ./run.sh help.
-# Limited to what bash 3.2 (macOS) and Git Bash (Windows) support.
+# The launcher: finds or creates a Python environment, then runs a job, the demo or the tests. See
+# ./run.sh help. Limited to what bash 3.2 (macOS) and Git Bash (Windows) support.
 set -eu
 SELF=${BASH_SOURCE[0]}
 while [ -L "$SELF" ]; do        # follow links to this file
@@ -31,13 +31,14 @@ find_python() {
     return 1
 }
 
-# Succeeds if Python $1 has every package that we need. (Finding them is faster than importing them.)
+# Succeeds if Python $1 has every package that we need. (Finding them is faster than importing
+# them.)
 has_packages() {
     "$1" -c 'import importlib.util, sys; sys.exit(not all(map(importlib.util.find_spec, sys.argv[1:])))' $NEEDED >/dev/null 2>&1
 }
 
-# Creates .venv with Python $1, or updates it when the pins have changed. A .venv without the file "complete" is from an
-# installation that was interrupted.
+# Creates .venv with Python $1, or updates it when the pins have changed. A .venv without the file
+# "complete" is from an installation that was interrupted.
 make_environment() {
     echo "Python '$1' lacks some of: $NEEDED." >&2
     echo "Making an environment in $ROOT/.venv (once; this downloads torch and takes a few minutes) ..." >&2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# All GPU measurements for benchmarks/README.md: all eleven jobs at full size, on our corpus and on every
-# other folder of data given, then rates.
+# All GPU measurements for benchmarks/README.md: all eleven jobs at full size, on our corpus and on
+# every other folder of data given, then rates.
 #   benchmarks/full_size.sh OUT [DATA ...]
 # Accuracy over seeds: benchmarks/sweep.py --presets gpu --seeds 1 2 3 --out OUT/sweep.
 # Expected: vanilla at least 20% and RoPE at least 30% on dev. An interrupted run is resumed.

@@ -19,12 +19,13 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 HANDOUT = HERE.parent
-sys.path[:0] = [str(HERE), str(HANDOUT.parent)]
+sys.path[:0] = [str(HERE), str(HANDOUT.parent), str(HANDOUT.parent / "src")]
 
-from sources import Sources  # noqa: E402 (the two folders first)
+# noqa: E402 (the three folders first)
+from sources import Sources
 
-from instructor.documents.facts import SETTINGS, gather  # isort: skip (it adds src/)
 from common.files import UserError, read_text, write_text
+from instructor.documents.facts import SETTINGS, gather
 
 # pandoc may skip these: they only affect the look
 LOOKS = {

@@ -25,6 +25,7 @@ def keep_results(folder: Path, out: Path = KEPT_RESULTS) -> None:
         folder: where the demo ran.
         out: gets the three files of weights that answer questions, the six files of predictions,
             and summary.json, which is the demo's with the date and the seconds of grading all this.
+            The plot of the demo becomes docs/demo.png.
 
     Raises:
         UserError: the demo is not finished.
@@ -62,6 +63,7 @@ def keep_results(folder: Path, out: Path = KEPT_RESULTS) -> None:
     print(f"Graded: {report.score:g} of {report.max_score:g} points")
     summary |= {"date": f"{date.today()}", "grading_seconds": round(report.seconds, 1)}
     write_text(out / "summary.json", json.dumps(summary, indent=2) + "\n")
+    shutil.copyfile(folder / "accuracy.png", ROOT / "docs" / "demo.png")
 
 
 def grade_reference(results: Path) -> Report:

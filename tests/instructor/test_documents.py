@@ -11,6 +11,7 @@ from common.files import UserError
 from conftest import ROOT
 from instructor.__main__ import MODULES, _parse
 from instructor.documents import site, tables
+from instructor.documents.facts import gather
 from jobs.targets import JOBS, SMALL, TARGETS
 
 FENCE = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
@@ -146,6 +147,17 @@ def test_commands_that_documents_name_exist():
             with pytest.raises(SystemExit) as end:
                 _parse([command, "--help"])
             assert end.value.code == 0, f"{name}: {command}"
+
+
+def test_accuracies_are_those_of_the_table():
+    facts = gather()
+    row = next(
+        line
+        for line in (ROOT / "docs" / "corpora.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith("| world, laptop preset")
+    )
+    for name in ("nopretrain", "vanilla", "rope", "baseline"):
+        assert f"| {facts[f'seeds {name} dev']} |" in row, name
 
 
 def test_no_figure_is_stale():

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Gradescope runs this once, when the autograder is built: it installs Python and what grading needs,
-# without CUDA. AUTOGRADER_PYTHON names a Python that has it all already; then nothing is installed.
+# Gradescope runs this once, when the autograder is built: it installs Python and what grading
+# needs, without CUDA. AUTOGRADER_PYTHON names a Python that has it all already; then nothing is
+# installed.
 set -euo pipefail
 umask 022                       # the code that is graded runs as another user, and has to read Python
 source=/autograder/source
