@@ -82,7 +82,7 @@ def prove(
                 student.make_environment(Path(folder) / "bare")
         for command in COMMANDS:
             with _step(command.line):
-                if f"`{command.line}`" not in readme:
+                if not _names(readme, command.line):
                     raise Failed(f"The release's README does not have the command: {command.line}")
                 student.type(command)
         with _step("the starter scores 0 by basic and hidden checks"):
@@ -242,6 +242,11 @@ def fill(starter: str, solution: str) -> str:
         raise Failed("The released files and the reference differ in their places to fill in.")
     following = iter(bodies)
     return place.sub(lambda match: next(following), starter)
+
+
+def _names(readme: str, line: str) -> bool:
+    """Whether a README has a command, in backticks or on a line of a listing."""
+    return re.search(rf"(^|`){re.escape(line)}($|`|\s+#)", readme, re.MULTILINE) is not None
 
 
 def _grade(

@@ -5,7 +5,7 @@ import re
 from instructor.course import Course
 
 NOT_HANDED_OUT = ("project.optional-dependencies", "tool.pytest", "tool.ruff")
-NEEDS_HANDOUT = r"^The problem set is .*\n|^## \d\. Write\n+.*?(?=^## )"
+NEEDS_HANDOUT = r"^The problem set is [^\n]*\n|^## \d\. Write\n+.*?(?=^## )"
 
 
 def student_readme(guide: str, course: Course, released: set[str]) -> str:
@@ -19,13 +19,14 @@ def student_readme(guide: str, course: Course, released: set[str]) -> str:
     """
 
     def link(match):
-        target = match[2].split("#")[0]
-        return match[0] if "://" in target or target in released else match[1]
+        target = match[3].split("#")[0]
+        leads_somewhere = "://" in target or target in released
+        return f"{match[1]}[{match[2]}]({match[3]})" if leads_somewhere else match[2]
 
     text = re.sub(r"\A# .*\n+|^<!-- .* -->\n\n?", "", guide, flags=re.MULTILINE)
     if not any(name.startswith("handout/") for name in released):
         text = re.sub(NEEDS_HANDOUT, "", text, flags=re.MULTILINE | re.DOTALL)
-    text = re.sub(r"!?\[([^\]]*)\]\((?:\.\./)?([^)\s]*)\)", link, text)
+    text = re.sub(r"(!?)\[([^\]]*)\]\((?:\.\./)?([^)\s]*)\)", link, text)
     head = [f"# {course.title}", course.course, f"**Due: {course.due}**" if course.due else ""]
     return "\n\n".join([*filter(None, head), text.strip()]) + "\n"
 

@@ -580,7 +580,7 @@ def test_problem_2_says_what_the_predictions_are(monkeypatch):
     real = {name: sum(place in answers for place in places) for name, places in wrong.items()}
     agreed = [(v, answer) for v, r, answer in zip(vanilla, rope, answers) if v == r]
     strangers = names["rows"](RESULTS / "vanilla.nopretrain.dev.predictions")
-    assert len(answers) == 100 and {"Giksgow", "Seoutr"} <= set(wrong["vanilla"])
+    assert len(answers) == 100 and {"Bethol", "Tonto"} <= set(wrong["vanilla"]) - set(answers)
     assert all(v == answer for v, answer in agreed)  # "all of them correctly"
     assert any(
         "Stun Wakru" in line

@@ -289,7 +289,7 @@ def test_a_state_that_cannot_be_used(tmp_path, break_it, message):
         (["CLASS", "--out", "OUT", "--workers", "0"], "at least 1"),
         (["CLASS", "--out", "OUT", "--late-percent", "-10"], "from 0 to 100"),
         (["CLASS", "--out", "OUT", "--late-cap", "nan"], "from 0 to 100"),
-        (["CLASS", "--out", "OUT", "--gold", "nowhere"], "nowhere is no folder"),
+        (["CLASS", "--out", "OUT", "--gold", "nowhere"], "nowhere is not a folder"),
     ],
 )
 def test_mistakes_on_the_command_line(tmp_path, arguments, message):

@@ -110,7 +110,7 @@ def test_the_grader_names_them_too(tmp_path, monkeypatch, capsys):
     )
     monkeypatch.setattr("checks.support.session.MANIFEST", path)
     assert grader.main(["--list"]) == 2
-    assert "question 9z has 1 points, but its checks have 0 in all" in capsys.readouterr().err
+    assert "question 9z has 1 points, but its checks have 0 in total" in capsys.readouterr().err
 
 
 def test_documents_show_no_seed_that_could_be_copied():
