@@ -29,7 +29,7 @@ from proof import (
     out_of_proportion,
     start_process,
 )
-from variants import KINDS
+from variants import KINDS, make
 
 WRONG = collect("wrong", "WRONG")
 RIGHT = collect("right", "RIGHT")
@@ -62,6 +62,19 @@ def test_there_are_enough():
     caught = {id for wrong in WRONG for id in wrong.caught_by}
     code = {check.id for check in MANIFEST.checks.values() if check.coded and not check.artifacts}
     assert caught == code  # every code check has failed at least once
+
+
+def test_all_changes_apply(tmp_path):
+    """Also those of submissions that this run does not choose: the reference has the code that
+    they replace.
+    """
+    failed = []
+    for submission in [*WRONG, *RIGHT]:
+        try:
+            make(submission.changes, tmp_path / submission.name)
+        except ValueError as error:
+            failed.append(f"{submission.name}: {error}")
+    assert not failed
 
 
 @pytest.mark.parametrize("wrong", CHOSEN, ids=[wrong.name for wrong in CHOSEN])

@@ -235,8 +235,7 @@ x, y = ids[:self.block_size], ids[1:self.block_size + 1]
             Edit("attention.py", "def forward(self, x: torch.Tensor, cache=None) -> torch.Tensor:",
                  "def forward(self, x: torch.Tensor) -> torch.Tensor:"),
             Edit("attention.py", "        start = 0 if cache is None else cache.length\n", ""),
-            Edit("attention.py", "self.rope_cache[\n                start : start + T\n"
-                                 "            ]", "self.rope_cache"),
+            Edit("attention.py", "self.rope_cache[start : start + T]", "self.rope_cache"),
             Edit("attention.py",
                  "        if cache is not None:\n            k, v = cache.append(k, v)\n", ""),
             Edit("attention.py", "return self.attend(q, k, v, start)",

@@ -5,7 +5,7 @@ from variants import Edit, Fill, Right
 
 NUMPY_IN_DATASET = Edit("dataset.py", "import random\n", "import random\n\nimport numpy as np\n")
 # Where a method of one's own can be put in front.
-GETITEM = 'def __getitem__(self, idx: int) -> tuple[torch.Tensor, torch.Tensor]:\n        """Corrupt one document'
+GETITEM = 'def __getitem__(self, idx: int) -> tuple[torch.Tensor, torch.Tensor]:\n        """Return one document'
 
 RIGHT = [
     Right(

@@ -69,9 +69,8 @@ TABLE_OF_ONE_HEAD = [
           kind="slip"),
     Wrong("buffer-other-name", "The table has another name in the state_dict.",
           (Edit("attention.py", REGISTER, 'self.register_buffer("rope_table", rope_cache)'),
-           Edit("attention.py",
-                "self.rope_cache[\n                start : start + T\n            ]",
-                "self.rope_table[start:start + T]")), (HEADS,),
+           Edit("attention.py", "self.rope_cache[start : start + T]",
+                "self.rope_table[start : start + T]")), (HEADS,),
           kind="slip"),
 ]
 

@@ -13,7 +13,7 @@ VOCAB_SIZE = "self.vocab_size = len(chars)"
 # The first method of CharCorruptionDataset after __init__: NameDataset has the same lines, so its
 # neighbour goes with it.
 LEN = "self.block_size = block_size\n\n    def __len__(self) -> int:\n        return len(self.data)"
-GETITEM = 'def __getitem__(self, idx: int) -> tuple[torch.Tensor, torch.Tensor]:\n        """Corrupt'
+GETITEM = 'def __getitem__(self, idx: int) -> tuple[torch.Tensor, torch.Tensor]:\n        """Return one document'
 END = "### END_CODE_HERE ###\n        return x, y"
 
 SHIFTS = [
