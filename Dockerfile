@@ -1,4 +1,4 @@
-# An image that grades a class, with walls and without a network: docs/instructors.md, "In a
+# An image that grades a class, isolated and without a network: docs/instructors.md, "In a
 # container". On a machine with a network:
 #   docker build -t grading .
 # Python lies in folders that every user may enter, so that both strong isolation levels can work

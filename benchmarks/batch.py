@@ -36,7 +36,7 @@ OTTER = "otter-grader==7.0.0"
 RESULTS = [
     path
     for suffix in ("params", "predictions")
-    for path in sorted((ROOT / "instructor" / "solution").glob(f"*.{suffix}"))
+    for path in sorted((ROOT / "instructor" / "results").glob(f"*.{suffix}"))
 ]
 CELLS = "import sys\nsys.path.insert(0, {folder!r})\n"
 QUESTION = """OK_FORMAT = True
@@ -96,9 +96,9 @@ def make_class(folder: Path, count: int) -> None:
                     shutil.copyfile(path, target / path.name)
             if number % 2:
                 with zipfile.ZipFile(target.with_name(target.name + ".zip"), "w") as archive:
-                    for path in sorted(target.iterdir()):
+                    for path in sorted(target.rglob("*")):
                         if path.is_file():
-                            archive.write(path, path.name)
+                            archive.write(path, path.relative_to(target))
                 shutil.rmtree(target)
 
 

@@ -18,11 +18,9 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests" / "instructor" / "grading"), str(ROOT / "src"), str(ROOT)]
+sys.path[:0] = [str(ROOT / "tests" / "instructor" / "grading"), str(ROOT)]
 
 from gradescope_container import CGROUPS, Container  # noqa: E402
-
-from jobs.deliverables import DELIVERABLES  # noqa: E402
 
 PERIOD = 100_000  # microseconds
 
@@ -54,10 +52,8 @@ def main() -> None:
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         archive, submission = Path(folder, "autograder.zip"), Path(folder, "submission")
-        submission.mkdir()
-        for name in DELIVERABLES:
-            if (ROOT / "instructor" / "solution" / name).is_file():
-                shutil.copy(ROOT / "instructor" / "solution" / name, submission)
+        for kept in ("solution", "results"):
+            shutil.copytree(ROOT / "instructor" / kept, submission, dirs_exist_ok=True)
         command = [sys.executable, "-m", "instructor", "gradescope", str(archive)]
         subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
         container = Container(archive, memory=2048)

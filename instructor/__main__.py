@@ -17,7 +17,7 @@ except KeyboardInterrupt:  # in the first second of a command
     sys.exit(130)
 
 MODULES = (
-    "release.build",
+    "release.command",
     "release.cases",
     "documents",
     "documents.facts",
@@ -108,13 +108,18 @@ def _parse(words=None):
     command.add_argument("--check", action="store_true", help="only compare; exit 1 if they differ")
     command.set_defaults(run=starter)
     command = commands.add_parser("world", help="make a world for another cohort")
-    command.add_argument("--seed", type=int, required=True)
-    command.add_argument("--size", choices=SIZES, default="full")
+    command.add_argument(
+        "--seed", type=int, required=True, help="draws the people; keep it away from students"
+    )
+    command.add_argument(
+        "--size", choices=SIZES, default="full", help="as in data/ or data/laptop/ (default: full)"
+    )
     command.add_argument(
         "--mode",
         choices=MODES,
         default="varied",
-        help="single: one phrasing (the instructive failure)",
+        help="varied: several phrasings per person; single: one phrasing, from which models learn "
+        "no answers",
     )
     command.add_argument(
         "--out", type=Path, required=True, help="folder for the corpus and the questions"
@@ -123,12 +128,14 @@ def _parse(words=None):
         "--gold", type=Path, required=True, help="folder for the test answers, away from students"
     )
     command.set_defaults(run=world)
-    command = commands.add_parser("data", help="rebuild the worlds that ship in data/")
+    command = commands.add_parser(
+        "data", help="rebuild data/: both worlds and the data of problem 5, with their answers"
+    )
     command.set_defaults(run=data)
     command = commands.add_parser(
         "reference", help="save the results of ./run.sh demo --out FOLDER with the reference"
     )
-    command.add_argument("folder", type=Path)
+    command.add_argument("folder", type=Path, metavar="FOLDER", help="the folder of that demo")
     command.set_defaults(run=reference)
     for module in MODULES:
         importlib.import_module(f"{__package__}.{module}").add_parser(commands)

@@ -1,5 +1,5 @@
-"""The settings of a course, in course.toml: what stands in the handout, in the README of a release
-and on pages of grades.
+"""The settings of a course, in course.toml: title, course and due date, for the handout, the README
+of a release and the pages of grades.
 """
 
 import json
@@ -15,11 +15,11 @@ SETTINGS = ROOT / "course.toml"
 
 @dataclass(frozen=True)
 class Course:
-    """title is the assignment's, course the course's, due its due date in words; all but the title
-    may be empty.
+    """The assignment's title, the course's name, and the due date in words. All but the title may
+    be empty.
 
     Raises:
-        UserError: a value is no text of one line, or there is no title.
+        UserError: a value is not one line of text, or there is no title.
     """
 
     title: str
@@ -30,8 +30,8 @@ class Course:
         for name, value in asdict(self).items():
             if not isinstance(value, str) or not value.isprintable():
                 raise UserError(
-                    f"The {name} of the course should be a line of text, and is {value!r}. Check "
-                    f"course.toml and --{name}."
+                    f"The setting {name} should be one line of text, but is {value!r}. Correct it "
+                    f"in course.toml, or give --{name}."
                 )
         if not self.title.strip():
             raise UserError("The assignment has no title. Check course.toml and --title.")
@@ -49,7 +49,7 @@ def read_course(path: Path = SETTINGS, **changes: str | None) -> Course:
 
     Args:
         path: the file.
-        changes: values that count instead of the file's; None for those that don't.
+        changes: values that replace the file's; None leaves the file's value.
 
     Raises:
         UserError: the file is missing or wrong.
@@ -61,5 +61,6 @@ def read_course(path: Path = SETTINGS, **changes: str | None) -> Course:
         )
     except (tomllib.TOMLDecodeError, TypeError) as error:
         raise UserError(
-            f"{path} should have a title, a course and a due date, and nothing else: {error}."
+            f"{path} should be TOML with a title, perhaps a course and a due date, and nothing "
+            f"else: {error}."
         ) from None

@@ -101,8 +101,8 @@ def collect(submission: Path, out: Path, allow_missing: bool) -> None:
                 [
                     "Warning: these results are older than the files that they were made from:",
                     *(f"  {name:<{WIDTH}} {why}: {_remedy(name)}" for name, why in old.items()),
-                    "If your changes don't affect them, all is well. Otherwise run these again, "
-                    "in this order, and collect again.",
+                    "If your changes don't affect them, ignore this. Otherwise run these again, in "
+                    "this order, and collect again.",
                 ]
             )
         )
@@ -216,7 +216,7 @@ def _read(path: Path) -> bytes | None:
 
 
 def _remedy(name: str) -> str:
-    return f"./run.sh {MADE_BY[name]}" if name in MADE_BY else "part of the starter"
+    return f"./run.sh {MADE_BY[name]}" if name in MADE_BY else "copy it from the starter"
 
 
 def main() -> int:
@@ -233,13 +233,13 @@ def main() -> int:
         "--submission",
         type=Path,
         default=ROOT / "src" / "submission",
-        help="the folder of your files (src/submission)",
+        help="the folder of your files (default: src/submission)",
     )
     parser.add_argument(
         "--out",
         type=Path,
         default=ROOT / "submission.zip",
-        help="the zip to write (submission.zip)",
+        help="the zip to write (default: submission.zip)",
     )
     parser.add_argument("--allow-missing", action="store_true", help="leave out what is missing")
     args = parser.parse_args()

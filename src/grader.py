@@ -23,7 +23,7 @@ from jobs.deliverables import MADE_BY  # noqa: E402
 
 LAST = SRC / ".last_grading"  # the seed of the last run, for --replay
 
-HELP = """usage: python grader.py [ID ...] [options]
+HELP = """usage: python src/grader.py [ID ...] [options]
 
 Grades the code in src/submission. An ID is a check (1c-0-basic), a question (1c) or a problem (1);
 without one, all checks run.
@@ -34,7 +34,8 @@ Options:
   --artifacts DIR    where the results of ./run.sh are (default: the submission's folder)
   --no-artifacts     leave out the checks of results; only grade the code
   --hidden DIR       the hidden checks, for staff (default: this copy's, if it has any)
-  --preset NAME      laptop or gpu: the preset of the results (default: detected from their sizes)
+  --preset NAME      laptop or gpu: the preset of the results (default: detected from the number of
+                     predictions)
   --data DIR         the corpus and the questions (default: the preset's own data)
   --gold DIR         the answers of the test questions, for staff
   --json FILE        also write the result to a file
@@ -51,6 +52,7 @@ def build_parser() -> argparse.ArgumentParser:
     from common.arguments import Parser, seed
 
     parser = Parser(add_help=False, allow_abbrev=False)
+    parser.help_command = "python src/grader.py --help"
     parser.add_argument("ids", nargs="*")
     parser.add_argument("-h", "--help", action="store_true")
     for name in ("--list", "--no-artifacts", "--debug", "--allow-weak-isolation"):
@@ -70,7 +72,8 @@ def choose_checks(manifest, args):
         checks = manifest.select(names)
     except KeyError as error:
         raise UserError(
-            f"There is no check or question '{error.args[0]}'. python grader.py --list shows them."
+            f"There is no check or question '{error.args[0]}'. python src/grader.py --list shows "
+            "them."
         ) from None
     return [check for check in checks if not (args.no_artifacts and check.artifacts)]
 

@@ -30,17 +30,17 @@ More targets:
   python   the environment's Python: ./run.sh python src/grader.py
 {test}  help     this text
 
-Problem 5 (not in `all` and `demo`; one size, on the CPU; options: --submission, --out, --seed,
+Problem 5 (not in `all` or `demo`; one size, on the CPU; options: --submission, --out, --seed,
 and --data for the report):
 {problem5}
 
-Problem 6 (not in `all` and `demo`; one size, on the CPU; options: --submission, --out, --seed):
+Problem 6 (not in `all` or `demo`; one size, on the CPU; options: --submission, --out, --seed):
 {problem6}
 
 Options:
   --preset laptop|gpu    size of the model and training (default: gpu with a CUDA GPU, else laptop;
                          demo: laptop)
-  --data DIR             wiki.txt, birth_places_train.tsv, ... (default: the preset's own data)
+  --data DIR             the folder of wiki.txt, birth_places_train.tsv, ... (default: the preset's)
   --submission DIR       the code to run (default: src/submission)
   --out DIR              where results are written and read (default: the submission's folder)
   --gold DIR             where birth_test.tsv is, the test answers, for staff
@@ -80,7 +80,7 @@ def check_target(target: str) -> None:
     """Raise UserError, with similar names, unless this file can run `target`."""
     known = [*TARGETS, "all", "demo"]
     if target in ("test", "python"):
-        raise UserError(f"`{target}` comes first, before its own arguments: ./run.sh {target}")
+        raise UserError(f"`{target}` must come first: ./run.sh {target}, then its own arguments.")
     if target not in known:
         near = difflib.get_close_matches(
             target, [*known, "test", "python", "help"], n=3, cutoff=0.5

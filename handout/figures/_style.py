@@ -75,7 +75,7 @@ def save(figure, name: str) -> None:
         sys.exit(f"Usage: python {sys.argv[0]} OUT_FOLDER")
     if figure.get_figheight() > MAX_HEIGHT:
         raise ValueError(
-            f"{name} is {figure.get_figheight()} inches high; \pic would shrink it from "
+            f"{name} is {figure.get_figheight()} inches high; \\pic would shrink it from "
             f"{MAX_HEIGHT} on"
         )
     out = Path(sys.argv[1])

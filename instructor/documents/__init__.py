@@ -1,4 +1,4 @@
-"""`python -m instructor documents`: what documents state that has its home elsewhere.
+"""`python -m instructor documents`: updates what documents repeat from code, data and results.
 
 facts.py              points, titles, sizes and accuracies, by name
 tables.py             the generated parts of README.md and docs/*.md

@@ -1,4 +1,4 @@
-"""What the handout and other documents state that has its home elsewhere.
+"""The facts that the handout and other documents repeat from code, data and results.
 
 Points, titles and thresholds come from the grading manifest, the course from course.toml, sizes
 from the presets and the data's README, and measured accuracies from the reference's results and
@@ -211,7 +211,7 @@ def escape(text: str) -> str:
         ):
             raise UserError(
                 f"{ch!r} in {text!r} cannot be typeset: the handout's fonts have only Latin "
-                "letters. Use these."
+                "letters. Write it in Latin letters, in course.toml or manifest.toml."
             )
     names = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     return re.sub(r"[\\~^%&_#${}]", lambda match: names.get(match[0], "\\" + match[0]), text)
@@ -220,8 +220,10 @@ def escape(text: str) -> str:
 def add_parser(commands: argparse._SubParsersAction) -> None:
     """Add the command to `python -m instructor`."""
     command = commands.add_parser("facts", help="write the facts that the handout states, for TeX")
-    command.add_argument("out", type=Path)
-    command.add_argument("--course", type=Path, default=SETTINGS)
+    command.add_argument("out", type=Path, help="the .tex file to write")
+    command.add_argument(
+        "--course", type=Path, default=SETTINGS, help="the settings (default: course.toml)"
+    )
     command.set_defaults(run=run)
 
 

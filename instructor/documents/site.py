@@ -18,9 +18,10 @@ from instructor.release.starter import ROOT
 SITE = ROOT / "docs" / "site"
 HASHES = SITE / "sources.json"
 SAMPLES = ("instructor/documents/*.py", "instructor/grading/pages/**/*")
+HANDOUT = ("handout/*.tex", "handout/figures/*.py", "instructor/results/*")
 SOURCES = {
-    "handout.pdf": ("handout/*.tex", "handout/figures/*.py"),
-    "handout.html": ("handout/*.tex", "handout/figures/*.py", "handout/html/*"),
+    "handout.pdf": HANDOUT,
+    "handout.html": (*HANDOUT, "handout/html/*"),
     "feedback.html": (*SAMPLES, "src/checks/**/*", "instructor/checks/**/*.py"),
     "class.html": (*SAMPLES, "src/checks/manifest.toml"),
 }

@@ -14,7 +14,7 @@ from jobs.targets import TARGETS
 
 DOCUMENTS = ("README.md", "docs/students.md")
 BLOCK = re.compile(r"(<!-- generated: (\w+) -->\n\n)(.*?)(\n<!-- end -->)", re.DOTALL)
-# What a document is called with in hand_attention.json and choices.toml, where nothing is coded.
+# The questions of the answer files, in which students write no code.
 QUESTIONS_OF = {"problem5/hand_attention.json": "5a", "problem6/choices.toml": "6b"}
 
 
@@ -101,7 +101,10 @@ def filled(text: str) -> str:
 
     def fill(match):
         if match[2] not in MAKERS:
-            raise UserError(f"No such generated part: {match[2]}. There are {', '.join(MAKERS)}.")
+            raise UserError(
+                f"<!-- generated: {match[2]} -->: there is no such part. Use one of "
+                f"{', '.join(MAKERS)}."
+            )
         return match[1] + MAKERS[match[2]]() + match[4]
 
     return BLOCK.sub(fill, text)

@@ -41,7 +41,10 @@ def run(args: argparse.Namespace) -> int:
     rows = [(_address(entry.person), grade(entry), entry.person) for entry in graded.entries]
     sent = [(address, given) for address, given, _ in rows if address and given]
     if len(dict(sent)) < len(sent):
-        raise UserError("Two people in the roster have the same Canvas number or login. Fix that.")
+        raise UserError(
+            "Two people in the roster have the same Canvas number or login. Correct the roster, "
+            "run grade with it, then run this again."
+        )
     with _sentences(args):
         assignment = _find(args)
         theirs, ours = points(assignment.points_possible), points(graded.regular_points)
@@ -71,7 +74,10 @@ def _find(args):
 
     token = os.environ.get("CANVAS_TOKEN", "").strip()
     if not token:
-        raise UserError("CANVAS_TOKEN is not set. Make a token in Canvas: Account, Settings.")
+        raise UserError(
+            "CANVAS_TOKEN is not set. Create an access token in Canvas (Account, Settings), and "
+            "set this environment variable to it."
+        )
     if not re.match(r"https://|http://(localhost|127\.0\.0\.1)(:\d+)?/?$", args.url):
         raise UserError(f"--url {args.url} lacks https://, so others could read the token.")
     return Canvas(args.url, token).get_course(args.course).get_assignment(args.assignment)

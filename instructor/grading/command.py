@@ -8,13 +8,11 @@ import json
 import os
 import shutil
 import tempfile
-from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 from common.arguments import number
 from common.cores import cores
-from common.files import Interrupted, UserError
+from common.files import UserError
 
 from .options import add_arguments, add_roster, choose_options, choose_roster, complete, differences
 
@@ -57,7 +55,12 @@ def add_parser(commands) -> None:
         help="grade again: everybody, one person, one check or question, or both",
     )
     parser.add_argument("--why", help="with --again: the reason, for the history")
-    parser.add_argument("--engine", choices=("local", "dask"), default="local")
+    parser.add_argument(
+        "--engine",
+        choices=("local", "dask"),
+        default="local",
+        help="where to grade: on this machine, or on a Dask cluster (default: local)",
+    )
     parser.add_argument(
         "--workers",
         type=number(1, kind=int),
@@ -104,6 +107,7 @@ def run(args: argparse.Namespace) -> int:
     from instructor.grading.finding.found import keep_found
     from instructor.grading.pages import write_reports
 
+    from .grade_missing import grade_missing
     from .graded_class import class_of, setting_of
     from .overrides import taking_overrides
     from .state import State
@@ -167,7 +171,7 @@ def run(args: argparse.Namespace) -> int:
                     state.put(untold=json.dumps(changes))
                     if args.again is not None:
                         _again(state, args.again, args.why)
-            counts = _grade(state, setting, seed, engine, level, args.apart)
+            counts = grade_missing(state, setting, seed, engine, level, args.apart)
         graded = class_of(state)
         counts["removed"] = [
             (id, total)
@@ -225,7 +229,7 @@ def _changes(state, before, after, options):
     ]
     return [
         *said,
-        f"That changes the points of {len(people)} people, as far as they were graded "
+        f"This changes the points of {len(people)} people who were graded "
         f"before{':' if people else '.'}",
         *few(people),
     ]
@@ -290,139 +294,3 @@ def make_engine(args, scratch):
     from instructor.grading.engines.local import Local
 
     return Cluster(args.scheduler) if args.engine == "dask" else Local(args.workers, scratch)
-
-
-def _grade(state, setting, seed, engine, level, apart):
-    """Grade what is not graded yet. Returns the numbers of submissions graded now, graded before
-    and with a timeout, and the changed results.
-    """
-    from tqdm import tqdm
-
-    from autograder import Verdict, read_manifest
-    from checks.support.session import MANIFEST
-    from instructor.grading.engines.work import Task
-    from instructor.grading.finding.found import to_grade
-
-    from .fingerprint import Fingerprints, seed_for
-
-    manifest = read_manifest(MANIFEST)
-    fingerprints = Fingerprints(manifest, setting)
-    wanted = {check.id: fingerprints.of(check) for check in manifest.checks.values() if check.coded}
-    source = to_grade(state)
-    missing = {
-        digest: state.missing(digest, wanted, fingerprints.intake, level) for digest in source
-    }
-    tasks = [
-        Task(digest, source[digest], tuple(ids), seed_for(seed, digest), setting, apart)
-        for digest, ids in missing.items()
-        if ids
-    ]
-    verdicts, late, done, past = Counter(), set(), set(), len(state.history())
-    with (
-        _one_thread_each(),
-        tqdm(
-            total=len(tasks),
-            unit="submission",
-            desc="Grading",
-            disable=not tasks,
-            dynamic_ncols=True,
-        ) as bar,
-    ):
-        try:
-            for task, report, refused in _reports(engine, manifest, tasks):
-                if refused:
-                    state.put_refused(task.digest, fingerprints.intake, refused)
-                    verdicts["refused"] += 1
-                else:
-                    state.put_report(task.digest, fingerprints.intake, wanted, report, level)
-                    ends = Counter(check["verdict"] for check in report["checks"])
-                    verdicts.update(ends)
-                    late |= {task.digest} if ends[Verdict.TIMEOUT.value] else set()
-                bar.set_postfix_str(
-                    ", ".join(f"{verdict} {count}" for verdict, count in verdicts.most_common()),
-                    refresh=False,
-                )
-                bar.update(task.digest not in done)
-                done.add(task.digest)
-        except KeyboardInterrupt:
-            raise Interrupted(
-                f"Interrupted: {len(done)} of {len(tasks)} submissions were graded and are kept. "
-                "Run the same command to continue."
-            ) from None
-        except Stopped as error:
-            raise UserError(
-                f"Stopped: {error} {len(done)} submissions were graded and are kept. Fix this, "
-                "then run it again."
-            ) from None
-    return {
-        "now": len(tasks),
-        "before": len(source) - len(tasks),
-        "late": len(late),
-        "changed": state.history()[past:],
-    }
-
-
-class Stopped(Exception):
-    """Grading can't continue for any submission; the message says why."""
-
-
-def _reports(engine, manifest, tasks):
-    """Yield (task, report, why it was refused) for each task. A check that timed out while the
-    machine was busy is left out; it runs again when nothing else does, and is yielded with its own
-    task.
-    """
-    again = []
-    for task, result in engine.results(tasks):
-        report = _report(manifest, task, result)
-        if report and (
-            busy := tuple(check["id"] for check in report["checks"] if check.get("busy"))
-        ):
-            report["checks"] = [check for check in report["checks"] if check["id"] not in busy]
-            again.append(replace(task, checks=busy))
-        yield task, report, result.get("refused")
-    for task in again:
-        for _, result in engine.results([task]):
-            yield task, _report(manifest, task, result), result.get("refused")
-
-
-def _report(manifest, task, result):
-    """The report of a result; None if the submission was refused."""
-    if "stop" in result:
-        raise Stopped(result["stop"])
-    return (
-        None
-        if "refused" in result
-        else result.get("report") or _failed(manifest, task, result["error"])
-    )
-
-
-def _failed(manifest, task, error):
-    """The report when grading itself failed: every check is a grader error."""
-    from autograder import Outcome, Report, Verdict
-    from autograder.report import as_dict
-    from autograder.verdicts import GRADER_FAILED
-
-    return as_dict(
-        Report(
-            manifest,
-            {
-                id: Outcome(id, Verdict.GRADER_ERROR, message=GRADER_FAILED, details=error)
-                for id in task.checks
-            },
-            task.seed,
-            ("", ""),
-        )
-    )
-
-
-@contextlib.contextmanager
-def _one_thread_each():
-    """Let workers compute with one thread each: there is one worker per core."""
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(dict.fromkeys(names, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})

@@ -122,7 +122,7 @@ def codes(secret: str, ids: list[str]) -> dict[str, str]:
 
 def _decide(entry, overrides, manifest):
     """Apply staff decisions about a person to the entry."""
-    entry.excused = "Canvas says so." if entry.person.excused else ""
+    entry.excused = "EX in the Canvas gradebook." if entry.person.excused else ""
     for one in overrides:
         if one.kind == EXTENSION:
             entry.extension = int(one.value)
@@ -173,7 +173,7 @@ def _entry(state, manifest, options, due, start, one):
         days = (
             f"{entry.days_late} day{'s' * (entry.days_late != 1)} late"
             if entry.days_late
-            else "in time"
+            else "on time"
         )
         entry.remarks.append(f"It is marked as late, without a time: that counts as {days}.")
     coded = [check.id for check in manifest.checks.values() if check.coded]

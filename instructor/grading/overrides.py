@@ -77,7 +77,7 @@ def read_overrides(path: Path, people: dict[str, str], manifest: Manifest) -> li
         try:
             for one in _overrides(cells, people, manifest):
                 if one.key in found:
-                    raise ValueError(f"{one.kind} of {one.person!r} is there twice")
+                    raise ValueError(f"{one.kind} of {one.person!r} is in two lines; keep one")
                 found[one.key] = one
         except ValueError as error:
             raise UserError(

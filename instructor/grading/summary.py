@@ -118,7 +118,7 @@ def say_problems(graded: GradedClass, out: Path) -> int:
     if graded.conflicts:
         print(
             f"\nMarkers differ in {len(graded.conflicts)} places. To settle them, merge a form "
-            "with the right points: merge --written FILE --decide.",
+            f"with the right points: python -m instructor merge {out} --written FILE --decide",
             file=sys.stderr,
         )
         print("\n".join(few([f"  {text}" for text in graded.conflicts])), file=sys.stderr)

@@ -1,24 +1,18 @@
-"""`python -m instructor release OUT`: makes the students' copy from an allow-list of files, as a
-folder and a zip, and tests it.
+"""The files of a release: an allow-list of this project's, texts made for students, and a cohort's
+data.
 """
 
-import argparse
-import contextlib
 import hashlib
-import os
 import re
-import shlex
 import subprocess
-import sys
-import tempfile
 import tomllib
 import zipfile
 from pathlib import Path, PurePosixPath
 
 from common.files import UserError
-from instructor.course import Course, read_course
+from instructor.course import Course
 
-from .starter import find_drift, starter_tree
+from .starter import starter_tree
 from .student_texts import student_pyproject, student_readme
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,143 +24,6 @@ FOLDERS = {
 FILES = ("LICENSE", "run.sh", "environment.yml", "collect_submission.sh", "collect_submission.bat")
 MADE = ("README.md", "pyproject.toml", "course.toml")  # from the files of these names
 BINARY = {".pdf", ".npz"}
-
-
-def add_parser(commands) -> None:
-    """Add the command to `python -m instructor`."""
-    command = commands.add_parser(
-        "release",
-        help="make the students' copy, as a folder and a zip",
-        description="Make the students' copy: the folder OUT and OUT.zip. It is scanned "
-        "for leaks and tested: its commands work, the starter scores 0, and the reference gets "
-        "full points.",
-    )
-    command.add_argument(
-        "out", type=Path, metavar="OUT", help="the folder to make; OUT.zip is written beside it"
-    )
-    command.add_argument(
-        "--title", help="the assignment's title (default of this and the next two: course.toml)"
-    )
-    command.add_argument("--course", help="the course's name")
-    command.add_argument("--due", help="the due date, in words")
-    command.add_argument(
-        "--cohort",
-        type=int,
-        metavar="SEED",
-        help="make new people, corpora and questions. Anyone with the seed and this "
-        "repository can work out the answers: draw a large one",
-    )
-    command.add_argument(
-        "--gold",
-        type=Path,
-        metavar="DIR",
-        help="with --cohort: the folder to make for the answers to its test questions",
-    )
-    command.add_argument(
-        "--new-environment",
-        action="store_true",
-        help="also let the copy's ./run.sh make its environment, which downloads packages",
-    )
-    command.add_argument(
-        "--no-handout",
-        action="store_true",
-        help="omit the handout, which needs TeX Live and pandoc",
-    )
-    command.add_argument(
-        "--quick",
-        action="store_true",
-        help="grade only the code of the reference, not its results "
-        "(which with --cohort saves their training, some 5 minutes)",
-    )
-    command.add_argument("--no-proof", action="store_true", help="scan for leaks, but test nothing")
-    command.set_defaults(run=run)
-
-
-def run(args: argparse.Namespace) -> int:
-    """Make a release; returns the exit code: 1 if it leaks or does not work, and then nothing is
-    written.
-
-    Raises:
-        UserError: the options or this copy of the project are wrong.
-    """
-    from instructor.release.pasting.answers import find_answering
-    from instructor.release.pasting.fingerprints import find_repeated
-
-    from .cases import find_differences
-    from .handout import build_handout
-    from .known_secrets import gather_secrets
-    from .leaks import find_leaks, read_zip
-    from .smoke_test import Failed, prove
-
-    if args.no_proof and (args.quick or args.new_environment):
-        raise UserError(
-            "--quick and --new-environment set how the release is tested, but --no-proof skips the "
-            "tests. Choose."
-        )
-    course = read_course(title=args.title, course=args.course, due=args.due)
-    out, gold = _check_places(args.out, args.cohort, args.gold)
-    if drift := find_drift():
-        raise UserError(
-            "\n".join(
-                [
-                    *drift[:20],
-                    "The starter is not what the solution gives (above). Run: python -m instructor "
-                    "starter",
-                ]
-            )
-        )
-    handout = {} if args.no_handout else build_handout(course)
-    with (
-        tempfile.TemporaryDirectory(prefix=".release-", dir=out.parent) as scratch,
-        tempfile.TemporaryDirectory(prefix=".gold-", dir=(gold or out).parent) as secret,
-    ):
-        tree, archive, answers = (
-            Path(scratch) / "tree",
-            Path(scratch) / "tree.zip",
-            Path(secret) / "gold",
-        )
-        seeds = make_tree(tree, course, args.cohort, answers, handout)
-        zip_tree(tree, archive)
-        files, leaks = read_zip(archive)
-        top, handed_out = f"{project_name()}/", read_tree(tree)
-        if {name.removeprefix(top): content for name, content in files.items()} != handed_out:
-            leaks.append("The zip and the folder differ.")
-        leaks += find_leaks(handed_out, gather_secrets(seeds, sorted(answers.rglob("*.tsv"))))
-        leaks += [
-            f"The cases: {difference}. Run: python -m instructor cases"
-            for difference in find_differences()
-        ]
-        leaks += find_repeated(tree / "src")
-        if not args.no_proof:
-            print(
-                "Calling every released function with the inputs of solved cases (minutes)",
-                flush=True,
-            )
-            leaks += find_answering(tree / "src")
-        if leaks:
-            print(
-                "\n".join(
-                    [
-                        *leaks,
-                        "",
-                        f"The release leaks at the {len(leaks)} places above. Nothing was written.",
-                    ]
-                ),
-                file=sys.stderr,
-            )
-            return 1
-        print(f"Leak scan: nothing found in {len(handed_out)} files", flush=True)
-        if not args.no_proof:
-            try:
-                prove(archive, answers if seeds else None, args.quick, args.new_environment)
-            except Failed as error:
-                print(
-                    f"\n{error}\nThe release does not work. Nothing was written.", file=sys.stderr
-                )
-                return 1
-        _publish([(answers, gold)] * bool(seeds) + [(tree, out), (archive, zip_of(out))])
-    _say_what_next(out, gold, args)
-    return 0
 
 
 def zip_of(out: Path) -> Path:
@@ -342,79 +199,3 @@ def zip_tree(tree: Path, archive: Path) -> None:
         ),
         zipfile.ZIP_STORED,
     )
-
-
-def _check_places(out, cohort, gold):
-    """Where to write, as absolute paths; raises UserError if nothing can or should be written."""
-    if (cohort is None) != (gold is None):
-        raise UserError(
-            "--cohort and --gold belong together: a new cohort has new answers, and they need a "
-            "folder away from students."
-        )
-    out, gold = out.absolute(), gold and gold.absolute()
-    if out.suffix == ".zip":
-        raise UserError(
-            "OUT is the folder to make; the zip is written beside it. Write: python -m instructor "
-            f"release {out.stem}"
-        )
-    if os.path.lexists(zip_of(out)):
-        raise UserError(f"{zip_of(out)} already exists. Remove it, or choose another OUT.")
-    for option, folder in (("OUT", out), ("--gold", gold)):
-        if folder and not folder.parent.is_dir():
-            raise UserError(
-                f"{folder.parent} is not a folder. Make it, or choose another {option}."
-            )
-        if (
-            folder
-            and os.path.lexists(folder)
-            and (folder.is_symlink() or not folder.is_dir() or any(folder.iterdir()))
-        ):
-            raise UserError(
-                f"{folder} already exists and is not an empty folder. Choose another {option}."
-            )
-    if gold:
-        real_out, real_gold = out.resolve(), gold.resolve()
-        if real_out == real_gold or real_out in real_gold.parents or real_gold in real_out.parents:
-            raise UserError(
-                "OUT and --gold must not be inside each other: students get OUT. Nothing was "
-                "written."
-            )
-    return out, gold
-
-
-def _publish(moves):
-    """Move the finished files into place: all of them, or none."""
-    done = []
-    try:
-        for source, target in moves:
-            if target.is_dir():
-                target.rmdir()  # it is empty; Windows cannot rename onto it
-            source.rename(target)
-            done.append((source, target))
-    except OSError as error:
-        for source, target in done:
-            with contextlib.suppress(OSError):
-                target.rename(source)
-        raise UserError(
-            f"{target} cannot be written: {error.strerror}. Nothing was written."
-        ) from None
-
-
-def _say_what_next(out, gold, args):
-    """Print what was written, and the commands that come next."""
-    size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
-    print(f"\nWrote {out} and {zip_of(out)} ({size / 2**20:.1f} MiB): give students the zip.")
-    if args.no_proof:
-        print("Nothing was tested (--no-proof).")
-    if gold:
-        folder, data = shlex.quote(str(gold)), out / "data"
-        print(
-            f"The answers to the test questions are in {gold}. Keep them, and the seed, from "
-            "students. To grade this cohort:\n"
-            f"  python src/grader.py --submission submission.zip --gold {folder} --data "
-            f"{shlex.quote(str(data / 'laptop'))} --preset laptop\n"
-            f"  python src/grader.py --submission submission.zip --gold {folder} --data "
-            f"{shlex.quote(str(data))} --preset gpu"
-        )
-    else:
-        print("To grade a submission:\n  python src/grader.py --submission submission.zip")

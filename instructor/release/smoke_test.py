@@ -114,7 +114,7 @@ def prove(
         with _step(f"the starter filled with the reference passes {grader}"):
             student.type(Command(grader, 0, "  all  "))
         if quick:
-            with _step("the starter filled with the reference scores full, by the checks of code"):
+            with _step("the starter filled with the reference gets full points for its code"):
                 _require_full(_grade(submission, tree, gold, results=False))
             print("  Skipped (--quick): running the jobs, collecting and grading their results")
             return
@@ -137,7 +137,7 @@ def prove(
         with _step(collecting):
             student.type(Command(collecting, 0, "submission.zip"))
         with _step(
-            "the starter filled with the reference scores full, from submission.zip, results "
+            "the starter filled with the reference gets full points, from submission.zip, results "
             "included"
         ):
             _require_full(_grade(tree / "submission.zip", tree, gold))

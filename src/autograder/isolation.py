@@ -1,7 +1,7 @@
 """How the student's process is isolated: by the strongest of three levels that works here.
 
-docs/security.md says what each level guarantees. inside/walls.py is the part that a fork applies to
-itself; this module is the part that must be done from outside, and the trial that tests a level.
+docs/security.md says what each level guarantees. inside/sandbox.py is the part that a fork applies
+to itself; this module is the part that must be done from outside, and the trial that tests a level.
 """
 
 import functools
@@ -16,9 +16,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from .inside import walls
+from .inside import sandbox
 
-INSIDE = Path(walls.__file__).parent
+INSIDE = Path(sandbox.__file__).parent
 TRIAL_SECONDS = 60  # enough for a cold disk and a busy machine
 TMPFS_BYTES = 600 << 20  # of each private folder: what a check may write and print
 LEVELS = ("bubblewrap", "landlock", "limits")  # strongest first
@@ -64,7 +64,7 @@ class Isolation:
             said = subprocess.run(["bwrap", "--version"], capture_output=True, text=True).stdout
             version = said.rpartition(" ")[2].strip()
         elif self.name == "landlock":
-            version = str(walls.landlock_version())
+            version = str(sandbox.landlock_version())
         return f"{self.name} {version}".strip()
 
     def command(self, config: dict, readable: list[Path]) -> list[str]:
@@ -75,7 +75,7 @@ class Isolation:
             readable: folders visible to it, read-only, besides Python and the system.
         """
         folders = [str(Path(folder).resolve()) for folder in readable]
-        config = {"walls": self.name, "readable": folders, **config}
+        config = {"level": self.name, "readable": folders, **config}
         command = [sys.executable, str(INSIDE), json.dumps(config)]
         return (
             [*_bubblewrap([str(INSIDE), *folders]), *command]
@@ -88,7 +88,9 @@ class Isolation:
         hidden. Only `readable`, Python and the system are visible; on a weak level, everything.
         """
         visible = (
-            [INSIDE, *readable, *walls.SYSTEM, *walls.python_folders()] if self.strong else ["/"]
+            [INSIDE, *readable, *sandbox.SYSTEM, *sandbox.python_folders()]
+            if self.strong
+            else ["/"]
         )
         return next(
             (
@@ -159,13 +161,13 @@ def _bubblewrap(readable):
         "--size",
         str(TMPFS_BYTES),
         "--tmpfs",
-        walls.SHARED_MEMORY,
+        sandbox.SHARED_MEMORY,
         "--size",
         str(TMPFS_BYTES),
         "--tmpfs",
         "/tmp",
     ]
-    shown, bound = (*walls.SYSTEM, *walls.python_folders(), *readable), set()
+    shown, bound = (*sandbox.SYSTEM, *sandbox.python_folders(), *readable), set()
     # A mount deep within /tmp would be inside folders that can be renamed, so the topmost folder
     # gets a file system of its own.
     tops = sorted(
@@ -176,7 +178,7 @@ def _bubblewrap(readable):
     for path in shown:
         if any(path == other or path.startswith(other + "/") for other in bound):
             continue
-        if os.path.islink(path) and path in walls.SYSTEM:  # /lib, where it points to usr/lib
+        if os.path.islink(path) and path in sandbox.SYSTEM:  # /lib, where it points to usr/lib
             command += ["--symlink", os.readlink(path), path]
         elif os.path.exists(path):
             command += ["--ro-bind", path, path]

@@ -152,7 +152,7 @@ def write_summary(report: Report, table: Table) -> None:
     errors = sum(outcome.verdict is Verdict.GRADER_ERROR for outcome in report.outcomes.values())
     if errors:
         print(
-            f"  {errors} checks failed because of a grader error: this is not a grade.",
+            f"  Checks that failed because of a grader error: {errors}. This is not a grade.",
             file=table.stream,
         )
 

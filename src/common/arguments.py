@@ -8,11 +8,19 @@ from common.files import UserError
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that reports errors as UserErrors."""
+    """An argument parser that reports errors as UserErrors.
+
+    Attributes:
+        help_command: the command that lists the options, for the message.
+    """
+
+    help_command = "./run.sh help"
 
     def error(self, message):
         """Raise UserError instead of printing the usage and exiting."""
-        raise UserError(f"{message[0].upper()}{message[1:]}. ./run.sh help lists the options.")
+        raise UserError(
+            f"{message[0].upper()}{message[1:]}. {self.help_command} lists the options."
+        )
 
 
 def seed(text: str) -> int:

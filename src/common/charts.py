@@ -57,7 +57,7 @@ class Plot:
 
     Args:
         width: of the viewBox. area: left, top, right and bottom of where values are drawn.
-        across, up: the axes at the bottom and at the left. Without `up`, the grid is upright.
+        across, up: the axes at the bottom and at the left. Without `up`, grid lines are vertical.
         corner: draw the line of the left axis too.
     """
 
@@ -112,7 +112,7 @@ class Plot:
         self.path(f"M{self.left} {self.y(value):.1f}H{self.right}", kind)
 
     def upright(self, value: float, kind: str, above: float = 0) -> None:
-        """A vertical line across the plot, and as far above it."""
+        """A vertical line across the plot, extended by `above` units beyond its top."""
         self.path(f"M{self.x(value):.1f} {self.top - above}V{self.bottom}", kind)
 
     def text(self, x: float, y: float, content: str, kind="", turned=False) -> None:
@@ -197,7 +197,7 @@ def shade(number: int, d: str) -> str:
 
 
 def color(number: int, count: int) -> str:
-    """A style for one of several lines: from blue over green to red, every second lighter."""
+    """A style for one of several lines: from blue through green to red, every other one lighter."""
     hue, lighter = 260 - 235 * number // max(1, count - 1), 10 * (number % 2)
     return f"stroke: oklch(calc(var(--light) + {lighter}%) .14 {hue})" if count > 1 else ""
 

@@ -111,5 +111,8 @@ def choose_device(wanted: str | None) -> str:
     try:
         torch.empty(1, device=wanted)
     except (RuntimeError, AssertionError):
-        raise UserError(f"--device {wanted}: there is no device with that number.") from None
+        raise UserError(
+            f"--device {wanted}: there is no device with that number. --device {kind} takes the "
+            "first one."
+        ) from None
     return wanted

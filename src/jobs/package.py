@@ -46,8 +46,8 @@ def load_submission(folder: Path):
     folder = folder.resolve()
     if not (folder / "__init__.py").is_file() and not has_code(folder):
         raise UserError(
-            f"{folder} is not a submission: it has neither __init__.py nor {STUDENT_FILES[0]}. "
-            "Check --submission."
+            f"{folder} is not a submission: it has neither __init__.py nor any of the student's "
+            f"files, such as {STUDENT_FILES[0]}. Check --submission."
         )
     if not any(isinstance(finder, _GivenFiles) for finder in sys.meta_path):
         sys.meta_path.append(_GivenFiles())

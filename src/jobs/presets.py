@@ -30,7 +30,9 @@ class Stage:
 
 @dataclass(frozen=True)
 class Preset:
-    """Sizes of the model and its trainings, and the folder under data/ with a matching world."""
+    """Sizes of the model and its trainings, and the folder under data/ with the corpus and
+    questions that match them.
+    """
 
     name: str
     data: str

@@ -35,7 +35,7 @@ figure { margin: .5rem 0; max-width: 30rem; }
 
 
 def document(title: str, top: str, sections: dict[str, str], footer: str, css: str) -> str:
-    """A whole page of HTML; sections: by title; css: what the page needs besides."""
+    """A whole page of HTML; sections: HTML by title; css: the page's own styles."""
     body = "\n".join(
         f'<section id="part-{i}">\n<h2>{title}</h2>\n{html}\n</section>'
         for i, (title, html) in enumerate(sections.items(), start=1)

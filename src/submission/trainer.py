@@ -233,8 +233,8 @@ class Trainer:
         )
         if room < self.config.num_workers and self.rank == 0:
             print(
-                f"{shared} has room for {room} processes that draw examples, not "
-                f"{self.config.num_workers}."
+                f"{shared} has space for only {room} of {self.config.num_workers} data-loading "
+                "workers, so training may be slower."
             )
         return min(self.config.num_workers, room)
 

@@ -221,14 +221,14 @@ def test_no_file_is_left(outcome_of, process):
     ]
     if process.isolation.strong:
         assert not found
-    # without walls it may write where its user may; only its own folder is cleaned
+    # without a sandbox it may write where its user may; only its own folder is cleaned
     for path in found:
         os.unlink(path)
 
 
 def test_strong_levels_hide_the_grader(outcome_of, process, tmp_path):
     if not process.isolation.strong:
-        pytest.skip("this level has no walls")
+        pytest.skip("this level has no sandbox")
     secret = tmp_path / "secret"
     secret.write_text("a secret")
     for path in (secret, *list(tmp_path.parents)[:2]):  # what keeps it out must be the level

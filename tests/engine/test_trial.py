@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.inside import walls
+from autograder.inside import sandbox
 from conftest import ROOT, SOLUTION, require_level
 from proof import open_folder
 
@@ -167,8 +167,8 @@ def test_only_folders_of_installed_packages_are_shown(packages, tmp_path, monkey
         sys, "path", ["", str(plain), str(ROOT), str(ROOT / "src"), str(ours), str(packages)]
     )
     monkeypatch.chdir(packages)
-    monkeypatch.setattr(walls, "__file__", str(ours / "src" / "walls.py"))
-    assert set(walls.python_folders()) & {
+    monkeypatch.setattr(sandbox, "__file__", str(ours / "src" / "sandbox.py"))
+    assert set(sandbox.python_folders()) & {
         "",
         ".",
         str(plain),
@@ -185,4 +185,4 @@ def test_a_process_that_ends_meanwhile_is_no_reason(monkeypatch):
     listed = [*Path("/proc").glob("[0-9]*"), gone]
     monkeypatch.setattr(Path, "glob", lambda self, pattern: listed)
     monkeypatch.setattr(Path, "exists", lambda self: True)
-    assert len(walls.free_users(2)) == 2
+    assert len(sandbox.free_users(2)) == 2

@@ -21,6 +21,7 @@ from conftest import DATA, RESULTS, ROOT
 SIGMAS = 6
 DRAWS = 20000
 EPSILON = 1e-14  # "vanishingly small"
+IN_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 @pytest.fixture
@@ -618,4 +619,41 @@ def test_problem_2_says_what_was_measured():
         f"completed it for {recited} dev people",
         rf"it got {float(answered):g}\% of them right",
         rf"against {float(several):g}\% with six phrasings from the same random seed",
+    )
+
+
+def test_problem_1_says_what_the_kept_models_answer():
+    """1e: the names of places that strangers get."""
+    answers = (RESULTS / "vanilla.nopretrain.dev.predictions").read_text(encoding="utf-8")
+    count = {place: answers.splitlines().count(place) for place in ("Maila", "Mairobi", "Moston")}
+    assert all(count.values())
+    stated("problem1.tex", f"of our 100, {IN_WORDS[count['Maila']]} are ``Maila'', others ``Mair")
+
+
+def test_problem_1_says_where_the_kept_model_attends_to(monkeypatch):
+    """The weight of the MASK on the question's words before the name, the name, and what follows,
+    averaged over dev.
+    """
+    monkeypatch.syspath_prepend(str(ROOT / "handout" / "figures"))
+    import attention_maps as figure
+
+    submission, dataset, model = figure.load()
+    rows = (DATA / "birth_dev.tsv").read_text(encoding="utf-8").splitlines()
+    parts = []
+    for question in (row.split("\t")[0] for row in rows):
+        text = question + dataset.MASK_CHAR
+        ids = torch.tensor([[dataset.stoi[ch] for ch in text]])
+        layers = torch.stack(figure.attention(submission, model, ids))[:, :, -1]
+        end = text.index(" born?")
+        spans = (slice(figure.NAME_START), slice(figure.NAME_START, end), slice(end, None))
+        parts.append(torch.stack([layers[..., span].sum(dim=-1) for span in spans], dim=-1))
+    mean = torch.stack(parts).mean(dim=0)  # (n_layer, n_head, 3)
+    on_name = (mean.argmax(dim=-1) == 1).sum(dim=-1).tolist()
+    nearly_all = (mean[1, :, 1] > 0.9).sum().item()
+    assert on_name[0] == 0 and mean.shape[:2] == (2, 8)
+    stated(
+        "problem1.tex",
+        f"In the second layer, {IN_WORDS[on_name[1]]} of the eight heads give the largest part of "
+        f"the MASK's weight to the characters of the name, and {IN_WORDS[nearly_all]} of them "
+        "nearly all of it. In the first layer, no head does.",
     )

@@ -46,9 +46,9 @@ class Hostile:
         waits: seconds after which something left behind would show.
         lasting: it might affect processes started later, so an honest submission is graded on a new
             one, too.
-        everywhere: it reaches the walls, so it is tried at every isolation level; others at one.
-        walls: only walls stop it. Without them it succeeds, which shows that it is real; the others
-            are stopped by the grader's design.
+        everywhere: it reaches the sandbox, so it is tried at every isolation level; others at one.
+        sandbox: only the sandbox stops it. Without one it succeeds, which shows that it is real;
+            the others are stopped by the grader's design.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Hostile:
     waits: float = 0
     lasting: bool = False
     everywhere: bool = True
-    walls: bool = True
+    sandbox: bool = True
 
 
 # Precedes every attack's code. The process gets the mark as its name, which its children inherit.

@@ -23,7 +23,7 @@ def claims(name, tries, seen, code, checks, changes, file="helper.py", **more):
         checks=checks,
         changes=changes,
         everywhere=False,
-        walls=False,
+        sandbox=False,
         **more,
     )
 

@@ -18,7 +18,7 @@ def submitted(name, tries, prepare, seen="The whole submission is refused.", **m
         tries,
         seen,
         prepare=prepare,
-        **{"everywhere": False, "walls": False, "refused": True, "changes": (), **more},
+        **{"everywhere": False, "sandbox": False, "refused": True, "changes": (), **more},
     )
 
 
@@ -128,7 +128,7 @@ for folder in (".", "/tmp", os.environ["HOME"]):
 """,
         "They are its own environment and folder, which end with it.",
         frozenset({MISSING}),
-        walls=True,
+        sandbox=True,
         lasting=True,
     ),
 ]
@@ -148,7 +148,7 @@ attempt(lambda: os.link("@GOLD@/canary.py", "g"))
 """,
         "The links are removed, and nothing else.",
         frozenset({MISSING}),
-        walls=False,
+        sandbox=False,
     ),
     writes(
         "scratch-becomes-a-link",
@@ -160,7 +160,7 @@ attempt(lambda: os.rename(here, here + "@MARK@"), lambda: os.rmdir(here), lambda
 """,
         "What the link points to is left alone, and the folder removed.",
         frozenset({MISSING}),
-        walls=False,
+        sandbox=False,
     ),
     writes(
         "files-that-stay",
@@ -177,7 +177,7 @@ os.chmod(".", 0o000)
 """,
         "They are removed.",
         frozenset({MISSING}),
-        walls=False,
+        sandbox=False,
     ),
     writes(
         "setuid-shell",
@@ -189,7 +189,7 @@ for folder in (".", "/tmp", "/dev/shm"):
 """,
         "It is removed.",
         frozenset({MISSING, BLOCKED}),
-        walls=True,
+        sandbox=True,
     ),
 ]
 

@@ -68,14 +68,14 @@ def forged(
     verdicts=frozenset({CRASHED, WRONG}),
     **more,
 ):
-    """Make a forging attack that is stopped without walls."""
+    """Make a forging attack that is stopped without a sandbox."""
     return Hostile(
         name,
         tries,
         seen,
         FORGE + code,
         verdicts=verdicts,
-        **{"everywhere": False, "walls": False, **more},
+        **{"everywhere": False, "sandbox": False, **more},
     )
 
 
@@ -113,7 +113,7 @@ for folder in (".", "..", home, "/tmp", "/dev/shm", "/autograder/results", "/aut
         "Nobody reads them, and they are removed.",
         frozenset({MISSING}),
         everywhere=True,
-        walls=True,
+        sandbox=True,
         lasting=True,
     ),
     forged(
@@ -154,7 +154,7 @@ for pid in parents():
         "The channel cannot be opened.",
         frozenset({MISSING, EXCEPTION}),
         everywhere=True,
-        walls=True,
+        sandbox=True,
     ),
     forged(
         "answer-passed",

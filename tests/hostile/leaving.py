@@ -28,7 +28,7 @@ def leaves(name, tries, seen, code, verdicts=frozenset({MISSING}), **more):
         seen,
         DAEMON + code,
         verdicts=verdicts,
-        **{"walls": False, "checks": TWO, **more},
+        **{"sandbox": False, "checks": TWO, **more},
     )
 
 
@@ -207,7 +207,7 @@ attempt(lambda: os.kill(judge, 0) or loot("the judge can be signalled"),
         lambda: os.sched_setaffinity(judge, os.sched_getaffinity(judge)) or loot("processors"),
         lambda: resource.prlimit(judge, resource.RLIMIT_NOFILE) and loot("limits"))
 """,
-        walls=True,
+        sandbox=True,
     ),
     leaves(
         "kill-its-group",
@@ -224,7 +224,7 @@ os.killpg(0, 9)
         "It reaches only itself.",
         guarded(9),
         frozenset({CRASHED, EXCEPTION, TIMEOUT}),
-        walls=True,
+        sandbox=True,
         seconds=2,
         checks=("1c-0-basic",),
     ),
@@ -234,7 +234,7 @@ os.killpg(0, 9)
         "It reaches only itself; the time limit ends it.",
         guarded(19),
         frozenset({CRASHED, EXCEPTION, TIMEOUT}),
-        walls=True,
+        sandbox=True,
         seconds=2,
         checks=("1c-0-basic",),
     ),
@@ -256,7 +256,7 @@ for folder in (".", "..", home, os.path.dirname(home), "/tmp", "/dev/shm", "/var
             lambda: open(folder + "/@MARK@.d/note", "x").close(), lambda: os.chmod(folder + "/@MARK@.d", 0o500))
 """,
         lasting=True,
-        walls=True,
+        sandbox=True,
     ),
     leaves(
         "state-in-moved-folders",
@@ -264,7 +264,7 @@ for folder in (".", "..", home, os.path.dirname(home), "/tmp", "/dev/shm", "/var
         "The next check finds all as it was.",
         """
 import json, torch
-attempt(lambda: open("@ROOT@/pyproject.toml").close() or loot("no walls"))      # then it would do harm
+attempt(lambda: open("@ROOT@/pyproject.toml").close() or loot("no sandbox"))      # then it would do harm
 places = [os.path.dirname(__file__), json.__file__, torch.__file__, sys.prefix + "/x", os.getcwd()]
 places += [os.path.dirname(place) for _ in range(3) for place in places]
 for place in places:
@@ -278,7 +278,7 @@ for place in places:
     attempt(lambda: swap(place))
 """,
         DENIED,
-        walls=True,
+        sandbox=True,
     ),
     leaves(
         "state-in-links",
@@ -294,7 +294,7 @@ attempt(lambda: os.symlink("/nowhere", "/dev/shm/@MARK@1"), lambda: os.mkfifo("/
 """,
         verdicts=DENIED,
         lasting=True,
-        walls=True,
+        sandbox=True,
     ),
     leaves(
         "state-in-system-v",
@@ -307,7 +307,7 @@ if (old := _c.shmget(@KEY@, 16, 0)) >= 0:
 libc("shmget", @KEY@, 16, 0o1666)
 """,
         frozenset({BLOCKED, MISSING}),
-        walls=True,
+        sandbox=True,
     ),
     leaves(
         "state-in-queues",
@@ -323,7 +323,7 @@ if (old := _c.msgget(@KEY@, 0)) >= 0:
     loot("a message queue")
 """,
         frozenset({BLOCKED, MISSING}),
-        walls=True,
+        sandbox=True,
     ),
     leaves(
         "state-in-keys",
@@ -333,7 +333,7 @@ if (old := _c.msgget(@KEY@, 0)) >= 0:
 loot(f"key {syscall(248, b'user', b'@MARK@', b'note', 4, -2)}")
 """,
         frozenset({BLOCKED}),
-        walls=True,
+        sandbox=True,
         checks=("1c-0-basic",),
     ),
     leaves(

@@ -35,7 +35,7 @@ def children(number, work):
 def hang(name, tries, code, seen="The time limit ends it.", verdicts=frozenset({TIMEOUT}), **more):
     """Make an attack that takes time."""
     return Hostile(
-        name, tries, seen, code, verdicts=verdicts, **{"walls": False, "seconds": 2, **more}
+        name, tries, seen, code, verdicts=verdicts, **{"sandbox": False, "seconds": 2, **more}
     )
 
 
@@ -54,7 +54,7 @@ def memory(
         seen,
         code,
         verdicts=verdicts,
-        **{"walls": False, "seconds": 8, "memory": LIMIT, **more},
+        **{"sandbox": False, "seconds": 8, "memory": LIMIT, **more},
     )
 
 
@@ -75,7 +75,7 @@ def exceed(
         code,
         verdicts=verdicts,
         says=says,
-        **{"walls": False, "seconds": 10, **more},
+        **{"sandbox": False, "seconds": 10, **more},
     )
 
 
@@ -205,7 +205,7 @@ with open("/dev/shm/@MARK@", "wb") as file:
     loot("{2 * LIMIT} MiB")
 """,
         verdicts=frozenset({MEMORY, BLOCKED}),
-        walls=True,
+        sandbox=True,
     ),
     memory(
         "memory-behind-descriptors",
@@ -250,7 +250,7 @@ for segment in kept:
 loot("{2 * LIMIT} MiB")
 """,
         verdicts=frozenset({MEMORY, BLOCKED}),
-        walls=True,
+        sandbox=True,
     ),
     memory(
         "memory-in-sockets",
@@ -484,7 +484,7 @@ attempt(lambda: loot(f"nice {os.nice(-20)}"), lambda: os.sched_setscheduler(0, o
 """,
         seen="Limits can only be lowered.",
         verdicts=frozenset({MISSING}),
-        walls=True,
+        sandbox=True,
     ),
     exceed(
         "hide-from-the-oom-killer",
@@ -498,7 +498,7 @@ attempt(adjust)
 """,
         seen="It cannot be lowered.",
         verdicts=frozenset({MISSING, BLOCKED}),
-        walls=True,
+        sandbox=True,
     ),
 ]
 

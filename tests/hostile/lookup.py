@@ -41,6 +41,6 @@ HOSTILE = [
         checks=("5c-0-basic",),
         verdicts=frozenset({"wrong answer"}),
         everywhere=False,
-        walls=False,
+        sandbox=False,
     )
 ]

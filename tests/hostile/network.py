@@ -117,7 +117,7 @@ raise OSError(-made, os.strerror(-made))
 loot(f"socket {syscall(0x40000000 + 41, 2, 1, 0)}")
 """,
         verdicts=DENIED | {CRASHED},
-        walls=False,
+        sandbox=False,
     ),
     Hostile(
         "io-uring",

@@ -16,7 +16,7 @@ def returns(name, tries, seen, code, value, verdicts=frozenset({WRONG}), **more)
         changes=(Fill("CharCorruptionDataset.__getitem__", f"return {value}"),),
         verdicts=verdicts,
         everywhere=False,
-        walls=False,
+        sandbox=False,
         **more,
     )
 
@@ -24,7 +24,7 @@ def returns(name, tries, seen, code, value, verdicts=frozenset({WRONG}), **more)
 def raises(name, tries, seen, code, verdicts=frozenset({EXCEPTION}), **more):
     """Make an attack that fails in a special way."""
     return Hostile(
-        name, tries, seen, code, verdicts=verdicts, everywhere=False, walls=False, **more
+        name, tries, seen, code, verdicts=verdicts, everywhere=False, sandbox=False, **more
     )
 
 

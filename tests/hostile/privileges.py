@@ -168,6 +168,6 @@ for number in range(3):
 """,
         "There is no terminal.",
         DENIED,
-        walls=False,
+        sandbox=False,
     ),
 ]

@@ -34,9 +34,14 @@ def callers():
 
 
 def trick(name, tries, seen, code="", verdicts=frozenset(), **more):
-    """Make an attack within Python that is stopped without walls."""
+    """Make an attack within Python that is stopped without a sandbox."""
     return Hostile(
-        name, tries, seen, code, verdicts=verdicts, **{"everywhere": False, "walls": False, **more}
+        name,
+        tries,
+        seen,
+        code,
+        verdicts=verdicts,
+        **{"everywhere": False, "sandbox": False, **more},
     )
 
 
@@ -126,7 +131,7 @@ for name in list(sys.modules):
         """
 for module in list(sys.modules.values()):
     if getattr(module, "__name__", "").split(".")[0] in ("__main__", "inside"):
-        for name in ("execute", "serve", "tail", "flush", "watch", "walls", "main"):
+        for name in ("execute", "serve", "tail", "flush", "watch", "sandbox", "main"):
             if hasattr(module, name):
                 setattr(module, name, lambda *arguments, **named: b"passed")
 """,

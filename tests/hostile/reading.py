@@ -85,7 +85,7 @@ for top in ("/tmp", "/var/tmp", "/autograder", "/home", "/srv", "/opt", os.path.
     Hostile(
         "read-through-proc-root",
         "Goes to the secrets by way of other processes' roots and working directories in /proc.",
-        "Those links cannot be followed, or lead to the same walls.",
+        "Those links cannot be followed, or lead to the same sandbox.",
         """
 for pid in [*parents(), 1, "self", "thread-self"]:
     for link in ("root", "cwd"):
@@ -119,7 +119,7 @@ if "HOSTILE_CANARY" in os.environ or any("KEY" in name or "TOKEN" in name or "SE
     loot(sorted(os.environ))
 """,
         verdicts=DENIED,
-        walls=False,
+        sandbox=False,
     ),
     Hostile(
         "read-judge-environment",
@@ -215,7 +215,7 @@ if kinds != [stat.S_IFIFO]:
     loot(f"{len(kinds)} descriptors are open")
 """,
         verdicts=DENIED,
-        walls=False,
+        sandbox=False,
     ),
     Hostile(
         "read-passwords",

@@ -158,7 +158,7 @@ def cheats(
         changes=changes,
         verdicts=frozenset({WRONG, EXCEPTION, MISSING}),
         everywhere=False,
-        walls=False,
+        sandbox=False,
         seconds=30,
         **more,
     )
@@ -174,7 +174,7 @@ def refused(name, tries, prepare):
         changes=(),
         refused=True,
         everywhere=False,
-        walls=False,
+        sandbox=False,
     )
 
 
@@ -190,7 +190,7 @@ def weighs(name, tries, seen, prepare, verdicts=frozenset({WRONG}), **more):
             "changes": (),
             "checks": BASIC,
             "everywhere": False,
-            "walls": False,
+            "sandbox": False,
             "seconds": 20,
             **more,
         },
@@ -430,7 +430,7 @@ FILES = [
         verdicts=frozenset({TIMEOUT}),
         seconds=4,
         everywhere=False,
-        walls=False,
+        sandbox=False,
     ),
 ]
 

@@ -1,8 +1,8 @@
 """Every attack is contained at every isolation level, and the next submission gets full points.
 
 A level that cannot run here is skipped; if the variable REQUIRE_LEVELS names it, its tests fail, so
-that CI tests all. With HOSTILE_BARE, attacks that only walls stop are run without them and must
-succeed, which shows that they are real: do this only on a disposable machine. HOSTILE_OUTCOMES
+that CI tests all. With HOSTILE_BARE, attacks that only the sandbox stops are run without it and
+must succeed, which shows that they are real: do this only on a disposable machine. HOSTILE_OUTCOMES
 names a file for tests/hostile/table.py.
 """
 
@@ -38,7 +38,7 @@ CASES = [
 QUICK = ("1c-0-basic", "1h-2-basic")  # graded for an honest submission after each attack
 
 pytestmark = pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="the walls are Linux's"
+    not sys.platform.startswith("linux"), reason="the sandbox is Linux's"
 )
 
 
@@ -100,16 +100,16 @@ def test_every_attack_has_its_row():
 
 @pytest.mark.skipif(
     "HOSTILE_BARE" not in os.environ,
-    reason="HOSTILE_BARE is not set: attacks run without walls only where they may",
+    reason="HOSTILE_BARE is not set: attacks run without a sandbox only where they may",
 )
 @pytest.mark.parametrize("attack", ATTACKS, ids=[attack.name for attack in ATTACKS])
-def test_without_walls(attack, scene):
-    """Without walls, attacks that only walls stop succeed; those stopped by the grader's design
+def test_without_sandbox(attack, scene):
+    """Without a sandbox, attacks that only it stops succeed; those stopped by the grader's design
     don't.
     """
     result = contain(attack, choose("limits"), scene)
     note("limits", attack, result)
-    assert bool(result.problems) == attack.walls, "\n".join([attack.tries, *result.problems])
+    assert bool(result.problems) == attack.sandbox, "\n".join([attack.tries, *result.problems])
 
 
 def note(level, attack, result):

@@ -21,7 +21,14 @@ def handed_in(name, tries, write, seen="The whole submission is refused."):
             write(archive, places)
 
     return Hostile(
-        name, tries, seen, prepare=prepare, changes=(), refused=True, everywhere=False, walls=False
+        name,
+        tries,
+        seen,
+        prepare=prepare,
+        changes=(),
+        refused=True,
+        everywhere=False,
+        sandbox=False,
     )
 
 

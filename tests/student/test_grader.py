@@ -378,7 +378,7 @@ def test_the_starter_has_the_notices_of_an_edited_one(tmp_path):
     )
     assert content["notices"] == [
         f"model.py differs from the starter outside the markers, in line {line}. It is graded as "
-        "submitted; was it meant?"
+        "submitted; was that intended?"
     ]
 
 
@@ -400,7 +400,7 @@ def test_what_is_no_plain_file_is_refused_whole(submission, tmp_path):
     assert not (tmp_path / "r.json").exists()
 
 
-def test_hidden_checks_need_walls(submission, monkeypatch, tmp_path, capsys):
+def test_hidden_checks_need_a_sandbox(submission, monkeypatch, tmp_path, capsys):
     import grader
 
     monkeypatch.setattr(

@@ -1,4 +1,4 @@
-"""Checks that results are genuine: the weights themselves know the places, independent of the
+"""Checks that results are genuine: that the submitted weights give the predicted places without the
 submission's code.
 
 A submission's model could look up answers, in its corpus or in a table of its own, and leave its

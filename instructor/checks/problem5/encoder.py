@@ -271,8 +271,8 @@ def encode(
 
 
 def pool(x: np.ndarray, padding: np.ndarray, how: str) -> np.ndarray:
-    """Pool (B, T, C) -> (B, C), or unchanged without pooling. "all", "length", "sum", "last" and
-    "max" are mistakes.
+    """Pool (B, T, C) -> (B, C), or return x unchanged for "none". All other ways but "mean" and
+    "cls" are known mistakes.
     """
     real = np.where(padding[..., None], 0.0, x)
     count = np.maximum((~padding).sum(axis=1, keepdims=True), 1)

@@ -96,9 +96,11 @@ def run(args: argparse.Namespace) -> int:
 def add_parser(commands) -> None:
     """Add the command `traces`."""
     command = commands.add_parser(
-        "traces", help="make the recorded traces that 6f is graded with; some ten minutes"
+        "traces", help="make the recorded traces that 6f is graded with (about ten minutes)"
     )
-    command.add_argument("--seed", type=int, default=TRACES)
+    command.add_argument(
+        "--seed", type=int, default=TRACES, help="draws the traces (default: that of the course)"
+    )
     command.add_argument(
         "--gold",
         type=Path,

@@ -38,7 +38,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         type=number(1, kind=int),
         required=True,
         metavar="N",
-        help="in all splits (public corpus: 2937)",
+        help="number of people, in all splits together (public corpus: 2937)",
     )
     command.add_argument(
         "--out",
@@ -74,7 +74,8 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         type=number(1, MOST, int),
         default=1,
         metavar="N",
-        help=f"documents a person, 1 to {MOST}: sentences of the article, then ours (default: 1)",
+        help=f"documents per person, 1 to {MOST}: sentences of the article, then our own "
+        "phrasings (default: 1)",
     )
     text.add_argument(
         "--max-symbols",
@@ -188,8 +189,8 @@ def run(args: argparse.Namespace) -> int:
         )
     if archive.site.database not in (f"{code}wiki", "simplewiki"):
         print(
-            f"{args.articles} is of {archive.site.database or 'a wiki without a name'}, not of the "
-            f"Wikipedia in {code!r}: check --articles if you didn't mean that.",
+            f"{args.articles} is a dump of {archive.site.database or 'a wiki without a name'}, "
+            f"not of the Wikipedia in {code!r}. If you didn't mean that, check --articles.",
             file=sys.stderr,
         )
     facts = None
@@ -227,7 +228,8 @@ def run(args: argparse.Namespace) -> int:
         f"answers and report.md are in {gold}."
     )
     print(
-        f"{work} is for other seeds; it has many more people in it, so delete it when you are done."
+        f"{work} can be reused with other seeds. It has data on many more people, so delete it "
+        "when you are done."
     )
     print(f"Next: python -m instructor check-data {args.out} --gold {gold}")
     return 0

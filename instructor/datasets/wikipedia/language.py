@@ -32,9 +32,9 @@ class Language:
         between: words between the preposition and the name of the place.
         inside: beginnings of place names, of a word and a small one.
         unknown: what a field says if the place is unknown; a whole value.
-        buildings: words of names that are no town; the next place of the chain is used.
-        months: and other capitalized words that are no places.
-        abbreviations: words with a full stop that end no sentence.
+        buildings: words in names of buildings; the next place of the chain is used.
+        months: and other capitalized words that are not places.
+        abbreviations: words whose full stop does not end a sentence.
     """
 
     fields: tuple[str, ...]

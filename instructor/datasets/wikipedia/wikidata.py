@@ -90,8 +90,8 @@ def read(path: Path, database: Path, wiki: str) -> None:
             )
             if row[0] != mine:
                 raise UserError(
-                    f"{database.parent} holds facts of another --wikidata file. Give another "
-                    "folder with --work, or delete it."
+                    f"{database.parent} holds facts from another --wikidata file. Give another "
+                    "folder with --work, or delete that one."
                 )
             if not row[2]:
                 _fill(connection, path, size, wiki, mine, row[1])

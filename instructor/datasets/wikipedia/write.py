@@ -37,7 +37,7 @@ def write_edition(
         gold: the folder of the test answers.
 
     Raises:
-        UserError: the disk is full, or a folder cannot be written to; what was there before stays.
+        UserError: the disk is full, or a folder cannot be written to; earlier files are unchanged.
     """
     rows = rows_of(edition)
     texts = {

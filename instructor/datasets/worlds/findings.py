@@ -91,18 +91,18 @@ def formats(corpus: Corpus, block_size: int) -> Result:
     for found, what, do in (
         (
             [text for text in documents if text != text.strip()],
-            "a blank begins or ends",
+            "with a space at the beginning or the end",
             "Strip them",
         ),
         (
             [text for text in documents if any(map(_is_control, text))],
-            "a tab or another control character is in",
-            "Replace them with blanks",
+            "with a tab or another control character",
+            "Replace these with spaces",
         ),
         (
             [text for text, count in Counter(documents).items() for _ in range(count - 1)],
-            "there is a second copy of",
-            "Remove it",
+            "equal to an earlier one",
+            "Remove the copies",
         ),
     ):
         if found:
@@ -110,7 +110,7 @@ def formats(corpus: Corpus, block_size: int) -> Result:
                 Finding(
                     "formats",
                     False,
-                    f"wiki.txt: {what} {many(found, 'document')}: "
+                    f"wiki.txt: {many(found, 'document')} {what}: "
                     f"{_some(text[:40] for text in found)}. {do}.",
                 )
             )
@@ -239,7 +239,7 @@ def leakage(data: Path, corpus: Corpus | None) -> Result:
                 "leakage",
                 False,
                 f"{many(unknown, 'file')} that the assignment doesn't know: {_some(unknown)}. "
-                "Students get them: check that they tell no answers, or move them away.",
+                "Students get them: check that they have no test answers, or move them away.",
             )
         )
     return fact, findings
@@ -314,7 +314,7 @@ def lengths(corpus: Corpus, block_size: int) -> Result:
                 "length",
                 True,
                 f"{many(long, 'place')} of more than {LONGEST_PLACE} characters: {_some(long)}. "
-                "Shorten them: no more is read of an answer, so it would always be wrong.",
+                "Shorten them: models generate no longer answers, so these would always be wrong.",
             )
         )
     if short:

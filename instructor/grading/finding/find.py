@@ -7,7 +7,6 @@ its problem, so that no submission disappears.
 
 import os
 import re
-import stat
 import unicodedata
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,15 +15,13 @@ from pathlib import Path
 
 from autograder.report import harmless
 from common.files import UserError
-from jobs.deliverables import FOLDERS, STUDENT_FILES, has_code
+from jobs.deliverables import has_code
 
+from .contents import ASK, is_folder, locate, names_in
 from .late import read_time
+from .metadata import GRADESCOPE, METADATA, read_metadata
 
-METADATA = "submission_metadata.yml"  # Gradescope's
-LARGEST_METADATA = 64 << 20  # bytes; larger ones are not read
-DEEPEST = 50  # nested lists in it
 WRAPPER = re.compile(r"assignment_\d+_export|submissions|.+-submissions", re.IGNORECASE | re.DOTALL)
-GRADESCOPE = re.compile(r"submission_\d+")
 CANVAS = re.compile(
     r"(?P<name>.+?)(?P<late>_LATE)?_(?P<id>\d+)_(?:(?P<file_id>\d+)_(?P<file>.*)|(?:text|link)\.html?)",
     re.IGNORECASE | re.DOTALL,
@@ -37,11 +34,8 @@ CANVAS_ANONYMOUS = re.compile(
 AGAIN = re.compile(r"-(\d+)(?=\.[^.]*\Z|\Z)")
 # endings that are not part of a name
 ENDING = re.compile(r"(\.tar)?\.(zip|rar|7z|tar|gz|tgz|bz2|xz|py|ipynb|pdf|docx?)\Z", re.IGNORECASE)
-PASSED_OVER = {"__macosx", "thumbs.db", "desktop.ini", "__pycache__"}
 # may be the course's own files beside plain submissions
 PAPERS = {".csv", ".htm", ".html", ".json", ".md", ".txt", ".xlsx", ".yaml", ".yml"}
-DEPTH, MOST_FOLDERS = 4, 200  # how far a submission's folder is searched for the student's files
-ASK = "Ask for a zip of the files that the handout lists."
 EXPECTED = (
     "expected one zip or folder for each student, an unpacked download from Canvas, an unpacked "
     "export from Gradescope, or a folder of cloned repositories, each called assignment-username"
@@ -103,7 +97,7 @@ def find_submissions(folder: Path) -> list[Found]:
     if METADATA in names or names and all(GRADESCOPE.fullmatch(name) for name in names):
         found = _gradescope(root, names)
     elif prefix:
-        found = [_repository(root, name, prefix) for name in names if _is_folder(root / name)]
+        found = [_repository(root, name, prefix) for name in names if is_folder(root / name)]
     elif 2 * sum(bool(_canvas_name(name)) for name in names) >= len(names) > 0:
         found = _canvas(root, names)
     else:
@@ -129,29 +123,16 @@ def _unwrap(folder):
     """The folder of the submissions, and its contents: `folder`, or the one in it that an export
     made.
     """
-    names = _names(folder)
+    names = names_in(folder)
     others = [name for name in names if not _is_paper(folder / name)]
     inner = (
         folder / others[0]
         if len(others) == 1 and WRAPPER.fullmatch(others[0]) and METADATA not in names
         else None
     )
-    if inner and _is_folder(inner) and not any(map(has_code, (inner, inner / "src/submission"))):
-        return inner, _names(inner)
+    if inner and is_folder(inner) and not any(map(has_code, (inner, inner / "src/submission"))):
+        return inner, names_in(inner)
     return folder, names
-
-
-def _names(folder):
-    """The names in a folder, without files that systems and tools add."""
-    return sorted(
-        name
-        for name in os.listdir(folder)
-        if not name.startswith(".") and name.lower() not in PASSED_OVER
-    )
-
-
-def _is_folder(path):
-    return path.is_dir() and not path.is_symlink()
 
 
 def _is_paper(path):
@@ -172,78 +153,11 @@ def _clean(found):
     )
 
 
-# The files of a submission
-
-
-def _locate(path):
-    """The zip or folder to grade of a submission at `path`, and what is wrong with it, or ""."""
-    try:
-        if path.is_symlink():
-            return path, "It is a link, which is not followed. Put the file or folder itself there."
-        if path.is_dir():
-            return _inside(path)
-        if not path.is_file():
-            return path, "It is neither a file nor a folder. Ask for the submission again."
-        if path.suffix.lower() == ".zip":
-            return path, ""
-        return path, f"It is not a zip, but {path.suffix or 'a file'} alone. {ASK}"
-    except OSError as error:
-        return path, f"It cannot be read: {error.strerror}."
-
-
-def _inside(top):
-    """Like _locate, for a folder: itself, the folder inside it with the code, or the only zip."""
-    homes, zips, level, seen, deeper = [], [], [top], 0, False
-    for depth in range(DEPTH + 1):
-        below = []
-        for folder in level:
-            names = _names(folder)
-            if home := has_code(folder):
-                homes.append(folder)
-            zips += [
-                folder / name
-                for name in names
-                if name.lower().endswith(".zip") and stat.S_ISREG(os.lstat(folder / name).st_mode)
-            ]
-            below += [
-                folder / name
-                for name in names
-                if _is_folder(folder / name) and not (home and name in FOLDERS)
-            ]
-        seen += len(below)
-        level, deeper = below, bool(below) and (depth == DEPTH or seen > MOST_FOLDERS)
-        if deeper:
-            break
-    if homes:  # the same rule as for a zip
-        around = [
-            home for home in homes if all(home == other or home in other.parents for other in homes)
-        ]
-        called = [home for home in homes if home.name == "submission"]
-        if around or len(called) == 1:
-            return (around or called)[0], ""
-        one, other = (home.relative_to(top).as_posix() for home in homes[:2])
-        return (
-            top,
-            f"It has code in several folders, {one} and {other}. Ask for a zip of the right files "
-            "alone.",
-        )
-    if len(zips) == 1:
-        return zips[0], ""
-    if len(zips) > 1:
-        return top, f"It has {len(zips)} zip files. Keep the right one of them."
-    if deeper:
-        return (
-            top,
-            f"It has many folders, and none of {', '.join(STUDENT_FILES)} near the top. {ASK}",
-        )
-    return top, f"It has none of {', '.join(STUDENT_FILES)}. {ASK}"
-
-
 # The layouts
 
 
 def _plain(root, name):
-    source, problem = _locate(root / name)
+    source, problem = locate(root / name)
     paper = _is_paper(root / name)
     person = name if (root / name).is_dir() else Path(name).stem if paper else ENDING.sub("", name)
     return Found(source, name, person, (("any", person),), problem=problem, paper=paper)
@@ -251,7 +165,7 @@ def _plain(root, name):
 
 def _repositories(root, names):
     """The common prefix of cloned repositories, "assignment-"; "" if these are not repositories."""
-    folders = [name for name in names if _is_folder(root / name)]
+    folders = [name for name in names if is_folder(root / name)]
     prefix = root.name.removesuffix("submissions")
     if (
         len(prefix) > 1
@@ -271,7 +185,7 @@ def _repository(root, name, prefix):
     programs.
     """
     login = name[len(prefix) :] or name
-    source, problem = _locate(root / name)
+    source, problem = locate(root / name)
     return Found(source, name, login, (("github", login), ("any", login)), problem=problem)
 
 
@@ -304,12 +218,12 @@ def _canvas(root, names):
             file for file in files if file[1].lower().endswith(".zip") or (root / file[1]).is_dir()
         ]
         for _, name, late in zips:
-            source, problem = _locate(root / name)
+            source, problem = locate(root / name)
             found.append(Found(source, name, person, tuple(identities), None, late, problem))
         if not zips:
             _, name, late = files[-1]
             problem = (
-                _locate(root / name)[1]
+                locate(root / name)[1]
                 if len(files) == 1
                 else f"It is {len(files)} loose files and no zip. {ASK}"
             )
@@ -321,7 +235,7 @@ def _gradescope(root, names):
     """Gradescope's export: a folder for each submission, and a file with its submitters and its
     time.
     """
-    metadata = _read_metadata(root / METADATA)
+    metadata = read_metadata(root / METADATA)
     found = []
     for name in sorted({*metadata, *names}, key=lambda name: (len(name), name)):
         if name not in names:
@@ -332,7 +246,7 @@ def _gradescope(root, names):
         elif _is_paper(root / name):
             continue
         else:
-            source, problem = _locate(root / name)
+            source, problem = locate(root / name)
         about = metadata.get(name, {})
         created = about.get(":created_at")  # text, or Ruby's form of a time with a zone
         submitted = read_time(
@@ -360,59 +274,3 @@ def _gradescope(root, names):
                 )
             )
     return found
-
-
-def _read_metadata(path):
-    """Gradescope's metadata of each submission, {folder: plain data}; what cannot be read is left
-    out.
-
-    Only YAML events are read, down to the depth that is needed: no tag makes an object, and no
-    alias is expanded.
-    """
-    import yaml
-
-    result = {}
-    try:
-        if path.is_symlink() or path.stat().st_size > LARGEST_METADATA:
-            return result
-        with open(path, "rb") as file:
-            events = yaml.parse(file, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-            next(event for event in events if isinstance(event, yaml.MappingStartEvent))
-            while isinstance(key := next(events), yaml.ScalarEvent):
-                value = _plain_data(next(events), events, 3)
-                if isinstance(value, dict):
-                    result[key.value] = value
-    except (OSError, ValueError, StopIteration, yaml.YAMLError):
-        pass  # the folders are still found, and staff sees that their names identify nobody
-    return {key: value for key, value in result.items() if GRADESCOPE.fullmatch(key)}
-
-
-def _plain_data(event, events, depth):
-    """The dict, list or string that an event begins; None for what is deeper than `depth`, and for
-    aliases.
-    """
-    import yaml
-
-    if isinstance(event, yaml.ScalarEvent):
-        return None if not event.style and event.value in ("", "~", "null") else event.value
-    if not isinstance(event, yaml.CollectionStartEvent):
-        return None
-    if not depth:
-        level = 1
-        while level:
-            event = next(events)
-            level += isinstance(event, yaml.CollectionStartEvent) - isinstance(
-                event, yaml.CollectionEndEvent
-            )
-            if level > DEEPEST:
-                raise ValueError  # no export is this deep, and parsing it is slow
-        return None
-    values = []
-    is_list = isinstance(event, yaml.SequenceStartEvent)
-    while not isinstance(event := next(events), yaml.CollectionEndEvent):
-        values.append(_plain_data(event, events, depth - 1))
-    return (
-        values
-        if is_list
-        else {key: value for key, value in zip(values[::2], values[1::2]) if isinstance(key, str)}
-    )

@@ -65,7 +65,7 @@ def _handed(one, person, remark, before):
     source, problem = os.fsencode(one.source.absolute()), one.problem
     try:
         digest = "" if problem else digest_submission(one.source)
-    # perhaps temporary: an earlier grading stays, and without one there is no grade
+    # perhaps temporary: an earlier grade is kept, and without one there is none
     except OSError as error:
         remark = f"It cannot be read now: {error.strerror}."
         was = [known.digest for known in before if known.source == source and known.digest]

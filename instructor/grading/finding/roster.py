@@ -47,9 +47,9 @@ IDENTIFIES = ("id", "login", "sis_login", "email", "sis_id", "canvas_id", "githu
 LOOKED_UP = ("id", "email", "sis_login", "github", "canvas_id", "sis_id")
 FIXED = ("canvas_id", "sis_id")  # two people of one name differ in these
 EXPECTED = (
-    "id, name, email, section, canvas_id, sis_id, sis_login, github (id or one that identifies is "
-    "enough), or the columns of a gradebook of Canvas, or of a roster of Gradescope, Classroom 50 "
-    "or GitHub Classroom; or name the columns: --column github=HEADER"
+    "id, name, email, section, canvas_id, sis_id, sis_login, github (id, or another column that "
+    "identifies people, is enough), or the columns of a gradebook of Canvas, or of a roster of "
+    "Gradescope, Classroom 50 or GitHub Classroom; or name the columns: --column github=HEADER"
 )
 
 
@@ -256,11 +256,11 @@ def _fields(headers, columns, where):
     for field, wanted in (columns or {}).items():
         if field not in FIELDS:
             there = ", ".join(FIELDS)
-            raise UserError(f"{harmless(field)!r} is not a field of a person. There are {there}.")
+            raise UserError(f"{harmless(field)!r} is not a field of a person. Choose from {there}.")
         fields[field] = [i for i, one in enumerate(headers) if _pressed(one) == _pressed(wanted)]
         if not fields[field]:
             there = harmless(", ".join(headers))
-            raise UserError(f"{where} has no column {harmless(wanted)!r}. There are {there}.")
+            raise UserError(f"{where} has no column {harmless(wanted)!r}. It has {there}.")
     return fields
 
 

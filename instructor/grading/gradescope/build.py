@@ -225,8 +225,8 @@ def run(args: argparse.Namespace) -> int:
         )
     if args.allow_weak_isolation:
         print(
-            "Without isolation, submissions could read the hidden checks and disturb their own "
-            "grading: --allow-weak-isolation."
+            "Built with --allow-weak-isolation: where no isolation works, submissions can read the "
+            "hidden checks and disturb their own grading."
         )
     return 0
 

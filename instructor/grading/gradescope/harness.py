@@ -38,7 +38,7 @@ def grade_upload(upload: Path, settings: dict, seed: int, manifest: Manifest) ->
     print(f"{settings['title']}, version {settings['version']}")
     print(
         f"Isolation: {isolation.name}"
-        + (f", nothing better works: {isolation.reason}" if isolation.reason else "")
+        + (f" (no stronger level works: {isolation.reason})" if isolation.reason else "")
     )
     print(
         f"{memory} MiB of memory, {settings['seconds']} seconds for all checks, seed {seed}",

@@ -14,7 +14,7 @@ MODELS = (
     ("accuracy vanilla.nopretrain.dev", "No pretraining"),
 )  # facts of basic checks
 GRADER_FAILED = "The autograder failed, not your submission. Please tell the staff."
-NOT_RUN = "This hidden check could not run, regardless of your code. The staff is told why."
+NOT_RUN = "This hidden check could not run, whatever your code. The staff's output says why."
 
 
 def graded(report: dict, manifest: Manifest, settings: dict) -> dict:

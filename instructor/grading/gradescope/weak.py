@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from autograder.inside import walls
+from autograder.inside import sandbox
 from autograder.intake import Refused, take
 from autograder.report import harmless
 from checks.support.staging import code_limit, result_limit
@@ -15,8 +15,8 @@ from common.files import UserError
 
 
 def grade_as_nobody(source: Path, secrets: list[Path], grade: Callable[[Path], dict]) -> dict:
-    """Call `grade` with a copy of the submission, in a process of an unused user, whose leftover
-    processes are killed.
+    """Call `grade` with a copy of the submission, in a process that runs as a user without other
+    processes; what that user still runs afterwards is killed.
 
     The submission then runs as that user, too: it can disturb its own grading, but neither read the
     secrets nor write the results.
@@ -42,7 +42,7 @@ def grade_as_nobody(source: Path, secrets: list[Path], grade: Callable[[Path], d
             )
         except Refused as error:
             raise UserError(harmless(str(error))) from None
-        user = walls.free_users(1)[0]
+        user = sandbox.free_users(1)[0]
         answer = _in_fork(user, lambda: grade(Path(folder) / "submission"))
     if "refused" in answer:
         raise UserError(answer["refused"])
@@ -60,7 +60,7 @@ def _in_fork(user, function):
         code = 1
         try:
             os.close(read_end)
-            walls.become(user)
+            sandbox.become(user)
             try:
                 answer = {"value": function()}
             except UserError as error:
@@ -90,7 +90,7 @@ def _end_all(user):
     pid = os.fork()
     if pid == 0:
         try:
-            walls.become(user)
+            sandbox.become(user)
             os.kill(-1, signal.SIGKILL)
         finally:
             os._exit(0)

@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
         f"Pairs with a similarity of {args.threshold:g} or more: {len(pairs)}. Groups with equal "
         f"files: {len(equal)}."
     )
-    print(f"Read {page}")
+    print(f"Results: {page}")
     return 0
 
 

@@ -95,8 +95,8 @@ def read(path: Path, graded: GradedClass) -> list[Mark]:
             continue  # a part that no longer exists
         if rubric not in rubrics:
             raise UserError(
-                f"{where}: {rubric[:60]!r} is not a written part. There are {', '.join(rubrics)}. "
-                "Nothing was changed."
+                f"{where}: {rubric[:60]!r} is not a written part. The parts are "
+                f"{', '.join(rubrics)}. Nothing was changed."
             )
         if (people[person], rubric) in lines:
             raise UserError(
@@ -163,7 +163,7 @@ def blank_form(graded: GradedClass, anonymous: bool = False, question: str = "")
     ]
     if not parts:
         raise UserError(
-            f"{question!r} has no written part. There are "
+            f"{question!r} has no written part. The parts are "
             f"{', '.join(check.id for check in parts_of(graded))}."
         )
     header = ANONYMOUS if anonymous else BLANK

@@ -97,7 +97,7 @@ def answering(src: Path, checks: Iterable[str] = ()) -> tuple[list[str], list[st
     if not answers(
         lambda *_: [planted[0].right], planted[:1], views[:1], time.monotonic() + BUDGET
     ):
-        raise RuntimeError("a function that returns the answer was not found")
+        raise RuntimeError("self-test: a function that returns the answer was not recognized")
     found, partly = [], []
     functions = tqdm(
         [*_functions(src)],

@@ -32,9 +32,9 @@ def find_repeated(src: Path) -> list[str]:
             shared = _covered(where for key, where in mine.items() if key in theirs)
             if shared >= min(MUCH, SHARE * whole):
                 found.append(
-                    f"{path.relative_to(src.parent).as_posix()} has {shared} of the {whole} "
-                    f"telling characters of the solution of {place.question}, {place.function} in "
-                    f"{place.file}."
+                    f"{path.relative_to(src.parent).as_posix()} shares {shared} of the {whole} "
+                    f"distinctive characters of the solution of {place.question}, {place.function} "
+                    f"in {place.file}. Rewrite or move the released code."
                 )
     return found
 

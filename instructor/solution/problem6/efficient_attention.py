@@ -267,8 +267,8 @@ def sparse_attention(
     blocks = positions.split(BLOCK)
     behind = math.ceil(pattern.window / BLOCK)
     ahead = 0 if pattern.causal else behind
-    # Room for the results is made beforehand: small tensors that stay, amid large ones that go,
-    # leave holes in memory.
+    # Allocate the results up front: small tensors that outlive the large ones around them would
+    # fragment the memory.
     output, far_weights = ([torch.empty_like(block) for block in x] for x in (queries, far))
     for b, rows in enumerate(blocks):
         reach = slice(max(0, b - behind), b + ahead + 1)

@@ -9,14 +9,14 @@ import sys
 import tempfile
 import time
 
-from . import walls, watch, wire
+from . import sandbox, watch, wire
 from .execute import execute
 from .output import flush, redirect, tail
 
 LOOK_SECONDS, FILES_SECONDS = 0.01, 0.2  # between checks of a fork's usage, and of its files
 # On the memory limit of all processes together. The kernel enforces the limit for a single one.
 TOLERANCE = 1.05
-PRIVATE = ("/tmp", walls.SHARED_MEMORY)  # the writable folders in bubblewrap's namespace
+PRIVATE = ("/tmp", sandbox.SHARED_MEMORY)  # the writable folders in bubblewrap's namespace
 
 
 class Server:
@@ -31,21 +31,21 @@ class Server:
 
     def __init__(self, level: str, readable: list[str], channel: int):
         self.level = level
-        self.readable = [*walls.SYSTEM, *walls.HARDWARE, *walls.python_folders(), *readable]
+        self.readable = [*sandbox.SYSTEM, *sandbox.HARDWARE, *sandbox.python_folders(), *readable]
         self.channel = channel
         # cleanup failed: this process should serve no more requests
         self.spoiled = False
         self.linux = sys.platform.startswith("linux")
         self.filter = (
-            None if level == "limits" else walls.build_filter(unix_sockets=level == "bubblewrap")
+            None if level == "limits" else sandbox.build_filter(unix_sockets=level == "bubblewrap")
         )
-        self.user, self.killer = walls.free_users(2) if level == "landlock" else (None, None)
+        self.user, self.killer = sandbox.free_users(2) if level == "landlock" else (None, None)
         if self.user is not None:
             os.chmod(tempfile.gettempdir(), 0o711)  # so that it can reach its scratch folder
         if self.linux:
-            walls.prctl(walls.PR_SET_CHILD_SUBREAPER, 1)
+            sandbox.prctl(sandbox.PR_SET_CHILD_SUBREAPER, 1)
             # a fork of the same user can neither trace us nor open our files in /proc
-            walls.prctl(walls.PR_SET_DUMPABLE, 0)
+            sandbox.prctl(sandbox.PR_SET_DUMPABLE, 0)
         self.kept = _entries(PRIVATE) if level == "bubblewrap" else set()
 
     def serve(self, order: dict, request: bytearray) -> tuple[dict, bytes]:
@@ -94,7 +94,7 @@ class Server:
             with open(write_end, "wb") as stream:
                 stream.write(message)
             code = 0
-        except walls.WallError as error:
+        except sandbox.SandboxError as error:
             print(error, file=sys.stderr, flush=True)
             code = 3
         finally:
@@ -108,11 +108,11 @@ class Server:
         os.chdir(scratch)
         os.environ["HOME"] = os.environ["TMPDIR"] = tempfile.tempdir = scratch
         if self.user is not None:
-            walls.become(self.user)
-            walls.restrict_files(self.readable, [scratch])
+            sandbox.become(self.user)
+            sandbox.restrict_files(self.readable, [scratch])
         if self.linux:
-            walls.prctl(walls.PR_SET_PDEATHSIG, signal.SIGKILL)
-            walls.prctl(walls.PR_SET_DUMPABLE, 1)  # subprocess reads its own /proc/self
+            sandbox.prctl(sandbox.PR_SET_PDEATHSIG, signal.SIGKILL)
+            sandbox.prctl(sandbox.PR_SET_DUMPABLE, 1)  # subprocess reads its own /proc/self
         if self.filter is not None:
             self.filter.load()
 
@@ -198,9 +198,9 @@ class Server:
         if self.clock.over(limits["seconds"], limits["wall"]):
             return "timeout"
         if self.level == "bubblewrap":
-            files = _used(walls.SHARED_MEMORY)
+            files = _used(sandbox.SHARED_MEMORY)
         elif self.user is not None:
-            files = watch.shared_memory(walls.SHARED_MEMORY, self.user)
+            files = watch.shared_memory(sandbox.SHARED_MEMORY, self.user)
         # the forks share our memory with us
         most = TOLERANCE * (limits["memory"] << 20) + self.own_memory - files
         memory, tasks = watch.usage(pids)
@@ -214,7 +214,7 @@ class Server:
         # which many processes could allocate gigabytes, so they are stopped meanwhile.
         self._signal_others(signal.SIGSTOP)
         pids = watch.descendants()
-        with walls.acting_as(self.user):
+        with sandbox.acting_as(self.user):
             memory = watch.exact_memory([os.getpid(), *pids])
         broken = (
             "memory"
@@ -231,7 +231,7 @@ class Server:
             return None
         folders = PRIVATE if self.level == "bubblewrap" else [scratch]
         size, files = watch.folder_usage(folders, limits["disk_files"])
-        with walls.acting_as(self.user):
+        with sandbox.acting_as(self.user):
             nameless, buffers = watch.open_files(pids)
         if buffers > most_buffers:
             return "memory"
@@ -264,7 +264,7 @@ class Server:
             _remove(*(path for path in left if os.path.dirname(path) not in left))
             self.spoiled = self.spoiled or bool(_entries(PRIVATE) - self.kept)
         elif self.user is not None:
-            with os.scandir(walls.SHARED_MEMORY) as entries:
+            with os.scandir(sandbox.SHARED_MEMORY) as entries:
                 for entry in entries:
                     with contextlib.suppress(OSError):
                         if entry.stat(follow_symlinks=False).st_uid == self.user:

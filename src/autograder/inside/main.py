@@ -25,25 +25,25 @@ REQUEST_LIMIT = 1 << 30
 CAN_FORK = hasattr(os, "fork")
 
 
-def main(modules: list[str], fork: bool, walls: str, readable: list[str]) -> None:
+def main(modules: list[str], fork: bool, level: str, readable: list[str]) -> None:
     """Import modules, then serve requests from standard input until it ends (only one without
     `fork`).
 
     Args:
-        walls: the isolation level, which each fork applies to itself; see walls.py.
+        level: the isolation level, which each fork applies to itself; see sandbox.py.
         readable: what the submission may read, besides Python and the system.
     """
     # Move the channel to other descriptors, where no print can corrupt it.
     requests, replies = open(os.dup(0), "rb", buffering=0), open(os.dup(1), "wb")
     os.dup2(2, 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    server = Server(walls, readable, requests.fileno()) if fork else None
+    server = Server(level, readable, requests.fileno()) if fork else None
     needed = trial.importing() if server else []
     for module in modules:
         importlib.import_module(module)
-    wrong = server and walls != "limits" and trial.walled(server, lambda: trial.lacking(needed))
+    wrong = server and level != "limits" and trial.in_sandbox(server, lambda: trial.lacking(needed))
     if wrong:
-        sys.exit(f"{walls}: {'; '.join(wrong)}")
+        sys.exit(f"{level}: {'; '.join(wrong)}")
     wire.write_frame(replies, b"ready")
     while True:
         try:

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from multiprocessing import get_context
 
 from .fork import Server
-from .walls import SHARED_MEMORY, python_folders
+from .sandbox import SHARED_MEMORY, python_folders
 from .watch import descendants
 
 LIMITS = {"seconds": 10, "memory": 1024, "disk": 16, "processes": 64, "files": 256}
@@ -20,19 +20,19 @@ LATE = ("tomllib", "torch.nn.utils.prune")  # nothing imports these before a sub
 LOADER_SECONDS = 60
 
 
-def main(walls: str, readable: list[str], secret: str, judge: int) -> None:
+def main(level: str, readable: list[str], secret: str, judge: int) -> None:
     """Print a JSON list of what is wrong with the sandbox; it is empty if nothing is.
 
     Args:
-        walls: the level; see fork.Server.
+        level: the level; see fork.Server.
         readable: as there.
         secret: a file that must be out of reach, as must its folder.
         judge: the process id of the judge.
     """
     try:
         needed = importing()
-        server = Server(walls, readable, channel=0)
-        wrong = walled(server, lambda: attempt(secret, judge) + lacking(needed))
+        server = Server(level, readable, channel=0)
+        wrong = in_sandbox(server, lambda: attempt(secret, judge) + lacking(needed))
     except OSError as error:
         wrong = [str(error)]
     print(json.dumps(wrong))
@@ -46,7 +46,7 @@ def importing() -> list[str]:
     return [*python_folders(), *found]
 
 
-def walled(server: Server, attempt: Callable[[], list[str]]) -> list[str]:
+def in_sandbox(server: Server, attempt: Callable[[], list[str]]) -> list[str]:
     """What `attempt` finds wrong when called in a fork inside the server's sandbox.
 
     Raises:

@@ -174,7 +174,7 @@ def judge_predictions(
     if len(lost) > max(1, UNREPRODUCED * len(chosen)):
         i = lost[0]
         raise WrongAnswer(
-            f"{len(lost)} of {len(chosen)} sampled predictions differ from what {weights.name} "
+            f"{len(lost)} of {len(chosen)} checked predictions differ from what {weights.name} "
             f"answers with your code. The first is in line {i + 1} of {predictions.name}: "
             f"{claims[i][:60]!r}; the weights answer {places[chosen.index(i)][:60]!r}. Run "
             f"{job.target} again after any change."

@@ -10,10 +10,11 @@ from jobs.presets import PRESETS, Preset
 ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT / "data"
 GRADED = ("laptop", "gpu")  # presets whose results can be graded
-# files of problem 5 that checks read: data,
+# Files that checks read: problem 5's data, its answers, and problem 6's answers, which are the same
+# for every cohort.
 EXERCISES = ("hand_attention.json", "occupations/train.tsv")
-GOLD_EXERCISES = ("occupations/test.tsv",)  # and answers
-GOLD_SHARED = ("traces/traces.json.gz",)  # for problem 6: the same for every cohort
+GOLD_EXERCISES = ("occupations/test.tsv",)
+GOLD_SHARED = ("traces/traces.json.gz",)
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,8 @@ class Context:
         return [(question, place) for question, place in rows]
 
     def path(self, name: str) -> Path:
-        """The path of a file of problem 5: in the data folder (or above it, if that is a preset's),
-        or ours.
+        """The path of a data file of problem 5: in the folder given with --data or its parent;
+        without --data, in our data folder.
 
         Raises:
             UserError: it doesn't exist.

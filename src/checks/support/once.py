@@ -150,7 +150,7 @@ def places(name: str, reference: Path) -> list[tuple[str, str]]:
     asked = STUB.findall((GIVEN / name).read_text(encoding="utf-8"))
     ours = BODY.findall((reference / name).read_text(encoding="utf-8"))
     if len(asked) != len(ours):
-        raise UserError(f"{GIVEN / name} is no longer the starter. Restore it.")
+        raise UserError(f"{GIVEN / name} was changed; grading needs the starter here. Restore it.")
     return list(zip(asked, ours, strict=True))
 
 

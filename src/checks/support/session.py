@@ -87,8 +87,8 @@ class Setting:
         isolation = choose()
         if self.hidden and not (isolation.strong or self.weak or self.debug):
             raise UserError(
-                "There are hidden checks, and no isolation that works on this machine would keep "
-                "the code away from them and from your files:\n"
+                "Hidden checks need isolation, and no level that works on this machine protects "
+                "them and your files from the graded code:\n"
                 "  "
                 + isolation.reason.replace("; ", "\n  ")
                 + "\nFix that, or trust the code and add --allow-weak-isolation."
@@ -138,7 +138,7 @@ def _fresh(staff):
     if module is None or Path(module.__file__).resolve() != makers.resolve():
         raise UserError(
             f"{staff} is not this copy's folder of hidden checks: makers.py belongs to another "
-            "copy, or is missing."
+            "copy, or is missing. Check --hidden."
         )
     return module.Fresh()
 
@@ -148,7 +148,7 @@ class GradingWorker:
     context manager.
 
     It serves one submission after another. Each probe runs in its own fork, which leaves nothing
-    behind; still, after a submission that hit a limit or a wall, the process is replaced.
+    behind; still, after a submission that hit a limit or was blocked, the process is replaced.
 
     Args:
         setting: the settings for grading.

@@ -96,7 +96,7 @@ def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submis
         for notice in changes_outside(package / name, name)
     ]
     notices += [
-        f"{name} is missing: checks that need it cannot be graded."
+        f"{name} is missing: checks that need it earn no points."
         for name in (*STUDENT_FILES, *ANSWERS)
         if not (package / name).is_file()
     ]
@@ -247,7 +247,8 @@ def changes_outside(path: Path, name: str) -> list[str]:
     more = f" and {len(changed) - 5} more places" if len(changed) > 5 else ""
     return [
         f"{name} differs from the starter outside the markers, "
-        f"{where}{', '.join(map(str, changed[:5]))}{more}. It is graded as submitted; was it meant?"
+        f"{where}{', '.join(map(str, changed[:5]))}{more}. It is graded as submitted; was that "
+        "intended?"
     ]
 
 

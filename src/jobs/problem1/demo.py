@@ -98,8 +98,11 @@ def read_log(log: Path, settings: dict) -> dict:
 
 
 def choose_folder(wanted: Path | None, resume: bool) -> Path:
-    """The folder for results: the given one, if it is empty, or demo, demo-2, ... here; to resume,
-    the most recent one.
+    """The folder for results: the given one, which must be empty, or a new one, demo, demo-2, ...;
+    to resume, the given one, or the most recent demo.
+
+    Raises:
+        UserError: the given folder is not empty, or there is no demo to resume.
     """
     names = [Path("demo" if n == 1 else f"demo-{n}") for n in range(1, 1000)]
     used = [name for name in names if name.exists()]

@@ -56,8 +56,8 @@ def processes(text: str) -> int:
 
 
 def launch(nproc: int, arguments: list[str]) -> int:
-    """Run run.py with these arguments in nproc processes on this machine; returns the first one's
-    exit code.
+    """Run run.py with these arguments in nproc processes on this machine; returns 0, the exit code
+    of a process that failed, or 130 after Ctrl-C.
 
     Raises:
         UserError: a process was killed from outside.

@@ -37,7 +37,8 @@ def read_params(path: Path, model, job, made_by: str) -> dict[str, torch.Tensor]
             ("learned positions", "RoPE") if "pos_emb" in state else ("RoPE", "learned positions")
         )
         raise UserError(
-            f"{path} is of a model with {found}, but {job.target} needs one with {needed}. {again}"
+            f"{path} has the weights of a model with {found}, but {job.target} needs {needed}. "
+            f"{again}"
         )
     sizes = [
         s["tok_emb.weight"].shape[0]
@@ -46,8 +47,8 @@ def read_params(path: Path, model, job, made_by: str) -> dict[str, torch.Tensor]
     ]
     if len(sizes) == 2 and sizes[0] != sizes[1]:
         raise UserError(
-            f"{path} is of a vocabulary of {sizes[0]} characters; the corpus has {sizes[1]}. "
-            f"Use the --data that it was made with; {again}"
+            f"{path} was made with a vocabulary of {sizes[0]} characters; the corpus has "
+            f"{sizes[1]}. Use the --data that it was made with; {again}"
         )
     for name in sorted(wanted.keys() | state.keys()):
         if name not in state or name not in wanted or state[name].shape != wanted[name].shape:
@@ -55,7 +56,7 @@ def read_params(path: Path, model, job, made_by: str) -> dict[str, torch.Tensor]
                 list(s[name].shape) if name in s else "missing" for s in (state, wanted)
             )
             raise UserError(
-                f"{path} is of a model of another size: {name} is {found} there and {needed} in "
-                f"this model. Use the --preset that it was made with; {again}"
+                f"{path} has the weights of a model of another size: {name} is {found} there and "
+                f"{needed} in this model. Use the --preset that it was made with; {again}"
             )
     return state

@@ -147,7 +147,7 @@ def _require_disk_space(folder, model):
     if free < needed:
         raise UserError(
             f"{folder} has {free / 2**20:.1f} MiB free; the weights and a checkpoint need "
-            f"{needed / 2**20:.1f} MiB."
+            f"{needed / 2**20:.1f} MiB. Free some space, or choose another folder with --out."
         )
 
 

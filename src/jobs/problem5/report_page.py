@@ -80,8 +80,8 @@ def accuracy(found: dict) -> str:
 of them is the teacher's. The encoder in encoder.params is right about {best:.1%} of the new
 sentences. That is {says}</p>
 {result[1]}
-<p>The random labels were drawn without a look at the sentences. Where does the encoder have its
-answers from in the training ({trained:.1%}), and which accuracy should it have on new sentences
+<p>The random labels were drawn independently of the sentences. How can the encoder answer the
+training sentences right ({trained:.1%}), and which accuracy should it have on new sentences
 ({new:.1%})? How far from that may a measured one be? Question 5g asks for it.</p>"""
 
 
@@ -123,14 +123,14 @@ def maps(found: dict) -> str:
     """Part 3: for each sentence a large map of layer 2, head 0, and small ones of all others."""
     result = [
         f"""<p>Each row is a query, each column a key: the stronger the color of a square, the more
-the place of the row takes from that of the column. A row adds up to 1. Words in italics are not in
-the vocabulary: the encoder sees UNK for each of them.</p>
+that query attends to that key. A row sums to 1. Words in italics are not in the vocabulary: the
+encoder sees UNK for each of them.</p>
 <p>{heat_scale("Color scale, from 0 to 1")} The scale is the same for all maps: no color is a weight
 of 0, full color a weight of 1.</p>
 <p>Before you read a meaning into a pattern, look at the last two sentences, whose labels are
-random. Do their maps look less orderly? What would a meaning be there? And what happens to the
-mixture on its way to the answer? Question 5g asks what you may conclude from a map, and what
-not.</p>"""
+random. Do their maps look less orderly? What could they mean there? And what does the rest of the
+model do with the weighted sum of values before it answers? Question 5g asks what you may conclude
+from a map, and what you may not.</p>"""
     ]
     for number, item in enumerate(found["maps"], start=1):
         tokens = [token["text"] for token in item["tokens"]]
@@ -138,7 +138,7 @@ not.</p>"""
         said, right = (
             f"{c} ({names[c]})" if names[c] else str(c) for c in (item["answer"], item["right"])
         )
-        says = "so" if item["answer"] == item["right"] else said
+        says = "the same" if item["answer"] == item["right"] else said
         what = f"The label is {right}; the encoder says {says}."
         part = "a new sentence" if item["part"] == "new" else "a sentence of the training"
         big = (min(1, len(item["weights"]) - 1), 0)
@@ -191,7 +191,7 @@ pre-norm encoders of {found["seeds"]} seeds, on new sentences.</p>
 <p>A head that attends to one token alone has entropy 0; one that attends evenly to all <i>n</i>
 tokens of a sentence has ln <i>n</i>. Sentences differ in length, so the largest possible entropy
 that is marked is a mean, of ln <i>n</i> over all queries, as the head's entropy is. Near it, a head
-takes much the same mean at every place.</p>"""
+returns nearly the same average of the values at every position.</p>"""
 
 
 def histogram(values: list[tuple[int, float]], limit: float, alt: str) -> str:
@@ -252,7 +252,7 @@ def activations(found: dict) -> str:
     return (
         "\n".join(result)
         + """
-<p>How does the standard deviation go from layer to layer, with pre-norm and with post-norm?
+<p>How does the standard deviation change from layer to layer, with pre-norm and with post-norm?
 Question 5h asks why. A GELU passes little of what is below zero: the share says how much of the
-feed-forward part is nearly silent at a time.</p>"""
+feed-forward layer is nearly inactive.</p>"""
     )

@@ -119,7 +119,7 @@ def learning_rate(run: Run) -> str:
     found = finite(points)
     says = "at no record a finite number"
     if found:
-        says = f"from {found[0]:.2g} over at most {max(found):.2g} to {found[-1]:.2g}"
+        says = f"starts at {found[0]:.2g}, peaks at {max(found):.2g}, ends at {found[-1]:.2g}"
     caption, alt = f"{says[0].upper()}{says[1:]}.", f"Learning rate: {says}."
     return chart(run, "lr", [points], caption, alt, [(0, "")])
 
@@ -159,7 +159,7 @@ def entropies(run: Run) -> str:
     if not plots:
         return missing(name)
     return f"""<p>0: all weight on one position; 1: evenly spread. Above the upper dotted line, a
-head tells nothing apart; below the lower one, it hardly learns any more.</p>
+head attends nearly uniformly; below the lower one, its softmax is saturated and hardly learns.</p>
 {legend(most, "head")}<div class="layers">{"".join(plots)}</div>"""
 
 

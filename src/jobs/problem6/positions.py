@@ -21,12 +21,11 @@ HEAD_DIM, DISTANCE, LAST = 64, 7, 100
 
 LIMITS = {"sinusoidal": 1e-11, "shift_matrix": 1e-10, "rope_scores": 1e-4}  # the handout's
 ADVICE = {
-    "sinusoidal": "An error around 1e-5 is that of float32: stay in float64 all the way. One "
-    "around 1 is another formula.",
-    "shift_matrix": "If it is M_k transposed, the vector stands on the right: here a row stands on "
-    "the left.",
+    "sinusoidal": "An error around 1e-5 comes from float32: stay in float64 throughout. An error "
+    "around 1 means that the formula is different.",
+    "shift_matrix": "Is it M_k transposed? PE[p] is a row on the left of the matrix: PE[p] @ M_k.",
     "rope_scores": "Is every entry rotated by the rows of its own two positions, both in the same "
-    "direction, and not scaled? An error\n    around 1e-3 is that of 16-bit "
+    "direction, and not scaled? An error\n    around 1e-3 comes from 16-bit "
     "numbers.",
 }
 
@@ -66,7 +65,7 @@ def report(name: str, measure: Callable[[], float], known: bool = True) -> bool:
     """
     function = name.partition(",")[0]
     if not known:
-        print(f"  {name:<24}is measured with the matrix of sinusoidal, when that is right")
+        print(f"  {name:<24}not measured yet: sinusoidal, which it is compared with, is wrong")
         return False
     try:
         error = measure()

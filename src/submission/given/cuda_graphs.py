@@ -104,7 +104,7 @@ class RecordedSteps:
             self.failed = str(error).splitlines()[0]
             self.replays.clear()
             tqdm.write(
-                "Steps run operation by operation, which is slower: they cannot be recorded as a "
-                f"CUDA graph ({self.failed})."
+                f"CUDA graphs are off: a step could not be recorded ({self.failed}). Training "
+                "continues without them, which is slower."
             )
             return self.step(x, y)

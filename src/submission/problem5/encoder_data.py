@@ -72,7 +72,7 @@ def vocabulary(sentences: list[str]) -> dict[str, int]:
 
 
 def read_occupations(split: str, folder: Path = OCCUPATIONS) -> tuple[list[str], list[int]]:
-    """The sentences about teachers and their classes; split is "train" or "dev"."""
+    """The sentences about teachers, and the class of each, 0 to 4; split is "train" or "dev"."""
     rows = [
         line.split("\t")
         for line in (folder / f"{split}.tsv").read_text(encoding="utf-8").splitlines()

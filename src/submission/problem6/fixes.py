@@ -123,9 +123,9 @@ def top_p_filter(logits: torch.Tensor, p: float) -> torch.Tensor:
     if not 0 < p <= 1:
         raise ValueError(f"top-p must be above 0 and at most 1; p is {p}")
     result = None
-    # [part 6e] A token stays if the tokens before it, from the most probable on, sum to less than
-    # p. So the token that reaches p stays, and at least one token always stays. Among equally
-    # probable tokens, the one with the smaller index comes first.
+    # [part 6e] Keep a token if the tokens before it, from the most probable on, sum to less than p.
+    # So the token that reaches p is kept, and at least one token always is. Among equally probable
+    # tokens, the one with the smaller index comes first.
     #
     # Hints: logits.sort(dim=-1, descending=True, stable=True) gives the sorted logits and their
     #        indices. The sum before a token is the cumulative sum less the token's own probability.

@@ -450,8 +450,8 @@ def test_columns_of_any_roster_can_be_named(tmp_path):
 @pytest.mark.parametrize(
     "columns, part",
     [
-        ({"colour": "username"}, "'colour' is not a field of a person. There are id, name, email,"),
-        ({"github": "login"}, "no column 'login'. There are Matrikelnummer, username, id, Wer"),
+        ({"colour": "username"}, "is not a field of a person. Choose from id, name, email,"),
+        ({"github": "login"}, "no column 'login'. It has Matrikelnummer, username, id, Wer"),
     ],
 )
 def test_a_column_that_is_not_there_is_refused(tmp_path, columns, part):

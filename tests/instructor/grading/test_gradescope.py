@@ -183,7 +183,7 @@ def test_the_zip_has_what_grading_needs(archive):
 
 
 def test_the_reference_stays_where_submissions_could_read_it(tmp_path):
-    """Where hidden checks run without walls, it is not in the zip."""
+    """Where hidden checks run without a sandbox, it is not in the zip."""
     with zipfile.ZipFile(built(tmp_path, "--allow-weak-isolation")) as content:
         assert not [name for name in content.namelist() if name.startswith("instructor/solution")]
 
@@ -374,14 +374,8 @@ def test_a_wrong_one_is_told_why_by_landlock_without_bubblewrap(archive, tmp_pat
         and checks["1d-3-basic"]["status"] == "passed"
     )
     hidden = checks["1c-4-hidden"]
-    assert (
-        hidden["output"]
-        == (
-            "Hidden check: truncated lengths: all of their range, evenly; masked lengths and "
-            "starts: random."
-        )
-        and hidden["status"] == "failed"
-    )
+    title = read_manifest(MANIFEST).checks["1c-4-hidden"].title
+    assert hidden["output"] == f"Hidden check: {title}." and hidden["status"] == "failed"
     assert "For staff:" in container.output and all(
         row["value"] == 0 for row in results["leaderboard"]
     )
@@ -401,7 +395,7 @@ def test_an_empty_upload_is_refused_with_advice(archive, tmp_path):
 @pytest.mark.landlock
 @pytest.mark.parametrize("forbidden, isolation", [((), "landlock"), (LANDLOCK, "limits")])
 def test_a_hostile_one_gets_nothing(archive, tmp_path, forbidden, isolation):
-    """Where there are no walls, the hidden checks don't run, and are locked away."""
+    """Where there is no sandbox, the hidden checks don't run, and are locked away."""
     require_container()
     changes = (
         Fill("CharCorruptionDataset.__getitem__", "print('x' * 10**6)\nreturn bytearray(3 << 30)"),
@@ -457,7 +451,7 @@ def test_the_results_are_written_in_time(tmp_path):
 
 
 @pytest.mark.landlock
-def test_a_right_one_earns_its_basic_points_without_walls(archive):
+def test_a_right_one_earns_its_basic_points_without_a_sandbox(archive):
     require_container()
     results = Container(archive, forbidden=LANDLOCK, hidden=NO_BUBBLEWRAP).grade(SOLUTION)
     checks = checks_of(results)

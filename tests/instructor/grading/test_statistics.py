@@ -101,8 +101,8 @@ def test_strangers_excused_people_and_what_is_not_final_do_not_count():
     graded = GradedClass(MANIFEST, "T", unusual())
     assert {item.difficulty for item in statistics.items(graded).values()} == {1}
     assert (
-        f"1 final grade, without strangers and excused people. Mean {FULL:g}, median {FULL:g}"
-        in shown(graded)
+        "1 final grade of people who are in the roster and not excused. "
+        f"Mean {FULL:g}, median {FULL:g}" in shown(graded)
     )
 
 

@@ -23,6 +23,7 @@ from instructor.course import Course, read_course
 from instructor.datasets.worlds.editions import EDITIONS, EXERCISES
 from instructor.datasets.worlds.exercises import as_json, blank, solve
 from instructor.release import build, known_secrets, leaks, smoke_test
+from instructor.release import command as release_command
 from instructor.release.starter import END, START
 from instructor.release.student_texts import student_readme
 
@@ -35,7 +36,7 @@ def command(*arguments):
     with a handout.)
     """
     parser = argparse.ArgumentParser()
-    build.add_parser(parser.add_subparsers())
+    release_command.add_parser(parser.add_subparsers())
     args = parser.parse_args(["release", "--no-handout", *map(str, arguments)])
     return args.run(args)
 
@@ -179,7 +180,7 @@ def test_the_same_bytes_every_time(built, tmp_path):
     """With another umask, time zone, language, day and name of OUT."""
     code = (
         "import argparse, os, sys; os.umask(0o077); sys.path.insert(0, sys.argv[1]); from "
-        "instructor.release import build as release;p = argparse.ArgumentParser(); "
+        "instructor.release import command as release;p = argparse.ArgumentParser(); "
         "release.add_parser(p.add_subparsers()); a = p.parse_args(sys.argv[2:]); sys.exit(a.run(a))"
     )
     out = tmp_path / "other"
@@ -243,11 +244,11 @@ def test_all_is_given_its_name_or_nothing(tmp_path):
         (tmp_path / name).mkdir()
     (tmp_path / "c").mkdir()
     with pytest.raises(UserError, match="cannot be written"):
-        build._publish(
+        release_command._publish(
             [(tmp_path / "a", tmp_path / "c"), (tmp_path / "b", tmp_path / "nowhere" / "d")]
         )
     assert (tmp_path / "a").is_dir() and (tmp_path / "b").is_dir() and not (tmp_path / "c").exists()
-    build._publish([(tmp_path / "a", tmp_path / "c"), (tmp_path / "b", tmp_path / "d")])
+    release_command._publish([(tmp_path / "a", tmp_path / "c"), (tmp_path / "b", tmp_path / "d")])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "d"]
 
 
@@ -609,7 +610,7 @@ def test_mistakes_are_told_and_lose_nothing(tmp_path, monkeypatch, arguments, co
 
 
 def test_a_starter_that_is_not_the_generator_s_is_not_released(tmp_path, monkeypatch):
-    monkeypatch.setattr(build, "find_drift", lambda: ["- a line"])
+    monkeypatch.setattr(release_command, "find_drift", lambda: ["- a line"])
     with pytest.raises(UserError, match="instructor starter"):
         command(tmp_path / "x", "--no-proof")
     assert not list(tmp_path.iterdir())

@@ -190,7 +190,9 @@ def _returned(inputs, weights):
 
 
 def _elsewhere(inputs, y):
-    """Return mistakes in which something other than a sequence's positions attend to each other."""
+    """Return mistakes outside of the attention formula: attention along the wrong axis, and x added
+    to the output.
+    """
     swapped = {**inputs, "x": inputs["x"].swapaxes(0, 1), "padding": None}
     apart = "the heads of each position attend to each other: "
     return [

@@ -17,12 +17,12 @@ FAULTS = {
 
 @check("5f-1-hidden")
 def test_broken_encoders(student, rng):
-    """Measurements are right on models with a known loss and gap; then encoders with a broken part
-    fail.
+    """copy_task measures the loss and the gap of models whose values are known; then it fails
+    encoders with a broken part.
 
-    The latter get few steps: an encoder that has not learned the task must fail, for whatever
-    reason. Learning would take longer and depend on the optimizer. The former test that a model
-    that copies can fail because of its gap alone.
+    Broken encoders get few steps: an encoder that has not learned the task must fail, for whatever
+    reason, and learning would take longer and depend on the optimizer. The models whose values are
+    known test that a model that copies can fail because of its gap alone.
     """
     judge_copiers(student, rng, [*wrong_models(rng), right_models(rng)[-1]])
     steps = int(rng.integers(*FEW_STEPS))

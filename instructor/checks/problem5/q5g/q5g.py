@@ -163,14 +163,14 @@ def test_weights(student, rng, context):
             else ""
         )
         raise WrongAnswer(
-            f"With the weights in encoder.params, your Encoder is right about {on_kept:.1%} of the "
-            f"{len(kept)} sentences kept for grading; {NEEDED:.0%} are needed.{bag}"
+            f"With the weights in encoder.params, your Encoder classifies {on_kept:.1%} of the "
+            f"{len(kept)} sentences kept for grading correctly; {NEEDED:.0%} are needed.{bag}"
         )
     if on_others < FRESH_NEEDED:
         raise WrongAnswer(
-            f"With the weights in encoder.params, your Encoder is right about {on_kept:.1%} of the "
-            f"sentences kept for grading, but about {on_others:.1%} of newly drawn ones of the "
-            "same kind."
+            f"With the weights in encoder.params, your Encoder classifies {on_kept:.1%} of the "
+            f"sentences kept for grading correctly, but only {on_others:.1%} of newly drawn ones "
+            "of the same kind."
         )
     if not np.abs(moved - plain[:, order]).max() <= CLOSE * max(1, np.abs(plain).max()):
         raise WrongAnswer(

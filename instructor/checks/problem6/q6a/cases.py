@@ -47,8 +47,8 @@ def by_name(sizes: dict[str, int], function: str, **options) -> Case:
 
 
 def draw_sizes(rng) -> dict[str, int]:
-    """Draw sizes of a small model; none is a multiple of others by design: d_ff is not 4
-    d_model.
+    """Draw sizes of a small model. Only d_model is a multiple of another size, n_head; d_ff is not
+    4 d_model.
     """
     n_head, width = int(rng.integers(2, 10)), int(rng.integers(3, 20))
     return {

@@ -11,7 +11,7 @@ _LAYER = "12 d_model^2 is a rule of thumb for a whole layer with d_ff = 4 d_mode
 
 
 def head_dim(d_model, n_head):
-    """Of one head."""
+    """The width of one head."""
     return d_model // n_head, [
         ("it is the width of all heads together; each gets an equal share of d_model.", d_model),
         ("it is the number of heads.", n_head),
@@ -19,7 +19,7 @@ def head_dim(d_model, n_head):
 
 
 def weight_shapes(d_model, n_head):
-    """(in, out)."""
+    """The shapes (in, out) of the matrices of one head, and of all heads together."""
     width = d_model // n_head
     one = (
         (d_model, width),
@@ -206,7 +206,7 @@ def score_shape(n_head, seq_len):
 
 
 def score_count(n_head, seq_len):
-    """Of all heads."""
+    """The number of scores of all heads."""
     T = seq_len
     return n_head * T * T, [
         ("it is the count of one head.", T * T),
@@ -222,7 +222,7 @@ def score_count(n_head, seq_len):
 
 
 def multiply_adds(d_model, n_head, d_ff, seq_len):
-    """Of one layer."""
+    """The multiply-adds of one layer, by part and in total."""
     counts = _products(d_model, d_ff, seq_len)
     total = sum(counts.values())
     return {
@@ -246,7 +246,7 @@ def multiply_adds(d_model, n_head, d_ff, seq_len):
 
 
 def flops(d_model, n_head, d_ff, seq_len):
-    """Of one layer."""
+    """The FLOPs of one layer, by part and in total."""
     counts, per_head = _products(d_model, d_ff, seq_len), seq_len**2
     products, softmax = sum(counts.values()), 3 * n_head * per_head
     result = {

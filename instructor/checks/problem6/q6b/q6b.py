@@ -17,8 +17,8 @@ DEFENSIBLE = {
     },
     "search": {("encoder-only", "masked-lm-then-contrastive", "pooled-embedding")},
 }
-# Share of the check's points deducted per wrong choice: a quarter, since the file has a fifth of
-# the question's points.
+# Share of the check's 4 points deducted per wrong application: 1.25 points, a quarter of the 5 that
+# the file is worth (the basic check gives the other one).
 TAKES = 5 / 16
 
 

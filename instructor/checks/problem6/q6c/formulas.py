@@ -136,7 +136,7 @@ def shift_mistakes(k: int, d_model: int) -> list:
 
 
 def alibi(n_head: int, T: int, slopes: np.ndarray | None = None) -> np.ndarray:
-    """(n_head, T, T)."""
+    """Return the biases of ALiBi, (n_head, T, T)."""
     slopes = 2.0 ** (-8 * (np.arange(n_head) + 1) / n_head) if slopes is None else slopes
     # no -0
     return 0.0 - slopes[:, None, None] * np.abs(np.subtract.outer(np.arange(T), np.arange(T)))
@@ -193,7 +193,7 @@ def alibi_mistakes(n_head: int, T: int) -> list:
 
 
 def interpolate(T: int, trained_length: int) -> np.ndarray:
-    """(T,)."""
+    """Return the positions scaled to the trained length, (T,)."""
     return np.arange(T) * (trained_length / T if T > trained_length else 1.0)
 
 

@@ -1,4 +1,4 @@
-"""Cases of every_kth, section_headers and Make a case of predicted_globals."""
+"""Cases of every_kth, section_headers and predicted_globals."""
 
 import numpy as np
 

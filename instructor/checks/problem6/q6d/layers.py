@@ -36,7 +36,7 @@ class Layer:
     @property
     def data(self) -> dict:
         """The inputs for probes."""
-        # which would reveal the answer
+        # without the positions that the predictor chooses, which would reveal the answer
         spec = replace(self.spec, chosen=()) if self.predict else self.spec
         return {**asdict(self), "spec": spec.data}
 

@@ -11,7 +11,18 @@ from checks.problem6.q6f.traces import MISSING, Trace
 
 @dataclass(frozen=True)
 class Rules:
-    """The table's numbers. Other values reveal which traces are borderline cases."""
+    """The table's numbers. Other values reveal which traces are borderline cases.
+
+    Attributes:
+        rise, far: of an exploding loss: its median over the lowest one, where a rise begins, and
+            where it is a fault.
+        repeated, samples: of repetition: the rate exceeded, in so many samples in a row.
+        way, stays: of slow convergence: the share of the way to the reference's loss that is not
+            reached, in so many records in a row.
+        even, sure: entropies above and below which a head is dead or saturated.
+        ratio: of vanishing gradients: the first layer's norm over the last one's.
+        row: records in a row, for entropies and gradients.
+    """
 
     rise: float = 1.5
     far: float = 3.0

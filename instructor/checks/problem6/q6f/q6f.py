@@ -4,10 +4,9 @@ from autograder import check
 from checks.problem6.q6f.monitor import read_alarms, run_replay
 from instructor.checks.problem6.q6f.trace_file import Tally, read_traces
 
-FOUND, FALSE = 0.95, 0.02
-SPOKE = (
-    0.5  # a Monitor that reports nothing has no false alarms: the recall needed for them to count
-)
+FOUND, FALSE = 0.95, 0.02  # the recall needed, and the share of false alarms allowed
+# The recall needed for the points on false alarms: a Monitor that reports nothing has none.
+SPOKE = 0.5
 
 
 def tally(student, context) -> Tally:

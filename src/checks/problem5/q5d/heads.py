@@ -250,7 +250,7 @@ def require_output(answer: Answer, case: Case, again: Answer | None = None) -> N
     """Check the output. again: the output of a second call.
 
     Raises:
-        WrongAnswer: it is not; names the likely cause.
+        WrongAnswer: it is wrong, or differs in the second call; names the likely cause.
     """
     shape = (len(case.inputs["x"]) * case.inputs["repeat"], *case.inputs["x"].shape[1:])
     y = read(answer, case, shape)
@@ -266,7 +266,7 @@ def require_weights(answer: Answer, case: Case) -> None:
     """Check the weights.
 
     Raises:
-        WrongAnswer: they are not; names the likely cause.
+        WrongAnswer: they are wrong; names the likely cause.
     """
     got, right = read(answer, case, None), case.right["weights"]
     if got.shape == right.shape and not got.any() and right.any():

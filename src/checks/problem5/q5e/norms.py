@@ -64,7 +64,7 @@ def require_table(case: Case, answer: Answer) -> None:
     """Check a table of positions.
 
     Raises:
-        WrongAnswer: it is not; names the likely cause.
+        WrongAnswer: it is wrong; names the likely cause.
     """
     sizes = case.inputs["max_len"], case.inputs["n_embd"]
     call = "sinusoidal_positions({}, {})".format(*sizes)
@@ -114,7 +114,7 @@ def require_norm(case: Case, answer: Answer) -> None:
     """Check LayerNorm's parameters, output and gradients.
 
     Raises:
-        WrongAnswer: they are not; names the likely cause.
+        WrongAnswer: one is wrong; names the likely cause.
     """
     inputs, x = case.inputs, case.inputs["x"]
     call = describe_norm(inputs)

@@ -51,7 +51,7 @@ def judge_bags(student, cases: list[Case]) -> None:
     """Check BagOfWords' parameters and output.
 
     Raises:
-        WrongAnswer: it does not; names the likely cause.
+        WrongAnswer: one is wrong; names the likely cause.
     """
     answers = student.run(run_bag, cases=[case.inputs for case in cases]).items(len(cases))
     for case, answer in zip(cases, answers):

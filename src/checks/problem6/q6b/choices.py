@@ -75,7 +75,7 @@ def require_tables(tables: dict[str, Answer]) -> None:
         )
     if more:
         what = (
-            "the table" if isinstance(tables[more[0]].value, dict) else "outside all tables the key"
+            "the table" if isinstance(tables[more[0]].value, dict) else "a key outside the tables,"
         )
         raise WrongAnswer(
             f"{FILE} has {what} {more[0][:60]!r}. There should be the tables "

@@ -154,7 +154,7 @@ def require_positions(answer: Answer, expected: list[int], cause: str = "") -> N
         missing, extra = sorted(set(expected) - set(got)), sorted(set(got) - set(expected))
         said = [
             f"{what}: {shown(positions)}"
-            for what, positions in (("missing", missing), ("too many", extra))
+            for what, positions in (("missing", missing), ("extra", extra))
             if positions
         ]
         raise WrongAnswer(

@@ -98,7 +98,7 @@ def require_output(answer: Answer, case: Case) -> None:
     """Check the output, and that the inputs are unchanged.
 
     Raises:
-        WrongAnswer: it is not; names the likely cause.
+        WrongAnswer: the output is wrong, or an input was changed; names the likely cause.
     """
     call, dtype = call_of(case), case.inputs["dtype"]
     if changed := answer["changed"].texts():
@@ -146,7 +146,7 @@ def require_gradients(answer: Answer, case: Case) -> None:
     """Check the output and its gradients, these to 1e-4 in float32.
 
     Raises:
-        WrongAnswer: they are not; names the likely cause.
+        WrongAnswer: one is wrong; names the likely cause.
     """
     require_output(answer, case)
     for name, gradient in zip("qkv", answer["gradients"].items(3)):

@@ -187,7 +187,7 @@ def require_layer(answer: Answer, case: Case) -> None:
     """Check parameters and output, and that x is unchanged.
 
     Raises:
-        WrongAnswer: they are not; names the likely cause.
+        WrongAnswer: one is wrong, or x was changed; names the likely cause.
     """
     require_parameters(answer, case)
     layer, call = case.inputs, call_of(case.inputs)

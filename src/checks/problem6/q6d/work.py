@@ -211,7 +211,7 @@ def require_not_dense(student, cases: list[Case], module: bool = False) -> None:
                 f"{name} needs {counts['flops'] / dense:.0%} of the FLOPs of dense attention, and "
                 f"creates tensors of {counts['elements'] / n / n:.1f} numbers for each of all "
                 f"{n:,} x {n:,} pairs ({pattern}, which connects {connections / n / n:.1%} of "
-                "them). Only the pairs that are connected should be worked out."
+                "them). Compute only the connected pairs."
             )
         if answer["stopped"].text():
             raise WrongAnswer(f"{name} takes more than 1 GB ({pattern}).")

@@ -55,7 +55,7 @@ def judge_scores(student, cases: list[Case]) -> None:
     """Check attention_scores.
 
     Raises:
-        WrongAnswer: it is not; names the likely cause.
+        WrongAnswer: it is wrong; names the likely cause.
     """
     for case, answer in zip(cases, run_cases(student, run_scores, cases, call_of)):
         call = call_of(case)
@@ -114,7 +114,7 @@ def judge_clipping(student, cases: list[Case]) -> None:
     """Check clip_gradients.
 
     Raises:
-        WrongAnswer: it is not; names the likely cause.
+        WrongAnswer: it is wrong; names the likely cause.
     """
     for case, answer in zip(cases, run_cases(student, run_clipping, cases, call_of)):
         call = call_of(case)

@@ -100,7 +100,7 @@ def _require_kept(case, answer):
             )
         where = f"In row {', '.join(map(str, row))} of " if row else "In "
         raise WrongAnswer(
-            f"{where}{answer.name}, {_tokens(stays[row])} stay; it should be "
+            f"{where}{answer.name}, {_tokens(stays[row])} are kept; it should be "
             f"{_tokens(right[row])}.{_cause(case, stays)}"
         )
     require_close(

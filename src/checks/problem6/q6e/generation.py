@@ -207,5 +207,5 @@ def _require_chances(case, call, chances):
                 f"it should be {np.round(right, 4).tolist()}."
                 + (f"\nLikely cause: {causes[0]}" if causes else "")
                 + "\nIf 6e-4-basic or 6e-5-basic finds something in the functions "
-                "that generate calls, mend that first."
+                "that generate calls, fix that first."
             )

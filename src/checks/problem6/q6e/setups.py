@@ -207,9 +207,17 @@ class Way:
 
 @dataclass(frozen=True)
 class SetUp:
-    """A training setup: its probe, the number of tokens read, and of steps; exploded: the likely
-    cause if the loss still explodes; runs: how often it is trained with fixes; the mean of the
-    losses counts, since a single run may be unlucky.
+    """A training setup.
+
+    Attributes:
+        name: for messages.
+        probe: trains the model.
+        length: the number of tokens that the model reads.
+        steps: of the training.
+        ways: the combinations of fixes to try.
+        exploded: the likely cause if the loss still explodes.
+        runs: how often it is trained with fixes. The mean of the losses counts, since a single run
+            may be unlucky.
     """
 
     name: str

@@ -85,7 +85,7 @@ def judge_stacks(student, cases: list[Case]) -> None:
     with the case's, "scaled".
 
     Raises:
-        WrongAnswer: it is not; names the likely cause.
+        WrongAnswer: it is wrong; names the likely cause.
     """
     for case, answer in zip(cases, run_cases(student, run_stacks, cases, call_of)):
         shape, count = case.inputs["x"].shape, len(case.inputs["weights"])
@@ -108,7 +108,7 @@ def judge_stacks(student, cases: list[Case]) -> None:
         _require_norms(answer, count, shape[-1])
         scaled = answer["scaled"].named(f"{name}, with trained LayerNorms,")
         if scaled.value is None:
-            raise WrongAnswer(f"Not each of the {count + 1} LayerNorms is used once.")
+            raise WrongAnswer(f"Each of the {count + 1} LayerNorms should be used exactly once.")
         case.require(scaled.name, scaled.array("float32", shape).astype(float), TOLERANCE, "scaled")
 
 
@@ -215,7 +215,7 @@ def judge_init(student, cases: list[Case]) -> None:
     each nn.Linear should have, and `about` their names.
 
     Raises:
-        WrongAnswer: it is not; names the likely cause.
+        WrongAnswer: it is wrong; names the likely cause.
     """
     for case, answer in zip(cases, run_cases(student, run_init, cases, call_of)):
         call = call_of(case)

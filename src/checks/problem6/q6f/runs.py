@@ -65,8 +65,8 @@ NEEDS = {
 # What a healthy trace near the limits has in place of each fault.
 NEAR = {
     "exploding_loss": "For 25 records, the loss is about 1.4 times its lowest.",
-    "repetition": "There are samples of about 0.43 in a row, and later two of 0.6 to 0.9 and one "
-    "of 0.02 in turns.",
+    "repetition": "There are samples of about 0.43 in a row; later, two of 0.6 to 0.9 alternate "
+    "with one of 0.02.",
     "dead_attention": "One head stays at 0.97; two others take turns at 0.995, for 10 records "
     "each.",
     "saturated_attention": "One head stays at 0.03; two others take turns at 0.004, for 10 records "
@@ -216,7 +216,7 @@ def draw_rare(rng) -> list[Run]:
     hints = {
         "exploding_loss": "A loss that is not finite is reported in its own record, also the "
         "first.",
-        "slow_convergence": "The way begins at the first loss that is finite: NaN minus anything "
+        "slow_convergence": "Progress is measured from the first finite loss: NaN minus anything "
         "is NaN.",
     }
     runs.append(Run(first, {"exploding_loss": 0, "slow_convergence": onset}, hints))

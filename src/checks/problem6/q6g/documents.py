@@ -194,7 +194,7 @@ def require_answer(answer: Answer, case: Case) -> None:
     """Check Memory, and ask's output and shares.
 
     Raises:
-        WrongAnswer: they are not; names the likely cause.
+        WrongAnswer: one is wrong; names the likely cause.
     """
     require_memory(answer, case)
     said = describe(case.inputs)

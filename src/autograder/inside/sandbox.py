@@ -80,7 +80,7 @@ DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 SHARED_MEMORY = "/dev/shm"  # multiprocessing keeps locks there, torch the workers' batches
 
 
-class WallError(OSError):
+class SandboxError(OSError):
     """Part of the sandbox could not be set up; the message says which, and what would help."""
 
 
@@ -129,12 +129,12 @@ def build_filter(unix_sockets: bool):
             others than its own.
 
     Raises:
-        WallError: libseccomp or pyseccomp is missing.
+        SandboxError: libseccomp or pyseccomp is missing.
     """
     try:
         import pyseccomp as seccomp
     except (ImportError, RuntimeError) as error:
-        raise WallError(
+        raise SandboxError(
             f"seccomp: {error} (pip install pyseccomp; apt install libseccomp2)"
         ) from None
     rules = seccomp.SyscallFilter(seccomp.ALLOW)
@@ -186,11 +186,13 @@ def restrict_files(read: list[str], write: list[str]) -> None:
     processes, and their abstract sockets.
 
     Raises:
-        WallError: the kernel has no Landlock.
+        SandboxError: the kernel has no Landlock.
     """
     version = landlock_version()
     if not version:
-        raise WallError("Landlock: this kernel lacks it or has it disabled (it needs Linux 5.13)")
+        raise SandboxError(
+            "Landlock: this kernel lacks it or has it disabled (it needs Linux 5.13)"
+        )
     rights = FIRST_RIGHTS | sum(right for since, right in LATER_RIGHTS if version >= since)
     # files; TCP bind and connect; sockets and signals
     fields = [rights] + [0b11] * (version >= 4) + [0b11] * (version >= 6)
@@ -213,10 +215,10 @@ def restrict_files(read: list[str], write: list[str]) -> None:
         failed = _syscall(ADD_RULE, ruleset, 1, rule, 0)
         os.close(handle)
         if failed:
-            raise WallError(f"Landlock: no rule for {path}: {os.strerror(ctypes.get_errno())}")
+            raise SandboxError(f"Landlock: no rule for {path}: {os.strerror(ctypes.get_errno())}")
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     if ruleset < 0 or _syscall(RESTRICT_SELF, ruleset, 0):
-        raise WallError(f"Landlock: {os.strerror(ctypes.get_errno())}")
+        raise SandboxError(f"Landlock: {os.strerror(ctypes.get_errno())}")
     os.close(ruleset)
 
 
@@ -224,12 +226,12 @@ def free_users(count: int) -> list[int]:
     """User ids that no account and no process uses.
 
     Raises:
-        WallError: none is free, or we are not root.
+        SandboxError: none is free, or we are not root.
     """
     import pwd  # Windows has none
 
     if os.getuid() != 0:
-        raise WallError("another user: only root can become one")
+        raise SandboxError("another user: only root can become one")
     taken, found = set(), []
     for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it has ended in the meantime
@@ -244,7 +246,7 @@ def free_users(count: int) -> list[int]:
             found.append(user)
         if len(found) == count:
             return found
-    raise WallError("another user: no user id is free")
+    raise SandboxError("another user: no user id is free")
 
 
 @contextlib.contextmanager
