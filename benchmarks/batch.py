@@ -76,7 +76,7 @@ def make_class(folder: Path, count: int) -> None:
     wrong, right, hostile = (
         collect("wrong", "WRONG"),
         collect("right", "RIGHT"),
-        [attack for attack in collect("hostile", "HOSTILE") if not attack.prepare],
+        [attack for attack in collect("hostile.attacks", "HOSTILE") if not attack.prepare],
     )
 
     def every(entries, number):

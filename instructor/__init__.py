@@ -3,6 +3,6 @@
 import sys
 from pathlib import Path
 
-_SRC = str(Path(__file__).resolve().parents[1] / "src")
-if _SRC not in sys.path:
-    sys.path.insert(0, _SRC)
+ROOT = Path(__file__).resolve().parents[1]  # of the project
+if str(ROOT / "src") not in sys.path:
+    sys.path.insert(0, str(ROOT / "src"))

@@ -8,8 +8,8 @@ try:
     from pathlib import Path
 
     from common.files import UserError
+    from instructor.datasets.folder import refuse_gold_inside
     from instructor.datasets.worlds.editions import EDITIONS, write_data, write_edition
-    from instructor.datasets.worlds.folder import refuse_gold_inside
     from instructor.datasets.worlds.world import MODES, SIZES, make_world, statistics, write_world
     from instructor.release.starter import find_drift, write_starter
 except KeyboardInterrupt:  # in the first second of a command
@@ -22,7 +22,7 @@ MODULES = (
     "documents",
     "documents.facts",
     "datasets.wikipedia.command",
-    "datasets.worlds.check",
+    "datasets.check_data.command",
     "datasets.traces.command",
     "grading.gradescope.build",
     "grading.command",
@@ -75,7 +75,7 @@ def data(args: argparse.Namespace) -> int:
 def reference(args: argparse.Namespace) -> int:
     """Save the results of a demo with the reference."""
     # imports torch, which the other commands don't need
-    from instructor.release.reference import keep_results
+    from instructor.release.keep_results import keep_results
 
     keep_results(args.folder)
     return 0

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from common.files import UserError, read_text
+from instructor import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = ROOT / "course.toml"
 
 

@@ -14,8 +14,9 @@ from pathlib import Path
 from autograder.manifest import Manifest, ManifestError, read_manifest
 from checks.support.session import MANIFEST
 from common.files import UserError, write_text
+from instructor import ROOT
 from instructor.course import SETTINGS, read_course
-from instructor.release.starter import KEPT_RESULTS, ROOT
+from instructor.release.starter import KEPT_RESULTS
 from jobs.deliverables import ANSWERS, CODE, DELIVERABLES, STUDENT_FILES
 from jobs.presets import GPU, LAPTOP
 from jobs.targets import JOBS

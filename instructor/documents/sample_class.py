@@ -8,8 +8,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from autograder import read_manifest
+from instructor import ROOT
 from instructor.grading.grades import Entry, GradedClass, Person
-from instructor.release.starter import ROOT
 
 
 def _manifest():

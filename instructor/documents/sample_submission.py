@@ -10,8 +10,9 @@ from pathlib import Path
 from autograder import read_manifest
 from autograder.report import as_dict
 from checks.support.session import MANIFEST, Setting, grade_submission
+from instructor import ROOT
 from instructor.grading.grades import Entry, GradedClass, Person
-from instructor.release.starter import KEPT_RESULTS, ROOT, SOLUTION, STARTER
+from instructor.release.starter import KEPT_RESULTS, SOLUTION, STARTER
 
 SEED = 20260512  # of the checks' random inputs: the same seed gives the same page
 # file, what the reference has, what stands in its place

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from common.files import write_text, writing
+from instructor import ROOT
 from instructor.course import read_course
 from instructor.documents.facts import as_tex, gather
-from instructor.release.starter import ROOT
 
 SITE = ROOT / "docs" / "site"
 HASHES = SITE / "sources.json"

@@ -7,8 +7,9 @@ import re
 from collections.abc import Callable
 
 from common.files import UserError, write_text
+from instructor import ROOT
 from instructor.documents.facts import gather
-from instructor.release.starter import KEPT_RESULTS, ROOT, places
+from instructor.release.starter import KEPT_RESULTS, places
 from jobs.deliverables import ANSWERS
 from jobs.targets import TARGETS
 

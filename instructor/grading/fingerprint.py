@@ -23,9 +23,9 @@ from checks.support.once import places
 from checks.support.session import CHECKS, Setting
 from checks.support.staging import DECODER, GIVEN, code_limit, result_limit
 from common.files import UserError
+from instructor import ROOT
 from jobs.deliverables import ANSWERS, FOLDERS, MADE_BY, STUDENT_FILES, SUPPLIED
 
-ROOT = Path(__file__).resolve().parents[2]
 # Imports of these are not followed: a new name in the lists concerns no other check, and
 # `submission` is the student's, except for the given files.
 APART = (ROOT / "src" / "jobs" / "deliverables.py", ROOT / "src" / "submission")

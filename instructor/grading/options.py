@@ -8,12 +8,12 @@ from pathlib import Path
 
 from common.arguments import number
 from common.files import UserError
+from instructor import ROOT
 from instructor.grading.finding.late import parse_due
 from instructor.grading.finding.roster import Roster, named_column, read_roster
 
 from .graded_class import KEEP
 
-ROOT = Path(__file__).resolve().parents[2]
 # The remembered options, as data, with their defaults.
 DEFAULTS = {
     "due": None,

@@ -10,12 +10,12 @@ import zipfile
 from pathlib import Path, PurePosixPath
 
 from common.files import UserError
+from instructor import ROOT
 from instructor.course import Course
 
 from .starter import starter_tree
 from .student_texts import student_pyproject, student_readme
 
-ROOT = Path(__file__).resolve().parents[2]
 # What is released: of folders, the files that git tracks and that have these suffixes.
 FOLDERS = {
     "src": {".py", ".toml", ".ini", ".ipynb", ".json", ".npz"},

@@ -49,19 +49,22 @@ def find_differences(folder: Path = RELEASED) -> list[str]:
     """How `folder` differs from what the makers give, as sentences; rounding differences between
     processors don't count.
     """
-    wanted = case_files()
+    return [f"{name} {how}" for name, how in _differences(case_files(), folder).items()]
+
+
+def _differences(wanted, folder):
+    """{file: how it differs} for the files of a folder that are not as wanted."""
     there = {path.name: path.read_bytes() for path in sorted(folder.glob("*.*"))}
-    names = sorted(wanted.keys() | there.keys())
-    found = [
-        f"{name} {'is missing' if name not in there else 'is no longer made'}"
-        for name in names
-        if (name in wanted) != (name in there)
-    ]
-    for name in (
-        name for name in names if name in wanted and name in there and wanted[name] != there[name]
-    ):
-        if not same(*(_content(name, files[name]) for files in (wanted, there))):
-            found.append(f"{name} differs")
+    found = {}
+    for name in sorted(wanted.keys() | there.keys()):
+        if name not in there:
+            found[name] = "is missing"
+        elif name not in wanted:
+            found[name] = "is no longer made"
+        elif wanted[name] != there[name] and not same(
+            *(_content(name, files[name]) for files in (wanted, there))
+        ):
+            found[name] = "differs"
     return found
 
 
@@ -104,12 +107,16 @@ def run(args: argparse.Namespace) -> int:
         )
         return 1
     RELEASED.mkdir(exist_ok=True)
+    # Files that differ by rounding alone stay, so that no change is shown where there is none. What
+    # belongs to one question is written together: its numbers are in another file than the rest.
+    changed = {name.partition(".")[0] for name in _differences(files, RELEASED)}
     for path in RELEASED.iterdir():
         if path.name not in files:
             path.unlink()
     for name, content in files.items():
-        with writing(RELEASED / name) as temporary:
-            temporary.write_bytes(content)
+        if name.partition(".")[0] in changed:
+            with writing(RELEASED / name) as temporary:
+                temporary.write_bytes(content)
     released = Released()
     count = sum(len(round) for id in all_makers() for round in released.rounds(id))
     print(f"Wrote {count} cases in {len(files)} files, {size / 1e6:.2f} MB, to {RELEASED}")

@@ -8,9 +8,10 @@ import tempfile
 from pathlib import Path
 
 from common.files import UserError
+from instructor import ROOT
 from instructor.course import SETTINGS, Course
 
-FOLDER = Path(__file__).resolve().parents[2] / "handout"
+FOLDER = ROOT / "handout"
 EDITIONS = ("handout.pdf", "handout.html", "submission.pdf")
 TOOLS = ("make", "latexmk", "pandoc", "pdftotext")  # the last for the leak scan
 

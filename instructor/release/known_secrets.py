@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checks.support.cases import RELEASED
+from instructor import ROOT
 from instructor.datasets.worlds.editions import EDITIONS, EXERCISES, TRACES
 
 from .starter import END, SOLUTION, START, starter_tree
 
-ROOT = Path(__file__).resolve().parents[2]
 GOLD = ROOT / "instructor" / "gold"
 WRITTEN_ANSWERS = ROOT / "instructor" / "rubrics"
 # characters of a telling line of code; shorter ones are in every program

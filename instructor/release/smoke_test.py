@@ -20,12 +20,12 @@ from pathlib import Path
 from autograder import Report, Verdict, draw_seed, read_manifest
 from checks.support.session import MANIFEST, Setting, grade_submission
 from common.files import UserError
+from instructor import ROOT
 from instructor.datasets.worlds.exercises import as_json, solve
 from jobs.presets import PRESETS
 
 from .starter import END, KEPT_RESULTS, SOLUTION, START
 
-ROOT = Path(__file__).resolve().parents[2]
 HIDDEN, GOLD = ROOT / "instructor" / "checks", ROOT / "instructor" / "gold"
 PRESET = PRESETS["laptop"]  # of the saved or newly made results
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from checks.support.staging import END, START
 from common.files import write_text
+from instructor import ROOT
 from instructor.datasets.worlds.exercises import as_json, blank
 from jobs.deliverables import ANSWERS, GIVEN, STUDENT_FILES
 
-ROOT = Path(__file__).resolve().parents[2]
 SOLUTION = ROOT / "instructor" / "solution"
 KEPT_RESULTS = ROOT / "instructor" / "results"
 STARTER = ROOT / "src" / "submission"

@@ -7,7 +7,6 @@ import functools
 import importlib
 import importlib.util
 import os
-import pkgutil
 import re
 import sys
 import tempfile
@@ -43,13 +42,17 @@ EDGE_OF_1C = 0.05  # limit for what the published course leaves open
 
 
 def collect(package: str, name: str) -> list:
-    """Return all entries of the lists called `name` in the modules of a test package: wrong, right,
-    hostile.
+    """Return all entries of the lists called `name` in the modules of a test package and its
+    folders: wrong, right, hostile.attacks.
     """
-    entries = []
-    for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
-        entries += getattr(importlib.import_module(f"{package}.{module.name}"), name, [])
-    return entries
+    return [entry for module in modules(package) for entry in getattr(module, name, [])]
+
+
+def modules(package: str) -> list:
+    """Import the modules of a package and its folders, in the order of their paths."""
+    top = Path(importlib.import_module(package).__path__[0])
+    paths = [path.relative_to(top).with_suffix("") for path in sorted(top.rglob("[!_]*.py"))]
+    return [importlib.import_module(".".join((package, *path.parts))) for path in paths]
 
 
 def exceptions() -> dict[str, str]:
@@ -57,8 +60,8 @@ def exceptions() -> dict[str, str]:
     basic check detects: name -> reason.
     """
     found = {}
-    for module in pkgutil.iter_modules([str(ROOT / "tests" / "checks" / "wrong")]):
-        found |= getattr(importlib.import_module(f"wrong.{module.name}"), "EXCEPTIONS", {})
+    for module in modules("wrong"):
+        found |= getattr(module, "EXCEPTIONS", {})
     return found
 
 

@@ -12,7 +12,7 @@ from autograder import WrongAnswer
 from checks.support.cases import RELEASED, Case, Released, pack, same
 from common.files import UserError
 from conftest import ROOT
-from hostile.lookup import LOOK_UP
+from hostile.attacks.lookup import LOOK_UP
 from instructor.checks.makers import Fresh, all_makers
 from instructor.release import cases
 from proof import MANIFEST, grade_folder, start_process

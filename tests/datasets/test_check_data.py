@@ -8,7 +8,7 @@ import pytest
 from common.files import UserError
 from conftest import DATA, ROOT
 from instructor.__main__ import main
-from instructor.datasets.worlds.check import CHECKS, check_folder
+from instructor.datasets.check_data.command import CHECKS, check_folder
 
 GOLD = ROOT / "instructor" / "gold"
 

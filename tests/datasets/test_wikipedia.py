@@ -22,11 +22,11 @@ from wiki_editions import PEOPLE, attributed, contents, dropped, lines, run, wik
 from wiki_pages import NO_SENTENCE, PAGES
 
 from conftest import ROOT, SOLUTION, run_cli
+from instructor.datasets.check_data.command import check_folder
 from instructor.datasets.wikipedia import dump as dump_module
 from instructor.datasets.wikipedia import selection
 from instructor.datasets.wikipedia.command import read_exclusions
 from instructor.datasets.wikipedia.people import Candidate
-from instructor.datasets.worlds.check import check_folder
 
 FILES = (
     "wiki.txt",

@@ -77,7 +77,7 @@ def table(found: dict[tuple[str, str], str]) -> str:
     """Return the table, with a column for each level that was run."""
     levels = [level for level in LEVELS if any(key[0] == level for key in found)]
     rows = [["attack", "tries", "seen instead", *levels], ["---"] * (3 + len(levels))]
-    for attack in collect("hostile", "HOSTILE"):
+    for attack in collect("hostile.attacks", "HOSTILE"):
         rows.append(
             [
                 f"`{attack.name}`",

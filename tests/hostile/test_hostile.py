@@ -22,7 +22,7 @@ from hostile.harness import contain
 from hostile.scene import Scene
 from proof import STAGED, collect, grade_folder
 
-ATTACKS = collect("hostile", "HOSTILE")
+ATTACKS = collect("hostile.attacks", "HOSTILE")
 LEVELS = ("bubblewrap", "landlock")
 STRONGEST = "strongest"
 CASES = [

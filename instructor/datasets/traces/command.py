@@ -9,11 +9,11 @@ import numpy as np
 
 from checks.problem6.q6f.traces import NAMES, Trace
 from common.files import writing
+from instructor import ROOT
 from instructor.checks.problem6.q6f.onsets import Rules, find_onsets
 from instructor.checks.problem6.q6f.trace_file import FILE, pack, rounded
 from instructor.datasets.worlds.editions import TRACES
 
-ROOT = Path(__file__).resolve().parents[3]
 TRAININGS, DRAWN = 6, 9  # of each kind
 # The table's rules, looser and stricter. Where they disagree about a trace, a correct monitor may
 # disagree with the table too: such a trace is dropped.

@@ -3,7 +3,7 @@
 import functools
 import re
 
-from instructor.datasets.worlds.folder import LONGEST_PLACE
+from instructor.datasets.folder import LONGEST_PLACE
 
 from .language import Language
 from .wikitext import UNKNOWN, plain

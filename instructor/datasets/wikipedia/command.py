@@ -149,7 +149,7 @@ def run(args: argparse.Namespace) -> int:
         raise UserError(
             f"Not installed: {', '.join(missing)}. To install: pip install -e '.[wikipedia]'"
         )
-    from instructor.datasets.worlds.folder import read_folder
+    from instructor.datasets.folder import read_folder
     from jobs.presets import PRESETS
 
     from .archive import Archive
@@ -251,7 +251,7 @@ def _folders(args):
         UserError: students would get what they must not see, files that aren't ours would be
             overwritten, or nothing can be written.
     """
-    from instructor.datasets.worlds.folder import refuse_gold_inside
+    from instructor.datasets.folder import refuse_gold_inside
 
     from .write import refuse_occupied
 

@@ -11,7 +11,7 @@ import unicodedata
 from dataclasses import dataclass
 from itertools import islice
 
-from instructor.datasets.worlds.folder import find_word
+from instructor.datasets.folder import find_word
 
 from . import birthplace, sentences, wikitext
 from .language import Language

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from instructor.datasets.worlds.folder import (
+from instructor.datasets.folder import (
     Corpus,
     Rows,
     documents_about,

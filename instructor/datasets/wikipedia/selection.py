@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from common.files import UserError
-from instructor.datasets.worlds.folder import QUESTION, find_word, longest_truncation
+from instructor.datasets.folder import QUESTION, find_word, longest_truncation
 from instructor.datasets.worlds.world import FULL
 
 from .people import Candidate

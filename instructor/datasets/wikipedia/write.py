@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from common.files import UserError, writing
-from instructor.datasets.worlds.folder import QUESTION, SPLITS, Corpus, Rows
+from instructor.datasets.folder import QUESTION, SPLITS, Corpus, Rows
 
 from .archive import Archive, Site
 from .report import LICENCE, NOTICE_TITLE, REPORT_TITLE, write_notice, write_report

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from common.files import write_text
+from instructor import ROOT
 
 from .exercises import as_json, make_matrices, solve, write_exercises
 from .world import SIZES, make_world, write_world
 
-ROOT = Path(__file__).resolve().parents[3]
 # size -> seed, folder under data/ and gold/
 EDITIONS = {"full": (730291, "."), "laptop": (514423, "laptop")}
 EXERCISES = 308117  # the seed of problem 5's data

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from common.files import write_text
+from instructor.datasets.folder import QUESTION, figures
 
 from .cities import CITIES
-from .folder import QUESTION, figures
 from .phrasings import JOBS, LONG, LONG_SINGLE, SHORT, SHORT_SINGLE
 
 ONSETS = "b c d f g h j k l m n p r s t v w y z br dr gr kr tr pl st sh th kh zh".split()

@@ -15,10 +15,10 @@ from pathlib import Path
 from autograder.isolation import strength
 from autograder.report import harmless
 from common.files import UserError
+from instructor import ROOT
 
 from . import work
 
-ROOT = Path(__file__).resolve().parents[3]
 # tasks sent ahead per worker: memory stays small, and no worker waits
 AHEAD = 3
 # grading changes its process's working directory: a worker grades one submission at a time

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from checks.support.context import EXERCISES, GOLD_EXERCISES, GOLD_SHARED, Context
 from common.files import UserError, read_text, writing
+from instructor import ROOT
 from instructor.release.starter import starter_tree
 from jobs.presets import PRESETS
 
-ROOT = Path(__file__).resolve().parents[3]
 HERE = Path(__file__).parent
 # All code in the zip, as patterns: no seeds of corpora, no tests, nothing of src/submission.
 SOURCES = (

@@ -19,8 +19,8 @@ from common.files import UserError, write_text
 
 from .memory import container_memory, within
 from .results import GRADER_FAILED, graded, ungraded
+from .unprivileged import grade_as_nobody
 from .upload import choose_seed, find_submission
-from .weak import grade_as_nobody
 
 AUTOGRADER = Path("/autograder")
 SOURCE = Path(__file__).resolve().parents[3]  # what the zip was unpacked to

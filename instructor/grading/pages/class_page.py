@@ -15,7 +15,7 @@ from autograder import Verdict
 from instructor.grading.grades import Entry, GradedClass
 from instructor.grading.text import line, points
 
-from .course import EPOCHS, MODELS
+from .models import EPOCHS, MODELS
 from .plot import histogram, key, scatter
 from .render import HTML
 from .statistics import FEWEST, LOW, MANY, agreement, counted, excused, items, sections

@@ -8,7 +8,7 @@ from autograder import Verdict
 from instructor.grading.grades import GRADER_ERROR, Entry, GradedClass
 from instructor.grading.text import percent
 
-from .course import MODELS
+from .models import MODELS
 from .plot import Bar, bars
 from .render import HTML, MARKDOWN
 from .tally import by_question, unmarked

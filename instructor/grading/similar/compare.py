@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from itertools import chain, combinations, islice
 
 from checks.support.staging import GIVEN
+from instructor import ROOT
 from instructor.release.pasting import released
-from instructor.release.starter import ROOT, SOLUTION
+from instructor.release.starter import SOLUTION
 from jobs.deliverables import STUDENT_FILES
 
 from .own import Own, regions

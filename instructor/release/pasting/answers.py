@@ -22,8 +22,8 @@ from tqdm import tqdm
 from autograder import Probe
 from checks.support.cases import Case
 from common.files import UserError
+from instructor import ROOT
 from instructor.release.pasting import released
-from instructor.release.starter import ROOT
 
 from .calls import answers, contains, give_up, views_of
 

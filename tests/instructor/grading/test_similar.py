@@ -18,8 +18,8 @@ from instructor.grading.similar.compare import compare, compare_with_released, r
 from instructor.grading.similar.own import Own, read_own, regions
 from instructor.grading.similar.pages import write_pages
 from jobs.deliverables import STUDENT_FILES
-from right.solutions import RIGHT as MANY
-from right.whole import RIGHT as WHOLE
+from right.problem1.solutions import RIGHT as MANY
+from right.problem1.whole import RIGHT as WHOLE
 from variants import Fill, make
 
 NAMES = {

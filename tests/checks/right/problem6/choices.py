@@ -2,8 +2,8 @@
 file.
 """
 from variants import Right, Text
-from wrong.choices import RIGHT as FILE
-from wrong.choices import choose
+from wrong.problem6.choices import RIGHT as FILE
+from wrong.problem6.choices import choose
 
 OTHER = choose(summarizer=("decoder-only", "causal-lm", None),
                sql_generator=("encoder-decoder", "span-corruption", None))[0].text

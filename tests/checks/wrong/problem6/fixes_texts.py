@@ -2,7 +2,7 @@
 initialization.
 """
 from variants import Fill, Wrong
-from wrong.fixes import DRAWS, REPEATS, SET_UPS, STACK, TEXTS, edit
+from wrong.problem6.fixes import DRAWS, REPEATS, SET_UPS, STACK, TEXTS, edit
 
 PENALIZED = "torch.where(repeated > 0, repeated / penalty, repeated * penalty)"
 LAST = "last = tokens[max(0, len(tokens) - (n - 1)) :]"

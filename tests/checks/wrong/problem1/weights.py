@@ -1,6 +1,6 @@
 """Wrong ways to load weights in finetune and to save them in train (questions 1d and 1f)."""
 from variants import Edit, Fill, Wrong
-from wrong.training import finetune
+from wrong.problem1.training import finetune
 
 READ = 'state = torch.load(reading_params_path, map_location="cpu", weights_only=True)\n'
 IF_READ = "if reading_params_path is not None:\n    " + READ

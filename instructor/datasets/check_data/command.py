@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from common.files import UserError, read_questions
+from instructor.datasets.folder import SPLITS, Corpus, read_folder
 
 from .findings import (
     Finding,
@@ -17,7 +18,6 @@ from .findings import (
     overlap,
     places_in_reach,
 )
-from .folder import SPLITS, Corpus, read_folder
 
 CHECKS = ("formats", "overlap", "leakage", "baseline", "alphabet", "length", "place")
 

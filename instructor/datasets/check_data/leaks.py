@@ -3,7 +3,7 @@
 import zlib
 from pathlib import Path
 
-from .folder import QUESTION, SPLITS, documents_about, find_word
+from instructor.datasets.folder import QUESTION, SPLITS, documents_about, find_word
 
 CORPUS = {"wiki.txt", "ATTRIBUTION.tsv"}  # these should name the people of the test
 KNOWN = CORPUS | {

@@ -9,8 +9,7 @@ from itertools import combinations
 from pathlib import Path
 
 from common.files import read_text
-
-from .folder import (
+from instructor.datasets.folder import (
     LONGEST_PLACE,
     QUESTION,
     SPLITS,
@@ -20,6 +19,7 @@ from .folder import (
     name_in,
     place_positions,
 )
+
 from .leaks import is_known, other_files, told_by
 
 ASKED = re.compile(r"Where was [^?]*\S born\?")

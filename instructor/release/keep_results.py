@@ -10,12 +10,13 @@ import torch
 from autograder import Report, draw_seed, read_manifest
 from checks.support.session import MANIFEST, Setting, grade_submission
 from common.files import UserError, write_text, writing
+from instructor import ROOT
 from jobs.options import Options
 from jobs.presets import LAPTOP
 from jobs.problem1.run_job import run_job
 from jobs.targets import JOBS
 
-from .starter import KEPT_RESULTS, ROOT, SOLUTION
+from .starter import KEPT_RESULTS, SOLUTION
 
 
 def keep_results(folder: Path, out: Path = KEPT_RESULTS) -> None:
