@@ -76,7 +76,7 @@ done
 if ! has_packages "$PYTHON"; then
     if [ ! -e "$ROOT/.venv/complete" ] || [ "$ROOT/pyproject.toml" -nt "$ROOT/.venv/complete" ] ||
        ! has_packages "$(venv_python)"; then
-        [ "$1" = test ] || [ "$1" = python ] || "$PYTHON" "$ROOT/src/run.py" "$@" --check >&2      # a misspelt target should not cost a download
+        [ "$1" = test ] || [ "$1" = python ] || "$PYTHON" "$ROOT/src/run.py" "$@" --check >&2      # a misspelled target should not cost a download
         make_environment "$PYTHON"
     fi
     PYTHON=$(venv_python)

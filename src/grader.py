@@ -131,8 +131,8 @@ def run(args: argparse.Namespace, stream) -> int:
     except ManifestError as error:
         raise UserError(str(error)) from None
     checks = choose_checks(manifest, args)
-    colour = hasattr(stream, "isatty") and stream.isatty() and "NO_COLOR" not in os.environ
-    table = Table(stream, manifest, colour)
+    color = hasattr(stream, "isatty") and stream.isatty() and "NO_COLOR" not in os.environ
+    table = Table(stream, manifest, color)
     if args.list:
         list_checks(manifest, checks, table)
         return 0

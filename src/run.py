@@ -113,7 +113,7 @@ def run(args: argparse.Namespace) -> None:
         run_demo(args)
         return
     if args.target in SMALL:
-        from jobs.small import run_small
+        from jobs.problems_5_and_6 import run_small
 
         run_small(args)
         return

@@ -101,7 +101,7 @@ def test_run_sh_says_when_there_is_no_python(tmp_path):
     assert process.returncode == 2 and "needs Python" in process.stderr
 
 
-def test_run_sh_makes_no_environment_for_a_misspelt_target(tmp_path):
+def test_run_sh_makes_no_environment_for_a_misspelled_target(tmp_path):
     """With a Python that lacks torch: the refusal comes before any download."""
     for name in ("run.sh", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path / name)

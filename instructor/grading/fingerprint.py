@@ -19,7 +19,7 @@ from autograder import Check, Manifest
 from autograder.intake import Limits
 from checks.support.cases import RELEASED
 from checks.support.context import EXERCISES, GOLD_EXERCISES, GOLD_SHARED, Context
-from checks.support.once import places
+from checks.support.regrade import places
 from checks.support.session import CHECKS, Setting
 from checks.support.staging import DECODER, GIVEN, code_limit, result_limit
 from common.files import UserError

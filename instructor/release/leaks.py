@@ -153,9 +153,9 @@ def _seeds(name: str, text: str, secrets: Secrets) -> Iterable[str]:
 
 def _machine(name: str, text: str, secrets: Secrets) -> Iterable[str]:
     for place in secrets.places:
-        for spelt in {place, place.replace("\\", "/"), place.replace("\\", "\\\\")}:
+        for spelled in {place, place.replace("\\", "/"), place.replace("\\", "\\\\")}:
             yield from _matches(
-                rf"(?<![\w.~}}]){re.escape(spelt)}(?![\w.-])",
+                rf"(?<![\w.~}}]){re.escape(spelled)}(?![\w.-])",
                 text,
                 f"a folder of this machine, {place}",
             )

@@ -6,7 +6,7 @@ import numpy as np
 
 from .verdicts import WrongAnswer
 
-RECOGNISED = 1e-6  # smallest tolerance for causes: they may have been stored as float32
+RECOGNIZED = 1e-6  # smallest tolerance for causes: they may have been stored as float32
 
 
 def matches(got: np.ndarray, expected: np.ndarray, tolerance: float) -> bool:
@@ -65,7 +65,7 @@ def require_close(
         )
     for sentence, candidate in causes:
         candidate = candidate() if callable(candidate) else candidate
-        if candidate is not None and matches(got, candidate, max(tolerance, RECOGNISED)):
+        if candidate is not None and matches(got, candidate, max(tolerance, RECOGNIZED)):
             raise WrongAnswer(f"{message}\nLikely cause: {sentence}")
     raise WrongAnswer(message)
 

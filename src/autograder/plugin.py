@@ -9,8 +9,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from .endless_imports import Stuck
 from .process import ProcessError
-from .stuck import Stuck
 from .student import Student
 from .verdicts import GRADER_FAILED, Failed, Outcome, Verdict
 

@@ -31,19 +31,19 @@ class Table:
     Args:
         stream: where to write.
         manifest: the source of titles and points.
-        colour: whether the stream is a terminal that shows colours.
+        color: whether the stream is a terminal that shows colors.
     """
 
-    def __init__(self, stream: TextIO, manifest, colour: bool):
+    def __init__(self, stream: TextIO, manifest, color: bool):
         self.stream = stream
         self.manifest = manifest
-        self.colour = colour
+        self.color = color
         self.question = None
         self.width = max(60, shutil.get_terminal_size().columns) if stream.isatty() else 10_000
 
-    def paint(self, text: str, *colours: str) -> str:
-        """The text in a colour, if colours are on."""
-        return "".join(colours) + text + PLAIN if self.colour else text
+    def paint(self, text: str, *colors: str) -> str:
+        """The text in a color, if colors are on."""
+        return "".join(colors) + text + PLAIN if self.color else text
 
     def line(self, outcome: Outcome) -> None:
         """Write the line of one check, after a heading if it is the first of its question."""
@@ -61,14 +61,14 @@ class Table:
                 file=self.stream,
             )
         if outcome.verdict is None:
-            state, colour, points, seconds = (
+            state, color, points, seconds = (
                 check.kind if check.coded else "graded by hand",
                 YELLOW,
                 f"-/{_points(check.points)}",
                 "",
             )
         else:
-            state, colour = (
+            state, color = (
                 outcome.verdict.value,
                 GREEN if outcome.verdict is Verdict.PASSED else RED,
             )
@@ -82,7 +82,7 @@ class Table:
         text = f"{check.id:<13} {points:>5} {seconds:>7}  {feedback}"
         room = self.width - 26
         text = text if len(text) <= room else text[: room - 1] + "…"
-        print(f"  {self.paint(f'{state:<22}', colour)} {text}", file=self.stream, flush=True)
+        print(f"  {self.paint(f'{state:<22}', color)} {text}", file=self.stream, flush=True)
 
 
 def write_failures(report: Report, table: Table, repeat: Callable[[list[str]], str]) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from .allowance import Allowance
 from .answer import Answer
+from .endless_imports import Stuck
 from .explain import RemoteError, explain
 from .inside import wire
 from .manifest import Check
 from .probe import Probe
 from .process import LIMITS
-from .stuck import Stuck
 from .verdicts import Failed, Verdict, WrongAnswer
 
 BROKEN = {  # messages for limits that are the same for all checks

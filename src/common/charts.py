@@ -1,4 +1,4 @@
-"""Charts as inline SVG, with their colours as CSS variables, so that they follow light, dark and
+"""Charts as inline SVG, with their colors as CSS variables, so that they follow light, dark and
 print.
 
 Coordinates are in units of the viewBox. `kind` is a class of CSS. Text is escaped here.
@@ -99,7 +99,7 @@ class Plot:
             self.path(f"M{places}", kind, style)
 
     def bar(self, across: tuple, up: tuple, kind="bar", title="") -> None:
-        """A bar from value to value in both directions, with gaps between neighbours. The title
+        """A bar from value to value in both directions, with gaps between neighbors. The title
         appears when the mouse is on it.
         """
         (left, right), (bottom, top) = map(self.x, across), map(self.y, up)

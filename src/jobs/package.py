@@ -13,8 +13,7 @@ import torch
 
 from common.files import UserError
 from jobs.deliverables import FOLDERS, STUDENT_FILES, SUPPLIED, has_code
-
-STARTER = Path(__file__).resolve().parents[1] / "submission"
+from jobs.options import STARTER
 
 
 class _GivenFiles(importlib.abc.MetaPathFinder):

@@ -156,7 +156,7 @@ def test_everybody_is_attributed(edition):
     assert {row["name"] for row in rows} == asked and len(rows) == PEOPLE
     for row in rows:
         assert int(row["revision_id"]) == int(row["page_id"]) + 900000 and row[
-            "licence"
+            "license"
         ].startswith("CC BY-SA")
         assert row["url"] == (
             f"https://en.wiki.example/w/index.php?title={row['title'].replace(' ', '_')}&oldid={row['revision_id']}"
@@ -371,7 +371,7 @@ def test_the_exclusion_list(articles, edition, tmp_path, monkeypatch, capsys):
         ),
     ],
 )
-def test_however_the_exclusion_list_is_spelt(spelling, tmp_path):
+def test_however_the_exclusion_list_is_spelled(spelling, tmp_path):
     one = Candidate(
         7,
         8,

@@ -61,7 +61,7 @@ def grade_code(tmp_path, process):
 RIGHT = "def answer(x):\n    return 2 * __import__('torch').from_numpy(x)\n"
 
 # What a submission does, the verdict, and a part of the message.
-BEHAVIOURS = {
+BEHAVIORS = {
     "right": (RIGHT, Verdict.PASSED, ""),
     "wrong": (RIGHT.replace("2 *", "3 *"), Verdict.WRONG_ANSWER, "answer(x) is not 2 x."),
     "stub": (
@@ -251,9 +251,9 @@ BEHAVIOURS = {
 }
 
 
-@pytest.mark.parametrize("name", BEHAVIOURS)
+@pytest.mark.parametrize("name", BEHAVIORS)
 def test_each_way_to_end_has_its_verdict(grade_code, name):
-    source, verdict, message = BEHAVIOURS[name]
+    source, verdict, message = BEHAVIORS[name]
     started = time.monotonic()
     outcome = grade_code(source, "9a-0-basic").outcomes["9a-0-basic"]
     assert time.monotonic() - started < 30  # no limit was overstepped by much
@@ -267,7 +267,7 @@ def test_each_way_to_end_has_its_verdict(grade_code, name):
 
 
 def test_what_looks_like_a_tensor_of_another_dtype_gets_no_points(grade_code):
-    source, *_ = BEHAVIOURS["other dtype than it says"]
+    source, *_ = BEHAVIORS["other dtype than it says"]
     assert grade_code(source, "9a-0-basic").score == 0
 
 
@@ -339,7 +339,7 @@ with StudentProcess(choose("limits")) as process:
 def test_without_fork(grade_code, name, monkeypatch):
     # the judge's own limit is the only one there
     monkeypatch.setattr("autograder.process.GRACE_SECONDS", 1)
-    source, verdict, message = BEHAVIOURS[name]
+    source, verdict, message = BEHAVIORS[name]
     with StudentProcess(choose("limits"), ("torch",), fork=False) as fresh:
         outcome = grade_code(source, "9a-0-basic", process=fresh).outcomes["9a-0-basic"]
         assert outcome.verdict is verdict, outcome.details

@@ -192,7 +192,7 @@ def _grade(attack, isolation, staged, ready, notices, result) -> str:
 def _written(report: Report) -> dict[str, str]:
     """Return what is written about a report."""
     stream = io.StringIO()
-    table = Table(stream, report.manifest, colour=False)
+    table = Table(stream, report.manifest, color=False)
     for outcome in report.outcomes.values():
         table.line(outcome)
     write_failures(report, table, " ".join)

@@ -145,7 +145,7 @@ def test_text_is_escaped_and_the_chart_has_a_name():
         assert tag == "svg" and attrs["role"] == "img" and attrs["aria-label"] == hostile
 
 
-def test_colours_are_variables_in_light_dark_and_print():
+def test_colors_are_variables_in_light_dark_and_print():
     light, dark, printed = (
         set(re.findall(r"(--\w+): #\w{6}", block))
         for block in re.findall(r":root \{(.*?)\}", charts.CSS, re.DOTALL)

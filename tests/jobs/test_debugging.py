@@ -15,7 +15,7 @@ from common.files import UserError
 from conftest import SOLUTION, STARTER, run_cli
 from jobs.package import load_module
 from jobs.problem6 import exploding, repetition, slow
-from jobs.problem6.set_up import mean_at
+from jobs.problem6.broken_training import mean_at
 
 CASES = {
     "debug_exploding": exploding.run,

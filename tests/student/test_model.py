@@ -35,7 +35,7 @@ def test_sizes_and_names_of_the_assignment(submission):
     assert vanilla.get_block_size() == 128
 
 
-def test_misspelt_keywords_are_named(submission):
+def test_misspelled_keywords_are_named(submission):
     with pytest.raises(TypeError, match="no field 'n_heads': did you mean 'n_head'"):
         submission.GPTConfig(5, 6, n_heads=2)
     with pytest.raises(TypeError, match="no field 'final_token': did you mean 'final_tokens'"):

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from checks.problem1.gpt import draw_parameter
 from checks.problem1.models import SPREAD
+from checks.problem1.random_weights import draw_parameter
 from checks.support.cases import Case
 from instructor.checks.reference import attention, log_probabilities
 
@@ -58,8 +58,8 @@ def weights_of(seed: int, shapes: dict[str, tuple[int, ...]]) -> dict[str, np.nd
 
 
 def _norm(x, weights, name):
-    centred = x - x.mean(axis=-1, keepdims=True)
-    normed = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-5)
+    centered = x - x.mean(axis=-1, keepdims=True)
+    normed = centered / np.sqrt((centered**2).mean(axis=-1, keepdims=True) + 1e-5)
     return normed * weights[f"{name}.weight"] + weights[f"{name}.bias"]
 
 

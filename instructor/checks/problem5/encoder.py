@@ -157,9 +157,9 @@ def _split(features, n_head, how):
 
 def layer_norm(x: np.ndarray, weights: dict[str, np.ndarray], eps: float = 1e-5) -> np.ndarray:
     """Compute LayerNorm with "weight" and "bias", (..., C) -> the same."""
-    centred = x - x.mean(axis=-1, keepdims=True)
+    centered = x - x.mean(axis=-1, keepdims=True)
     return (
-        centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + eps) * weights["weight"]
+        centered / np.sqrt((centered**2).mean(axis=-1, keepdims=True) + eps) * weights["weight"]
         + weights["bias"]
     )
 

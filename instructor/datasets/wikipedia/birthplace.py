@@ -56,7 +56,7 @@ def _compiled(language: Language):
     }
 
 
-def normalise(value: str, language: Language) -> str | None:
+def normalize(value: str, language: Language) -> str | None:
     """The short form of a place: the first of a chain, without disambiguation, hedges and notes.
 
     Args:
@@ -89,7 +89,7 @@ def normalise(value: str, language: Language) -> str | None:
 
 def from_infobox(value: str, language: Language) -> str | None:
     """The place that a field's wikitext names, or None."""
-    return normalise(plain(value, line_break="\n").replace(UNKNOWN, ""), language)
+    return normalize(plain(value, line_break="\n").replace(UNKNOWN, ""), language)
 
 
 def from_sentence(sentence: str, language: Language) -> str | None:
@@ -109,11 +109,11 @@ def from_sentence(sentence: str, language: Language) -> str | None:
             if not _is_gap(clause[:start], patterns):
                 break
             place = _named(clause[end:], patterns, strictly=kind == "dated")
-            place = place and normalise(place, language)
+            place = place and normalize(place, language)
             if place:
                 return place
     if language.place_first and (match := _opening(sentence, patterns)):
-        return normalise(match[1], language)
+        return normalize(match[1], language)
     return None
 
 
@@ -146,7 +146,7 @@ def _is_gap(text, patterns):
 
 
 def _named(text, patterns, strictly):
-    """The words at the beginning that make a name, capitalised ones and small ones between
+    """The words at the beginning that make a name, capitalized ones and small ones between
     them, if what follows fits a place.
     """
     words, kept, waiting = text.split(" "), [], []

@@ -94,7 +94,7 @@ def read_page(page: Page, language: Language) -> Candidate:
         if place
     ][:1]
     if page.fact:
-        places.append(("Wikidata", birthplace.normalise(name_of(page.fact), language)))
+        places.append(("Wikidata", birthplace.normalize(name_of(page.fact), language)))
     places = [(source, place) for source, place in places if place]
     if not places:
         raise Dropped("the birthplace is unknown" if found else "no birthplace found")

@@ -15,7 +15,7 @@ from instructor.datasets.folder import (
 from .archive import Archive
 from .selection import Edition, Wishes
 
-LICENCE = "CC BY-SA 4.0"
+LICENSE = "CC BY-SA 4.0"
 NOTICE_TITLE = "# Data from Wikipedia"
 REPORT_TITLE = "# An edition from Wikipedia"
 SAMPLES = 12
@@ -40,7 +40,7 @@ def drop_table(dropped: Counter) -> list[str]:
 
 
 def write_notice(edition: Edition, wishes: Wishes, archive: Archive) -> list[str]:
-    """The lines of the data's README, in Markdown: their source, their licence, and what was
+    """The lines of the data's README, in Markdown: their source, their license, and what was
     changed.
     """
     return [NOTICE_TITLE, "", *_notice(edition, wishes, archive)]
@@ -111,7 +111,7 @@ def _notice(edition, wishes, archive):
         f"Source: `{archive.path.name}`, a dump of {archive.site.database} "
         f"({archive.site.address}).",
         "",
-        f"Licence: the sentences are by the authors of the articles, under {LICENCE} "
+        f"License: the sentences are by the authors of the articles, under {LICENSE} "
         "(https://creativecommons.org/licenses/by-sa/4.0/), and so are these data; "
         "`ATTRIBUTION.tsv` lists the pages and revisions, whose histories name their authors.",
         "",

@@ -205,10 +205,10 @@ def _exclusion(excluded):
     quoted = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in names) or r"(?!)")
 
     def meets(one):
-        found = {str(one.id), _spelt(one.title), _spelt(one.name)} & entries
+        found = {str(one.id), _spelled(one.title), _spelled(one.name)} & entries
         for forms in one.documents:
             for form in forms:
-                found.update(quoted.findall(_spelt(form)))
+                found.update(quoted.findall(_spelled(form)))
         return found
 
     return meets
@@ -227,10 +227,10 @@ def _meant(entry):
             or query.get("title")
             or [unquote(address.path.partition("/wiki/")[2])]
         )[0]
-    return _spelt(entry)
+    return _spelled(entry)
 
 
-def _spelt(text):
+def _spelled(text):
     """Text normalized for comparison with entries: letters, blanks and quotes."""
     text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold()).replace(
         "_", " "

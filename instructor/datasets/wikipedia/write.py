@@ -11,11 +11,11 @@ from common.files import UserError, writing
 from instructor.datasets.folder import QUESTION, SPLITS, Corpus, Rows
 
 from .archive import Archive, Site
-from .report import LICENCE, NOTICE_TITLE, REPORT_TITLE, write_notice, write_report
+from .report import LICENSE, NOTICE_TITLE, REPORT_TITLE, write_notice, write_report
 from .selection import Edition, Wishes
 
 NOTICE, REPORT = "README.md", "report.md"
-COLUMNS = ("name", "page_id", "revision_id", "title", "url", "licence")
+COLUMNS = ("name", "page_id", "revision_id", "title", "url", "license")
 
 
 def write_edition(
@@ -109,5 +109,5 @@ def attribution(edition: Edition, site: Site) -> list[str]:
     for one in everyone:
         title = quote(one.title.replace(" ", "_"))
         url = f"{site.address}/w/index.php?title={title}&oldid={one.revision}"
-        table.writerow((one.name, one.id, one.revision, one.title, url, LICENCE))
+        table.writerow((one.name, one.id, one.revision, one.title, url, LICENSE))
     return text.getvalue().splitlines()

@@ -66,7 +66,7 @@ def grade_upload(upload: Path, settings: dict, seed: int, manifest: Manifest) ->
     checks = [within(check, memory) for check in manifest.checks.values() if check.coded]
 
     def grade(submission: Path) -> dict:
-        table = Table(sys.stdout, manifest, colour=False)
+        table = Table(sys.stdout, manifest, color=False)
         report = grade_submission(submission, checks, setting, seed, manifest, table.line)
         write_failures(
             report,

@@ -95,7 +95,7 @@ def key(number: int) -> Markup:
 
 
 def _mark(number, x, y, label):
-    """A circle for the first series, a diamond for the second: they differ without colour, too."""
+    """A circle for the first series, a diamond for the second: they differ without color, too."""
     label = charts.titled(label)
     if number == 0:
         return tag("circle", label, "dot one", cx=float(x), cy=float(y), r=3.6)

@@ -123,7 +123,7 @@ def compare_with_released(everybody: list[Own], files: list[Own]) -> list[Pair]:
 
 
 def _start(*known):
-    """Initialise a worker with what its batches need."""
+    """Initialize a worker with what its batches need."""
     global _KNOWN
     _KNOWN = known
 

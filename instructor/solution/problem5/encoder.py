@@ -141,9 +141,9 @@ class LayerNorm(nn.Module):
         # Hint: the variance is the mean squared deviation, divided by n_embd; x.var(-1) divides by
         #       n_embd - 1.
         ### START_CODE_HERE ###
-        centred = x - x.mean(dim=-1, keepdim=True)
-        variance = (centred**2).mean(dim=-1, keepdim=True)
-        y = self.weight * centred / torch.sqrt(variance + self.eps) + self.bias
+        centered = x - x.mean(dim=-1, keepdim=True)
+        variance = (centered**2).mean(dim=-1, keepdim=True)
+        y = self.weight * centered / torch.sqrt(variance + self.eps) + self.bias
         ### END_CODE_HERE ###
         return y
 

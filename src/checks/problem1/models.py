@@ -3,7 +3,7 @@
 """
 
 from autograder import Answer, WrongAnswer, probe
-from checks.problem1.gpt import draw_parameter
+from checks.problem1.random_weights import draw_parameter
 from checks.support.cases import Case
 
 # float32 against float64 with weights of this size: the reference's error is 1e-6 of the largest

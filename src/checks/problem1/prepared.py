@@ -5,7 +5,7 @@ training.
 import numpy as np
 
 from autograder import Answer, WrongAnswer
-from checks.problem1.spans import MASK, vocabulary
+from checks.problem1.random_texts import MASK, vocabulary
 from checks.problem1.training import Task, call
 
 # TrainerConfig fields that the handout sets, and one without effect, in which editions differ.

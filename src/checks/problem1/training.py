@@ -5,8 +5,8 @@ results.
 from dataclasses import astuple, dataclass
 
 from autograder import Answer, WrongAnswer, probe
-from checks.problem1.gpt import draw_parameter
-from checks.problem1.spans import LETTERS
+from checks.problem1.random_texts import LETTERS
+from checks.problem1.random_weights import draw_parameter
 
 SIZES = {"n_layer": 2, "n_head": 2, "n_embd": 12}
 

@@ -26,7 +26,7 @@ from autograder import (
 from autograder.isolation import choose
 from checks.support.cases import Released
 from checks.support.context import Context
-from checks.support.once import grade_once
+from checks.support.regrade import grade_once
 from checks.support.staging import RESULTS, stage, unwritten
 from common.files import UserError
 

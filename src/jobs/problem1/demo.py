@@ -66,7 +66,7 @@ def run_demo(args: argparse.Namespace) -> None:
         keep_log()
     results = [Result(job, **done[job.target]) for job in JOBS.values()]
 
-    summary = summarise(results)
+    summary = summarize(results)
     write_text(out / "summary.json", json.dumps(summary, indent=2) + "\n")
     plot(results, summary, out / "accuracy.png")
     print("\n" + table(summary))
@@ -121,7 +121,7 @@ def choose_folder(wanted: Path | None, resume: bool) -> Path:
     return out
 
 
-def summarise(results: list[Result]) -> dict:
+def summarize(results: list[Result]) -> dict:
     """The figures of a demo. Accuracies are from 0 to 1 (None without answers); `seconds` is the
     time of all jobs of a model.
     """
@@ -196,7 +196,7 @@ def plot(results: list[Result], summary: dict, path: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    colours = {
+    colors = {
         ("vanilla", False): "#888888",
         ("vanilla", True): "#3b6fb6",
         ("rope", True): "#d1603d",
@@ -213,7 +213,7 @@ def plot(results: list[Result], summary: dict, path: Path) -> None:
             if result.job.kind == kind:
                 axes.plot(
                     *zip(*smooth(result.history)),
-                    color=colours[key],
+                    color=colors[key],
                     label=labels[key],
                     linewidth=1.2,
                 )
@@ -233,7 +233,7 @@ def plot(results: list[Result], summary: dict, path: Path) -> None:
                     x + offset,
                     100 * value,
                     width=0.38,
-                    color=colours[key],
+                    color=colors[key],
                     alpha=1 if split == "dev" else 0.55,
                 )
                 accuracy.bar_label(bar, [f"{split}\n{100 * value:.0f}%"], fontsize=9)

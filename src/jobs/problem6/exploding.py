@@ -8,7 +8,7 @@ import torch.nn as nn
 from torch.nn.utils import get_total_norm
 from tqdm import tqdm
 
-from .set_up import batches, characters, descend, is_tensor, says_where, table, trial
+from .broken_training import batches, characters, descend, is_tensor, says_where, table, trial
 
 D_K, N_LAYER, LENGTH, ROWS = 256, 2, 16, 16
 STEPS, LEARNING_RATE, MAX_NORM = 150, 0.5, 1.0

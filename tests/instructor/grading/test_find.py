@@ -450,7 +450,7 @@ def test_columns_of_any_roster_can_be_named(tmp_path):
 @pytest.mark.parametrize(
     "columns, part",
     [
-        ({"colour": "username"}, "is not a field of a person. Choose from id, name, email,"),
+        ({"color": "username"}, "is not a field of a person. Choose from id, name, email,"),
         ({"github": "login"}, "no column 'login'. It has Matrikelnummer, username, id, Wer"),
     ],
 )
@@ -498,7 +498,7 @@ def test_canvas_tells_the_column_and_who_is_excused(tmp_path, title, column, exc
     [
         ("", "nobody in it"),
         ("id,name\n", "nobody in it"),
-        ("colour,size\n1,2\n", "none of the columns that identify"),
+        ("color,size\n1,2\n", "none of the columns that identify"),
         ("id,name\na,Ann\n,Bob\n", "line 3: Bob has no id"),
         ("id,name\na,Ann\nb,Bob\nA,Al\n", "line 4: 'A' is also in line 2"),
         ("Name,Email\nAnn,\n", "line 2: nothing identifies Ann"),

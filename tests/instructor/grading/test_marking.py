@@ -22,9 +22,9 @@ NAMES = points(MANIFEST)
 WRITTEN = [check.id for check in MANIFEST.checks.values() if not check.coded]
 TITLES = {id: NAMES[f"check {id} name"] for id in WRITTEN}
 FIRST, LONG, AFTER = "1g-0-written", "3a-0-written", "3a-1-written"
-COLOURS = {"red": (255, 0, 0), "blue": (0, 0, 255), "green": (0, 255, 0)}
+COLORS = {"red": (255, 0, 0), "blue": (0, 0, 255), "green": (0, 255, 0)}
 BLOCK = r"{\color[rgb]{%s}\rule{3cm}{1cm}}"
-RED, BLUE, GREEN = (BLOCK % ",".join(str(x // 255) for x in COLOURS[name]) for name in COLOURS)
+RED, BLUE, GREEN = (BLOCK % ",".join(str(x // 255) for x in COLORS[name]) for name in COLORS)
 BOX = "(answer {0} top) [3 0 R /XYZ 9 {1} null] (answer {0} end) [3 0 R /XYZ 9 {2} null]"
 
 
@@ -83,7 +83,7 @@ trailer << /Root 1 0 R {trailer} >>
 
 
 def seen(path):
-    """How many blocks of each colour are on each page of a PDF."""
+    """How many blocks of each color are on each page of a PDF."""
     shown = subprocess.run(["pdftoppm", "-r", "144", path], capture_output=True, check=True).stdout
     pages = []
     while shown:
@@ -91,7 +91,7 @@ def seen(path):
         width, height = map(int, size.split())
         pixels = np.frombuffer(rest[: width * height * 3], np.uint8).astype(int)
         pixels, shown = pixels.reshape(-1, 3), rest[width * height * 3 :]
-        areas = {name: (abs(pixels - rgb).max(1) < 90).sum() for name, rgb in COLOURS.items()}
+        areas = {name: (abs(pixels - rgb).max(1) < 90).sum() for name, rgb in COLORS.items()}
         blocks = {name: area * 2.54**2 / 144**2 / 3 for name, area in areas.items()}
         pages.append({name: number for name, number in blocks.items() if number > 0.02})
     return pages

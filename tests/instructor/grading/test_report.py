@@ -304,8 +304,8 @@ def test_epochs_beyond_all_measure_do_not_spoil_the_plot():
     assert all(float(x) < 430 for x in re.findall(r'class="dot one" cx="([^"]+)"', text))
 
 
-def luminance(colour):
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+def luminance(color):
+    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     red, green, blue = [
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
     ]

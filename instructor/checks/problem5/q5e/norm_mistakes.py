@@ -67,30 +67,30 @@ def _if_small(angle):
 
 def norm_mistakes(x: np.ndarray, weights: dict[str, np.ndarray], eps: float) -> list:
     """Return mistakes in LayerNorm, for x and weights in float64."""
-    centred = x - x.mean(axis=-1, keepdims=True)
-    variance = (centred**2).mean(axis=-1, keepdims=True)
+    centered = x - x.mean(axis=-1, keepdims=True)
+    variance = (centered**2).mean(axis=-1, keepdims=True)
     gain, bias, n = weights["weight"], weights["bias"], x.shape[-1]
     unbiased, square = variance * n / (n - 1), (x**2).mean(axis=-1, keepdims=True)
     others = [other for other in (0.1, 0.01, 1e-3, 1e-4, 1e-6, 1e-8) if other != eps]
     some = [
         (
             "the variance is divided by n - 1. Divide by n (unbiased=False).",
-            centred / np.sqrt(unbiased + eps),
+            centered / np.sqrt(unbiased + eps),
         ),
         (
             "eps is outside the root; it should be sqrt(variance + eps).",
-            centred / (np.sqrt(variance) + eps),
+            centered / (np.sqrt(variance) + eps),
         ),
         (
             "eps is outside the root, and the variance is divided by n - 1 (x.std()).",
-            centred / (np.sqrt(unbiased) + eps),
+            centered / (np.sqrt(unbiased) + eps),
         ),
-        ("the argument eps is not used.", centred / np.sqrt(variance + 1e-5)),
+        ("the argument eps is not used.", centered / np.sqrt(variance + 1e-5)),
         *(
-            (f"eps is {other:g}; it should be {eps:g}.", centred / np.sqrt(variance + other))
+            (f"eps is {other:g}; it should be {eps:g}.", centered / np.sqrt(variance + other))
             for other in others
         ),
-        ("it divides by the variance instead of its root.", centred / (variance + eps)),
+        ("it divides by the variance instead of its root.", centered / (variance + eps)),
         ("the mean is not subtracted.", x / np.sqrt(variance + eps)),
         (
             "the mean is not subtracted: it divides by the root mean square.",
@@ -98,13 +98,13 @@ def norm_mistakes(x: np.ndarray, weights: dict[str, np.ndarray], eps: float) -> 
         ),
         (
             "it divides by the mean absolute deviation.",
-            centred / (np.abs(centred).mean(axis=-1, keepdims=True) + eps),
+            centered / (np.abs(centered).mean(axis=-1, keepdims=True) + eps),
         ),
-        ("only the mean is subtracted.", centred),
+        ("only the mean is subtracted.", centered),
     ]
     if variance.all():
-        some.append(("eps is missing.", centred / np.sqrt(variance)))
-    right = centred / np.sqrt(variance + eps)
+        some.append(("eps is missing.", centered / np.sqrt(variance)))
+    right = centered / np.sqrt(variance + eps)
     causes = [(sentence, normed * gain + bias) for sentence, normed in some]
     causes += [
         ("weight and bias are not used.", right),

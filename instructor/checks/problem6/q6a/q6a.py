@@ -1,9 +1,9 @@
 """Question 6a, hidden: every function at other sizes, by position and by name."""
 
 from autograder import check
-from checks.problem6.calls import require_right
 from checks.problem6.q6a.accounting import Call, account
 from checks.problem6.q6a.q6a import SIZES
+from checks.support.calls import require_right
 from instructor.checks.problem6.q6a.cases import by_name, by_position, draw_odd_sizes
 
 

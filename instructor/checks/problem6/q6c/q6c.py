@@ -3,9 +3,9 @@
 import numpy as np
 
 from autograder import check
-from checks.problem6.calls import require_right
 from checks.problem6.q6c.positions import Call, compute
 from checks.problem6.q6c.rope_scores import ScoreCall, require_scores
+from checks.support.calls import require_right
 from instructor.checks.problem6.q6c.cases import call_case, even, score_case
 
 

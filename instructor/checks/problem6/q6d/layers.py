@@ -200,7 +200,7 @@ class Layer:
                 ("the values are rotated, too.", lambda: self.expected(rotated="qkv")),
                 (
                     "entries half a head apart are rotated together; apply_rotary_emb rotates "
-                    "neighbours.",
+                    "neighbors.",
                     self._by_halves,
                 ),
                 ("only the queries are rotated.", lambda: self.expected(rotated="q")),

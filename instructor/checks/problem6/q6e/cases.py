@@ -6,8 +6,8 @@ import dataclasses
 
 import numpy as np
 
+from checks.problem6.q6e.sampled_texts import STEPS, repetition_rate, surprise
 from checks.problem6.q6e.setups import VOCAB, draw_language
-from checks.problem6.q6e.writing import STEPS, repetition_rate, surprise
 from checks.support.cases import Case, same
 from instructor.checks.makers import makes
 from instructor.checks.problem6.q6e.clipping import clipping_case, scores_case, total_norm

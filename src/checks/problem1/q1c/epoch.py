@@ -11,7 +11,7 @@ from checks.problem1.q1c.examples import (
     require_unchanged,
     require_vocabulary,
 )
-from checks.problem1.spans import MASK, PAD, random_corpus, vocabulary
+from checks.problem1.random_texts import MASK, PAD, random_corpus, vocabulary
 
 
 @probe

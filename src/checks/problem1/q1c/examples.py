@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from autograder import Answer, WrongAnswer, probe
-from checks.problem1.spans import MASK, PAD, vocabulary
+from checks.problem1.random_texts import MASK, PAD, vocabulary
 
 
 @probe

@@ -24,7 +24,7 @@ from checks.problem1.q1c.randomness import (
     take_apart,
 )
 from checks.problem1.q1c.short import require_short
-from checks.problem1.spans import random_corpus
+from checks.problem1.random_texts import random_corpus
 
 
 def mixed_corpus(rng, block_size, documents):

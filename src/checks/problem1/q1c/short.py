@@ -11,7 +11,7 @@ from checks.problem1.q1c.randomness import (
     require_quarter,
     take_apart,
 )
-from checks.problem1.spans import MASK, PAD, random_corpus
+from checks.problem1.random_texts import MASK, PAD, random_corpus
 
 SHORT = 20  # a document shorter than most lengths drawn, in a block of 128
 

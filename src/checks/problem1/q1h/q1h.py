@@ -4,7 +4,6 @@ import numpy as np
 
 from autograder import WrongAnswer, check, probe, require_close
 from checks.problem1.artifacts import judge_predictions
-from checks.problem1.gpt import draw_parameter
 from checks.problem1.models import SPREAD, require_model
 from checks.problem1.q1h.rope import (
     request,
@@ -15,6 +14,7 @@ from checks.problem1.q1h.rope import (
     run_apply,
     tables,
 )
+from checks.problem1.random_weights import draw_parameter
 
 
 @check("1h-2-basic")

@@ -3,14 +3,8 @@
 import numpy as np
 
 from autograder import Answer, WrongAnswer, require_close
-from checks.problem5.q5d.heads import (
-    TOLERANCE,
-    read,
-    require_output,
-    require_weights,
-    sentence_case,
-    split_answer,
-)
+from checks.problem5.q5d.heads import TOLERANCE, read, require_output, require_weights, split_answer
+from checks.support.calls import sentence_case
 from checks.support.cases import Case
 
 

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from autograder import Answer, Failed, Probe, Verdict, WrongAnswer, probe, require_close
+from autograder import Answer, Probe, WrongAnswer, probe, require_close
 from checks.problem5.forbidden_builtins import forbid_builtins
+from checks.support import calls
+from checks.support.calls import sentence_case
 from checks.support.cases import Case
 
 TOLERANCE = 1e-5  # the handout's
@@ -34,7 +36,7 @@ def load(module, weights):
 
 
 @probe(uses=(forbid_builtins, load))
-def attend(cases):
+def attend(calls):
     """Run MultiHeadAttention with each case's weights on its x (repeated if asked) and padding.
 
     For each case: the output, or the pair of output and weights; in evaluation with dropout, the
@@ -47,7 +49,7 @@ def attend(cases):
         from submission.problem5.encoder import MultiHeadAttention
 
         results = []
-        for case in cases:
+        for case in calls:
             dtype, wanted = getattr(torch, case["dtype"]), case["weights"]
             rate = [] if case["dropout"] is None else [case["dropout"]]
             layer = MultiHeadAttention(case["n_embd"], case["n_head"], *rate)
@@ -103,27 +105,13 @@ def shapes_of(case: Case) -> dict[str, tuple]:
 def run_each(
     student, probe: Probe, cases: list[Case], call: Callable[[dict], str]
 ) -> Iterator[tuple[Case, Answer]]:
-    """Run a probe on the inputs of all cases at once; yield each case with its answer.
+    """Run a probe on the inputs of cases; yield each case with its answer.
 
-    If the code raises an exception, the cases are run one by one, so that earlier ones can be
-    judged and the message names the `call`, described from its inputs.
+    Args:
+        call: describes a call, from its inputs; see `calls.run_each`.
     """
     inputs = [case.inputs for case in cases]
-    try:
-        answers = student.run(probe, cases=inputs).items(len(cases))
-    except Failed as failed:
-        if failed.verdict is not Verdict.EXCEPTION:
-            raise
-        answers = None
-    for i, case in enumerate(cases):
-        try:
-            answer = answers[i] if answers else student.run(probe, cases=[inputs[i]]).items(1)[0]
-        except Failed as failed:
-            if failed.verdict is not Verdict.EXCEPTION:
-                raise
-            message = f"{failed.message}\nThe call was {call(case.inputs)}."
-            raise Failed(failed.verdict, message) from None
-        yield case, answer
+    yield from zip(cases, calls.run_each(student, probe, inputs, list(map(call, inputs))))
 
 
 def run_heads(student, cases: list[Case]) -> Iterator[tuple[Case, Answer]]:
@@ -272,8 +260,3 @@ def require_weights(answer: Answer, case: Case) -> None:
     if got.shape == right.shape and not got.any() and right.any():
         raise WrongAnswer(f"{sentence_case(answer.name)} are all 0.")
     require_part(case, "weights", answer.name, got)
-
-
-def sentence_case(name: str) -> str:
-    """Return the name with a capital letter."""
-    return name[:1].upper() + name[1:]

@@ -18,7 +18,7 @@ from checks.support.cases import Case
 
 
 @probe(uses=(forbid_builtins, load))
-def run_encoders(cases):
+def run_encoders(calls):
     """Run Encoder with each case's config and weights on its tokens.
 
     For each case: the logits, alone and paired with the attention weights; the gradients of
@@ -33,7 +33,7 @@ def run_encoders(cases):
         from submission.problem5.encoder import Encoder, EncoderConfig
 
         results = []
-        for case in cases:
+        for case in calls:
             wanted = case["weights"]
             model = Encoder(EncoderConfig(**case["config"])).train(case["train"])
             model = model if case["upstream"] is None else model.double()

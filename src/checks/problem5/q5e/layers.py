@@ -11,9 +11,9 @@ from checks.problem5.q5d.heads import (
     require_parameters,
     require_part,
     run_each,
-    sentence_case,
     shapes_of,
 )
+from checks.support.calls import sentence_case
 from checks.support.cases import Case
 
 # Parts that others use, and the checks that report on them.
@@ -26,7 +26,7 @@ PARTS = {
 
 
 @probe(uses=(forbid_builtins, load))
-def run_layers(cases):
+def run_layers(calls):
     """Run EncoderLayer with each case's weights on its x (repeated if asked) and padding.
 
     For each case: output and attention weights, and the output alone; and, to locate a mistake,
@@ -39,7 +39,7 @@ def run_layers(cases):
         from submission.problem5.encoder import EncoderLayer
 
         results = []
-        for case in cases:
+        for case in calls:
             sizes, wanted = [case["n_embd"], case["n_head"], case["n_hidden"]], case["weights"]
             layer = EncoderLayer(*sizes, case["dropout"], case["pre_norm"]).train(case["train"])
             before, parameters = load(layer, wanted)

@@ -75,7 +75,7 @@ def require_table(case: Case, answer: Answer) -> None:
 
 
 @probe(uses=(forbid_builtins, load))
-def normalize(cases):
+def normalize(calls):
     """Run LayerNorm with each case's weights and eps on its x; also the gradients of sum(output *
     upstream), if there is an upstream.
     """
@@ -85,7 +85,7 @@ def normalize(cases):
         from submission.problem5.encoder import LayerNorm
 
         results = []
-        for case in cases:
+        for case in calls:
             dtype, wanted = getattr(torch, case["dtype"]), case["weights"]
             eps = [] if case["eps"] is None else [case["eps"]]
             norm = LayerNorm(case["n_embd"], *eps).to(dtype)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from autograder import Answer, WrongAnswer, probe
-from checks.problem6.calls import attempt, require_refusal
+from checks.support.calls import attempt, require_refusal
 from checks.support.cases import Case
 
 UNITS = {1 << 20: "MiB", 1 << 30: "GiB", 10**6: "MB", 10**9: "GB"}

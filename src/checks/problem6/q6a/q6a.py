@@ -3,8 +3,8 @@ must be rejected.
 """
 
 from autograder import check
-from checks.problem6.calls import require_right
 from checks.problem6.q6a.accounting import Call, account, refused
+from checks.support.calls import require_right
 
 # The sizes that each function takes by position, in their order.
 SIZES = {

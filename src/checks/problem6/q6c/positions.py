@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from autograder import Answer, WrongAnswer, probe
-from checks.problem6.calls import attempt, require_refusal
+from checks.support.calls import attempt, require_refusal
 from checks.support.cases import Case
 
 # the handout's tolerances; the first also for ALiBi and interpolation

@@ -3,9 +3,9 @@ interpolation; unusual positions, and rejected arguments.
 """
 
 from autograder import check
-from checks.problem6.calls import require_right
 from checks.problem6.q6c.positions import Call, compute, refused
 from checks.problem6.q6c.rope_scores import ScoreCall, refused_scores, require_scores
+from checks.support.calls import require_right
 
 # Positions of queries and keys that rope_scores rejects: negative, none, different numbers.
 BAD_POSITIONS = (

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from autograder import Answer, WrongAnswer, probe, require_close
-from checks.problem6.calls import attempt, require_refusal
 from checks.problem6.q6c.positions import ROPE
+from checks.support.calls import attempt, require_refusal
 from checks.support.cases import Case
 
 

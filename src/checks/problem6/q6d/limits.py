@@ -1,10 +1,10 @@
 """What question 6d rejects, and what it accepts. Each is worth a part of a check's points."""
 
 from autograder import WrongAnswer, probe
-from checks.problem6.calls import attempt
 from checks.problem6.q6d.rows import given
 from checks.problem6.q6d.sparse import require_output, run_cases
 from checks.problem6.q6d.sparse_layers import layer_inputs, layer_of, require_layer, run_layers
+from checks.support.calls import attempt
 from checks.support.cases import Case
 
 REFUSED = 24  # calls of `refusals`

@@ -6,8 +6,8 @@ Shared by the checks of questions 6d and 6g.
 import numpy as np
 
 from autograder import Answer, WrongAnswer, probe
-from checks.problem6.calls import run_each
 from checks.problem6.q6d.rows import describe, given, off_rows, require_part, thin
+from checks.support.calls import run_each
 from checks.support.cases import Case
 
 TOLERANCE = {"float32": 1e-5, "float64": 1e-10}  # the handout's

@@ -3,8 +3,8 @@
 import numpy as np
 
 from autograder import Answer, WrongAnswer, probe, require_close
-from checks.problem6.calls import attempt, require_refusal
 from checks.problem6.q6e.runs import run_cases
+from checks.support.calls import attempt, require_refusal, sentence_case
 from checks.support.cases import Case
 
 TOLERANCE = 1e-5
@@ -78,7 +78,7 @@ def judge_filters(student, cases: list[Case]) -> None:
 
 
 def _require_values(case, answer):
-    got, name = _read(case, answer), _capital(answer.name)
+    got, name = _read(case, answer), sentence_case(answer.name)
     if (gone := np.isneginf(got)).any():
         i = tuple(int(n) for n in np.argwhere(gone)[0])
         raise WrongAnswer(
@@ -96,7 +96,8 @@ def _require_kept(case, answer):
         low = got[row][stays[row] & ~right[row]]
         if low.size and (low < logits[row].min() - 50).all():
             raise WrongAnswer(
-                f"{_capital(answer.name)}: an excluded token has {low[0]:.4g}; it should have -inf."
+                f"{sentence_case(answer.name)}: an excluded token has {low[0]:.4g}; it should have "
+                "-inf."
             )
         where = f"In row {', '.join(map(str, row))} of " if row else "In "
         raise WrongAnswer(
@@ -104,7 +105,7 @@ def _require_kept(case, answer):
             f"{_tokens(right[row])}.{_cause(case, stays)}"
         )
     require_close(
-        f"{_capital(answer.name)}, where it is not -inf",
+        f"{sentence_case(answer.name)}, where it is not -inf",
         np.where(right, got, 0),
         np.where(right, logits, 0),
         TOLERANCE,
@@ -148,16 +149,12 @@ def _read(case: Case, answer: Answer) -> np.ndarray:
     if (bad := np.isnan(got) | np.isposinf(got)).any():
         first = tuple(int(i) for i in np.argwhere(bad)[0])
         raise WrongAnswer(
-            f"{_capital(answer.name)} has {bad.sum()} values that are NaN or +inf, "
+            f"{sentence_case(answer.name)} has {bad.sum()} values that are NaN or +inf, "
             f"the first at {first}."
         )
     if (got >= 0).all() and np.allclose(got.sum(axis=-1), 1, atol=1e-4):
         raise WrongAnswer(
-            f"{_capital(answer.name)} has probabilities, each row with a sum of 1. "
+            f"{sentence_case(answer.name)} has probabilities, each row with a sum of 1. "
             "It should be logits."
         )
     return got
-
-
-def _capital(name):
-    return name[:1].upper() + name[1:]

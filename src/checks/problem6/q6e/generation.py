@@ -3,9 +3,9 @@
 import numpy as np
 
 from autograder import Answer, WrongAnswer, matches, probe
-from checks.problem6.calls import attempt, require_refusal
 from checks.problem6.q6e.filters import words
 from checks.problem6.q6e.runs import run_cases
+from checks.support.calls import attempt, require_refusal
 from checks.support.cases import Case
 
 TOLERANCE = 1e-5

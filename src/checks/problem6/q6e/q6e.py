@@ -5,16 +5,16 @@ from checks.problem6.q6e.clipping import judge_clipping, judge_scores
 from checks.problem6.q6e.filters import judge_filters
 from checks.problem6.q6e.generation import judge_generate, judge_random_numbers
 from checks.problem6.q6e.runs import rare_cases
+from checks.problem6.q6e.sampled_texts import judge_texts
 from checks.problem6.q6e.setups import EXPLODING, SLOW, judge_training
 from checks.problem6.q6e.stacks import judge_init, judge_stacks
-from checks.problem6.q6e.writing import judge_texts
 
 
-def judge(student, judgement, cases) -> None:
+def judge(student, judgment, cases) -> None:
     """Judge the usual cases, then the rare ones."""
-    judgement(student, [case for case in cases if not case.about.get("rare")])
+    judgment(student, [case for case in cases if not case.about.get("rare")])
     with rare_cases():
-        judgement(student, [case for case in cases if case.about.get("rare")])
+        judgment(student, [case for case in cases if case.about.get("rare")])
 
 
 @check("6e-3-basic")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from autograder import Answer, Failed, Verdict
-from checks.problem6.calls import run_each
+from checks.support.calls import run_each
 from checks.support.cases import Case
 
 KEPT = 0.75  # share of a check's points if only rare cases are wrong

@@ -1,7 +1,6 @@
 """Question 6g, basic: attention across documents; a memory of documents, and queries to it."""
 
 from autograder import WrongAnswer, check, probe
-from checks.problem6.calls import attempt
 from checks.problem6.q6d.limits import plain_layer
 from checks.problem6.q6d.rows import given, require_each
 from checks.problem6.q6d.sparse import require_gradients, require_output, run_cases
@@ -13,6 +12,7 @@ from checks.problem6.q6g.documents import (
     require_memory_work,
     run_questions,
 )
+from checks.support.calls import attempt
 
 
 @check("6g-1-basic")

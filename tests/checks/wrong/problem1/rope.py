@@ -159,7 +159,7 @@ TABLE_LAYOUT = [
 
 PAIRS_AND_ANGLES = [
     Wrong("rotate-halves",
-          "A feature is paired with the one half the head away instead of its neighbour.",
+          "A feature is paired with the one half the head away instead of its neighbor.",
           (Fill("apply_rotary_emb", "cos, sin = rope_cache[:x.size(-2)].to(x.dtype).unbind(-1)\n"
                                     "a, b = x.chunk(2, dim=-1)\n"
                           "rotated_x = torch.cat((a * cos - b * sin, a * sin + b * cos), dim=-1)"),
@@ -172,7 +172,7 @@ PAIRS_AND_ANGLES = [
                  odd="torch.cat((-x_in.chunk(2, -1)[1], x_in.chunk(2, -1)[0]), dim=-1)",
                  out="even * cos + odd * sin"),
           (ROTATION,), kind="misconception"),
-    Wrong("rotate-neighbours-overlap",
+    Wrong("rotate-neighbors-overlap",
           "A feature is paired with the next one, whether or not that pair has begun already.",
           rotate(cos="cut[..., 0].repeat_interleave(2, -1)",
                  sin="cut[..., 1].repeat_interleave(2, -1)",

@@ -278,7 +278,7 @@ SWITCHED_ON = [
           (MODEL, MODELS), kind="slip"),
     Wrong("rope-model-use-rope", "conf.use_rope is set, which nothing reads.",
           initialize(CHANGED_COPY.format("use_rope = True")), (MODEL, MODELS), kind="slip"),
-    Wrong("rope-model-misspelt-keyword",
+    Wrong("rope-model-misspelled-keyword",
           "The config is given a keyword that it does not have, and raises an error.",
           initialize("model = GPT(GPTConfig(**{**vars(mconf), 'use_rope': True}))"),
           (MODEL, MODELS),

@@ -11,7 +11,7 @@ CHARS = "chars = [self.PAD_CHAR, self.MASK_CHAR] + sorted(set(data))"
 ITOS = "self.itos = {i: ch for i, ch in enumerate(chars)}"
 VOCAB_SIZE = "self.vocab_size = len(chars)"
 # The first method of CharCorruptionDataset after __init__: NameDataset has the same lines, so its
-# neighbour goes with it.
+# neighbor goes with it.
 LEN = "self.block_size = block_size\n\n    def __len__(self) -> int:\n        return len(self.data)"
 GETITEM = 'def __getitem__(self, idx: int) -> tuple[torch.Tensor, torch.Tensor]:\n        """Return one document'
 END = "### END_CODE_HERE ###\n        return x, y"

@@ -123,7 +123,7 @@ NORMS = [
           (Fill("LayerNorm.forward", "y = F.group_norm(x.reshape(-1, x.size(-1)), 1, self.weight, "
                                      "self.bias, self.eps).view_as(x)"),),
           (NORM, LAYER, LOGITS), kind="misconception"),
-    Wrong("norm-by-rms-norm", "What is centred is normalized by torch's own RMSNorm.",
+    Wrong("norm-by-rms-norm", "What is centered is normalized by torch's own RMSNorm.",
           (Fill("LayerNorm.forward", "y = F.rms_norm(x - x.mean(-1, keepdim=True), (x.size(-1),), "
                                      "self.weight, self.eps) + self.bias"),),
           (NORM, LAYER, LOGITS), kind="misconception"),

@@ -388,7 +388,7 @@ if chosen and not pattern.causal:
           "for the strides, and everything if a row is global.",
           (Fill("sparse_attention", UNION.replace("SIZE", "512")),), WORK_BOTH, kind="slip"),
     Wrong("sparse-wide-blocks", "Blocks are four times as wide as the window, and each is "
-                                "multiplied with its neighbours.",
+                                "multiplied with its neighbors.",
           edit(("BLOCK = 128 ", "BLOCK = 2048 ")), WORK_BOTH, kind="slip"),
     Wrong("sparse-strides-by-blocks", "For each stride, a block of 512 rows multiplies 512 keys, "
                                       "of which it needs the diagonal.",

@@ -201,7 +201,7 @@ WRONG = [
                 "predicted_globals(self.predictor(self.value(x))[0, :, 0]")),
           (MODULE,), kind="slip"),
     Wrong("rope-halves",
-          "Numbers half a head apart are rotated together; attention.py pairs neighbours.", edit(
+          "Numbers half a head apart are rotated together; attention.py pairs neighbors.", edit(
         ("            q, k = (apply_rotary_emb(part, self.rope_cache[start:end]) for part in (q, "
          "k))",
          """            cos, sin = (part.repeat(1, 2) for part in self.rope_cache[start:end].unbind(dim=-1))

@@ -20,6 +20,11 @@ def attempt(call, caught):
         return None, [kind.__name__ for kind in type(error).__mro__]
 
 
+def sentence_case(name: str) -> str:
+    """The name of an answer with a capital letter, to begin a sentence."""
+    return name[:1].upper() + name[1:]
+
+
 def require_refusal(call: str, raised: Answer, returned: str = "no error was raised") -> None:
     """Check that a call raised ValueError.
 
@@ -35,7 +40,7 @@ def require_refusal(call: str, raised: Answer, returned: str = "no error was rai
 
 
 def run_each(student, probe, calls: list[dict], names: list[str]) -> Iterator[Answer]:
-    """Return a probe's answer for each call, in one run if possible.
+    """Yield a probe's answer to each call, from one run if possible.
 
     Args:
         probe: takes `calls`, and returns a list of as many answers.
