@@ -41,7 +41,7 @@ has_packages() {
 # "complete" is from an installation that was interrupted.
 make_environment() {
     echo "Python '$1' lacks some of: $NEEDED." >&2
-    echo "Making an environment in $ROOT/.venv (once; this downloads torch and takes a few minutes) ..." >&2
+    echo "Making an environment in $ROOT/.venv (once, some minutes; 1.2 GB, more with CUDA) ..." >&2
     [ -e "$ROOT/.venv/complete" ] || rm -rf "$ROOT/.venv"
     if [ ! -e "$ROOT/.venv/complete" ] && ! "$1" -m venv "$ROOT/.venv"; then
         rm -rf "$ROOT/.venv"

@@ -26,10 +26,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "checks"))
 
+from proof import collect, verdicts  # noqa: E402
+
 from autograder.inside import watch  # noqa: E402
 from hostile.harness import build  # noqa: E402
 from hostile.scene import Scene  # noqa: E402
-from proof import collect, verdicts  # noqa: E402
 from variants import make  # noqa: E402
 
 OTTER = "otter-grader==7.0.0"

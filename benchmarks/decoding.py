@@ -12,12 +12,13 @@ import time
 
 import torch
 
+from tables import ROOT, markdown, publish
+
 from common.files import read_documents, read_questions
 from jobs.package import load_submission, seed_everything
 from jobs.presets import GPU
 from jobs.problem1 import answers
 from jobs.problem1.demo import machine
-from tables import ROOT, markdown, publish
 
 PLAIN = 20  # questions, spread over all lengths
 

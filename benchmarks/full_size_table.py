@@ -3,18 +3,21 @@
 Each folder has a finished demo. Published in benchmarks/README.md.
 """
 
+import argparse
 import json
-import sys
 from pathlib import Path
+
+from tables import markdown, publish
 
 from common.files import read_documents
 from jobs.targets import JOBS
-from tables import markdown, publish
 
 
 def main() -> None:
     """Read the demos and publish their times and accuracies."""
-    folders = [Path(name) for name in sys.argv[1:]]
+    parser = argparse.ArgumentParser(description=__doc__.split(":")[0])
+    parser.add_argument("folders", type=Path, nargs="+", help="those of finished demos")
+    folders = parser.parse_args().folders
     summaries = [
         json.loads((folder / "summary.json").read_text(encoding="utf-8")) for folder in folders
     ]

@@ -21,10 +21,11 @@ sys.path.insert(0, str(ROOT / "tests" / "checks"))
 
 import numpy as np  # noqa: E402
 
+from proof import MANIFEST, grade_folder, start_process, verdicts  # noqa: E402
+
 from autograder import SameProcess, probe  # noqa: E402
 from autograder.student import Student  # noqa: E402
 from checks.support.staging import stage  # noqa: E402
-from proof import MANIFEST, grade_folder, start_process, verdicts  # noqa: E402
 
 SOLUTION = ROOT / "instructor" / "solution"
 

@@ -258,7 +258,9 @@ def page(
 
 def main() -> None:
     """Grade all and write the document."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--seeds", type=int, default=50)
     parser.add_argument("--long", type=Path, metavar="FILE")
@@ -274,6 +276,8 @@ def main() -> None:
     if args.only:
         wrong = [entry for entry in wrong if question_of(entry) in args.only]
         right = [entry for entry in right if {*questions_of(entry.changes)} & {*args.only}]
+        if not wrong and not right:
+            parser.error(f"no submission is about {', '.join(args.only)}")
     jobs = [(entry.name, number) for entry in right for number in range(args.runs)]
     clean = dict.fromkeys((entry.name for entry in right), 0)
     with multiprocessing.get_context("spawn").Pool(args.processes) as pool:

@@ -15,8 +15,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "checks"))
 
-from autograder.isolation import LEVELS, Unavailable, choose  # noqa: E402
 from proof import grade_folder, start_process  # noqa: E402
+
+from autograder.isolation import LEVELS, Unavailable, choose  # noqa: E402
 
 SOLUTION = ROOT / "instructor" / "solution"
 

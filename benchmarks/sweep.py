@@ -107,11 +107,13 @@ def show(preset: str, summaries: dict[int, dict]) -> None:
 
 def main() -> None:
     """Run what is missing, and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
     parser.add_argument("--presets", nargs="+", choices=SIZES, default=["laptop"])
     parser.add_argument("--mode", choices=("varied", "single"), default="varied")
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True, help="for worlds and demos; to continue")
     args = parser.parse_args()
     tables = {
         preset: {seed: run_demo(preset, seed, args) for seed in args.seeds}

@@ -2,16 +2,23 @@
 
 import sys
 
+from common.files import UserError
+from common.packages import require_packages
+
 try:
+    require_packages("torch", "numpy", "tqdm", "jinja2", "yaml", install="[instructor]")
+
     import argparse
     import importlib
     from pathlib import Path
 
-    from common.files import UserError
     from instructor.datasets.folder import refuse_gold_inside
     from instructor.datasets.worlds.editions import EDITIONS, write_data, write_edition
     from instructor.datasets.worlds.world import MODES, SIZES, make_world, statistics, write_world
     from instructor.release.starter import find_drift, write_starter
+except UserError as error:
+    print(error, file=sys.stderr)
+    sys.exit(error.exit_code)
 except KeyboardInterrupt:  # in the first second of a command
     print("Interrupted.", file=sys.stderr)
     sys.exit(130)

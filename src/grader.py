@@ -6,7 +6,6 @@ Exit code 0: everything that ran passed; 1: something failed; 2: a user error; 1
 
 import argparse
 import contextlib
-import importlib.util
 import os
 import shlex
 import signal
@@ -19,6 +18,7 @@ if str(SRC) not in sys.path:
     sys.path.insert(0, str(SRC))
 
 from common.files import UserError, write_text  # noqa: E402
+from common.packages import require_packages  # noqa: E402
 from jobs.deliverables import MADE_BY  # noqa: E402
 
 LAST = SRC / ".last_grading"  # the seed of the last run, for --replay
@@ -91,37 +91,19 @@ def choose_seed(args) -> int:
     return draw_seed()
 
 
-def require_packages() -> None:
+def require_python() -> None:
     """Raise UserError if this Python lacks what grading needs."""
     if not __debug__:
         raise UserError(
             "Python runs with -O or PYTHONOPTIMIZE, which disables the assertions that checks "
             "need. Run it without."
         )
-    missing = [
-        name
-        for name in ("torch", "numpy", "tqdm", "pytest")
-        if importlib.util.find_spec(name) is None
-    ]
-    if missing:
-        venv = ROOT / ".venv"
-        advice = (
-            "Activate the environment of ./run.sh first: source "
-            f"{shlex.quote(str(venv))}/bin/activate"
-            if venv.is_dir()
-            else (
-                "Activate your environment, or install them: pip install -e "
-                f"{shlex.quote(str(ROOT))}"
-            )
-        )
-        raise UserError(
-            f"The Python that runs this, {sys.executable}, lacks {', '.join(missing)}. {advice}"
-        )
+    require_packages("torch", "numpy", "tqdm", "pytest")
 
 
 def run(args: argparse.Namespace, stream) -> int:
     """Grade, and write the report to `stream`; returns the exit code."""
-    require_packages()
+    require_python()
     from autograder import ManifestError, read_manifest
     from autograder.report import Table, harmless, to_json, write_failures, write_summary
     from checks.support.session import MANIFEST, Setting, grade_submission

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from common.arguments import Parser, seed
 from common.files import UserError
+from common.packages import require_packages
 from jobs.options import ROOT, choose_options
 from jobs.presets import PRESETS
 from jobs.problem1.parallel import in_silence, is_first, launch, processes, world_size
@@ -95,8 +96,8 @@ def run(args: argparse.Namespace) -> None:
     """Run the target that the command line names."""
     check_target(args.target)
     if args.check:
-        print("The command line is valid.")
         return
+    require_packages("torch", "numpy", "tqdm")
     trains = args.target in JOBS and JOBS[args.target].kind != "evaluate"
     if args.nproc > 1 and not trains and args.target != "all":
         raise UserError(

@@ -116,3 +116,26 @@ def test_run_sh_makes_no_environment_for_a_misspelled_target(tmp_path):
     )
     assert process.returncode == 2 and "Did you mean vanilla_pretrain" in process.stderr
     assert not (tmp_path / ".venv").exists()
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("*.py")), ids=lambda p: p.stem)
+def test_benchmarks_start(path):
+    """Each script finds the project's modules, from any folder."""
+    if path.stem == "tables":  # what the others share
+        return
+    process = subprocess.run(
+        [sys.executable, path, "--help"], cwd="/", capture_output=True, text=True
+    )
+    assert process.returncode == 0 and "usage:" in process.stdout, process.stderr
+
+
+@pytest.mark.parametrize(
+    "command", [["-m", "instructor", "--help"], ["src/run.py", "demo"], ["src/grader.py", "--list"]]
+)
+def test_missing_packages_are_named(command):
+    """Without the environment, a command says so in a sentence."""
+    process = subprocess.run(
+        [sys.executable, "-S", "-E", *command], cwd=ROOT, capture_output=True, text=True
+    )
+    assert process.returncode == 2 and "Traceback" not in process.stderr
+    assert "lacks torch" in process.stderr and "ctivate" in process.stderr

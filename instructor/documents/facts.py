@@ -158,6 +158,8 @@ def measured() -> dict[str, str]:
             )
     rows = seeds()
     facts["seeds"] = str(len(rows))
+    accuracy = (ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8")
+    facts["seeds epochs"] = re.search(r"with (\d+) epochs of pretraining", accuracy)[1]
     for column, name in enumerate(SEED_COLUMNS):
         dev = [values[column] for values in rows]
         span = f"{min(dev):.0f}%" if min(dev) == max(dev) else f"{min(dev):.0f} to {max(dev):.0f}%"

@@ -4,26 +4,14 @@ gradebooks.
 
 import json
 import random
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from autograder import read_manifest
 from instructor import ROOT
+from instructor.course import read_course
 from instructor.grading.grades import Entry, GradedClass, Person
 
-
-def _manifest():
-    """The assignment's, but with 2 points for every written part: tests give as many."""
-    manifest = read_manifest(ROOT / "src" / "checks" / "manifest.toml")
-    checks, sums = {}, dict.fromkeys(manifest.questions, 0)
-    for id, check in manifest.checks.items():
-        checks[id] = check if check.coded else replace(check, points=2)
-        sums[check.question] += checks[id].points
-    questions = {id: replace(manifest.questions[id], points=points) for id, points in sums.items()}
-    return replace(manifest, checks=checks, questions=questions)
-
-
-MANIFEST = _manifest()
+MANIFEST = read_manifest(ROOT / "src" / "checks" / "manifest.toml")
 DUE = datetime(2026, 5, 12, 23, 59, tzinfo=UTC)
 GIVEN = (
     "Ada Bilal Chiara Dmitri Elif Fatou Grace Hiroshi Inés Jürgen Kwame Linh María Nikolaus "
@@ -254,9 +242,7 @@ def make_class(people=200, seed=1):
         entries[12].remarks = [
             "An earlier submission of the same person was not counted: s100212_first.zip."
         ]
-    graded = GradedClass(
-        MANIFEST, "Assignment 5: self-attention, Transformers, pretraining", entries, DUE
-    )
+    graded = GradedClass(MANIFEST, read_course().title, entries, DUE)
     if people > 30:
         _unusual(graded, rng)
     return graded

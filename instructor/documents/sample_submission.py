@@ -11,6 +11,7 @@ from autograder import read_manifest
 from autograder.report import as_dict
 from checks.support.session import MANIFEST, Setting, grade_submission
 from instructor import ROOT
+from instructor.course import read_course
 from instructor.grading.grades import Entry, GradedClass, Person
 from instructor.release.starter import KEPT_RESULTS, SOLUTION, STARTER
 
@@ -56,4 +57,4 @@ def graded() -> tuple[GradedClass, Entry]:
     entry.submitted = datetime(2026, 5, 12, 21, 40, tzinfo=UTC)
     entry.written, entry.comments = dict(WRITTEN), {"1g-0-written": COMMENT}
     due = datetime(2026, 5, 12, 23, 59, tzinfo=UTC)
-    return GradedClass(manifest, "Self-attention, Transformers, pretraining", [entry], due), entry
+    return GradedClass(manifest, read_course().title, [entry], due), entry

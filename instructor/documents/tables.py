@@ -46,12 +46,16 @@ def demo() -> str:
         facts[f"reference {name}.dev"]
         for name in ("vanilla.nopretrain", "vanilla.pretrain", "rope.pretrain")
     )
+    epochs = facts["seeds epochs"], facts["laptop pretrain epochs"]
+    earlier = (
+        "" if len({*epochs}) == 1 else ", with {} epochs of pretraining, not {}".format(*epochs)
+    )
     lines = [
         f"On {summary['machine']}, the demo took {summary['total_seconds'] / 60:.0f} minutes, and "
         f"grading the reference {summary['grading_seconds']:.0f} seconds ({summary['date']}).",
         f"Right answers on dev: {none} without pretraining, {learned} with learned positions, "
         f"{rope} with RoPE.",
-        f"Over {facts['seeds']} other seeds: {facts['seeds vanilla dev']} and "
+        f"Over {facts['seeds']} other seeds{earlier}: {facts['seeds vanilla dev']} and "
         f"{facts['seeds rope dev']}, so at this size either may be ahead "
         "([docs/accuracy.md](docs/accuracy.md)).",
     ]

@@ -73,8 +73,8 @@ def say_summary(
         print(f"{len(told)} people are no longer in the class:\n" + "\n".join(few(told)))
     if left_out := gradebook.canvas(graded)[1]:
         print(
-            f"{len(left_out)} people are not in grades.csv: their ids in Canvas are not known. "
-            "Give a roster (--roster)."
+            f"{len(left_out)} people are not in grades.csv, which is for Canvas: their ids there "
+            "are not known. Give a roster with a column canvas_id, such as Canvas' gradebook."
         )
     if gone:
         print(

@@ -5,10 +5,11 @@ import shutil
 import pytest
 import torch
 
+from proof import MANIFEST, grade_folder, start_process
+
 from autograder import Verdict
 from checks.support.context import DATA
 from conftest import copy_reference, require_level
-from proof import MANIFEST, grade_folder, start_process
 
 DEV = "1h-8-basic"
 CODED = sum(check.points for check in MANIFEST.checks.values() if check.coded)

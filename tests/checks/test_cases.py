@@ -8,6 +8,8 @@ import zlib
 import numpy as np
 import pytest
 
+from proof import MANIFEST, grade_folder, start_process
+
 from autograder import WrongAnswer
 from checks.support.cases import RELEASED, Case, Released, pack, same
 from common.files import UserError
@@ -15,7 +17,6 @@ from conftest import ROOT
 from hostile.attacks.lookup import LOOK_UP
 from instructor.checks.makers import Fresh, all_makers
 from instructor.release import cases
-from proof import MANIFEST, grade_folder, start_process
 from variants import Fill, make
 
 IDS = sorted(all_makers())

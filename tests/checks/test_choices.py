@@ -6,10 +6,11 @@ import tomllib
 
 import pytest
 
+from proof import verdicts
+
 from autograder import Answer, Failed, Verdict
 from checks.problem6.q6b import choices
 from conftest import ROOT, SOLUTION
-from proof import verdicts
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:Unknown pytest.mark.check"

@@ -3,9 +3,10 @@
 import pytest
 import torch
 
+from proof import grade_folder, start_process
+
 from autograder import Verdict
 from conftest import copy_reference
-from proof import grade_folder, start_process
 
 CHECK = "5g-4-hidden"
 HEAD = "        logits = self.head(x)\n"

@@ -6,10 +6,11 @@ import shutil
 
 import pytest
 
+from proof import HIDDEN, MANIFEST
+
 from autograder import Verdict
 from checks.support.session import GradingWorker, Setting, grade_submission
 from conftest import ROOT, SOLUTION, STARTER
-from proof import HIDDEN, MANIFEST
 from variants import PLACES, Fill, make
 
 SETTING = Setting(hidden=HIDDEN, gold=ROOT / "instructor" / "gold", weak=True)

@@ -15,8 +15,6 @@ import warnings
 
 import pytest
 
-from autograder import Verdict
-from conftest import SOLUTION, STARTER
 from proof import (
     MANIFEST,
     collect,
@@ -29,6 +27,9 @@ from proof import (
     out_of_proportion,
     start_process,
 )
+
+from autograder import Verdict
+from conftest import SOLUTION, STARTER
 from variants import KINDS, make
 
 WRONG = collect("wrong", "WRONG")
@@ -77,7 +78,11 @@ def test_all_changes_apply(tmp_path):
     assert not failed
 
 
-@pytest.mark.parametrize("wrong", CHOSEN, ids=[wrong.name for wrong in CHOSEN])
+@pytest.mark.parametrize(
+    "wrong",
+    CHOSEN,
+    ids=[f"{wrong.caught_by[0].partition('-')[0]}-{wrong.name}" for wrong in CHOSEN],
+)
 def test_wrong_submissions_lose_points(process, wrong):
     taken = lost(grade_wrong(process, wrong, all_checks=True))
     assert not faults(wrong, taken), f"{wrong.why} {wrong.kind}: {taken}"

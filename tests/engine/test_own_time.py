@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from proof import MANIFEST as COURSE
+
 from autograder import StudentProcess, Submission, Verdict, grade, probe, read_manifest
 from autograder.manifest import Check
 from autograder.process import Reply
@@ -16,7 +18,6 @@ from autograder.report import as_dict
 from autograder.student import Student
 from autograder.verdicts import Failed
 from checks.support.session import GradingWorker, Setting, grade_submission
-from proof import MANIFEST as COURSE
 from variants import make
 
 TOY = Path(__file__).parent / "toy"

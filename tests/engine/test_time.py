@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from proof import CHECKS, HIDDEN, MANIFEST, STAGED, start_process
+
 from autograder import Verdict, grade
 from checks.support.session import GradingWorker, Setting, grade_submission
 from checks.support.staging import stage
-from proof import CHECKS, HIDDEN, MANIFEST, STAGED, start_process
 from variants import make
 
 

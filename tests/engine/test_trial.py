@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from proof import open_folder
+
 from autograder.inside import sandbox
 from conftest import ROOT, SOLUTION, require_level
-from proof import open_folder
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() != 0, reason="Landlock needs root"

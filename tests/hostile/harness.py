@@ -9,6 +9,8 @@ import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
+from proof import CHECKS, FRESH, HIDDEN, MANIFEST, MODULES, ROOT, open_folder
+
 from autograder import Report, StudentProcess, Verdict, draw_seed, grade
 from autograder.intake import Refused
 from autograder.isolation import Isolation
@@ -19,7 +21,6 @@ from common.files import UserError
 from hostile import traces
 from hostile.attack import PRELUDE, Hostile
 from hostile.scene import Scene
-from proof import CHECKS, FRESH, HIDDEN, MANIFEST, MODULES, ROOT, open_folder
 from variants import make
 
 ZIP = "submission.zip"  # which an attack may put next to its files: then it is submitted

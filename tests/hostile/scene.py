@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 from proof import HIDDEN, ROOT
+
 from variants import make
 
 RESULTS = ROOT / "instructor" / "results"

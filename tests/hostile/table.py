@@ -15,9 +15,10 @@ from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "checks"), str(TESTS.parent / "src")]
+from proof import collect  # noqa: E402
+
 from common.cores import cores  # noqa: E402
 from common.files import write_text  # noqa: E402
-from proof import collect  # noqa: E402
 
 LEVELS = ("bubblewrap", "landlock")
 PAGE = Path(__file__).with_name("attacks.md")

@@ -14,13 +14,14 @@ from pathlib import Path
 
 import pytest
 
+from proof import STAGED, collect, grade_folder
+
 from autograder import StudentProcess
 from autograder.isolation import choose
 from conftest import SOLUTION, require_level
 from hostile import traces
 from hostile.harness import contain
 from hostile.scene import Scene
-from proof import STAGED, collect, grade_folder
 
 ATTACKS = collect("hostile.attacks", "HOSTILE")
 LEVELS = ("bubblewrap", "landlock")

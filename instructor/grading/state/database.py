@@ -62,6 +62,7 @@ class Database:
 
     def __init__(self, out: Path, make: bool = False):
         self.path = out / NAME
+        self._created = [path for path in (self.path, out) if not path.exists()]
         if not self.path.is_file() and not make:
             raise UserError(
                 f"{out} has no {NAME}: nothing was graded there. First: python -m instructor grade "
@@ -101,8 +102,15 @@ class Database:
     def __enter__(self):
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, kind, *exception):
+        """Close the file. If an error ended the first run before it stored its options, there is
+        nothing to keep: the file and the folder go, too.
+        """
+        unused = kind is not None and bool(self._created) and self.get("options") is None
         self.connection.close()
+        with contextlib.suppress(OSError):
+            for path in self._created if unused else ():
+                path.rmdir() if path.is_dir() else path.unlink()
 
     def _execute_all(self, statements):
         for statement in statements.split(";\n"):

@@ -74,7 +74,7 @@ def collect(graded, folder: Path) -> tuple[dict[str, Path], list[tuple[str, str]
     """The PDFs by person: paths by id, and (name, reason) of what is left out.
 
     Raises:
-        UserError: as find_submissions.
+        UserError: the folder is missing, or as find_submissions.
     """
     from instructor.grading.finding.find import find_submissions
     from instructor.grading.finding.roster import Roster
@@ -82,6 +82,11 @@ def collect(graded, folder: Path) -> tuple[dict[str, Path], list[tuple[str, str]
     roster = Roster(tuple(entry.person for entry in graded.entries))
     ids = {person.id for person in roster.people}
     chosen, left = {}, []
+    if not folder.is_dir():
+        raise UserError(
+            f"{folder} is not a folder. Give the folder with the written answers: a PDF, or a "
+            "folder with one, for each student."
+        )
     for found in find_submissions(folder):
         person, remark = roster.match(found)
         inside = _pdfs(found.source)

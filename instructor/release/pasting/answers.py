@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
+import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -25,11 +25,11 @@ from common.files import UserError
 from instructor import ROOT
 from instructor.release.pasting import released
 
-from .calls import answers, contains, give_up, views_of
+from .calls import answers, clock, contains, give_up, views_of
 
 # cases that a function must answer to count as a leak: a number may be right by chance
 CONFIRMED = 3
-BUDGET = 3.0  # seconds for all calls of a function: what takes longer draws a plot or trains
+BUDGET = 3.0  # seconds by clock() for all calls of a function: what takes longer plots or trains
 MEMORY = 8 * 2**30  # bytes of address space: a call may ask for a huge array
 
 
@@ -75,7 +75,12 @@ def find_answering(src: Path, checks: Iterable[str] = ()) -> list[str]:
         try:
             found, partly = json.loads((Path(folder) / "found.json").read_text(encoding="utf-8"))
             if partly:
-                print(f"  Called in part, since they take long: {', '.join(partly)}")
+                print(f"  {len(partly)} functions, which take long, were called in part:")
+                print(
+                    textwrap.fill(
+                        ", ".join(partly), 100, initial_indent="  ", subsequent_indent="  "
+                    )
+                )
             return found
         except (OSError, ValueError):
             raise UserError(
@@ -94,9 +99,7 @@ def answering(src: Path, checks: Iterable[str] = ()) -> tuple[list[str], list[st
 
     questions = [(id, cases, [*map(views_of, cases)]) for id, cases in _questions(checks)]
     _, planted, views = questions[0]
-    if not answers(
-        lambda *_: [planted[0].right], planted[:1], views[:1], time.monotonic() + BUDGET
-    ):
+    if not answers(lambda *_: [planted[0].right], planted[:1], views[:1], clock() + BUDGET):
         raise RuntimeError("self-test: a function that returns the answer was not recognized")
     found, partly = [], []
     functions = tqdm(
@@ -108,14 +111,14 @@ def answering(src: Path, checks: Iterable[str] = ()) -> tuple[list[str], list[st
         leave=False,
     )
     for name, function in functions:
-        deadline = time.monotonic() + BUDGET
+        deadline = clock() + BUDGET
         with contextlib.redirect_stdout(None), contextlib.redirect_stderr(None):
             found += [
                 f"{name} answers {id}: called with a case's inputs, it returns the right output."
                 for id, cases, views in questions
                 if answers(function, cases, views, deadline)
             ]
-        if time.monotonic() > deadline:
+        if clock() > deadline:
             partly.append(name)
     return found, partly
 

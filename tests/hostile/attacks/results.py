@@ -10,9 +10,10 @@ from pathlib import Path
 
 import torch
 
+from proof import ROOT
+
 from hostile.attack import CRASHED, EXCEPTION, MEMORY, MISSING, TIMEOUT, WRONG, Hostile
 from hostile.scene import RESULTS
-from proof import ROOT
 from variants import Edit, Fill
 
 WEIGHTS, DEV, TEST = (

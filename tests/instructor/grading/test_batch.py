@@ -303,6 +303,7 @@ def test_mistakes_on_the_command_line(tmp_path, arguments, message):
         ),
     )
     assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr
+    assert not (tmp_path / "OUT").exists()
 
 
 def test_names_of_any_kind(tmp_path):
