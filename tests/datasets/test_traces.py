@@ -24,7 +24,7 @@ from instructor.checks.problem6.q6f.onsets import find_onsets, loss_ends
 from instructor.checks.problem6.q6f.trace_file import FILE, Tally, pack, read_traces, rounded
 from instructor.datasets.traces.command import is_clear, make_traces
 from instructor.datasets.traces.drawn import draw_traces
-from instructor.datasets.traces.training import Setup, repeated, train
+from instructor.datasets.traces.training import Setup, train
 from jobs.package import load_submission
 
 GOLD = ROOT / "instructor" / "gold" / FILE
@@ -117,7 +117,6 @@ def test_a_training_is_the_same_again():
         "grad_norm"
     ].shape == (5, 3)
     assert (first.columns["repetition_rate"] == MISSING).tolist() == [False, True] * 2 + [False]
-    assert repeated([1, 2, 3, 4, 1, 2, 3, 4]) == pytest.approx(1 / 5)
 
 
 def test_what_is_packed_is_read_again():

@@ -11,10 +11,11 @@ import pytest
 import torch
 
 from common.files import UserError
+from common.ngrams import repetition_rate
 from conftest import SOLUTION, STARTER, run_cli
 from jobs.problem6 import dashboard_page
 from jobs.problem6.dashboard import dashboard, newest_log, watch
-from jobs.problem6.log import REFERENCE_LOSSES, RunLog, entropy, read_log, repetition_rate
+from jobs.problem6.log import REFERENCE_LOSSES, RunLog, entropy, read_log
 from page import Page
 from small_training import Counting
 

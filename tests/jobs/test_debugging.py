@@ -195,11 +195,6 @@ def test_the_verdicts_are_read_off_the_numbers():
     assert mean_at([1.0, 2.0, 3.0], 2) == 1.5 and mean_at([1.0], 2) != mean_at([1.0], 2)
 
 
-def test_repetition_rate():
-    assert repetition.repetition_rate(list(range(10))) == 0
-    assert repetition.repetition_rate([1, 2, 3, 4] * 5) == 13 / 17
-
-
 def test_the_corpus_is_that_of_its_seed():
     assert repetition.sentences(3, 50) == repetition.sentences(3, 50) != repetition.sentences(4, 50)
     assert set(repetition.sentences(0)) > {"cat", "mat", "."}

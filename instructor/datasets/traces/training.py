@@ -9,6 +9,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from checks.problem6.q6f.traces import MISSING, Trace
+from common.ngrams import repetition_rate
 
 LENGTH = 24  # of a row, in characters
 SAMPLE = 40  # of a sampled text
@@ -238,10 +239,4 @@ def sample(network: Network, setup: Setup, number: int, seed: int) -> float:
         x = torch.cat((x, next_one), dim=1)
     for block, entropy in zip(network.blocks, kept):
         block.entropy = entropy
-    return repeated(x[0].tolist())
-
-
-def repeated(tokens: list[int]) -> float:
-    """The share of the 4-grams that occurred before."""
-    grams = [tuple(tokens[i : i + 4]) for i in range(len(tokens) - 3)]
-    return 1 - len(set(grams)) / len(grams)
+    return repetition_rate(x[0].tolist())

@@ -15,6 +15,7 @@ from torch.distributions import Categorical
 from torch.nn.utils import get_total_norm
 
 from common.files import UserError, read_text, writing
+from common.ngrams import repetition_rate
 
 ROWS = 8  # of the measured batch, which stays the same throughout the training
 SAMPLES = 50  # texts sampled per training
@@ -216,12 +217,6 @@ def sample(model: torch.nn.Module, x: torch.Tensor) -> list[int]:
             break
         x = torch.cat((x, Categorical(logits=logits).sample()[None, None]), dim=1)
     return x[0].tolist()
-
-
-def repetition_rate(tokens: list[int]) -> float:
-    """The share of 4-grams that occurred earlier in the same text."""
-    grams = [tuple(tokens[i : i + 4]) for i in range(len(tokens) - 3)]
-    return 1 - len(set(grams)) / len(grams) if grams else 0.0
 
 
 # The nesting depth of the lists under a record's key: 0 for a number.

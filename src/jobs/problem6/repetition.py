@@ -5,11 +5,11 @@ import math
 import random
 import textwrap
 
-import numpy as np
 import torch
 from tqdm import tqdm
 
 from common.files import UserError
+from common.ngrams import repetition_rate
 
 from .broken_training import (
     batches,
@@ -97,12 +97,6 @@ def train(model_file, vocab: int, text: torch.Tensor, seed: int) -> tuple[torch.
     )
     losses = list(descend(lambda x: model(x)[0], optimizer, pairs))
     return model.eval(), mean_at(losses, STEPS)
-
-
-def repetition_rate(words: list, n: int = N) -> float:
-    """The share of n-grams that occurred earlier in the same text."""
-    grams = np.lib.stride_tricks.sliding_window_view(np.array(words), n)
-    return 1 - len(np.unique(grams, axis=0)) / len(grams)
 
 
 @says_where

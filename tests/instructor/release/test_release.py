@@ -593,8 +593,8 @@ def test_another_cohort_is_another_world():
         (["e/x", "--cohort", "5", "--gold", "e"], "must not be inside each other"),
         (["x", "--cohort", "5", "--gold", "used"], "not an empty folder"),
         (["x", "--due", "a\nb"], "line of text"),
-        (["x", "--quick"], "Choose"),
-        (["x", "--new-environment"], "Choose"),
+        (["x", "--quick"], "Leave out"),
+        (["x", "--new-environment"], "Leave out"),
     ],
 )
 def test_mistakes_are_told_and_lose_nothing(tmp_path, monkeypatch, arguments, complaint):

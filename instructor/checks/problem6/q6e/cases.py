@@ -6,9 +6,10 @@ import dataclasses
 
 import numpy as np
 
-from checks.problem6.q6e.sampled_texts import STEPS, repetition_rate, surprise
+from checks.problem6.q6e.sampled_texts import STEPS, surprise
 from checks.problem6.q6e.setups import VOCAB, draw_language
 from checks.support.cases import Case, same
+from common.ngrams import repetition_rate
 from instructor.checks.makers import makes
 from instructor.checks.problem6.q6e.clipping import clipping_case, scores_case, total_norm
 from instructor.checks.problem6.q6e.filters import filter_case, refused_case

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from autograder import Answer, NotImplementedYet, WrongAnswer, probe
-from checks.support.answer_file import file_content, read_content
+from checks.support.submitted_file import file_content, read_content
 from common.files import read_text
 
 FILE = "problem5/hand_attention.json"

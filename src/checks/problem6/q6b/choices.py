@@ -6,7 +6,7 @@ Which names are right for an application is not here.
 import difflib
 
 from autograder import Answer, NotImplementedYet, WrongAnswer, probe
-from checks.support.answer_file import file_content, read_content
+from checks.support.submitted_file import file_content, read_content
 
 FILE = "problem6/choices.toml"
 APPLICATIONS = ("spam_filter", "chatbot", "summarizer", "sql_generator", "search")

@@ -6,6 +6,7 @@ import numpy as np
 
 from autograder import WrongAnswer, probe
 from checks.support.cases import Case
+from common.ngrams import repetition_rate
 
 STEPS, N = 120, 4  # of the texts: words, and the n of n-grams
 SAMPLED = "temperature=0.9, top_p=0.95"
@@ -50,12 +51,6 @@ def write_texts(logits, start, steps, cases, seed):
         )
         for i, options in enumerate(cases)
     ]
-
-
-def repetition_rate(words: list[int], n: int = N) -> float:
-    """Return the share of n-grams that occurred earlier in the text."""
-    grams = np.lib.stride_tricks.sliding_window_view(np.array(words), n)
-    return 1 - len(np.unique(grams, axis=0)) / len(grams)
 
 
 def surprise(logits: np.ndarray, words: list[int]) -> float:
