@@ -5,7 +5,8 @@ import os
 from collections import Counter
 from dataclasses import replace
 
-from checks.support.session import MANIFEST, Setting
+from checks.support import session
+from checks.support.session import Setting
 from common.files import Interrupted, UserError
 
 from .state import State
@@ -40,7 +41,7 @@ def grade_missing(
 
     from .fingerprint import Fingerprints, seed_for
 
-    manifest = read_manifest(MANIFEST)
+    manifest = read_manifest(session.MANIFEST)
     fingerprints = Fingerprints(manifest, setting)
     wanted = {check.id: fingerprints.of(check) for check in manifest.checks.values() if check.coded}
     source = to_grade(state)

@@ -47,9 +47,9 @@ def test_differences_are_found(tmp_path, files):
     (tmp_path / "5c.npz").unlink()
     (tmp_path / "9z.json").write_text("{}")
     assert cases.find_differences(tmp_path) == [
+        "5c.json differs",
         "5c.npz is missing",
         "9z.json is no longer made",
-        "5c.json differs",
     ]
 
 

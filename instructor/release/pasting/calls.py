@@ -14,7 +14,7 @@ from checks.support.cases import Case, same
 
 LEADING = 3  # inputs whose order is varied
 PATIENCE = 1.0  # CPU seconds for a call; WAITING times as many by the clock
-WAITING = 10
+WAITING = 4
 
 
 def answers(

@@ -137,7 +137,7 @@ def test_nobodys_hand_in_disappears(tmp_path):
     problems = {one.person: one.problem for one in found}
     for person, part in {
         "bob": "not a zip",
-        "cleo": "alone",
+        "cleo": "a single",
         "dan": "has none of",
         "eve": "new and old",
         "fay": "many folders",

@@ -540,7 +540,7 @@ def test_marks_follow_the_points_of_their_part(tmp_path, grade, merge, monkeypat
 def test_nothing_was_graded(tmp_path, grade, merge):
     with pytest.raises(UserError, match="does not exist"):
         grade(folder="nowhere")
-    with pytest.raises(UserError, match="Nothing was graded"):
+    with pytest.raises(UserError, match="nothing was graded there"):
         merge()
 
 
@@ -678,7 +678,7 @@ def test_overrides_count_are_shown_and_are_kept(tmp_path, grade, merge):
         (",2,,,,ill", "not in this class"),
         ("ada,,,5f-0-basic,99,why", "gives 0 to"),
         ("ada,,,5f-0-basic,,why", "neither"),
-        ("ada,1,,,,a\nada,2,,,,b", "twice"),
+        ("ada,1,,,,a\nada,2,,,,b", "two lines"),
     ],
 )
 def test_overrides_that_are_wrong_are_refused_whole(tmp_path, grade, merge, line, message):
