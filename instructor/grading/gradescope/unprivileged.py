@@ -8,9 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from autograder.inside import sandbox
-from autograder.intake import Refused, take
 from autograder.report import harmless
-from checks.support.staging import code_limit, result_limit
+from checks.support.staging import code_limit, result_limit, take_in
 from common.files import UserError
 
 
@@ -34,14 +33,9 @@ def grade_as_nobody(source: Path, secrets: list[Path], grade: Callable[[Path], d
         path.chmod(0o700)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         os.chmod(folder, 0o755)
-        try:
-            notices = take(
-                source,
-                Path(folder) / "submission",
-                lambda name: code_limit(name) or result_limit(name),
-            )
-        except Refused as error:
-            raise UserError(harmless(str(error))) from None
+        notices = take_in(
+            source, Path(folder) / "submission", lambda name: code_limit(name) or result_limit(name)
+        )
         user = sandbox.free_users(1)[0]
         answer = _in_fork(user, lambda: grade(Path(folder) / "submission"))
     if "refused" in answer:

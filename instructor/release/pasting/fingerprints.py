@@ -51,7 +51,7 @@ def _own_prints(body):
 @functools.cache
 def _starter_prints():
     return frozenset().union(
-        *(_prints(path.read_text(encoding="utf-8")) for path in sorted(STARTER.glob("*.py")))
+        *(_prints(path.read_text(encoding="utf-8")) for path in sorted(STARTER.rglob("*.py")))
     )
 
 

@@ -6,6 +6,7 @@ import ast
 import difflib
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 from autograder import Submission
@@ -68,7 +69,7 @@ def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submis
         NotTaken: there is no submission, or it is invalid; nothing was graded.
     """
     taken = into / HANDED_IN
-    notices = _take(
+    notices = take_in(
         source,
         taken,
         code_limit if results else lambda name: code_limit(name) or result_limit(name),
@@ -86,7 +87,7 @@ def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submis
             if result_limit(path.name):
                 path.rename(into / RESULTS / path.name)
     else:
-        notices += _take(results, into / RESULTS, result_limit)
+        notices += take_in(results, into / RESULTS, result_limit)
     package = into / "submission"
     put_in_place(taken, package)
     notices += [
@@ -187,7 +188,20 @@ def result_limit(name: str) -> int | None:
     return SIZE_LIMIT[Path(name).suffix] if name in MADE_BY else None
 
 
-def _take(source, into, limit_of):
+def take_in(source: Path, into: Path, limit_of: Callable[[str], int | None]) -> list[str]:
+    """Copy a submission's files into a new folder: those at its top and in the problems' folders.
+
+    Args:
+        limit_of: the size limit of a file in bytes; None to leave it out. See `code_limit` and
+            `result_limit`.
+
+    Returns:
+        Notices of what was left out.
+
+    Raises:
+        NotTaken: the submission is invalid.
+        UserError: there is no space for the copy.
+    """
     try:
         folders = [source / folder for folder in ("", *FOLDERS)] if source.is_dir() else []
         names = (

@@ -451,9 +451,9 @@ def test_the_results_are_written_in_time(tmp_path):
 
 
 @pytest.mark.landlock
-def test_a_right_one_earns_its_basic_points_without_a_sandbox(archive):
+def test_a_right_one_earns_its_basic_points_without_a_sandbox(archive, reference):
     require_container()
-    results = Container(archive, forbidden=LANDLOCK, hidden=NO_BUBBLEWRAP).grade(SOLUTION)
+    results = Container(archive, forbidden=LANDLOCK, hidden=NO_BUBBLEWRAP).grade(reference)
     checks = checks_of(results)
     assert results["score"] == sum(
         test["max_score"] for test in checks.values() if "basic" in test["tags"]
