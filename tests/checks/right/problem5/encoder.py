@@ -186,7 +186,7 @@ y = F.linear(y, self.proj.weight, self.proj.bias)
 weights = weights.view(B, self.n_head, T, T)
 '''),
             Fill("sinusoidal_positions", r'''
-from .attention import precompute_rotary_emb
+from ..attention import precompute_rotary_emb
 table = precompute_rotary_emb(n_embd, max_len).flip(-1).reshape(max_len, n_embd)
 '''),
             Fill("LayerNorm.forward", r'''
