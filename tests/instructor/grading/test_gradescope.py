@@ -4,6 +4,8 @@ import argparse
 import json
 import re
 import shutil
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -138,6 +140,25 @@ def test_extra_credit_is_not_compulsory(tmp_path, capsys):
     settings["visibility"] = {"basic": "visible", "hidden": "hidden"}
     for id, test in checks_of(ungraded(manifest, settings, "", "failed")).items():
         assert test["name"].endswith(" (extra credit)") == (manifest.checks[id].question in extra)
+
+
+def test_every_check_of_the_zip_can_be_imported(archive, tmp_path):
+    """A module left out of the zip would cost points only once somebody is graded."""
+    with zipfile.ZipFile(archive) as content:
+        content.extractall(tmp_path)
+    modules = [
+        ".".join(path.relative_to(root).with_suffix("").parts)
+        for root, folder in ((tmp_path / "src", "checks"), (tmp_path, "instructor"))
+        for path in sorted((root / folder).rglob("*.py"))
+        if not {"given", "solution", "__init__.py"} & set(path.parts)
+    ]
+    assert "checks.problem1.q1h.q1h" in modules and "instructor.checks.problem5.q5g.q5g" in modules
+    code = (
+        f"import importlib, sys; sys.path[:0] = [{str(tmp_path)!r}, {str(tmp_path / 'src')!r}]; "
+        f"[importlib.import_module(name) for name in {modules}]"
+    )
+    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
 
 
 def test_the_zip_has_what_grading_needs(archive):
