@@ -28,19 +28,7 @@ RESULTS = ROOT / "instructor" / "results"
 STARTER = ROOT / "src" / "submission"
 DATA = ROOT / "data" / "laptop"
 
-
-def pytest_addoption(parser):
-    """--full: repeat random tests as often as is worthwhile."""
-    parser.addoption(
-        "--full",
-        action="store_true",
-        help="repeat tests with random inputs as often as is worthwhile (long)",
-    )
-
-
-def pytest_collection_modifyitems(items):
-    """Tests marked as longest come first; the others keep their order."""
-    items.sort(key=lambda item: item.get_closest_marker("longest") is None)
+pytest_plugins = ["tiers"]
 
 
 def require_level(name=None):

@@ -70,11 +70,12 @@ def project(tmp_path_factory):
     return folder, before, fingerprints(folder)
 
 
+@pytest.mark.full
 @pytest.mark.longest
 @pytest.mark.parametrize("suite", SUITES)
 def test_the_copy_passes_the_tests(copy, suite, tmp_path):
     chosen = ["-k", CHOSEN.get(suite, NOT_REPEATED), "-m", "not longest"]
-    options = ["-q", "-n", "0", "-p", "no:cacheprovider", f"--basetemp={tmp_path / 'pytest'}"]
+    options = ["--full", "-q", "-n", "0", "-p", "no:cacheprovider", f"--basetemp={tmp_path / 'pytest'}"]
     done = run(copy, "-m", "pytest", *options, *chosen, *SUITES[suite])
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr
 

@@ -706,6 +706,7 @@ def test_a_reference_that_loses_points_fails_the_proof(built, tmp_path):
         smoke_test._require_full(report)
 
 
+@pytest.mark.full
 @pytest.mark.longest
 def test_a_release_proves_itself(tmp_path, capsys):
     """With all of it: no released function answers a question; the README's commands, the starter,

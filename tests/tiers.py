@@ -1,0 +1,117 @@
+"""Which tests run: by default all but those marked `full`, the same at every run, so that what is
+red stays red; with --full all, those that a change can have touched first, for --minutes at most.
+"""
+
+import os
+import random
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+END = "TESTS_END"  # the environment variable by which processes agree on when time is up
+
+# Where each folder is tested. Tests of a folder itself are found without it.
+TESTED_IN = {
+    "src/submission": ("student", "jobs"),
+    "src/jobs": ("jobs",),
+    "src/common": ("student", "jobs"),
+    "src/autograder": ("engine", "hostile"),
+    "src/checks": ("checks",),
+    "instructor/checks": ("checks",),
+    "instructor/solution": ("checks",),
+    "instructor/grading": ("instructor/grading",),
+    "instructor/release": ("instructor/release",),
+    "instructor/datasets": ("datasets",),
+    "handout": ("handout",),
+}
+
+
+def pytest_addoption(parser):
+    """The options of tiers."""
+    parser.addoption(
+        "--full",
+        action="store_true",
+        help="run all tests, and repeat those with random inputs as often as is worthwhile (long)",
+    )
+    parser.addoption(
+        "--minutes", type=float, help="begin no test marked full after so many minutes"
+    )
+    parser.addoption(
+        "--since",
+        metavar="REV",
+        help="of tests marked full, begin with those that changes since that commit can affect",
+    )
+
+
+def pytest_configure(config):
+    """Agree on when time is up."""
+    if minutes := config.getoption("--minutes"):
+        os.environ.setdefault(END, str(time.time() + 60 * minutes))
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out what is marked `full`, or put it into the order of --since; the longest come
+    first.
+    """
+    if not config.getoption("--full"):
+        left_out = [item for item in items if _full(item)]
+        items[:] = [item for item in items if not _full(item)]
+        config.hook.pytest_deselected(items=left_out)
+    elif rev := config.getoption("--since"):
+        touched = Touched(rev)
+        place = touched.shuffled({item.path for item in items})
+        items.sort(key=lambda item: (_full(item), not touched(item), place[item.path]))
+    items.sort(key=lambda item: item.get_closest_marker("longest") is None)
+
+
+def pytest_runtest_setup(item):
+    """Skip what is marked `full` when time is up."""
+    if _full(item) and time.time() > float(os.environ.get(END, "inf")):
+        pytest.skip("no time left (--minutes)")
+
+
+def _full(item):
+    return item.get_closest_marker("full") is not None
+
+
+class Touched:
+    """Tells whether changes since a commit can have affected a test.
+
+    Raises:
+        pytest.UsageError: there is no such commit.
+    """
+
+    def __init__(self, rev: str):
+        git = subprocess.run(
+            ["git", "diff", "--name-only", rev], cwd=ROOT, capture_output=True, text=True
+        )
+        if git.returncode:
+            raise pytest.UsageError(f"--since {rev}: {git.stderr.strip()}")
+        self.rev = rev
+        names = git.stdout.split("\n")
+        self.folders = {
+            f"tests/{tests}/"
+            for folder, places in TESTED_IN.items()
+            for tests in places
+            if any(name.startswith(f"{folder}/") for name in names)
+        } | {name for name in names if name.startswith("tests/")}
+        self.questions = set(re.findall(r"/q(\d[a-z])/", git.stdout))
+
+    def __call__(self, item) -> bool:
+        """Whether they can; of the wrong submissions, only those to a question whose checks have
+        changed are said to be affected.
+        """
+        if question := re.search(r"\[(\d[a-z])-", item.name):
+            return question[1] in self.questions
+        name = item.path.relative_to(ROOT).as_posix()
+        return any(name.startswith(folder) for folder in self.folders)
+
+    def shuffled(self, paths: set[Path]) -> dict[Path, int]:
+        """An order of files that is the same for the same commit: its place for each."""
+        paths = sorted(paths)
+        random.Random(self.rev).shuffle(paths)
+        return {path: place for place, path in enumerate(paths)}
