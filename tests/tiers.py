@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+BATCH = 40  # tests that --since takes from all files at a time
 END = "TESTS_END"  # the environment variable by which processes agree on when time is up
 
 # Where each folder is tested. Tests of a folder itself are found without it.
@@ -43,29 +44,34 @@ def pytest_addoption(parser):
     parser.addoption(
         "--since",
         metavar="REV",
-        help="of tests marked full, begin with those that changes since that commit can affect",
+        help="begin with tests that changes since that commit can affect, the others by chance",
     )
 
 
 def pytest_configure(config):
-    """Agree on when time is up."""
+    """Agree on when time is up, and on what has changed."""
     if minutes := config.getoption("--minutes"):
         os.environ.setdefault(END, str(time.time() + 60 * minutes))
+    if rev := config.getoption("--since"):
+        config.stash[TOUCHED] = Touched(rev)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    """Leave out what is marked `full`, or put it into the order of --since; the longest come
-    first.
+    """Leave out what is marked `full`, or put it into the order of --since. Otherwise the longest
+    come first, so that no process waits for them at the end.
     """
     if not config.getoption("--full"):
-        left_out = [item for item in items if _full(item)]
+        config.hook.pytest_deselected(items=[item for item in items if _full(item)])
         items[:] = [item for item in items if not _full(item)]
-        config.hook.pytest_deselected(items=left_out)
-    elif rev := config.getoption("--since"):
-        touched = Touched(rev)
-        place = touched.shuffled({item.path for item in items})
-        items.sort(key=lambda item: (_full(item), not touched(item), place[item.path]))
-    items.sort(key=lambda item: item.get_closest_marker("longest") is None)
+    if rev := config.getoption("--since"):
+        random.Random(rev).shuffle(items)  # the same for the same commit, in all processes
+        items.sort(key=lambda item: not config.stash[TOUCHED](item))
+        # neighbors share the fixtures of their file
+        batch = {item: number // BATCH for number, item in enumerate(items)}
+        items.sort(key=lambda item: (batch[item], item.path))
+    else:
+        items.sort(key=lambda item: item.get_closest_marker("longest") is None)
 
 
 def pytest_runtest_setup(item):
@@ -79,7 +85,7 @@ def _full(item):
 
 
 class Touched:
-    """Tells whether changes since a commit can have affected a test.
+    """Tells whether changes since a commit can affect a test.
 
     Raises:
         pytest.UsageError: there is no such commit.
@@ -91,7 +97,6 @@ class Touched:
         )
         if git.returncode:
             raise pytest.UsageError(f"--since {rev}: {git.stderr.strip()}")
-        self.rev = rev
         names = git.stdout.split("\n")
         self.folders = {
             f"tests/{tests}/"
@@ -110,8 +115,5 @@ class Touched:
         name = item.path.relative_to(ROOT).as_posix()
         return any(name.startswith(folder) for folder in self.folders)
 
-    def shuffled(self, paths: set[Path]) -> dict[Path, int]:
-        """An order of files that is the same for the same commit: its place for each."""
-        paths = sorted(paths)
-        random.Random(self.rev).shuffle(paths)
-        return {path: place for place, path in enumerate(paths)}
+
+TOUCHED = pytest.StashKey[Touched]()
