@@ -45,6 +45,7 @@ def edit(path, change):
     )
 
 
+@pytest.mark.full
 # test_grader.py grades it behind the strongest
 @pytest.mark.parametrize("level", [pytest.param("landlock", marks=pytest.mark.landlock), "limits"])
 def test_the_reference_is_graded_in_full(folder, level):

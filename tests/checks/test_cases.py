@@ -32,12 +32,14 @@ def files():
     return cases.case_files()
 
 
+@pytest.mark.full
 def test_the_files_are_what_the_makers_give(files):
     assert cases.find_differences() == []
     assert files == cases.case_files()  # to the byte
     assert sum(map(len, files.values())) < cases.LIMIT
 
 
+@pytest.mark.full
 def test_differences_are_found(tmp_path, files):
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
@@ -68,6 +70,7 @@ def test_kept_mistakes_differ_from_the_answer(id):
             assert all(sentence.strip() for sentence, _ in case.wrong)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("id", IDS)
 def test_staff_draws_others(id):
     """Of a hundred rounds, hardly any consists of cases that students have."""

@@ -42,6 +42,7 @@ def test_files_without_folders_take_their_places(tmp_path):
     assert not any("missing" in notice for notice in notices)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["folder", "zip"])
 def test_a_submission_without_folders_is_graded_like_one_with(tmp_path, kind):
     source = flat(tmp_path / "flat")

@@ -42,7 +42,7 @@ def test_an_endless_import_is_waited_for_once(tmp_path):
     assert sum(timeouts) == 2
 
 
-@pytest.mark.parametrize("limit", ["seconds", "wall"])
+@pytest.mark.parametrize("limit", ["seconds", pytest.param("wall", marks=pytest.mark.full)])
 def test_all_checks_together_have_a_time(tmp_path, limit):
     """What comes after its end is a timeout that says so; what came before keeps its points."""
     submission = make((), tmp_path / "submission")

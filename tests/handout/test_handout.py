@@ -83,7 +83,7 @@ def test_a_python_in_a_folder_with_a_space_builds_it(tmp_path, dialect):
     assert (build / "facts.tex").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("dialect", ["make", "bmake"])
+@pytest.mark.parametrize("dialect", ["make", pytest.param("bmake", marks=pytest.mark.full)])
 def test_it_is_built_in_a_folder_with_a_space_by_the_python_of_run_sh(tmp_path, dialect):
     require_tools(dialect, "pandoc")
     copy = tmp_path / "my course"

@@ -36,12 +36,7 @@ def marks(attack, level):
 
 
 CASES = [
-    pytest.param(
-        level,
-        attack,
-        marks=marks(attack, level),
-        id=f"{level}-{attack.name}",
-    )
+    pytest.param(level, attack, marks=marks(attack, level), id=f"{level}-{attack.name}")
     for attack in ATTACKS
     for level in (LEVELS if attack.everywhere else (STRONGEST,))
 ]

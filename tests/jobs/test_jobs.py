@@ -454,6 +454,7 @@ def test_ctrl_c_keeps_a_checkpoint_and_resume_gives_the_same_weights(finished, t
     )
 
 
+@pytest.mark.full
 def test_published_code_drops_in(results, tmp_path):
     """Attention as published editions have it: no caches, the whole table; x and y shorter by one;
     mconf changed in place.

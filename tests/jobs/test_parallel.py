@@ -81,6 +81,7 @@ def run(world, folder, **settings):
     return [torch.load(folder / f"{world}-{rank}.pt") for rank in range(world)]
 
 
+@pytest.mark.full
 def test_the_weights_are_those_of_one_process(tmp_path):
     """37 rows in batches of 4: rows have different numbers of targets, and the last batch has fewer
     rows than there are processes. Within 1e-4: sums are taken in another order. The checkpoint of
@@ -95,11 +96,13 @@ def test_the_weights_are_those_of_one_process(tmp_path):
     assert all(torch.equal(resumed[name], weights[name]) for name in weights)
 
 
+@pytest.mark.full
 def test_dropout_differs_between_processes(tmp_path):
     (_, _, one), (_, _, other) = run(2, tmp_path, dropout=0.5, max_epochs=1)
     assert not torch.equal(one, other)
 
 
+@pytest.mark.full
 def test_a_checkpoint_that_only_some_see(tmp_path):
     """As on machines that share no folder: all would wait for each other."""
     run(1, tmp_path, ckpt_path=str(tmp_path / "0.ckpt"))

@@ -54,6 +54,7 @@ def grade_to_json(tmp_path, *args):
     return process, content, {check["id"]: check for check in content["checks"]}
 
 
+@pytest.mark.full
 def test_the_reference_with_its_results(tmp_path):
     process, content, _ = grade_to_json(tmp_path, "--submission", "instructor/solution")
     assert process.returncode == 0 and content["score"] == content["max_score"] == CODED, (
@@ -127,6 +128,7 @@ def test_choosing_checks(tmp_path, submission):
     assert "3a-0-written" in listed.stdout and "1c" not in listed.stdout and listed.returncode == 0
 
 
+@pytest.mark.full
 def test_a_failure_can_be_repeated(tmp_path, submission):
     replace(submission / "attention.py", "a * cos - b * sin", "a * sin - b * cos")
     arguments = ("--submission", submission)
@@ -196,6 +198,7 @@ def test_a_closed_pipe_is_no_error():
     assert process.stdout.startswith("Grading") and process.stderr == ""
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("file", "old", "new", "hint"),
     [
@@ -281,6 +284,7 @@ def test_a_missing_file(tmp_path, submission):
     assert any("attention.py is missing" in notice for notice in content["notices"])
 
 
+@pytest.mark.full
 def test_an_older_edition_without_rope(tmp_path, submission):
     """Its code does not know initialize_rope_model; that costs what needs it, and nothing of 1c, 1d
     and 1f.

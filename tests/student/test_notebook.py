@@ -6,10 +6,12 @@ import re
 
 import nbclient
 import nbformat
+import pytest
 
 from conftest import ROOT, SOLUTION, STARTER
 
 
+@pytest.mark.full
 def test_play_char_runs_headless():
     notebook = nbformat.read(STARTER / "mingpt-demo" / "play_char.ipynb", as_version=4)
     assert all(not cell.get("outputs") for cell in notebook.cells), (

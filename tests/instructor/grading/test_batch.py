@@ -143,6 +143,7 @@ def test_each_is_graded_once(undisturbed, tmp_path):
     )
 
 
+@pytest.mark.full
 def test_what_fails_stops_nobody_else(undisturbed, tmp_path):
     """A submission that always kills its worker, one that the grader fails on, a refused one, and
     files that are no submissions.
@@ -173,6 +174,7 @@ def test_what_fails_stops_nobody_else(undisturbed, tmp_path):
     assert verdicts(tmp_path / "out")["student07"] == expected["student07"]
 
 
+@pytest.mark.full
 def test_only_what_changed_is_graded_again(tmp_path):
     folder, log = submissions(tmp_path / "class", 6), tmp_path / "log"
 
@@ -428,6 +430,7 @@ def test_a_page_by_somebody_in_the_roster_is_no_page_of_the_course(tmp_path):
     assert entries.keys() == {"student00", "ben"} and "zip" in entries["ben"].refused
 
 
+@pytest.mark.full
 def test_seeds_and_fingerprints(tmp_path, monkeypatch):
     digest = digest_submission(submissions(tmp_path, 1) / "student00")
     assert seed_for(1, digest) == seed_for(1, digest) != seed_for(2, digest)
@@ -488,6 +491,7 @@ def real(tmp_path_factory):
     return folder, done
 
 
+@pytest.mark.full
 def test_real_submissions(real):
     folder, done = real
     assert done.returncode == 0, done.stderr

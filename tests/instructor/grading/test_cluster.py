@@ -162,6 +162,7 @@ def test_the_level_is_that_of_the_weakest_worker(cluster):
     assert Cluster(str(cluster[0])).level() == min(levels, key=strength)
 
 
+@pytest.mark.full
 def test_a_cluster_gives_the_same(cluster, tmp_path):
     """One of its workers is killed in the middle."""
     file, processes = cluster
@@ -223,6 +224,7 @@ def test_a_worker_is_no_scheduler(cluster):
     assert "it is a worker" in said(workers_of(cluster[0], 1)[0], **PLAIN)
 
 
+@pytest.mark.full
 def test_with_certificates_only_who_has_the_key_gets_in(secure, tmp_path):
     file, _, mine, other = secure
     until(file.exists)

@@ -88,6 +88,7 @@ def commands(text, start):
     return [shlex.split(line.split(start)[1]) for line in text.splitlines() if start in line]
 
 
+@pytest.mark.full
 def test_commands_can_be_copied(graded, capsys, monkeypatch):
     code, printed = explain(capsys, monkeypatch, graded / "out", "o'neill $x", "1h-2-basic")
     assert code == 0 and "The same as in the grade." in printed.out

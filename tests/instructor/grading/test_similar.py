@@ -342,6 +342,7 @@ def test_code_is_shown_as_text_and_formulas_are_none(tmp_path):
     assert rows[1] == ["1", "'=1+2", "'@b", "1", "0.5"]
 
 
+@pytest.mark.full
 def test_a_second_run_replaces_the_first(command):
     command("--threshold", "0.6")
     folder = command(people=("careful_with_try", "copy"))
@@ -364,6 +365,7 @@ def test_bad_options(command, options, capsys):
     assert "is not a number" in capsys.readouterr().err
 
 
+@pytest.mark.full
 def test_a_page_that_cannot_be_written_loses_nothing(command, monkeypatch):
     folder = command()
     before = (folder / "index.html").read_bytes()

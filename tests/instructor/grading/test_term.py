@@ -2,6 +2,8 @@
 
 import sys
 
+import pytest
+
 from conftest import ROOT
 
 sys.path.append(str(ROOT / "benchmarks"))
@@ -9,10 +11,16 @@ sys.path.append(str(ROOT / "benchmarks"))
 import term  # noqa: E402
 
 
-def test_a_disturbed_term_ends_with_the_same_grades(request):
-    """Once; with --full fifty times, as often as benchmarks/term.py does."""
+@pytest.fixture(scope="module")
+def expected():
+    """The grades of a term that is not disturbed."""
     term.prepare()
-    expected, _ = term.play(0)
-    for _ in range(50 if request.config.getoption("--full") else 1):
-        got, _ = term.play(3)
-        assert term.differences(expected, got) == []
+    return term.play(0)[0]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("number", range(50))
+def test_a_disturbed_term_ends_with_the_same_grades(expected, number):
+    """As often as benchmarks/term.py plays it."""
+    got, _ = term.play(3)
+    assert term.differences(expected, got) == []

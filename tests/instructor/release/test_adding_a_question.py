@@ -12,6 +12,7 @@ import pytest
 from conftest import ROOT
 
 DOCUMENT = (ROOT / "docs" / "adding-a-question.md").read_text(encoding="utf-8")
+pytestmark = pytest.mark.full
 # file, the start of the line to insert after (else the block is appended), block
 BLOCKS = [
     (path, start.strip(), block)
@@ -70,12 +71,19 @@ def project(tmp_path_factory):
     return folder, before, fingerprints(folder)
 
 
-@pytest.mark.full
 @pytest.mark.longest
 @pytest.mark.parametrize("suite", SUITES)
 def test_the_copy_passes_the_tests(copy, suite, tmp_path):
     chosen = ["-k", CHOSEN.get(suite, NOT_REPEATED), "-m", "not longest"]
-    options = ["--full", "-q", "-n", "0", "-p", "no:cacheprovider", f"--basetemp={tmp_path / 'pytest'}"]
+    options = [
+        "--full",
+        "-q",
+        "-n",
+        "0",
+        "-p",
+        "no:cacheprovider",
+        f"--basetemp={tmp_path / 'pytest'}",
+    ]
     done = run(copy, "-m", "pytest", *options, *chosen, *SUITES[suite])
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr
 

@@ -176,6 +176,7 @@ def test_the_tests_of_the_project_are_told_not_to_be_there(built):
     )
 
 
+@pytest.mark.full
 def test_the_same_bytes_every_time(built, tmp_path):
     """With another umask, time zone, language, day and name of OUT."""
     code = (
@@ -546,6 +547,7 @@ def test_a_cohort_has_exercises_of_its_own(cohort, built, tmp_path):
     assert "has a different Q" in report.outcomes["5a-0-basic"].hints[0]
 
 
+@pytest.mark.full
 def test_the_answers_and_seeds_of_a_cohort_do_not_leak(cohort):
     tree, answers, seeds = cohort
     secrets = known_secrets.gather_secrets(seeds, answers.rglob("*.tsv"))
@@ -616,6 +618,7 @@ def test_a_starter_that_is_not_the_generator_s_is_not_released(tmp_path, monkeyp
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.full
 def test_a_leak_stops_a_release(tmp_path, monkeypatch, capsys):
     make_tree = build.make_tree
 
@@ -629,6 +632,7 @@ def test_a_leak_stops_a_release(tmp_path, monkeypatch, capsys):
     assert "src/notes.py, line 1" in capsys.readouterr().err and not list(tmp_path.iterdir())
 
 
+@pytest.mark.full
 def test_a_failed_proof_leaves_nothing(tmp_path, monkeypatch, capsys):
     """Also with a cohort, whose answers were made too."""
     make_tree = build.make_tree
@@ -684,6 +688,7 @@ def test_a_command_that_the_readme_has_not_got_fails_the_proof(built, tmp_path):
         smoke_test.prove(archive, None)
 
 
+@pytest.mark.full
 def test_a_starter_that_has_points_fails_the_proof(built, tmp_path, monkeypatch):
     monkeypatch.setattr(smoke_test, "COMMANDS", ())
     archive = spoiled(
@@ -696,6 +701,7 @@ def test_a_starter_that_has_points_fails_the_proof(built, tmp_path, monkeypatch)
         smoke_test.prove(archive, None, quick=True)
 
 
+@pytest.mark.full
 def test_a_reference_that_loses_points_fails_the_proof(built, tmp_path):
     for path in copy_reference(tmp_path / "mine").rglob("*.py"):
         path.write_text(
