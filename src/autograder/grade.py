@@ -119,7 +119,6 @@ def grade(
             "--noconftest",
             "--assert=plain",
             "--capture=no",
-            "--tb=native",  # nobody reads pytest's own report, and "long" takes a tenth of the time
             "-p",
             "no:cacheprovider",
             "-p",

@@ -78,6 +78,8 @@ class Judge:
 
     def pytest_configure(self, config):
         """Register the marker."""
+        # nobody reads pytest's own account of a failure, and its usual one takes long to write
+        config.option.tbstyle = "native"
         config.addinivalue_line(
             "markers", "check(id): this test is the verdict of a check of the manifest"
         )

@@ -45,8 +45,8 @@ def edit(path, change):
     )
 
 
-@pytest.mark.full
 # test_grader.py grades it behind the strongest
+@pytest.mark.full
 @pytest.mark.parametrize("level", [pytest.param("landlock", marks=pytest.mark.landlock), "limits"])
 def test_the_reference_is_graded_in_full(folder, level):
     """Isolation doesn't break correct code."""

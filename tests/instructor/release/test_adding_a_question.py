@@ -12,7 +12,6 @@ import pytest
 from conftest import ROOT
 
 DOCUMENT = (ROOT / "docs" / "adding-a-question.md").read_text(encoding="utf-8")
-pytestmark = pytest.mark.full
 # file, the start of the line to insert after (else the block is appended), block
 BLOCKS = [
     (path, start.strip(), block)
@@ -33,6 +32,7 @@ SUITES = {
     "handout": ["tests/handout/test_handout.py"],
     "proof": ["tests/checks/test_proof.py", "tests/checks/test_cases.py"],
 }
+pytestmark = pytest.mark.full
 CHOSEN = {"proof": "smoothing or 7a or there_are_enough"}
 PRINTS = """
 import json, instructor
