@@ -80,7 +80,11 @@ def start(tmp_path_factory):
     for process in started:
         process.terminate()
     for process in started:
-        process.wait(timeout=20)
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:  # Dask can miss it while it starts
+            process.kill()
+            process.wait()
 
 
 @pytest.fixture(scope="module")
