@@ -15,6 +15,8 @@ ROOT = Path(__file__).resolve().parents[1]
 BATCH = 40  # tests that --since takes from all files at a time
 END = "TESTS_END"  # the environment variable by which processes agree on when time is up
 
+TOUCHED = pytest.StashKey["Touched"]()
+
 # Where each folder is tested. Tests of a folder itself are found without it.
 TESTED_IN = {
     "src/submission": ("student", "jobs"),
@@ -34,9 +36,7 @@ TESTED_IN = {
 def pytest_addoption(parser):
     """The options of tiers."""
     parser.addoption(
-        "--full",
-        action="store_true",
-        help="run all tests, and repeat those with random inputs as often as is worthwhile (long)",
+        "--full", action="store_true", help="run all tests, those marked full too (long)"
     )
     parser.addoption(
         "--minutes", type=float, help="begin no test marked full after so many minutes"
@@ -114,6 +114,3 @@ class Touched:
             return question[1] in self.questions
         name = item.path.relative_to(ROOT).as_posix()
         return any(name.startswith(folder) for folder in self.folders)
-
-
-TOUCHED = pytest.StashKey[Touched]()

@@ -11,6 +11,8 @@ import pytest
 
 from conftest import ROOT
 
+pytestmark = pytest.mark.full  # each works on a copy that is made for them
+
 DOCUMENT = (ROOT / "docs" / "adding-a-question.md").read_text(encoding="utf-8")
 # file, the start of the line to insert after (else the block is appended), block
 BLOCKS = [
@@ -32,7 +34,6 @@ SUITES = {
     "handout": ["tests/handout/test_handout.py"],
     "proof": ["tests/checks/test_proof.py", "tests/checks/test_cases.py"],
 }
-pytestmark = pytest.mark.full
 CHOSEN = {"proof": "smoothing or 7a or there_are_enough"}
 PRINTS = """
 import json, instructor
@@ -75,15 +76,7 @@ def project(tmp_path_factory):
 @pytest.mark.parametrize("suite", SUITES)
 def test_the_copy_passes_the_tests(copy, suite, tmp_path):
     chosen = ["-k", CHOSEN.get(suite, NOT_REPEATED), "-m", "not longest"]
-    options = [
-        "--full",
-        "-q",
-        "-n",
-        "0",
-        "-p",
-        "no:cacheprovider",
-        f"--basetemp={tmp_path / 'pytest'}",
-    ]
+    options = [*"--full -q -n 0 -p no:cacheprovider".split(), f"--basetemp={tmp_path / 'pytest'}"]
     done = run(copy, "-m", "pytest", *options, *chosen, *SUITES[suite])
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr
 
