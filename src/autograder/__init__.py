@@ -19,9 +19,10 @@ from autograder.inside.wire import describe
 
 from .allowance import Allowance
 from .answer import Answer
+from .board import Board, can_share
 from .compare import matches, require_close
 from .grade import Report, draw_seed, grade
-from .manifest import Check, Manifest, ManifestError, read_manifest
+from .manifest import Check, Manifest, ManifestError, Question, read_manifest
 from .plugin import check
 from .probe import Probe, probe
 from .process import ProcessError, SameProcess, StudentProcess

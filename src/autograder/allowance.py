@@ -78,6 +78,10 @@ class Allowance:
         self._spend(reply)
         return reply
 
+    def spent_elsewhere(self, seconds: float) -> None:
+        """Count the submission's own time that calls of another judge used up."""
+        self._left -= seconds
+
     def _spend(self, reply):
         self._left -= reply.counted
         self.elapsed += reply.seconds

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from .allowance import Allowance
+from .board import Board
 from .manifest import Check, Manifest
 from .plugin import Judge
-from .process import ProcessError
 from .student import Submission
 from .verdicts import GRADER_FAILED, Outcome, Verdict
 
@@ -80,6 +80,7 @@ def grade(
     hidden: bool = False,
     finished: Callable[[Outcome], None] = lambda outcome: None,
     whole: Allowance | None = None,
+    board: Board | None = None,
 ) -> Report:
     """Grade a submission.
 
@@ -95,6 +96,7 @@ def grade(
         finished: called with each Outcome as it arrives.
         whole: the time for all checks together; checks that are unfinished by then time out. No
             limit by default.
+        board: shares the checks with other judges; by default this one runs all.
 
     Returns:
         A Report with an Outcome for each of `checks`: one that should have run and didn't is a
@@ -106,7 +108,8 @@ def grade(
         for check in checks
         if check.kind == "basic" or (check.kind == "hidden" and hidden)
     }
-    judge = Judge(to_run, process, submission, seed, context, finished, whole or Allowance())
+    whole = whole or Allowance()
+    judge = Judge(to_run, process, submission, seed, context, finished, whole, board)
     if to_run:
         # Relative paths: pytest gives brackets in its arguments a special meaning.
         root = Path(os.path.commonpath([folder.resolve() for folder in folders]))
@@ -137,8 +140,7 @@ def grade(
             "--continue-on-collection-errors",
             *(os.path.relpath(path, root) for path in _files(folders, to_run)),
         ]
-        with contextlib.suppress(ProcessError):  # each check then reports it
-            process.start()
+        process.begin()
         with _own_pytest(root, {folder.resolve() for folder in folders}):
             code = pytest.main(arguments, plugins=[judge])
         if code == pytest.ExitCode.INTERRUPTED and not judge.errors:

@@ -18,7 +18,7 @@ class ManifestError(ValueError):
 @dataclass(frozen=True)
 class Question:
     """A question: its points are the sum of its checks' points; builds_on names the questions whose
-    code it runs.
+    code it runs; imports, modules that its checks' processes need besides every question's.
     """
 
     id: str
@@ -26,6 +26,7 @@ class Question:
     points: float
     extra_credit: bool
     builds_on: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -114,13 +115,16 @@ def read_manifest(path: Path) -> Manifest:
         raise ManifestError(f"{path}: {error}") from None
     questions = {}
     for id, entry in content.get("questions", {}).items():
-        entry = {"extra_credit": False, "builds_on": (), **entry}
-        _require_fields(f"question {id}", entry, {"title", "points", "extra_credit", "builds_on"})
+        entry = {"extra_credit": False, "builds_on": (), "imports": (), **entry}
+        fields = {"title", "points", "extra_credit", "builds_on", "imports"}
+        _require_fields(f"question {id}", entry, fields)
         if unknown := [other for other in entry["builds_on"] if other not in questions]:
             raise ManifestError(
                 f"question {id}: builds on {unknown[0]}, which is not an earlier question"
             )
-        questions[id] = Question(id, **entry | {"builds_on": tuple(entry["builds_on"])})
+        for name in ("builds_on", "imports"):
+            entry[name] = tuple(entry[name])
+        questions[id] = Question(id, **entry)
 
     checks = {}
     for entry in content.get("check", []):

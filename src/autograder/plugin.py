@@ -2,6 +2,7 @@
 result becomes an Outcome.
 """
 
+import contextlib
 import time
 import zlib
 from collections import Counter
@@ -34,9 +35,10 @@ class Judge:
             `context`.
         finished: called with each Outcome.
         whole: the time for all checks together.
+        board: where several judges share the checks; None for this one alone.
     """
 
-    def __init__(self, checks, process, submission, seed, context, finished, whole):
+    def __init__(self, checks, process, submission, seed, context, finished, whole, board=None):
         self.checks = checks
         self.process = process
         self.submission = submission
@@ -44,6 +46,7 @@ class Judge:
         self.course = context
         self.finished = finished
         self.whole = whole
+        self.board = board
         self.outcomes: dict[str, Outcome] = {}
         self.errors: list[str] = []  # check files that could not be read
         self.students: dict[str, Student] = {}
@@ -102,6 +105,42 @@ class Judge:
         ]
         order = list(self.checks)
         items.sort(key=lambda item: order.index(_id(item)))
+
+    def pytest_runtestloop(self, session):
+        """Wait for the student's process, which has been starting meanwhile; then run what no other
+        judge has taken.
+        """
+        with contextlib.suppress(ProcessError):  # each check then reports it
+            self.process.start()
+        if self.board is None:
+            return None  # pytest's own loop
+        waiting = list(session.items)
+        while waiting:
+            for item in waiting:
+                if self._take(item):
+                    break
+            else:  # others are running them
+                if not self.board.leads:
+                    break
+                item = waiting[0]
+                self._take(item, wait=True)
+            waiting.remove(item)
+        return True
+
+    def _take(self, item, wait=False):
+        """Run a check, or get its outcome from another judge; returns whether that was possible."""
+        id = _id(item)
+        with self.board.take(id, wait) as place:
+            if place is None:
+                return False
+            if place.outcome:
+                self.outcomes[id] = place.outcome
+                self.whole.spent_elsewhere(place.outcome.cpu_seconds)
+                self.finished(place.outcome)
+            else:
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+                place.post(self.outcomes[id])
+        return True
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item):

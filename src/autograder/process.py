@@ -100,15 +100,12 @@ class StudentProcess:
     def __exit__(self, *exception):
         self.close()
 
-    def start(self) -> None:
-        """Start the process and wait until its modules are imported.
-
-        Raises:
-            ProcessError: it ended before that; the message includes its output.
-        """
+    def begin(self) -> None:
+        """Start the process, but don't wait until its modules are imported."""
         if self._process is not None and self._process.poll() is None:
             return
         self.close()
+        self._ready = False
         self._errors = tempfile.TemporaryFile()
         self._home = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         command = self.isolation.command(
@@ -131,14 +128,25 @@ class StudentProcess:
             target=self._read, args=(self._process.stdout, self._frames), daemon=True
         )
         self._reader.start()
+
+    def start(self) -> None:
+        """Start the process and wait until its modules are imported.
+
+        Raises:
+            ProcessError: it ended before that; the message includes its output.
+        """
+        if self._process is None or (self._ready and self._process.poll() is not None):
+            self.begin()
+        if self._ready:
+            return
         try:
-            ready = self._next_frame(START_SECONDS) == b"ready"
+            self._ready = self._next_frame(START_SECONDS) == b"ready"
         except queue.Empty:
-            ready = False
+            pass
         except BaseException:  # Ctrl-C
             self.close()
             raise
-        if not ready:
+        if not self._ready:
             self._errors.seek(0)
             printed = self._errors.read()[-2000:].decode("utf-8", "replace")
             self.close()
@@ -269,8 +277,10 @@ class SameProcess:
     def __exit__(self, *exception):
         pass
 
-    def start(self) -> None:
+    def begin(self) -> None:
         """Do nothing: it is already running."""
+
+    start = begin
 
     def call(self, request: dict, seconds: float, memory: int, wall: float | None = None) -> Reply:
         """As StudentProcess.call, without limits."""

@@ -7,16 +7,13 @@ other workers.)
 
 import contextlib
 import multiprocessing
-import os
-import signal
-import tempfile
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 
 from autograder.isolation import choose
+from common.processes import serve
 
 from . import work
 
@@ -84,7 +81,7 @@ class Local:
     @contextlib.contextmanager
     def _pool(self, workers):
         pool = ProcessPoolExecutor(
-            workers, multiprocessing.get_context("spawn"), _prepare, (self.scratch,)
+            workers, multiprocessing.get_context("spawn"), serve, (self.scratch,)
         )
         try:
             yield pool
@@ -92,17 +89,3 @@ class Local:
             for process in multiprocessing.active_children():  # their results are not needed
                 process.terminate()
             pool.shutdown(cancel_futures=True)
-
-
-def _prepare(scratch):
-    """In each worker: leave Ctrl-C to the parent, end when it is gone, and keep temporary files
-    where the next run will find them.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    tempfile.tempdir = scratch
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent():
-    multiprocessing.parent_process().join()
-    os._exit(1)

@@ -9,6 +9,7 @@ JSON, and the message from the probe's side. Nothing here decides on points: the
 everything from this process as the student's claim.
 """
 
+import gc
 import importlib
 import json
 import os
@@ -44,6 +45,8 @@ def main(modules: list[str], fork: bool, level: str, readable: list[str]) -> Non
     wrong = server and level != "limits" and trial.in_sandbox(server, lambda: trial.lacking(needed))
     if wrong:
         sys.exit(f"{level}: {'; '.join(wrong)}")
+    gc.collect()
+    gc.freeze()  # so that a fork's garbage collections don't touch, and thereby copy, this memory
     wire.write_frame(replies, b"ready")
     while True:
         try:

@@ -5,21 +5,25 @@ grader.py and by all staff tools.
 import contextlib
 import functools
 import importlib
+import multiprocessing
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from autograder import (
     Allowance,
+    Board,
     Check,
     Manifest,
     Outcome,
+    Question,
     Report,
     SameProcess,
     StudentProcess,
     Verdict,
+    can_share,
     grade,
     read_manifest,
 )
@@ -29,11 +33,12 @@ from checks.support.context import Context
 from checks.support.regrade import grade_once
 from checks.support.staging import RESULTS, stage, unwritten
 from common.files import UserError
+from common.processes import serve
 
 CHECKS = Path(__file__).resolve().parents[1]
 MANIFEST = CHECKS / "manifest.toml"
-# imported once, before any check; an optimizer's first step imports _dynamo
-MODULES = ("torch", "torch._dynamo", "tqdm")
+MODULES = ("torch", "numpy.random", "tqdm")  # imported once, before any check
+MANY = 40  # checks: with fewer, another judge would start too late to help
 
 SUSPICIOUS = {
     Verdict.TIMEOUT,
@@ -64,6 +69,7 @@ class Setting:
             the grading then.
         again: rerun a check that timed out on a busy machine, after all others, and count that
             result. (When grading a class, this happens while nothing else of the class runs.)
+        workers: how many checks run at a time, in a process each, if there are many.
     """
 
     hidden: Path | None = None
@@ -77,6 +83,7 @@ class Setting:
     staff: Path | None = None
     wall: float | None = None
     again: bool = False
+    workers: int = 1
 
     def isolation(self):
         """The strongest isolation level that works here.
@@ -152,20 +159,24 @@ class GradingWorker:
 
     Args:
         setting: the settings for grading.
+        questions: those that will be graded, by default all; only what they need is imported.
     """
 
-    def __init__(self, setting: Setting):
+    def __init__(self, setting: Setting, questions: Iterable[Question] | None = None):
         self.setting = setting
         self.served = 0
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         self.folder = Path(self._folder.name)
         self.folder.chmod(0o755)  # the code may run as another user
         self.setting.require_hidden([self.folder])
+        questions = questions or read_manifest(MANIFEST).questions.values()
+        modules = dict.fromkeys([*MODULES, *(name for one in questions for name in one.imports)])
         self.process = (
             SameProcess()
             if setting.debug
-            else StudentProcess(setting.isolation(), MODULES, (self.folder,))
+            else StudentProcess(setting.isolation(), tuple(modules), (self.folder,))
         )
+        self.process.begin()
 
     def __enter__(self):
         return self
@@ -195,6 +206,7 @@ def grade_submission(
     manifest: Manifest | None = None,
     finished: Callable[[Outcome], None] = lambda outcome: None,
     worker: GradingWorker | None = None,
+    board: Board | None = None,
 ) -> Report:
     """Grade a submission.
 
@@ -206,6 +218,8 @@ def grade_submission(
         finished: called with each Outcome as it arrives, and again with those of a second grading
             that count.
         worker: runs the submission; by default a new one.
+        board: shares the checks with judges in other processes, which may already run. By default,
+            `setting.workers` are started if there are many checks.
 
     Raises:
         UserError: the submission is rejected (then NotTaken), or the isolation is too weak; nothing
@@ -217,7 +231,10 @@ def grade_submission(
     if isinstance(cases, Released):
         cases.require({check.question for check in checks})
     with contextlib.ExitStack() as stack:
-        worker = worker or stack.enter_context(GradingWorker(setting))
+        if board is None and setting.workers > 1 and len(checks) > MANY and can_share():
+            board = stack.enter_context(_helped(source, checks, setting, seed))
+        questions = {manifest.questions[check.question] for check in checks}
+        worker = worker or stack.enter_context(GradingWorker(setting, questions))
         staged = Path(
             stack.enter_context(
                 tempfile.TemporaryDirectory(dir=worker.folder, ignore_cleanup_errors=True)
@@ -235,7 +252,7 @@ def grade_submission(
         started, verdicts = time.monotonic(), set()
         whole = Allowance(setting.seconds, setting.wall)
 
-        def run(checks, submission, finished=lambda outcome: None):
+        def run(checks, submission, finished=lambda outcome: None, board=None):
             report = grade(
                 manifest,
                 checks,
@@ -247,11 +264,14 @@ def grade_submission(
                 bool(setting.hidden),
                 finished,
                 whole,
+                board,
             )
             verdicts.update(outcome.verdict for outcome in report.outcomes.values())
             return report
 
-        report = run(checks, submission, finished)
+        report = run(checks, submission, finished, board)
+        if board and not board.leads:
+            return report
         busy = [check for check in checks if report.outcomes[check.id].busy]
         if busy and setting.again and not whole.over:
             report.outcomes |= run(busy, submission, finished).outcomes
@@ -271,3 +291,39 @@ def grade_submission(
         )
     report.notices = notices
     return report
+
+
+def assist(
+    source: Path, checks: list[Check], setting: Setting, seed: int, board: Path, scratch: str
+) -> None:
+    """What a process does that helps to grade a submission: run checks that are not taken yet.
+
+    Args:
+        board: the folder of the grading's Board.
+        scratch: the folder for temporary files, which the other process removes.
+    """
+    serve(scratch)
+    with contextlib.suppress(UserError):  # which the other process reports
+        grade_submission(source, checks, setting, seed, board=Board(board, leads=False))
+
+
+@contextlib.contextmanager
+def _helped(source, checks, setting, seed) -> Iterator[Board]:
+    """A Board that other processes help with, until the context ends."""
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as board,
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch,
+    ):
+        Path(scratch).chmod(0o711)  # the code may run as another user
+        arguments = source, checks, setting, seed, Path(board), scratch
+        start = multiprocessing.get_context("spawn").Process
+        helpers = [start(target=assist, args=arguments) for _ in range(setting.workers - 1)]
+        try:
+            for helper in helpers:
+                helper.start()
+            yield Board(Path(board))
+        finally:
+            for helper in helpers:
+                helper.terminate()
+            for helper in helpers:
+                helper.join()
