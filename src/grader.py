@@ -107,6 +107,7 @@ def require_python() -> None:
 def run(args: argparse.Namespace, stream) -> int:
     """Grade, and write the report to `stream`; returns the exit code."""
     require_python()
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # NumPy's; more only wait for the other processes
     from autograder import ManifestError, read_manifest
     from autograder.report import Table, harmless, to_json, write_failures, write_summary
     from checks.support.session import MANIFEST, Setting, grade_submission

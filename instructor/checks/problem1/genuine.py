@@ -69,7 +69,7 @@ def judge_results(student, rng, context: Context, target: str, threshold: bool) 
         judged.right[i]
         for i in rng.choice(len(judged.right), size=min(CLAIMS, len(judged.right)), replace=False)
     ]
-    wrong = [question for question, place in claims if not model.answers(question, place)]
+    wrong = [question for (question, _), right in zip(claims, model.answers(claims)) if not right]
     if len(wrong) > len(claims) // CLAIMS:
         raise WrongAnswer(
             f"{len(wrong)} of {len(claims)} correct predictions are not what a GPT with the "
@@ -101,9 +101,15 @@ class _Model:
             ).items()
         }
 
-    def _run(self, question, place):
-        """Return logits and targets for the place's characters and the MASK after it."""
-        tokens = np.array([[self.vocabulary.index(ch) for ch in question + MASK + place + MASK]])
+    def _run(self, pairs):
+        """Yield logits and targets for each place's characters and the MASK after it."""
+        if not pairs:
+            return
+        texts = [question + MASK + place + MASK for question, place in pairs]
+        longest = max(map(len, texts))  # attention is causal, so padding at the end changes nothing
+        tokens = np.array(
+            [[self.vocabulary.index(ch) for ch in text.ljust(longest, PAD)] for text in texts]
+        )
         logits = logits_of(
             tokens[:, :-1],
             self.weights,
@@ -112,15 +118,18 @@ class _Model:
             "qk" if self.rope else "",
             not self.rope,
         )
-        return logits[0, len(question) :], tokens[0, len(question) + 1 :]
+        for row, (text, (question, _)) in enumerate(zip(texts, pairs)):
+            asked = slice(len(question), len(text) - 1)
+            yield logits[row, asked], tokens[row, 1:][asked]
 
-    def answers(self, question: str, place: str) -> bool:
-        """Whether greedy decoding gives the place."""
-        logits, targets = self._run(question, place)
-        return bool((logits.argmax(axis=-1) == targets).all())
+    def answers(self, pairs: list[tuple[str, str]]) -> list[bool]:
+        """Whether greedy decoding gives each question's place."""
+        return [
+            bool((logits.argmax(axis=-1) == targets).all()) for logits, targets in self._run(pairs)
+        ]
 
-    def loss(self, pairs: list[list[str]]) -> float:
+    def loss(self, pairs: list[tuple[str, str]]) -> float:
         """Return the mean loss over the places' characters, in nats."""
         return float(
-            -np.concatenate([log_probabilities(*self._run(*pair))[:-1] for pair in pairs]).mean()
+            -np.concatenate([log_probabilities(*pair)[:-1] for pair in self._run(pairs)]).mean()
         )

@@ -341,7 +341,7 @@ def copy_task(
     )
     model.train()
     for _ in range(steps):
-        x, y = copy_batch(64, generator)
+        x, y = copy_batch(16, generator)
         optimizer.zero_grad()
         F.cross_entropy(model(x).flatten(0, 1), y.flatten()).backward()
         optimizer.step()
