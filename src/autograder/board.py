@@ -30,7 +30,7 @@ class Place:
     def __init__(self, file):
         self._file = file
         self.outcome = None
-        with contextlib.suppress(ValueError):  # empty, or its judge was killed meanwhile
+        with contextlib.suppress(ValueError, TypeError):  # empty, or its judge was killed meanwhile
             fields = json.loads(file.read())
             self.outcome = Outcome(**fields | {"verdict": Verdict(fields["verdict"])})
 
