@@ -80,8 +80,8 @@ def test_a_check_whose_judge_died_runs_again(tmp_path):
     helper.start()
     helper.join()
     assert helper.exitcode < 0 and (tmp_path / "board" / "9a-0-basic.json").exists()
-    report = judge(tmp_path, Board(tmp_path / "board"), ["9a"])
-    assert report.score == report.max_score == 3
+    report = judge(tmp_path, Board(tmp_path / "board"), ["9a-0-basic"])
+    assert report.score == report.max_score == 1
 
 
 @pytest.mark.parametrize("content", [b"", b'{"id": "9a-0-ba', b"[]"])
