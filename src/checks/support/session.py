@@ -37,7 +37,7 @@ from common.processes import serve
 
 CHECKS = Path(__file__).resolve().parents[1]
 MANIFEST = CHECKS / "manifest.toml"
-MODULES = ("torch", "numpy.random", "tqdm")  # imported once, before any check
+MODULES = ("torch", "numpy.random", "tqdm")  # of every question
 MANY = 40  # checks: with fewer, another judge would start too late to help
 
 SUSPICIOUS = {
@@ -150,6 +150,14 @@ def _fresh(staff):
     return module.Fresh()
 
 
+def modules_for(questions: Iterable[Question] | None = None) -> tuple[str, ...]:
+    """What the student's process imports once, before the checks of these questions; by default of
+    all.
+    """
+    questions = questions or read_manifest(MANIFEST).questions.values()
+    return tuple(dict.fromkeys([*MODULES, *(name for one in questions for name in one.imports)]))
+
+
 class GradingWorker:
     """Runs submissions: a student's process with torch imported, and the folder that it may read. A
     context manager.
@@ -169,12 +177,10 @@ class GradingWorker:
         self.folder = Path(self._folder.name)
         self.folder.chmod(0o755)  # the code may run as another user
         self.setting.require_hidden([self.folder])
-        questions = questions or read_manifest(MANIFEST).questions.values()
-        modules = dict.fromkeys([*MODULES, *(name for one in questions for name in one.imports)])
         self.process = (
             SameProcess()
             if setting.debug
-            else StudentProcess(setting.isolation(), tuple(modules), (self.folder,))
+            else StudentProcess(setting.isolation(), modules_for(questions), (self.folder,))
         )
         self.process.begin()
 

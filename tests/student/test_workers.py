@@ -1,0 +1,105 @@
+"""Checks of one submission that run at the same time, in several processes."""
+
+import contextlib
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from autograder import can_share, read_manifest
+from autograder.inside.watch import descendants
+from checks.support import session
+from checks.support.session import MANIFEST, Setting, grade_submission
+from conftest import ROOT, STARTER
+
+pytestmark = pytest.mark.skipif(not can_share(), reason="one judge here")
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Let a second judge help with few checks, too."""
+    monkeypatch.setattr(session, "MANY", 0)
+
+
+def grade(workers, lines):
+    """Grade two cheap questions of the starter."""
+    manifest = read_manifest(MANIFEST)
+    checks = manifest.select(["1c", "5a"])
+    setting = Setting(workers=workers)
+    return grade_submission(STARTER, checks, setting, 5, manifest, lines.append)
+
+
+def test_two_workers_find_what_one_finds(few):
+    """The same outcomes, each reported once, and no process is left."""
+    one, two = [], []
+    alone, together = grade(1, one), grade(2, two)
+    assert {id: (end.verdict, end.message) for id, end in together.outcomes.items()} == {
+        id: (end.verdict, end.message) for id, end in alone.outcomes.items()
+    }
+    assert sorted(end.id for end in two) == sorted(end.id for end in one)
+    assert not [pid for pid in descendants() if "spawn_main" in command_of(pid)]
+
+
+def test_lines_keep_the_manifests_order(few):
+    """Whichever outcome arrives first; hidden checks that don't run here have a line, too."""
+    from autograder import Outcome, Verdict
+    from grader import Progress
+
+    checks = read_manifest(MANIFEST).select(["1d"])
+    written = []
+
+    class Lines:
+        """Instead of the table."""
+
+        def line(self, outcome):
+            """Note what is written."""
+            written.append(outcome.id)
+
+    progress = Progress(Lines(), checks, hidden=False)
+    for check in reversed([check for check in checks if check.kind == "basic"]):
+        progress.finished(Outcome(check.id, Verdict.PASSED, check.points))
+    assert written == [check.id for check in checks]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_stopped_grading_leaves_no_process(number):
+    """Neither Ctrl-C nor being killed leaves a helper that goes on."""
+    command = [sys.executable, "src/grader.py", "--submission", "instructor/solution"]
+    process = subprocess.Popen(
+        [*command, "--workers", "2"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    until = time.monotonic() + 60
+    while not any(map(helps, children := descendants(process.pid))):
+        assert process.poll() is None and time.monotonic() < until
+        time.sleep(0.1)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+    assert b"Traceback" not in errors
+    until = time.monotonic() + 20
+    while left := [pid for pid in children if is_running(pid)]:
+        assert time.monotonic() < until, [command_of(pid) for pid in left]
+        time.sleep(0.1)
+
+
+def helps(pid):
+    """Whether a process is a second judge that has started a student's process."""
+    return "spawn_main" in command_of(pid) and any(
+        '"modules"' in command_of(child) for child in descendants(pid)
+    )
+
+
+def command_of(pid):
+    """The command line of a process."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
+        return file.read().decode(errors="replace")
+    return ""
+
+
+def is_running(pid):
+    """Whether a process is there, and no zombie."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat") as file:
+        return file.read().rpartition(")")[2].split()[0] != "Z"
+    return False
