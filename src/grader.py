@@ -265,5 +265,5 @@ if __name__ == "__main__":
         main()
     else:
         # so that temporary folders are removed
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         sys.exit(main())
