@@ -364,8 +364,8 @@ class Trainer:
         # a batch with fewer rows than processes is not split
         if self.world > 1 and len(x) >= self.world:
             pieces = [(x[self.rank :: self.world], y[self.rank :: self.world])]
-        # Rows of unequal length are half padding, which costs a CPU time. In pieces there is less;
-        # graphs and compiled code would have more shapes.
+        # Almost half of a batch of unequal rows is padding, which costs a CPU as much as text.
+        # Graphs and compiled code would need more shapes.
         elif self.world == 1 and self.device.type == "cpu" and not self.config.compile:
             pieces = in_pieces(x, y)
         else:
