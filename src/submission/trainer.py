@@ -23,7 +23,7 @@ from torch.utils.data import DataLoader
 from tqdm import tqdm
 
 from .given.cuda_graphs import RecordedSteps
-from .given.epochs import Epochs, own_random_numbers
+from .given.epochs import Epochs, in_pieces, own_random_numbers
 from .utils import set_fields
 
 
@@ -342,25 +342,37 @@ class Trainer:
 
     def _one_step(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """Forward, backward and update; returns the loss of the whole batch."""
-        share = 1.0
-        # a batch with fewer rows than processes is not split
-        if self.world > 1 and len(x) >= self.world:
-            # Gradients are averaged over the processes, so each loss is weighted by the process's
-            # share of the targets.
-            own = y[self.rank :: self.world]
-            share = (own != 0).sum() * self.world / (y != 0).sum()
-            x, y = x[self.rank :: self.world], own
         self.optimizer.zero_grad(set_to_none=True)
-        with self._autocast():
-            _, loss = self.replicas(x, y)
-        loss = loss.mean() * share
-        loss.backward()
+        losses = []
+        for xs, ys, share in self._shares(x, y):
+            with self._autocast():
+                _, loss = self.replicas(xs, ys)
+            loss = loss.mean() * share
+            loss.backward()
+            losses.append(loss.detach())
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.grad_norm_clip)
         self.optimizer.step()
-        loss = loss.detach()
+        loss = sum(losses)
         if self.world > 1:
             distributed.all_reduce(loss)
         return loss / self.world
+
+    def _shares(self, x: torch.Tensor, y: torch.Tensor) -> list[tuple]:
+        """What this process trains on in a step, as pieces (x, y, weight of the loss). A loss is a
+        mean, so with the shares of the targets as weights, gradients add up to the batch's.
+        """
+        # a batch with fewer rows than processes is not split
+        if self.world > 1 and len(x) >= self.world:
+            pieces = [(x[self.rank :: self.world], y[self.rank :: self.world])]
+        # Almost half of a batch of unequal rows is padding, which costs a CPU as much as text.
+        # Graphs and compiled code would need more shapes.
+        elif self.world == 1 and self.device.type == "cpu" and not self.config.compile:
+            pieces = in_pieces(x, y)
+        else:
+            return [(x, y, 1.0)]
+        # gradients are averaged over the processes
+        targets = (y != 0).sum() / self.world
+        return [(xs, ys, (ys != 0).sum() / targets) for xs, ys in pieces]
 
     def _mean_of_losses(self) -> float:
         """The mean of the losses that have not been logged yet; raises TrainingError if it is not

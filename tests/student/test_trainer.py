@@ -139,6 +139,39 @@ def test_cropping_changes_no_loss(submission, fresh, seed):
     assert sorted(x[:, 0].tolist()) == sorted(i % 10 + 1 for i in range(37))
 
 
+def test_a_step_in_pieces_has_the_gradient_of_the_whole_batch(fresh, seed, monkeypatch):
+    """To 1e-5 of its norm: sums are taken in another order. Half of the rows have no target."""
+    from submission.given import epochs
+
+    monkeypatch.setattr(epochs, "PIECE", 1)  # these rows are short
+
+    class HalfWithoutTargets(Counting):
+        def __getitem__(self, idx):
+            x, y = super().__getitem__(idx)
+            return x, y * (idx % 2)
+
+    trainer = fresh(
+        HalfWithoutTargets(), seed=seed, batch_size=37, max_epochs=1, grad_norm_clip=1e9
+    )
+    for module in trainer.model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    whole, seen = copy.deepcopy(trainer.model), []
+    trainer.model.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].shape))
+    trainer.train()
+    x, y = (tokens.long() for tokens in epochs.Epochs(trainer.train_dataset, 37, seed)[0][:2])
+    _, loss = whole(x, y)
+    loss.backward()
+    gradient, expected = (
+        torch.cat([p.grad.flatten() for p in model.parameters()])
+        for model in (trainer.model, whole)
+    )
+    (first, width), (second, narrower) = seen
+    assert first + second == 37 and narrower < width <= y.ne(0).sum(1).max()
+    assert (gradient - expected).norm() < 1e-5 * expected.norm()
+    assert abs(trainer.history[-1]["loss"] - loss.item()) < 1e-5
+
+
 def test_epochs_differ_and_leave_random_numbers_alone(submission):
     from submission.trainer import Epochs
 

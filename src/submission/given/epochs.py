@@ -1,4 +1,4 @@
-"""Training examples, drawn a whole epoch at a time: given."""
+"""Training examples, drawn a whole epoch at a time, and batches in pieces: given."""
 
 import contextlib
 import random
@@ -64,3 +64,26 @@ class Epochs(Dataset):
             y.to(dtype),
             [(len(lengths), min(width, x.size(1))) for lengths, width in zip(batches, widths)],
         )
+
+
+# What a second piece costs, as a number of tokens: measured with the preset laptop.
+PIECE = 100
+
+
+def in_pieces(x: torch.Tensor, y: torch.Tensor) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """A batch, (B, T), as one or two pieces, whichever is less work. Rows are sorted by length, and
+    each piece is cut to its last target: nothing before it attends to what comes after.
+    """
+    lengths = ((y != 0) * torch.arange(1, y.size(1) + 1)).amax(1)
+    lengths, order = lengths.sort(descending=True, stable=True)
+    longest, *others = lengths.tolist()
+    work = {0: len(y) * longest}  # of a first piece with this many rows, and a second
+    for rows, length in enumerate(others, start=1):
+        if length:  # there is no loss without targets
+            work[rows] = rows * longest + (len(y) - rows) * length + PIECE
+    first = min(work, key=work.get)
+    return [
+        (x[rows, : max(1, width)], y[rows, : max(1, width)])
+        for rows, width in ((order[:first], longest), (order[first:], int(lengths[first])))
+        if len(rows)
+    ]
