@@ -33,6 +33,10 @@ def report(wrong=(), seed=7, text="off by one"):
     return Report(COURSE, outcomes, seed, ("none", ""))
 
 
+def interrupt():
+    raise KeyboardInterrupt
+
+
 class Watched:
     """A submission that is watched: `saves` happen one by one, each between two looks, then
     Ctrl-C. `gradings` are returned, or raised, one after another.
@@ -41,7 +45,7 @@ class Watched:
     def __init__(self, folder):
         self.folder = folder
         self.seeds, self.graded = [], []  # of each grading: its seed, the content of attention.py
-        self.meanwhile = None  # happens while a save settles
+        self.meanwhile = []  # what happens while a save settles
 
     def save(self, text, name="attention.py"):
         (self.folder / name).write_text(text, encoding="utf-8")
@@ -50,12 +54,10 @@ class Watched:
         saves, gradings, stream = iter(saves), iter(gradings), io.StringIO()
 
         def sleep(seconds):
-            step = self.meanwhile if seconds == SETTLE else next(saves, None)
-            self.meanwhile = None
-            if step:
-                step()
-            elif seconds != SETTLE:
-                raise KeyboardInterrupt
+            if seconds != SETTLE:
+                next(saves, interrupt)()
+            elif self.meanwhile:
+                self.meanwhile.pop(0)()
 
         def grade(seed):
             self.seeds.append(seed)
@@ -149,7 +151,7 @@ def test_new_deleted_and_renamed_files_count(watched):
 def test_a_file_is_graded_when_it_is_complete(watched):
     def save():
         watched.save("")
-        watched.meanwhile = lambda: watched.save("x = 1\n")
+        watched.meanwhile = [lambda: watched.save("x ="), lambda: watched.save("x = 1\n")]
 
     watched.run(report(IDS), [save], [report(IDS)])
     assert watched.graded == ["x = 1\n"]
@@ -173,12 +175,8 @@ def test_when_all_pass_it_grades_with_new_inputs_and_stays_with_those_that_fail(
 
 
 def test_ctrl_c_during_a_grading_leaves_the_one_before(watched):
-    def interrupted():
-        raise KeyboardInterrupt
-        yield
-
     first = report(IDS)
-    watched.run(first, [lambda: watched.save("x = 1\n")], interrupted())
+    watched.run(first, [lambda: watched.save("x = 1\n")], iter(interrupt, None))
     assert watched.last is first
 
 
