@@ -11,7 +11,7 @@ from autograder.report import BOLD, GREEN, RED, Table, harmless, write_failures
 from checks.support.staging import code_limit, names_in, result_limit
 from common.files import UserError
 
-POLL = 0.1  # seconds between two looks at the files
+POLL = 0.05  # seconds between two looks at the files; a look takes less than 1 ms
 SETTLE = 0.05  # a file that changed is read again after so long, in case it was being written
 
 
