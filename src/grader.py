@@ -26,8 +26,8 @@ LAST = SRC / ".last_grading"  # the seed of the last run, for --replay
 
 HELP = """usage: python src/grader.py [ID ...] [options]
 
-Grades the code in src/submission. An ID is a check (1c-0-basic), a question (1c) or a problem (1);
-without one, all checks run.
+Grades the code in src/submission. An ID is a check (1c-0-basic, or just 1c-0), a question (1c) or a
+problem (1); without one, all checks run.
 
 Options:
   --list             list the checks and their points without running them
@@ -43,6 +43,9 @@ Options:
   --seed N           use the same random inputs as a run with that seed (default: a new seed)
   --replay ID        run one check again with the seed of the last run
   --workers N        how many checks run at a time (default: one per core, if there are many)
+  --watch            grade again when a file of the submission is saved, and print what changed;
+                     Ctrl-C ends it
+  --next             say which part to write next: file, line, and page of the handout
   --allow-weak-isolation   run hidden checks even if the code cannot be isolated
   --debug            run your code in the grader's own process: print output appears immediately,
                      and breakpoint() works
@@ -57,7 +60,14 @@ def build_parser() -> argparse.ArgumentParser:
     parser.help_command = "python src/grader.py --help"
     parser.add_argument("ids", nargs="*")
     parser.add_argument("-h", "--help", action="store_true")
-    for name in ("--list", "--no-artifacts", "--debug", "--allow-weak-isolation"):
+    for name in (
+        "--list",
+        "--no-artifacts",
+        "--debug",
+        "--allow-weak-isolation",
+        "--watch",
+        "--next",
+    ):
         parser.add_argument(name, action="store_true")
     for name in ("--submission", "--artifacts", "--data", "--gold", "--json", "--hidden"):
         parser.add_argument(name, type=Path)
@@ -68,16 +78,31 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def refuse_contradictions(args: argparse.Namespace) -> None:
+    """Raise UserError for an option that makes no sense with --watch or --next."""
+    for option in ("watch", "next"):
+        for other in ("list", "next", "replay", "debug", "json"):
+            if getattr(args, option) and other != option and getattr(args, other):
+                raise UserError(f"--{option} and --{other} don't go together. Leave one out.")
+        if getattr(args, option) and args.submission and not args.submission.is_dir():
+            raise UserError(
+                f"--{option} needs a folder, and {args.submission} is none. Unpack a zip, or check "
+                "--submission."
+            )
+
+
 def choose_checks(manifest, args):
     """The checks selected on the command line."""
+    from common.arguments import did_you_mean
+
     names = [args.replay] if args.replay else args.ids
     try:
         checks = manifest.select(names)
     except KeyError as error:
-        raise UserError(
-            f"There is no check or question '{error.args[0]}'. python src/grader.py --list shows "
-            "them."
-        ) from None
+        advice = did_you_mean(
+            error.args[0], manifest.names(), "python src/grader.py --list shows them."
+        )
+        raise UserError(f"There is no check or question '{error.args[0]}'. {advice}") from None
     return [check for check in checks if not (args.no_artifacts and check.artifacts)]
 
 
@@ -106,11 +131,13 @@ def require_python() -> None:
 
 def run(args: argparse.Namespace, stream) -> int:
     """Grade, and write the report to `stream`; returns the exit code."""
+    refuse_contradictions(args)
     require_python()
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # NumPy's; more only wait for the other processes
     from autograder import ManifestError, read_manifest
     from autograder.report import Table, harmless, to_json, write_failures, write_summary
-    from checks.support.session import MANIFEST, Setting, grade_submission
+    from checks.support.session import MANIFEST, GradingWorker, Setting, grade_submission
+    from checks.support.watching import watch
 
     try:
         manifest = read_manifest(MANIFEST)
@@ -122,6 +149,10 @@ def run(args: argparse.Namespace, stream) -> int:
     if args.list:
         list_checks(manifest, checks, table)
         return 0
+    submission = (args.submission or SRC / "submission").absolute()
+    if args.next:
+        write_next(args, manifest, checks, submission, stream)
+        return 0
     if args.json and not args.json.absolute().parent.is_dir():
         raise UserError(f"{args.json.absolute().parent} is not a folder. Check --json.")
     seed = choose_seed(args)
@@ -131,7 +162,6 @@ def run(args: argparse.Namespace, stream) -> int:
     if hidden.is_dir():
         sys.path.append(str(hidden.parents[1]))
     gold = args.gold or (hidden.parent / "gold" if (hidden.parent / "gold").is_dir() else None)
-    submission = (args.submission or SRC / "submission").absolute()
     results = args.artifacts or results_beside(submission)
     setting = Setting(
         hidden if hidden.is_dir() else None,
@@ -152,15 +182,39 @@ def run(args: argparse.Namespace, stream) -> int:
             file=stream,
             flush=True,
         )
-    report = grade_submission(submission, checks, setting, seed, manifest, progress.finished)
-    progress.rest(report)
-    with contextlib.suppress(UserError):
-        write_text(LAST, str(seed))
-    if args.json:
-        write_text(args.json, to_json(report))
-    write_failures(report, table, lambda ids: command_again(args, ids, seed))
-    write_summary(report, table)
+    questions = {manifest.questions[check.question] for check in checks}
+    # to watch, one process with torch serves all gradings
+    with GradingWorker(setting, questions) if args.watch else contextlib.nullcontext() as worker:
+
+        def grade_with(seed, finished=lambda outcome: None):
+            report = grade_submission(submission, checks, setting, seed, manifest, finished, worker)
+            with contextlib.suppress(UserError):
+                write_text(LAST, str(seed))
+            return report
+
+        def repeat(ids, seed=seed):
+            return command_again(args, ids, seed)
+
+        report = grade_with(seed, progress.finished)
+        progress.rest(report)
+        if args.json:
+            write_text(args.json, to_json(report))
+        write_failures(report, table, repeat)
+        write_summary(report, table)
+        if args.watch:
+            report = watch(submission, report, grade_with, repeat, table, worker.process.start)
     return 0 if report.passed else 1
+
+
+def write_next(args: argparse.Namespace, manifest, checks, submission: Path, stream) -> None:
+    """Write which part of the submission to write next."""
+    from checks.support.next_part import describe, next_part
+
+    if part := next_part(submission, manifest, {check.question for check in checks}):
+        print(describe(part, manifest), file=stream)
+    else:
+        words = ["python", "src/grader.py", *args.ids]
+        print(f"All parts are written. Next: {shlex.join(words)}", file=stream)
 
 
 def results_beside(submission: Path) -> Path | None:

@@ -6,13 +6,12 @@ its name and exits with code 3. In both cases no result is written.
 """
 
 import argparse
-import difflib
 import re
 import sys
 import traceback
 from pathlib import Path
 
-from common.arguments import Parser, seed
+from common.arguments import Parser, did_you_mean, seed
 from common.files import UserError
 from common.packages import require_packages
 from jobs.options import ROOT, choose_options
@@ -83,11 +82,8 @@ def check_target(target: str) -> None:
     if target in ("test", "python"):
         raise UserError(f"`{target}` must come first: ./run.sh {target}, then its own arguments.")
     if target not in known:
-        near = difflib.get_close_matches(
-            target, [*known, "test", "python", "help"], n=3, cutoff=0.5
-        )
-        advice = (
-            f"Did you mean {' or '.join(near)}?" if near else "./run.sh help lists the targets."
+        advice = did_you_mean(
+            target, [*known, "test", "python", "help"], "./run.sh help lists the targets."
         )
         raise UserError(f"There is no target '{target}'. {advice}")
 

@@ -15,8 +15,6 @@ from jobs.targets import TARGETS
 
 DOCUMENTS = ("README.md", "docs/students.md")
 BLOCK = re.compile(r"(<!-- generated: (\w+) -->\n\n)(.*?)(\n<!-- end -->)", re.DOTALL)
-# The questions of the answer files, in which students write no code.
-QUESTIONS_OF = {"problem5/hand_attention.json": "5a", "problem6/choices.toml": "6b"}
 
 
 def problems() -> str:
@@ -68,8 +66,8 @@ def files() -> str:
     for place in places():
         functions = written.setdefault((place.question, place.file), [])
         functions.append(f"`{place.function.removesuffix('.__init__')}`")
-    for name in ANSWERS:
-        written[QUESTIONS_OF[name], name] = ["numbers" if name.endswith("json") else "choices"]
+    for name, question in ANSWERS.items():
+        written[question, name] = ["numbers" if name.endswith("json") else "choices"]
     rows = [["question", "title", "file", "what to write"]]
     for (question, file), functions in sorted(written.items()):
         title = facts[f"question {question} title"]

@@ -1,6 +1,8 @@
 """Builds the students' editions of the handout for a release."""
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,8 +25,8 @@ def build_handout(course: Course) -> dict[str, bytes]:
         course: title, course and due date, which the front page states.
 
     Returns:
-        The files, name -> content: the problem set as PDF and HTML, and the answer sheet as PDF and
-        LaTeX.
+        The files, name -> content: the problem set as PDF and HTML, the answer sheet as PDF and
+        LaTeX, and the pages of the questions for `grader.py --next`.
 
     Raises:
         UserError: a tool is missing, or the build fails; the message has the end of its output.
@@ -40,8 +42,18 @@ def build_handout(course: Course) -> dict[str, bytes]:
         build = Path(scratch) / "build"
         make(build, EDITIONS, settings)
         return {name: (build / name).read_bytes() for name in EDITIONS} | {
-            "submission.tex": (FOLDER / "submission.tex").read_bytes()
+            "submission.tex": (FOLDER / "submission.tex").read_bytes(),
+            "pages.json": json.dumps(pages(build), indent=2).encode() + b"\n",
         }
+
+
+def pages(build: Path) -> dict[str, int]:
+    """The page of handout.pdf on which each question starts, as TeX wrote it beside the PDF."""
+    labels = (build / "handout.aux").read_text(encoding="utf-8")
+    return {
+        question: int(page)
+        for question, page in re.findall(r"\\newlabel\{q:(\w+)\}\{\{.*?\}\{(\d+)\}", labels)
+    }
 
 
 def make(build: Path, names: tuple[str, ...], settings: Path = SETTINGS) -> None:

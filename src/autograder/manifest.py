@@ -81,8 +81,8 @@ class Manifest:
         return found
 
     def select(self, names: list[str]) -> list[Check]:
-        """The checks selected by `names`: ids (1c-0-basic), questions (1c) or problems (1). No
-        names select all.
+        """The checks selected by `names`: ids (1c-0-basic) or their beginnings up to a dash
+        (1c-0), questions (1c) or problems (1). No names select all.
 
         Raises:
             KeyError: a name that matches nothing.
@@ -92,14 +92,19 @@ class Manifest:
             found = [
                 check.id
                 for check in self.checks.values()
-                if name == check.id
-                or name == check.question
+                if f"{check.id}-".startswith(f"{name}-")
                 or re.fullmatch(re.escape(name) + r"[a-z]+", check.question)
             ]
             if not found:
                 raise KeyError(name)
             chosen.update(found)
         return [check for check in self.checks.values() if check.id in chosen or not names]
+
+    def names(self) -> list[str]:
+        """All names that `select` knows: problems, questions, ids and their beginnings."""
+        problems = [re.sub(r"[a-z]+$", "", id) for id in self.questions]
+        beginnings = [id.rpartition("-")[0] for id in self.checks]
+        return list(dict.fromkeys([*problems, *self.questions, *beginnings, *self.checks]))
 
 
 def read_manifest(path: Path) -> Manifest:

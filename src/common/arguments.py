@@ -1,8 +1,9 @@
 """Argument parsing shared by the command lines."""
 
 import argparse
+import difflib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from common.files import UserError
 
@@ -21,6 +22,20 @@ class Parser(argparse.ArgumentParser):
         raise UserError(
             f"{message[0].upper()}{message[1:]}. {self.help_command} lists the options."
         )
+
+
+def did_you_mean(word: str, known: Iterable[str], otherwise: str) -> str:
+    """The question "Did you mean ...?" with the known words (in lower case) that are most like a
+    misspelled one, three at most; `otherwise` if none is like it.
+    """
+    likeness = {
+        name: difflib.SequenceMatcher(None, name, word.lower(), autojunk=False).ratio()
+        for name in known
+    }
+    least = max(0.5, max(likeness.values(), default=0) - 0.05)
+    near = [name for name in likeness if likeness[name] >= least]
+    near.sort(key=likeness.get, reverse=True)
+    return f"Did you mean {' or '.join(near[:3])}?" if near else otherwise
 
 
 def seed(text: str) -> int:

@@ -5,7 +5,7 @@ from pathlib import Path, PurePosixPath
 
 from jobs.targets import TARGETS
 
-# The files that students write code in, and those for numbers and choices (ANSWERS).
+# The files that students write code in.
 STUDENT_FILES = (
     "attention.py",
     "dataset.py",
@@ -19,7 +19,8 @@ STUDENT_FILES = (
     "problem6/fixes.py",
     "problem6/diagnostics.py",
 )
-ANSWERS = ("problem5/hand_attention.json", "problem6/choices.toml")
+# Those for numbers and choices, with their questions.
+ANSWERS = {"problem5/hand_attention.json": "5a", "problem6/choices.toml": "6b"}
 # Supplied files. Grading uses our own copies of these and of __init__.py.
 SUPPLIED = (
     "trainer.py",
@@ -31,14 +32,14 @@ SUPPLIED = (
 GIVEN = ("__init__.py", *SUPPLIED)
 
 CODE = ("__init__.py", *STUDENT_FILES, *SUPPLIED)
-FOLDERS = tuple(sorted({name.rpartition("/")[0] for name in CODE + ANSWERS} - {""}))
+FOLDERS = tuple(sorted({name.rpartition("/")[0] for name in (*CODE, *ANSWERS)} - {""}))
 ANSWERING = ("attention.py", "dataset.py", "helper.py", "model.py")  # predictions depend on these
 TRAINED = {"encoder.params": ("problem5/encoder.py",)}  # weights that depend on one file only
 # result -> the target that writes it
 MADE_BY = {target.writes: target.target for target in TARGETS.values() if target.handed_in}
-DELIVERABLES = CODE + ANSWERS + tuple(MADE_BY)
+DELIVERABLES = (*CODE, *ANSWERS, *MADE_BY)
 
-_PLACES = {PurePosixPath(name).name: name for name in CODE + ANSWERS}
+_PLACES = {PurePosixPath(name).name: name for name in (*CODE, *ANSWERS)}
 
 
 def place_of(name: str) -> str:

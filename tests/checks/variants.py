@@ -96,7 +96,7 @@ def make(changes: tuple, folder: Path) -> Path:
     """Write the reference with changes applied, in order, into `folder`, which is created."""
     files = {
         name: ((STARTER if name in GIVEN else SOLUTION) / name).read_text(encoding="utf-8")
-        for name in CODE + ANSWERS
+        for name in (*CODE, *ANSWERS)
     }
     for change in changes:
         change.apply(files)

@@ -2,6 +2,7 @@
 out.
 """
 
+import json
 import os
 import re
 import shutil
@@ -22,7 +23,7 @@ from instructor.course import Course, read_course
 from instructor.documents import facts
 from instructor.release import known_secrets, leaks
 from instructor.release.build import make_tree
-from instructor.release.handout import build_handout
+from instructor.release.handout import build_handout, pages
 from instructor.release.student_texts import student_readme
 from jobs.deliverables import MADE_BY
 from jobs.presets import GPU, LAPTOP
@@ -127,6 +128,22 @@ def test_the_pdf_states_points_and_titles_of_the_manifest(handout):
         )
         question = MANIFEST.questions.get(id)
         assert ("extra credit" in heading[1]) == bool(question and question.extra_credit)
+
+
+def test_the_pages_of_questions_are_those_of_the_pdf(handout):
+    shown = pages(handout)
+    assert set(shown) >= set(MANIFEST.questions)
+    for id, question in MANIFEST.questions.items():
+        page = subprocess.run(
+            ["pdftotext", "-f", str(shown[id]), "-l", str(shown[id])]
+            + [str(handout / "handout.pdf"), "-"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        text = " ".join(page.split())
+        assert f"({id[-1]}) {question.title}" in text and f"Problem {id[0]}" in text, id
+        assert text.endswith(str(shown[id])), "the number that the page has at its foot"
 
 
 def given(rubric):
@@ -240,6 +257,7 @@ def test_a_release_has_the_handout(handout, tmp_path, monkeypatch):
     assert {name: files[name] for name in ("handout.pdf", "handout.html")} == {
         name: (handout / name).read_bytes() for name in ("handout.pdf", "handout.html")
     }, "built twice, the same bytes"
+    assert json.loads(files["pages.json"]) == pages(handout)
     assert files["submission.tex"] == (HANDOUT / "submission.tex").read_bytes()
     make_tree(tmp_path / "tree", Course("T"), handout=files)
     assert {path.name for path in (tmp_path / "tree" / "handout").iterdir()} == set(files)

@@ -118,14 +118,47 @@ def test_choosing_checks(tmp_path, submission):
         "1d-4-basic",
         "1d-5-basic",
     ]
-    process = run_grader("1x", "--submission", submission)
-    assert (
-        process.returncode == 2
-        and "no check or question '1x'" in process.stderr
-        and process.stdout == ""
-    )
-    listed = run_grader("--list", "3")
-    assert "3a-0-written" in listed.stdout and "1c" not in listed.stdout and listed.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "ids"),
+    [
+        ("6d-6", ["6d-6-basic"]),
+        ("6d-1", ["6d-1-written"]),
+        ("1c-0-basic", ["1c-0-basic"]),
+        ("1g", ["1g-0-written", "1g-1-written"]),
+    ],
+)
+def test_an_id_may_be_a_beginning_that_ends_before_a_dash(name, ids):
+    assert [check.id for check in read_manifest(MANIFEST).select([name])] == ids
+
+
+def test_listing_a_problem(capsys):
+    import grader
+
+    assert grader.main(["--list", "3"]) == 0
+    shown = capsys.readouterr().out
+    assert "3a-0-written" in shown and "1c" not in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("6d-99", "Did you mean 6d-9?"),
+        ("1C", "Did you mean 1c?"),
+        ("q1c", "Did you mean 1c?"),
+        ("1h-3-basc", "Did you mean 1h-3-basic?"),
+        ("7a", "Did you mean 3a or 4a or 5a?"),
+        ("1h-3-b", "Did you mean 1h-3"),
+        ("zzz", "python src/grader.py --list shows them."),
+    ],
+)
+def test_a_misspelled_id_gets_near_ones(name, advice, capsys):
+    import grader
+
+    assert grader.main([name]) == 2
+    shown = capsys.readouterr()
+    assert f"There is no check or question '{name}'. {advice}" in shown.err and shown.out == ""
 
 
 @pytest.mark.full

@@ -203,14 +203,7 @@ def take_in(source: Path, into: Path, limit_of: Callable[[str], int | None]) -> 
         UserError: there is no space for the copy.
     """
     try:
-        folders = [source / folder for folder in ("", *FOLDERS)] if source.is_dir() else []
-        names = (
-            path.relative_to(source).as_posix()
-            for folder in folders
-            if folder.is_dir()
-            for path in folder.iterdir()
-        )
-        if folders and not any(map(limit_of, names)):
+        if source.is_dir() and not any(map(limit_of, names_in(source))):
             into.mkdir()  # the checks report missing files
             return []
         return take(source, into, limit_of, folders=FOLDERS)
@@ -222,6 +215,16 @@ def take_in(source: Path, into: Path, limit_of: Callable[[str], int | None]) -> 
         raise UserError(
             f"There is no space for a copy of the submission in {into.parent}: {error.strerror}."
         ) from None
+
+
+def names_in(folder: Path) -> list[str]:
+    """The names of everything at a submission's top and in the problems' folders."""
+    return [
+        path.relative_to(folder).as_posix()
+        for place in (folder, *(folder / name for name in FOLDERS))
+        if place.is_dir()
+        for path in place.iterdir()
+    ]
 
 
 def _lazy_init():

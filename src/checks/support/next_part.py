@@ -1,0 +1,87 @@
+"""Finds the part of a submission to write next, and where the handout asks for it."""
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from autograder import Manifest
+from checks.support.staging import GIVEN, STUB
+from jobs.deliverables import ANSWERS, STUDENT_FILES
+
+HANDOUT = Path(__file__).resolve().parents[3] / "handout"
+PAGES = HANDOUT / "pages.json"  # question -> page of handout.pdf; a release has it
+# an answer that is not given yet, in JSON and in TOML
+BLANK = re.compile(r'(?m)^[^#\n]*?(?:\bnull\b|= "")')
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part that is not written: its question, what it is, and where it belongs."""
+
+    question: str
+    what: str
+    file: Path
+    line: int
+
+
+def unwritten_parts(folder: Path) -> list[Part]:
+    """The parts of a submission that are stubs or blanks, file by file; those of a missing file are
+    where the starter has them.
+    """
+    found = []
+    for name in (*STUDENT_FILES, *ANSWERS):
+        places = [folder / name, folder / PurePosixPath(name).name]
+        file = next((place for place in places if place.is_file()), places[0])
+        source = file if file.is_file() else GIVEN / name
+        text = source.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
+        if name in ANSWERS:
+            stubs = [(blank, ANSWERS[name], "your answers") for blank in BLANK.finditer(text)][:1]
+        else:
+            stubs = [(stub, stub[1], stub[2]) for stub in STUB.finditer(text)]
+        for match, question, what in stubs:
+            found.append(Part(question, what, file, 1 + text.count("\n", 0, match.end())))
+    return found
+
+
+def next_part(folder: Path, manifest: Manifest, questions: set[str]) -> Part | None:
+    """The first unwritten part of these questions, and of those that they build on, in the order of
+    the manifest, which is the handout's. None if all are written.
+    """
+    needed = questions.union(*map(manifest.bases, questions))
+    order = [id for id in manifest.questions if id in needed]
+    parts = [part for part in unwritten_parts(folder) if part.question in order]
+    return min(parts, key=lambda part: order.index(part.question), default=None)
+
+
+def describe(part: Part, manifest: Manifest, pages: Path = PAGES) -> str:
+    """Four lines: the question, what to write where, what to read, and how to check it."""
+    question = manifest.questions[part.question]
+    points = f"{question.points:g} point{'s' * (question.points != 1)}"
+    extra = ", extra credit" if question.extra_credit else ""
+    missing = "" if part.file.is_file() else " (the file is missing)"
+    return (
+        f"Next: {question.id}  {question.title} ({points}{extra})\n"
+        f"  write  {part.what}\n"
+        f"  in     {_from_here(part.file)}, line {part.line}{missing}\n"
+        f"  read   {_where_to_read(question.id, pages)}\n"
+        f"  check  python {_from_here(HANDOUT.parent / 'src' / 'grader.py')} {question.id}"
+    )
+
+
+def _where_to_read(question, pages):
+    """The page on which a question starts; in a copy without the built handout, its section."""
+    try:
+        page = json.loads(pages.read_text(encoding="utf-8"))[question]
+        return f"{_from_here(pages.with_name('handout.pdf'))}, page {page}"
+    except (OSError, ValueError, KeyError):
+        return f"the handout, problem {question[:-1]}, question ({question[-1]})"
+
+
+def _from_here(path):
+    """A path relative to the current folder, or as it is on another drive of Windows."""
+    try:
+        return Path(os.path.relpath(path)).as_posix()
+    except ValueError:
+        return str(path)

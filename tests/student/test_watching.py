@@ -1,0 +1,236 @@
+"""python src/grader.py --watch: what it notices, and what it writes."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from autograder import Outcome, Report, Verdict, read_manifest
+from autograder.report import Table
+from checks.support.session import MANIFEST
+from checks.support.watching import SETTLE, watch
+from common.files import UserError
+from conftest import ROOT
+from variants import make
+
+COURSE = read_manifest(MANIFEST)
+IDS = ("1h-2-basic", "1h-3-basic", "1h-9-basic")
+
+
+def report(wrong=(), seed=7, text="off by one"):
+    """A grading in which some checks failed."""
+    outcomes = {
+        id: Outcome(id, Verdict.WRONG_ANSWER, 0.0, text, text)
+        if id in wrong
+        else Outcome(id, Verdict.PASSED, COURSE.checks[id].points)
+        for id in IDS
+    }
+    return Report(COURSE, outcomes, seed, ("none", ""))
+
+
+def interrupt():
+    raise KeyboardInterrupt
+
+
+class Watched:
+    """A submission that is watched: `saves` happen one by one, each between two looks, then
+    Ctrl-C. `gradings` are returned, or raised, one after another.
+    """
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.seeds, self.graded = [], []  # of each grading: its seed, the content of attention.py
+        self.meanwhile = []  # what happens while a save settles
+
+    def save(self, text, name="attention.py"):
+        (self.folder / name).write_text(text, encoding="utf-8")
+
+    def run(self, first, saves, gradings=()):
+        saves, gradings, stream = iter(saves), iter(gradings), io.StringIO()
+
+        def sleep(seconds):
+            if seconds != SETTLE:
+                next(saves, interrupt)()
+            elif self.meanwhile:
+                self.meanwhile.pop(0)()
+
+        def grade(seed):
+            self.seeds.append(seed)
+            file = self.folder / "attention.py"
+            self.graded.append(file.read_text(encoding="utf-8") if file.exists() else None)
+            given = next(gradings)
+            if isinstance(given, Exception):
+                raise given
+            given.seed = seed
+            return given
+
+        self.last = watch(
+            self.folder,
+            first,
+            grade,
+            lambda ids, seed: f"again {ids} {seed}",
+            Table(stream, COURSE, False),
+            sleep=sleep,
+        )
+        return stream.getvalue()
+
+
+@pytest.fixture
+def watched(tmp_path):
+    """A watched submission of one file."""
+    (tmp_path / "code").mkdir()
+    one = Watched(tmp_path / "code")
+    one.save("x = 0\n")
+    return one
+
+
+def test_what_a_save_changed_is_written(watched):
+    first = report(["1h-2-basic", "1h-9-basic"])
+    second = report(["1h-3-basic", "1h-9-basic"])
+    shown = watched.run(first, [lambda: watched.save("x = 1\n")], [second])
+    points = {id: COURSE.checks[id].points for id in IDS}
+    assert "attention.py changed" in shown
+    assert "Now passing: 1h-2-basic\n" in shown and "Now failing: 1h-3-basic\n" in shown
+    assert "Still failing: 1h-9-basic\n" in shown
+    assert f"{points['1h-3-basic']:g} -> {points['1h-2-basic']:g} of {sum(points.values()):g}" in (
+        shown
+    )
+    assert "wrong answer: 1h-3-basic\n" in shown and "    off by one\n" in shown
+    assert "Again: again ['1h-3-basic'] 7" in shown
+    assert shown.count("1h-9-basic") == 1, "its failure is the same as before"
+    assert watched.seeds == [7] and watched.last is second
+
+
+def test_another_failure_of_the_same_check_is_a_change(watched):
+    gradings = [report(IDS[:1], text="off by two"), report(IDS[:1], text="off by two")]
+    saves = [lambda: watched.save("x = 1\n"), lambda: watched.save("x = 22\n")]
+    shown = watched.run(report(IDS[:1]), saves, gradings)
+    assert shown.count("    off by two\n") == 1
+    assert shown.count("Nothing changed: ") == 1
+
+
+def test_only_a_change_of_the_submission_is_graded(watched):
+    saves = [
+        lambda: None,
+        lambda: os.utime(watched.folder / "attention.py", (1, 1)),
+        lambda: watched.save("x = 0\n"),
+        lambda: watched.save("a plan", "notes.txt"),
+        lambda: (watched.folder / "__pycache__").mkdir(),
+        lambda: watched.save("old", "attention.py~"),
+    ]
+    watched.run(report(IDS), saves)
+    assert watched.seeds == []
+
+
+def test_new_deleted_and_renamed_files_count(watched):
+    other = watched.folder / "problem5"
+    other.mkdir()
+
+    def rename():
+        watched.save("x = 3\n", "attention.py.tmp")
+        os.replace(watched.folder / "attention.py.tmp", watched.folder / "attention.py")
+
+    saves = [
+        lambda: watched.save("y = 0\n", "problem5/encoder.py"),
+        (other / "encoder.py").unlink,
+        lambda: watched.save("{}", "problem5/hand_attention.json"),
+        rename,
+        (watched.folder / "attention.py").unlink,
+    ]
+    shown = watched.run(report(IDS), saves, [report(IDS) for _ in saves])
+    assert shown.count("problem5/encoder.py changed") == 2
+    assert shown.count("problem5/hand_attention.json changed") == 1
+    assert watched.graded[3:] == ["x = 3\n", None]
+
+
+def test_a_file_is_graded_when_it_is_complete(watched):
+    def save():
+        watched.save("")
+        watched.meanwhile = [lambda: watched.save("x ="), lambda: watched.save("x = 1\n")]
+
+    watched.run(report(IDS), [save], [report(IDS)])
+    assert watched.graded == ["x = 1\n"]
+
+
+def test_what_cannot_be_graded_does_not_end_it(watched):
+    first, last = report(IDS), report(IDS[:1])
+    saves = [lambda: watched.save("x = 1\n"), lambda: watched.save("x = 2\n")]
+    shown = watched.run(first, saves, [UserError("It is a link."), last])
+    assert "  It is a link.\n" in shown and "Now passing: 1h-3-basic, 1h-9-basic" in shown
+    assert watched.last is last
+
+
+def test_when_all_pass_it_grades_with_new_inputs_and_stays_with_those_that_fail(watched):
+    saves = [lambda n=n: watched.save(f"x = {n}\n") for n in (1, 22)]
+    gradings = [report(), report(IDS[1:2]), report(IDS[1:2])]
+    shown = watched.run(report(IDS), saves, gradings)
+    assert "new random inputs" in shown and "Now failing: 1h-3-basic\n" in shown
+    assert watched.seeds[0] == 7 != watched.seeds[1] == watched.seeds[2]
+    assert f"Again: again ['1h-3-basic'] {watched.seeds[1]}" in shown and not watched.last.passed
+
+
+def test_ctrl_c_during_a_grading_leaves_the_one_before(watched):
+    first = report(IDS)
+    watched.run(first, [lambda: watched.save("x = 1\n")], iter(interrupt, None))
+    assert watched.last is first
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--debug"], "--watch and --debug don't go together"),
+        (["--list"], "--watch and --list don't go together"),
+        (["--replay", "1c-0"], "--watch and --replay don't go together"),
+        (["--json", "r.json"], "--watch and --json don't go together"),
+        (["--next"], "--watch and --next don't go together"),
+        (["--submission", "upload.zip"], "--watch needs a folder, and upload.zip is none"),
+    ],
+)
+def test_what_makes_no_sense_with_it_is_refused(arguments, message, capsys):
+    import grader
+
+    assert grader.main(["5a", "--watch", *arguments]) == 2
+    shown = capsys.readouterr()
+    assert message in shown.err and shown.out == ""
+
+
+def test_a_session(tmp_path):
+    """Real gradings, ended by Ctrl-C."""
+    folder = make((), tmp_path / "code")
+    answers = folder / "problem5" / "hand_attention.json"
+    content = json.loads(answers.read_text(encoding="utf-8"))
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / "src" / "grader.py"), "5a-0", "--watch"]
+        + ["--submission", str(folder)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    late = threading.Timer(100, process.kill)
+    late.start()
+    try:
+        shown = next((line for line in process.stdout if line.startswith("Watching")), "")
+        assert "Ctrl-C" in shown
+        content["output"][0][0] += 1
+        answers.write_text(json.dumps(content), encoding="utf-8")
+        shown = []
+        for line in process.stdout:
+            shown.append(line)
+            if " -> " in line:
+                break
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate()
+    finally:
+        late.cancel()
+        process.kill()
+    shown = "".join(shown)
+    assert "problem5/hand_attention.json changed" in shown and "output[0][0] is off" in shown
+    assert "Now failing: 5a-0-basic" in shown and "grader error" not in shown
+    assert process.returncode == 1 and errors == "" and "Traceback" not in rest
