@@ -13,7 +13,7 @@ from conftest import ROOT, run_cli
 def demo(tmp_path_factory):
     """The folder of a finished demo, and what was printed."""
     out = tmp_path_factory.mktemp("demo")
-    process = run_cli("demo", "--preset", "smoke", "--out", out)
+    process = run_cli("demo", "--preset", "smoke", "--out", out, "--jobs", "1")
     assert process.returncode == 0, process.stderr
     return out, process.stdout
 
