@@ -51,8 +51,6 @@ def run_job(
     seed_everything(options.seed)
     submission = load_submission(options.submission)
     preset = options.preset
-    if preset.threads:
-        _choose_threads(preset.threads)
 
     corpus = read_documents(options.data / "wiki.txt")
     dataset = submission.CharCorruptionDataset(corpus, preset.block_size)
@@ -76,6 +74,8 @@ def run_job(
         read_params(reads, model, job, WRITTEN_BY[job.reads].target) if reads is not None else None
     )
 
+    if preset.threads:
+        _choose_threads(preset.threads)
     if job.kind != "evaluate":
         result.history = train(job, options, submission, dataset, model, reads, progress)
     elif is_first():

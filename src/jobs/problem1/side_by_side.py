@@ -117,6 +117,7 @@ class SideBySide:
                     if worker.job is not None:
                         worker.process.kill()
                     worker.pipe.close()  # an idle one then ends
+                for worker in self.workers:
                     worker.process.join()
                 # folders of jobs that were refused, in which nothing is
                 with contextlib.suppress(OSError):
@@ -165,6 +166,7 @@ class SideBySide:
                 while worker.job is not None and worker.pipe.poll():
                     self._hear(worker, worker.pipe.recv())
             except (EOFError, OSError):
+                self.workers.remove(worker)
                 self._ended(worker, worker.why_silent())
         if self.interrupts == 1:
             self._stop_from(-1)
