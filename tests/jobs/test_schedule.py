@@ -154,7 +154,9 @@ def test_no_job_starts_before_what_it_reads_is_written(seed):
     "line, exit_code, message",
     [
         ('raise NotImplementedError("1h: initialize_rope_model")', 3, "implemented yet: 1h: init"),
-        ("import os; os.kill(os.getpid(), 9)", 2, "rope_pretrain was killed from outside (signal"),
+        full(
+            "import os; os.kill(os.getpid(), 9)", 2, "rope_pretrain was killed from outside (signal"
+        ),
         full("1 / 0", 1, "ZeroDivisionError: division by zero"),
         full("import sys; sys.exit(7)", 7, "rope_pretrain ended by itself, with exit code 7"),
     ],
@@ -171,12 +173,6 @@ def test_a_failure_is_told_as_ever_and_leaves_what_comes_before(
     written = [job for job in ALL if (out / job.writes).exists()]
     assert written == [job for job in ALL if job.variant == "vanilla"]
     assert all(same(in_order, out, job) for job in written)
-
-
-def test_a_refusal_leaves_nothing(tmp_path):
-    process = run_cli("demo", *SMOKE, "--data", "/nowhere", "--jobs", 2, cwd=tmp_path)
-    assert process.returncode == 2 and "wiki.txt does not exist" in process.stderr
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.fixture
@@ -251,6 +247,7 @@ def test_ctrl_c_and_resume_with_another_number_of_jobs(stuck, in_order):
     assert same(out, folder / "alone", JOBS[target])
 
 
+@pytest.mark.full
 def test_no_job_outlives_a_killed_run(stuck):
     process, _, children = stuck
     process.kill()
