@@ -17,9 +17,11 @@ import pytest
 import torch
 
 from conftest import ROOT, SOLUTION, STARTER, run_cli
-from jobs.problem1 import run_job
+from jobs.options import choose_options
+from jobs.problem1 import run_job, schedule, side_by_side
 from jobs.problem1.schedule import first_ready, longest_first
 from jobs.targets import JOBS
+from run import build_parser
 
 SMOKE = ("--preset", "smoke")
 ALL = list(JOBS.values())
@@ -114,6 +116,19 @@ def start(target, submission, out, **streams):
 
 def test_the_results_are_those_of_one_after_the_other(in_order, at_once):
     assert all(same(in_order, at_once[0], job) for job in ALL)
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 5])
+def test_sums_do_not_depend_on_the_number_of_jobs(monkeypatch, jobs):
+    """At laptop size, sums over several threads differ in the last bits."""
+    used = []
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
+    monkeypatch.setattr(torch, "set_num_threads", used.append)
+    monkeypatch.setattr(schedule, "run_one", lambda *args: None)
+    monkeypatch.setattr(side_by_side.SideBySide, "run", lambda self: used.append(self.threads))
+    args = build_parser().parse_args(["all", "--preset", "laptop", "--device", "cpu"])
+    schedule.run_all(ALL, choose_options(args), jobs)
+    assert used == [1]
 
 
 def test_what_jobs_print_is_whole_and_together(at_once):
