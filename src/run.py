@@ -6,17 +6,16 @@ its name and exits with code 3. In both cases no result is written.
 """
 
 import argparse
-import re
 import sys
-import traceback
 from pathlib import Path
 
 from common.arguments import Parser, did_you_mean, seed
 from common.files import UserError
 from common.packages import require_packages
+from jobs.errors import explain
 from jobs.options import ROOT, choose_options
 from jobs.presets import PRESETS
-from jobs.problem1.parallel import in_silence, is_first, launch, processes, world_size
+from jobs.problem1.parallel import in_silence, is_first, processes, world_size
 from jobs.targets import JOBS, SMALL, TARGETS
 
 HELP = """usage: ./run.sh TARGET [options]
@@ -49,6 +48,9 @@ Options:
   --compile              torch.compile the model (default: --no-compile)
   --no-graphs            on a GPU: don't use CUDA graphs. Slower, but Python code in a model (print,
                          counting, random) runs in every step, not only in the first ones
+  --jobs N               `all` and `demo`: run up to N jobs at the same time (default: as many as
+                         there are cores, with the preset laptop on a CPU; else 1); the results are
+                         the same
   --nproc N              train in N processes, each with a GPU or a share of the cores, without CUDA
                          graphs (default: 1)
   --resume               continue an interrupted run; `all` and `demo` skip the jobs that are done
@@ -69,6 +71,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=seed, default=0)
     parser.add_argument("--compile", action=argparse.BooleanOptionalAction, default=False)
     parser.add_argument("--graphs", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--jobs", type=processes)
     parser.add_argument("--nproc", type=processes, default=1)
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--log", action="store_true")
@@ -99,6 +102,8 @@ def run(args: argparse.Namespace) -> None:
         raise UserError(
             f"--nproc is for trainings and `all`; {args.target} runs in one process. Leave it out."
         )
+    if args.jobs is not None and args.target not in ("all", "demo"):
+        raise UserError(f"--jobs is for `all` and `demo`; {args.target} is one job. Leave it out.")
     if world_size() > 1 and not trains:
         raise UserError(
             f"torchrun is for one training at a time; start {args.target} without it: ./run.sh "
@@ -114,19 +119,20 @@ def run(args: argparse.Namespace) -> None:
 
         run_small(args)
         return
-    from jobs.problem1.run_job import run_job
+    from jobs.problem1.schedule import jobs_at_once, run_all, run_one
 
     options = choose_options(args, quiet=world_size() > 1)
-    for job in JOBS.values() if args.target == "all" else [JOBS[args.target]]:
-        if args.target == "all" and args.resume and is_done(job, options):
-            print(f"\n{job.target} is done: {options.out / job.writes} is there")
-            continue
-        if args.nproc > 1 and job.kind != "evaluate":
-            if code := launch(args.nproc, [job.target, *options.as_arguments()]):
-                sys.exit(code)  # the process has printed why
-            continue
-        print(f"\n{job.target}", flush=True)
-        run_job(job, options)
+    if args.target != "all":
+        run_one(JOBS[args.target], options, args.nproc)
+        return
+    at_once = jobs_at_once(args.jobs, options, args.nproc)
+    run_all(
+        list(JOBS.values()),
+        options,
+        at_once,
+        args.nproc,
+        is_done=lambda job: args.resume and is_done(job, options),
+    )
 
 
 def is_done(job, options) -> bool:
@@ -154,12 +160,6 @@ def describe(problem: int) -> str:
     return "\n".join(f"  {target.target:<16} {target.does}" for target in targets)
 
 
-def where_to_look(error: NotImplementedError) -> str:
-    """The file and line that are not implemented yet."""
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{frame.filename}, line {frame.lineno}"
-
-
 def main() -> int:
     """Run the command line; returns the exit code."""
     for stream in (sys.stdout, sys.stderr):
@@ -182,18 +182,10 @@ def main() -> int:
                 run(args)
         else:
             run(args)
-    except UserError as error:
-        print(f"\n{error}", file=sys.stderr)
-        return error.exit_code
-    except NotImplementedError as error:
-        # not one of our stubs: torch lacks an operator, say
-        if not re.match(r"\d\w+: ", str(error)):
-            raise
-        print(f"\nNot implemented yet: {error}\nWhere: {where_to_look(error)}", file=sys.stderr)
-        return 3
-    except KeyboardInterrupt:
-        print("\nInterrupted.", file=sys.stderr)
-        return 130
+    except (Exception, KeyboardInterrupt) as error:
+        told = explain(error)
+        print(f"\n{told}", file=sys.stderr)
+        return told.exit_code
     return 0
 
 

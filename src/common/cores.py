@@ -18,6 +18,16 @@ def cores(system: Path = Path("/")) -> int:
     return max(1, min([bound, *map(int, _quotas(system))]))
 
 
+def load() -> float:
+    """How many cores of this machine were busy in the last minute; 0 on Windows, which doesn't
+    count.
+    """
+    try:
+        return os.getloadavg()[0]
+    except (AttributeError, OSError):
+        return 0.0
+
+
 def _quotas(system: Path) -> Iterator[float]:
     """The quotas of all control groups that this process is in, at every level, in cores."""
     top = system / "sys/fs/cgroup"

@@ -13,7 +13,7 @@ from conftest import ROOT, run_cli
 def demo(tmp_path_factory):
     """The folder of a finished demo, and what was printed."""
     out = tmp_path_factory.mktemp("demo")
-    process = run_cli("demo", "--preset", "smoke", "--out", out)
+    process = run_cli("demo", "--preset", "smoke", "--out", out, "--jobs", "1")
     assert process.returncode == 0, process.stderr
     return out, process.stdout
 
@@ -55,7 +55,7 @@ def test_a_folder_that_is_no_demo_is_not_resumed(tmp_path):
 
 
 def test_a_refused_demo_leaves_nothing(tmp_path):
-    for options in (("--device", "nonsense"), ("--data", "/nowhere")):
+    for options in (("--device", "nonsense"), ("--data", "/nowhere", "--jobs", "2")):
         assert run_cli("demo", *options, cwd=tmp_path).returncode == 2 and not list(
             tmp_path.iterdir()
         )

@@ -20,7 +20,7 @@ def finished(tmp_path_factory):
     """A folder with the results of all eleven jobs at smoke size, and what was printed."""
     out = tmp_path_factory.mktemp("results")
     process = run_cli(
-        "all", *SMOKE, "--out", out, "--gold", ROOT / "instructor" / "gold" / "laptop"
+        "all", *SMOKE, "--out", out, "--gold", ROOT / "instructor" / "gold" / "laptop", "--jobs", 1
     )
     assert process.returncode == 0, process.stderr
     return out, process.stdout

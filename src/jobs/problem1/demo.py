@@ -7,13 +7,15 @@ import dataclasses
 import json
 import os
 import platform
+import time
 from pathlib import Path
 
 import torch
 
 from common.files import Interrupted, UserError, write_text, writing
 from jobs.options import ROOT, choose_options
-from jobs.problem1.run_job import Result, run_job
+from jobs.problem1.run_job import Result
+from jobs.problem1.schedule import jobs_at_once, run_all
 from jobs.targets import JOBS
 
 # The reference solution, if this checkout has it; otherwise the demo runs the student's code.
@@ -33,6 +35,8 @@ def run_demo(args: argparse.Namespace) -> None:
     """
     args.submission = args.submission or (SOLUTION if SOLUTION.is_dir() else None)
     options = choose_options(args, own="laptop")
+    at_once = jobs_at_once(args.jobs, options)
+    started = time.monotonic()
     out = choose_folder(args.out, args.resume)
     options = dataclasses.replace(options, out=out)
     gold = GOLD / options.preset.data
@@ -48,25 +52,37 @@ def run_demo(args: argparse.Namespace) -> None:
         "compile": options.compile,
     }
     log = out / "jobs.json"
-    done = read_log(log, settings) if log.exists() else {}
+    done, before = read_log(log, settings) if log.exists() else ({}, 0.0)
+
+    def waited():
+        return before + time.monotonic() - started
 
     def keep_log():
-        write_text(log, json.dumps({"settings": settings, "jobs": done}))
+        write_text(log, json.dumps({"settings": settings, "jobs": done, "seconds": waited()}))
 
-    for number, job in enumerate(JOBS.values(), start=1):
-        if job.target in done:
-            continue
-        print(f"\n[{number}/{len(JOBS)}] {job.target}", flush=True)
-        try:
-            result = run_job(job, options)
-        except Interrupted:
-            keep_log()  # so that it can be resumed, even in the first job
-            raise
-        done[job.target] = {name: value for name, value in vars(result).items() if name != "job"}
+    def keep(result):
+        done[result.job.target] = {
+            name: value for name, value in vars(result).items() if name != "job"
+        }
         keep_log()
+
+    numbers = {job: number for number, job in enumerate(JOBS.values(), start=1)}
+    try:
+        run_all(
+            [job for job in JOBS.values() if job.target not in done],
+            options,
+            at_once,
+            title=lambda job: f"[{numbers[job]}/{len(JOBS)}] {job.target}",
+            finished=keep,
+        )
+    except UserError as error:
+        # so that it can be resumed, even in the first job
+        if isinstance(error, Interrupted) or (out.is_dir() and any(out.iterdir())):
+            keep_log()
+        raise
     results = [Result(job, **done[job.target]) for job in JOBS.values()]
 
-    summary = summarize(results)
+    summary = summarize(results, waited())
     write_text(out / "summary.json", json.dumps(summary, indent=2) + "\n")
     plot(results, summary, out / "accuracy.png")
     print("\n" + table(summary))
@@ -74,8 +90,10 @@ def run_demo(args: argparse.Namespace) -> None:
     print(f"See {out / 'accuracy.png'} and {out / 'summary.json'}")
 
 
-def read_log(log: Path, settings: dict) -> dict:
-    """The finished jobs of an unfinished demo; raises UserError if it ran with other settings."""
+def read_log(log: Path, settings: dict) -> tuple[dict, float]:
+    """The finished jobs of an unfinished demo, and the seconds that it took so far; raises
+    UserError if it ran with other settings.
+    """
     try:
         recorded = json.loads(log.read_text(encoding="utf-8"))
         changed = [name for name in settings if recorded["settings"][name] != settings[name]]
@@ -86,6 +104,7 @@ def read_log(log: Path, settings: dict) -> dict:
         }
         for target, values in done.items():
             Result(JOBS[target], **values)
+        seconds = float(recorded["seconds"])
     except (ValueError, KeyError, TypeError):
         raise UserError(f"{log} is damaged. Start a new demo in another folder.") from None
     if changed:
@@ -94,7 +113,7 @@ def read_log(log: Path, settings: dict) -> dict:
             f"{recorded['settings'][changed[0]]}, not {settings[changed[0]]}. Use the same "
             "options, or start a new demo in another folder."
         )
-    return done
+    return done, seconds
 
 
 def choose_folder(wanted: Path | None, resume: bool) -> Path:
@@ -121,9 +140,10 @@ def choose_folder(wanted: Path | None, resume: bool) -> Path:
     return out
 
 
-def summarize(results: list[Result]) -> dict:
-    """The figures of a demo. Accuracies are from 0 to 1 (None without answers); `seconds` is the
-    time of all jobs of a model.
+def summarize(results: list[Result], seconds: float) -> dict:
+    """The figures of a demo. Accuracies are from 0 to 1 (None without answers); a model's `seconds`
+    are those of its jobs, some of which ran at the same time as others, and `total_seconds` are how
+    long the user waited.
     """
     models = []
     for variant, pretrained in MODELS:
@@ -145,7 +165,7 @@ def summarize(results: list[Result]) -> dict:
         "models": models,
         "baseline_dev": dev.baseline / dev.total,
         "dev_people": dev.total,
-        "total_seconds": round(sum(r.seconds for r in results), 1),
+        "total_seconds": round(seconds, 1),
         "machine": machine(),
     }
 

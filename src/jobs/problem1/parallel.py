@@ -19,6 +19,7 @@ from pathlib import Path
 
 from common.cores import cores
 from common.files import Interrupted, UserError
+from jobs.errors import killed
 
 RUN = Path(__file__).resolve().parents[2] / "run.py"
 
@@ -86,11 +87,7 @@ def launch(nproc: int, arguments: list[str]) -> int:
         if code >= 0:
             return code
         signal = -min(error.failures.values(), key=lambda failure: failure.timestamp).exitcode
-        raise UserError(
-            f"One of the {nproc} processes was killed from outside (signal "
-            f"{signal}{', perhaps out of memory' * (signal == 9)}). The same command with "
-            "--resume continues."
-        ) from None
+        raise killed(f"One of the {nproc} processes", signal) from None
     except SignalException:  # Ctrl-C, which the processes have reported
         return 130
     return 0
@@ -110,7 +107,7 @@ def joined(device: str):
     import torch
     from torch import distributed
 
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
     if device == "cuda":
         there = torch.cuda.device_count()
         if int(os.environ["LOCAL_WORLD_SIZE"]) > there:
@@ -141,7 +138,7 @@ def joined(device: str):
             distributed.destroy_process_group()
 
 
-def _end_with(parent: int) -> None:
+def end_with(parent: int) -> None:
     """End this process when its parent is gone: otherwise it would keep training, and overwrite the
     files of another run.
     """

@@ -1,11 +1,13 @@
 """Run one job: from the student's package, data and a preset to weights or predictions."""
 
+import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
 
-from common.cores import cores
+from common.cores import cores, load
 from common.files import UserError, read_documents, read_questions
 from jobs.options import Options
 from jobs.package import load_submission, seed_everything
@@ -31,8 +33,13 @@ class Result:
     baseline: int = 0
 
 
-def run_job(job: Job, options: Options) -> Result:
+def run_job(
+    job: Job, options: Options, progress: Callable[[float], None] = lambda share: None
+) -> Result:
     """Run one job; its output file appears only when it is complete.
+
+    Args:
+        progress: called during a training with the part that is done, from 0 to 1.
 
     Raises:
         UserError: something is wrong with the input; nothing was written.
@@ -44,8 +51,6 @@ def run_job(job: Job, options: Options) -> Result:
     seed_everything(options.seed)
     submission = load_submission(options.submission)
     preset = options.preset
-    if preset.threads:
-        torch.set_num_threads(min(preset.threads, cores(), torch.get_num_threads()))
 
     corpus = read_documents(options.data / "wiki.txt")
     dataset = submission.CharCorruptionDataset(corpus, preset.block_size)
@@ -69,8 +74,10 @@ def run_job(job: Job, options: Options) -> Result:
         read_params(reads, model, job, WRITTEN_BY[job.reads].target) if reads is not None else None
     )
 
+    if preset.threads:
+        _choose_threads(preset.threads)
     if job.kind != "evaluate":
-        result.history = train(job, options, submission, dataset, model, reads)
+        result.history = train(job, options, submission, dataset, model, reads, progress)
     elif is_first():
         model.load_state_dict(state)
         result.total, result.correct, result.baseline = evaluate(
@@ -78,6 +85,22 @@ def run_job(job: Job, options: Options) -> Result:
         )
     result.seconds = time.monotonic() - started
     return result
+
+
+def _choose_threads(most):
+    """Have torch use as many threads as there are cores without load, from one to `most`: threads
+    that other programs hold up make each other wait after every product.
+    """
+    most = min(most, cores(), torch.get_num_threads())
+    busy, there = load(), os.cpu_count() or 1
+    threads = max(1, min(most, round(there - busy)))
+    if most > 1:  # there is a choice
+        print(
+            f"{threads} thread{'s' * (threads > 1)}: in the last minute, {busy:.1f} of {there} "
+            "cores were busy",
+            flush=True,
+        )
+    torch.set_num_threads(threads)
 
 
 def _find_input(job, options):

@@ -25,7 +25,7 @@ def initialize(submission, job, config):
     return _not_none(function(config), function)
 
 
-def train(job, options, submission, dataset, model, reads) -> list[dict]:
+def train(job, options, submission, dataset, model, reads, progress) -> list[dict]:
     """Train a model, and write its weights to the job's file when they are complete.
 
     Args:
@@ -35,6 +35,7 @@ def train(job, options, submission, dataset, model, reads) -> list[dict]:
         dataset: the CharCorruptionDataset of the corpus.
         model: as it was initialized.
         reads: the file of pretrained weights, or None.
+        progress: called with the part that is done, from 0 to 1.
 
     Returns:
         The Trainer's history.
@@ -46,13 +47,13 @@ def train(job, options, submission, dataset, model, reads) -> list[dict]:
     with joined(options.device) as device, tempfile.TemporaryDirectory() as elsewhere:
         # of several processes, the first writes the results
         folder = options.out if is_first() else Path(elsewhere)
-        return _train(job, options, device, folder, submission, dataset, model, reads)
+        return _train(job, options, device, folder, submission, dataset, model, reads, progress)
 
 
-def _train(job, options, device, folder, submission, dataset, model, reads):
+def _train(job, options, device, folder, submission, dataset, model, reads, progress):
     preset, out, runs = options.preset, folder / job.writes, folder / "runs"
     log = options.log and is_first()
-    writer = _Scalars(runs / job.target)
+    writer = scalars = _Scalars(runs / job.target)
     if log:
         writer = RunLog(runs / f"{job.target}.jsonl", writer, options.resume)
     if job.kind == "pretrain":
@@ -88,8 +89,9 @@ def _train(job, options, device, folder, submission, dataset, model, reads):
         setattr(config, name, value)
     if options.resume and not checkpoint.exists():
         print(f"There is no {checkpoint} to resume from: starting from scratch.")
+    steps = config.max_epochs * math.ceil(len(trainer.train_dataset) / config.batch_size)
+    scalars.progress = lambda step: progress(min(1.0, step / steps))
     if log:
-        steps = config.max_epochs * math.ceil(len(trainer.train_dataset) / config.batch_size)
         header = {
             "run": job.target,
             "preset": preset.name,
@@ -162,22 +164,25 @@ def _not_none(returned, function):
 
 
 class _Scalars:
-    """A TensorBoard writer that creates its folder with the first scalar, and does nothing if
-    TensorBoard is not installed.
+    """A TensorBoard writer that creates its folder with the first scalar, and writes nothing if
+    TensorBoard is not installed. It tells `progress` the step.
     """
 
     def __init__(self, folder):
-        self.folder, self.writer = folder, None
+        self.folder, self.writer, self.installed = folder, None, True
+        self.progress = lambda step: None
 
     def add_scalar(self, name, value, step):
-        if self.writer is None:
+        self.progress(step)
+        if self.writer is None and self.installed:
             try:
                 from torch.utils.tensorboard import SummaryWriter
             except ImportError:
-                self.add_scalar = lambda *args: None
-                return
-            self.writer = SummaryWriter(str(self.folder))
-        self.writer.add_scalar(name, value, step)
+                self.installed = False
+            else:
+                self.writer = SummaryWriter(str(self.folder))
+        if self.writer is not None:
+            self.writer.add_scalar(name, value, step)
 
     def close(self):
         if self.writer is not None:

@@ -1,0 +1,292 @@
+"""Jobs at the same time: the results, errors and ends of one after the other."""
+
+import json
+import os
+import pty
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from conftest import ROOT, SOLUTION, STARTER, run_cli
+from jobs.options import choose_options
+from jobs.problem1 import run_job, schedule, side_by_side
+from jobs.problem1.schedule import first_ready, longest_first
+from jobs.targets import JOBS
+from run import build_parser
+
+SMOKE = ("--preset", "smoke")
+ALL = list(JOBS.values())
+
+
+def full(*values):
+    """A case that runs with --full only."""
+    return pytest.param(*values, marks=pytest.mark.full)
+
+
+def changed(folder, file, *replacements):
+    """A copy of the reference in which a file, perhaps a given one, is changed."""
+    shutil.copytree(SOLUTION, folder, dirs_exist_ok=True)
+    source = folder if (folder / file).exists() else STARTER
+    text = (source / file).read_text(encoding="utf-8")
+    for old, new in replacements:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    (folder / file).write_text(text, encoding="utf-8")
+    return folder
+
+
+def same(one, other, job):
+    """Whether two folders have the same result of a job, to the bit."""
+    one, other = one / job.writes, other / job.writes
+    if job.kind == "evaluate":
+        return one.read_bytes() == other.read_bytes()
+    a, b = (torch.load(path, weights_only=True) for path in (one, other))
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+@pytest.fixture(scope="module")
+def talkative(tmp_path_factory):
+    """The reference; its train() prints 3000 lines and more, also through the shell, and the last
+    line without an end.
+    """
+    return changed(
+        tmp_path_factory.mktemp("talkative"),
+        "helper.py",
+        (
+            "    trainer_obj.train()\n",
+            """    name = writing_params_path.split("/")[-1].removesuffix(".tmp")
+    for number in range(3000):
+        print(name, number)
+    __import__("os").system("echo from the shell")
+    trainer_obj.train()
+    print("the end of", name, end="")
+""",
+        ),
+    )
+
+
+@pytest.fixture(scope="module")
+def in_order(talkative, tmp_path_factory):
+    """The results of one job after the other."""
+    out = tmp_path_factory.mktemp("in_order")
+    process = run_cli("all", *SMOKE, "--submission", talkative, "--out", out, "--jobs", 1)
+    assert process.returncode == 0, process.stderr
+    return out
+
+
+@pytest.fixture(scope="module")
+def at_once(talkative, tmp_path_factory):
+    """The results of jobs at the same time, what was printed, and what a terminal showed."""
+    out = tmp_path_factory.mktemp("at_once")
+    terminal, end = pty.openpty()
+    termios.tcsetwinsize(end, (24, 120))
+    with open(out.with_suffix(".printed"), "w+b") as printed:
+        process = start("all", talkative, out, stdout=printed, stderr=end)
+        os.close(end)
+        shown = b""
+        try:
+            while block := os.read(terminal, 4096):
+                shown += block
+        except OSError:  # all have closed it
+            pass
+        assert process.wait(60) == 0, shown
+        printed.seek(0)
+        return out, printed.read().decode(), shown.decode()
+
+
+def start(target, submission, out, **streams):
+    """Start a target with two jobs at the same time, in a process group of its own."""
+    arguments = [target, *SMOKE, "--submission", submission, "--out", out, "--jobs", "2"]
+    return subprocess.Popen(
+        [sys.executable, str(ROOT / "src" / "run.py"), *map(str, arguments)],
+        start_new_session=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        **streams,
+    )
+
+
+def test_the_results_are_those_of_one_after_the_other(in_order, at_once):
+    assert all(same(in_order, at_once[0], job) for job in ALL)
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 5])
+def test_sums_do_not_depend_on_the_number_of_jobs(monkeypatch, jobs):
+    """At laptop size, sums over several threads differ in the last bits."""
+    used = []
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
+    monkeypatch.setattr(torch, "set_num_threads", used.append)
+    monkeypatch.setattr(schedule, "run_one", lambda *args: None)
+    monkeypatch.setattr(side_by_side.SideBySide, "run", lambda self: used.append(self.threads))
+    args = build_parser().parse_args(["all", "--preset", "laptop", "--device", "cpu"])
+    schedule.run_all(ALL, choose_options(args), jobs)
+    assert used == [1]
+
+
+def test_what_jobs_print_is_whole_and_together(at_once):
+    out, printed, _ = at_once
+    blocks = re.split(r"\n\n(?=\w+\n)", printed.rstrip())[1:]
+    assert sorted(block.split("\n")[0] for block in blocks) == sorted(JOBS)
+    for target, _, block in (block.partition("\n") for block in blocks):
+        name = JOBS[target].writes
+        log = (out / "runs" / f"{target}.log").read_text(encoding="utf-8")
+        expected = [f"Wrote {out / name}\n"]
+        if JOBS[target].kind != "evaluate":
+            lines = "".join(f"{name} {number}\n" for number in range(3000))
+            expected += [f"{lines}from the shell\n", "100%|", f"the end of {name}Wrote"]
+        assert all(text in log and text in f"{block}\n" for text in expected)
+        assert block.count("%|") == (JOBS[target].kind != "evaluate")
+
+
+def test_a_terminal_shows_one_bar_with_the_time_that_is_left(at_once):
+    shown = at_once[2]
+    assert re.search(r"\d%\|.*\| \d\d:\d\d<\d\d:\d\d, \w+_pretrain \d+%, \w+_pretrain \d+%", shown)
+    assert "100%|" in shown and "batch/s" not in shown
+
+
+def test_no_job_starts_before_what_it_reads_is_written(seed):
+    waiting, running, done, started = longest_first(ALL), [], set(), []
+    while waiting or running:
+        while len(running) < 3 and (job := first_ready(waiting, running)):
+            assert job.reads is None or job.reads in done
+            waiting.remove(job)
+            running.append(job)
+            started.append(job)
+        done.add(running.pop(random.randrange(len(running))).writes)
+    assert sorted(started, key=ALL.index) == ALL
+    assert [job.kind for job in started[:2]] == ["pretrain", "pretrain"]
+
+
+@pytest.mark.parametrize(
+    "line, exit_code, message",
+    [
+        ('raise NotImplementedError("1h: initialize_rope_model")', 3, "implemented yet: 1h: init"),
+        full(
+            "import os; os.kill(os.getpid(), 9)", 2, "rope_pretrain was killed from outside (signal"
+        ),
+        full("1 / 0", 1, "ZeroDivisionError: division by zero"),
+        full("import sys; sys.exit(7)", 7, "rope_pretrain ended by itself, with exit code 7"),
+    ],
+)
+def test_a_failure_is_told_as_ever_and_leaves_what_comes_before(
+    in_order, tmp_path, line, exit_code, message
+):
+    mine, out = tmp_path / "mine", tmp_path / "out"
+    definition = "def initialize_rope_model(mconf: GPTConfig) -> GPT:\n"
+    changed(mine, "helper.py", (definition, f"{definition}    {line}\n"))
+    process = run_cli("all", *SMOKE, "--submission", mine, "--out", out, "--jobs", 2)
+    assert process.returncode == exit_code and message in process.stderr.split("\n\n")[-1]
+    assert ("Traceback" in process.stderr) == (exit_code == 1)
+    written = [job for job in ALL if (out / job.writes).exists()]
+    assert written == [job for job in ALL if job.variant == "vanilla"]
+    assert all(same(in_order, out, job) for job in written)
+
+
+@pytest.fixture
+def stuck(tmp_path):
+    """A demo whose two pretrainings wait after their first checkpoint: the process, the folder of
+    the results, and the processes of the jobs.
+    """
+    mine = changed(
+        tmp_path / "mine",
+        "trainer.py",
+        ("ckpt_seconds = 30", "ckpt_seconds = 0"),
+        (
+            "                    saved_at = time.monotonic()\n",
+            """                    saved_at = time.monotonic()
+                    if not config.resume:
+                        time.sleep(600)
+""",
+        ),
+    )
+    helper = mine / "helper.py"
+    changed_twice = helper.read_text(encoding="utf-8").replace(
+        "    trainer_obj.train()\n",
+        "    trainer_obj.config.max_epochs = 2\n    trainer_obj.train()\n",
+    )
+    helper.write_text(changed_twice, encoding="utf-8")
+    with open(tmp_path / "said", "wb") as said:
+        process = start("demo", mine, tmp_path / "out", stdout=said, stderr=said)
+    deadline = time.monotonic() + 120
+    while len(list((tmp_path / "out").glob("*.pretrain.ckpt"))) < 2:
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.2)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    yield (
+        process,
+        tmp_path,
+        [child for child in children if "spawn_main" in Path(f"/proc/{child}/cmdline").read_text()],
+    )
+    process.kill()
+    process.wait()
+
+
+def running(process):
+    """Whether a process runs, and is no zombie."""
+    try:
+        with open(f"/proc/{process}/stat") as stat:
+            return stat.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_ctrl_c_and_resume_with_another_number_of_jobs(stuck, in_order):
+    process, folder, children = stuck
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal sends it
+    assert process.wait(60) == 130 and not any(map(running, children))
+    said, out = (folder / "said").read_text(encoding="utf-8"), folder / "out"
+    for variant in ("vanilla", "rope"):
+        message = f"{variant}_pretrain was interrupted; {out}/{variant}.pretrain.params was not "
+        assert said.count(f"{message}written. The same command with --resume continues.") == 1
+    assert "Traceback" not in said
+    command = ("demo", *SMOKE, "--submission", folder / "mine", "--out", out, "--resume")
+    process = run_cli(*command, "--jobs", 1)
+    assert process.returncode == 0
+    for variant in ("vanilla", "rope"):  # not from scratch
+        assert f"{variant}_pretrain\nWrote" in process.stdout
+    waited = json.loads((out / "jobs.json").read_text())["seconds"]
+    assert json.loads((out / "summary.json").read_text())["total_seconds"] == pytest.approx(
+        waited, abs=2
+    )
+    target = "rope_pretrain"  # never interrupted, and alone
+    alone = ("--submission", folder / "mine", "--out", folder / "alone", "--resume")
+    assert run_cli(target, *SMOKE, *alone).returncode == 0
+    assert same(out, folder / "alone", JOBS[target])
+
+
+@pytest.mark.full
+def test_no_job_outlives_a_killed_run(stuck):
+    process, _, children = stuck
+    process.kill()
+    deadline = time.monotonic() + 30
+    while any(map(running, children)) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert not any(map(running, children))
+
+
+@pytest.mark.parametrize("busy, threads", [(0.2, 2), (0.9, 1), (7.0, 1)])
+def test_a_single_job_leaves_busy_cores_alone(monkeypatch, capsys, busy, threads):
+    chosen = []
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
+    monkeypatch.setattr(torch, "set_num_threads", chosen.append)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(run_job, "cores", lambda: 2)
+    monkeypatch.setattr(run_job, "load", lambda: busy)
+    run_job._choose_threads(2)
+    assert chosen == [threads] and f"{busy} of 2 cores were busy" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments", [["vanilla_pretrain", "--jobs", "2"], ["all", "--jobs", "2", "--nproc", "2"]]
+)
+def test_jobs_are_for_several_jobs_of_one_process(arguments):
+    process = run_cli(*arguments)
+    assert process.returncode == 2 and "Leave" in process.stderr
