@@ -13,7 +13,7 @@ import pytest
 from autograder import Outcome, Report, Verdict, read_manifest
 from autograder.report import Table
 from checks.support.session import MANIFEST
-from checks.support.watching import SETTLE, watch
+from checks.support.watching import watch
 from common.files import UserError
 from conftest import ROOT
 from variants import make
@@ -45,7 +45,7 @@ class Watched:
     def __init__(self, folder):
         self.folder = folder
         self.seeds, self.graded = [], []  # of each grading: its seed, the content of attention.py
-        self.meanwhile = []  # what happens while a save settles
+        self.meanwhile = []  # what happens after a save, at each look until nothing changes
 
     def save(self, text, name="attention.py"):
         (self.folder / name).write_text(text, encoding="utf-8")
@@ -54,10 +54,11 @@ class Watched:
         saves, gradings, stream = iter(saves), iter(gradings), io.StringIO()
 
         def sleep(seconds):
-            if seconds != SETTLE:
-                next(saves, interrupt)()
-            elif self.meanwhile:
+            if self.meanwhile:
                 self.meanwhile.pop(0)()
+            else:
+                next(saves, interrupt)()
+                self.meanwhile.append(lambda: None)
 
         def grade(seed):
             self.seeds.append(seed)
@@ -151,7 +152,7 @@ def test_new_deleted_and_renamed_files_count(watched):
 def test_a_file_is_graded_when_it_is_complete(watched):
     def save():
         watched.save("")
-        watched.meanwhile = [lambda: watched.save("x ="), lambda: watched.save("x = 1\n")]
+        watched.meanwhile += [lambda: watched.save("x ="), lambda: watched.save("x = 1\n")]
 
     watched.run(report(IDS), [save], [report(IDS)])
     assert watched.graded == ["x = 1\n"]

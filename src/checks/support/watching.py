@@ -12,7 +12,6 @@ from checks.support.staging import code_limit, names_in, result_limit
 from common.files import UserError
 
 POLL = 0.05  # seconds between two looks at the files; a look takes less than 1 ms
-SETTLE = 0.05  # a file that changed is read again after so long, in case it was being written
 
 
 class Files:
@@ -38,10 +37,10 @@ class Files:
         return found
 
     def settled(self, sleep: Callable[[float], None]) -> dict[str, str]:
-        """As `look`, when nothing changes any more."""
+        """As `look`, when nothing changes any more: a file may be half written."""
         found = self.look()
         while True:
-            sleep(SETTLE)
+            sleep(POLL)
             before, found = found, self.look()
             if found == before:
                 return found
