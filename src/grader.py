@@ -133,12 +133,8 @@ def run(args: argparse.Namespace, stream) -> int:
     """Grade, and write the report to `stream`; returns the exit code."""
     refuse_contradictions(args)
     require_python()
-<<<<<<< HEAD
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # NumPy's; more only wait for the other processes
-    from autograder import ManifestError, read_manifest
-=======
     from autograder import ManifestError, ProcessError, read_manifest
->>>>>>> grader
     from autograder.report import Table, harmless, to_json, write_failures, write_summary
     from checks.support.session import MANIFEST, GradingWorker, Setting, grade_submission
     from checks.support.watching import watch

@@ -141,7 +141,7 @@ def grade(
             *(os.path.relpath(path, root) for path in _files(folders, to_run)),
         ]
         process.begin()
-        with _own_pytest(root, {folder.resolve() for folder in folders}):
+        with _own_pytest(root, tuple(f"{folder.resolve()}{os.sep}" for folder in folders)):
             code = pytest.main(arguments, plugins=[judge])
         if code == pytest.ExitCode.INTERRUPTED and not judge.errors:
             raise KeyboardInterrupt
@@ -188,8 +188,8 @@ def _own_pytest(root, folders):
     finally:
         # the next grading would reuse a file that failed to import, or one of the same name
         for name, module in list(sys.modules.items()):
-            file = getattr(module, "__file__", None)
-            if file and folders & {*Path(file).parents} and Path(file).match("q*.py"):
+            file = getattr(module, "__file__", None) or ""
+            if file.startswith(folders) and Path(file).match("q*.py"):
                 del sys.modules[name]
         os.chdir(cwd)
         del os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"]
