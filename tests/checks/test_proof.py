@@ -22,7 +22,6 @@ from proof import (
     lost,
     out_of_proportion,
     points_of_wrong,
-    start_process,
 )
 
 from autograder import Verdict
@@ -56,13 +55,6 @@ def one_for_each_check():
 
 CHOSEN = one_for_each_check()
 full = pytest.mark.full
-
-
-@pytest.fixture(scope="module")
-def process():
-    """One student's process for all."""
-    with start_process() as process:
-        yield process
 
 
 @pytest.fixture(scope="module")
