@@ -238,16 +238,27 @@ def require_tools(*names):
 
 @pytest.fixture(scope="session")
 def handout(tmp_path_factory):
-    """The folder with all editions of the handout, built once for all workers."""
+    """The folder with the students' editions of the handout, built once for all workers."""
+    return build_once(tmp_path_factory, "handout.pdf", "submission.pdf", "handout.html")
+
+
+@pytest.fixture(scope="session")
+def solutions(handout, tmp_path_factory):
+    """The same folder, with the solutions."""
+    return build_once(tmp_path_factory, "solutions.pdf")
+
+
+def build_once(tmp_path_factory, *names):
+    """Build files of the handout in a folder that all workers share; returns it."""
+    import fcntl
+
     from instructor.release.handout import TOOLS, make
 
     require_tools(*TOOLS)
-    import fcntl
-
     top = tmp_path_factory.getbasetemp()
     build = (top.parent if os.environ.get("PYTEST_XDIST_WORKER") else top) / "handout"
     build.mkdir(exist_ok=True)
     with open(build / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        make(build, ("handout.pdf", "solutions.pdf", "submission.pdf", "handout.html"))
+        make(build, names)
     return build
