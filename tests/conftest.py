@@ -2,6 +2,8 @@
 the handout.
 """
 
+import contextlib
+import io
 import os
 import random
 import shutil
@@ -9,6 +11,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 # before torch: tests run side by side, and threads would wait for each other
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -163,6 +166,68 @@ def run_cli(*args, cwd=ROOT, **kwargs):
     )
 
 
+def call(main, *arguments, cwd=ROOT, **environment):
+    """Run a command line's main() in this process, which has imported torch; returns what a process
+    of its own would: exit code and output.
+    """
+    words = [*map(str, arguments)]
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        contextlib.chdir(cwd),
+        mock.patch.dict(os.environ, environment),
+        mock.patch.object(sys, "argv", ["", *words]),
+        mock.patch.object(sys, "path", [*sys.path]),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        try:
+            code = main()
+        except SystemExit as exit:
+            code = exit.code
+    return subprocess.CompletedProcess(words, code or 0, out.getvalue(), err.getvalue())
+
+
+@pytest.fixture(scope="session")
+def process():
+    """A student's process for all gradings by tests that start none of their own."""
+    from proof import start_process
+
+    with start_process() as process:
+        yield process
+
+
+@pytest.fixture(scope="session")
+def worker(process):
+    """The same, as a worker that grades as the grader does."""
+    from proof import STAGED
+
+    from checks.support.session import GradingWorker, Setting
+
+    class Warm(GradingWorker):
+        def __init__(self):
+            self.setting, self.served = Setting(), 0
+            self.folder, self.process = Path(STAGED.name), process
+
+        def close(self):
+            """Leave it to the next test."""
+
+    return Warm()
+
+
+@pytest.fixture
+def warm(worker, monkeypatch):
+    """Let all gradings in this process use that worker, except to debug."""
+    from checks.support import session
+    from instructor.grading.engines import work
+
+    start = session.GradingWorker
+    monkeypatch.setattr(
+        session, "GradingWorker", lambda setting: start(setting) if setting.debug else worker
+    )
+    monkeypatch.setattr(work, "_worker", lambda setting: worker)
+    return worker
+
+
 def require_tools(*names):
     """Skip a test if a program is missing, or fail it if REQUIRE_TEX says that all are there."""
     if missing := [name for name in names if not shutil.which(name)]:
@@ -173,16 +238,27 @@ def require_tools(*names):
 
 @pytest.fixture(scope="session")
 def handout(tmp_path_factory):
-    """The folder with all editions of the handout, built once for all workers."""
+    """The folder with the students' editions of the handout, built once for all workers."""
+    return build_once(tmp_path_factory, "handout.pdf", "submission.pdf", "handout.html")
+
+
+@pytest.fixture(scope="session")
+def solutions(handout, tmp_path_factory):
+    """The same folder, with the solutions."""
+    return build_once(tmp_path_factory, "solutions.pdf")
+
+
+def build_once(tmp_path_factory, *names):
+    """Build files of the handout in a folder that all workers share; returns it."""
+    import fcntl
+
     from instructor.release.handout import TOOLS, make
 
     require_tools(*TOOLS)
-    import fcntl
-
     top = tmp_path_factory.getbasetemp()
     build = (top.parent if os.environ.get("PYTEST_XDIST_WORKER") else top) / "handout"
     build.mkdir(exist_ok=True)
     with open(build / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        make(build, ("handout.pdf", "solutions.pdf", "submission.pdf", "handout.html"))
+        make(build, names)
     return build

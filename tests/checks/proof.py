@@ -20,7 +20,7 @@ for entry in (ROOT / "src", ROOT, ROOT / "tests", ROOT / "tests" / "checks"):
 from autograder import Report, StudentProcess, Verdict, draw_seed, grade, read_manifest  # noqa: E402
 from autograder.isolation import choose  # noqa: E402
 from checks.support.context import Context  # noqa: E402
-from checks.support.session import MODULES  # noqa: E402
+from checks.support.session import modules_for  # noqa: E402
 from checks.support.staging import RESULTS, stage  # noqa: E402
 from instructor.checks.makers import Fresh  # noqa: E402
 from instructor.release.starter import SOLUTION, STARTER  # noqa: E402
@@ -84,7 +84,7 @@ def start_process(level: str | None = None) -> StudentProcess:
     submissions that trust each other.
     """
     os.chmod(STAGED.name, 0o755)
-    return StudentProcess(choose(level), MODULES, (Path(STAGED.name),))
+    return StudentProcess(choose(level), modules_for(), (Path(STAGED.name),))
 
 
 def grade_folder(
@@ -141,7 +141,9 @@ def grade_changes(
         )
 
 
-def grade_wrong(process: StudentProcess, wrong, all_checks: bool = False) -> Report:
+def grade_wrong(
+    process: StudentProcess, wrong, all_checks: bool = False, seed: int | None = None
+) -> Report:
     """Grade a wrong submission with the checks that must catch it; with all_checks, with all checks
     of their questions, but slow ones only if one of these must catch it.
     """
@@ -154,8 +156,21 @@ def grade_wrong(process: StudentProcess, wrong, all_checks: bool = False) -> Rep
         process,
         wrong.changes,
         names,
+        seed,
         slow=any(MANIFEST.checks[id].seconds > SLOW for id in wrong.caught_by),
     )
+
+
+def points_of_wrong(process: StudentProcess, wrong) -> dict[str, float]:
+    """Grade a wrong submission with as few checks as it takes to judge it: the others of its
+    question matter to an edge, which must not lose much, and where those that must catch it are no
+    basic ones, or take too few points.
+    """
+    seed = draw_seed()
+    taken = {} if wrong.kind == "edge" else lost(grade_wrong(process, wrong, seed=seed))
+    if not taken or faults(wrong, taken) or out_of_proportion(wrong, taken):
+        taken = lost(grade_wrong(process, wrong, all_checks=True, seed=seed))
+    return taken
 
 
 def grade_right(process: StudentProcess, right, run: int, all_checks: bool = False) -> Report:

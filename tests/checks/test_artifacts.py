@@ -19,12 +19,6 @@ QUESTIONS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def process():
-    with start_process() as process:
-        yield process
-
-
 @pytest.fixture
 def folder(tmp_path):
     """A copy of the reference with its results."""

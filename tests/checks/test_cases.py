@@ -8,7 +8,7 @@ import zlib
 import numpy as np
 import pytest
 
-from proof import MANIFEST, grade_folder, start_process
+from proof import MANIFEST, grade_folder
 
 from autograder import WrongAnswer
 from checks.support.cases import RELEASED, Case, Released, pack, same
@@ -146,22 +146,20 @@ def released_alone(monkeypatch):
     monkeypatch.setattr("proof.FRESH", Released())
 
 
-def test_a_looked_up_answer_is_right_on_released_cases_alone(tmp_path, released_alone):
+def test_a_looked_up_answer_is_right_on_released_cases_alone(tmp_path, process, released_alone):
     """Shows that the hostile submission that looks answers up works."""
-    with start_process() as process:
-        assert grade_folder(process, make(LOOK_UP, tmp_path / "looks-up"), ["5c-0-basic"]).passed
+    assert grade_folder(process, make(LOOK_UP, tmp_path / "looks-up"), ["5c-0-basic"]).passed
 
 
-def test_a_students_copy_names_the_cause(tmp_path, released_alone):
+def test_a_students_copy_names_the_cause(tmp_path, process, released_alone):
     body = (
         "scores = Q @ np.swapaxes(K, -1, -2)\n"
         "weights = np.exp(scores - scores.max(axis=-1, keepdims=True))\n"
         "return weights / weights.sum(axis=-1, keepdims=True) @ V"
     )
-    with start_process() as process:
-        report = grade_folder(
-            process, make((Fill("attention", body),), tmp_path / "unscaled"), ["5c-0-basic"]
-        )
+    report = grade_folder(
+        process, make((Fill("attention", body),), tmp_path / "unscaled"), ["5c-0-basic"]
+    )
     message = report.outcomes["5c-0-basic"].message
     assert (
         "Likely cause: the scores are not scaled" in message

@@ -3,19 +3,13 @@
 import pytest
 import torch
 
-from proof import grade_folder, start_process
+from proof import grade_folder
 
 from autograder import Verdict
 from conftest import copy_reference
 
 CHECK = "5g-4-hidden"
 HEAD = "        logits = self.head(x)\n"
-
-
-@pytest.fixture(scope="module")
-def process():
-    with start_process() as process:
-        yield process
 
 
 @pytest.fixture

@@ -4,8 +4,6 @@ instead.
 
 import shutil
 
-import pytest
-
 from proof import HIDDEN, MANIFEST
 
 from autograder import Verdict
@@ -27,12 +25,6 @@ ZEROS = (
     "x.shape[1])"
 )
 PRINTS = f"import inspect, pathlib\nprint(pathlib.Path(__file__).read_text())\n{ZEROS}"
-
-
-@pytest.fixture(scope="module")
-def worker():
-    with GradingWorker(SETTING) as worker:
-        yield worker
 
 
 def grade(worker, folder, names, setting=SETTING):
@@ -80,7 +72,7 @@ def test_a_fault_of_its_own_still_costs(worker, tmp_path):
             "EncoderLayer.forward", "y, weights = self.attn(x, key_padding_mask, True)\nx = x + y"
         ),
     )
-    report = grade(worker, make(changes, tmp_path / "both"), ["5d", "5e"])
+    report = grade(worker, make(changes, tmp_path / "both"), ["5e-2-basic"])
     assert report.outcomes["5e-2-basic"].verdict is not Verdict.PASSED and lost(report, "5e") > 0
 
 
@@ -89,14 +81,16 @@ def test_what_failed_alone_is_not_graded_again(worker, tmp_path):
     report = grade(
         worker,
         make((Fill("EncoderLayer.forward", "x = 2 * x\nweights = None"),), tmp_path / "layer"),
-        ["5d", "5e"],
+        ["5d", "5e-2-basic"],
     )
     assert lost(report, "5d") == 0 < lost(report, "5e")
     assert not any(outcome.hints for outcome in report.outcomes.values())
 
 
 def test_the_references_code_is_shown_to_nobody(worker, tmp_path):
-    report = grade(worker, make(broken(PRINTS), tmp_path / "prints"), ["5d", "5e"])
+    report = grade(
+        worker, make(broken(PRINTS), tmp_path / "prints"), ["5d", "5e-2-basic", "5e-4-hidden"]
+    )
     telling = next(
         line.strip()
         for line in (SOLUTION / "problem5" / "encoder.py").read_text(encoding="utf-8").splitlines()
@@ -122,7 +116,7 @@ def test_markers_that_are_gone_leave_a_file_as_it_is(worker, tmp_path):
     (folder / "problem5" / "encoder.py").write_text(
         "\n".join(line for line in text.split("\n") if "CODE_HERE" not in line), encoding="utf-8"
     )
-    assert lost(grade(worker, folder, ["5d", "5e"]), "5e") > 0
+    assert lost(grade(worker, folder, ["5e-2-basic"]), "5e") > 0
 
 
 def test_a_file_that_is_not_utf_8_stays_as_it_is(worker, tmp_path):
@@ -177,7 +171,7 @@ def test_students_copies_have_no_reference(tmp_path):
 
 
 def test_the_starter_earns_nothing_by_it(worker):
-    report = grade(worker, STARTER, ["5d", "5e", "6c"])
+    report = grade(worker, STARTER, ["5d-2-basic", "5e-2-basic", "6c-4-basic"])
     assert report.score == 0
 
 

@@ -2,13 +2,7 @@
 
 import pytest
 
-from proof import collect, grade_changes, grade_wrong, start_process
-
-
-@pytest.fixture(scope="module")
-def process():
-    with start_process() as started:
-        yield started
+from proof import collect, grade_changes, grade_wrong
 
 
 def entry(package, kind, name):

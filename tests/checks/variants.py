@@ -2,6 +2,7 @@
 which must not.
 """
 
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,14 +95,29 @@ class Right:
 
 def make(changes: tuple, folder: Path) -> Path:
     """Write the reference with changes applied, in order, into `folder`, which is created."""
-    files = {
-        name: ((STARTER if name in GIVEN else SOLUTION) / name).read_text(encoding="utf-8")
-        for name in (*CODE, *ANSWERS)
-    }
-    for change in changes:
-        change.apply(files)
+    files = changed(changes)
     folder.mkdir(parents=True)
     for name, text in files.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
     return folder
+
+
+def changed(changes: tuple) -> dict[str, str]:
+    """Return the reference's texts with changes applied, in order, by file name.
+
+    Raises:
+        ValueError: the reference has not the code that a change replaces.
+    """
+    files = {**_reference()}
+    for change in changes:
+        change.apply(files)
+    return files
+
+
+@functools.cache
+def _reference():
+    return {
+        name: ((STARTER if name in GIVEN else SOLUTION) / name).read_text(encoding="utf-8")
+        for name in (*CODE, *ANSWERS)
+    }

@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from proof import CHECKS, HIDDEN, MANIFEST, STAGED, start_process
+from proof import CHECKS, HIDDEN, MANIFEST, STAGED
 
 from autograder import Verdict, grade
-from checks.support.session import GradingWorker, Setting, grade_submission
+from autograder.process import Reply
+from checks.support.session import Setting, grade_submission
 from checks.support.staging import stage
 from variants import make
 
 
-def test_an_endless_import_is_waited_for_once(tmp_path):
+def test_an_endless_import_is_waited_for_once(tmp_path, process, monkeypatch):
     """Each check of question 1c imports dataset.py, which never ends: one is waited for, and the
     import by itself.
     """
@@ -23,15 +24,15 @@ def test_an_endless_import_is_waited_for_once(tmp_path):
     (submission / "dataset.py").write_text("while True: pass\n" + text, encoding="utf-8")
     checks = [dataclasses.replace(check, seconds=2) for check in MANIFEST.select(["1c"])]
     timeouts = []
-    with start_process() as process, tempfile.TemporaryDirectory(dir=STAGED.name) as folder:
-        call = process.call
+    call = process.call
 
-        def counted(*arguments):
-            reply = call(*arguments)
-            timeouts.append(reply.ended == "timeout")
-            return reply
+    def counted(*arguments):
+        reply = call(*arguments)
+        timeouts.append(reply.ended == "timeout")
+        return reply
 
-        process.call = counted
+    monkeypatch.setattr(process, "call", counted)
+    with tempfile.TemporaryDirectory(dir=STAGED.name) as folder:
         staged, _ = stage(submission, Path(folder))
         report = grade(MANIFEST, checks, [CHECKS, HIDDEN], process, staged, 1, None, hidden=True)
     assert {outcome.verdict for outcome in report.outcomes.values()} == {Verdict.TIMEOUT}
@@ -43,11 +44,11 @@ def test_an_endless_import_is_waited_for_once(tmp_path):
 
 
 @pytest.mark.parametrize("limit", ["seconds", pytest.param("wall", marks=pytest.mark.full)])
-def test_all_checks_together_have_a_time(tmp_path, limit):
+def test_all_checks_together_have_a_time(tmp_path, worker, limit):
     """What comes after its end is a timeout that says so; what came before keeps its points."""
     submission = make((), tmp_path / "submission")
     checks = MANIFEST.select(["1c-0-basic", "1h-2-basic", "1h-6-basic"])
-    report = grade_submission(submission, checks[:2], Setting(**{limit: 0.0}), 1)
+    report = grade_submission(submission, checks[:2], Setting(**{limit: 0.0}), 1, worker=worker)
     assert report.score == 0 and all(
         "The time for all checks together" in outcome.message
         for outcome in report.outcomes.values()
@@ -59,9 +60,29 @@ def test_all_checks_together_have_a_time(tmp_path, limit):
         ),
         encoding="utf-8",
     )
-    setting = Setting(**{limit: 12})
-    with GradingWorker(setting) as worker:
-        worker.process.start()
-        report = grade_submission(submission, checks, setting, 1, worker=worker)
+    worker.process.start()
+    limits = Setting(**{limit: 5 if limit == "seconds" else 12})  # wall time needs more room
+    report = grade_submission(submission, checks, limits, 1, worker=worker)
     passed, slow, late = report.outcomes.values()
     assert passed.verdict is Verdict.PASSED and {slow.verdict, late.verdict} == {Verdict.TIMEOUT}
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_a_timeout_on_a_busy_machine_is_tried_again_where_that_is_wanted(
+    tmp_path, worker, monkeypatch, again
+):
+    setting, finished = Setting(again=again), []
+    submission = make((), tmp_path / "submission")
+    ids = ["1c-0-basic", "1c-1-basic"]
+    call = worker.process.call
+    replies = iter([Reply("timeout", seconds=60, cpu=15, waited=45)])
+
+    def first_is_lost(*arguments):
+        return next(replies, None) or call(*arguments)
+
+    monkeypatch.setattr(worker.process, "call", first_is_lost)
+    report = grade_submission(
+        submission, MANIFEST.select(ids), setting, 1, finished=finished.append, worker=worker
+    )
+    assert [outcome.id for outcome in finished] == ids + ids[:1] * again
+    assert finished[0].busy and finished[0].verdict is Verdict.TIMEOUT and report.passed == again

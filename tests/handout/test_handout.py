@@ -53,8 +53,11 @@ def text_of(pdf):
 # What is built
 
 
-@pytest.mark.parametrize("edition", ["handout", "solutions", "submission"])
-def test_nothing_runs_over_and_nothing_is_undefined(handout, edition):
+@pytest.mark.parametrize(
+    "edition", ["handout", "submission", pytest.param("solutions", marks=pytest.mark.full)]
+)
+def test_nothing_runs_over_and_nothing_is_undefined(request, edition):
+    handout = request.getfixturevalue("solutions" if edition == "solutions" else "handout")
     log = (
         (handout / f"{edition}.log")
         .read_text(encoding="utf-8", errors="replace")
@@ -84,7 +87,8 @@ def test_a_python_in_a_folder_with_a_space_builds_it(tmp_path, dialect):
     assert (build / "facts.tex").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("dialect", ["make", pytest.param("bmake", marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("dialect", ["make", "bmake"])
 def test_it_is_built_in_a_folder_with_a_space_by_the_python_of_run_sh(tmp_path, dialect):
     require_tools(dialect, "pandoc")
     copy = tmp_path / "my course"
@@ -206,11 +210,15 @@ def test_students_get_no_answers(handout):
         for name in ("handout.pdf", "handout.html", "submission.pdf")
     }
     assert leaks.find_leaks(editions, secrets) == []
-    found = leaks.find_leaks(
-        {"handout/handout.pdf": (handout / "solutions.pdf").read_bytes()}, secrets
-    )
+
+
+@pytest.mark.full
+def test_staff_get_answers_and_rubrics(solutions):
+    pdf = solutions / "solutions.pdf"
+    secrets = known_secrets.gather_secrets()
+    found = leaks.find_leaks({"handout/handout.pdf": pdf.read_bytes()}, secrets)
     assert any("worked answer" in leak for leak in found)
-    shown = text_of(handout / "solutions.pdf")
+    shown = text_of(pdf)
     assert all(
         f"Rubric for {facts.points(MANIFEST)[f'check {id} name']} (" in shown for id in WRITTEN
     )
@@ -252,7 +260,8 @@ def test_the_course_is_on_the_front_page(tmp_path):
     )
 
 
-def test_a_release_has_the_handout(handout, tmp_path, monkeypatch):
+@pytest.mark.full
+def test_a_release_has_the_handout(handout, tmp_path):
     files = build_handout(read_course())
     assert {name: files[name] for name in ("handout.pdf", "handout.html")} == {
         name: (handout / name).read_bytes() for name in ("handout.pdf", "handout.html")
@@ -261,6 +270,9 @@ def test_a_release_has_the_handout(handout, tmp_path, monkeypatch):
     assert files["submission.tex"] == (HANDOUT / "submission.tex").read_bytes()
     make_tree(tmp_path / "tree", Course("T"), handout=files)
     assert {path.name for path in (tmp_path / "tree" / "handout").iterdir()} == set(files)
+
+
+def test_tools_that_are_missing_are_named(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match="needs make, latexmk, pandoc, pdftotext.*--no-handout"):
         build_handout(Course("T"))

@@ -9,13 +9,14 @@ import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
-from proof import CHECKS, FRESH, HIDDEN, MANIFEST, MODULES, ROOT, open_folder
+from proof import CHECKS, FRESH, HIDDEN, MANIFEST, ROOT, open_folder
 
 from autograder import Report, StudentProcess, Verdict, draw_seed, grade
 from autograder.intake import Refused
 from autograder.isolation import Isolation
 from autograder.report import Table, to_json, write_failures, write_summary
 from checks.support.context import Context
+from checks.support.session import modules_for
 from checks.support.staging import RESULTS, stage
 from common.files import UserError
 from hostile import traces
@@ -146,9 +147,7 @@ def _grade(attack, isolation, staged, ready, notices, result) -> str:
         manifest.settings["accuracy"],
         FRESH,
     )
-    # An optimizer's first step imports torch._dynamo; without it, a process starts in half the
-    # time.
-    modules = MODULES if "1d-3-basic" in attack.checks else ("torch", "tqdm")
+    modules = modules_for({manifest.questions[check.question] for check in checks})
     left = []
 
     def finished(outcome):

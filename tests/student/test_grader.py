@@ -9,10 +9,11 @@ import sys
 
 import pytest
 
+import grader
 from autograder import read_manifest
 from autograder.isolation import Isolation
-from checks.support.session import MANIFEST
-from conftest import ROOT, SOLUTION, STARTER
+from checks.support.session import MANIFEST, GradingWorker
+from conftest import ROOT, SOLUTION, STARTER, call
 from variants import make
 
 GRADER = ROOT / "src" / "grader.py"
@@ -20,10 +21,18 @@ CHECKS = read_manifest(MANIFEST).checks.values()
 CODED = sum(check.points for check in CHECKS if check.coded)
 
 
-def run_grader(*args, cwd=ROOT, grader=GRADER, **options):
+pytestmark = pytest.mark.usefixtures("warm")
+
+
+def run_grader(*args, cwd=ROOT):
+    """Run grader.py in this process; returns its exit code and output."""
+    return call(grader.main, *args, cwd=cwd)
+
+
+def start_grader(*args, cwd=ROOT, program=GRADER, **options):
     """Run grader.py and return the finished process."""
     return subprocess.run(
-        [sys.executable, str(grader), *map(str, args)],
+        [sys.executable, str(program), *map(str, args)],
         cwd=cwd,
         capture_output=True,
         text=True,
@@ -66,7 +75,8 @@ def test_the_reference_with_its_results(tmp_path):
 
 
 def test_the_starter_from_its_own_folder(tmp_path):
-    process = run_grader("--json", tmp_path / "r.json", cwd=ROOT / "src", grader="grader.py")
+    some = ("1c-0-basic", "1h-2-basic", "1h-3-basic", "6d-7-basic")
+    process = run_grader(*some, "--json", tmp_path / "r.json", cwd=ROOT / "src")
     content = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     assert process.returncode == 1 and content["score"] == 0
     assert [notice.split(";")[0] for notice in content["notices"]] == [
@@ -82,13 +92,13 @@ def test_what_a_student_sees_without_hidden_checks(tmp_path):
     shutil.copytree(ROOT / "data", tmp_path / "data")
     for name in ("attention.py", "dataset.py", "helper.py", "model.py"):
         shutil.copy(SOLUTION / name, tmp_path / "src" / "submission")
-    process = run_grader(
+    process = start_grader(
         "1c",
         "1h",
         "--no-artifacts",
         "--json",
         "r.json",
-        grader=tmp_path / "src" / "grader.py",
+        program=tmp_path / "src" / "grader.py",
         cwd=tmp_path,
     )
     content = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
@@ -196,7 +206,7 @@ def test_breakpoints(submission, tmp_path):
         "document = self.data[idx]",
         "document = self.data[idx]; breakpoint()",
     )
-    process = run_grader(
+    process = start_grader(
         "1c-0-basic",
         "--debug",
         "--submission",
@@ -215,8 +225,8 @@ def test_a_folder_with_brackets_and_blanks(tmp_path):
         tmp_path / "Assignment 5 [1] ü" / "src",
         ignore=shutil.ignore_patterns("__pycache__"),
     )
-    process = run_grader(
-        "1h-2-basic", grader=tmp_path / "Assignment 5 [1] ü" / "src" / "grader.py", cwd=tmp_path
+    process = start_grader(
+        "1h-2-basic", program=tmp_path / "Assignment 5 [1] ü" / "src" / "grader.py", cwd=tmp_path
     )
     assert (
         process.returncode == 1
@@ -299,7 +309,7 @@ def passing(checks, question):
 
 def test_a_syntax_error(tmp_path, submission):
     replace(submission / "attention.py", "rotated_x = None", "rotated_x = = None")
-    _, _, checks = grade_to_json(tmp_path, "1", "--no-artifacts", "--submission", submission)
+    _, _, checks = grade_to_json(tmp_path, "1c", "1h", "--submission", submission)
     assert all(passing(checks, "1c")) and not any(passing(checks, "1h"))
     assert (
         checks["1h-2-basic"]["verdict"] == "exception"
@@ -310,7 +320,7 @@ def test_a_syntax_error(tmp_path, submission):
 
 def test_a_missing_file(tmp_path, submission):
     (submission / "attention.py").unlink()
-    _, content, checks = grade_to_json(tmp_path, "1", "--no-artifacts", "--submission", submission)
+    _, content, checks = grade_to_json(tmp_path, "1c", "1h", "--submission", submission)
     assert (
         all(passing(checks, "1c")) and checks["1h-2-basic"]["message"] == "attention.py is missing."
     )
@@ -438,8 +448,7 @@ def test_what_is_no_plain_file_is_refused_whole(submission, tmp_path):
 
 
 def test_hidden_checks_need_a_sandbox(submission, monkeypatch, tmp_path, capsys):
-    import grader
-
+    monkeypatch.setattr("checks.support.session.GradingWorker", GradingWorker)
     monkeypatch.setattr(
         "checks.support.session.choose",
         lambda: Isolation("limits", "bubblewrap: bwrap is not installed; landlock: no root"),

@@ -10,6 +10,7 @@ import random
 import signal
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -54,6 +55,40 @@ def run(task):
             "" if passed else "no",
         )
     return {"report": as_dict(Report(manifest, outcomes, task.seed, ("bubblewrap", "")))}
+
+
+def run_few(task, really=("1h-2-basic", "1h-5-hidden")):
+    """As run, but with these checks graded."""
+    from instructor.grading.engines import work
+
+    result = work.run(replace(task, checks=tuple(id for id in task.checks if id in really)))
+    if "report" in result:
+        graded = {check["id"]: check for check in result["report"]["checks"]}
+        result["report"]["checks"] = [
+            graded.get(check["id"], check) for check in run(task)["report"]["checks"]
+        ]
+    return result
+
+
+class Here:
+    """An engine that grades in this process; `stop` submissions are graded, then somebody presses
+    Ctrl-C.
+    """
+
+    def __init__(self, run=run, stop=None):
+        self.run, self.stop, self.tasks = run, stop, []
+
+    def level(self):
+        """Return a strong level."""
+        return "bubblewrap 0.8.0"
+
+    def results(self, tasks):
+        """Yield each task with its result."""
+        for task in tasks:
+            if self.stop is not None and len(self.tasks) >= self.stop:
+                raise KeyboardInterrupt
+            self.tasks.append(task)
+            yield task, self.run(task)
 
 
 def _seen(path):

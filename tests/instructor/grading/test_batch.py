@@ -15,13 +15,16 @@ import sys
 import time
 import zipfile
 from dataclasses import replace
+from unittest import mock
 
 import pytest
+from batch_work import Here, run, run_few
 
 from autograder import read_manifest
 from checks.support.session import MANIFEST, Setting
-from conftest import ROOT, SOLUTION, STARTER, copy_reference
-from instructor.grading.engines import work
+from conftest import ROOT, SOLUTION, STARTER, call, copy_reference
+from instructor import __main__ as program
+from instructor.grading.engines import cluster, work
 from instructor.grading.fingerprint import Fingerprints, digest_submission, seed_for
 from instructor.grading.graded_class import load_class, load_sources
 from instructor.grading.state import State
@@ -31,8 +34,18 @@ QUICK = [sys.executable, str(ROOT / "tests" / "instructor" / "grading" / "batch_
 REAL = [sys.executable, "-m", "instructor"]
 
 
-def command(*arguments, program=QUICK, **environment):
-    """Run a command line to its end."""
+def command(*arguments, engine=None, **environment):
+    """Run a command line in this process, where `grade` grades with a quick substitute."""
+
+    def make_engine(args, scratch):
+        return cluster.Cluster(args.scheduler, run) if args.engine == "dask" else engine or Here()
+
+    with mock.patch("instructor.grading.command.make_engine", make_engine):
+        return call(program.main, *arguments, **environment)
+
+
+def start(*arguments, program=QUICK, **environment):
+    """Run a command line in a process of its own, with workers, to its end."""
     return subprocess.run(
         [*program, *map(str, arguments)],
         cwd=ROOT,
@@ -86,7 +99,8 @@ def undisturbed(tmp_path_factory):
     return folder / "class", verdicts(folder / "out")
 
 
-def test_a_run_that_is_killed_goes_on(undisturbed, tmp_path):
+@pytest.mark.parametrize("most", [2, pytest.param(8, marks=pytest.mark.full)])
+def test_a_run_that_is_killed_goes_on(undisturbed, tmp_path, most):
     folder, expected = undisturbed
     log, kills = tmp_path / "log", 0
     for attempt in range(40):
@@ -99,7 +113,7 @@ def test_a_run_that_is_killed_goes_on(undisturbed, tmp_path):
             start_new_session=True,
         )
         try:
-            process.wait(timeout=random.uniform(0.3, 3.5) if attempt < 8 else 120)
+            process.wait(timeout=random.uniform(0.3, 3.5) if attempt < most else 120)
             break
         except subprocess.TimeoutExpired:
             process.kill()  # the parent alone: its workers must notice
@@ -122,14 +136,14 @@ def session(leader):
 
 
 def test_a_worker_that_is_killed_is_replaced(undisturbed, tmp_path):
-    folder = submissions(tmp_path / "class", 24, kill_once=[3, 11])
-    done = command("grade", folder, "--out", tmp_path / "out", "--seed", 5, "--workers", 2)
+    folder = submissions(tmp_path / "class", 24, kill_once=[11])
+    done = start("grade", folder, "--out", tmp_path / "out", "--seed", 5, "--workers", 2)
     assert done.returncode == 0, done.stderr
     assert verdicts(tmp_path / "out") == undisturbed[1]
 
 
 def test_each_is_graded_once(undisturbed, tmp_path):
-    command(
+    start(
         "grade",
         undisturbed[0],
         "--out",
@@ -151,7 +165,7 @@ def test_what_fails_stops_nobody_else(undisturbed, tmp_path):
     folder = submissions(tmp_path / "class", 24, kill=[4], error=[7], refuse=[9])
     (folder / "page.zip").write_text("<html>Log in first</html>")
     (folder / "notes.rar").write_bytes(b"Rar!")
-    done = command("grade", folder, "--out", tmp_path / "out", "--seed", 5, "--workers", 2)
+    done = start("grade", folder, "--out", tmp_path / "out", "--seed", 5, "--workers", 2)
     assert done.returncode == 3
     assert (
         "'student04'" in done.stderr
@@ -168,7 +182,7 @@ def test_what_fails_stops_nobody_else(undisturbed, tmp_path):
     refused = {entry.source: entry.refused for entry in graded.entries if entry.refused}
     assert refused.keys() == {"student09", "notes.rar"} and "zip" in refused["notes.rar"]
     (folder / "student07" / "error").unlink()
-    again = command("grade", folder, "--out", tmp_path / "out", "--workers", 2)
+    again = start("grade", folder, "--out", tmp_path / "out", "--workers", 2)
     # what failed is tried again
     assert again.returncode == 3 and "student07" not in again.stderr and "student04" in again.stderr
     assert verdicts(tmp_path / "out")["student07"] == expected["student07"]
@@ -201,7 +215,7 @@ def test_only_what_changed_is_graded_again(tmp_path):
 
 
 def test_new_points_need_no_grading(undisturbed, monkeypatch, tmp_path):
-    command("grade", undisturbed[0], "--out", tmp_path / "out", "--seed", 5)
+    shutil.copytree(undisturbed[0].parent / "out", tmp_path / "out")
     text, manifest = MANIFEST.read_text(encoding="utf-8"), read_manifest(MANIFEST)
     check, question = manifest.checks["1h-5-hidden"], manifest.questions["1h"]
     for entry, points in (
@@ -294,7 +308,8 @@ def test_a_state_that_cannot_be_used(tmp_path, break_it, message):
         (["CLASS", "--out", "OUT", "--gold", "nowhere"], "nowhere is not a folder"),
     ],
 )
-def test_mistakes_on_the_command_line(tmp_path, arguments, message):
+def test_mistakes_on_the_command_line(tmp_path, monkeypatch, arguments, message):
+    monkeypatch.setattr(cluster, "ANSWERS", 1)
     (tmp_path / "EMPTY").mkdir()
     submissions(tmp_path / "CLASS", 1)
     done = command(
@@ -487,7 +502,7 @@ def real(tmp_path_factory):
         ignore=shutil.ignore_patterns("__pycache__", "mingpt-demo", "*.p*a*"),
     )
     (folder / "class" / "page.zip").write_text("<html></html>")
-    done = command("grade", folder / "class", "--out", folder / "out", "--workers", 2, program=REAL)
+    done = start("grade", folder / "class", "--out", folder / "out", "--workers", 2, program=REAL)
     return folder, done
 
 
@@ -530,13 +545,24 @@ def test_what_is_no_fault_of_a_submission_does_not_refuse_it(tmp_path):
     assert "'stop'" in done.stdout and "File too large" in done.stdout, done.stdout + done.stderr
 
 
-def test_explain(real):
-    folder, _ = real
-    done = command("explain", folder / "out", "starter", "1h-5-hidden", program=REAL)
+@pytest.fixture
+def few(tmp_path, warm):
+    """The starter and a broken zip, graded with few checks."""
+    shutil.copytree(
+        STARTER, tmp_path / "class" / "starter", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    (tmp_path / "class" / "page.zip").write_text("<html></html>")
+    done = command("grade", tmp_path / "class", "--out", tmp_path / "out", engine=Here(run_few))
+    assert done.returncode == 0, done.stderr
+    return tmp_path / "out"
+
+
+def test_explain(few):
+    done = command("explain", few, "starter", "1h-5-hidden")
     assert (
         done.returncode == 0
         and "not implemented" in done.stdout
         and "The same as in the grade." in done.stdout
     )
-    assert command("explain", folder / "out", "nobody", "1h", program=REAL).returncode == 2
-    assert "refused" in command("explain", folder / "out", "page", "1h", program=REAL).stderr
+    assert command("explain", few, "nobody", "1h").returncode == 2
+    assert "refused" in command("explain", few, "page", "1h").stderr

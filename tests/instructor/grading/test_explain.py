@@ -2,9 +2,11 @@
 
 import shlex
 import sqlite3
+from unittest import mock
 
 import pytest
-from test_batch import REAL, command
+from batch_work import Here, run_few
+from test_batch import command
 
 from common.files import UserError
 from conftest import SOLUTION
@@ -61,8 +63,10 @@ def test_several_people_of_one_name_are_listed_as_a_shell_takes_them():
 
 
 @pytest.fixture(scope="module")
-def graded(tmp_path_factory):
-    """Two copies of a part of the reference, in folders and under names that want quoting."""
+def graded(tmp_path_factory, worker):
+    """Two copies of a part of the reference, in folders and under names that want quoting, graded
+    with few checks.
+    """
     folder = tmp_path_factory.mktemp("a class's folder")
     for name in ("o'neill $x", "plain"):
         (folder / "class" / name).mkdir(parents=True)
@@ -71,9 +75,15 @@ def graded(tmp_path_factory):
             # Which fails nothing but what looks at the cache of angles.
             text = text.replace("10000", "20000") if file == "attention.py" else text
             (folder / "class" / name / file).write_text(text, encoding="utf-8")
-    done = command("grade", folder / "class", "--out", folder / "out", "--workers", 1, program=REAL)
+    with mock.patch("instructor.grading.engines.work._worker", lambda setting: worker):
+        done = command("grade", folder / "class", "--out", folder / "out", engine=Here(run_few))
     assert done.returncode == 0, done.stderr
     return folder
+
+
+@pytest.fixture(autouse=True)
+def quick(warm):
+    """Gradings are quick to begin."""
 
 
 def explain(capsys, monkeypatch, *arguments):

@@ -13,6 +13,7 @@ import sqlite3
 import stat
 
 import pytest
+from batch_work import Here
 from batch_work import run as quick
 
 from autograder import read_manifest
@@ -31,23 +32,6 @@ PART = next(id for id, check in CHECKS.items() if not check.coded)
 DUE = ("--due", "2026-05-12 23:59 UTC")
 
 
-class Engine:
-    """Grades in this process; `stop` submissions are graded, then somebody presses Ctrl-C."""
-
-    def __init__(self, run=quick, stop=None):
-        self.run, self.stop, self.tasks = run, stop, []
-
-    def level(self):
-        return "bubblewrap 0.8.0"
-
-    def results(self, tasks):
-        for task in tasks:
-            if self.stop is not None and len(self.tasks) >= self.stop:
-                raise KeyboardInterrupt
-            self.tasks.append(task)
-            yield task, self.run(task)
-
-
 @pytest.fixture
 def grade(tmp_path, monkeypatch):
     """A function that grades tmp_path/class into tmp_path/out; it returns the exit code."""
@@ -55,7 +39,7 @@ def grade(tmp_path, monkeypatch):
     monkeypatch.setattr(Setting, "require_hidden", lambda self, shown: None)
 
     def grade(*arguments, folder="class", engine=None):
-        monkeypatch.setattr(command, "make_engine", lambda args, scratch: engine or Engine())
+        monkeypatch.setattr(command, "make_engine", lambda args, scratch: engine or Here())
         words = [str(tmp_path / folder)] if folder else []
         return cli("grade", *words, "--out", tmp_path / "out", *arguments)
 
@@ -108,7 +92,7 @@ def test_whoever_is_not_graded_yet_has_no_grade(tmp_path, grade, merge, capsys):
     hand_in(tmp_path / "class", "ada", "ben", "cy")
     (tmp_path / "roster.csv").write_text("id,sis_id\nada,1\nben,2\ncy,3\ndan,4\n")
     with pytest.raises(Interrupted):
-        grade("--roster", tmp_path / "roster.csv", engine=Engine(stop=2))
+        grade("--roster", tmp_path / "roster.csv", engine=Here(stop=2))
     assert merge() == 3
     assert "1 people have checks that are not graded yet" in capsys.readouterr().err
     cells = {row["SIS User ID"]: row for row in rows(tmp_path / "out" / "grades.csv")[1:]}
@@ -264,7 +248,7 @@ def test_options_of_an_interrupted_run_are_told_by_the_next(tmp_path, grade, cap
     grade(*DUE)
     hand_in(tmp_path / "class", "cy_13_9_a.zip")
     with pytest.raises(Interrupted):
-        grade("--late-percent", "50", engine=Engine(stop=0))
+        grade("--late-percent", "50", engine=Here(stop=0))
     capsys.readouterr()
     grade()
     assert "--late-percent is 50" in capsys.readouterr().out
@@ -314,7 +298,7 @@ def test_grading_again_keeps_what_was_and_why(tmp_path, grade, capsys):
             }
         return result
 
-    before, engine = entries(tmp_path), Engine(other)
+    before, engine = entries(tmp_path), Here(other)
     capsys.readouterr()
     grade("--again", "ada", "5f-0-basic", "--why", "the machine was slow", engine=engine)
     assert [(task.checks, task.source.rpartition("/")[2]) for task in engine.tasks] == [
@@ -333,7 +317,7 @@ def test_grading_again_keeps_what_was_and_why(tmp_path, grade, capsys):
     notices = [entry.report["notices"] for entry in before.values()]
     assert [entry.report["notices"] for entry in after.values()] == notices
     for words, ids, people in ((("5f",), {"5f"}, 2), (("ben",), None, 1), ((), None, 2)):
-        engine = Engine()
+        engine = Here()
         grade("--again", *words, "--why", "once more", engine=engine)
         assert len(engine.tasks) == people
         questions = {CHECKS[id].question for task in engine.tasks for id in task.checks}
@@ -344,8 +328,8 @@ def test_grading_again_can_be_interrupted(tmp_path, grade):
     hand_in(tmp_path / "class", "ada", "ben", "cy")
     grade()
     with pytest.raises(Interrupted):
-        grade("--again", "1c", "--why", "a fault", engine=Engine(stop=1))
-    engine = Engine()
+        grade("--again", "1c", "--why", "a fault", engine=Here(stop=1))
+    engine = Here()
     grade(engine=engine)
     assert len(engine.tasks) == 2
 
@@ -377,7 +361,7 @@ def test_mistakes_in_grading_again(tmp_path, grade, words):
 def test_better_isolation_grades_again_what_ran_behind_less(tmp_path, grade):
     hand_in(tmp_path / "class", "ada")
     engines = {
-        level: Engine()
+        level: Here()
         for level in (
             "landlock 4",
             "landlock 6",
@@ -405,10 +389,10 @@ def test_a_timeout_on_a_busy_machine_counts_only_when_it_comes_again_alone(tmp_p
         return result
 
     with pytest.raises(Interrupted):  # after all, and before those alone
-        grade(engine=Engine(busy, stop=2))
+        grade(engine=Here(busy, stop=2))
     assert entries(tmp_path)["ada"].pending == ["5f-0-basic"]
     under_way.clear()
-    grade("--again", "--why", "from the beginning", engine=Engine(busy))
+    grade("--again", "--why", "from the beginning", engine=Here(busy))
     assert under_way[-2:] == [1, 1] and len(under_way) == 4
     checks = [check for entry in entries(tmp_path).values() for check in entry.checks]
     assert len(checks) == 2 * sum(check.coded for check in CHECKS.values())
@@ -424,7 +408,7 @@ def test_many_timeouts_are_said(tmp_path, grade, capsys):
             result["report"]["checks"][0] |= {"verdict": "timeout", "score": 0.0}
         return result
 
-    assert grade(engine=Engine(slow)) == 3
+    assert grade(engine=Here(slow)) == 3
     assert "3 of 8 submissions hit a time limit" in capsys.readouterr().err
 
 
@@ -730,7 +714,7 @@ def test_a_state_of_version_1_is_read(tmp_path, grade):
             "UPDATE meta SET value = ? WHERE key = 'options'", (json.dumps(options),)
         )
     assert entries(tmp_path)["ada_11"].total == before
-    engine = Engine()
+    engine = Here()
     grade(engine=engine)
     assert entries(tmp_path)["ada_11"].total == before
     with State(tmp_path / "out") as state:

@@ -261,8 +261,17 @@ def test_equal_results(tmp_path):
 EVIL = "<script>alert(1)</script>\n=cmd|' /C calc'!A0"
 
 
+@pytest.fixture(scope="module")
+def released():
+    """The code of the assignment."""
+    return released_code()
+
+
 @pytest.fixture
-def command(handed_in, tmp_path, monkeypatch):
+def command(handed_in, released, tmp_path, monkeypatch):
+    some = released[:3]  # to compare with all takes long
+    monkeypatch.setattr("instructor.grading.similar.compare.released_code", lambda: some)
+
     def run(*options, people=(BEGINNER, "copy", "careful_with_try", "starter")):
         sources = {EVIL if person == "copy" else person: handed_in[person] for person in people}
         monkeypatch.setattr(graded_class, "load_sources", lambda out: sources)
@@ -378,11 +387,11 @@ def test_a_page_that_cannot_be_written_loses_nothing(command, monkeypatch):
     assert (folder / "index.html").read_bytes() == before
 
 
-def test_code_of_the_assignment_is_found(tmp_path, handed_in):
+def test_code_of_the_assignment_is_found(tmp_path, handed_in, released):
     """Somebody who pastes a part of the grader between the markers; nobody of those who wrote their
     own.
     """
-    files = released_code()
+    files = released
     assert {"src/autograder/compare.py", "src/jobs/problem1/run_job.py"} <= {
         file.person for file in files
     }
