@@ -27,7 +27,7 @@ DEFAULTS = {
     "preset": None,
     "data": None,
     "gold": None,
-    "seconds": 300,
+    "seconds": 240,
     "submissions": None,
 }
 
@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seconds",
         type=number(1),
         metavar="N",
-        help="for all checks of a submission together (default: 300)",
+        help="for all checks of a submission together (default: 240)",
     )
 
 
