@@ -17,7 +17,6 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from itertools import cycle, islice
 
-from autograder import can_share
 from autograder.isolation import choose
 from common.processes import serve
 
@@ -82,12 +81,12 @@ class Local:
     def _stragglers(self, running, helping, helpers):
         """The tasks that idle workers should help with, each at most once a worker."""
         idle = self.workers - len(running) - len(helping)
-        found = [task for task in running if can_share() and helpers[task] < self.workers - 1]
+        found = [task for task in running if task.board and helpers[task] < self.workers - 1]
         return list(islice(cycle(found), max(0, idle)))
 
     def _shared(self, task):
         """The task with a folder where other workers can take over some of its checks."""
-        if not can_share():
+        if not task.setting.shares:
             return task
         return replace(task, board=tempfile.mkdtemp(dir=self.scratch, prefix="board-"))
 

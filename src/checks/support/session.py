@@ -103,6 +103,13 @@ class Setting:
         return isolation
 
     @property
+    def shares(self) -> bool:
+        """Whether several processes may run a submission's checks at the same time. Not with
+        Landlock, where all write to one /dev/shm: a hidden check's inputs could get into a message.
+        """
+        return can_share() and not self.debug and self.isolation().name != "landlock"
+
+    @property
     def reference(self) -> Path | None:
         """The folder of the solution, next to the hidden checks, or None if there is none."""
         folder = self.hidden and self.hidden.parent / "solution"
@@ -237,7 +244,7 @@ def grade_submission(
     if isinstance(cases, Released):
         cases.require({check.question for check in checks})
     with contextlib.ExitStack() as stack:
-        if board is None and setting.workers > 1 and len(checks) > MANY and can_share():
+        if board is None and setting.workers > 1 and len(checks) > MANY and setting.shares:
             board = stack.enter_context(_helped(source, checks, setting, seed))
         questions = {manifest.questions[check.question] for check in checks}
         worker = worker or stack.enter_context(GradingWorker(setting, questions))
