@@ -222,7 +222,9 @@ def warm(worker, monkeypatch):
 
     start = session.GradingWorker
     monkeypatch.setattr(
-        session, "GradingWorker", lambda setting: start(setting) if setting.debug else worker
+        session,
+        "GradingWorker",
+        lambda setting, questions=None: start(setting) if setting.debug else worker,
     )
     monkeypatch.setattr(work, "_worker", lambda setting: worker)
     return worker
