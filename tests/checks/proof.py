@@ -141,36 +141,40 @@ def grade_changes(
         )
 
 
-def grade_wrong(
-    process: StudentProcess, wrong, all_checks: bool = False, seed: int | None = None
-) -> Report:
+def grade_wrong(process: StudentProcess, wrong, all_checks: bool = False) -> Report:
     """Grade a wrong submission with the checks that must catch it; with all_checks, with all checks
     of their questions, but slow ones only if one of these must catch it.
     """
-    names = (
-        sorted({MANIFEST.checks[id].question for id in wrong.caught_by})
-        if all_checks
-        else list(wrong.caught_by)
-    )
-    return grade_changes(
-        process,
-        wrong.changes,
-        names,
-        seed,
-        slow=any(MANIFEST.checks[id].seconds > SLOW for id in wrong.caught_by),
-    )
+    names = _around(wrong) if all_checks else list(wrong.caught_by)
+    return grade_changes(process, wrong.changes, names)
 
 
 def points_of_wrong(process: StudentProcess, wrong) -> dict[str, float]:
-    """Grade a wrong submission with as few checks as it takes to judge it: the others of its
-    question matter to an edge, which must not lose much, and where those that must catch it are no
-    basic ones, or take too few points.
+    """Grade a wrong submission with as few checks as it takes to judge it; returns the points lost,
+    by check.
+
+    The others of its question matter to an edge, which must not lose much, and where those that
+    must catch it are no basic ones, or take too few points.
     """
-    seed = draw_seed()
-    taken = {} if wrong.kind == "edge" else lost(grade_wrong(process, wrong, seed=seed))
-    if not taken or faults(wrong, taken) or out_of_proportion(wrong, taken):
-        taken = lost(grade_wrong(process, wrong, all_checks=True, seed=seed))
+    taken = lost(grade_wrong(process, wrong))
+    if wrong.kind == "edge" or faults(wrong, taken) or out_of_proportion(wrong, taken):
+        others = [id for id in _around(wrong) if id not in wrong.caught_by]
+        taken |= lost(grade_changes(process, wrong.changes, others)) if others else {}
     return taken
+
+
+def _around(wrong):
+    """The checks of the questions of a wrong submission; slow ones if one must catch it."""
+    slow = any(MANIFEST.checks[id].seconds > SLOW for id in wrong.caught_by)
+    questions = {MANIFEST.checks[id].question for id in wrong.caught_by}
+    return [
+        check.id
+        for check in MANIFEST.checks.values()
+        if check.question in questions
+        and check.coded
+        and not check.artifacts
+        and (slow or check.seconds <= SLOW)
+    ]
 
 
 def grade_right(process: StudentProcess, right, run: int, all_checks: bool = False) -> Report:

@@ -121,7 +121,13 @@ def test_right_submissions_lose_none(process, right):
     )
 
 
-@pytest.mark.parametrize("run", [0, *(pytest.param(run, marks=full) for run in range(1, SEEDS))])
+@pytest.mark.parametrize(
+    "run",
+    [
+        pytest.param(0, marks=pytest.mark.longest),
+        *(pytest.param(run, marks=full) for run in range(1, SEEDS)),
+    ],
+)
 def test_the_reference_has_full_points(process, run):
     report = grade_folder(
         process, SOLUTION, [] if run < STEADY_SEEDS else ["1"], slow=run < SLOW_SEEDS
