@@ -10,6 +10,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+import traceback
 from pathlib import Path
 from unittest import mock
 
@@ -151,19 +153,46 @@ def copy_reference(folder):
     return shutil.copytree(RESULTS, folder, dirs_exist_ok=True)
 
 
-def run_cli(*args, cwd=ROOT, **kwargs):
-    """Run src/run.py with one thread and return the finished process, its output as text."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
-    return subprocess.run(
-        [sys.executable, str(ROOT / "src" / "run.py"), *map(str, args)],
-        cwd=cwd,
-        env=environment,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=600,
-        **kwargs,
-    )
+def run_cli(*args, cwd=ROOT):
+    """Run src/run.py with one thread, in a fork of this process, which has imported torch; returns
+    the finished process, its output as text.
+    """
+    words = [*map(str, args)]
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        if (pid := os.fork()) == 0:
+            _run_in_fork(words, cwd, out.fileno(), err.fileno())
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        for file in (out, err):
+            file.seek(0)
+        texts = (file.read().decode().replace("\r\n", "\n") for file in (out, err))
+        return subprocess.CompletedProcess(words, status, *texts)
+
+
+def _run_in_fork(words, cwd, out, err):
+    """Replace the output of this process by files, run run.main(), and end."""
+    import torch
+
+    import run
+
+    code = 1
+    try:
+        os.dup2(out, 1)
+        os.dup2(err, 2)
+        sys.stdout, sys.stderr = (open(fd, "w", encoding="utf-8", closefd=False) for fd in (1, 2))
+        os.environ["OMP_NUM_THREADS"] = "1"
+        torch.set_num_threads(1)
+        os.chdir(cwd)
+        sys.argv = [str(ROOT / "src" / "run.py"), *words]
+        code = run.main()
+    except SystemExit as exit:
+        code = exit.code
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(BaseException):  # or the fork would go on testing
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code or 0)
 
 
 def call(main, *arguments, cwd=ROOT, **environment):

@@ -51,13 +51,13 @@ class Recorder(StudentProcess):
         super().__init__(*arguments)
         self.said = ""
         self.known = set()
+        self.started = None
 
     def start(self) -> None:
         """As StudentProcess.start."""
-        before = self._process
         super().start()
-        if self._process is not before:  # it was restarted, and serves no submission yet
-            self.known = set(traces.descendants())
+        if self._process is not self.started:  # it serves no submission yet
+            self.started, self.known = self._process, set(traces.descendants())
 
     def call(self, *arguments, **named):
         """As StudentProcess.call."""

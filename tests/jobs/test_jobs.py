@@ -303,8 +303,9 @@ def test_a_full_disk_leaves_everything_as_it_was(results, target):
 
         resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))
 
+    command = [sys.executable, ROOT / "src" / "run.py", target, *SMOKE, "--out", results]
     refused(
-        run_cli(target, *SMOKE, "--out", results, preexec_fn=limit),
+        subprocess.run(command, capture_output=True, text=True, preexec_fn=limit),
         str(written),
         "could not be written",
     )

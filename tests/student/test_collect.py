@@ -47,7 +47,7 @@ def folder(tmp_path):
     """
     folder = make((), tmp_path / "submission")
     for age, name in enumerate(DELIVERABLES):
-        if name not in CODE + ANSWERS:
+        if name not in (*CODE, *ANSWERS):
             (folder / name).write_bytes(f"bytes of {name}".encode())
         os.utime(folder / name, (NOW + age, NOW + age))
     return folder
@@ -110,7 +110,7 @@ def test_the_grader_takes_it_in(folder, tmp_path):
     )
     assert all(
         (tmp_path / "staged" / "submission" / name).read_bytes() == (folder / name).read_bytes()
-        for name in STUDENT_FILES + ANSWERS
+        for name in (*STUDENT_FILES, *ANSWERS)
     )
 
 
