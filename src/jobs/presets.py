@@ -78,7 +78,7 @@ LAPTOP = Preset(
     # drawing dropout masks takes a fifth of a step, and each example differs anyway
     dropout=0.0,
     # Facts need many steps rather than large batches: docs/accuracy.md lists what else was tried.
-    pretrain=Stage(max_epochs=120, batch_size=12, learning_rate=1.5e-3, weight_decay=0.01),
+    pretrain=Stage(max_epochs=130, batch_size=12, learning_rate=1.5e-3, weight_decay=0.01),
     # A few epochs bring out pretrained knowledge; many more would memorize these 80 people.
     finetune_from_scratch=Stage(
         max_epochs=40, batch_size=16, learning_rate=3e-4, weight_decay=0.01
