@@ -13,9 +13,14 @@ def serve(scratch: str) -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     tempfile.tempdir = scratch
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
 
 
-def _end_with_parent():
-    multiprocessing.parent_process().join()
-    os._exit(1)
+def end_with_parent() -> None:
+    """End this process of multiprocessing when its parent is gone."""
+
+    def wait():
+        multiprocessing.parent_process().join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()

@@ -192,7 +192,7 @@ def test_debugging(submission):
         "document = self.data[idx]",
         "document = self.data[idx]; print('here', idx)",
     )
-    process = run_grader("1c-0-basic", "--debug", "--submission", submission)
+    process = start_grader("1c-0-basic", "--debug", "--submission", submission)
     assert (
         process.returncode == 0
         and "\nhere 3\n" in process.stdout

@@ -107,7 +107,7 @@ def joined(device: str):
     import torch
     from torch import distributed
 
-    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     if device == "cuda":
         there = torch.cuda.device_count()
         if int(os.environ["LOCAL_WORLD_SIZE"]) > there:
@@ -138,7 +138,7 @@ def joined(device: str):
             distributed.destroy_process_group()
 
 
-def end_with(parent: int) -> None:
+def _end_with(parent: int) -> None:
     """End this process when its parent is gone: otherwise it would keep training, and overwrite the
     files of another run.
     """

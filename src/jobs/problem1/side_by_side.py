@@ -10,7 +10,6 @@ import os
 import re
 import signal
 import sys
-import threading
 from dataclasses import dataclass
 from multiprocessing import connection, resource_tracker
 from pathlib import Path
@@ -19,8 +18,8 @@ import torch
 from tqdm import tqdm
 
 from common.files import Interrupted, UserError, write_text
+from common.processes import end_with_parent
 from jobs.errors import explain, killed, with_code
-from jobs.problem1.parallel import end_with
 from jobs.problem1.run_job import Result, run_job
 from jobs.problem1.schedule import LENGTHS, first_ready, longest_first, skipped
 from jobs.targets import Job
@@ -149,9 +148,7 @@ class SideBySide:
     def _new_worker(self):
         context = multiprocessing.get_context("spawn")
         pipe, other = context.Pipe()
-        process = context.Process(
-            target=_work, args=(self.options, self.threads, other, os.getpid())
-        )
+        process = context.Process(target=_work, args=(self.options, self.threads, other))
         with _without_ctrl_c():
             process.start()
         other.close()
@@ -250,11 +247,11 @@ class SideBySide:
             signal.signal(signal.SIGINT, before)
 
 
-def _work(options, threads, pipe, parent) -> None:
+def _work(options, threads, pipe) -> None:
     """In a process of its own, run the jobs that come, and send the parent the parts that are done,
     and in the end of each a Result or a UserError.
     """
-    threading.Thread(target=end_with, args=(parent,), daemon=True).start()
+    end_with_parent()
     # the parent sends it for Ctrl-C: a job can then say what is kept
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     torch.set_num_threads(threads)
