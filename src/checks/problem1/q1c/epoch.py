@@ -25,8 +25,8 @@ def draw_epoch(text, block_size, workers):
 
     dataset = CharCorruptionDataset(text, block_size)
     documents = list(dataset.data)
-    for _ in range(3):
-        dataset[0]  # raises errors that occur without workers, too, in the main process
+    for i in range(min(3, len(dataset))):
+        dataset[i]  # raises errors that occur without workers, too, in the main process
     changed = [[str(a), str(b)] for a, b in zip(documents, dataset.data) if a != b]
     workers = workers if sys.platform.startswith("linux") else 0
     context = {"multiprocessing_context": "fork"} if workers else {}
