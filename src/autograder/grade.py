@@ -100,7 +100,7 @@ def grade(
 
     Returns:
         A Report with an Outcome for each of `checks`: one that should have run and didn't is a
-        grader error worth 0.
+        grader error worth 0, unless the board's leader sees to it.
     """
     started = time.perf_counter()
     to_run = {
@@ -201,7 +201,7 @@ def _complete(checks, judge):
     outcomes = {}
     for check in checks:
         outcomes[check.id] = judge.outcomes.get(check.id) or Outcome(check.id)
-        if check.id in judge.checks and check.id not in judge.outcomes:
+        if check.id in judge.checks and check.id not in judge.outcomes and not judge.helps:
             details = "\n".join(["This check did not run.", *judge.errors])
             outcomes[check.id] = Outcome(
                 check.id, Verdict.GRADER_ERROR, details=details, message=GRADER_FAILED

@@ -52,6 +52,11 @@ class Judge:
         self.students: dict[str, Student] = {}
         self.stuck = Stuck(process, submission, whole)
 
+    @property
+    def helps(self) -> bool:
+        """Whether another judge runs what this one doesn't."""
+        return self.board is not None and not self.board.leads
+
     # Fixtures of verdicts
 
     @pytest.fixture
@@ -120,7 +125,7 @@ class Judge:
                 if self._take(item):
                     break
             else:  # others are running them
-                if not self.board.leads:
+                if self.helps:
                     break
                 item = waiting[0]
                 self._take(item, wait=True)

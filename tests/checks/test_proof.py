@@ -4,8 +4,8 @@ seed.
 tests/checks/wrong and tests/checks/right hold the submissions. `python benchmarks/grader_proof.py`
 runs right ones 20 times each, reference and starter 50 times, and writes tests/checks/proof.md. By
 default, tests take the reference, and wrong submissions that fail each check once, always the same
-ones; with --full, all of them. Results of wrong ones are kept: see kept.py. Points out of proportion cause a warning; `-W "error:out of
-proportion"` makes it fail.
+ones; with --full, all of them. Results of wrong ones are kept: see kept.py. Points out of
+proportion cause a warning; `-W "error:out of proportion"` makes it fail.
 """
 
 import warnings

@@ -1,6 +1,7 @@
 """Checks of one submission that run at the same time, in several processes."""
 
 import contextlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -8,10 +9,10 @@ import time
 
 import pytest
 
-from autograder import can_share, read_manifest
+from autograder import Board, can_share, read_manifest
 from autograder.inside.watch import descendants
 from checks.support import session
-from checks.support.session import MANIFEST, Setting, grade_submission
+from checks.support.session import MANIFEST, GradingWorker, Setting, grade_submission
 from conftest import ROOT, STARTER
 
 pytestmark = pytest.mark.skipif(not can_share(), reason="one judge here")
@@ -40,6 +41,28 @@ def test_two_workers_find_what_one_finds(few):
     }
     assert sorted(end.id for end in two) == sorted(end.id for end in one)
     assert not [pid for pid in descendants() if "spawn_main" in command_of(pid)]
+
+
+def test_a_helpers_process_ends_after_a_suspicious_submission(tmp_path):
+    """As any process that grades: what broke out of a check must not meet the next submission. After
+    others it goes on, though it did not run every check.
+    """
+    (tmp_path / "board").mkdir()
+    shutil.copytree(STARTER, tmp_path / "crashes")
+    (tmp_path / "crashes" / "dataset.py").write_text("import os\nos._exit(3)\n")
+    manifest = read_manifest(MANIFEST)
+    checks, board = manifest.select(["1c-1-basic", "1c-2-basic"]), Board(tmp_path / "board", False)
+    with GradingWorker(Setting(), [manifest.questions["1c"]]) as worker:
+
+        def helps(folder):
+            """Grade all but what the board has."""
+            grade_submission(folder, checks, Setting(), 5, manifest, worker=worker, board=board)
+            return worker.process._process is not None
+
+        with board.take("1c-1-basic"):
+            assert helps(STARTER)
+        (tmp_path / "board" / "1c-2-basic.json").unlink()
+        assert not helps(tmp_path / "crashes")
 
 
 def test_lines_keep_the_manifests_order(few):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from instructor.checks.reference import angles
+from instructor.checks.reference import angles, erf
 
 PAD = 0
 
@@ -166,7 +166,7 @@ def layer_norm(x: np.ndarray, weights: dict[str, np.ndarray], eps: float = 1e-5)
 
 def gelu(x: np.ndarray) -> np.ndarray:
     """Compute the exact GELU."""
-    return x * (1 + np.vectorize(math.erf, otypes=[float])(x / math.sqrt(2))) / 2
+    return x * (1 + erf(x / math.sqrt(2))) / 2
 
 
 def layer(

@@ -284,6 +284,7 @@ def grade_submission(
 
         report = run(checks, submission, finished, board)
         if board and not board.leads:
+            worker.after(verdicts)
             return report
         busy = [check for check in checks if report.outcomes[check.id].busy]
         if busy and setting.again and not whole.over:
