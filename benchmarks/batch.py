@@ -1,18 +1,19 @@
 """How fast a class is graded: python benchmarks/batch.py [--submissions 200] [--workers 2] [--dask]
-[--otter 20]
+[--otter 20] [--problem 1]
 
 Makes a class from the wrong, right and hostile submissions of tests/, each with laptop-size
 results, grades it with `python -m instructor grade`, and prints the time, submissions a minute, and
 the most memory of all its processes together. --dask also grades the class on a scheduler and
 workers on this machine. --otter grades the code of right submissions with this and with
 otter-grader, without containers, with the same verdicts and as many at a time; it installs
-otter-grader into a temporary environment.
+otter-grader into a temporary environment. --problem measures a course with that problem alone.
 """
 
 import argparse
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -101,6 +102,23 @@ def make_class(folder: Path, count: int) -> None:
                         if path.is_file():
                             archive.write(path, path.relative_to(target))
                 shutil.rmtree(target)
+
+
+def copy_with(problem: int, folder: Path) -> None:
+    """Copy the project, with the questions, wrong and right submissions of one problem alone."""
+    names = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout.splitlines()
+    other = re.compile(rf"tests/checks/(wrong|right)/problem(?!{problem}/)")
+    for name in names:
+        if not other.match(name):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    manifest = folder / "src" / "checks" / "manifest.toml"
+    head, *checks = manifest.read_text(encoding="utf-8").split("[[check]]")
+    head = re.sub(rf"^(?!{problem})\d[a-z] = .*\n", "", head, flags=re.MULTILINE)
+    checks = [check for check in checks if f'id = "{problem}' in check]
+    manifest.write_text("[[check]]".join([head, *checks]), encoding="utf-8")
 
 
 def memory_of(pid: int) -> int:
@@ -215,9 +233,19 @@ def main() -> None:
         metavar="N",
         help="how many right submissions to grade with otter-grader and with this",
     )
+    parser.add_argument(
+        "--problem", type=int, help="measure a copy of the project with only this problem"
+    )
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
+        if args.problem:
+            copy_with(args.problem, folder)
+            options = [
+                f"--{name}={getattr(args, name)}" for name in ("submissions", "workers", "otter")
+            ]
+            script = [sys.executable, folder / "benchmarks" / "batch.py", *options]
+            sys.exit(subprocess.run([*script, *(["--dask"] if args.dask else [])]).returncode)
         if args.submissions:
             make_class(folder / "class", args.submissions)
             local, memory = measured(

@@ -57,7 +57,9 @@ def require_level(name=None):
 LANDLOCK = pytest.param("landlock", marks=pytest.mark.landlock)
 
 
-@pytest.fixture(scope="module", params=["bubblewrap", LANDLOCK, "limits"])
+@pytest.fixture(
+    scope="module", params=["bubblewrap", LANDLOCK, pytest.param("limits", marks=pytest.mark.full)]
+)
 def level(request):
     """Each isolation level."""
     return require_level(request.param)

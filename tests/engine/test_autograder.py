@@ -336,10 +336,10 @@ with StudentProcess(choose("limits")) as process:
 @pytest.mark.parametrize(
     "name",
     [
-        *(pytest.param(name, marks=pytest.mark.full) for name in ("right", "wrong", "exception")),
-        pytest.param("exit", marks=pytest.mark.full),
-        "os._exit",
-        "hang",
+        *(
+            pytest.param(name, marks=pytest.mark.full)
+            for name in ("right", "wrong", "exception", "exit", "os._exit", "hang")
+        ),
         "chatty and wrong",
     ],
 )

@@ -53,9 +53,8 @@ def text_of(pdf):
 # What is built
 
 
-@pytest.mark.parametrize(
-    "edition", ["handout", "submission", pytest.param("solutions", marks=pytest.mark.full)]
-)
+@pytest.mark.full
+@pytest.mark.parametrize("edition", ["handout", "submission", "solutions"])
 def test_nothing_runs_over_and_nothing_is_undefined(request, edition):
     handout = request.getfixturevalue("solutions" if edition == "solutions" else "handout")
     log = (

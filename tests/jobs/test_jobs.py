@@ -292,7 +292,11 @@ def test_weights_of_another_preset_are_refused(results):
     sys.platform == "win32", reason="Windows has no file size limit to play a full disk with"
 )
 @pytest.mark.parametrize(
-    "target", ["vanilla_finetune_without_pretrain", "rope_eval_dev_with_pretrain"]
+    "target",
+    [
+        pytest.param("vanilla_finetune_without_pretrain", marks=pytest.mark.full),
+        "rope_eval_dev_with_pretrain",
+    ],
 )
 def test_a_full_disk_leaves_everything_as_it_was(results, target):
     written = results / JOBS[target].writes

@@ -150,6 +150,7 @@ def test_mistakes_are_told_once(tmp_path, target, code, exit_code, message):
     )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "how, exit_code, message",
     [

@@ -238,6 +238,7 @@ def running(process):
         return False
 
 
+@pytest.mark.full
 def test_ctrl_c_and_resume_with_another_number_of_jobs(stuck, in_order):
     process, folder, children = stuck
     os.killpg(process.pid, signal.SIGINT)  # as a terminal sends it

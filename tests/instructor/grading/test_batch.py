@@ -100,7 +100,8 @@ def undisturbed(tmp_path_factory):
     return folder / "class", verdicts(folder / "out")
 
 
-@pytest.mark.parametrize("most", [2, pytest.param(8, marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("most", [2, 8])
 def test_a_run_that_is_killed_goes_on(undisturbed, tmp_path, most):
     folder, expected = undisturbed
     log, kills = tmp_path / "log", 0
@@ -136,6 +137,7 @@ def session(leader):
     ).stdout.split()
 
 
+@pytest.mark.full
 def test_a_worker_that_is_killed_is_replaced(undisturbed, tmp_path):
     folder = submissions(tmp_path / "class", 24, kill_once=[11])
     done = start("grade", folder, "--out", tmp_path / "out", "--seed", 5, "--workers", 2)

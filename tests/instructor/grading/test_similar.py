@@ -129,6 +129,7 @@ def test_part_of_a_copy_shows_on_one_side(tmp_path, handed_in):
     assert pair.shares[1] > 0.9 > pair.shares[0] + 0.2 and pair.similarity == pair.shares[1]
 
 
+@pytest.mark.full
 def test_many_pairs_go_to_workers_and_give_the_same(compared, monkeypatch):
     _, _, everybody = compared
     alone = compare(everybody, 0.2, 1)
