@@ -30,6 +30,7 @@ sys.path.insert(0, str(ROOT / "tests" / "checks"))
 from proof import collect, verdicts  # noqa: E402
 
 from autograder.inside import watch  # noqa: E402
+from checks.support.staging import stage  # noqa: E402
 from hostile.harness import build  # noqa: E402
 from hostile.scene import Scene  # noqa: E402
 from variants import make  # noqa: E402
@@ -50,6 +51,7 @@ test = {{"name": "{id}", "points": 1, "suites": [suite]}}
 """
 CHECKS = '''"""The verdicts, in this process."""
 import contextlib
+import inspect
 import io
 import sys
 import zlib
@@ -66,8 +68,18 @@ def run(folder, id):
     submission = Submission((Path(folder),), Path(folder, "submission"), "submission")
     student = Student(SameProcess(), submission, check, 1)
     verdict = proof.verdicts()[id]
+    rng = np.random.default_rng([1, zlib.crc32(id.encode())])
+    gold, accuracy = proof.ROOT / "instructor" / "gold", proof.MANIFEST.settings["accuracy"]
+    given = dict(
+        student=student,
+        rng=rng,
+        context=proof.Context(Path(folder), None, None, gold, accuracy, proof.FRESH),
+    )
+    wanted = inspect.signature(verdict).parameters
+    if "cases" in wanted:
+        given.update(cases=proof.FRESH.draw(id, rng))
     with contextlib.redirect_stdout(io.StringIO()):  # what is printed would fail a doctest
-        verdict(student, np.random.default_rng([1, zlib.crc32(id.encode())]))
+        verdict(*(given[name] for name in wanted))
 '''
 
 
@@ -163,7 +175,8 @@ def otter(folder: Path, work: Path, workers: int) -> float:
     jobs = []
     for number, source in enumerate(sorted(folder.iterdir())):
         one = work / str(number)
-        shutil.copytree(source, one / "submission")
+        one.mkdir()
+        stage(source, one)
         notebook = {
             "cells": [
                 {

@@ -9,6 +9,7 @@ import torch
 
 from autograder import Report, draw_seed, read_manifest
 from checks.support.session import MANIFEST, Setting, grade_submission
+from common.cores import cores
 from common.files import UserError, write_text, writing
 from instructor import ROOT
 from jobs.options import Options
@@ -70,7 +71,7 @@ def keep_results(folder: Path, out: Path = KEPT_RESULTS) -> None:
 def grade_reference(results: Path) -> Report:
     """Grade the reference with its results by basic and hidden checks."""
     instructor = ROOT / "instructor"
-    setting = Setting(instructor / "checks", instructor / "gold", results=results)
+    setting = Setting(instructor / "checks", instructor / "gold", results=results, workers=cores())
     manifest = read_manifest(MANIFEST)
     checks = [check for check in manifest.checks.values() if check.coded]
     return grade_submission(SOLUTION, checks, setting, draw_seed(), manifest)

@@ -295,8 +295,10 @@ class SameProcess:
                     os.chdir(cwd)
         finally:
             sys.path[:] = before[0]
-            for name in [name for name in sys.modules if name not in before[1]]:
-                path = getattr(sys.modules[name], "__file__", None) or ""
-                # each check imports the submission afresh
-                if path.startswith(tuple(request["path"])):
+            # each check imports the submission afresh, folders without __init__.py included
+            new, places = set(sys.modules) - before[1], tuple(request["path"])
+            files = {name: getattr(sys.modules[name], "__file__", None) or "" for name in new}
+            tops = {name.partition(".")[0] for name in new if files[name].startswith(places)}
+            for name in new:
+                if name.partition(".")[0] in tops:
                     del sys.modules[name]

@@ -66,7 +66,7 @@ GPU = Preset(
     num_workers=12,  # at most: one core each, besides the training process
 )
 
-# What a CPU can learn in four or five minutes: 220 people instead of 2,937, and a model an eighth
+# What a CPU can learn in some six minutes: 220 people instead of 2,937, and a model an eighth
 # the size.
 LAPTOP = Preset(
     name="laptop",

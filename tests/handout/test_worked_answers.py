@@ -581,7 +581,11 @@ def test_problem_2_says_what_the_predictions_are(monkeypatch):
     real = {name: sum(place in answers for place in places) for name, places in wrong.items()}
     agreed = [(v, answer) for v, r, answer in zip(vanilla, rope, answers) if v == r]
     strangers = names["rows"](RESULTS / "vanilla.nopretrain.dev.predictions")
-    assert len(answers) == 100 and {"Bethol", "Tonto"} <= set(wrong["vanilla"]) - set(answers)
+    assert len(answers) == 100
+    assert {name: {*wrong[name]} - {*answers} for name in wrong} == {
+        "vanilla": {""},
+        "rope": {"Vozi"},
+    }
     assert all(v == answer for v, answer in agreed)  # "all of them correctly"
     assert any(
         "Stun Wakru" in line
@@ -596,7 +600,6 @@ def test_problem_2_says_what_the_predictions_are(monkeypatch):
         "problem2.tex",
         f"the vanilla model got {right['vanilla']} of 100 dev people right",
         f"Of its {len(wrong['vanilla'])} wrong answers, {real['vanilla']} are correctly spelled",
-        f"The other {len(wrong['vanilla']) - real['vanilla']} are misspelled",
         f"With RoPE, {real['rope']} of {len(wrong['rope'])} wrong answers are real cities",
         f"would have answered {len(agreed)} people of 100",
         f"RoPE alone was right about {right['rope']}",

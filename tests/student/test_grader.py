@@ -200,6 +200,12 @@ def test_debugging(submission):
     )
 
 
+def test_debugging_one_check_after_another():
+    """In folders without __init__.py, too."""
+    process = start_grader("5d-3-basic", "5d-8-basic", "--debug", "--submission", SOLUTION)
+    assert process.returncode == 0, process.stdout
+
+
 def test_breakpoints(submission, tmp_path):
     replace(
         submission / "dataset.py",
