@@ -69,12 +69,7 @@ def run(folder, id):
     student = Student(SameProcess(), submission, check, 1)
     verdict = proof.verdicts()[id]
     rng = np.random.default_rng([1, zlib.crc32(id.encode())])
-    gold, accuracy = proof.ROOT / "instructor" / "gold", proof.MANIFEST.settings["accuracy"]
-    given = dict(
-        student=student,
-        rng=rng,
-        context=proof.Context(Path(folder), None, None, gold, accuracy, proof.FRESH),
-    )
+    given = dict(student=student, rng=rng, context=proof.context_of(Path(folder)))
     wanted = inspect.signature(verdict).parameters
     if "cases" in wanted:
         given.update(cases=proof.FRESH.draw(id, rng))

@@ -105,14 +105,6 @@ def grade_folder(
     ]
     with tempfile.TemporaryDirectory(dir=STAGED.name) as staged:
         submission, notices = stage(folder, Path(staged))
-        context = Context(
-            Path(staged) / RESULTS,
-            None,
-            None,
-            ROOT / "instructor" / "gold",
-            MANIFEST.settings["accuracy"],
-            FRESH,
-        )
         report = grade(
             MANIFEST,
             checks,
@@ -120,11 +112,17 @@ def grade_folder(
             process,
             submission,
             draw_seed() if seed is None else seed,
-            context,
+            context_of(Path(staged)),
             hidden=True,
         )
     report.notices = notices
     return report
+
+
+def context_of(staged: Path) -> Context:
+    """What the checks of a staged submission need: the results in it, answers, and fresh cases."""
+    gold, accuracy = ROOT / "instructor" / "gold", MANIFEST.settings["accuracy"]
+    return Context(staged / RESULTS, None, None, gold, accuracy, FRESH)
 
 
 def grade_changes(

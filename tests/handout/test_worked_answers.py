@@ -600,7 +600,9 @@ def test_problem_2_says_what_the_predictions_are(monkeypatch):
         "problem2.tex",
         f"the vanilla model got {right['vanilla']} of 100 dev people right",
         f"Of its {len(wrong['vanilla'])} wrong answers, {real['vanilla']} are correctly spelled",
+        "the other one is empty",
         f"With RoPE, {real['rope']} of {len(wrong['rope'])} wrong answers are real cities",
+        "and one is misspelled, ``Vozi''",
         f"would have answered {len(agreed)} people of 100",
         f"RoPE alone was right about {right['rope']}",
         f"{right['rope'] - len(agreed)} right answers of RoPE are withheld together with its "

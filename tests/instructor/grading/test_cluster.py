@@ -202,7 +202,9 @@ def test_a_scheduler_that_is_lost_is_a_sentence(start, tmp_path):
     [
         ("tcp://127.0.0.1:1", "No Dask scheduler answers at tcp://127.0.0.1:1"),
         pytest.param(
-            "tcp://nobody.invalid:8786", "No Dask scheduler answers at", marks=pytest.mark.full
+            "tcp://nobody.invalid:8786",
+            "No Dask scheduler answers at tcp://nobody.invalid:8786",
+            marks=pytest.mark.full,
         ),
         ("tls://127.0.0.1:1", "has no certificates"),
         ("tcp://127.0.0.1", "missing port"),
