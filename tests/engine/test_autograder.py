@@ -452,6 +452,17 @@ def test_a_seed_repeats_a_run(grade_code):
     assert message(5) == message(5) != message(6)
 
 
+@pytest.mark.parametrize("draw", ["random.random()", "numpy.random.rand()", "torch.rand(()).item()"])
+def test_a_seed_repeats_every_librarys_random_numbers(process, draw):
+    source = f"def drawn():\n    import {draw.partition('.')[0]}\n    return {draw}"
+
+    def run(seed):
+        request = {"source": source, "name": "drawn", "inputs": {}, "root": "", "path": []}
+        return wire.decode(process.call({**request, "seed": seed}, 60, 4000).message)["value"]
+
+    assert run(5) == run(5) != run(6)
+
+
 def test_the_student_sees_neither_seed_nor_environment(grade_code, monkeypatch):
     monkeypatch.setenv("SECRET_TOKEN", "hunter" + "2")
     source = """

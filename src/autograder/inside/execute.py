@@ -45,7 +45,8 @@ def _seed(seed):
 
         numpy.random.seed(seed % 2**32)
     if "torch" in sys.modules:
-        sys.modules["torch"].manual_seed(seed)
+        # not torch.manual_seed, which takes milliseconds to look for GPUs in each new fork
+        sys.modules["torch"].default_generator.manual_seed(seed)
 
 
 def _unwrap(value):

@@ -12,13 +12,18 @@ def forbid_builtins():
     import ...`.
     """
     import contextlib
+    import functools
     import re
 
     import torch
     from torch.overrides import TorchFunctionMode
 
-    ready = re.compile(
-        "scaled_dot_product|multi_head_attention|transformer_encoder|(layer|rms|batch|group|instance)_norm"
+    # Once for each name: a training calls torch's functions hundreds of times in each step.
+    is_ready = functools.cache(
+        re.compile(
+            "scaled_dot_product|multi_head_attention|transformer_encoder"
+            "|(layer|rms|batch|group|instance)_norm"
+        ).search
     )
 
     class Refusal(TorchFunctionMode):
@@ -26,7 +31,7 @@ def forbid_builtins():
 
         def __torch_function__(self, function, types, args=(), kwargs=None):
             name = getattr(function, "__name__", "")
-            if ready.search(name):
+            if is_ready(name):
                 raise RuntimeError(f"{name} may not be used here: write it yourself.")
             return function(*args, **(kwargs or {}))
 

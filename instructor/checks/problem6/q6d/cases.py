@@ -200,7 +200,7 @@ def gradients(rng):
 @makes("6d-16-basic")
 def growth(rng):
     """Runs of different lengths."""
-    return growing_runs(rng, (3072, 12288, 7168, 14336, 2560))
+    return growing_runs(rng, (2048, 8192, 6144, 12288, 2048))
 
 
 @makes("6d-17-basic")

@@ -251,11 +251,15 @@ def generation(rng):
         _until(all_steps, _tells_orders_apart),
         case(size + 3, 4, seed=None),
         case(2, 4, temperature=number(0.4, 0.8)),
+        case(2, 4, top_k=2),  # with top_p, one more token rarely matters
         case(size + 1, 6, penalty=number(2, 4), ngram=2),
         case(2, 5, top_p=number(0.5, 0.8)),
         _until(lambda: case(size + 3, 8, ngram=3), _tells_orders_apart),
     ]
-    unusual = [case(2, 3, top_k=V + 3, top_p=1.0), case(size + 2, 3, ngram=1), case(1, 0), *refused]
+    all_excluded = _until(
+        lambda: case(3 * V, 3, ngram=1), lambda case: len({*case.inputs["prompt"]}) == V
+    )
+    unusual = [case(2, 3, top_k=V + 3, top_p=1.0), all_excluded, case(1, 0), *refused]
     free = case(1, 40, temperature=1.2, followed=False)
     free = dataclasses.replace(free, about={"random numbers": True})
     return small([*usual, free, *map(rare, unusual)])
