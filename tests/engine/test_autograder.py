@@ -452,7 +452,9 @@ def test_a_seed_repeats_a_run(grade_code):
     assert message(5) == message(5) != message(6)
 
 
-@pytest.mark.parametrize("draw", ["random.random()", "numpy.random.rand()", "torch.rand(()).item()"])
+@pytest.mark.parametrize(
+    "draw", ["random.random()", "numpy.random.rand()", "torch.rand(()).item()"]
+)
 def test_a_seed_repeats_every_librarys_random_numbers(process, draw):
     source = f"def drawn():\n    import {draw.partition('.')[0]}\n    return {draw}"
 

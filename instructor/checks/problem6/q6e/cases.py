@@ -49,7 +49,7 @@ def scores_and_clipping(rng):
     ]
 
     def draw(*shapes):
-        return [None if shape is None else rng.standard_normal(shape) for shape in shapes]
+        return [None if shape is None else 2 * rng.standard_normal(shape) for shape in shapes]
 
     several = draw((3, 2), None, (4,), (2, 1, 2), None, (1,))
     norm, largest = total_norm(several), max(total_norm([gradient]) for gradient in several)
@@ -259,7 +259,13 @@ def generation(rng):
     all_excluded = _until(
         lambda: case(3 * V, 3, ngram=1), lambda case: len({*case.inputs["prompt"]}) == V
     )
-    unusual = [case(2, 3, top_k=V + 3, top_p=1.0), all_excluded, case(1, 0), *refused]
+    unusual = [
+        case(2, 3, top_k=V + 3, top_p=1.0),
+        case(2, 3, ngram=1),
+        all_excluded,
+        case(1, 0),
+        *refused,
+    ]
     free = case(1, 40, temperature=1.2, followed=False)
     free = dataclasses.replace(free, about={"random numbers": True})
     return small([*usual, free, *map(rare, unusual)])
