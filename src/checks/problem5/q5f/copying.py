@@ -226,7 +226,10 @@ def _require_loss(case, measured, log):
                 "it is a median, a mean of the rows' means, or not over all BLANKs. Each BLANK "
                 "counts equally.",
             ),
-            *((abs(measured.loss / value - 1) < 0.1, sentence) for sentence, value in case.wrong),
+            *(
+                (abs(measured.loss / value - 1) < 0.1, sentence)
+                for sentence, value in case.solved().wrong
+            ),
             (ratio > 50, "it is the sum over the BLANKs, not their mean."),
         ]
         cause = next((f"\nLikely cause: {sentence}" for applies, sentence in causes if applies), "")
