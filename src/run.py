@@ -6,6 +6,7 @@ its name and exits with code 3. In both cases no result is written.
 """
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -182,6 +183,13 @@ def main() -> int:
                 run(args)
         else:
             run(args)
+    except BrokenPipeError:  # piped into head, say
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(
+            "\nNobody reads any more what this prints, so it ended. --resume continues.",
+            file=sys.stderr,
+        )
+        return 1
     except (Exception, KeyboardInterrupt) as error:
         told = explain(error)
         print(f"\n{told}", file=sys.stderr)

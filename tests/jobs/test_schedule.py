@@ -190,6 +190,22 @@ def test_a_failure_is_told_as_ever_and_leaves_what_comes_before(
     assert all(same(in_order, out, job) for job in written)
 
 
+def test_it_ends_when_nobody_reads_what_it_prints(tmp_path):
+    process = start(
+        "demo", SOLUTION, tmp_path / "out", stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    while "jobs, up to 2" not in process.stdout.readline().decode():
+        pass
+    process.stdout.close()
+    try:
+        _, said = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert process.returncode == 1
+    assert said.startswith(b"\nNobody reads any more what this prints, so it ended.")
+    assert b"Traceback" not in said
+
+
 @pytest.fixture
 def stuck(tmp_path):
     """A demo whose two pretrainings wait after their first checkpoint: the process, the folder of

@@ -24,6 +24,8 @@ from jobs.problem1.run_job import Result, run_job
 from jobs.problem1.schedule import LENGTHS, first_ready, longest_first, skipped
 from jobs.targets import Job
 
+GONE_SECONDS = 10  # from the end of its pipe to that of a process
+
 
 @dataclass
 class _Worker:
@@ -58,7 +60,9 @@ class _Worker:
         return re.sub(r"(?m)^\r", "", text).rstrip()
 
     def why_silent(self) -> UserError:
-        """The error of a job whose process is gone."""
+        """The error of a job whose process is gone, or no longer answers."""
+        self.process.join(GONE_SECONDS)
+        self.process.kill()  # if its code has closed the pipe
         self.process.join()
         code, target = self.process.exitcode, self.job.target
         if self.stopped:
@@ -159,12 +163,15 @@ class SideBySide:
         """Wait for news of the jobs, at most half a second."""
         connection.wait([worker.pipe for worker in self.busy], timeout=0.5)
         for worker in self.busy:
-            try:
-                while worker.job is not None and worker.pipe.poll():
-                    self._hear(worker, worker.pipe.recv())
-            except (EOFError, OSError):
-                self.workers.remove(worker)
-                self._ended(worker, worker.why_silent())
+            while worker.job is not None:
+                try:
+                    if not worker.pipe.poll():
+                        break
+                    message = worker.pipe.recv()
+                except (EOFError, OSError):
+                    self.workers.remove(worker)
+                    message = worker.why_silent()
+                self._hear(worker, message)
         if self.interrupts == 1:
             self._stop_from(-1)
         elif self.interrupts > 1:
