@@ -53,7 +53,7 @@ COMMANDS = (
     Command("./run.sh vanilla_finetune_without_pretrain", 3, "Not implemented yet: 1d"),
     Command("python src/grader.py --list", 0, "hidden"),
     Command("python src/grader.py", 1, "  all  0 of "),
-    Command("cd src && python grader.py 1h-3-basic", 1, "  all  0 of "),
+    Command("cd src && python grader.py 1h-3", 1, "  all  0 of "),
     Command("./collect_submission.sh", 2, "./run.sh rope_pretrain"),
 )
 
