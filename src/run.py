@@ -13,7 +13,7 @@ from pathlib import Path
 from common.arguments import Parser, did_you_mean, seed
 from common.files import UserError
 from common.packages import require_packages
-from jobs.errors import explain
+from jobs.errors import explain, with_code
 from jobs.options import ROOT, choose_options
 from jobs.presets import PRESETS
 from jobs.problem1.parallel import in_silence, is_first, processes, world_size
@@ -161,6 +161,15 @@ def describe(problem: int) -> str:
     return "\n".join(f"  {target.target:<16} {target.does}" for target in targets)
 
 
+def _is_unread():
+    """Whether nobody reads what this prints, as when it is piped into head."""
+    try:
+        print(flush=True)
+    except BrokenPipeError:
+        return True
+    return False
+
+
 def main() -> int:
     """Run the command line; returns the exit code."""
     for stream in (sys.stdout, sys.stderr):
@@ -183,15 +192,12 @@ def main() -> int:
                 run(args)
         else:
             run(args)
-    except BrokenPipeError:  # piped into head, say
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        print(
-            "\nNobody reads any more what this prints, so it ended. --resume continues.",
-            file=sys.stderr,
-        )
-        return 1
     except (Exception, KeyboardInterrupt) as error:
         told = explain(error)
+        # the submission's code may have broken pipes of its own
+        if isinstance(error, BrokenPipeError) and _is_unread():
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            told = with_code(1, "Nobody reads any more what this prints, so it ended.")
         print(f"\n{told}", file=sys.stderr)
         return told.exit_code
     return 0

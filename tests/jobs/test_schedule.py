@@ -194,8 +194,7 @@ def test_it_ends_when_nobody_reads_what_it_prints(tmp_path):
     process = start(
         "demo", SOLUTION, tmp_path / "out", stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    while "jobs, up to 2" not in process.stdout.readline().decode():
-        pass
+    assert any(b"jobs, up to 2" in line for line in process.stdout)
     process.stdout.close()
     try:
         _, said = process.communicate(timeout=120)
