@@ -41,7 +41,7 @@ Options:
   --gold DIR         the answers of the test questions, for staff
   --json FILE        also write the result to a file
   --seed N           use the same random inputs as a run with that seed (default: a new seed)
-  --replay ID        run one check again with the seed of the last run
+  --replay ID        run checks again with the seed of the last run
   --workers N        how many checks run at a time (default: one per core, if there are many)
   --watch            grade again when a file of the submission is saved, and print what changed;
                      Ctrl-C ends it
@@ -95,7 +95,7 @@ def choose_checks(manifest, args):
     """The checks selected on the command line."""
     from common.arguments import did_you_mean
 
-    names = [args.replay] if args.replay else args.ids
+    names = [args.replay, *args.ids] if args.replay else args.ids
     try:
         checks = manifest.select(names)
     except KeyError as error:
@@ -104,6 +104,20 @@ def choose_checks(manifest, args):
         )
         raise UserError(f"There is no check or question '{error.args[0]}'. {advice}") from None
     return [check for check in checks if not (args.no_artifacts and check.artifacts)]
+
+
+def require_checks(args: argparse.Namespace, checks: list, hidden: bool) -> None:
+    """Raise UserError if none of the checks runs in this copy."""
+    if any(check.kind == "basic" or check.kind == "hidden" and hidden for check in checks):
+        return
+    asked = ", ".join([args.replay, *args.ids] if args.replay else args.ids)
+    if not checks:
+        raise UserError(f"--no-artifacts leaves out all of {asked}. Run it without.")
+    raise UserError(
+        f"{asked}: the checks are hidden, and run when your submission is graded."
+        if any(check.coded for check in checks)
+        else f"{asked}: graded by hand. There is nothing to run; the handout says what to write."
+    )
 
 
 def choose_seed(args) -> int:
@@ -134,10 +148,12 @@ def run(args: argparse.Namespace, stream) -> int:
     refuse_contradictions(args)
     require_python()
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # NumPy's; more only wait for the other processes
+    from tqdm import tqdm
+
     from autograder import ManifestError, ProcessError, read_manifest
     from autograder.report import Table, harmless, to_json, write_failures, write_summary
     from checks.support.session import MANIFEST, GradingWorker, Setting, grade_submission
-    from checks.support.watching import watch
+    from checks.support.watching import Files, watch
 
     try:
         manifest = read_manifest(MANIFEST)
@@ -151,14 +167,18 @@ def run(args: argparse.Namespace, stream) -> int:
         return 0
     submission = (args.submission or SRC / "submission").absolute()
     if args.next:
+        require_checks(args, checks, hidden=True)
         write_next(args, manifest, checks, submission, stream)
         return 0
+    if args.json and args.json.is_dir():
+        raise UserError(f"{args.json} is a folder. Check --json, which needs a file.")
     if args.json and not args.json.absolute().parent.is_dir():
         raise UserError(f"{args.json.absolute().parent} is not a folder. Check --json.")
     seed = choose_seed(args)
     hidden = (args.hidden or ROOT / "instructor" / "checks").absolute()
     if args.hidden and not list(hidden.rglob("q*.py")):
         raise UserError(f"{hidden} has no check files, q*.py. Check --hidden.")
+    require_checks(args, checks, hidden.is_dir())
     if hidden.is_dir():
         sys.path.append(str(hidden.parents[1]))
     gold = args.gold or (hidden.parent / "gold" if (hidden.parent / "gold").is_dir() else None)
@@ -186,7 +206,7 @@ def run(args: argparse.Namespace, stream) -> int:
     # to watch, one process with torch serves all gradings
     with GradingWorker(setting, questions) if args.watch else contextlib.nullcontext() as worker:
 
-        def grade_with(seed, finished=lambda outcome: None):
+        def grade_with(seed, finished):
             report = grade_submission(submission, checks, setting, seed, manifest, finished, worker)
             with contextlib.suppress(UserError):
                 write_text(LAST, str(seed))
@@ -195,6 +215,7 @@ def run(args: argparse.Namespace, stream) -> int:
         def repeat(ids, seed=seed):
             return command_again(args, ids, seed)
 
+        files = Files(submission) if args.watch else None  # what is saved from now on counts
         report = grade_with(seed, progress.finished)
         progress.rest(report)
         if args.json:
@@ -207,7 +228,14 @@ def run(args: argparse.Namespace, stream) -> int:
                 with contextlib.suppress(ProcessError):  # the next grading reports it
                     worker.process.start()
 
-            report = watch(submission, report, grade_with, repeat, table, ready)
+            def grade_again(seed):
+                total = sum(outcome.verdict is not None for outcome in report.outcomes.values())
+                with tqdm(
+                    total=total, desc="  grading", unit="check", leave=False, delay=1, disable=None
+                ) as bar:
+                    return grade_with(seed, lambda outcome: bar.update())
+
+            report = watch(files, report, grade_again, repeat, table, ready)
     return 0 if report.passed else 1
 
 
@@ -216,10 +244,9 @@ def write_next(args: argparse.Namespace, manifest, checks, submission: Path, str
     from checks.support.next_part import describe, next_part
 
     if part := next_part(submission, manifest, {check.question for check in checks}):
-        print(describe(part, manifest), file=stream)
+        print(describe(part, manifest, command_again(args, [part.question])), file=stream)
     else:
-        words = ["python", "src/grader.py", *args.ids]
-        print(f"All parts are written. Next: {shlex.join(words)}", file=stream)
+        print(f"All parts are written. Next: {command_again(args, args.ids)}", file=stream)
 
 
 def results_beside(submission: Path) -> Path | None:
@@ -232,12 +259,14 @@ def results_beside(submission: Path) -> Path | None:
     return None
 
 
-def command_again(args: argparse.Namespace, ids: list[str], seed: int) -> str:
-    """The command that runs checks again with the same random inputs."""
+def command_again(args: argparse.Namespace, ids: list[str], seed: int | None = None) -> str:
+    """The command that runs checks on the same submission, with a seed's random inputs."""
     here = Path(__file__)
     with contextlib.suppress(ValueError):  # another drive on Windows
         here = Path(os.path.relpath(here))
-    words = ["python", here.as_posix(), *ids, "--seed", str(seed)]
+    words = ["python", here.as_posix(), *ids]
+    if seed is not None:
+        words += ["--seed", str(seed)]
     for option in ("submission", "artifacts", "preset", "data", "gold", "hidden"):
         if getattr(args, option) is not None:
             words += [f"--{option}", str(getattr(args, option))]

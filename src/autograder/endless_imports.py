@@ -1,15 +1,48 @@
 """Detect files of a submission whose import never ends. They are found at the first timeout, so
 that later checks that need them fail immediately, and one endless loop doesn't delay a class by
-minutes.
+minutes, or use up the time of right answers in other files.
 """
 
-import re
-
 from .allowance import Allowance
+from .inside import wire
 from .manifest import Check
 from .probe import Probe, probe
 
 IMPORT_SECONDS = 10  # far more than any reasonable import takes
+
+
+@probe
+def needed_files(source, root, package):
+    """List the package's files that a source imports, each after those that it imports itself when
+    it is executed. Only what is there is looked at: nothing is imported.
+    """
+    import ast
+    import contextlib
+    from pathlib import Path
+
+    found = []
+    seen = set()
+
+    def visit(statements, folder):
+        for node in statements:
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name.split(".") for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                base = [package, *folder][: len(folder) + 2 - node.level] if node.level else []
+                base += node.module.split(".") if node.module else []
+                names = [[*base, alias.name] for alias in node.names]
+            for first, *rest in names:
+                for end in range(1, len(rest) + 1):
+                    path = Path(root, *rest[:end]).with_suffix(".py")
+                    if first == package and path not in seen and path.is_file():
+                        seen.add(path)
+                        with contextlib.suppress(Exception):  # what can't be parsed isn't stuck
+                            visit(ast.parse(path.read_bytes()).body, rest[: end - 1])
+                        found.append("/".join(rest[:end]) + ".py")
+
+    visit(ast.walk(ast.parse(source)), [])
+    return found
 
 
 @probe
@@ -34,40 +67,49 @@ class Stuck:
         self.submission = submission
         self.whole = whole
         self.ends: dict[str, bool] = {}
+        self._needed: dict[str, list[str]] = {}
 
-    def file(self, probe: Probe) -> str | None:
-        """A file that the probe imports and that is known to be stuck, or None."""
-        return next(
-            (f"{module}.py" for module in self._needed(probe) if not self.ends.get(module, True)),
-            None,
-        )
-
-    def look(self, probe: Probe, request: dict, check: Check) -> None:
-        """After a timeout of `probe`, find out which of the files that it imports are stuck.
+    def file(self, probe: Probe, request: dict, check: Check) -> str | None:
+        """A file that the probe imports and that is known to be stuck, or None.
 
         Args:
-            request: the one that timed out; its folders and seed are reused.
+            request: the probe's; its folders and seed are reused.
             check: the source of the limits.
         """
-        for module in self._needed(probe):
-            if module not in self.ends:
-                again = {
-                    **request,
-                    "source": import_file.source,
-                    "name": import_file.name,
-                    "inputs": {"module": f"{self.submission.package}.{module}"},
-                }
-                seconds = min(IMPORT_SECONDS, check.seconds)
-                time = Allowance(seconds, within=self.whole)
-                reply = time.call(self.process, again, check.memory)
-                cut_short = reply.counted < seconds  # that proves nothing
-                self.ends[module] = reply.ended != "timeout" or cut_short
+        if all(self.ends.values()):
+            return None
+        needed = self._files(probe, request, check)
+        return next((file for file in needed if not self.ends.get(file, True)), None)
 
-    def _needed(self, probe):
-        """The submission's modules that the source of a probe imports."""
-        found = re.findall(
-            rf"\b(?:from|import) {self.submission.package}(?:\.(\w+)| import ([\w, ]+))",
-            probe.source,
-        )
-        names = [name.strip() for module, names in found for name in (module or names).split(",")]
-        return [name for name in names if (self.submission.root / f"{name}.py").is_file()]
+    def look(self, probe: Probe, request: dict, check: Check) -> str | None:
+        """After a timeout of `probe`, find out which of the files that it imports is stuck, if any.
+        The arguments are those of `file`.
+        """
+        for file in self._files(probe, request, check):
+            if file not in self.ends:
+                module = ".".join([self.submission.package, *file.removesuffix(".py").split("/")])
+                reply = self._call(import_file, {"module": module}, request, check)
+                cut_short = reply.counted < min(IMPORT_SECONDS, check.seconds)  # proves nothing
+                self.ends[file] = reply.ended != "timeout" or cut_short
+            if not self.ends[file]:
+                return file
+        return None
+
+    def _files(self, probe, request, check):
+        """The submission's files that a probe needs, in the order in which they are executed."""
+        if probe.source not in self._needed:
+            inputs = {
+                "source": probe.source,
+                "root": str(self.submission.root),
+                "package": self.submission.package,
+            }
+            self._needed[probe.source] = []
+            reply = self._call(needed_files, inputs, request, check)
+            if reply.ended == "answered" and reply.message:
+                self._needed[probe.source] = wire.decode(reply.message).get("value", [])
+        return self._needed[probe.source]
+
+    def _call(self, probe, inputs, request, check):
+        again = {**request, "source": probe.source, "name": probe.name, "inputs": inputs}
+        seconds = min(IMPORT_SECONDS, check.seconds)
+        return Allowance(seconds, within=self.whole).call(self.process, again, check.memory)

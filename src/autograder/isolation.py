@@ -76,7 +76,7 @@ class Isolation:
         """
         folders = [str(Path(folder).resolve()) for folder in readable]
         config = {"level": self.name, "readable": folders, **config}
-        command = [sys.executable, str(INSIDE), json.dumps(config)]
+        command = [os.path.abspath(sys.executable), str(INSIDE), json.dumps(config)]
         return (
             [*_bubblewrap([str(INSIDE), *folders]), *command]
             if self.name == "bubblewrap"

@@ -50,6 +50,8 @@ class Judge:
         self.outcomes: dict[str, Outcome] = {}
         self.errors: list[str] = []  # check files that could not be read
         self.students: dict[str, Student] = {}
+        self.share = 1.0  # of its limit that a check may use now
+        self.unfinished: list[pytest.Item] = []
         self.stuck = Stuck(process, submission, whole)
 
     @property
@@ -64,7 +66,7 @@ class Judge:
         """The submission; see student.Student."""
         check = self.checks[_id(request.node)]
         arguments = self.process, self.submission, check, self.seed, self.whole, self.stuck
-        student = self.students[check.id] = Student(*arguments)
+        student = self.students[check.id] = Student(*arguments, share=self.share)
         return student
 
     @pytest.fixture
@@ -114,36 +116,48 @@ class Judge:
     def pytest_runtestloop(self, session):
         """Wait for the student's process, which has been starting meanwhile; then run what no other
         judge has taken.
+
+        Each check first gets its share of the time for all of them, so that endless loops in some
+        functions don't use up the time of right answers; what isn't finished by then runs again
+        with all that its limit and the rest of the time allow.
         """
         with contextlib.suppress(ProcessError):  # each check then reports it
             self.process.start()
-        if self.board is None:
-            return None  # pytest's own loop
-        waiting = list(session.items)
+        total = sum(check.seconds for check in self.checks.values())
+        self.share = min(1.0, max(0.0, self.whole.left) / total)
+        self._run(session.items)
+        self.share = 1.0
+        self._run(self.unfinished)
+        return True
+
+    def _run(self, items):
+        waiting = list(items)
         while waiting:
             for item in waiting:
                 if self._take(item):
                     break
             else:  # others are running them
                 if self.helps:
-                    break
+                    return
                 item = waiting[0]
                 self._take(item, wait=True)
             waiting.remove(item)
-        return True
 
     def _take(self, item, wait=False):
         """Run a check, or get its outcome from another judge; returns whether that was possible."""
         id = _id(item)
-        with self.board.take(id, wait) as place:
-            if place is None:
+        with self.board.take(id, wait) if self.board else contextlib.nullcontext() as place:
+            if self.board and place is None:
                 return False
-            if place.outcome:
+            if place and place.outcome:
                 self.outcomes[id] = place.outcome
                 self.whole.spent_elsewhere(place.outcome.cpu_seconds)
                 self.finished(place.outcome)
-            else:
-                item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+                return True
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+            if id not in self.outcomes:
+                self.unfinished.append(item)
+            elif place:
                 place.post(self.outcomes[id])
         return True
 
@@ -173,6 +187,8 @@ class Judge:
         )
         error = excinfo.value if excinfo else None
         if isinstance(error, KeyboardInterrupt):
+            return
+        if error and self.share < 1 and student and student.out_of_time:
             return
         if isinstance(error, (Failed, AssertionError)):
             # A plain assert is also a wrong answer; its text is written for the student.

@@ -47,6 +47,7 @@ class Student:
         seed: the judge's. The student's process gets another one, which reveals nothing about it.
         whole: the time for all checks together; no limit by default.
         stuck: what is known about the submission's imports from other checks.
+        share: of the check's time limit that its probes may use.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class Student:
         seed: int,
         whole: Allowance | None = None,
         stuck: Stuck | None = None,
+        share: float = 1.0,
     ):
         self.process = process
         self.submission = submission
@@ -68,12 +70,18 @@ class Student:
         self.output = ""
         self.whole = whole or Allowance()
         self.stuck = stuck or Stuck(process, submission, self.whole)
+        self.share = share
         self.time: Allowance | None = None  # this check's, starting with its first call
 
     @property
     def cpu_seconds(self) -> float:
         """The CPU seconds of its calls."""
         return self.time.cpu if self.time else 0.0
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether its calls have used up its time."""
+        return bool(self.time and self.time.over)
 
     @property
     def busy(self) -> bool:
@@ -103,10 +111,8 @@ class Student:
         self.calls += 1
         if self.whole.over:
             raise self._too_late()
-        if file := self.stuck.file(probe):
-            raise self._endless(file)
         self.process.start()  # before the clock starts: importing torch is not the student's time
-        self.time = self.time or Allowance(self.check.seconds, within=self.whole)
+        self.time = self.time or Allowance(self.share * self.check.seconds, within=self.whole)
         if self.time.over:
             raise self._timeout(probe, inputs)
         digest = hashlib.sha256(f"{self.seed} {self.check.id} {self.calls}".encode()).digest()
@@ -118,15 +124,13 @@ class Student:
             "path": [str(folder) for folder in self.submission.path],
             "seed": int.from_bytes(digest[:8], "little") >> 1,
         }
+        if file := self.stuck.file(probe, request, self.check):
+            raise self._endless(file)
         reply = self.time.call(self.process, request, self.check.memory)
         self.output = reply.output
         if reply.ended == "timeout":
-            self.stuck.look(probe, request, self.check)
-            raise (
-                self._endless(file)
-                if (file := self.stuck.file(probe))
-                else self._timeout(probe, inputs)
-            )
+            file = self.stuck.look(probe, request, self.check)
+            raise self._endless(file) if file else self._timeout(probe, inputs)
         if reply.ended == "too large":
             raise WrongAnswer("What the code returned is too large to be correct.")
         if reply.ended == "memory":

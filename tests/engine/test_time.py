@@ -3,26 +3,46 @@
 import dataclasses
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from proof import CHECKS, HIDDEN, MANIFEST, STAGED
+from proof import CHECKS, MANIFEST, STAGED
 
-from autograder import Verdict, grade
+from autograder import Allowance, Verdict, grade
 from autograder.process import Reply
+from checks.support.cases import Released
 from checks.support.session import Setting, grade_submission
 from checks.support.staging import stage
 from variants import make
 
 
-def test_an_endless_import_is_waited_for_once(tmp_path, process, monkeypatch):
-    """Each check of question 1c imports dataset.py, which never ends: one is waited for, and the
-    import by itself.
+@pytest.mark.parametrize(
+    "file, ids, right",
+    [
+        ("dataset.py", ["1c"], set()),
+        # model.py imports it
+        ("attention.py", ["1d", "1h-6", "5d-1"], {"5d-1-basic"}),
+        ("problem5/encoder.py", ["5d", "6c-5"], {"6c-5-basic"}),
+        # in a folder, and used through its module
+        ("problem6/efficient_attention.py", ["6d-6", "6d-7", "6b-1"], {"6b-1-basic"}),
+    ],
+)
+def test_an_endless_import_is_waited_for_once(file, ids, right, tmp_path, process, monkeypatch):
+    """Checks that need a file that never ends: one is waited for, and the import by itself. The
+    others earn their points.
     """
     submission = make((), tmp_path / "submission")
-    text = (submission / "dataset.py").read_text(encoding="utf-8")
-    (submission / "dataset.py").write_text("while True: pass\n" + text, encoding="utf-8")
-    checks = [dataclasses.replace(check, seconds=2) for check in MANIFEST.select(["1c"])]
+    text = (submission / file).read_text(encoding="utf-8")
+    if file == "dataset.py":
+        text = "while True: pass\n" + text
+    (submission / file).write_text(text + "\nwhile True: pass\n", encoding="utf-8")
+    checks = [
+        dataclasses.replace(check, seconds=2)
+        for check in MANIFEST.select(ids)
+        if check.kind == "basic"
+    ]
+    context = SimpleNamespace(cases=Released())
     timeouts = []
     call = process.call
 
@@ -34,13 +54,36 @@ def test_an_endless_import_is_waited_for_once(tmp_path, process, monkeypatch):
     monkeypatch.setattr(process, "call", counted)
     with tempfile.TemporaryDirectory(dir=STAGED.name) as folder:
         staged, _ = stage(submission, Path(folder))
-        report = grade(MANIFEST, checks, [CHECKS, HIDDEN], process, staged, 1, None, hidden=True)
-    assert {outcome.verdict for outcome in report.outcomes.values()} == {Verdict.TIMEOUT}
-    assert all(
-        "Importing dataset.py does not finish" in outcome.details
-        for outcome in report.outcomes.values()
-    )
+        report = grade(MANIFEST, checks, [CHECKS], process, staged, 1, context)
+    passed = {id for id, outcome in report.outcomes.items() if outcome.verdict is Verdict.PASSED}
+    assert passed == right
+    for id in report.outcomes.keys() - right:
+        assert report.outcomes[id].verdict is Verdict.TIMEOUT
+        assert f"Importing {file} does not finish" in report.outcomes[id].details
     assert sum(timeouts) == 2
+
+
+def test_endless_functions_leave_right_answers_their_time(tmp_path, process):
+    """Checks of an endless function come first and may take longer than all checks together."""
+    submission = make((), tmp_path / "submission")
+    text = (submission / "dataset.py").read_text(encoding="utf-8")
+    text += "\ndef endless(self, index):\n    while True: pass\n"
+    text += "CharCorruptionDataset.__getitem__ = endless\n"
+    (submission / "dataset.py").write_text(text, encoding="utf-8")
+    checks = [
+        dataclasses.replace(check, seconds=3)
+        for check in MANIFEST.select(["1c", "5d-1"])
+        if check.kind == "basic"
+    ]
+    assert len(checks) > 3 and checks[-1].id == "5d-1-basic"
+    with tempfile.TemporaryDirectory(dir=STAGED.name) as folder:
+        staged, _ = stage(submission, Path(folder))
+        context = SimpleNamespace(cases=Released())
+        whole = Allowance(6)
+        report = grade(MANIFEST, checks, [CHECKS], process, staged, 1, context, whole=whole)
+    *endless, right = report.outcomes.values()
+    assert {outcome.verdict for outcome in endless} == {Verdict.TIMEOUT}
+    assert right.verdict is Verdict.PASSED
 
 
 @pytest.mark.parametrize("limit", ["seconds", pytest.param("wall", marks=pytest.mark.full)])

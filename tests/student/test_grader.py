@@ -171,6 +171,48 @@ def test_a_misspelled_id_gets_near_ones(name, advice, capsys):
     assert f"There is no check or question '{name}'. {advice}" in shown.err and shown.out == ""
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["3"], "3: graded by hand. There is nothing to run"),
+        (["3", "4", "--watch"], "3, 4: graded by hand."),
+        (["--next", "3"], "3: graded by hand."),
+        (["1f-6", "--no-artifacts"], "--no-artifacts leaves out all of 1f-6."),
+        (["5a", "--json", "{folder}"], "{folder} is a folder. Check --json"),
+    ],
+)
+def test_what_cannot_be_graded_is_said_at_once(arguments, message, tmp_path, capsys):
+    import grader
+
+    assert grader.main([argument.format(folder=tmp_path) for argument in arguments]) == 2
+    shown = capsys.readouterr()
+    assert message.format(folder=tmp_path) in shown.err and shown.out == ""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the folder of Python has another name there")
+def test_python_may_be_started_through_any_folder(tmp_path):
+    """Also where the command has "..", which an isolated process may not be able to follow."""
+    levels = []
+    for python in (sys.executable, os.path.relpath(sys.executable, tmp_path)):
+        process = subprocess.run(
+            [python, str(GRADER), "6d-7", "--submission", str(SOLUTION)],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+        )
+        assert process.returncode == 0, process.stderr
+        levels.append(process.stdout.rpartition("isolation: ")[2])
+    assert levels[0] == levels[1]
+
+
+def test_checks_are_replayed_together(tmp_path, submission):
+    _, first, _ = grade_to_json(tmp_path, "5a-0", "--submission", submission)
+    _, again, checks = grade_to_json(
+        tmp_path, "--replay", "5a-0", "6b-1", "--submission", submission
+    )
+    assert again["seed"] == first["seed"] and set(checks) == {"5a-0-basic", "6b-1-basic"}
+
+
 @pytest.mark.full
 def test_a_failure_can_be_repeated(tmp_path, submission):
     replace(submission / "attention.py", "a * cos - b * sin", "a * sin - b * cos")

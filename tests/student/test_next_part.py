@@ -1,6 +1,7 @@
 """python src/grader.py --next: the part to write next, and where the handout asks for it."""
 
 import json
+import shlex
 import shutil
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from autograder import read_manifest
 from checks.support.next_part import describe, next_part
 from checks.support.session import MANIFEST
-from conftest import SOLUTION, STARTER
+from conftest import ROOT, SOLUTION, STARTER
 
 COURSE = read_manifest(MANIFEST)
 ALL = set(COURSE.questions)
@@ -40,7 +41,7 @@ def test_the_first_part_has_its_place(code):
     assert (part.question, part.what) == ("1c", "CharCorruptionDataset.__getitem__")
     lines = part.file.read_text(encoding="utf-8").split("\n")
     assert "raise NotImplementedError" in lines[part.line - 1] and part.file.name == "dataset.py"
-    shown = describe(part, COURSE)
+    shown = describe(part, COURSE, "python src/grader.py 1c")
     assert f"1c  Span corruption ({COURSE.questions['1c'].points:g} points)" in shown
     assert f"dataset.py, line {part.line}" in shown and "grader.py 1c" in shown
 
@@ -75,7 +76,7 @@ def test_answers_are_parts_until_no_blank_is_left(code):
 def test_a_missing_file_and_a_submission_without_folders(code):
     (code / "dataset.py").unlink()
     part = next_part(code, COURSE, ALL)
-    assert part.question == "1c" and "(the file is missing)" in describe(part, COURSE)
+    assert part.question == "1c" and "(the file is missing)" in describe(part, COURSE, "")
     (code / "problem5" / "encoder.py").rename(code / "encoder.py")
     assert next_part(code, COURSE, {"5d"}).file == code / "encoder.py"
 
@@ -83,17 +84,23 @@ def test_a_missing_file_and_a_submission_without_folders(code):
 def test_the_page_is_that_of_the_release_or_the_section_is_named(code, tmp_path):
     part = next_part(code, COURSE, ALL)
     pages = tmp_path / "pages.json"
-    assert "read   the handout, problem 1, question (c)" in describe(part, COURSE, pages)
+    assert "read   the handout, problem 1, question (c)" in describe(part, COURSE, "", pages)
     pages.write_text(json.dumps({"1c": 11}), encoding="utf-8")
-    assert "handout.pdf, page 11\n" in describe(part, COURSE, pages)
+    assert "handout.pdf, page 11\n" in describe(part, COURSE, "", pages)
 
 
-def test_on_the_command_line(code, capsys):
+def test_on_the_command_line(code, capsys, monkeypatch):
     import grader
 
-    assert grader.main(["1", "--next", "--submission", str(code)]) == 0
-    assert capsys.readouterr().out.startswith("Next: 1c  Span corruption")
-    assert grader.main(["1", "--next", "--submission", str(SOLUTION)]) == 0
-    assert capsys.readouterr().out == "All parts are written. Next: python src/grader.py 1\n"
+    monkeypatch.chdir(ROOT / "src")
+    submission = ["--submission", str(code)]
+    command = "python grader.py{} " + shlex.join(submission) + "\n"
+    assert grader.main(["1", "--next", *submission]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("Next: 1c  Span corruption")
+    assert shown.endswith("  check  " + command.format(" 1c"))
+    shutil.copytree(SOLUTION, code, dirs_exist_ok=True)
+    assert grader.main(["1", "--next", *submission]) == 0
+    assert capsys.readouterr().out == "All parts are written. Next: " + command.format(" 1")
     assert grader.main(["--next", "--submission", str(code / "nowhere")]) == 2
     assert "--next needs a folder" in capsys.readouterr().err

@@ -1,5 +1,6 @@
 """python src/grader.py --watch: what it notices, and what it writes."""
 
+import contextlib
 import io
 import json
 import os
@@ -7,13 +8,14 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
 from autograder import Outcome, Report, Verdict, read_manifest
 from autograder.report import Table
 from checks.support.session import MANIFEST
-from checks.support.watching import watch
+from checks.support.watching import Files, Outdated, watch
 from common.files import UserError
 from conftest import ROOT
 from variants import make
@@ -65,13 +67,15 @@ class Watched:
             file = self.folder / "attention.py"
             self.graded.append(file.read_text(encoding="utf-8") if file.exists() else None)
             given = next(gradings)
+            if callable(given):
+                given = given()
             if isinstance(given, Exception):
                 raise given
             given.seed = seed
             return given
 
         self.last = watch(
-            self.folder,
+            self.files,
             first,
             grade,
             lambda ids, seed: f"again {ids} {seed}",
@@ -87,6 +91,7 @@ def watched(tmp_path):
     (tmp_path / "code").mkdir()
     one = Watched(tmp_path / "code")
     one.save("x = 0\n")
+    one.files = Files(one.folder)
     return one
 
 
@@ -179,6 +184,37 @@ def test_ctrl_c_during_a_grading_leaves_the_one_before(watched):
     first = report(IDS)
     watched.run(first, [lambda: watched.save("x = 1\n")], iter(interrupt, None))
     assert watched.last is first
+
+
+def test_a_save_during_the_first_grading_counts(watched):
+    watched.save("x = 1\n")
+    watched.run(report(IDS), [lambda: None], [report(IDS)])
+    assert watched.graded == ["x = 1\n"]
+
+
+def test_a_save_during_a_grading_ends_it(watched):
+    """Also one that would take forever."""
+
+    def save_and_wait():
+        threading.Timer(0.2, lambda: watched.save("x = 2\n")).start()
+        time.sleep(60)
+
+    saves = [lambda: watched.save("x = 1\n"), lambda: None]
+    shown = watched.run(report(IDS), saves, [save_and_wait, report(IDS[:1])])
+    assert watched.graded == ["x = 1\n", "x = 2\n"]
+    assert "  Saved again before the grading had ended.\n" in shown
+    assert "Now passing: 1h-3-basic, 1h-9-basic" in shown
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.05, 0.1])
+def test_a_save_at_the_very_end_of_a_grading_is_no_ctrl_c(watched, pause):
+    files = Files(watched.folder)
+    for n in range(20):
+        with contextlib.suppress(Outdated), files.unchanged():
+            watched.save(f"x = {n}{n}\n")
+            time.sleep(pause)
+        assert files.look() != files.seen
+        files.seen = files.look()
 
 
 @pytest.mark.parametrize(

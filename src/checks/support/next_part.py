@@ -55,8 +55,10 @@ def next_part(folder: Path, manifest: Manifest, questions: set[str]) -> Part | N
     return min(parts, key=lambda part: order.index(part.question), default=None)
 
 
-def describe(part: Part, manifest: Manifest, pages: Path = PAGES) -> str:
-    """Four lines: the question, what to write where, what to read, and how to check it."""
+def describe(part: Part, manifest: Manifest, command: str, pages: Path = PAGES) -> str:
+    """Five lines: the question, what to write, where, what to read, and the command that checks
+    it.
+    """
     question = manifest.questions[part.question]
     points = f"{question.points:g} point{'s' * (question.points != 1)}"
     extra = ", extra credit" if question.extra_credit else ""
@@ -66,7 +68,7 @@ def describe(part: Part, manifest: Manifest, pages: Path = PAGES) -> str:
         f"  write  {part.what}\n"
         f"  in     {_from_here(part.file)}, line {part.line}{missing}\n"
         f"  read   {_where_to_read(question.id, pages)}\n"
-        f"  check  python {_from_here(HANDOUT.parent / 'src' / 'grader.py')} {question.id}"
+        f"  check  {command}"
     )
 
 

@@ -1,8 +1,12 @@
 """Grades a submission again whenever one of its files is saved, and writes what changed."""
 
+import _thread
+import contextlib
 import hashlib
+import signal
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,12 +18,20 @@ from common.files import UserError
 POLL = 0.05  # seconds between two looks at the files; a look takes less than 1 ms
 
 
+class Outdated(Exception):
+    """A file was saved while it was graded."""
+
+
 class Files:
-    """What is in the files of a submission. A file is only read when its time or size changes."""
+    """What is in the files of a submission. A file is only read when its time or size changes.
+
+    seen: the hashes of the version that is graded; at first, of now.
+    """
 
     def __init__(self, folder: Path):
         self.folder = folder
         self.read: dict[str, tuple[tuple, str]] = {}  # name -> when and how long, content's hash
+        self.seen = self.look()
 
     def look(self) -> dict[str, str]:
         """Hashes of the files, by name. What vanishes while it is read isn't there."""
@@ -45,6 +57,36 @@ class Files:
             if found == before:
                 return found
 
+    @contextlib.contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """A context that a saved file ends early.
+
+        Raises:
+            Outdated: a file was saved.
+        """
+        over, saved = threading.Event(), threading.Event()
+
+        def look():
+            while not over.wait(POLL):
+                if self.look() != self.seen:
+                    saved.set()
+                    interrupt()  # as Ctrl-C does
+                    return
+
+        thread = threading.Thread(target=look, daemon=True)
+        thread.start()
+        try:
+            try:
+                yield
+            finally:
+                over.set()
+                thread.join()
+                time.sleep(0)  # an interrupt that is under way arrives here
+        except KeyboardInterrupt:
+            if saved.is_set():
+                raise Outdated from None
+            raise
+
     def _names(self):
         try:
             return [
@@ -54,8 +96,16 @@ class Files:
             return []
 
 
+def interrupt() -> None:
+    """Interrupt the main thread; on Windows, once it no longer waits for something."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+    else:
+        _thread.interrupt_main()
+
+
 def watch(
-    folder: Path,
+    files: Files,
     report: Report,
     grade: Callable[[int], Report],
     repeat: Callable[[list[str], int], str],
@@ -64,10 +114,10 @@ def watch(
     sleep: Callable[[float], None] = time.sleep,
 ) -> Report:
     """Grade a submission again after each change until Ctrl-C, with the same random inputs each
-    time; when all passes, once more with new ones.
+    time; when all passes, once more with new ones. A change during a grading starts it again.
 
     Args:
-        folder: of the submission.
+        files: of the submission, as they were before the last grading.
         report: of the grading before.
         grade: grades the submission with a seed.
         repeat: returns the command that repeats checks with the given ids and seed.
@@ -78,30 +128,37 @@ def watch(
     Returns:
         The Report of the last grading.
     """
-    files = Files(folder)
+
+    def grade_this(seed):
+        with files.unchanged():
+            return grade(seed)
+
     try:
-        seen = files.look()
-        _say(table, f"\nWatching {harmless(str(folder))}. Ctrl-C ends it.")
+        _say(table, f"\nWatching {harmless(str(files.folder))}. Ctrl-C ends it.")
         while True:
-            ready()
-            sleep(POLL)
-            if files.look() == seen:
+            if files.look() == files.seen:
+                ready()
+                sleep(POLL)
                 continue
-            before, seen = seen, files.settled(sleep)
+            before, files.seen = files.seen, files.settled(sleep)
             names = [
-                name for name in sorted({*before, *seen}) if before.get(name) != seen.get(name)
+                name
+                for name in sorted({*before, *files.seen})
+                if before.get(name) != files.seen.get(name)
             ]
             if not names:
                 continue
             heading = f"\n{time.strftime('%H:%M:%S')}  {harmless(', '.join(names))} changed"
             _say(table, table.paint(heading, BOLD))
             try:
-                last, report = report, grade(report.seed)
+                last, report = report, grade_this(report.seed)
                 write_changes(last, report, repeat, table)
                 if report.passed:
-                    report = _with_new_inputs(report, grade, repeat, table)
+                    report = _with_new_inputs(report, grade_this, repeat, table)
             except UserError as error:  # no longer a submission
                 _say(table, f"  {error}")
+            except Outdated:
+                _say(table, "  Saved again before the grading had ended.")
     except KeyboardInterrupt:
         _say(table, "")
         return report

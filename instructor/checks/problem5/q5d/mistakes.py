@@ -154,18 +154,18 @@ def _scales(inputs):
     T, C = inputs["x"].shape[1:]
     n_head = inputs["n_head"]
     d = C // n_head
-    divisors = [
+    divisors = [  # the likelier first: with one head, some are the same
+        ("head_dim, without the root,", d),
         ("the root of n_embd", math.sqrt(C)),
         ("n_embd", C),
-        ("head_dim, without the root,", d),
         ("n_head", n_head),
         ("the root of n_head", math.sqrt(n_head)),
         ("the root of T", math.sqrt(T)),
     ]
     instead = f"instead of the root of head_dim = {d}."
-    known = [(f"the scores are divided by {name} {instead}", divisor) for name, divisor in divisors]
-    known += [
+    known = [
         ("the scores are not scaled: divide them by the root of head_dim.", 1.0),
+        *((f"the scores are divided by {name} {instead}", divisor) for name, divisor in divisors),
         ("the scores are multiplied by the root of head_dim. Divide them.", 1 / math.sqrt(d)),
     ]
     return [(sentence, {"divisor": divisor}) for sentence, divisor in known]
