@@ -37,23 +37,40 @@ has_packages() {
     "$1" -c 'import importlib.util, sys; sys.exit(not all(map(importlib.util.find_spec, sys.argv[1:])))' $NEEDED >/dev/null 2>&1
 }
 
-# Creates .venv with Python $1, or updates it when the pins have changed. A .venv without the file
-# "complete" is from an installation that was interrupted.
+# Creates .venv with Python $1, or updates it when the pins have changed. While it has the file
+# "incomplete", its installation is under way, or was interrupted.
 make_environment() {
+    if [ -e "$ROOT/.venv" ] && [ ! -e "$ROOT/.venv/complete" ] && [ ! -e "$ROOT/.venv/incomplete" ]; then
+        echo "$ROOT/.venv lacks some of: $NEEDED." >&2
+        echo "./run.sh did not make it, so it leaves it as it is. Activate it and run: pip install -e '$ROOT$EXTRAS'" >&2
+        echo "Or remove it, and ./run.sh makes its own." >&2
+        exit 2
+    fi
     echo "Python '$1' lacks some of: $NEEDED." >&2
     echo "Making an environment in $ROOT/.venv (once, some minutes; 1.2 GB, more with CUDA) ..." >&2
-    [ -e "$ROOT/.venv/complete" ] || rm -rf "$ROOT/.venv"
-    if [ ! -e "$ROOT/.venv/complete" ] && ! "$1" -m venv "$ROOT/.venv"; then
+    if [ ! -e "$ROOT/.venv/complete" ]; then
         rm -rf "$ROOT/.venv"
-        echo "Could not create it. On Debian and Ubuntu, install the package python3-venv. Or activate your own" >&2
-        echo "environment and run: pip install -e '$ROOT'" >&2
-        exit 2
+        mkdir "$ROOT/.venv"
+        touch "$ROOT/.venv/incomplete"
+        if ! "$1" -m venv "$ROOT/.venv"; then
+            rm -rf "$ROOT/.venv"
+            echo "Could not create it. On Debian and Ubuntu, install the package python3-venv. Or activate your own" >&2
+            echo "environment and run: pip install -e '$ROOT'" >&2
+            exit 2
+        fi
     fi
     if ! "$(venv_python)" -m pip install --quiet --disable-pip-version-check -e "$ROOT$EXTRAS" >&2; then
         echo "The packages could not be installed; pip says why above. ./run.sh will try again." >&2
         exit 2
     fi
     touch "$ROOT/.venv/complete"
+    rm -f "$ROOT/.venv/incomplete"
+}
+
+# Succeeds if .venv can be used as it is.
+has_environment() {
+    [ ! -e "$ROOT/.venv/incomplete" ] && has_packages "$(venv_python)" || return 1
+    [ ! -e "$ROOT/.venv/complete" ] || [ ! "$ROOT/pyproject.toml" -nt "$ROOT/.venv/complete" ]
 }
 
 venv_python() {
@@ -74,8 +91,7 @@ for argument in "$@"; do
 done
 
 if ! has_packages "$PYTHON"; then
-    if [ ! -e "$ROOT/.venv/complete" ] || [ "$ROOT/pyproject.toml" -nt "$ROOT/.venv/complete" ] ||
-       ! has_packages "$(venv_python)"; then
+    if ! has_environment; then
         [ "$1" = test ] || [ "$1" = python ] || "$PYTHON" "$ROOT/src/run.py" "$@" --check >&2      # a misspelled target should not cost a download
         make_environment "$PYTHON"
     fi

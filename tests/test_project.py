@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tomllib
 from pathlib import Path
 
@@ -101,21 +102,40 @@ def test_run_sh_says_when_there_is_no_python(tmp_path):
     assert process.returncode == 2 and "needs Python" in process.stderr
 
 
-def test_run_sh_makes_no_environment_for_a_misspelled_target(tmp_path):
-    """With a Python that lacks torch: the refusal comes before any download."""
+@pytest.fixture
+def run_sh_with_bare_python(tmp_path):
+    """Runs a copy of ./run.sh, in tmp_path, with a Python that lacks torch."""
     for name in ("run.sh", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path / name)
     shutil.copytree(ROOT / "src", tmp_path / "src")
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
-    process = subprocess.run(
-        [str(tmp_path / "run.sh"), "vanilla_pretrian"],
+    return lambda *arguments: subprocess.run(
+        [str(tmp_path / "run.sh"), *arguments],
         capture_output=True,
         text=True,
         env={**os.environ, "PATH": f"{bare / 'bin'}{os.pathsep}{os.environ['PATH']}"},
     )
+
+
+def test_run_sh_makes_no_environment_for_a_misspelled_target(tmp_path, run_sh_with_bare_python):
+    """The refusal comes before any download."""
+    process = run_sh_with_bare_python("vanilla_pretrian")
     assert process.returncode == 2 and "Did you mean vanilla_pretrain" in process.stderr
     assert not (tmp_path / ".venv").exists()
+
+
+def test_run_sh_leaves_an_environment_that_it_did_not_make(tmp_path, run_sh_with_bare_python):
+    """One that lacks packages is refused; one that has all is used."""
+    mine = tmp_path / ".venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(mine)], check=True)
+    process = run_sh_with_bare_python("python", "-c", "import torch")
+    assert process.returncode == 2 and "./run.sh did not make it" in process.stderr
+    assert (mine / "pyvenv.cfg").exists()
+    packages = next(mine.glob("lib/python*/site-packages"))
+    (packages / "ours.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+    process = run_sh_with_bare_python("python", "-c", "import sys, torch; print(sys.prefix)")
+    assert process.stdout.strip() == str(mine), process.stderr
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("*.py")), ids=lambda p: p.stem)
