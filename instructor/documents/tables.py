@@ -49,8 +49,8 @@ def demo() -> str:
         "" if len({*epochs}) == 1 else ", with {} epochs of pretraining, not {}".format(*epochs)
     )
     lines = [
-        f"On {summary['machine']}, the demo took {summary['total_seconds'] / 60:.0f} minutes, and "
-        f"grading the reference {summary['grading_seconds']:.0f} seconds ({summary['date']}).",
+        f"The demo took {summary['total_seconds'] / 60:.0f} minutes on {summary['machine']} "
+        f"({summary['date']}); [benchmarks/](benchmarks/README.md) has the times of all commands.",
         f"Right answers on dev: {none} without pretraining, {learned} with learned positions, "
         f"{rope} with RoPE.",
         f"Over {facts['seeds']} other seeds{earlier}: {facts['seeds vanilla dev']} and "
