@@ -48,7 +48,8 @@ make_environment() {
     fi
     echo "Python '$1' lacks some of: $NEEDED." >&2
     echo "Making an environment in $ROOT/.venv (once, some minutes; 1.2 GB, more with CUDA) ..." >&2
-    if [ ! -e "$ROOT/.venv/complete" ]; then
+    # one that is interrupted, or whose Python is gone, is made anew
+    if [ ! -e "$ROOT/.venv/complete" ] || ! "$(venv_python)" -m pip --version >/dev/null 2>&1; then
         rm -rf "$ROOT/.venv"
         mkdir "$ROOT/.venv"
         touch "$ROOT/.venv/incomplete"

@@ -114,7 +114,11 @@ def run_sh_with_bare_python(tmp_path):
         [str(tmp_path / "run.sh"), *arguments],
         capture_output=True,
         text=True,
-        env={**os.environ, "PATH": f"{bare / 'bin'}{os.pathsep}{os.environ['PATH']}"},
+        env={
+            **os.environ,
+            "PATH": f"{bare / 'bin'}{os.pathsep}{os.environ['PATH']}",
+            "PIP_NO_INDEX": "1",
+        },
     )
 
 
@@ -136,6 +140,20 @@ def test_run_sh_leaves_an_environment_that_it_did_not_make(tmp_path, run_sh_with
     (packages / "ours.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
     process = run_sh_with_bare_python("python", "-c", "import sys, torch; print(sys.prefix)")
     assert process.stdout.strip() == str(mine), process.stderr
+
+
+def test_run_sh_makes_its_environment_anew_when_its_python_is_gone(
+    tmp_path, run_sh_with_bare_python
+):
+    mine = tmp_path / ".venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(mine)], check=True)
+    (mine / "complete").touch()
+    (mine / "bin" / "python").unlink()
+    (mine / "bin" / "python").symlink_to(tmp_path / "gone")
+    process = run_sh_with_bare_python("python", "-c", "import torch")
+    assert process.returncode == 2 and "could not be installed" in process.stderr  # without a net
+    assert subprocess.run([mine / "bin" / "python", "-m", "pip", "--version"]).returncode == 0
+    assert not (mine / "complete").exists() and (mine / "incomplete").exists()
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("*.py")), ids=lambda p: p.stem)

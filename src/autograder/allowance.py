@@ -18,7 +18,8 @@ class Allowance:
         within: a larger allowance that this one is part of.
 
     Attributes:
-        elapsed, cpu, waited: seconds of all calls: wall time, CPU time, and waiting for a CPU.
+        elapsed, cpu, waited, counted: seconds of all calls: wall time, CPU time, waiting for a CPU,
+            and the submission's own time.
     """
 
     def __init__(
@@ -32,7 +33,7 @@ class Allowance:
         self._patience = now + PATIENCE * self._left
         self._end = min(self._patience, math.inf if wall is None else now + wall)
         self._within = within
-        self.elapsed = self.cpu = self.waited = 0.0
+        self.elapsed = self.cpu = self.waited = self.counted = 0.0
 
     @property
     def left(self) -> float:
@@ -43,6 +44,11 @@ class Allowance:
     def end(self) -> float:
         """The latest time at which it ends, by time.monotonic()."""
         return min(self._end, self._within.end if self._within else math.inf)
+
+    @property
+    def rest(self) -> float:
+        """The seconds left of its own time or until its end, whichever is less."""
+        return min(self.left, self.end - time.monotonic())
 
     @property
     def over(self) -> bool:
@@ -86,6 +92,7 @@ class Allowance:
         self._left -= reply.counted
         self.elapsed += reply.seconds
         self.cpu += reply.cpu
+        self.counted += reply.counted
         self.waited += reply.waited
         if self._within:
             self._within._spend(reply)

@@ -8,13 +8,13 @@ from .inside import wire
 from .manifest import Check
 from .probe import Probe, probe
 
-IMPORT_SECONDS = 10  # far more than any reasonable import takes
+IMPORT_SECONDS = 20  # far more than any reasonable import takes, and what most checks may take
 
 
 @probe
 def needed_files(source, root, package):
-    """List the package's files that a source imports, each after those that it imports itself when
-    it is executed. Only what is there is looked at: nothing is imported.
+    """List the package's files that a source imports, each after those that it imports itself as
+    soon as it is executed. Nothing is imported to find out.
     """
     import ast
     import contextlib
@@ -26,6 +26,8 @@ def needed_files(source, root, package):
     def visit(statements, folder):
         for node in statements:
             names = []
+            if isinstance(node, (ast.Try, ast.With)):
+                visit(node.body, folder)
             if isinstance(node, ast.Import):
                 names = [alias.name.split(".") for alias in node.names]
             elif isinstance(node, ast.ImportFrom):

@@ -50,8 +50,10 @@ class Judge:
         self.outcomes: dict[str, Outcome] = {}
         self.errors: list[str] = []  # check files that could not be read
         self.students: dict[str, Student] = {}
-        self.share = 1.0  # of its limit that a check may use now
-        self.unfinished: list[pytest.Item] = []
+        self.quarter = whole.rest / 4
+        self.lost = 0.0  # seconds, to timeouts
+        self.cut_short: dict[str, pytest.Item] = {}
+        self.repeats = False
         self.stuck = Stuck(process, submission, whole)
 
     @property
@@ -66,7 +68,7 @@ class Judge:
         """The submission; see student.Student."""
         check = self.checks[_id(request.node)]
         arguments = self.process, self.submission, check, self.seed, self.whole, self.stuck
-        student = self.students[check.id] = Student(*arguments, share=self.share)
+        student = self.students[check.id] = Student(*arguments, self._seconds(check))
         return student
 
     @pytest.fixture
@@ -115,20 +117,32 @@ class Judge:
 
     def pytest_runtestloop(self, session):
         """Wait for the student's process, which has been starting meanwhile; then run what no other
-        judge has taken.
-
-        Each check first gets its share of the time for all of them, so that endless loops in some
-        functions don't use up the time of right answers; what isn't finished by then runs again
-        with all that its limit and the rest of the time allow.
+        judge has taken, and what was cut short (see `_seconds`) again.
         """
         with contextlib.suppress(ProcessError):  # each check then reports it
             self.process.start()
-        total = sum(check.seconds for check in self.checks.values())
-        self.share = min(1.0, max(0.0, self.whole.left) / total)
         self._run(session.items)
-        self.share = 1.0
-        self._run(self.unfinished)
+        self.repeats = True
+        self._run(list(self.cut_short.values()))
         return True
+
+    def _seconds(self, check):
+        """How long a check may take now, so that endless loops in some functions leave the answers
+        in others their time, and a second grading, where a fault costs points only once, its own.
+
+        A quarter of the time for all checks may be lost to timeouts. From then on, each check gets
+        its fair share of the rest, in proportion to its limit. Checks that this cuts short run
+        again at the end, until only a quarter is left.
+        """
+        rest = self.whole.rest
+        if self.repeats:
+            return min(check.seconds, rest - self.quarter)
+        waiting = sum(
+            other.seconds
+            for other in self.checks.values()
+            if other.id not in self.outcomes and other.id not in self.cut_short
+        )
+        return min(check.seconds, max(rest * check.seconds / waiting, self.quarter - self.lost))
 
     def _run(self, items):
         waiting = list(items)
@@ -154,11 +168,15 @@ class Judge:
                 self.whole.spent_elsewhere(place.outcome.cpu_seconds)
                 self.finished(place.outcome)
                 return True
+            before = self.whole.counted
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
-            if id not in self.outcomes:
-                self.unfinished.append(item)
+            outcome = self.outcomes.get(id)
+            if outcome is None:
+                self.cut_short[id] = item
             elif place:
-                place.post(self.outcomes[id])
+                place.post(outcome)
+            if outcome is None or outcome.verdict is Verdict.TIMEOUT:
+                self.lost += self.whole.counted - before
         return True
 
     @pytest.hookimpl(wrapper=True)
@@ -188,7 +206,7 @@ class Judge:
         error = excinfo.value if excinfo else None
         if isinstance(error, KeyboardInterrupt):
             return
-        if error and self.share < 1 and student and student.out_of_time:
+        if error and student and student.cut_short and not self.repeats:
             return
         if isinstance(error, (Failed, AssertionError)):
             # A plain assert is also a wrong answer; its text is written for the student.

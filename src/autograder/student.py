@@ -47,7 +47,7 @@ class Student:
         seed: the judge's. The student's process gets another one, which reveals nothing about it.
         whole: the time for all checks together; no limit by default.
         stuck: what is known about the submission's imports from other checks.
-        share: of the check's time limit that its probes may use.
+        seconds: for all its probes; by default the check's limit.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Student:
         seed: int,
         whole: Allowance | None = None,
         stuck: Stuck | None = None,
-        share: float = 1.0,
+        seconds: float | None = None,
     ):
         self.process = process
         self.submission = submission
@@ -70,7 +70,7 @@ class Student:
         self.output = ""
         self.whole = whole or Allowance()
         self.stuck = stuck or Stuck(process, submission, self.whole)
-        self.share = share
+        self.seconds = check.seconds if seconds is None else seconds
         self.time: Allowance | None = None  # this check's, starting with its first call
 
     @property
@@ -79,9 +79,9 @@ class Student:
         return self.time.cpu if self.time else 0.0
 
     @property
-    def out_of_time(self) -> bool:
-        """Whether its calls have used up its time."""
-        return bool(self.time and self.time.over)
+    def cut_short(self) -> bool:
+        """Whether its calls have used up less time than the check allows."""
+        return self.seconds < self.check.seconds and bool(self.time and self.time.over)
 
     @property
     def busy(self) -> bool:
@@ -109,10 +109,10 @@ class Student:
             Failed: with the verdict for whatever went wrong.
         """
         self.calls += 1
-        if self.whole.over:
+        if self.whole.over or self.seconds <= 0:
             raise self._too_late()
         self.process.start()  # before the clock starts: importing torch is not the student's time
-        self.time = self.time or Allowance(self.share * self.check.seconds, within=self.whole)
+        self.time = self.time or Allowance(self.seconds, within=self.whole)
         if self.time.over:
             raise self._timeout(probe, inputs)
         digest = hashlib.sha256(f"{self.seed} {self.check.id} {self.calls}".encode()).digest()
@@ -162,7 +162,7 @@ class Student:
         )
 
     def _timeout(self, probe, inputs):
-        if self.whole.over:
+        if self.whole.over or self.cut_short:
             return self._too_late()
         limit = f"{self.check.seconds:g} seconds"
         advice = "Is there an infinite loop, or much more work than needed?"

@@ -1,10 +1,13 @@
 """Processes that serve another one of ours."""
 
+import contextlib
 import multiprocessing
 import os
 import signal
 import tempfile
 import threading
+from collections.abc import Iterator
+from multiprocessing import resource_tracker
 
 
 def serve(scratch: str) -> None:
@@ -14,6 +17,22 @@ def serve(scratch: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     tempfile.tempdir = scratch
     end_with_parent()
+
+
+@contextlib.contextmanager
+def without_ctrl_c() -> Iterator[None]:
+    """Processes that are started in the block never get Ctrl-C, which is left to the parent: before
+    `serve`, it would end them with a traceback.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    resource_tracker.ensure_running()  # later, it would undo this
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def end_with_parent() -> None:

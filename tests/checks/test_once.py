@@ -2,6 +2,7 @@
 instead.
 """
 
+import dataclasses
 import shutil
 
 from proof import HIDDEN, MANIFEST
@@ -107,6 +108,19 @@ def test_1h_is_lent_to_6c(worker, tmp_path):
         Fill("precompute_rotary_emb", "rope_cache = torch.zeros(max_positions, dim // 2, 2)"),
     )
     report = grade(worker, make(changes, tmp_path / "rotated"), ["1h", "6c"])
+    assert lost(report, "1h") > 0 and lost(report, "6c") == 0
+
+
+def test_an_endless_function_leaves_time_for_it(worker, tmp_path):
+    """Its checks alone could take longer than all may together."""
+    folder = make((Fill("apply_rotary_emb", "while True: pass"),), tmp_path / "endless")
+    checks = [
+        dataclasses.replace(check, seconds=2)
+        for check in MANIFEST.select(["1h", "6c"])
+        if check.coded and not check.artifacts
+    ]
+    setting = dataclasses.replace(SETTING, seconds=12)
+    report = grade_submission(folder, checks, setting, SEED, MANIFEST, worker=worker)
     assert lost(report, "1h") > 0 and lost(report, "6c") == 0
 
 

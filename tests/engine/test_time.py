@@ -86,6 +86,25 @@ def test_endless_functions_leave_right_answers_their_time(tmp_path, process):
     assert right.verdict is Verdict.PASSED
 
 
+def test_right_answers_may_use_all_the_time(tmp_path, process):
+    """Some need more than a fair share, and the others leave it to them."""
+    submission = make((), tmp_path / "submission")
+    file = submission / "problem5" / "encoder.py"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text + "\nimport time\ntime.sleep(1.3)\n", encoding="utf-8")
+    checks = [
+        dataclasses.replace(check, seconds=3)
+        for check in MANIFEST.select(["6c-4", "6c-5", "6c-6", "5d-1", "5d-2", "5d-3"])
+    ]
+    with tempfile.TemporaryDirectory(dir=STAGED.name) as folder:
+        staged, _ = stage(submission, Path(folder))
+        context = SimpleNamespace(cases=Released())
+        whole = Allowance(6)
+        report = grade(MANIFEST, checks, [CHECKS], process, staged, 1, context, whole=whole)
+    assert report.passed, [outcome.message for outcome in report.outcomes.values()]
+    assert whole.counted > 3 * 1.3
+
+
 @pytest.mark.parametrize("limit", ["seconds", pytest.param("wall", marks=pytest.mark.full)])
 def test_all_checks_together_have_a_time(tmp_path, worker, limit):
     """What comes after its end is a timeout that says so; what came before keeps its points."""

@@ -1,6 +1,7 @@
 """Checks of one submission that run at the same time, in several processes."""
 
 import contextlib
+import os
 import shutil
 import signal
 import subprocess
@@ -126,3 +127,20 @@ def is_running(pid):
     with contextlib.suppress(OSError), open(f"/proc/{pid}/stat") as file:
         return file.read().rpartition(")")[2].split()[0] != "Z"
     return False
+
+
+@pytest.mark.parametrize("seconds", [0.1, 0.5, 0.9])
+def test_ctrl_c_while_helpers_start_prints_no_traceback(seconds):
+    """Ctrl-C in a terminal, which all processes get."""
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / "src" / "grader.py"), "--workers", "2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    process.stdout.readline()  # Grading ...
+    time.sleep(seconds)
+    os.killpg(process.pid, signal.SIGINT)
+    errors = process.communicate(timeout=60)[1]
+    assert process.returncode == 130 and errors == "\nInterrupted.\n"

@@ -6,14 +6,11 @@ result depends neither on the number of processes nor on interruptions. A worker
 the candidates of its part in memory.
 """
 
-import contextlib
 import dataclasses
 import gzip
 import json
 import multiprocessing
-import os
 import signal
-import threading
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
@@ -23,6 +20,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from common.files import Interrupted, UserError, write_text, writing
+from common.processes import end_with_parent, without_ctrl_c
 
 from .archive import Archive, Part
 from .language import LANGUAGES
@@ -142,7 +140,7 @@ class Dump:
                     if _name(part) in done:
                         yield part, None
                     else:
-                        with _without_interrupts():
+                        with without_ctrl_c():
                             running[pool.submit(read_part, self, part)] = dataclasses.replace(
                                 part, xml=None
                             )
@@ -191,24 +189,7 @@ def _content(path):
         ) from None
 
 
-@contextlib.contextmanager
-def _without_interrupts():
-    """Ignore Ctrl-C while a worker may start: it inherits this, and otherwise would fail with a
-    traceback before `_prepare`.
-    """
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
 def _prepare():
     """In each worker: leave Ctrl-C to the parent, and end when it is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent():
-    multiprocessing.parent_process().join()
-    os._exit(1)
+    end_with_parent()

@@ -18,7 +18,7 @@ from dataclasses import replace
 from itertools import cycle, islice
 
 from autograder.isolation import choose
-from common.processes import serve
+from common.processes import serve, without_ctrl_c
 
 from . import work
 
@@ -63,10 +63,12 @@ class Local:
                     for task in islice(tasks, self.workers - len(running) - len(helping)):
                         task = self._shared(task)
                         running[task] = None
-                        running[task] = pool.submit(self.run, task)
+                        with without_ctrl_c():
+                            running[task] = pool.submit(self.run, task)
                     for task in self._stragglers(running, helping, helpers):
                         helpers[task] += 1
-                        helping.add(pool.submit(self.run, replace(task, helps=True)))
+                        with without_ctrl_c():
+                            helping.add(pool.submit(self.run, replace(task, helps=True)))
                 except BrokenProcessPool:
                     return list(running)
                 if not running:

@@ -33,7 +33,7 @@ from checks.support.context import Context
 from checks.support.regrade import grade_once
 from checks.support.staging import RESULTS, stage, unwritten
 from common.files import UserError
-from common.processes import serve
+from common.processes import serve, without_ctrl_c
 
 CHECKS = Path(__file__).resolve().parents[1]
 MANIFEST = CHECKS / "manifest.toml"
@@ -333,8 +333,9 @@ def _helped(source, checks, setting, seed) -> Iterator[Board]:
         start = multiprocessing.get_context("spawn").Process
         helpers = [start(target=assist, args=arguments) for _ in range(setting.workers - 1)]
         try:
-            for helper in helpers:
-                helper.start()
+            with without_ctrl_c():
+                for helper in helpers:
+                    helper.start()
             yield Board(Path(board))
         finally:
             for helper in helpers:

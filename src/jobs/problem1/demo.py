@@ -129,7 +129,11 @@ def choose_folder(wanted: Path | None, resume: bool) -> Path:
     if resume:
         out = wanted or (max(demos, key=os.path.getmtime) if demos else None)
         if out is None or not (out / "jobs.json").exists():
-            raise UserError("There is no demo to resume here. Name its folder with --out.")
+            raise UserError(
+                f"{wanted} has no demo to resume. Run it without --resume, or check --out."
+                if wanted
+                else "There is no demo to resume here. Name its folder with --out."
+            )
         return out
     out = wanted or next(name for name in names if name not in used)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):

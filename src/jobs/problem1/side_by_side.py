@@ -11,14 +11,14 @@ import re
 import signal
 import sys
 from dataclasses import dataclass
-from multiprocessing import connection, resource_tracker
+from multiprocessing import connection
 from pathlib import Path
 
 import torch
 from tqdm import tqdm
 
 from common.files import Interrupted, UserError, write_text
-from common.processes import end_with_parent
+from common.processes import end_with_parent, without_ctrl_c
 from jobs.errors import explain, killed, with_code
 from jobs.problem1.run_job import Result, run_job
 from jobs.problem1.schedule import LENGTHS, first_ready, longest_first, skipped
@@ -153,7 +153,7 @@ class SideBySide:
         context = multiprocessing.get_context("spawn")
         pipe, other = context.Pipe()
         process = context.Process(target=_work, args=(self.options, self.threads, other))
-        with _without_ctrl_c():
+        with without_ctrl_c():
             process.start()
         other.close()
         self.workers.append(_Worker(process, pipe))
@@ -281,17 +281,3 @@ def _print_into(log):
             stream.flush()
             os.dup2(file.fileno(), stream.fileno())
             stream.reconfigure(encoding="utf-8", errors="replace", line_buffering=True)
-
-
-@contextlib.contextmanager
-def _without_ctrl_c():
-    """Processes that are started in the block never get Ctrl-C, which the parent passes on."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    resource_tracker.ensure_running()  # later, it would undo this
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
