@@ -80,7 +80,7 @@ class Student:
 
     @property
     def cut_short(self) -> bool:
-        """Whether its calls have used up less time than the check allows."""
+        """Whether its time was less than the check's limit, and is used up."""
         return self.seconds < self.check.seconds and bool(self.time and self.time.over)
 
     @property

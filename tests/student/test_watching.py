@@ -206,6 +206,18 @@ def test_a_save_during_a_grading_ends_it(watched):
     assert "Now passing: 1h-3-basic, 1h-9-basic" in shown
 
 
+def test_a_save_without_a_change_during_a_grading_starts_it_again(watched):
+    """An editor empties the file first, which ends the grading of what is there in the end."""
+
+    def save_and_wait():
+        threading.Timer(0.2, lambda: watched.save("")).start()
+        time.sleep(60)
+
+    saves = [lambda: watched.save("x = 1\n"), lambda: watched.save("x = 1\n"), lambda: None]
+    watched.run(report(IDS), saves, [save_and_wait, report(IDS)])
+    assert watched.graded == ["x = 1\n", "x = 1\n"]
+
+
 @pytest.mark.parametrize("pause", [0.0, 0.05, 0.1])
 def test_a_save_at_the_very_end_of_a_grading_is_no_ctrl_c(watched, pause):
     files = Files(watched.folder)

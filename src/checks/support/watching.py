@@ -158,6 +158,7 @@ def watch(
             except UserError as error:  # no longer a submission
                 _say(table, f"  {error}")
             except Outdated:
+                files.seen = before  # the changes still count
                 _say(table, "  Saved again before the grading had ended.")
     except KeyboardInterrupt:
         _say(table, "")
