@@ -240,9 +240,7 @@ def _without(id, folder):
 
 
 def prepare() -> None:
-    """Do once what every fork would repeat: import, and hash what checks depend on. And end tqdm's
-    thread: a fork at a moment when it holds tqdm's lock would wait for the lock forever.
-    """
+    """Do once what every fork would repeat: import, and hash what checks depend on."""
     from instructor.grading.fingerprint import Fingerprints
     from instructor.grading.pages import class_page, student_page  # noqa: F401
 
@@ -251,9 +249,6 @@ def prepare() -> None:
     fingerprints = Fingerprints(manifest, setting)
     for check in manifest.checks.values():
         fingerprints.of(check)
-    tqdm.monitor_interval = 0
-    if tqdm.monitor:
-        tqdm.monitor.exit()
 
 
 def play(disturbed: int) -> tuple[dict[str, str], int]:
