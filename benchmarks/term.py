@@ -19,6 +19,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -199,6 +200,8 @@ def _start(words, manifest, slow):
         return pid
     code = 1
     try:
+        # one that was killed holds the lock that forks share
+        tqdm.set_lock(threading.RLock())
         signal.signal(signal.SIGINT, signal.default_int_handler)
         quiet = os.open(os.devnull, os.O_WRONLY)
         os.dup2(quiet, 1)
