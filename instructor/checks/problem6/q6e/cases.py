@@ -185,13 +185,17 @@ def repetition(rng):
 
 
 def draw_texts(rng, V: int, n: int) -> list[list[int]]:
-    """Draw lists of tokens in which the last n - 1 tokens have occurred several times, and others
-    of few different tokens.
+    """Draw lists of tokens in which the last n - 1 tokens have occurred several times, once in
+    another order; and others of few different tokens.
     """
     end = rng.permutation(V)[: n - 1].tolist()
     text = []
-    for follower in rng.permutation(V)[:3].tolist():
+    followers = rng.permutation(V).tolist()
+    for follower in followers[:3]:
         text += [*rng.integers(V, size=2).tolist(), *end, follower]
+    if n > 2:
+        other = next(token for token in followers[3:] if token not in end)
+        text += [*end[::-1], other]
     return [text + end, rng.integers(3, size=25).tolist(), rng.integers(4, size=12).tolist()]
 
 
