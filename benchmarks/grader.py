@@ -6,6 +6,7 @@ turn, under the same conditions. Prints medians and ratios.
 """
 
 import argparse
+import inspect
 import io
 import statistics
 import subprocess
@@ -21,7 +22,7 @@ sys.path.insert(0, str(ROOT / "tests" / "checks"))
 
 import numpy as np  # noqa: E402
 
-from proof import MANIFEST, grade_folder, start_process, verdicts  # noqa: E402
+from proof import MANIFEST, context_of, grade_folder, start_process, verdicts  # noqa: E402
 
 from autograder import SameProcess, probe  # noqa: E402
 from autograder.student import Student  # noqa: E402
@@ -30,16 +31,20 @@ from checks.support.staging import stage  # noqa: E402
 SOLUTION = ROOT / "instructor" / "solution"
 
 
-def as_unittest(submission, seed: int) -> unittest.TestSuite:
+def as_unittest(submission, context, seed: int) -> unittest.TestSuite:
     """The verdicts as unittest tests, which run probes in this process."""
     suite = unittest.TestSuite()
     for id, function in verdicts().items():
 
         def test(id=id, function=function):
-            function(
-                Student(SameProcess(), submission, MANIFEST.checks[id], seed),
-                np.random.default_rng([seed, zlib.crc32(id.encode())]),
-            )
+            rng = np.random.default_rng([seed, zlib.crc32(id.encode())])
+            make = {
+                "student": lambda: Student(SameProcess(), submission, MANIFEST.checks[id], seed),
+                "rng": lambda: rng,
+                "cases": lambda: context.cases.draw(id, rng),
+                "context": lambda: context,
+            }
+            function(*(make[name]() for name in inspect.signature(function).parameters))
 
         suite.addTest(unittest.FunctionTestCase(test, description=id))
     return suite
@@ -91,7 +96,7 @@ def main() -> None:
             apart.append(time.perf_counter() - started)
             started = time.perf_counter()
             result = unittest.TextTestRunner(stream=io.StringIO()).run(
-                as_unittest(submission, seed)
+                as_unittest(submission, context_of(Path(folder)), seed)
             )
             together.append(time.perf_counter() - started)
             assert report.passed and result.wasSuccessful()

@@ -7,8 +7,10 @@ level without isolation.
 """
 
 import argparse
+import shutil
 import statistics
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -19,14 +21,21 @@ from proof import grade_folder, start_process  # noqa: E402
 
 from autograder.isolation import LEVELS, Unavailable, choose  # noqa: E402
 
-SOLUTION = ROOT / "instructor" / "solution"
-
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=5)
     rounds = parser.parse_args().rounds
+    with tempfile.TemporaryDirectory() as folder:
+        submission = Path(folder) / "submission"
+        for source in (ROOT / "instructor" / "solution", ROOT / "instructor" / "results"):
+            shutil.copytree(source, submission, dirs_exist_ok=True)
+        write_medians(measure(submission, rounds), rounds)
+
+
+def measure(submission: Path, rounds: int) -> dict[str, list[tuple[float, float, float]]]:
+    """The seconds of each round, by level: choosing it, starting, grading."""
     times = {}
     for _ in range(rounds):
         for level in LEVELS:
@@ -41,13 +50,18 @@ def main() -> None:
             with start_process(level) as process:
                 process.start()
                 ready = time.perf_counter()
-                report = grade_folder(process, SOLUTION, artifacts=True)
+                report = grade_folder(process, submission, artifacts=True)
                 assert report.passed, [
                     (level, outcome.id, outcome.details)
                     for outcome in report.outcomes.values()
                     if outcome.details
                 ]
             times.setdefault(level, []).append((chosen - started, ready - chosen, report.seconds))
+    return times
+
+
+def write_medians(times: dict[str, list[tuple[float, float, float]]], rounds: int) -> None:
+    """Write a table of what `measure` gave."""
     medians = {
         level: [statistics.median(column) for column in zip(*rows)] for level, rows in times.items()
     }
