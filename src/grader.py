@@ -95,9 +95,8 @@ def choose_checks(manifest, args):
     """The checks selected on the command line."""
     from common.arguments import did_you_mean
 
-    names = [args.replay, *args.ids] if args.replay else args.ids
     try:
-        checks = manifest.select(names)
+        checks = manifest.select(args.ids)
     except KeyError as error:
         advice = did_you_mean(
             error.args[0], manifest.names(), "python src/grader.py --list shows them."
@@ -110,7 +109,7 @@ def require_checks(args: argparse.Namespace, checks: list, hidden: bool) -> None
     """Raise UserError if none of the checks runs in this copy."""
     if any(check.kind == "basic" or check.kind == "hidden" and hidden for check in checks):
         return
-    asked = ", ".join([args.replay, *args.ids] if args.replay else args.ids)
+    asked = ", ".join(args.ids)
     if not checks:
         raise UserError(f"--no-artifacts leaves out all of {asked}. Run it without.")
     raise UserError(
@@ -146,6 +145,8 @@ def require_python() -> None:
 def run(args: argparse.Namespace, stream) -> int:
     """Grade, and write the report to `stream`; returns the exit code."""
     refuse_contradictions(args)
+    if args.replay:
+        args.ids.insert(0, args.replay)
     require_python()
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # NumPy's; more only wait for the other processes
     from tqdm import tqdm

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from multiprocessing import resource_tracker
 
 
-def serve(scratch: str) -> None:
+def serve(scratch: str | None = None) -> None:
     """Call this first in a process of multiprocessing: it leaves Ctrl-C to the parent, ends when
-    the parent is gone, and keeps temporary files in `scratch`, which the parent removes.
+    the parent is gone, and keeps temporary files in `scratch`, if given, which the parent removes.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     tempfile.tempdir = scratch

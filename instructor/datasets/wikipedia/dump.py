@@ -10,7 +10,6 @@ import dataclasses
 import gzip
 import json
 import multiprocessing
-import signal
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
@@ -20,7 +19,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from common.files import Interrupted, UserError, write_text, writing
-from common.processes import end_with_parent, without_ctrl_c
+from common.processes import serve, without_ctrl_c
 
 from .archive import Archive, Part
 from .language import LANGUAGES
@@ -133,7 +132,7 @@ class Dump:
             for part in self.archive.parts():
                 yield part, None if _name(part) in done else read_part(self, part)
             return
-        with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _prepare) as pool:
+        with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), serve) as pool:
             running: dict = {}
             try:
                 for part in self.archive.parts():
@@ -187,9 +186,3 @@ def _content(path):
         raise UserError(
             f"{path} cannot be read ({error}). Delete it: the same command makes it again."
         ) from None
-
-
-def _prepare():
-    """In each worker: leave Ctrl-C to the parent, and end when it is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    end_with_parent()
