@@ -74,6 +74,15 @@ def folder():
         yield path
 
 
+@pytest.fixture(scope="module")
+def browser():
+    """A real browser (tests/browser.py)."""
+    from browser import chromium
+
+    with chromium() as started:
+        yield started
+
+
 def pytest_runtest_setup(item):
     """Tests marked as `landlock` run where it works."""
     if item.get_closest_marker("landlock"):
