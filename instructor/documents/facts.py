@@ -75,6 +75,7 @@ def points(manifest: Manifest) -> dict[str, str]:
             f"question {id} letter": letter,
             f"question {id} name": f"{number}({letter})",
             f"question {id} worth": worth + (", extra credit" if id in extra else ""),
+            f"question {id} points": f"{coded[id] + written[id]:g}" + " extra" * (id in extra),
         }
         parts = [
             check for check in manifest.checks.values() if check.question == id and not check.coded

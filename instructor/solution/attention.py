@@ -16,7 +16,7 @@ def precompute_rotary_emb(dim: int, max_positions: int) -> torch.Tensor:
 
     Args:
         dim: the width of one head (head_dim), even. Each pair of features shares one angle.
-        max_positions: the number of positions in the table (block_size).
+        max_positions: the number of positions in the table, 1 or more (block_size in the model).
 
     Returns:
         float32 of shape (max_positions, dim/2, 2). Entry [t, i, 0] is cos(t * theta_i) and [t, i,
@@ -48,8 +48,9 @@ def apply_rotary_emb(x: torch.Tensor, rope_cache: torch.Tensor) -> torch.Tensor:
             max_positions >= T. Row t belongs to position t of x; rows from T on are unused.
 
     Returns:
-        The rotated x, same shape and dtype. Pairs rotate counterclockwise: (1, 0) becomes
-        (cos, sin), and (0, 1) becomes (-sin, cos).
+        The rotated x, same order, shape and dtype. Pairs rotate counterclockwise: (1, 0) becomes
+        (cos, sin), and (0, 1) becomes (-sin, cos). Gradients flow through it to x; x and rope_cache
+        stay as they are.
     """
     rotated_x = None
     # [part 1h] Rotate x. A sequence is often shorter than the table, so use only the first T rows

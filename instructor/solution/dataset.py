@@ -68,8 +68,8 @@ class CharCorruptionDataset(Dataset):
         # [part 1c] Make one training example from document idx.
         #
         # 1. Truncate the document to a random length: an integer from 4 to int(block_size * 3/4),
-        #    all equally likely, and no longer than the document. (A document shorter than 4 stays
-        #    as it is.)
+        #    all equally likely. A document shorter than the length drawn stays whole (drawing only
+        #    from the lengths that it has is right, too).
         # 2. Split the truncated document into prefix, masked_content and suffix. The length of
         #    masked_content is random, at least 1, and on average 1/4 of the truncated length, for
         #    every truncated length. Its start is random, too.

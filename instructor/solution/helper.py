@@ -69,7 +69,8 @@ def finetune(
         writer: a TensorBoard SummaryWriter for TrainerConfig, or None.
 
     Returns:
-        The TrainerConfig, and a Trainer on which train() has not been called yet.
+        The TrainerConfig, and a Trainer of the model itself (no copy) with that very config, on
+        which train() has not been called yet.
     """
     if reading_params_path is not None:
         # [part 1f] Load the pretrained weights into the model.
@@ -84,7 +85,7 @@ def finetune(
     tconf = trainer_obj = None
     # [part 1d] Create the dataset, the TrainerConfig and the Trainer. Without pretrained weights
     # (reading_params_path is None), train for max_epochs=75; with them, for max_epochs=10. The
-    # other hyperparameters are the same for both:
+    # other hyperparameters are the same for both; fields that are not listed keep their defaults:
     #     batch_size=256, learning_rate=finetune_lr, lr_decay=True, warmup_tokens=512*20,
     #     final_tokens=200*len(pretrain_dataset)*block_size, writer=writer
     # Hints: NameDataset takes the file's text, not its name; open the file with encoding="utf-8".
@@ -124,7 +125,8 @@ def pretrain(
         writer: a TensorBoard SummaryWriter for TrainerConfig, or None.
 
     Returns:
-        The TrainerConfig, and a Trainer on which train() has not been called yet.
+        The TrainerConfig, and a Trainer of the model itself (no copy) with that very config, on
+        which train() has not been called yet.
     """
     tconf = trainer_obj = None
     # [part 1f] Train on pretrain_dataset with these hyperparameters:
@@ -149,7 +151,7 @@ def pretrain(
 
 
 def train(model: GPT, writing_params_path: str, trainer_obj: Trainer) -> None:
-    """Train the model and save its weights.
+    """Train the model and save its weights: its state_dict, and nothing else.
 
     Args:
         model: the model that trainer_obj trains.
