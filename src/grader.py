@@ -119,7 +119,7 @@ def require_checks(args: argparse.Namespace, checks: list, hidden: bool) -> None
     )
 
 
-def choose_seed(args) -> int:
+def choose_seed(args, secret: bool) -> int:
     """The requested seed, that of the last run, or a new one."""
     from autograder import draw_seed
 
@@ -129,7 +129,7 @@ def choose_seed(args) -> int:
         with contextlib.suppress(OSError, ValueError):
             return int(LAST.read_text())
         raise UserError("There is no last run to replay. Run a check first, or give its --seed.")
-    return draw_seed()
+    return draw_seed(secret)
 
 
 def require_python() -> None:
@@ -153,6 +153,7 @@ def run(args: argparse.Namespace, stream) -> int:
 
     from autograder import ManifestError, ProcessError, read_manifest
     from autograder.report import Table, harmless, to_json, write_failures, write_summary
+    from checks.support.next_part import advise
     from checks.support.session import MANIFEST, GradingWorker, Setting, grade_submission
     from checks.support.watching import Files, watch
 
@@ -175,8 +176,8 @@ def run(args: argparse.Namespace, stream) -> int:
         raise UserError(f"{args.json} is a folder. Check --json, which needs a file.")
     if args.json and not args.json.absolute().parent.is_dir():
         raise UserError(f"{args.json.absolute().parent} is not a folder. Check --json.")
-    seed = choose_seed(args)
     hidden = (args.hidden or ROOT / "instructor" / "checks").absolute()
+    seed = choose_seed(args, secret=hidden.is_dir())
     if args.hidden and not list(hidden.rglob("q*.py")):
         raise UserError(f"{hidden} has no check files, q*.py. Check --hidden.")
     require_checks(args, checks, hidden.is_dir())
@@ -223,6 +224,7 @@ def run(args: argparse.Namespace, stream) -> int:
             write_text(args.json, to_json(report))
         write_failures(report, table, repeat)
         write_summary(report, table)
+        table.write("\n" + advise(report, submission, lambda ids: command_again(args, ids)))
         if args.watch:
 
             def ready():  # a process that was ended starts while the student writes

@@ -70,7 +70,9 @@ def explain(error: RemoteError, package: str, offered: str, memory: int) -> Fail
         and error.frames
         and "NotImplementedError" in error.frames[-1][3]
     ):
-        return NotImplementedYet(f"{text or error.frames[-1][2]}. See {where}.")
+        file, line, function, _ = error.frames[-1]
+        what = re.sub(r"^\w+: ", "", text) or function  # the question is known
+        return NotImplementedYet(f"{file}:{line}  {what}")
     if missing := _missing(error, package):
         return NotImplementedYet(missing + trace)
     if "MemoryError" in kinds or re.search(r"(can't|not enough|cannot) (allocate )?memory", text):

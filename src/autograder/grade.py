@@ -58,15 +58,23 @@ class Report:
         return round(sum(check.points for check in ran), 6)
 
     @property
+    def hidden(self) -> bool:
+        """Whether a hidden check ran."""
+        ran = (id for id, outcome in self.outcomes.items() if outcome.verdict is not None)
+        return any(self.manifest.checks[id].kind == "hidden" for id in ran)
+
+    @property
     def passed(self) -> bool:
         """Whether at least one check ran and all that ran passed."""
         ran = [outcome.verdict for outcome in self.outcomes.values() if outcome.verdict is not None]
         return bool(ran) and all(verdict is Verdict.PASSED for verdict in ran)
 
 
-def draw_seed() -> int:
-    """A seed that nobody can guess."""
-    return secrets.randbelow(2**62)
+def draw_seed(secret: bool = True) -> int:
+    """A seed that nobody can guess; if nothing is hidden by it, one of 6 to 8 digits, which is
+    easier to type.
+    """
+    return secrets.randbelow(2**62) if secret else 10**5 + secrets.randbelow(10**8 - 10**5)
 
 
 def grade(

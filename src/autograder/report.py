@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import textwrap
 from collections.abc import Callable
 from itertools import groupby
 from typing import TextIO
@@ -11,7 +12,8 @@ from .grade import Report
 from .manifest import Check
 from .verdicts import Outcome, Verdict
 
-GREEN, RED, YELLOW, BOLD, PLAIN = "\033[32m", "\033[31m", "\033[33m", "\033[1m", "\033[0m"
+GREEN, RED, YELLOW, BOLD, DIM, PLAIN = (f"\033[{code}m" for code in (32, 31, 33, 1, 2, 0))
+WIDTH = 15  # of the column of verdicts
 
 
 def harmless(text: str) -> str:
@@ -26,7 +28,8 @@ def harmless(text: str) -> str:
 
 
 class Table:
-    """Writes the table line by line while the checks run.
+    """Writes the table while the checks run, a row for each; checks that meet the same unwritten
+    part share one at the end of their question.
 
     Args:
         stream: where to write.
@@ -39,16 +42,45 @@ class Table:
         self.manifest = manifest
         self.color = color
         self.question = None
+        self.unwritten = {}  # message -> the outcomes of this question with it
         self.width = max(60, shutil.get_terminal_size().columns) if stream.isatty() else 10_000
 
     def paint(self, text: str, *colors: str) -> str:
         """The text in a color, if colors are on."""
         return "".join(colors) + text + PLAIN if self.color else text
 
+    def write(self, text: str, hanging: int = 2) -> None:
+        """Write text, a line too long for the terminal wrapped at words and indented by so much
+        more.
+        """
+        for line in harmless(text).split("\n"):
+            indent = " " * (len(line) - len(line.lstrip()) + hanging)
+            print("\n".join(_wrap(line, self.width, indent)), file=self.stream)
+        self.stream.flush()
+
+    def row(self, state: str, color: str, text: str, hanging: int = 0) -> None:
+        """Write a row of the table: a verdict in its color, and text, wrapped."""
+        state = state if len(state) <= WIDTH else state.split()[0]
+        lines = _wrap(text, self.width - WIDTH - 4, " " * hanging)
+        rest = f"\n{'':<{WIDTH + 4}}".join(lines)
+        print(f"  {self.paint(f'{state:<{WIDTH}}', color)}  {rest}", file=self.stream, flush=True)
+
+    def end_question(self) -> None:
+        """Write the rows of a question that have waited for its end."""
+        for place, outcomes in self.unwritten.items():
+            checks = [self.manifest.checks[outcome.id] for outcome in outcomes]
+            ids, points = ", ".join(check.id for check in checks), sum(c.points for c in checks)
+            self.row(Verdict.NOT_IMPLEMENTED.value, RED, harmless(place))
+            self.row("", RED, f"0/{_points(points)}: {ids}")
+        self.unwritten = {}
+
     def line(self, outcome: Outcome) -> None:
-        """Write the line of one check, after a heading if it is the first of its question."""
+        """Write the row of one check, after a heading if it is the first of its question; later, if
+        it met an unwritten part.
+        """
         check = self.manifest.checks[outcome.id]
         if check.question != self.question:
+            self.end_question()
             self.question = check.question
             question = self.manifest.questions[check.question]
             extra = ", extra credit" if question.extra_credit else ""
@@ -60,66 +92,65 @@ class Table:
                 ),
                 file=self.stream,
             )
+        if outcome.verdict is Verdict.NOT_IMPLEMENTED and outcome.message == outcome.details:
+            self.unwritten.setdefault(outcome.message.split("\n")[0], []).append(outcome)
+            return
         if outcome.verdict is None:
-            state, color, points, seconds = (
-                check.kind if check.coded else "graded by hand",
-                YELLOW,
-                f"-/{_points(check.points)}",
-                "",
-            )
+            state = check.kind if check.coded else "graded by hand"
+            color, points = DIM, f"-/{_points(check.points)}"
         else:
-            state, color = (
-                outcome.verdict.value,
-                GREEN if outcome.verdict is Verdict.PASSED else RED,
-            )
-            points, seconds = (
-                f"{_points(outcome.score)}/{_points(check.points)}",
-                f"{outcome.seconds:.1f} s",
-            )
-        feedback = harmless(outcome.message.split("\n")[0] or check.title)
-        if outcome.verdict is Verdict.PASSED and outcome.hints:
-            feedback += f" (hint: {outcome.hints[0]})"
-        text = f"{check.id:<13} {points:>5} {seconds:>7}  {feedback}"
-        room = self.width - 26
-        text = text if len(text) <= room else text[: room - 1] + "…"
-        print(f"  {self.paint(f'{state:<22}', color)} {text}", file=self.stream, flush=True)
+            state = outcome.verdict.value
+            color = GREEN if outcome.verdict is Verdict.PASSED else RED
+            points = f"{_points(outcome.score)}/{_points(check.points)}"
+        slow = f" ({outcome.seconds:.0f} s)" if outcome.seconds >= 1 else ""
+        self.row(state, color, f"{check.id:<12} {points:>8}  {harmless(check.title)}{slow}", 23)
+
+
+def _wrap(line, width, indent):
+    return textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False) or [line]
 
 
 def write_failures(report: Report, table: Table, repeat: Callable[[list[str]], str]) -> None:
-    """Write the failures in full (identical ones together), the hints and the notices.
+    """Write the failures in full (equal ones once), the hints and the notices.
 
     Args:
         repeat: returns the command that repeats the checks with the given ids.
     """
+    table.end_question()
     groups = {}
     for check in report.checks:
         outcome = report.outcomes[check.id]
         if outcome.verdict in (None, Verdict.PASSED):
             continue
-        text = outcome.message
-        if outcome.details != text:
-            text += f"\nFor staff: {outcome.details}"
         if outcome.verdict is Verdict.NOT_IMPLEMENTED and "\n" not in outcome.details:
             continue  # the table has said it already
-        groups.setdefault((outcome.verdict, text), []).append(check)
-    for (verdict, text), checks in groups.items():
+        groups.setdefault((outcome.verdict, _cause(outcome)), []).append(check)
+    for (verdict, _), checks in groups.items():
         ids = [check.id for check in checks]
-        print(f"\n{table.paint(f'{verdict.value}: ' + ', '.join(ids), RED)}", file=table.stream)
+        first = report.outcomes[ids[0]]
+        staff = "For staff: " if first.details != first.message else ""
+        table.stream.write("\n")
+        print(table.paint(f"{verdict.value}: {', '.join(ids)}", RED), file=table.stream)
         if len(checks) == 1:
-            print(f"  {checks[0].title}", file=table.stream)
-        print("\n".join("    " + line for line in harmless(text).split("\n")), file=table.stream)
-        print("  Again: " + repeat(ids), file=table.stream)
+            table.write(f"  {checks[0].title}")
+        table.write(textwrap.indent(staff + first.details, "    "))
+        table.write("  Again: " + repeat(ids))
     hints = {}
     for check in report.checks:
         for hint in report.outcomes[check.id].hints:
             hints.setdefault(hint, []).append(check.id)
-    for hint, ids in hints.items():
-        print(
-            f"\n{table.paint('Hint (' + ', '.join(ids) + '):', YELLOW)} {harmless(hint)}",
-            file=table.stream,
-        )
-    for notice in report.notices:
-        print(f"\n{table.paint('Notice:', YELLOW)} {harmless(notice)}", file=table.stream)
+    remarks = [(f"Hint ({', '.join(ids)}):", hint) for hint, ids in hints.items()]
+    for name, text in remarks + [("Notice:", notice) for notice in report.notices]:
+        print(f"\n{table.paint(name, YELLOW)}", file=table.stream)
+        table.write(textwrap.indent(text, "  "))
+
+
+def _cause(outcome):
+    """What equal failures share: of exceptions, the place and the type; random inputs may make
+    their texts differ.
+    """
+    place = re.match(r".*?, line \d+: \w+:", outcome.details)
+    return place[0] if place and outcome.verdict is Verdict.EXCEPTION else outcome.details
 
 
 def write_summary(report: Report, table: Table) -> None:
@@ -130,12 +161,9 @@ def write_summary(report: Report, table: Table) -> None:
         if checks:
             print(f"  {question:<4} {_sum(report, checks)}", file=table.stream)
     coded = [check for check in report.checks if check.coded]
-    print(
-        table.paint(f"  all  {_sum(report, coded)}", BOLD)
-        + f"   in {report.seconds:.1f} s, seed {report.seed}, "
-        f"isolation: {report.isolation[0]}",
-        file=table.stream,
-    )
+    print(table.paint(f"  all  {_sum(report, coded)}", BOLD), file=table.stream)
+    how = f"in {report.seconds:.1f} s, seed {report.seed}, isolation: {report.isolation[0]}"
+    print(table.paint(f"  {how}", DIM), file=table.stream)
     name, reason = report.isolation
     if reason and any(
         check.kind == "hidden" and report.outcomes[check.id].verdict for check in report.checks

@@ -67,7 +67,7 @@ BEHAVIORS = {
     "stub": (
         "def answer(x):\n    raise NotImplementedError('9a: answer')\n",
         Verdict.NOT_IMPLEMENTED,
-        "9a: answer. See toy.py, line 2",
+        "toy.py:2  answer",
     ),
     "none": ("def answer(x):\n    pass\n", Verdict.NOT_IMPLEMENTED, "answer(x) is None"),
     "no function": (

@@ -79,11 +79,8 @@ def test_the_starter_from_its_own_folder(tmp_path):
     process = run_grader(*some, "--json", tmp_path / "r.json", cwd=ROOT / "src")
     content = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     assert process.returncode == 1 and content["score"] == 0
-    assert [notice.split(";")[0] for notice in content["notices"]] == [
-        "Not written yet: 1c: 1 place"
-    ]
     assert {check["verdict"] for check in content["checks"]} == {"not implemented"}
-    assert "1h: apply_rotary_emb. See attention.py, line" in process.stdout
+    assert re.search(r"attention\.py:\d+  apply_rotary_emb\n +0/[\d.]+: 1h-3-basic", process.stdout)
 
 
 def test_what_a_student_sees_without_hidden_checks(tmp_path):
@@ -466,10 +463,6 @@ def test_the_starter_has_the_notices_of_an_edited_one(tmp_path):
     _, content, _ = grade_to_json(tmp_path, "1h-2-basic", "--submission", folder)
     line = 1 + (folder / "model.py").read_text(encoding="utf-8").split("\n").index(
         "    n_layer = 5"
-    )
-    assert (
-        "1h: precompute_rotary_emb (attention.py), apply_rotary_emb (attention.py), "
-        in content["notices"].pop()
     )
     assert content["notices"] == [
         f"model.py differs from the starter outside the markers, in line {line}. It is graded as "

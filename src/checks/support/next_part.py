@@ -3,15 +3,17 @@
 import json
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from autograder import Manifest
-from checks.support.staging import GIVEN, STUB
+from autograder import Manifest, Report, Verdict
+from checks.support.staging import GIVEN
 from jobs.deliverables import ANSWERS, STUDENT_FILES
 
 HANDOUT = Path(__file__).resolve().parents[3] / "handout"
 PAGES = HANDOUT / "pages.json"  # question -> page of handout.pdf; a release has it
+STUB = re.compile(r'(?m)^\s*raise NotImplementedError\("(\w+): (\S+)[^"]*"\)')
 # an answer that is not given yet, in JSON and in TOML
 BLANK = re.compile(r'(?m)^[^#\n]*?(?:\bnull\b|= "")')
 
@@ -70,6 +72,52 @@ def describe(part: Part, manifest: Manifest, command: str, pages: Path = PAGES) 
         f"  read   {_where_to_read(question.id, pages)}\n"
         f"  check  {command}"
     )
+
+
+def advise(
+    report: Report, folder: Path, repeat: Callable[[list[str]], str], pages: Path = PAGES
+) -> str:
+    """One line after a grading: the first part that is not written or not right, its file and line,
+    its page, and the command that checks it.
+
+    Args:
+        report: of the grading.
+        folder: the submission; without a folder (a zip), files have no lines.
+        repeat: returns the command that grades the questions or checks with the given ids.
+    """
+    failed = [
+        check
+        for check in report.checks
+        if report.outcomes[check.id].verdict not in (None, Verdict.PASSED, Verdict.GRADER_ERROR)
+    ]
+    if not failed:
+        return f"Next: {repeat(['--next'])}"
+    first = failed[0]
+    question = first.question
+    part = next_part(folder, report.manifest, {question}) if folder.is_dir() else None
+    if part:
+        todo, place = f"write {part.what} ({part.question})", _place(part.file, part.line)
+    else:
+        todo, place = f"mend {first.id}", _mend_at(first, report, folder)
+    steps = [todo, place, f"read {_where_to_read(question, pages)}", repeat([question])]
+    return "Next: " + "; ".join(filter(None, steps))
+
+
+def _mend_at(check, report, folder):
+    """Where the message of a failed check points to, or where the part of its question begins."""
+    message = report.outcomes[check.id].message
+    if named := re.match(r"([\w/]+\.py), line (\d+): ", message):
+        return _place(folder / named[1], named[2])
+    for name in STUDENT_FILES if folder.is_dir() else ():
+        file = folder / name
+        text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+        if (begin := text.find(f"[part {check.question}]")) >= 0:
+            return _place(file, 1 + text.count("\n", 0, begin))
+    return None
+
+
+def _place(file, line):
+    return f"{_from_here(file)}:{line}"
 
 
 def _where_to_read(question, pages):

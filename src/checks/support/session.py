@@ -31,7 +31,7 @@ from autograder.isolation import choose
 from checks.support.cases import Released
 from checks.support.context import Context
 from checks.support.regrade import grade_once
-from checks.support.staging import RESULTS, stage, unwritten
+from checks.support.staging import RESULTS, stage
 from common.files import UserError
 from common.processes import serve, without_ctrl_c
 
@@ -300,9 +300,6 @@ def grade_submission(
                 finished(outcome)
         report.seconds = time.monotonic() - started
         worker.after(verdicts)
-        notices += unwritten(
-            submission.root, list(dict.fromkeys(check.question for check in checks))
-        )
     report.notices = notices
     return report
 

@@ -23,7 +23,6 @@ GIVEN = UNSPOILED if (UNSPOILED / "__init__.py").is_file() else SRC / "submissio
 # decoding as in ./run.sh, for the checks of results
 DECODER = SRC / "jobs" / "problem1" / "answers.py"
 START, END = "### START_CODE_HERE ###", "### END_CODE_HERE ###"
-STUB = re.compile(r'(?m)^\s*raise NotImplementedError\("(\w+): (\S+)[^"]*"\)')
 OFFERED = "numpy, torch (but not in numpy_attention.py), tqdm and Python's standard library"
 RESULTS, HANDED_IN = "results", "handed-in"  # folders next to the package
 SIZE_LIMIT = {".params": 256 << 20, ".predictions": 4 << 20}  # bytes
@@ -155,27 +154,6 @@ def _relocated(code, place):
         return found[1] + b".." + module.encode() + found[3]
 
     return re.sub(rb"(?m)^([ \t]*from )\.(\w*)([ \t]+import\b)", anew, code) if folder else code
-
-
-def unwritten(package: Path, questions: list[str]) -> list[str]:
-    """Return a notice of these questions' places that are still stubs; none if all are written."""
-    stubs = [
-        (question, f"{function} ({name})")
-        for name in STUDENT_FILES
-        if (package / name).is_file()
-        for question, function in STUB.findall(_text(package / name))
-    ]
-    places = {question: [place for of, place in stubs if of == question] for question in questions}
-    places = {question: found for question, found in places.items() if found}
-    if not places:
-        return []
-    if sum(map(len, places.values())) > 12:
-        places = {
-            question: [f"{len(found)} place{'s' * (len(found) > 1)}"]
-            for question, found in places.items()
-        }
-    text = "; ".join(f"{question}: " + ", ".join(found) for question, found in places.items())
-    return [f"Not written yet: {text}."]
 
 
 def code_limit(name: str) -> int | None:

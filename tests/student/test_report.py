@@ -1,0 +1,128 @@
+"""What the grader writes on a terminal: rows, failures, and what to do next."""
+
+import io
+import re
+import shutil
+from itertools import takewhile
+
+import pytest
+
+from autograder import Outcome, Report, Verdict, draw_seed, read_manifest
+from autograder.report import DIM, Table, write_failures, write_summary
+from checks.support.next_part import advise
+from checks.support.session import MANIFEST
+from conftest import SOLUTION, STARTER
+
+COURSE = read_manifest(MANIFEST)
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """A function: the text of a grading of these outcomes, in a terminal of 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def write(*outcomes, color=False):
+        report = Report(COURSE, {one.id: one for one in outcomes}, 7, ("none", ""))
+        table = Table(Terminal(), COURSE, color)
+        for one in outcomes:
+            table.line(one)
+        write_failures(report, table, lambda ids: "again " + " ".join(ids))
+        write_summary(report, table)
+        return table.stream.getvalue()
+
+    return write
+
+
+def failed(id, verdict, message):
+    return Outcome(id, verdict, message=message, details=message)
+
+
+def test_an_unwritten_part_has_one_whole_row(shown):
+    place = "dataset.py:81  CharCorruptionDataset.__getitem__"
+    ids = [id for id in COURSE.checks if id.startswith("1c") and id.endswith("basic")]
+    text = shown(
+        *(failed(id, Verdict.NOT_IMPLEMENTED, place) for id in ids),
+        failed("1d-1-basic", Verdict.NOT_IMPLEMENTED, "helper.py:91  finetune"),
+    )
+    assert text.count(place) == 1 and text.count("helper.py:91  finetune") == 1
+    assert all(text.count(id) == 1 for id in [*ids, "1d-1-basic"])
+    assert text.index("1c-0-basic") < text.index("1d  ") < text.index("1d-1-basic")
+
+
+def test_long_texts_wrap_at_words_with_a_hanging_indent(shown):
+    words = [f"word{i}" for i in range(60)]
+    text = shown(
+        Outcome("1c-0-basic", Verdict.PASSED, 2.0),
+        failed("1d-5-basic", Verdict.WRONG_ANSWER, "    " + " ".join(words)),
+    )
+    lines = text.split("\n")
+    assert max(map(len, lines)) <= 80
+    message = [line for line in lines if "word" in line]
+    assert " ".join(message).split() == words and len(message) > 5
+    first, *others = (len(line) - len(line.lstrip()) for line in message)
+    assert {first + 2} == {*others}
+    row = [line for line in lines if line.startswith("  wrong answer")]
+    after = list(
+        takewhile(lambda line: line.startswith(" " * 40), lines[lines.index(row[0]) + 1 :])
+    )
+    title = row[0].split("0/0.5")[1].split() + " ".join(after).split()
+    assert title == COURSE.checks["1d-5-basic"].title.split() and after
+
+
+def test_equal_failures_are_written_once(shown):
+    raised = (
+        "attention.py, line 5: ValueError: {} is no size\n  attention.py, line 5, in f\n    g()"
+    )
+    text = shown(
+        failed("1h-2-basic", Verdict.EXCEPTION, raised.format(3)),
+        failed("1h-3-basic", Verdict.EXCEPTION, raised.format(4)),
+        failed("1h-6-basic", Verdict.EXCEPTION, raised.format(3).replace("line 5:", "line 6:")),
+        failed("1c-0-basic", Verdict.WRONG_ANSWER, "y is not x"),
+        failed("1c-1-basic", Verdict.WRONG_ANSWER, "y is not x"),
+    )
+    assert text.count("is no size") == 2 and "again 1h-2-basic 1h-3-basic" in text
+    assert text.count("y is not x") == 1 and "again 1c-0-basic 1c-1-basic" in text
+
+
+def test_what_is_hidden_is_dim_and_no_warning(shown):
+    text = shown(Outcome("1h-4-hidden"), color=True)
+    assert re.search(re.escape(DIM) + r"hidden +\033\[0m", text) and "\033[33m" not in text
+
+
+def test_a_seed_is_short_where_nothing_is_hidden():
+    short, secret = ([draw_seed(secret) for _ in range(200)] for secret in (False, True))
+    assert all(6 <= len(str(seed)) <= 8 for seed in short) and len({*short}) > 190
+    assert min(secret) < max(secret) and max(secret) > 2**60
+
+
+def next_after(folder, *outcomes):
+    report = Report(COURSE, {one.id: one for one in outcomes}, 7, ("none", ""))
+    return advise(report, folder, lambda ids: "grade " + " ".join(ids))
+
+
+def test_the_last_line_says_what_to_do_next(tmp_path):
+    code = shutil.copytree(STARTER, tmp_path / "code")
+    stub = failed("1d-1-basic", Verdict.NOT_IMPLEMENTED, "helper.py:91  finetune")
+    assert re.search(
+        r"write initialize_vanilla_model \(1d\); .*code/helper\.py:\d+; read .*; grade 1d$",
+        next_after(code, Outcome("1c-0-basic", Verdict.PASSED), stub),
+    )
+    for name in ("helper.py", "dataset.py"):
+        shutil.copy(SOLUTION / name, code)
+    wrong = failed("1c-0-basic", Verdict.WRONG_ANSWER, "x has the wrong length")
+    line = (code / "dataset.py").read_text(encoding="utf-8").split("[part 1c]")[0].count("\n") + 1
+    assert f"mend 1c-0-basic; {(code / 'dataset.py').as_posix()[-15:]}:{line}; read" in re.sub(
+        r"; \S+(code/dataset)", r"; \1", next_after(code, wrong, stub)
+    )
+    raised = failed("1h-3-basic", Verdict.EXCEPTION, "attention.py, line 70: TypeError: no")
+    (code / "attention.py").write_text("# all written\n", encoding="utf-8")
+    shutil.copy(SOLUTION / "model.py", code)
+    assert "attention.py:70; read" in next_after(code, raised)
+    assert next_after(code, Outcome("1c-0-basic", Verdict.PASSED)) == "Next: grade --next"
