@@ -158,7 +158,7 @@ def _report(rng):
                     report,
                     check["id"],
                     "not implemented",
-                    f"{check['question']}: pretrain. See helper.py, line 106.",
+                    "helper.py:106  pretrain",
                 )
     elif luck < 0.22:  # trained for less than was asked for
         epochs = rng.choice([50, 100, 200, 300, 400])
