@@ -1,5 +1,5 @@
 """The settings of a course, in course.toml: title, course and due date, for the handout, the README
-of a release and the pages of grades.
+of a release and the pages of grades; how AI assistants should help, for AGENTS.md.
 """
 
 import json
@@ -15,23 +15,29 @@ SETTINGS = ROOT / "course.toml"
 
 @dataclass(frozen=True)
 class Course:
-    """The assignment's title, the course's name, and the due date in words. All but the title may
-    be empty.
+    """The assignment's title, the course's name, the due date in words, and the Markdown of the
+    release's AGENTS.md. All but the title may be empty.
 
     Raises:
-        UserError: a value is not one line of text, or there is no title.
+        UserError: a value is not text (one line, but for `assistants`), or there is no title.
     """
 
     title: str
     course: str = ""
     due: str = ""
+    assistants: str = ""
 
     def __post_init__(self):
         for name, value in asdict(self).items():
-            if not isinstance(value, str) or not value.isprintable():
+            if name == "assistants":
+                right, kind, advice = isinstance(value, str), "text", ""
+            else:
+                right = isinstance(value, str) and value.isprintable()
+                kind, advice = "one line of text", f", or give --{name}"
+            if not right:
                 raise UserError(
-                    f"The setting {name} should be one line of text, but is {value!r}. Correct it "
-                    f"in course.toml, or give --{name}."
+                    f"The setting {name} should be {kind}, but is {value!r}. Correct it in "
+                    f"course.toml{advice}."
                 )
         if not self.title.strip():
             raise UserError("The assignment has no title. Check course.toml and --title.")
@@ -61,6 +67,6 @@ def read_course(path: Path = SETTINGS, **changes: str | None) -> Course:
         )
     except (tomllib.TOMLDecodeError, TypeError) as error:
         raise UserError(
-            f"{path} should be TOML with a title, perhaps a course and a due date, and nothing "
-            f"else: {error}."
+            f"{path} should be TOML with a title, perhaps a course, a due date and a text for "
+            f"assistants, and nothing else: {error}."
         ) from None

@@ -16,6 +16,7 @@ from checks.support.session import MANIFEST
 from common.files import UserError, write_text
 from instructor import ROOT
 from instructor.course import SETTINGS, read_course
+from instructor.release.build import ASSISTANTS
 from instructor.release.starter import KEPT_RESULTS
 from jobs.deliverables import ANSWERS, CODE, DELIVERABLES, STUDENT_FILES
 from jobs.presets import GPU, LAPTOP
@@ -32,6 +33,7 @@ def gather(settings: Path = SETTINGS) -> dict[str, str]:
     """All facts: key -> text, not yet escaped for TeX. settings is a course.toml."""
     course = read_course(settings)
     facts = {"title": course.title, "course": course.course, "due": course.due}
+    facts["assistants"] = ASSISTANTS if course.assistants else ""
     facts |= points(read_manifest(MANIFEST))
     facts |= sizes() | measured()
     kinds = {

@@ -154,12 +154,7 @@ def _report(rng):
                 "1e-1-hidden",
                 "1e-2-basic",
             ):
-                fail(
-                    report,
-                    check["id"],
-                    "not implemented",
-                    "helper.py:106  pretrain",
-                )
+                fail(report, check["id"], "not implemented", "helper.py:106  pretrain")
     elif luck < 0.22:  # trained for less than was asked for
         epochs = rng.choice([50, 100, 200, 300, 400])
         fail(

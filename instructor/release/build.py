@@ -23,6 +23,7 @@ FOLDERS = {
 }
 FILES = ("LICENSE", "run.sh", "environment.yml", "collect_submission.sh", "collect_submission.bat")
 MADE = ("README.md", "pyproject.toml", "course.toml")  # from the files of these names
+ASSISTANTS = "AGENTS.md"  # how AI assistants should help, a name that they look for
 BINARY = {".pdf", ".npz"}
 
 
@@ -79,6 +80,8 @@ def make_tree(
             {*names, *MADE, *(f"handout/{name}" for name in handout or ())},
         ),
     }
+    if course.assistants:
+        made[ASSISTANTS] = course.assistants
     for name, text in made.items():
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text(text, encoding="utf-8", newline="\n")

@@ -28,7 +28,7 @@ from instructor.release.starter import END, START
 from instructor.release.student_texts import student_readme
 
 COHORT = 987654321012
-COURSE = Course("A title", "A course", "a day")
+COURSE = Course("A title", "A course", "a day", "# Explain,\n\nand ask back.\n")
 
 
 def command(*arguments):
@@ -75,6 +75,7 @@ def test_it_has_what_students_need_and_nothing_else(built):
         "environment.yml",
         "pyproject.toml",
         "course.toml",
+        "AGENTS.md",
         "data",
         "src",
         "collect_submission.sh",
@@ -129,6 +130,14 @@ def test_the_readme_is_that_of_students(built):
     assert "| 1c | Span corruption | `dataset.py` |" in readme and "<!--" not in readme
 
 
+def test_assistants_are_told_how_to_help(built, tmp_path):
+    assert (built[0] / "AGENTS.md").read_text(encoding="utf-8") == COURSE.assistants
+    build.make_tree(tmp_path / "tree", Course("A title"))
+    assert not (tmp_path / "tree" / "AGENTS.md").exists()
+    ours = read_course().assistants
+    assert "START_CODE_HERE" in ours and "Never write" in ours and "src/grader.py ID" in ours
+
+
 def test_links_that_lead_nowhere_become_text():
     guide = "# x\n\n[a](../data/README.md), [b](b.md), ![c](../c.png), [d](https://d.org/x).\n"
     text = student_readme(guide, Course("T"), {"data/README.md"})
@@ -155,6 +164,7 @@ def test_settings_of_the_course(tmp_path):
     )
     for text, complaint in (
         ("title = 1", "line of text"),
+        ("title = 'a'\nassistants = 1", "assistants should be text"),
         ("title = ' '", "no title"),
         ("course = 'x'", "nothing else"),
         ("title = 'a'\nteacher = 'b'", "teacher"),
