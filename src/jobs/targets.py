@@ -114,7 +114,7 @@ _SMALL = [
     Target(
         "encoder_report",
         "5g",
-        "trains the encoders of 5g; writes encoder.params and encoder_report.html",
+        "trains the encoders of 5g; writes encoder.params, a report and its maps",
         "problem5/encoder.py",
         writes="encoder.params",
         handed_in=True,

@@ -19,15 +19,17 @@ from .encoder_data import PAD, copy_batch
 
 
 class MultiHeadAttention(nn.Module):
-    """Multi-head self-attention without a causal mask (Vaswani et al. 2017, section 3.2.2).
+    """Multi-head self-attention without a causal mask (Vaswani et al. 2017, section 3.2.2). The
+    parameters are those of self.qkv and self.proj alone.
 
     Args:
         n_embd: the width of the model.
         n_head: the number of heads, which divide n_embd evenly.
-        dropout: the dropout rate on the attention weights.
+        dropout: the dropout rate on the attention weights, each of which is dropped independently,
+            in training mode only.
 
     Raises:
-        ValueError: n_embd is not a multiple of n_head.
+        ValueError: n_embd is not a multiple of n_head; the message has both numbers.
     """
 
     def __init__(self, n_embd: int, n_head: int, dropout: float = 0.0):
@@ -53,19 +55,21 @@ class MultiHeadAttention(nn.Module):
         """Attend.
 
         Args:
-            x: (B, T, n_embd).
-            key_padding_mask: boolean, (B, T), True at padding, which nothing attends to; None: no
-                padding. Neither x nor the mask is changed.
+            x: (B, T, n_embd), in the dtype of the parameters.
+            key_padding_mask: boolean, (B, T), True at padding, which nothing attends to (queries at
+                padding are computed like any others); None: no padding. Neither x nor the mask is
+                changed.
             return_weights: return the attention weights, too.
 
         Returns:
             (B, T, n_embd), or a pair of that and the weights after the softmax, before dropout,
-            (B, n_head, T, T). If a sequence is all padding, its weights are 0, and its output is
-            the bias of proj.
+            (B, n_head, T, T): [b, h, i, j] is how much position i attends to position j. If a
+            sequence is all padding, its weights are 0, its output is the bias of proj, and no
+            gradient is NaN.
         """
         y = weights = None
-        # [part 5d] Split qkv(x) into queries, keys and values, and split each into heads; attend;
-        # join the heads; project.
+        # [part 5d] Split qkv(x) into queries, keys and values, and split each into heads; attend,
+        # with scores divided by the root of head_dim; join the heads; project.
         #
         # The output of qkv is first all queries, then all keys, then all values. Within each, head
         # 0 has the first head_dim features, head 1 the next, and so on.
@@ -135,11 +139,13 @@ class LayerNorm(nn.Module):
         self.eps = eps
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """(..., n_embd) -> the same shape."""
+        """(..., n_embd) -> the same shape. A vector of equal entries gives the bias, with a finite
+        gradient; means of some thousands cost no accuracy in float32.
+        """
         y = None
         # [part 5e] weight * (x - mean) / sqrt(variance + eps) + bias, over the last dimension.
-        # Hint: the variance is the mean squared deviation, divided by n_embd; x.var(-1) divides by
-        #       n_embd - 1.
+        # Hint: the variance is the mean of the squared deviations from the mean. x.var(-1) divides
+        #       by n_embd - 1; the mean of the squares minus the squared mean is inaccurate.
         ### START_CODE_HERE ###
         centered = x - x.mean(dim=-1, keepdim=True)
         variance = (centered**2).mean(dim=-1, keepdim=True)
@@ -233,7 +239,7 @@ class EncoderConfig:
 
 class Encoder(nn.Module):
     """A classifier of token sequences: embeddings, positions, layers, a final LayerNorm (with
-    pre-norm), pooling, and a linear head.
+    pre-norm), pooling, and a linear head. All parameters start as PyTorch initializes them.
     """
 
     def __init__(self, config: EncoderConfig):
@@ -261,7 +267,8 @@ class Encoder(nn.Module):
         """Classify sequences.
 
         Args:
-            idx: int64 tokens, (B, T) with T <= max_len; PAD may be at any position.
+            idx: int64 tokens, (B, T) with T <= max_len; PAD may be at any position, and more of it
+                at the end changes no pooled logits, nor those of other positions.
             return_weights: return the attention weights of each layer, too.
 
         Returns:
@@ -278,8 +285,8 @@ class Encoder(nn.Module):
             )
         logits, weights = None, []
         # [part 5e] Embed the tokens, add the embeddings of positions 0 to T - 1 (if there are any),
-        # and run the layers, which must not attend to PAD. Then apply self.norm, the pooling of
-        # config.pooling, and the head.
+        # without a factor or dropout, and run the layers, which must not attend to PAD. Then apply
+        # self.norm, the pooling of config.pooling, and the head.
         #
         # "mean": over the positions that are not PAD; zeros if all are PAD. "cls": position 0.
         # "none": no pooling.
@@ -318,9 +325,10 @@ def copy_task(
         seed: for all random numbers.
 
     Returns:
-        "loss": the mean cross-entropy on 512 new rows, in nats per symbol; "padding_gap": the
-        largest change of any logit at a non-PAD position when 8 columns of PAD are appended;
-        "seconds": the time taken; "passed": whether loss < 0.01 and padding_gap < 1e-4.
+        "loss": the mean cross-entropy over all BLANKs of 512 new rows, in nats; "padding_gap": the
+        largest absolute change of a logit at a position of these rows that is not PAD, when 8
+        columns of PAD are appended; "seconds": the time taken, all three as Python floats;
+        "passed", a bool: whether loss < 0.01 and padding_gap < 1e-4.
     """
     started = time.perf_counter()
     torch.manual_seed(seed)
@@ -329,7 +337,7 @@ def copy_task(
     model = make_model(config)
     loss = gap = None
     # [part 5f] Train on new batches, copy_batch(n, generator). Then measure loss and gap on 512 new
-    # rows, in evaluation mode.
+    # rows, in evaluation mode and without gradients.
     #
     # Hints: F.cross_entropy takes logits (N, 16) and targets (N), and ignores targets of -100.
     #        Adam at 3e-3 works, with warm-up from 0 and decay to nearly 0 at the end.
@@ -362,7 +370,8 @@ def copy_task(
 
 
 class BagOfWords(nn.Module):
-    """The baseline: a linear function of word counts, which ignores word order.
+    """The baseline: a linear function of the mean of one-hot vectors, which ignores word order.
+    The parameters: weight, an nn.Embedding of width n_classes, and bias, initially zeros.
 
     Args:
         vocab_size, n_classes: the numbers of tokens and classes.
@@ -406,12 +415,14 @@ def train_classifier(
         model: int64 (B, T) -> logits (B, n_classes).
         x, y: sentences, int64 (N, T), and classes, int64 (N).
         epochs: the number of passes over the sentences.
-        batch_size, learning_rate: for the optimizer; the last batch of an epoch may be smaller.
-        seed: for dropout and the order of the sentences, which is new in each epoch.
+        batch_size, learning_rate: for the optimizer, which you choose. Each epoch uses every
+            sentence once; its last batch may be smaller.
+        seed: for dropout and the order of the sentences, which is new in each epoch. The same seed
+            and model give the same result.
 
     Returns:
-        The mean training loss of each epoch, in nats per sentence: plain cross-entropy of the
-        model's outputs during training.
+        The mean training loss of each epoch, in nats per sentence, as Python floats: plain
+        cross-entropy of the model's outputs during training.
     """
     losses = []
     # [part 5g] Train by cross-entropy.
@@ -440,9 +451,9 @@ def accuracy(model: nn.Module, x: torch.Tensor, y: torch.Tensor, batch_size: int
     """The share of correct answers, from 0 to 1.
 
     Args:
-        model, x, y: as in train_classifier. The model is evaluated without dropout, and its mode is
-            restored afterwards.
-        batch_size: sentences per batch.
+        model, x, y: as in train_classifier. The model is evaluated without dropout or gradients,
+            and its mode is restored afterwards.
+        batch_size: how many sentences the model gets at a time.
     """
     right = None
     # [part 5g] Count the sentences whose largest logit is that of their class.
@@ -469,10 +480,10 @@ def attention_entropy(weights: torch.Tensor, key_padding_mask: torch.Tensor) -> 
 
     Returns:
         (n_head,): the entropy of a row in nats, averaged over all queries of all sentences that
-        are not padding.
+        are not padding; 0 ln 0 counts as 0.
     """
     entropy = None
-    # [part 5g] 0 ln 0 counts as 0.
+    # [part 5g] Compute the entropy of each row; leave out the queries at padding; average.
     # Hint: torch.special.entr(p) is -p ln p, and 0 at 0.
     ### START_CODE_HERE ###
     rows = torch.special.entr(weights).sum(dim=-1)  # (B, n_head, T)

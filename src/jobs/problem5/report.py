@@ -1,5 +1,5 @@
 """encoder_report: train the student's encoders and bags of words on both corpora, and measure what
-the page shows.
+the page and the picture of maps show.
 """
 
 import io
@@ -12,27 +12,13 @@ import torch
 from tqdm import tqdm
 
 from common.files import UserError, read_text, writing
+from jobs.problem5.maps import Corpus, attended, choose_maps, picture
 from jobs.problem5.report_page import page
 
 CLASSES = 5
 SEEDS = 3  # of each encoder
 EPOCHS = {"occupations": 14, "random": 18}
 BAG_EPOCHS, BAG_LEARNING_RATE = 40, 0.03
-
-
-@dataclass
-class Corpus:
-    """Sentences as tokens, int64 (N, 24), and classes, int64 (N): for training, and new ones.
-    `words` are those of the new sentences, or None if there are only tokens.
-    """
-
-    name: str
-    vocab_size: int
-    x: torch.Tensor
-    y: torch.Tensor
-    new_x: torch.Tensor
-    new_y: torch.Tensor
-    words: list[list[str]] | None = None
 
 
 @dataclass
@@ -48,7 +34,7 @@ class Run:
 
 
 def report(encoder, data, folder: Path, out: Path, seed: int) -> None:
-    """Write encoder.params and encoder_report.html into `out`.
+    """Write encoder.params, encoder_report.html and encoder_maps.png into `out`.
 
     Args:
         encoder, data: the submission's modules encoder and encoder_data.
@@ -63,8 +49,10 @@ def report(encoder, data, folder: Path, out: Path, seed: int) -> None:
     started = time.monotonic()
     corpora = read_corpora(data, folder, seed)
     print(f"Occupations from {folder}", flush=True)
-    params, html = out / "encoder.params", out / "encoder_report.html"
-    with writing(params) as params_file, writing(html) as html_file:
+    params, html, maps = (
+        out / f"encoder{name}" for name in (".params", "_report.html", "_maps.png")
+    )
+    with writing(params) as params_file, writing(html) as html_file, writing(maps) as maps_file:
         runs = train_all(encoder, corpora, seed)
         found = measure(encoder, data, corpora, runs, seed)
         buffer = io.BytesIO()
@@ -72,6 +60,7 @@ def report(encoder, data, folder: Path, out: Path, seed: int) -> None:
         torch.save({name: value.detach().float().clone() for name, value in state.items()}, buffer)
         params_file.write_bytes(buffer.getvalue())
         html_file.write_bytes(page(found, seconds=time.monotonic() - started).encode("utf-8"))
+        maps_file.write_bytes(picture(found["maps"]))
     for name, title in (("occupations", "occupations"), ("random", "random labels")):
         for kind, model in (
             ("pre", "encoder"),
@@ -85,7 +74,7 @@ def report(encoder, data, folder: Path, out: Path, seed: int) -> None:
             )
     print(
         f"Took {time.monotonic() - started:.0f} seconds.\nWrote {params}\n"
-        f"Wrote {html}: open it in a browser."
+        f"Wrote {html}: open it in a browser.\nWrote {maps}: the attention maps to hand in (5g)."
     )
 
 
@@ -210,28 +199,13 @@ def measure(encoder, data, corpora: list[Corpus], runs: dict, seed: int) -> dict
         }
         for corpus in corpora
     }
-    occupations, random = corpora
-    model = runs["occupations", "pre"][0].model
-    maps = [
-        look(data, occupations, model, row, "new") for row in active_and_passive(occupations.words)
-    ]
-    model = runs["random", "pre"][0].model
-    maps += [look(data, random, model, 0, "training"), look(data, random, model, 0, "new")]
     return {
         "seed": seed,
         "seeds": SEEDS,
         "corpora": corpus_facts,
-        "maps": maps,
+        "maps": choose_maps(data, *corpora, *(runs[corpus.name, "pre"][0].model for corpus in corpora)),
         "parameters": parameters(runs["occupations", "pre"][0].model),
     }
-
-
-def attended(model, x: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
-    """Logits and each layer's weights, (B, n_head, T, T), in evaluation mode."""
-    model.eval()
-    with torch.no_grad():
-        logits, weights = model(x, return_weights=True)
-    return logits, weights
 
 
 def entropies(encoder, pad: int, model, x: torch.Tensor) -> list[tuple[int, int, float]]:
@@ -254,40 +228,6 @@ def largest_entropy(x: torch.Tensor, pad: int) -> float:
     """
     lengths = [length for length in (x != pad).sum(dim=1).tolist() if length]
     return sum(length * math.log(length) for length in lengths) / sum(lengths)
-
-
-def active_and_passive(sentences: list[list[str]]) -> list[int]:
-    """The indices of the first sentence in the active and the first in the passive voice; of the
-    first and the last if one is missing.
-    """
-    passive = ["was" in sentence and "by" in sentence for sentence in sentences]
-    if len(set(passive)) == 1:
-        return [0, len(sentences) - 1]
-    return [passive.index(False), passive.index(True)]
-
-
-def look(data, corpus: Corpus, model, row: int, part: str) -> dict:
-    """A sentence without its padding, the model's answer, and the attention weights of all layers
-    and heads.
-    """
-    x, y = (corpus.new_x, corpus.new_y) if part == "new" else (corpus.x, corpus.y)
-    logits, weights = attended(model, x[row : row + 1])
-    places = (x[row] != data.PAD).nonzero()[:, 0]
-    tokens = [
-        {
-            "text": corpus.words[row][i] if corpus.words else str(int(x[row, i])),
-            "unknown": int(x[row, i]) == data.UNK,
-        }
-        for i in places.tolist()
-    ]
-    return {
-        "corpus": corpus.name,
-        "part": part,
-        "tokens": tokens,
-        "right": int(y[row]),
-        "answer": int(logits.argmax()),
-        "weights": [layer[0][:, places][:, :, places].tolist() for layer in weights],
-    }
 
 
 def activations(model, x: torch.Tensor, pad: int) -> list[dict[str, float | None]]:

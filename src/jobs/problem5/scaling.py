@@ -1,5 +1,5 @@
 """encoder_scaling: the numbers of the student's scaling_experiment, and the effect of scaling on a
-training.
+gradient and on a training.
 """
 
 import io
@@ -14,27 +14,35 @@ from tqdm import tqdm
 from common.files import UserError, writing
 
 SIZES = tuple(2**n for n in range(2, 11))  # d_k = 4, 8, ..., 1024
-MEASURES = {
-    "variance": "{:.2f}",
-    "entropy": "{:.2f}",
-    "saturation": "{:.3f}",
-    "gradient_norm": "{:.4f}",
+KINDS = ("unscaled", "scaled")
+MEASURES = ("variance", "entropy", "saturation", "gradient_norm")  # the student's
+COLUMNS = {  # how the table names and prints each; w_q is the job's own
+    "variance": ("variance", "{:.2f}"),
+    "entropy": ("entropy", "{:.2f}"),
+    "saturation": ("saturation", "{:.3f}"),
+    "gradient_norm": ("Jacobian", "{:.4f}"),
+    "w_q": ("dL/dW_Q", "{:.3f}"),
 }
 SEEDS = 3
+
+# for dL/dW_Q: the numbers of queries and keys, as in the experiment, and the width of the inputs
+N_QUERY, N_KEY, N_EMBD = 512, 64, 64
 
 # for the claim: the head's d_k, the number of keys, lookups per batch, steps
 D_K, KEYS, LOOKUPS, STEPS = 64, 16, 32, 500
 
 
 def scaling(experiment, path: Path, seed: int) -> None:
-    """Run encoder_scaling: print a table of the student's experiment, test the claim, and plot
-    both.
+    """Run encoder_scaling: print a table of the student's experiment and of dL/dW_Q, test the
+    claim, and plot all.
     """
     with writing(path) as temporary:
         results = {}
         for d_k in SIZES:
-            result = experiment(d_k, seed=seed)
-            results[d_k] = {kind: measured(result, kind, d_k) for kind in ("unscaled", "scaled")}
+            result, w_q = experiment(d_k, seed=seed), gradient_of_w_q(d_k, seed)
+            results[d_k] = {
+                kind: measured(result, kind, d_k) | {"w_q": w_q[kind]} for kind in KINDS
+            }
         print(table(results), flush=True)
         losses = {scaled: [] for scaled in (False, True)}
         print(
@@ -63,22 +71,46 @@ def measured(result, kind: str, d_k: int) -> dict[str, float]:
         ) from None
 
 
+def gradient_of_w_q(d_k: int, seed: int) -> dict[str, float]:
+    """The Frobenius norm of dL/dW_Q in one head of width d_k, with unscaled and scaled scores.
+
+    Inputs and keys are normal, and W_Q preserves a variance of 1, so the scores are distributed as
+    in the student's experiment. The values are one-hot, so the output is the weights, and L is a
+    random linear function of it, averaged over the queries. N_EMBD is fixed: then the norm depends
+    on d_k only through the softmax and the scale.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    x, keys, upstream, to_query = (
+        torch.randn(shape, generator=generator, dtype=torch.float64)
+        for shape in ((N_QUERY, N_EMBD), (N_KEY, d_k), (N_QUERY, N_KEY), (N_EMBD, d_k))
+    )
+    w_q = (to_query / math.sqrt(N_EMBD)).requires_grad_()
+    norms = {}
+    for kind, divisor in zip(KINDS, (1.0, math.sqrt(d_k))):
+        weights = F.softmax(x @ w_q @ keys.T / divisor, dim=1)
+        loss = (upstream * weights).sum(dim=1).mean()
+        norms[kind] = torch.autograd.grad(loss, w_q)[0].norm().item()
+    return norms
+
+
 def table(results: dict) -> str:
-    """The experiment's numbers as aligned columns, u for unscaled scores and s for scaled ones."""
-    head = ["d_k"] + [f"{name.replace('_', ' ')} {kind}" for name in MEASURES for kind in "us"]
-    rows = [head] + [
-        [str(d_k)]
-        + [
-            form.format(result[kind][name])
-            for name, form in MEASURES.items()
-            for kind in ("unscaled", "scaled")
-        ]
-        for d_k, result in results.items()
+    """All numbers as aligned columns below two lines of headings, u for unscaled scores and s for
+    scaled ones; at most 80 characters wide.
+    """
+    rows = [["d_k"] + ["u", "s"] * len(COLUMNS)]
+    for d_k, result in results.items():
+        cells = (
+            form.format(result[kind][key]) for key, (_, form) in COLUMNS.items() for kind in KINDS
+        )
+        rows.append([str(d_k), *cells])
+    first, *widths = (max(len(row[i]) for row in rows) for i in range(len(rows[0])))
+    pairs = zip(COLUMNS.values(), widths[::2], widths[1::2])
+    names = [" " * first, *(name.center(u + 2 + s) for (name, _), u, s in pairs)]
+    lines = [
+        "  ".join(cell.rjust(width) for cell, width in zip(row, (first, *widths))) for row in rows
     ]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
-    return (
-        "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in rows)
-        + "\nu: unscaled scores, s: scaled by the root of d_k"
+    return "\n".join(
+        ("  ".join(names).rstrip(), *lines, "u: unscaled scores, s: scaled by the root of d_k")
     )
 
 
@@ -152,7 +184,7 @@ def verdict(losses: dict[bool, list[list[float]]]) -> str:
 
 
 def plot(results: dict, losses: dict) -> bytes:
-    """The four measures over d_k, and the loss curves of the claim, as a PNG."""
+    """The columns of the table over d_k, and the loss curves of the claim, as a PNG."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -166,12 +198,13 @@ def plot(results: dict, losses: dict) -> bytes:
         "variance": "variance of the scores",
         "entropy": "entropy of the weights (nats)",
         "saturation": "share of saturated queries",
-        "gradient_norm": "norm of the softmax's Jacobian",
+        "gradient_norm": "norm of the Jacobian (median)",
+        "w_q": r"norm of $\partial L / \partial W_Q$",
     }
     figure, axes = plt.subplot_mosaic(
-        [list(MEASURES), ["claim"] * 4], figsize=(14, 7.6), layout="constrained"
+        [list(COLUMNS), ["claim"] * len(COLUMNS)], figsize=(16, 7.6), layout="constrained"
     )
-    for name in MEASURES:
+    for name in COLUMNS:
         for kind, look in looks.items():
             axes[name].plot(
                 results.keys(),
@@ -183,7 +216,8 @@ def plot(results: dict, losses: dict) -> bytes:
         axes[name].set(title=titles[name], xlabel="$d_k$", xscale="log")
         axes[name].set_xticks(SIZES[::2], SIZES[::2])
         axes[name].minorticks_off()
-    axes["variance"].set_yscale("log")
+    for name in ("variance", "w_q"):
+        axes[name].set_yscale("log")
     axes["variance"].legend(frameon=False)
     for scaled, runs in losses.items():
         for number, run in enumerate(runs):
