@@ -8,13 +8,14 @@ import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from common.files import Interrupted, UserError
 from conftest import ROOT, SOLUTION, STARTER, run_cli
 from jobs.package import load_module
-from jobs.problem5 import copying, report, report_page, scaling
+from jobs.problem5 import copying, maps, report, report_page, scaling
 from jobs.problems_5_and_6 import find_occupations, run_small
 from page import Page
 
@@ -65,7 +66,8 @@ def test_the_report(small, tmp_path, capsys):
     printed = capsys.readouterr().out
     assert f"Occupations from {small / 'occupations'}" in printed and {
         p.name for p in (tmp_path / "a").iterdir()
-    } == {"encoder.params", "encoder_report.html"}
+    } == {"encoder.params", "encoder_report.html", "encoder_maps.png"}
+    assert (tmp_path / "a" / "encoder_maps.png").read_bytes().startswith(b"\x89PNG")
     html = (tmp_path / "a" / "encoder_report.html").read_text(encoding="utf-8")
     page = Page(html)
     assert [attrs["id"] for tag, attrs in page.tags if tag == "section"] == [
@@ -119,7 +121,7 @@ def test_the_report(small, tmp_path, capsys):
     # the same seed, the same bytes; another seed, others
     for name, seed in (("b", 0), ("c", 1)):
         job("encoder_report", tmp_path / name, data=small, seed=seed)
-        for file in ("encoder.params", "encoder_report.html"):
+        for file in ("encoder.params", "encoder_report.html", "encoder_maps.png"):
             first, second = (
                 (tmp_path / folder / file).read_bytes().decode("latin-1") for folder in ("a", name)
             )
@@ -176,13 +178,34 @@ def test_the_page_escapes_text_and_bears_odd_numbers():
     )
 
 
+def test_the_picture_of_maps(monkeypatch):
+    """Each map is drawn as it is, with its tokens at both axes, whatever signs they have."""
+    import matplotlib.pyplot as plt
+
+    drawn = []
+    monkeypatch.setattr(plt, "close", drawn.append)
+    tokens = [{"text": text, "unknown": False} for text in ("$x", "_y$", "z")]
+    weights = [[torch.rand(3, 3).tolist() for _ in range(2)] for _ in range(2)]
+    item = FOUND["maps"][0] | {"tokens": tokens, "weights": weights}
+    assert maps.picture([item] * 4).startswith(b"\x89PNG")
+    for axes in drawn[0].axes[:4]:
+        np.testing.assert_allclose(axes.images[0].get_array(), weights[1][0])
+        assert axes.images[0].get_clim() == (0, 1)
+        for labels in (axes.get_xticklabels(), axes.get_yticklabels()):
+            assert [label.get_text() for label in labels] == ["$x", "_y$", "z"]
+            assert min(label.get_fontsize() for label in labels) >= 7
+        assert "label 1, answer 0" in axes.get_title()
+
+
 def test_scaling(small, tmp_path, capsys):
     job("encoder_scaling", tmp_path, data=small, preset="gpu")
     printed = capsys.readouterr().out
     assert "--preset, --data make no difference" in printed
     assert (tmp_path / "encoder_scaling.png").read_bytes().startswith(b"\x89PNG")
-    row = next(line.split() for line in printed.splitlines() if line.split()[:1] == ["64"])
-    assert row == "64 66.18 1.03 0.59 3.66 0.449 0.000 0.1915 0.1802".split()  # the handout's
+    table = printed[printed.index(" variance ") : printed.index("u: unscaled")].splitlines()
+    row = next(line.split() for line in table if line.split()[:1] == ["64"])  # the handout's
+    assert row == "64 66.18 1.03 0.59 3.66 0.449 0.000 0.1915 0.1802 0.821 0.066".split()
+    assert max(map(len, table)) <= 80
     assert "halved" in printed and "So without the scale, this training at d_k = 64" in printed
 
 
