@@ -10,6 +10,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from conftest import RESULTS, SOLUTION
+from jobs.package import load_module
+from jobs.problem5.maps import choose_maps
+from jobs.problem5.report import read_corpora
 from jobs.problem5.scaling import gradient_of_w_q
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -417,6 +421,25 @@ def test_all_random_labels_can_be_memorized_by_a_bag_of_words():
     right = (model(bag).argmax(-1) == y).float()
     assert right[:1600].all()
     assert abs(right[1600:].mean() - 0.2) < 5 * 0.02
+
+
+def test_the_reference_encoder_attends_to_the_teachers_occupation():
+    encoder, data = (
+        load_module(SOLUTION, f"problem5/{name}.py") for name in ("encoder", "encoder_data")
+    )
+    corpus = read_corpora(data, ROOT / "data" / "occupations", 0)[0]
+    model = encoder.Encoder(encoder.EncoderConfig(corpus.vocab_size, 24, 5))
+    model.load_state_dict(torch.load(RESULTS / "encoder.params", weights_only=True))
+    active, passive = choose_maps(data, corpus, corpus, model, model)[:2]
+    for item, words in (
+        (active, r"\emph{judge} in the active"),
+        (passive, r"\emph{poet}, its last word, in the passive"),
+    ):
+        weights = np.array(item["weights"][1][0])  # layer 2, head 0
+        teacher = [token["text"] for token in item["tokens"]].index(re.search(r"{(\w+)", words)[1])
+        assert weights[:, teacher].min() > 0.8 and weights[:, teacher].mean() > 0.95
+        assert words in answer("5g") and item["answer"] == item["right"]
+    assert passive["tokens"][-1]["text"] == "poet"
 
 
 def test_a_bag_of_words_knows_half_of_the_occupations():
