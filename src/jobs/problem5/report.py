@@ -203,7 +203,9 @@ def measure(encoder, data, corpora: list[Corpus], runs: dict, seed: int) -> dict
         "seed": seed,
         "seeds": SEEDS,
         "corpora": corpus_facts,
-        "maps": choose_maps(data, *corpora, *(runs[corpus.name, "pre"][0].model for corpus in corpora)),
+        "maps": choose_maps(
+            data, *corpora, *(runs[corpus.name, "pre"][0].model for corpus in corpora)
+        ),
         "parameters": parameters(runs["occupations", "pre"][0].model),
     }
 
