@@ -48,7 +48,7 @@ def seed_values(column: str) -> list[float]:
 
 
 def levels(values: list[float]) -> list[int]:
-    """The level of each dot, 0, 1, -1, 2, ..., so that no two are in one place; for sorted values."""
+    """The level of each dot, 0, 1, -1, 2, ..., so that none hides another; for sorted values."""
     last: list[float] = []  # the value that is farthest right at each level
     result = []
     for value in values:

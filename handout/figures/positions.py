@@ -34,9 +34,7 @@ def main():
     left.set(title=r"$d_{\mathrm{model}}=512$, dimensions 0 to 8", xticks=range(9))
     left.set_ylabel("position")
     image = show(right, encoding(POSITIONS, 64))
-    right.set(
-        title=r"$d_{\mathrm{model}}=64$, all dimensions", xticks=(*range(0, 64, 8), 63)
-    )
+    right.set(title=r"$d_{\mathrm{model}}=64$, all dimensions", xticks=(*range(0, 64, 8), 63))
     for axes in (left, right):
         axes.spines[:].set_visible(True)
     figure.colorbar(image, cax=bar, ticks=TICKS)

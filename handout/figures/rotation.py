@@ -74,9 +74,7 @@ def clocks(axes):
             pair(axes, (x, -i), t * theta)
             if column == 0:
                 axes.text(-0.6, -i + 0.16, f"pair {i}", ha="right", va="center")
-                axes.text(
-                    -0.6, -i - 0.2, rf"$\theta_{i}={theta:g}$", ha="right", va="center"
-                )
+                axes.text(-0.6, -i - 0.2, rf"$\theta_{i}={theta:g}$", ha="right", va="center")
     for i in range(HEAD_DIM // 2):
         axes.text(4.675, -i, "…", ha="center", va="center", color=QUIET)
 

@@ -105,7 +105,13 @@ def main():
         "",
         (right - 0.06, y - SLOT / 2),
         (LEFT + width + 0.06, y - SLOT / 2),
-        arrowprops={"arrowstyle": "-|>", "color": INK, "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0},
+        arrowprops={
+            "arrowstyle": "-|>",
+            "color": INK,
+            "linewidth": 0.9,
+            "shrinkA": 0,
+            "shrinkB": 0,
+        },
     )
     axes.text(
         (LEFT + width + right) / 2,
