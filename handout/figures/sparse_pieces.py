@@ -87,7 +87,10 @@ def cache(axes, x, y, length, new=None):
             if face == "white":
                 axes.text(middle[0], y + 0.03, n, ha="center", fontsize=SMALL, color=QUIET)
     axes.text(x + SLOT * (RING + 0.6), y + 0.03, "global", fontsize=SMALL, color=QUIET)
-    axes.text(x, y - SLOT - 0.05, f"{length} positions read", va="top", fontsize=SMALL)
+    says = f"{length} positions read"
+    if new is not None:
+        says += f", {new} into slot {new} mod {RING} = {new % RING}"
+    axes.text(x, y - SLOT - 0.05, says, va="top", fontsize=SMALL)
 
 
 def main():
@@ -112,14 +115,6 @@ def main():
             "shrinkA": 0,
             "shrinkB": 0,
         },
-    )
-    axes.text(
-        (LEFT + width + right) / 2,
-        y - SLOT - 0.05,
-        f"{LENGTH} mod {RING} = {LENGTH % RING}",
-        ha="center",
-        va="top",
-        fontsize=SMALL,
     )
     save(figure, "sparse_pieces")
 
