@@ -2,6 +2,7 @@ r"""The style of all figures: sizes, fonts, colors that differ in grayscale, and
 
 A figure is as wide as the text and at most 0.42 of a page high, so that \pic does not scale it and
 8 points stay 8 points. The fonts come with matplotlib, so that figures look the same everywhere.
+The background is transparent: in dark mode, the HTML edition inverts lightness and keeps the hues.
 """
 
 import sys
@@ -14,13 +15,14 @@ import matplotlib.pyplot as plt  # noqa: E402 (the backend first)
 
 WIDTH = 6.4  # inches, of the text
 MAX_HEIGHT = 3.7
-SMALL, TINY = 7, 6  # points; labels are 8
+SMALL = 7  # points, and nothing is smaller but indices; labels are 8
 
 # From dark to light, in about equal steps of lightness. The first is the accent of macros.tex.
 DARK, MIDDLE, LIGHT, PALE = "#1F4E79", "#C9722B", "#A9C6E3", "#E4EBF3"
 INK, QUIET = "#1A1A1A", "#5A5A5A"
-# from cold to warm, lightness always rising
-LADDER = ("#10304F", "#4F7296", "#A9AFB4", "#EBC88C", "#FFF6E0")
+
+MASK, PAD = "\u2047", "\u25a1"
+SIGNS = {MASK: "M", PAD: "\u00b7"}  # how they are shown: a boxed M and a pale dot, as in listings
 
 plt.rcParams.update(
     {
@@ -48,6 +50,7 @@ plt.rcParams.update(
         "axes.spines.right": False,
         "legend.frameon": False,
         "savefig.dpi": 300,  # for the few bitmaps
+        "savefig.transparent": True,
         "pdf.fonttype": 42,  # embedded fonts, so that text can be searched and copied
         "svg.fonttype": "none",  # text stays text
         "svg.hashsalt": "handout",  # the same ids every time

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import torch
-from _style import DARK, INK, LIGHT, MIDDLE, SMALL, TINY, WIDTH, save
+from _style import DARK, INK, LIGHT, MIDDLE, SIGNS, SMALL, WIDTH, save
 from matplotlib.colors import LinearSegmentedColormap
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,7 +24,7 @@ from jobs.package import load_submission  # noqa: E402
 from jobs.presets import LAPTOP  # noqa: E402
 from jobs.problem1.answers import predict_places  # noqa: E402 (the folder above first)
 
-HEIGHT = 3.55
+HEIGHT = 3.1
 SOLUTION, RESULTS, DATA = (
     ROOT / "instructor" / "solution",
     ROOT / "instructor" / "results",
@@ -97,6 +97,11 @@ def choose(layers, name: slice) -> tuple[int, list[int]]:
     return sharpest.argmin().item(), on_name.argsort(descending=True).tolist()
 
 
+def frame(label):
+    """Box the letter of the MASK, the last token."""
+    label.set(weight="bold", bbox={"facecolor": "none", "linewidth": 0.6, "pad": 0.6})
+
+
 def draw_map(axes, weights, letters, title):
     """One head: rows are queries from the name on, columns are keys."""
     rows = letters[NAME_START:]
@@ -112,7 +117,9 @@ def draw_map(axes, weights, letters, title):
         yticklabels=rows,
     )
     axes.set_xlabel("key", fontsize=SMALL, labelpad=1)
-    axes.tick_params(length=0, pad=2, labelsize=TINY, labelfontfamily="monospace")
+    axes.tick_params(length=0, pad=2, labelsize=SMALL, labelfontfamily="monospace")
+    for labels in (axes.get_xticklabels(), axes.get_yticklabels()):
+        frame(labels[-1])
     axes.set_title(title, pad=4)
     axes.spines[:].set_visible(True)
     return image
@@ -141,7 +148,8 @@ def draw_bars(axes, weights, heads, letters):
         ylabel="weight",
     )
     axes.tick_params(axis="x", length=0, pad=2, labelsize=8, labelfontfamily="monospace")
-    axes.legend(loc="upper left", bbox_to_anchor=(0, 1.05), ncols=3)
+    frame(axes.get_xticklabels()[-1])
+    axes.legend(loc="upper left", bbox_to_anchor=(0, 1.1), ncols=3)
 
 
 def main():
@@ -152,18 +160,18 @@ def main():
     text = question + dataset.MASK_CHAR
     layers = attention(submission, model, torch.tensor([[dataset.stoi[ch] for ch in text]]))
     first, seconds = choose(layers, slice(NAME_START, text.index(" born?")))
-    letters = list(text.replace(" ", "\u2423"))
+    letters = [SIGNS.get(ch, ch) for ch in text.replace(" ", "\u2423")]
     figure = plt.figure(figsize=(WIDTH, HEIGHT))
-    left, right = (figure.add_axes((x, 0.43, 0.435, 0.52)) for x in (0.055, 0.515))
+    left, right = (figure.add_axes((x, 0.38, 0.435, 0.555)) for x in (0.055, 0.515))
     draw_map(left, layers[0][first], letters, f"First layer, head {first}")
     image = draw_map(right, layers[1][seconds[0]], letters, f"Second layer, head {seconds[0]}")
     left.set_ylabel("query", fontsize=SMALL, labelpad=4)
     scale, axes = (
-        figure.add_axes((0.958, 0.45, 0.01, 0.48)),
-        figure.add_axes((0.075, 0.065, 0.905, 0.23)),
+        figure.add_axes((0.958, 0.385, 0.01, 0.545)),
+        figure.add_axes((0.075, 0.06, 0.905, 0.165)),
     )
     figure.colorbar(image, cax=scale, ticks=(0, 0.5, 1)).ax.tick_params(
-        labelsize=TINY, length=2, pad=1
+        labelsize=SMALL, length=2, pad=1
     )
     draw_bars(axes, layers[1], seconds[: len(BARS)], letters)
     axes.set_title(

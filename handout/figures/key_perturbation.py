@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from _style import DARK, INK, MIDDLE, QUIET, SMALL, WIDTH, blank_axes, save
 
-HEIGHT = 3.4
+HEIGHT = 2.4
 EPSILON = 0.002  # "vanishingly small"
 SAMPLES = 120
 ANGLE = np.radians(18)
@@ -39,7 +39,7 @@ def remark(axes, along, text):
     axes.annotate(
         text,
         place - 0.1 * MU_B,
-        place - 0.42 * MU_B,
+        place - 0.34 * MU_B,
         ha="center",
         va="top",
         fontsize=SMALL,
@@ -56,10 +56,10 @@ def remark(axes, along, text):
 def main():
     """Draw the plane that mu_a and mu_b span."""
     figure = plt.figure(figsize=(WIDTH, HEIGHT))
-    axes = blank_axes(figure, (0, 0, 1, 1), (-1.6, 3.3), (-1.1, 1.5))
-    turn = np.linspace(0, 2 * np.pi, 200)
+    axes = blank_axes(figure, (0, 0, 1, 1), (-1.9, 3.4), (-0.72, 1.32))
+    turn = np.linspace(-0.17 * np.pi, 1.17 * np.pi, 200)  # the rest is empty
     axes.plot(np.cos(turn), np.sin(turn), color=QUIET, linewidth=0.6, linestyle=":")
-    axes.text(0, -0.9, "length 1", fontsize=SMALL, color=QUIET, ha="center", va="center")
+    axes.text(0.88, -0.57, "length 1", fontsize=SMALL, color=QUIET, va="center")
     axes.plot(*np.array([-1.4 * MU_A, 3.2 * MU_A]).T, color=QUIET, linewidth=0.5)
 
     k_a, k_b = samples()
@@ -84,7 +84,7 @@ def main():
     remark(axes, 2.0, "longer")
     axes.legend(
         loc="upper left",
-        bbox_to_anchor=(0.38, 0.99),
+        bbox_to_anchor=(0.42, 1.02),
         fontsize=9,
         handletextpad=0.2,
         markerscale=1.7,

@@ -3,12 +3,13 @@ after each sum (post-norm).
 """
 
 import matplotlib.pyplot as plt
-from _style import DARK, INK, LIGHT, SMALL, WIDTH, blank_axes, save
+from _style import DARK, INK, LIGHT, WIDTH, blank_axes, save
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch
 
-HEIGHT = 3.6
+HEIGHT = 2.05
 LOOKS = {"LayerNorm": (DARK, "white"), "Attention": ("white", INK), "MLP": ("white", INK)}
-BRANCH = 1.6  # x of the boxes beside the residual path, which is at 0
+BRANCH = 0.95  # y of the boxes above the residual path, which is at 0
+HALF = 0.68  # of a box's width
 
 
 def box(axes, x, y, name):
@@ -16,8 +17,8 @@ def box(axes, x, y, name):
     face, letter = LOOKS[name]
     axes.add_patch(
         FancyBboxPatch(
-            (x - 0.72, y - 0.24),
-            1.44,
+            (x - HALF, y - 0.24),
+            2 * HALF,
             0.48,
             boxstyle="round,pad=0,rounding_size=0.08",
             facecolor=face,
@@ -29,16 +30,16 @@ def box(axes, x, y, name):
     axes.text(x, y, name, color=letter, ha="center", va="center", zorder=4)
 
 
-def add(axes, y):
+def add(axes, x):
     """A plus in a circle, on the residual path."""
-    axes.add_patch(Circle((0, y), 0.17, facecolor="white", edgecolor=INK, linewidth=0.9, zorder=5))
-    axes.plot([-0.09, 0.09], [y, y], color=INK, linewidth=1, zorder=6)
-    axes.plot([0, 0], [y - 0.09, y + 0.09], color=INK, linewidth=1, zorder=6)
+    axes.add_patch(Circle((x, 0), 0.17, facecolor="white", edgecolor=INK, linewidth=0.9, zorder=5))
+    axes.plot([x - 0.09, x + 0.09], [0, 0], color=INK, linewidth=1, zorder=6)
+    axes.plot([x, x], [-0.09, 0.09], color=INK, linewidth=1, zorder=6)
 
 
-def arrow(axes, *points):
+def arrow(axes, *points, zorder=2):
     """A thin line through some points, with an arrowhead at the end."""
-    axes.plot(*zip(*points[:-1]), color=INK, linewidth=0.9, zorder=2, solid_capstyle="butt")
+    axes.plot(*zip(*points[:-1]), color=INK, linewidth=0.9, zorder=zorder, solid_capstyle="butt")
     axes.add_patch(
         FancyArrowPatch(
             points[-2],
@@ -49,7 +50,7 @@ def arrow(axes, *points):
             linewidth=0.9,
             shrinkA=0,
             shrinkB=0,
-            zorder=2,
+            zorder=zorder,
         )
     )
 
@@ -57,72 +58,52 @@ def arrow(axes, *points):
 def residual(axes, *stops):
     """Draw the residual path as thick segments between pairs of stops."""
     for start, end in zip(stops[::2], stops[1::2]):
-        axes.plot([0, 0], [start, end], color=LIGHT, linewidth=9, zorder=0, solid_capstyle="butt")
-        axes.add_patch(
-            FancyArrowPatch(
-                (0, start),
-                (0, end),
-                arrowstyle="-|>",
-                mutation_scale=7,
-                color=INK,
-                linewidth=0.9,
-                shrinkA=0,
-                shrinkB=0,
-                zorder=1,
-            )
-        )
+        axes.plot([start, end], [0, 0], color=LIGHT, linewidth=9, zorder=0, solid_capstyle="butt")
+        arrow(axes, (start, 0), (end, 0), zorder=1)
 
 
 def branch(axes, start, end, *boxes):
-    """A branch that leaves the path at a height, passes boxes (height, name), and returns."""
-    heights = [y for y, _ in boxes]
-    arrow(axes, (0, start), (BRANCH, start), (BRANCH, heights[0] - 0.24))
-    for low, high in zip(heights, heights[1:]):
-        arrow(axes, (BRANCH, low + 0.24), (BRANCH, low + 0.24), (BRANCH, high - 0.24))
-    arrow(axes, (BRANCH, heights[-1] + 0.24), (BRANCH, end), (0.17, end))
-    for y, name in boxes:
-        box(axes, BRANCH, y, name)
+    """A branch that leaves the path at an x, passes boxes (x, name), and returns."""
+    places = [x for x, _ in boxes]
+    arrow(axes, (start, 0), (start, BRANCH), (places[0] - HALF, BRANCH))
+    for left, right in zip(places, places[1:]):
+        arrow(axes, (left + HALF, BRANCH), (right - HALF, BRANCH))
+    arrow(axes, (places[-1] + HALF, BRANCH), (end, BRANCH), (end, 0.17))
+    for x, name in boxes:
+        box(axes, x, BRANCH, name)
 
 
-def frame(axes, title, formulas):
-    """Title, input, output and, on the right, the formulas."""
-    axes.text(0.8, 6.55, title, ha="center", weight="bold", fontsize=9)
-    axes.text(0, -0.1, "input $x$", ha="center", va="top")
-    axes.text(0, 6.02, "output $z$", ha="center", va="bottom")
-    for y, formula in zip((1.45, 4.15), formulas):
-        axes.text(2.45, y, formula, va="center", fontsize=SMALL)
+def frame(axes, title, end):
+    """Title, input and output."""
+    axes.text(-1.35, BRANCH, title, va="center", weight="bold", fontsize=9)
+    axes.text(-0.1, 0, "input $x$", ha="right", va="center")
+    axes.text(end + 0.1, 0, "output $z$", ha="left", va="center")
 
 
 def pre_norm(axes):
     """Pre-norm: nothing interrupts the residual path."""
-    residual(axes, 0, 2.55, 2.55, 5.25, 5.25, 5.95)
-    for start, name in ((0.3, "Attention"), (3.0, "MLP")):
-        branch(axes, start, start + 2.25, (start + 0.65, "LayerNorm"), (start + 1.6, name))
-        add(axes, start + 2.25)
-    frame(
-        axes, "Pre-norm", ("$y=x+$\n  Attention(LayerNorm($x$))", "$z=y+$\n  MLP(LayerNorm($y$))")
-    )
+    residual(axes, 0, 4.05, 4.05, 8.1, 8.1, 8.6)
+    for start, name in ((0.35, "Attention"), (4.4, "MLP")):
+        branch(axes, start, start + 3.7, (start + 1, "LayerNorm"), (start + 2.7, name))
+        add(axes, start + 3.7)
+    frame(axes, "Pre-norm", 8.6)
 
 
 def post_norm(axes):
     """Post-norm: each LayerNorm is on the residual path."""
-    residual(axes, 0, 1.75, 1.92, 2.31, 2.79, 4.45, 4.62, 5.01, 5.49, 5.95)
-    for start, name in ((0.3, "Attention"), (3.0, "MLP")):
-        branch(axes, start, start + 1.45, (start + 0.72, name))
-        add(axes, start + 1.45)
-        box(axes, 0, start + 2.25, "LayerNorm")
-    frame(
-        axes,
-        "Post-norm",
-        ("$y=$LayerNorm(\n  $x+$Attention($x$))", "$z=$LayerNorm(\n  $y+$MLP($y$))"),
-    )
+    residual(axes, 0, 2.18, 2.52, 2.67, 4.03, 6.23, 6.57, 6.72, 8.08, 8.6)
+    for start, name in ((0.35, "Attention"), (4.4, "MLP")):
+        branch(axes, start, start + 2, (start + 1, name))
+        add(axes, start + 2)
+        box(axes, start + 3, 0, "LayerNorm")
+    frame(axes, "Post-norm", 8.6)
 
 
 def main():
-    """Draw both."""
+    """Draw both, one above the other."""
     figure = plt.figure(figsize=(WIDTH, HEIGHT))
-    for draw, left in ((pre_norm, 0), (post_norm, 0.5)):
-        draw(blank_axes(figure, (left, 0, 0.5, 1), (-0.8, 5.4), (-0.5, 6.9)))
+    for draw, bottom in ((pre_norm, 0.5), (post_norm, 0)):
+        draw(blank_axes(figure, (0, bottom, 1, 0.5), (-1.4, 9.8), (-0.45, 1.3)))
     save(figure, "pre_post_norm")
 
 

@@ -7,10 +7,10 @@ twice at the same distance.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from _style import DARK, LIGHT, MIDDLE, QUIET, SMALL, WIDTH, blank_axes, save
+from _style import DARK, LIGHT, MIDDLE, QUIET, WIDTH, blank_axes, save
 from matplotlib.patches import Circle, FancyArrowPatch, Wedge
 
-HEIGHT = 3.1
+HEIGHT = 2.6
 HEAD_DIM = 8
 POSITIONS = (0, 1, 2, 3, 4, 50)
 THETA = 0.5  # on the right
@@ -74,14 +74,7 @@ def clocks(axes):
             pair(axes, (x, -i), t * theta)
             if column == 0:
                 axes.text(-0.6, -i + 0.16, f"pair {i}", ha="right", va="center")
-                axes.text(
-                    -0.6,
-                    -i - 0.2,
-                    rf"$\theta_{i}={theta:g}$",
-                    ha="right",
-                    va="center",
-                    fontsize=SMALL,
-                )
+                axes.text(-0.6, -i - 0.2, rf"$\theta_{i}={theta:g}$", ha="right", va="center")
     for i in range(HEAD_DIM // 2):
         axes.text(4.675, -i, "…", ha="center", va="center", color=QUIET)
 
@@ -101,7 +94,6 @@ def meeting(axes, t_query, t_key):
             name,
             ha="left" if x > 0.3 else "right" if x < -0.3 else "center",
             va="bottom" if y > 0.7 else "center",
-            fontsize=SMALL,
         )
     middle = (query + key) / 2
     axes.text(
@@ -116,18 +108,18 @@ def meeting(axes, t_query, t_key):
 def main():
     """Draw both halves."""
     figure = plt.figure(figsize=(WIDTH, HEIGHT))
-    clocks(blank_axes(figure, (0, 0.055, 0.66, 0.945), (-1.65, 5.95), (-3.5, 0.85)))
+    clocks(blank_axes(figure, (0, 0.055, 0.66, 0.945), (-1.75, 5.95), (-3.5, 0.85)))
     for (t_query, t_key), bottom in zip(CASES, (0.525, 0.08)):
         meeting(
-            blank_axes(figure, (0.67, bottom, 0.33, 0.47), (-1.9, 1.9), (-1.05, 1.65)),
+            blank_axes(figure, (0.67, bottom, 0.33, 0.47), (-1.9, 1.9), (-1.05, 1.9)),
             t_query,
             t_key,
         )
     for x, text in (
         (0.37, r"position $t$ turns pair $i$ by the angle $t\,\theta_i$"),
-        (0.835, "$t_1-t_2=2$ both times: the same angle"),
+        (0.825, "$t_1-t_2=2$ both times: the same angle"),
     ):
-        figure.text(x, 0.035, text, ha="center", va="center", fontsize=SMALL)
+        figure.text(x, 0.035, text, ha="center", va="center")
     save(figure, "rotation")
 
 

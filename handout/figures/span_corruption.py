@@ -3,17 +3,16 @@ shift by one for x and y.
 """
 
 import matplotlib.pyplot as plt
-from _style import DARK, INK, LIGHT, PALE, QUIET, SMALL, WIDTH, blank_axes, save
+from _style import DARK, INK, LIGHT, MASK, PAD, PALE, QUIET, SIGNS, SMALL, WIDTH, blank_axes, save
 from matplotlib.patches import Rectangle
 
-HEIGHT = 2.45
+HEIGHT = 2.25
 DOCUMENT = "Mirel Tavosh was born in Lisbon and became a baker."
-MASK, PAD = "\u2047", "\u25a1"
 BLOCK_SIZE = 48
 LENGTH = 35  # after truncation: a random number from 4 to int(BLOCK_SIZE * 3/4) = 36
 START, END = 25, 31  # of the masked content
 LABELS = 11  # columns for the labels on the left
-ROW = 3.7  # from one row to the next, in cells
+ROW = 3.2  # from one row to the next, in cells
 
 # Cell and letter of each kind; the suffix is hatched as well, so that all five differ without
 # color.
@@ -71,13 +70,13 @@ def draw_row(axes, y, cells, start=0):
         axes.text(
             column + 0.5,
             y + 0.8,
-            ch,
+            SIGNS.get(ch, ch),
             family="monospace",
             fontsize=7.5,
             color=letter,
             ha="center",
             va="center",
-            weight="bold" if kind == "MASK" else "normal",
+            weight="bold" if kind in ("MASK", "PAD") else "normal",
             zorder=3,
         )
         if kind == "cut":
@@ -147,7 +146,7 @@ def main():
         Rectangle((i - 0.15, y - 2.8), 1.3, 4.8, fill=False, edgecolor=INK, linewidth=1.4, zorder=5)
     )
     note = f"after reading $x_0 \\ldots x_{{{i}}}$, predict $y_{{{i}}}$"
-    axes.text(i + 0.5, y - 3.1, note, ha="center", va="top", fontsize=SMALL)
+    axes.text(i + 0.5, y - 3.1, note, ha="center", va="top")
     save(figure, "span_corruption")
 
 

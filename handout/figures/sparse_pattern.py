@@ -8,7 +8,7 @@ from _style import DARK, LIGHT, MIDDLE, QUIET, SMALL, WIDTH, save
 from matplotlib.collections import PolyCollection
 from matplotlib.patches import Patch
 
-HEIGHT = 3.6
+HEIGHT = 2.55
 N, WINDOW, GLOBAL, STRIDES = 48, 3, (0, 20), (8, 16)
 # A pair that several rules allow is drawn as the first of them.
 LOOKS = {
@@ -80,7 +80,7 @@ def draw(axes, causal):
 def main():
     """Draw both."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, HEIGHT))
-    figure.subplots_adjust(left=0.075, right=0.985, top=0.94, bottom=0.2, wspace=0.13)
+    figure.subplots_adjust(left=0.13, right=0.93, top=0.92, bottom=0.235, wspace=0.1)
     draw(left, causal=False)
     draw(right, causal=True)
     left.set_ylabel("query")

@@ -59,6 +59,8 @@ LOOKS = {
 }
 BOLD = {ord("0") + digit: 0x1D7CE + digit for digit in range(10)}
 HOW = "Define it in html/commands.tex, or write it differently."
+# How the two special characters are shown; style.css draws them.
+SIGNS = {"\u2047": "mask", "\u25a1": "pad"}
 
 
 class Page(HTMLParser):
@@ -103,6 +105,7 @@ def convert(folder: Path, figures: Path, facts: dict[str, str]) -> str:
         read_text(folder / "macros.tex").partition("% Mathematics\n")[2].partition("\n%")[0]
     )
     html = _pandoc(mathematics + "\n" + sources.read(), sources)
+    html = re.sub(rf"<[^>]*>|[{''.join(SIGNS)}]", _sign, html)
     page = Page(html)
     if page.leftovers:
         raise UserError(f"The text of the HTML edition has TeX in it: {page.leftovers[0]!r}. {HOW}")
@@ -124,6 +127,12 @@ def convert(folder: Path, figures: Path, facts: dict[str, str]) -> str:
     return re.sub(
         'src="figure:([^"]*)"', lambda match: f'src="{_data(figures / match[1], sources)}"', html
     )
+
+
+def _sign(match: re.Match) -> str:
+    """A special character as an element with a class; tags stay as they are."""
+    kind = SIGNS.get(match[0])
+    return f'<span class="{kind}">{match[0]}</span>' if kind else match[0]
 
 
 def _pandoc(text: str, sources: Sources) -> str:

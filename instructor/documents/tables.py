@@ -57,7 +57,22 @@ def demo() -> str:
         f"{facts['seeds rope dev']}, so at this size either may be ahead "
         "([docs/accuracy.md](docs/accuracy.md)).",
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", _plot(summary)]) + "\n"
+
+
+def _plot(summary: dict) -> str:
+    """The demo's plot, with what it shows in words."""
+    none, learned, rope = (
+        f"{model['dev']:.0%} of dev and {model['test']:.0%} of test" for model in summary["models"]
+    )
+    says = (
+        "Three plots of the demo. Pretraining: the losses with learned positions and with RoPE "
+        "fall fast, then slowly. Finetuning: the losses of both pretrained models start far below "
+        f"that of the one without pretraining. Right answers: without pretraining {none}; with "
+        f"learned positions {learned}; with RoPE {rope}; always the most common place would get "
+        f"{summary['baseline_dev']:.0%}."
+    )
+    return f"![{says}](docs/demo.png)"
 
 
 def files() -> str:

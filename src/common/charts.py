@@ -157,13 +157,13 @@ def tag(name: str, content: str = "", kind: str = "", **attributes) -> str:
 
 
 def heat_map(rows: list[list[float]], labels: list[tuple[str, str]], alt: str) -> str:
-    """A square of shares as shades, with the labels, (text, class), at the left and at the top.
-    Cells of the same shade (of 25) share a path.
+    """A square of shares as shades, with the labels, (text, class), at the left and at the top; a
+    map that is too small to read them takes none. Cells of the same shade (of 25) share a path.
     """
     labels = [(text if len(text) <= 13 else f"{text[:12]}…", kind) for text, kind in labels]
-    margin = 12 + min(80, 6.2 * max(len(text) for text, _ in labels))
+    margin = 12 + min(80, 6.2 * max(len(text) for text, _ in labels)) if labels else 2
     side = 360 - margin
-    cell = side / len(labels)
+    cell = side / len(rows)
     shades = {}
     for i, row in enumerate(rows):
         for j, value in enumerate(row):
@@ -178,8 +178,9 @@ def heat_map(rows: list[list[float]], labels: list[tuple[str, str]], alt: str) -
     parts = [
         tag("rect", kind="frame", x=margin, y=margin, width=side, height=side),
         tag("g", cells, transform=f"translate({margin:.1f} {margin:.1f}) scale({cell:.3f})"),
-        tag("g", "".join(names), style=f"font-size: {size:.1f}px"),
     ]
+    if names:
+        parts.append(tag("g", "".join(names), style=f"font-size: {size:.1f}px"))
     return svg(362, 362, alt, parts, "map")
 
 

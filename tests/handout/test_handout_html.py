@@ -199,6 +199,8 @@ def test_no_tex_is_left(page):
     assert not list(page.all("span")) or {span["class"] for span in page.all("span")} <= {
         "equation",
         "wide",
+        "mask",
+        "pad",
         None,
     }
     assert all("--" not in code.words() or "–" not in code.words() for code in page.all("code"))

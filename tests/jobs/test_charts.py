@@ -129,6 +129,8 @@ def test_a_heat_map_has_a_path_for_each_shade_and_labels_in_its_frame():
     svg = charts.heat_map([[1.0, 0.0, 0.5], [0.01, math.nan, 1.0], [0.5] * 3], labels, "A map.")
     assert svg.count("fill-opacity") == 2 and svg.count("h1v1h-1z") == 6
     assert len(boxes(svg)) == 6 and "an-extraordi…" in svg
+    bare = charts.heat_map([[1.0, 0.0], [0.5, 0.5]], [], "A small map.")
+    assert boxes(bare) == [] and bare.count("h1v1h-1z") == 3
     boxes(charts.heat_scale("From 0 to 1"))
 
 

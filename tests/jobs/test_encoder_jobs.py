@@ -86,6 +86,8 @@ def test_the_report(small, tmp_path, capsys):
         assert words in page.text
     # sentences, heads
     assert sum("class" in attrs and attrs["class"] == "map" for _, attrs in page.tags) == 4 * 8
+    labeled = re.findall(r'<svg class="map"[^>]*>(?:(?!</svg>).)*<text', html, re.DOTALL)
+    assert len(labeled) == 4, "small maps have no labels that nobody could read"
     assert all(
         "aria-label" in attrs or "aria-hidden" in attrs for tag, attrs in page.tags if tag == "svg"
     )

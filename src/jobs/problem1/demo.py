@@ -12,19 +12,15 @@ from pathlib import Path
 
 import torch
 
-from common.files import Interrupted, UserError, write_text, writing
+from common.files import Interrupted, UserError, write_text
 from jobs.options import ROOT, choose_options
+from jobs.problem1.demo_plot import MODELS, plot
 from jobs.problem1.run_job import Result
 from jobs.problem1.schedule import jobs_at_once, run_all
 from jobs.targets import JOBS
 
 # The reference solution, if this checkout has it; otherwise the demo runs the student's code.
 SOLUTION, GOLD = ROOT / "instructor" / "solution", ROOT / "instructor" / "gold"
-MODELS = {
-    ("vanilla", False): "learned positions",
-    ("vanilla", True): "learned positions",
-    ("rope", True): "RoPE",
-}
 
 
 def run_demo(args: argparse.Namespace) -> None:
@@ -211,81 +207,3 @@ def table(summary: dict) -> str:
     return "\n".join(
         f"{row[0]:<18}  {row[1]:<11}  {row[2]:>6}  {row[3]:>6}  {row[4]:>7}" for row in rows
     )
-
-
-def plot(results: list[Result], summary: dict, path: Path) -> None:
-    """Plot the losses of the pretrainings and finetunings, and the accuracies, as a PNG file."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    colors = {
-        ("vanilla", False): "#888888",
-        ("vanilla", True): "#3b6fb6",
-        ("rope", True): "#d1603d",
-    }
-    labels = {
-        key: f"{name}, {'with' if key[1] else 'no'} pretraining" for key, name in MODELS.items()
-    }
-    figure, (pretraining, finetuning, accuracy) = plt.subplots(
-        1, 3, figsize=(14, 4.2), layout="constrained"
-    )
-    for axes, kind in ((pretraining, "pretrain"), (finetuning, "finetune")):
-        for result in results:
-            key = result.job.variant, result.job.pretrained
-            if result.job.kind == kind:
-                axes.plot(
-                    *zip(*smooth(result.history)),
-                    color=colors[key],
-                    label=labels[key],
-                    linewidth=1.2,
-                )
-        axes.set(
-            title={"pretrain": "Pretraining", "finetune": "Finetuning"}[kind],
-            xlabel="batches",
-            ylabel="loss (nats per character)",
-            ylim=(0, None),
-        )
-        axes.legend(frameon=False)
-    for x, model in enumerate(summary["models"]):
-        key = model["variant"], model["pretrained"]
-        for offset, split in ((-0.2, "dev"), (0.2, "test")):
-            value = model[split]
-            if value is not None:
-                bar = accuracy.bar(
-                    x + offset,
-                    100 * value,
-                    width=0.38,
-                    color=colors[key],
-                    alpha=1 if split == "dev" else 0.55,
-                )
-                accuracy.bar_label(bar, [f"{split}\n{100 * value:.0f}%"], fontsize=9)
-    accuracy.axhline(
-        100 * summary["baseline_dev"],
-        color="black",
-        linestyle=":",
-        linewidth=1,
-        label=f"always the most common place: {summary['baseline_dev']:.0%}",
-    )
-    accuracy.legend(frameon=False, loc="upper left")
-    accuracy.set(
-        title="Where was X born?", ylabel="right answers (%)", ylim=(0, 108), xlim=(-0.5, 2.5)
-    )
-    accuracy.set_xticks(
-        range(len(MODELS)),
-        [label.replace("learned ", "learned\n").replace(", ", ",\n") for label in labels.values()],
-    )
-    for axes in (pretraining, finetuning, accuracy):
-        axes.spines[["top", "right"]].set_visible(False)
-    with writing(path) as temporary:
-        figure.savefig(temporary, dpi=150, format="png")
-    plt.close(figure)
-
-
-def smooth(history: list[dict], points: int = 100) -> list[tuple[float, float]]:
-    """A training's (batch, loss), averaged over intervals so that at most `points` are left."""
-    losses = [(entry["step"], entry["loss"]) for entry in history if "loss" in entry]
-    size = max(1, -(-len(losses) // points))
-    stretches = [losses[i : i + size] for i in range(0, len(losses), size)]
-    return [tuple(sum(column) / len(column) for column in zip(*stretch)) for stretch in stretches]

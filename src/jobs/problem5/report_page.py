@@ -123,8 +123,9 @@ def maps(found: dict) -> str:
     """Part 3: for each sentence a large map of layer 2, head 0, and small ones of all others."""
     result = [
         f"""<p>Each row is a query, each column a key: the stronger the color of a square, the more
-that query attends to that key. A row sums to 1. Words in italics are not in the vocabulary: the
-encoder sees UNK for each of them.</p>
+that query attends to that key. A row sums to 1. The small maps have the rows and columns of the
+large one above them. Words in italics are not in the vocabulary: the encoder sees UNK for each of
+them.</p>
 <p>{heat_scale("Color scale, from 0 to 1")} The scale is the same for all maps: no color is a weight
 of 0, full color a weight of 1.</p>
 <p>Before you read a meaning into a pattern, look at the last two sentences, whose labels are
@@ -143,7 +144,7 @@ from a map, and what you may not.</p>"""
         part = "a new sentence" if item["part"] == "new" else "a sentence of the training"
         big = (min(1, len(item["weights"]) - 1), 0)
         small = "".join(
-            heat(item, layer, head)
+            heat(item, layer, head, labeled=False)
             for layer, heads in enumerate(item["weights"])
             for head in range(len(heads))
             if (layer, head) != big
@@ -157,7 +158,7 @@ from a map, and what you may not.</p>"""
     return "\n".join(result)
 
 
-def heat(item: dict, layer: int, head: int) -> str:
+def heat(item: dict, layer: int, head: int, labeled=True) -> str:
     """One attention map, with its caption."""
     weights, tokens = item["weights"][layer][head], item["tokens"]
     name = f"Layer {layer + 1}, head {head}"
@@ -168,7 +169,7 @@ def heat(item: dict, layer: int, head: int) -> str:
         f"to {tokens[most]['text']}, token {most + 1}: {means[most]:.0%}."
     )
     labels = [(token["text"], "unknown" if token["unknown"] else "word") for token in tokens]
-    return figure(heat_map(weights, labels, alt), name)
+    return figure(heat_map(weights, labels if labeled else [], alt), name)
 
 
 def histograms(found: dict) -> str:

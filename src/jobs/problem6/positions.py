@@ -13,6 +13,8 @@ import torch
 from common.files import UserError, writing
 
 D_MODEL, ROWS, COLUMNS = 512, 51, 9  # of the picture: positions 0 to 50, dimensions 0 to 8
+TICKS = (-1, -0.5, 0, 0.5, 1)
+COLORS = ("#C9722B", "#FFFFFF", "#1F4E79")  # of -1, 0 and 1; also those of the handout's figure
 LENGTH, SHIFTS = 1000, (1, 50, 100, 1000)
 # Of RoPE's scores: the width, the distance, and the last position. A table whose angles are
 # float32, which question 1h allows, has a spread of 7e-5 up to position 100 at most, in 300 draws
@@ -203,17 +205,29 @@ def draw(table: np.ndarray) -> bytes:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(7, 7), layout="constrained")
-    image = axes.imshow(table, aspect="auto", cmap="RdBu", vmin=-1, vmax=1, interpolation="nearest")
-    axes.set(
-        xlabel="dimension",
-        ylabel="position",
-        title=f"Sinusoidal position vectors, $d_{{model}} = {D_MODEL}$",
-    )
+    image = show(axes, table)
+    axes.set(ylabel="position", title=f"Sinusoidal position vectors, $d_{{model}} = {D_MODEL}$")
     axes.set_xticks(range(COLUMNS), [f"{i}\n{'cos' if i % 2 else 'sin'}" for i in range(COLUMNS)])
-    axes.set_yticks(range(0, ROWS, 10))
-    axes.spines[:].set_visible(False)
-    figure.colorbar(image, label="value", ticks=(-1, -0.5, 0, 0.5, 1))
+    figure.colorbar(image, label="value", ticks=TICKS)
     buffer = io.BytesIO()
     figure.savefig(buffer, dpi=120, format="png")
     plt.close(figure)
     return buffer.getvalue()
+
+
+def show(axes, table: np.ndarray):
+    """A heat map of position vectors, (positions, dimensions), in matplotlib axes; zero is white.
+    Returns the image, for a color bar.
+    """
+    from matplotlib.colors import LinearSegmentedColormap
+
+    image = axes.imshow(
+        table,
+        aspect="auto",
+        cmap=LinearSegmentedColormap.from_list("signed", COLORS),
+        vmin=-1,
+        vmax=1,
+        interpolation="nearest",
+    )
+    axes.set(xlabel="dimension", yticks=range(0, len(table), 10))
+    return image

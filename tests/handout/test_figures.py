@@ -1,0 +1,118 @@
+"""The handout's figures: letters that can be read as printed, the colors of the students' own
+picture, and the signs of MASK and PAD.
+"""
+
+import base64
+import io
+import re
+import subprocess
+import xml.etree.ElementTree as ElementTree
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from browser import SIZES, opened
+from conftest import ROOT
+from jobs.problem6.positions import COLUMNS, ROWS, draw
+
+NAMES = sorted(path.stem for path in (ROOT / "handout" / "figures").glob("[a-z]*.py"))
+SVG = "{http://www.w3.org/2000/svg}"
+TEXT_WIDTH = 6.4 * 72  # points: letter paper, less the margins of macros.tex
+FONT = re.compile(r"(?:font: (?:\w+ )*|font-size: )([\d.]+)px")
+INDEX = 0.7  # the size of an index in a formula, as a share of its letter's
+
+
+def svg(handout, name):
+    """The SVG of a figure."""
+    return ElementTree.parse(handout / "figures" / f"{name}.svg").getroot()
+
+
+def width(root):
+    """Its width in points."""
+    return float(root.get("width").removesuffix("pt"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_letters_have_at_least_7_points_as_printed(handout, name):
+    root = svg(handout, name)
+    scale = TEXT_WIDTH / width(root)
+    shown = 0
+    for text in root.iter(f"{SVG}text"):
+        sizes = [
+            float(size) * scale
+            for element in text.iter()
+            for size in FONT.findall(element.get("style", ""))
+        ]
+        shown += len(sizes)
+        assert max(sizes) >= 7 - 1e-3, f"{''.join(text.itertext())!r} has {max(sizes):.1f} points"
+        assert min(sizes) >= 8 * INDEX - 1e-3, "".join(text.itertext())
+    assert shown > 5
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_figures_are_as_wide_as_the_text_and_nothing_is_cut_off(handout, name):
+    r"""\pic would scale another, and its letters."""
+    root = svg(handout, name)
+    assert width(root) == pytest.approx(TEXT_WIDTH, abs=0.1)
+    page = subprocess.run(
+        ["pdftotext", "-bbox", str(handout / "figures" / f"{name}.pdf"), "-"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    right, bottom = map(float, re.search(r'<page width="(.*?)" height="(.*?)"', page).groups())
+    words = re.findall(r'xMin="(.*?)" yMin="(.*?)" xMax="(.*?)" yMax="(.*?)">(.*?)<', page)
+    assert words
+    for *box, word in words:
+        x0, y0, x1, y1 = map(float, box)
+        # a line's box is higher than its letters
+        assert x0 > -0.5 and x1 < right + 0.5 and y0 > -2 and y1 < bottom + 2, word
+
+
+def test_signs_stand_for_mask_and_pad_and_are_copied_as_the_characters(handout):
+    """The PDF draws M and a dot."""
+    pdf = str(handout / "handout.pdf")
+    text = subprocess.run(["pdftotext", pdf, "-"], capture_output=True, text=True).stdout
+    assert re.search(r"born\?\s*\u2047\s*\w+\s*\u2047\s*\u25a1+", text)
+    html = (handout / "handout.html").read_text(encoding="utf-8")
+    assert re.search(r'born\?<span class="mask">\u2047</span>\w+<span class="mask">', html)
+    rest = re.sub('<span class="(?:mask">\u2047|pad">\u25a1)</span>', "", html)
+    assert not re.search("[\u2047\u25a1]", rest), "each has an element"
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("size", SIZES)
+def test_signs_are_one_letter_wide_in_the_page(handout, browser, size):
+    with opened(browser, handout / "handout.html", size) as tab:
+        pre = tab.locator("pre", has=tab.locator(".mask")).first
+        for kind, sign in (("mask", "M"), ("pad", "\u00b7")):
+            element = pre.locator(f".{kind}").first
+            letter = element.evaluate("each => getComputedStyle(each, '::after').content")
+            assert letter.strip('"') == sign
+            letters = tab.evaluate(
+                """each => { const range = document.createRange(), text = each.firstChild;
+                range.setStart(text, 0); range.setEnd(text, 10);
+                return range.getBoundingClientRect().width / 10; }""",
+                pre.locator("code").element_handle(),
+            )
+            assert element.bounding_box()["width"] == pytest.approx(letters, abs=0.2)
+
+
+def test_the_position_figure_has_the_colors_of_the_students_picture(handout):
+    table = np.zeros((ROWS, COLUMNS))
+    table[:, 1], table[:, 2] = 1, -1
+    picture = plt.imread(io.BytesIO(draw(table)))[..., :3]
+    zero, one, minus_one = (
+        picture[len(picture) // 2, int(picture.shape[1] * (0.09 + 0.089 * column))]
+        for column in (0.5, 1.5, 2.5)
+    )
+    assert zero.min() > 0.99 and np.abs(one - minus_one).max() > 0.5
+    image = next(svg(handout, "positions").iter(f"{SVG}image"))
+    data = image.get("{http://www.w3.org/1999/xlink}href").partition(",")[2]
+    printed = plt.imread(io.BytesIO(base64.b64decode(data)))[::-1, :, :3]  # SVG has it upside down
+    rows, columns = (np.linspace(0, size, n + 1) for size, n in zip(printed.shape, (51, 9)))
+    # positions 0 and 3 of the first pair: sin 0 = 0, cos 0 = 1, cos 3 = -0.99
+    for row, column, color in ((0, 0, zero), (0, 1, one), (3, 1, minus_one)):
+        found = printed[int(rows[row : row + 2].mean()), int(columns[column : column + 2].mean())]
+        assert np.abs(found - color).max() < 0.02
