@@ -17,7 +17,7 @@ from jobs.errors import explain, with_code
 from jobs.options import ROOT, choose_options
 from jobs.presets import PRESETS
 from jobs.problem1.parallel import in_silence, is_first, processes, world_size
-from jobs.targets import JOBS, SMALL, TARGETS
+from jobs.targets import JOBS, LOOK, SMALL, TARGETS
 
 HELP = """usage: ./run.sh TARGET [options]
 
@@ -27,6 +27,7 @@ Jobs, in order (results go into src/submission/):
 More targets:
   all      the eleven jobs in order
   demo     the same in a new folder, then a table, a plot and summary.json; minutes on a CPU
+  {look}
   python   the environment's Python: ./run.sh python src/grader.py
 {test}  help     this text
 
@@ -115,6 +116,11 @@ def run(args: argparse.Namespace) -> None:
 
         run_demo(args)
         return
+    if args.target == LOOK.target:
+        from jobs.problem1.look import run_look
+
+        run_look(args)
+        return
     if args.target in SMALL:
         from jobs.problems_5_and_6 import run_small
 
@@ -184,6 +190,7 @@ def main() -> int:
                 HELP.format(
                     jobs="\n".join(f"  {target}" for target in JOBS),
                     test=test,
+                    look=f"{LOOK.target:<8} {LOOK.does}",
                     **{f"problem{problem}": describe(problem) for problem in (5, 6)},
                 )
             )

@@ -96,6 +96,13 @@ _JOBS = [
     *_with_pretraining("1h", "rope"),
 ]
 
+LOOK = Target(
+    "look",
+    "1h",
+    "a page to play with: where your trained models look, letter by letter; seconds",
+    writes="look.html",
+)
+
 # These have one size, and take a few minutes on the CPU at most.
 _SMALL = [
     Target(
@@ -155,5 +162,5 @@ _SMALL = [
 
 JOBS = {job.target: job for job in _JOBS}
 SMALL = {target.target: target for target in _SMALL}
-TARGETS = JOBS | SMALL
+TARGETS = JOBS | {LOOK.target: LOOK} | SMALL
 WRITTEN_BY = {job.writes: job for job in _JOBS}

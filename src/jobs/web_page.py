@@ -1,4 +1,4 @@
-"""The frame of the pages that jobs make: one file each, without scripts, that loads nothing."""
+"""The frame of the pages that jobs make: one file each, that loads nothing."""
 
 from html import escape
 
@@ -34,12 +34,15 @@ figure { margin: .5rem 0; max-width: 30rem; }
 """
 
 
-def document(title: str, top: str, sections: dict[str, str], footer: str, css: str) -> str:
-    """A whole page of HTML; sections: HTML by title; css: the page's own styles."""
+def document(
+    title: str, top: str, sections: dict[str, str], footer: str, css: str, script: str = ""
+) -> str:
+    """A whole page of HTML; sections: HTML by title; css, script: the page's own."""
     body = "\n".join(
         f'<section id="part-{i}">\n<h2>{title}</h2>\n{html}\n</section>'
         for i, (title, html) in enumerate(sections.items(), start=1)
     )
+    program = script and f"<script>\n{script}</script>\n"
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -55,7 +58,7 @@ def document(title: str, top: str, sections: dict[str, str], footer: str, css: s
 {body}
 </main>
 <footer class="muted small"><p>{footer}</p></footer>
-</body>
+{program}</body>
 </html>
 """
 

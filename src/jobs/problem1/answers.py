@@ -128,8 +128,11 @@ def predict_places(
             cached,
         )
         for number, row in zip(chunk, rows):
-            text = "".join(dataset.itos[token] for token in row)
-            places[number] = (
-                text.replace(dataset.PAD_CHAR, "").replace("\n", " ").replace("\t", " ").strip()
-            )
+            places[number] = as_place(row, dataset)
     return places
+
+
+def as_place(tokens: list[int], dataset) -> str:
+    """An answer's tokens as a place: without padding, newlines or tabs."""
+    text = "".join(dataset.itos[token] for token in tokens)
+    return text.replace(dataset.PAD_CHAR, "").replace("\n", " ").replace("\t", " ").strip()

@@ -11,6 +11,7 @@ from common.cores import cores, load
 from common.files import UserError, read_documents, read_questions
 from jobs.options import Options
 from jobs.package import load_submission, seed_everything
+from jobs.presets import Preset
 from jobs.problem1.evaluation import evaluate
 from jobs.problem1.parallel import is_first
 from jobs.problem1.params import read_params
@@ -58,16 +59,7 @@ def run_job(
         read_questions(
             options.data / "birth_places_train.tsv", dataset.stoi, preset.block_size, answers=True
         )
-    config = submission.GPTConfig(
-        dataset.vocab_size,
-        preset.block_size,
-        n_layer=preset.n_layer,
-        n_head=preset.n_head,
-        n_embd=preset.n_embd,
-        embd_pdrop=preset.dropout,
-        resid_pdrop=preset.dropout,
-        attn_pdrop=preset.dropout,
-    )
+    config = sizes(submission, dataset.vocab_size, preset)
     model = initialize(submission, job, config)
     # Before a finetuning, the weights are only checked: loading them is the student's task.
     state = (
@@ -85,6 +77,20 @@ def run_job(
         )
     result.seconds = time.monotonic() - started
     return result
+
+
+def sizes(submission, vocab_size: int, preset: Preset):
+    """The GPTConfig of a preset's models."""
+    return submission.GPTConfig(
+        vocab_size,
+        preset.block_size,
+        n_layer=preset.n_layer,
+        n_head=preset.n_head,
+        n_embd=preset.n_embd,
+        embd_pdrop=preset.dropout,
+        resid_pdrop=preset.dropout,
+        attn_pdrop=preset.dropout,
+    )
 
 
 def _choose_threads(most):

@@ -1,0 +1,158 @@
+"""./run.sh look: a page of the student's own checkpoints, look.html."""
+
+import argparse
+import time
+from pathlib import Path
+
+import torch
+
+from common.files import UserError, read_documents, read_questions, write_text
+from jobs.options import STARTER, Options, choose_options
+from jobs.package import load_submission, seed_everything
+from jobs.presets import PRESETS
+from jobs.problem1.look_data import (
+    FINETUNED,
+    FROM_SCRATCH,
+    MOST_IN_PAGE,
+    POSITIONS,
+    PRETRAINED,
+    UNTRAINED,
+    Found,
+    Look,
+    see,
+)
+from jobs.problem1.look_page import page
+from jobs.problem1.params import read_params
+from jobs.problem1.run_job import sizes
+from jobs.problem1.training import initialize
+from jobs.targets import JOBS, LOOK, Job
+
+PEOPLE = 12  # of dev
+
+
+def run_look(args: argparse.Namespace) -> None:
+    """Write look.html into the results folder.
+
+    Raises:
+        UserError: there is no checkpoint, or none that fits; or the data is invalid.
+        NotImplementedError: the submission lacks a part that all models need.
+    """
+    started = time.monotonic()
+    options = choose_options(args, own=fitting_preset(args.out or args.submission or STARTER))
+    html = options.out / LOOK.writes
+    found = find(options)
+    write_text(html, page(found))
+    for sentence in found.missing:
+        print(f"Not in the page: {sentence}")
+    print(
+        f"Took {time.monotonic() - started:.1f} seconds.\nWrote {html} "
+        f"({html.stat().st_size / 1e6:.1f} MB): open it in a browser."
+    )
+
+
+def look_command(options: Options) -> str:
+    """The command that makes the page of these options' results."""
+    words = ["./run.sh", LOOK.target]
+    own = {"submission": STARTER, "out": options.submission}
+    own["data"] = STARTER.parents[1] / "data" / options.preset.data
+    for name, default in own.items():
+        if getattr(options, name) != default:
+            words += [f"--{name}", str(getattr(options, name))]
+    return " ".join(words)
+
+
+def trainings() -> list[Job]:
+    """The jobs that write checkpoints."""
+    return [job for job in JOBS.values() if job.kind != "evaluate"]
+
+
+def stage_of(job: Job) -> str:
+    """The stage of the model that a training writes."""
+    if job.kind == "pretrain":
+        return PRETRAINED
+    return FINETUNED if job.pretrained else FROM_SCRATCH
+
+
+def fitting_preset(folder: Path) -> str | None:
+    """The preset with the width of the checkpoints in a folder, or None."""
+    for job in trainings():
+        try:
+            state = torch.load(folder / job.writes, map_location="cpu", weights_only=True)
+            width = state["tok_emb.weight"].shape[1]
+        except Exception:  # missing, or damaged in one of many ways; find() tells the user
+            continue
+        return next((preset.name for preset in PRESETS.values() if preset.n_embd == width), None)
+    return None
+
+
+def find(options: Options) -> Found:
+    """Read the checkpoints, and watch their models; raises as run_look."""
+    if not any((options.out / job.writes).exists() for job in trainings()):
+        raise UserError(
+            f"{options.out} has no weights to look at yet. First run: ./run.sh "
+            f"{trainings()[0].target}"
+        )
+    submission, preset = load_submission(options.submission), options.preset
+    corpus = read_documents(options.data / "wiki.txt")
+    dataset = submission.CharCorruptionDataset(corpus, preset.block_size)
+    rows = read_questions(
+        options.data / "birth_dev.tsv", dataset.stoi, preset.block_size, answers=True
+    )
+    people, steps = rows[:PEOPLE], 1 + max(len(place) for _, place in rows)
+    config = sizes(submission, dataset.vocab_size, preset)
+    looks, missing, rotations, count, error = [], [], None, 0, None
+    for variant, positions in POSITIONS.items():
+        jobs = [job for job in trainings() if job.variant == variant]
+        for job in (None, *jobs):
+            stage = stage_of(job) if job else UNTRAINED
+            path = options.out / job.writes if job else None
+            if path and not path.exists():
+                missing.append(f"{positions}, {stage}: ./run.sh {job.target} makes it.")
+                continue
+            try:
+                seed_everything(options.seed)
+                model = initialize(submission, jobs[0], config)
+                if job:
+                    model.load_state_dict(finite(path, read_params(path, model, job, job.target)))
+            except (UserError, NotImplementedError) as caught:
+                error = error or caught
+                missing.append(f"{positions}, {stage}: {caught}")
+                continue
+            count = sum(parameter.numel() for parameter in model.parameters())
+            seen = see(model, [question for question, _ in people], dataset, options.device, steps)
+            weights = None
+            if stage == FINETUNED and count <= MOST_IN_PAGE:
+                weights = {name: each.detach().cpu() for name, each in model.named_parameters()}
+                if variant == "rope":
+                    rotations = rotations_of(submission, model)
+            looks.append(Look(variant, stage, job and job.writes, seen, weights))
+    if not any(look.source for look in looks):
+        raise error
+    numbers = {name: getattr(preset, name) for name in ("block_size", "n_layer", "n_head")}
+    numbers |= {"n_embd": preset.n_embd, "parameters": count, "steps": steps}
+    chars = [dataset.itos[token] for token in range(dataset.vocab_size)]
+    return Found(chars, numbers, people, looks, rotations, missing)
+
+
+def finite(path: Path, state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The state_dict; raises UserError if a weight is infinite or NaN."""
+    for name, value in state.items():
+        if not value.isfinite().all():
+            raise UserError(
+                f"{path} has weights that are not finite, in {name}: its training diverged."
+            )
+    return state
+
+
+@torch.no_grad()
+def rotations_of(submission, model) -> torch.Tensor:
+    """What the student's apply_rotary_emb does at each position, as matrices: it is linear, so the
+    images of the unit vectors say it all.
+
+    Returns:
+        (T, head_dim, head_dim); row i of [t] is the image of unit vector i at position t.
+    """
+    table = model.blocks[0].attn.rope_cache.cpu()
+    T, width = table.shape[0], 2 * table.shape[1]
+    units = torch.eye(width).view(width, 1, 1, width).expand(-1, -1, T, -1)
+    return submission.attention.apply_rotary_emb(units, table)[:, 0].transpose(0, 1)
