@@ -1,6 +1,7 @@
 """A job's options: those of the command line, with every default filled in."""
 
 import argparse
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,6 +48,18 @@ class Options:
                 arguments += [f"--{name}", str(path)]
         arguments += [f"--{name}" for name in ("compile", "resume", "log") if getattr(self, name)]
         return arguments if self.graphs else [*arguments, "--no-graphs"]
+
+    def command(self, target: str) -> str:
+        """What to type for a target that reads these options' results."""
+        words = ["./run.sh", target]
+        for name, default in (
+            ("submission", STARTER),
+            ("out", self.submission),
+            ("data", ROOT / "data" / self.preset.data),
+        ):
+            if getattr(self, name) != default:
+                words += [f"--{name}", str(getattr(self, name))]
+        return shlex.join(words)
 
 
 def choose_options(

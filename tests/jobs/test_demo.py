@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from conftest import ROOT, run_cli
+from conftest import ROOT, SOLUTION, run_cli
 from jobs.problem1.demo_plot import draw
 from jobs.problem1.run_job import Result
 from jobs.targets import JOBS
@@ -37,6 +37,7 @@ def test_table_plot_and_summary(demo):
     )
     assert (out / "accuracy.png").read_bytes().startswith(b"\x89PNG")
     assert "RoPE" in printed and "most common place" in printed and "5.0%" in printed
+    assert f"./run.sh look --submission {SOLUTION} --out {out}\n" in printed.splitlines(True)[-1]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from jobs.options import ROOT, choose_options
 from jobs.problem1.demo_plot import MODELS, plot
 from jobs.problem1.run_job import Result
 from jobs.problem1.schedule import jobs_at_once, run_all
-from jobs.targets import JOBS
+from jobs.targets import JOBS, LOOK
 
 # The reference solution, if this checkout has it; otherwise the demo runs the student's code.
 SOLUTION, GOLD = ROOT / "instructor" / "solution", ROOT / "instructor" / "gold"
@@ -84,6 +84,7 @@ def run_demo(args: argparse.Namespace) -> None:
     print("\n" + table(summary))
     print(f"\nTook {summary['total_seconds']:.0f} seconds on {summary['machine']}")
     print(f"See {out / 'accuracy.png'} and {out / 'summary.json'}")
+    print(f"Where its models look, a page to play with: {options.command(LOOK.target)}")
 
 
 def read_log(log: Path, settings: dict) -> tuple[dict, float]:

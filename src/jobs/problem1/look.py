@@ -50,27 +50,23 @@ def run_look(args: argparse.Namespace) -> None:
     )
 
 
-def look_command(options: Options) -> str:
-    """The command that makes the page of these options' results."""
-    words = ["./run.sh", LOOK.target]
-    own = {"submission": STARTER, "out": options.submission}
-    own["data"] = STARTER.parents[1] / "data" / options.preset.data
-    for name, default in own.items():
-        if getattr(options, name) != default:
-            words += [f"--{name}", str(getattr(options, name))]
-    return " ".join(words)
-
-
 def trainings() -> list[Job]:
-    """The jobs that write checkpoints."""
+    """The jobs that write weights."""
     return [job for job in JOBS.values() if job.kind != "evaluate"]
 
 
-def stage_of(job: Job) -> str:
-    """The stage of the model that a training writes."""
-    if job.kind == "pretrain":
-        return PRETRAINED
-    return FINETUNED if job.pretrained else FROM_SCRATCH
+def shown() -> list[tuple[Job | None, str, str]]:
+    """The models of the page: the job that makes its weights, or None for an untrained one, its
+    positions and its stage.
+    """
+    result = []
+    for variant in POSITIONS:
+        result.append((None, variant, UNTRAINED))
+        for job in trainings():
+            stage = PRETRAINED if job.kind == "pretrain" else FINETUNED
+            if job.variant == variant:
+                result.append((job, variant, stage if job.pretrained else FROM_SCRATCH))
+    return result
 
 
 def fitting_preset(folder: Path) -> str | None:
@@ -101,31 +97,23 @@ def find(options: Options) -> Found:
     people, steps = rows[:PEOPLE], 1 + max(len(place) for _, place in rows)
     config = sizes(submission, dataset.vocab_size, preset)
     looks, missing, rotations, count, error = [], [], None, 0, None
-    for variant, positions in POSITIONS.items():
-        jobs = [job for job in trainings() if job.variant == variant]
-        for job in (None, *jobs):
-            stage = stage_of(job) if job else UNTRAINED
-            path = options.out / job.writes if job else None
-            if path and not path.exists():
-                missing.append(f"{positions}, {stage}: ./run.sh {job.target} makes it.")
-                continue
-            try:
-                seed_everything(options.seed)
-                model = initialize(submission, jobs[0], config)
-                if job:
-                    model.load_state_dict(finite(path, read_params(path, model, job, job.target)))
-            except (UserError, NotImplementedError) as caught:
-                error = error or caught
-                missing.append(f"{positions}, {stage}: {caught}")
-                continue
-            count = sum(parameter.numel() for parameter in model.parameters())
+    for job, variant, stage in shown():
+        if job and not (options.out / job.writes).exists():
+            missing.append(f"{POSITIONS[variant]}, {stage}: ./run.sh {job.target} makes it.")
+            continue
+        try:
+            model = make(submission, job, variant, config, options)
             seen = see(model, [question for question, _ in people], dataset, options.device, steps)
-            weights = None
-            if stage == FINETUNED and count <= MOST_IN_PAGE:
-                weights = {name: each.detach().cpu() for name, each in model.named_parameters()}
-                if variant == "rope":
-                    rotations = rotations_of(submission, model)
-            looks.append(Look(variant, stage, job and job.writes, seen, weights))
+        except (UserError, NotImplementedError) as caught:
+            error = error or caught
+            missing.append(f"{POSITIONS[variant]}, {stage}: {caught}")
+            continue
+        weights, count = None, sum(each.numel() for each in model.parameters())
+        if stage == FINETUNED and count <= MOST_IN_PAGE:
+            weights = {name: each.detach().cpu() for name, each in model.named_parameters()}
+            if variant == "rope":
+                rotations = rotations_of(submission, model)
+        looks.append(Look(variant, stage, job and job.writes, seen, weights))
     if not any(look.source for look in looks):
         raise error
     numbers = {name: getattr(preset, name) for name in ("block_size", "n_layer", "n_head")}
@@ -134,14 +122,26 @@ def find(options: Options) -> Found:
     return Found(chars, numbers, people, looks, rotations, missing)
 
 
-def finite(path: Path, state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """The state_dict; raises UserError if a weight is infinite or NaN."""
+def make(submission, job: Job | None, variant: str, config, options: Options):
+    """The student's new model of a variant, with the weights of `job`, if there is one.
+
+    Raises:
+        UserError: as read_params; or a weight is infinite or NaN.
+        NotImplementedError: the submission lacks a part of it.
+    """
+    seed_everything(options.seed)
+    model = initialize(submission, variant, config)
+    if job is None:
+        return model
+    path = options.out / job.writes
+    state = read_params(path, model, job, job.target)
     for name, value in state.items():
         if not value.isfinite().all():
             raise UserError(
                 f"{path} has weights that are not finite, in {name}: its training diverged."
             )
-    return state
+    model.load_state_dict(state)
+    return model
 
 
 @torch.no_grad()
@@ -154,5 +154,5 @@ def rotations_of(submission, model) -> torch.Tensor:
     """
     table = model.blocks[0].attn.rope_cache.cpu()
     T, width = table.shape[0], 2 * table.shape[1]
-    units = torch.eye(width).view(width, 1, 1, width).expand(-1, -1, T, -1)
+    units = torch.eye(width).view(width, 1, 1, width).repeat(1, 1, T, 1)
     return submission.attention.apply_rotary_emb(units, table)[:, 0].transpose(0, 1)

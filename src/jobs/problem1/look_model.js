@@ -28,12 +28,15 @@ function layerNorm(x, weight, bias) {
   return x.map((value, i) => (value - mean) * scale * weight[i] + bias[i]);
 }
 
-// Abramowitz and Stegun (1964), formula 7.1.26: the error is below 1.5e-7.
+// erf(x) = 2/sqrt(pi) exp(-x^2) (x + 2 x^3/3 + 4 x^5/15 + ...), whose terms have one sign.
 function erf(x) {
-  const t = 1 / (1 + 0.3275911 * Math.abs(x));
-  const series = t * (0.254829592 + t * (-0.284496736 +
-    t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));
-  return Math.sign(x) * (1 - series * Math.exp(-x * x));
+  if (Math.abs(x) > 6) return Math.sign(x);
+  let term = x, sum = x;
+  for (let n = 1; Math.abs(term) > 1e-12 * Math.abs(sum); n++) {
+    term *= 2 * x * x / (2 * n + 1);
+    sum += term;
+  }
+  return 2 / Math.sqrt(Math.PI) * Math.exp(-x * x) * sum;
 }
 
 // nn.GELU, which is the exact one.
@@ -92,7 +95,8 @@ class Reader {
   rotate(x) {
     if (!this.rotations) return x;
     const width = x.length / this.sizes.n_head, result = new Float32Array(x.length);
-    const matrix = this.rotations.subarray(this.length * width ** 2, (this.length + 1) * width ** 2);
+    const size = width ** 2, from = this.length * size;
+    const matrix = this.rotations.subarray(from, from + size);
     for (let start = 0; start < x.length; start += width)
       for (let i = 0; i < width; i++)
         for (let j = 0; j < width; j++) result[start + j] += x[start + i] * matrix[i * width + j];

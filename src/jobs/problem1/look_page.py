@@ -1,5 +1,5 @@
-"""The page look.html: what look.py found, packed, and the page's frame. look.js fills it in, and
-look_model.js runs a model for names that are typed in.
+"""The page look.html: what look.py found, packed, and the page's frame. look.js fills it in;
+look_ask.js and look_model.js answer for names that are typed in.
 """
 
 import base64
@@ -13,7 +13,7 @@ import torch
 from jobs.problem1.look_data import MOST_IN_PAGE, STAGES, Found
 from jobs.web_page import document
 
-SCRIPTS = ("look_model.js", "look.js")
+SCRIPTS = ("look_model.js", "look_ask.js", "look_parts.js", "look.js")
 CSS = (Path(__file__).with_name("look.css")).read_text(encoding="utf-8")
 NAMES = {"vanilla": "learned", "rope": "RoPE"}  # of the positions, on buttons
 
@@ -50,9 +50,10 @@ def page(found: Found) -> str:
 
 
 ANSWER = """<p id="verdict" aria-live="polite"></p>
-<p class="hint" id="hint">Choose a letter: click, or <kbd>←</kbd> <kbd>→</kbd>. The darker another
-letter, the more the chosen one attends to it, in <b id="shown"></b>.</p>
-<div id="letters" role="radiogroup" aria-label="Letters" aria-describedby="hint"></div>
+<p class="hint" id="hint">Choose a letter: click, or <kbd>←</kbd> <kbd>→</kbd>. The stronger
+another letter's shade, the more the chosen one attends to it, in <b id="shown"></b>.</p>
+<div id="above"><div id="letters" role="radiogroup" aria-label="Letters" aria-describedby="hint">
+</div><p id="without" role="status"></p></div>
 <div class="pair"><div><h3 id="after"></h3>
 <ol id="likeliest"></ol></div>
 <div><h3>Letter by letter</h3>
@@ -80,7 +81,7 @@ def name_field(found: Found) -> str:
     """The field for a name that is not in the list, or why there is none."""
     if any(look.weights for look in found.looks):
         return """<p class="field"><label for="name">Or a name of your own</label>
-<span class="ask"><input id="name" autocomplete="off" spellcheck="false" maxlength="60">
+<span class="ask"><input id="name" autocomplete="off" spellcheck="false">
 <button>Ask</button></span></p>"""
     count = found.sizes["parameters"]
     why = (

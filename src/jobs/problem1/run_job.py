@@ -60,7 +60,7 @@ def run_job(
             options.data / "birth_places_train.tsv", dataset.stoi, preset.block_size, answers=True
         )
     config = sizes(submission, dataset.vocab_size, preset)
-    model = initialize(submission, job, config)
+    model = initialize(submission, job.variant, config)
     # Before a finetuning, the weights are only checked: loading them is the student's task.
     state = (
         read_params(reads, model, job, WRITTEN_BY[job.reads].target) if reads is not None else None

@@ -10,10 +10,11 @@ from common.files import Interrupted, UserError, writing
 from jobs.problem1.parallel import is_first, joined, workers
 from jobs.problem1.params import read_params
 from jobs.problem6.log import REFERENCE_LOSSES, RunLog
+from jobs.targets import LOOK
 
 
-def initialize(submission, job, config):
-    """The student's new model for a job.
+def initialize(submission, variant, config):
+    """The student's new model, a variant of the jobs.
 
     Raises:
         UserError: the student's function returned None.
@@ -21,7 +22,7 @@ def initialize(submission, job, config):
     function = {
         "vanilla": submission.initialize_vanilla_model,
         "rope": submission.initialize_rope_model,
-    }[job.variant]
+    }[variant]
     return _not_none(function(config), function)
 
 
@@ -135,6 +136,8 @@ def _train(job, options, device, folder, submission, dataset, model, reads, prog
     if is_first():  # the weights are complete
         checkpoint.unlink(missing_ok=True)
     print(f"Wrote {out}")
+    if job.kind == "finetune":
+        print(f"Where does it look? A page to play with: {options.command(LOOK.target)}")
     if log:
         print(f"Wrote {writer.path}: ./run.sh dashboard shows it")
     return getattr(trainer, "history", [])

@@ -1,0 +1,189 @@
+"""./run.sh look: what the page says of a model is what the model does."""
+
+import base64
+import json
+import re
+import shutil
+import zlib
+
+import pytest
+import torch
+
+from common.files import UserError
+from conftest import RESULTS, SOLUTION, run_cli
+from jobs.deliverables import DELIVERABLES
+from jobs.problem1.answers import predict_places
+from jobs.problem1.look import find, rotations_of
+from jobs.problem1.look_page import page
+from jobs.targets import LOOK
+from looks import WEIGHTS, dataset_of, make_models, options_for
+from page import Page
+
+
+@pytest.fixture
+def dataset(submission):
+    return dataset_of(submission)
+
+
+@pytest.fixture
+def models(submission, seed, tmp_path):
+    return make_models(submission, tmp_path)
+
+
+@pytest.fixture
+def found(models, tmp_path):
+    return find(options_for(tmp_path))
+
+
+def finetuned(found):
+    return [look for look in found.looks if look.stage == "finetuned"]
+
+
+def test_answers_attention_and_next_characters_are_the_models(found, models, dataset):
+    for look in finetuned(found):
+        model = models[look.positions]
+        questions = [question for question, _ in found.people]
+        places = predict_places(model, questions, dataset, steps=found.sizes["steps"])
+        for (question, _), place, seen in zip(found.people, places, look.seen):
+            assert seen.answer == place
+            asked = [dataset.stoi[c] for c in question] + [1]
+            assert seen.tokens[: len(asked)] == asked and 1 not in seen.tokens[len(asked) : -1]
+            with torch.no_grad():
+                shares = model(torch.tensor([seen.tokens]))[0][0].softmax(-1)
+            for after, row in zip(seen.likeliest, shares, strict=True):
+                assert [t for t, _ in after] == row.topk(5).indices.tolist()
+                assert [p for _, p in after] == pytest.approx(row.topk(5).values.tolist(), abs=1e-5)
+            T = len(seen.tokens)
+            assert seen.attention.shape == (2, 3, T, T)
+            assert torch.allclose(seen.attention.sum(-1), torch.ones(()), atol=1e-5)
+            assert not seen.attention.triu(1).any()
+            first = model.blocks[0]
+            x = model.tok_emb(torch.tensor(seen.tokens))
+            if look.positions == "vanilla":
+                q, k = (
+                    linear(first.ln1(x + model.pos_emb[0, :T]))[:, 8:16]
+                    for linear in (first.attn.query, first.attn.key)
+                )
+                scores = (q @ k.T / 8**0.5).masked_fill(torch.ones(T, T).triu(1) > 0, -torch.inf)
+                assert torch.allclose(seen.attention[0, 1], scores.softmax(-1), atol=1e-4)
+
+
+def test_a_muted_head_is_one_whose_columns_of_proj_are_zero(found, models, dataset):
+    questions = [question for question, _ in found.people]
+    changed = 0
+    for look in finetuned(found):
+        model = models[look.positions]
+        for layer, block in enumerate(model.blocks):
+            for head in range(3):
+                before = block.attn.proj.weight.data.clone()
+                block.attn.proj.weight.data[:, 8 * head : 8 * (head + 1)] = 0
+                places = predict_places(model, questions, dataset, steps=found.sizes["steps"])
+                block.attn.proj.weight.data.copy_(before)
+                assert [seen.muted[layer][head] for seen in look.seen] == places
+                changed += places != [seen.answer for seen in look.seen]
+    assert changed
+
+
+def test_the_rotation_in_the_page_is_the_students(submission, models):
+    model = models["rope"]
+    x, table = torch.randn(5, 2, 80, 8), model.blocks[0].attn.rope_cache
+    expected = submission.attention.apply_rotary_emb(x, table)
+    got = torch.einsum("bhti,tij->bhtj", x, rotations_of(submission, model))
+    assert torch.allclose(got, expected, atol=1e-5)
+
+
+def test_the_page_has_what_was_found(found):
+    text = page(found)
+    Page(text)
+    facts = json.loads(unpack(text, "facts"))
+    for number, (model, look) in enumerate(zip(facts["models"], found.looks, strict=True)):
+        rows = unpack(text, f"attention-{number}")
+        for person, seen in zip(model["people"], look.seen, strict=True):
+            assert person["tokens"] == seen.tokens and person["muted"] == seen.muted
+            for layer in seen.attention:
+                for head in layer:
+                    for t, row in enumerate(head):
+                        got = torch.frombuffer(bytearray(rows[: t + 1]), dtype=torch.uint8) / 255
+                        assert torch.allclose(got, row[: t + 1], atol=0.51 / 255)
+                        rows = rows[t + 1 :]
+        assert not rows
+        assert (f'id="weights-{number}"' in text) == (look.stage == "finetuned")
+
+
+def unpack(text, name):
+    return zlib.decompress(base64.b64decode(re.search(rf'id="{name}">([^<]+)<', text)[1]))
+
+
+def test_without_weights_it_says_what_makes_them(tmp_path):
+    process = run_cli("look", "--submission", SOLUTION, "--out", tmp_path)
+    assert process.returncode == 2
+    assert "First run: ./run.sh vanilla_finetune_without_pretrain" in process.stderr
+    assert not any(tmp_path.iterdir())
+
+
+def test_what_is_missing_or_wrong_is_left_out_and_named(models, tmp_path):
+    shutil.copy(RESULTS / "vanilla.model.params", tmp_path)  # of another size
+    state = torch.load(tmp_path / WEIGHTS["vanilla"])
+    state["head.weight"][1, 2] = torch.nan
+    torch.save(state, tmp_path / WEIGHTS["vanilla"])
+    found = find(options_for(tmp_path))
+    assert [(look.positions, look.stage) for look in found.looks] == [
+        ("vanilla", "untrained"),
+        ("rope", "untrained"),
+        ("rope", "finetuned"),
+    ]
+    said = "\n".join(found.missing)
+    assert "./run.sh rope_pretrain makes it" in said and "./run.sh vanilla_pretrain makes" in said
+    assert "the training" not in said and "head.weight: its training diverged" in said
+    assert "another size" in said
+    assert all(sentence in page(found) for sentence in found.missing[:1])
+    (tmp_path / WEIGHTS["rope"]).write_bytes(b"damaged")
+    with pytest.raises(UserError, match="another size|diverged|damaged"):
+        find(options_for(tmp_path))
+
+
+def changed_submission(folder, old, new, name="attention.py"):
+    """A copy of the reference in which something is different."""
+    shutil.copytree(SOLUTION, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    text = (folder / name).read_text(encoding="utf-8")
+    assert old in text
+    (folder / name).write_text(text.replace(old, new), encoding="utf-8")
+    return folder
+
+
+def test_without_rope_there_are_learned_positions(models, tmp_path):
+    folder = changed_submission(
+        tmp_path / "code",
+        "    T = x.size(-2)\n",
+        '    raise NotImplementedError("1h: apply_rotary_emb")\n',
+    )
+    found = find(options_for(tmp_path, folder))
+    assert {look.positions for look in found.looks} == {"vanilla"} and found.rotations is None
+    assert "RoPE, finetuned: 1h: apply_rotary_emb" in found.missing
+    assert re.search('value="rope" disabled', page(found))
+
+
+def test_code_that_hides_its_weights_or_heads_is_shown_without_them(models, tmp_path):
+    hidden = changed_submission(
+        tmp_path / "code", "self.attn_drop(F.softmax(att, dim=-1))", "F.softmax(att, dim=-1)"
+    )
+    for look in find(options_for(tmp_path, hidden)).looks:
+        assert all(seen.attention is None and seen.muted for seen in look.seen)
+    hidden = changed_submission(
+        tmp_path / "other", "self.proj(y)", "F.linear(y, self.proj.weight, self.proj.bias)"
+    )
+    for look in find(options_for(tmp_path, hidden)).looks:
+        assert all(seen.attention is not None and seen.muted is None for seen in look.seen)
+
+
+def test_a_finetuning_leads_to_the_page_which_is_not_handed_in(tmp_path):
+    out = tmp_path / "my results"
+    smoke = ("--submission", SOLUTION, "--out", out)
+    process = run_cli("vanilla_finetune_without_pretrain", *smoke, "--preset", "smoke")
+    command = f"./run.sh look --submission {SOLUTION} --out '{out}'\n"
+    assert process.returncode == 0 and command in process.stdout
+    process = run_cli("look", *smoke)  # the preset follows from the weights
+    assert process.returncode == 0, process.stderr
+    assert f"Wrote {out / 'look.html'}" in process.stdout and "Preset smoke" in process.stdout
+    assert "RoPE, finetuned: ./run.sh rope_finetune_with_pretrain makes it." in process.stdout
+    assert LOOK.writes == "look.html" and LOOK.writes not in DELIVERABLES
