@@ -38,7 +38,9 @@ def run_look(args: argparse.Namespace) -> None:
         NotImplementedError: the submission lacks a part that all models need.
     """
     started = time.monotonic()
-    options = choose_options(args, own=fitting_preset(args.out or args.submission or STARTER))
+    fitting = fitting_preset(args.out or args.submission or STARTER)
+    options = choose_options(args, own=fitting, quiet=True)
+    print(f"Preset {options.preset.name}, data from {options.data}", flush=True)
     html = options.out / LOOK.writes
     found = find(options)
     write_text(html, page(found))
