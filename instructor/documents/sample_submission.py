@@ -28,7 +28,7 @@ MISTAKES = (
     ("problem6/fixes.py", "logits / temperature", "logits * temperature"),
 )
 NOT_WRITTEN = "problem6/diagnostics.py"  # as in the starter
-WRITTEN = {"1g-0-written": 3.0, "3a-0-written": 2.0}
+WRITTEN = {"1g-0-written": 1.5, "3a-0-written": 1.0}
 COMMENT = "Say why the rotation matrix of a difference is the product of the two."
 
 
@@ -57,4 +57,5 @@ def graded() -> tuple[GradedClass, Entry]:
     entry.submitted = datetime(2026, 5, 12, 21, 40, tzinfo=UTC)
     entry.written, entry.comments = dict(WRITTEN), {"1g-0-written": COMMENT}
     due = datetime(2026, 5, 12, 23, 59, tzinfo=UTC)
-    return GradedClass(manifest, read_course().title, [entry], due), entry
+    title = read_course().title
+    return GradedClass(manifest, title, [entry], due, handout="handout.html"), entry

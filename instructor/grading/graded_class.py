@@ -86,8 +86,9 @@ def class_of(state: State, options: dict | None = None) -> GradedClass:
         handed.setdefault(one.person, []).append(one)
     for one in state.overrides():
         overrides.setdefault(one.person, []).append(one)
+    column, handout = options["column"], options.get("handout") or ""
     graded = GradedClass(
-        manifest, options["title"], [], due, options["column"], history=state.history()
+        manifest, options["title"], [], due, column, handout, history=state.history()
     )
     for person, folder in zip(people, _folders([person.id for person in people]), strict=True):
         start = Entry(person, folder)

@@ -111,6 +111,7 @@ class GradedClass:
     Attributes:
         title: of the assignment. column: its column in Canvas, if named differently.
         due: the due date, if one was given.
+        handout: the address of handout.html; "" if it is not known.
         given: (person's id, id of a written part, points) of each marker's latest marks.
         left: ids of people who have left. renamed: current ids, by earlier ones.
         marked_twice: (id of a written part, one marker's points, another's) where two marked it.
@@ -124,6 +125,7 @@ class GradedClass:
     entries: list[Entry]
     due: datetime | None = None
     column: str = ""
+    handout: str = ""
     given: set[tuple[str, str, float]] = field(default_factory=set)
     left: set[str] = field(default_factory=set)
     renamed: dict[str, str] = field(default_factory=dict)

@@ -24,6 +24,7 @@ DEFAULTS = {
     "canvas_late_days": 1,
     "keep": "latest",
     "title": None,
+    "handout": None,
     "preset": None,
     "data": None,
     "gold": None,
@@ -68,6 +69,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     grading = parser.add_argument_group("grading")
     grading.add_argument("--title", help="the assignment's title (default: from course.toml)")
+    grading.add_argument(
+        "--handout",
+        metavar="ADDRESS",
+        help="where students read handout.html, for links in their feedback (default: no links)",
+    )
     grading.add_argument(
         "--preset", choices=("laptop", "gpu"), help="preset of the results (default: detected)"
     )
@@ -119,7 +125,7 @@ def differences(before: dict, after: dict) -> list[str]:
     return [
         f"--{name.replace('_', '-')} is {told(after[name])}, and was {told(before[name])}."
         for name in DEFAULTS
-        if name in before and before[name] != after[name] and name not in ("submissions", "title")
+        if name in before and before[name] != after[name] and name not in ("submissions", "title", "handout")
     ]
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from .verdicts import WrongAnswer
 
 RECOGNIZED = 1e-6  # smallest tolerance for causes: they may have been stored as float32
+EXCERPT = 8  # rows and columns of an array that a report keeps
 
 
 def matches(got: np.ndarray, expected: np.ndarray, tolerance: float) -> bool:
@@ -49,6 +50,7 @@ def require_close(
     """
     if matches(got, expected, tolerance):
         return
+    compared = None
     if got.shape != expected.shape:
         message = f"{name} should have shape {expected.shape}; the shape is {got.shape}."
     else:
@@ -63,11 +65,38 @@ def require_close(
             f"allowed. The first wrong value is at index {first}: expected "
             f"{_value(expected[first])}, got {_value(got[first])}."
         )
+        compared = excerpt(got, expected, error > allowed, first)
     for sentence, candidate in causes:
         candidate = candidate() if callable(candidate) else candidate
         if candidate is not None and matches(got, candidate, max(tolerance, RECOGNIZED)):
-            raise WrongAnswer(f"{message}\nLikely cause: {sentence}")
-    raise WrongAnswer(message)
+            raise WrongAnswer(f"{message}\nLikely cause: {sentence}", compared=compared)
+    raise WrongAnswer(message, compared=compared)
+
+
+def excerpt(
+    got: np.ndarray, expected: np.ndarray, wrong: np.ndarray, at: tuple[int, ...]
+) -> dict | None:
+    """The numbers around an index, as data for a picture.
+
+    Args:
+        got, expected: of equal shape. wrong: which elements differ, boolean. at: an index.
+
+    Returns:
+        `place`, such as "[0, 0:5, 8:16]", and `expected`, `got` and `wrong` as lists of at most
+        EXCERPT rows and columns of the last two axes; numbers have four digits and are texts, so
+        that JSON holds NaN. None for complex numbers, and for less than two.
+    """
+    if got.size < 2 or not (np.isrealobj(got) and np.isrealobj(expected)):
+        return None
+    starts = [max(0, min(i - i % EXCERPT, n - EXCERPT)) for i, n in zip(at, got.shape)][-2:]
+    spans = [slice(i, min(i + EXCERPT, n)) for i, n in zip(starts, got.shape[-2:])]
+    window = (*at[:-2], *spans)
+    place = [*map(str, at[:-2]), *(f"{span.start}:{span.stop}" for span in spans)]
+    shown = {"expected": np.vectorize("{:.4g}".format)(expected[window] + 0.0)}
+    shown |= {"got": np.vectorize("{:.4g}".format)(got[window] + 0.0), "wrong": wrong[window]}
+    return {"place": f"[{', '.join(place)}]"} | {
+        name: np.atleast_2d(part).tolist() for name, part in shown.items()
+    }
 
 
 def _value(x):

@@ -213,6 +213,7 @@ class Judge:
             outcome.verdict = error.verdict if isinstance(error, Failed) else Verdict.WRONG_ANSWER
             fraction = error.fraction if isinstance(error, Failed) and check.partial else 0.0
             outcome.score = check.points * min(1.0, max(0.0, fraction))
+            outcome.compared = _compared(error) if check.kind == "basic" else None
             outcome.details = str(error).strip() or "wrong"
             if student and student.output.strip():
                 outcome.details += "\nThe code printed:\n" + student.output.strip()[-1000:]
@@ -236,6 +237,13 @@ class Judge:
 def _id(item):
     mark = item.get_closest_marker("check")
     return mark.args[0] if mark else None
+
+
+def _compared(error):
+    """What a check compared last; it may have raised another error to add to the message."""
+    while error and not getattr(error, "compared", None):
+        error = error.__context__
+    return error and error.compared
 
 
 def _for_student(check, outcome):

@@ -227,6 +227,7 @@ def as_dict(report: Report) -> dict:
                     "details": harmless(outcome.details),
                     "hints": [harmless(hint) for hint in outcome.hints],
                     "facts": outcome.facts,
+                    "compared": outcome.compared,
                     "seconds": round(outcome.seconds, 4),
                     "cpu_seconds": round(outcome.cpu_seconds, 4),
                     "busy": outcome.busy,

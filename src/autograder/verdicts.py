@@ -40,10 +40,15 @@ class Failed(Exception):
 
 
 class WrongAnswer(Failed):
-    """The submission ran, and its result is wrong."""
+    """The submission ran, and its result is wrong.
 
-    def __init__(self, message: str, fraction: float = 0.0):
+    Args:
+        compared: the numbers around the first wrong one, as `compare.excerpt` makes them.
+    """
+
+    def __init__(self, message: str, fraction: float = 0.0, compared: dict | None = None):
         super().__init__(Verdict.WRONG_ANSWER, message, fraction)
+        self.compared = compared
 
 
 class NotImplementedYet(Failed):
@@ -60,9 +65,10 @@ class Outcome:
     verdict is None for a check that was not meant to run here: a hidden one in a student's copy, or
     a written part. `message` is for the student (for a hidden check only its title), `details` for
     the instructor; for a basic check they are the same. `hints` are remarks that cost no points,
-    `facts` numbers that the check measured (e.g. an accuracy). `seconds` is wall time, including
-    the judge's; `cpu_seconds` is the CPU time of the student's processes. `busy` marks a timeout on
-    a machine that was so busy that it proves little.
+    `facts` numbers that the check measured (e.g. an accuracy). `compared` is what a basic check
+    compared, for a picture (see `compare.excerpt`); a hidden one keeps it to itself. `seconds` is
+    wall time, including the judge's; `cpu_seconds` is the CPU time of the student's processes.
+    `busy` marks a timeout on a machine that was so busy that it proves little.
     """
 
     id: str
@@ -72,6 +78,7 @@ class Outcome:
     details: str = ""
     hints: list[str] = field(default_factory=list)
     facts: dict[str, float] = field(default_factory=dict)
+    compared: dict | None = None
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     busy: bool = False

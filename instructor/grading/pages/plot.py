@@ -10,18 +10,25 @@ from common.charts import Axis, Plot, round_numbers, tag
 from instructor.grading.text import percent, points
 
 WIDTH = 420  # in units of the drawing; it grows and shrinks with the page
+CELL = 42, 22  # the width and height of a number in a heat map
 QUARTERS = (0, 0.25, 0.5, 0.75, 1)
 
 
 @dataclass(frozen=True)
 class Bar:
     """A bar: its label, its value as a fraction (None if there is none), and the value that was
-    asked for, if that is known.
+    asked for, if that is known; refused: there are predictions, which do not count.
     """
 
     label: str
     value: float | None
     needed: float | None = None
+    refused: str = ""
+
+    @property
+    def result(self) -> str:
+        """The value in words."""
+        return self.refused or ("no result" if self.value is None else percent(self.value))
 
 
 def bars(title: str, entries: list[Bar]) -> Markup:
@@ -32,21 +39,57 @@ def bars(title: str, entries: list[Bar]) -> Markup:
     said = []
     for row, bar in enumerate(entries):
         middle = step * row + 20
-        result = "no result" if bar.value is None else percent(bar.value)
         plot.text(left - 8, middle + 4, bar.label, "label end")
         if bar.value is None:
-            plot.text(left + 6, middle + 4, result)
+            plot.text(left + 6, middle + 4, bar.result)
         else:
             end = plot.x(bar.value)
             plot.parts.append(
                 tag("rect", kind="bar", x=left, y=middle - 8, width=end - left, height=16)
             )
-            plot.text(right + 6, middle + 4, result, "label value")
+            plot.text(right + 6, middle + 4, bar.result, "label value")
         if bar.needed:
             plot.path(f"M{plot.x(bar.needed):.1f} {middle - 13}v26", "needed")
         needed = f", needed {percent(bar.needed)}" if bar.needed else ""
-        said.append(f"{bar.label}: {result}{needed}")
+        said.append(f"{bar.label}: {bar.result}{needed}")
     return Markup(plot.svg(f"{title}. {'; '.join(said)}"))
+
+
+def numbers(title: str, cells: list[list[str]], wrong: list[list[bool]], largest: float) -> Markup:
+    """Numbers as shades around zero, one color above and one below, with the wrong ones outlined.
+
+    Args:
+        cells: rows of numbers as text. wrong: which of them are wrong.
+        largest: the absolute value with the deepest shade.
+    """
+    width, height = CELL[0] * len(cells[0]), CELL[1] * len(cells)
+    shades, frames, said = [], [], []
+    for i, row in enumerate(cells):
+        for j, text in enumerate(row):
+            x, y, value = CELL[0] * j, CELL[1] * i, float(text)
+            if math.isfinite(value) and largest:
+                depth = f"{0.5 * min(1.0, abs(value) / largest):.2f}"
+                d = f"M{x} {y}h{CELL[0]}v{CELL[1]}h-{CELL[0]}z"
+                kind = "above" if value > 0 else "below"
+                shades.append(tag("path", kind=kind, fill_opacity=depth, d=d))
+            shades.append(charts.label(x + CELL[0] / 2, y + 15, _short(value, largest)))
+            if wrong[i][j]:
+                d = f"M{x + 1.5} {y + 1.5}h{CELL[0] - 3}v{CELL[1] - 3}h-{CELL[0] - 3}z"
+                frames.append(tag("path", kind="off", d=d))
+                said.append(f"row {i + 1}, column {j + 1}: {text}")
+    more = f" and {len(said) - 4} more" if len(said) > 4 else ""
+    alt = f"{title}: {len(cells)} by {len(cells[0])} numbers. Wrong: {'; '.join(said[:4])}{more}."
+    drawing = charts.svg(width, height, alt, shades + frames, "numbers")
+    return Markup(drawing.replace("<svg", f'<svg style="max-width:{width}px"', 1))
+
+
+def _short(value, largest):
+    """A number in about six characters, with a digit place that suits the largest."""
+    if not math.isfinite(value):
+        return str(value)
+    digits = 2 - math.floor(math.log10(largest)) if 1e-2 <= largest < 1e6 else 9
+    text = f"{value:.{max(0, digits)}f}"
+    return (text if len(text) <= 7 else f"{value:.0e}").replace("-", "−")
 
 
 def histogram(title: str, values: list[float], most: float) -> Markup:

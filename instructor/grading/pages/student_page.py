@@ -5,11 +5,12 @@ Markdown.
 from markupsafe import Markup
 
 from autograder import Verdict
+from autograder.causes import root_causes
 from instructor.grading.grades import GRADER_ERROR, Entry, GradedClass
-from instructor.grading.text import percent
+from instructor.grading.text import percent, points
 
 from .models import MODELS
-from .plot import Bar, bars
+from .plot import Bar, bars, numbers
 from .render import HTML, MARKDOWN
 from .tally import by_question, unmarked
 
@@ -25,36 +26,52 @@ def markdown(graded: GradedClass, entry: Entry) -> str:
 
 
 def accuracies(entry: Entry) -> list[Bar]:
-    """The accuracy on the dev questions, by model, as the basic checks found it; and the accuracy
-    needed, if they report it.
+    """The accuracy on the dev questions, by model, as the basic checks found it, and the accuracy
+    needed, if they report it. Claims that the weights did not reproduce have no value.
     """
     facts = {check["id"]: check["facts"] for check in entry.checks}
-    return [
-        Bar(
-            label,
-            facts.get(id, {}).get(f"accuracy {name}"),
-            facts.get(id, {}).get(f"needed {name}"),
+    found = []
+    for id, name, label, _ in MODELS:
+        value, needed, claimed = (
+            facts.get(id, {}).get(f"{fact} {name}") for fact in ("accuracy", "needed", "claimed")
         )
-        for id, name, label, _ in MODELS
-    ]
+        refused = "not reproduced" if value is None and claimed is not None else ""
+        if refused and needed and claimed < needed:
+            refused = f"not enough: {percent(claimed)} by your predictions"
+        found.append(Bar(label, value, needed, refused))
+    return found
+
+
+def score(graded: GradedClass, entry: Entry) -> tuple[str, str]:
+    """The points, and of how many they are: of all, or of those that are given so far."""
+    left = unmarked(graded, entry)
+    if not left:
+        extra = sum(question.points for question in graded.manifest.questions.values())
+        extra -= graded.regular_points
+        more = f", and up to {points(extra)} of extra credit" if extra else ""
+        so_far = "" if entry.final else ", so far"
+        return points(entry.total), f"of {points(graded.regular_points)} points{more}{so_far}"
+    worth = {check.id: check.points for check in graded.manifest.checks.values()}
+    marked = sum(worth[id] for id in entry.written if id in worth)
+    written = (
+        f" and {points(sum(entry.written.values()))} of {points(marked)} written points"
+        if entry.written
+        else ""
+    )
+    waiting = sum(worth[id] for id in left)
+    return points(max(0.0, entry.automatic)), (
+        f"of {points(graded.automatic_points)} automatic points{written}"
+        f"{'' if entry.final else ', so far'}; {points(waiting)} written "
+        f"{'point is' if waiting == 1 else 'points are'} not marked yet"
+    )
 
 
 def _content(graded, entry):
     """The variables of the templates."""
     tally = by_question(graded, entry)
-    found = {check["id"]: check for check in entry.checks}
     models = accuracies(entry)
     before = round(sum(entry.scores.values()), 4)
-    all_points = sum(question.points for question in graded.manifest.questions.values())
-    sections = []
-    for question in graded.manifest.questions.values():
-        checks = [
-            _check(check, found[check.id], entry.scores.get(check.id))
-            for check in graded.manifest.checks.values()
-            if check.question == question.id and check.id in found
-        ]
-        if checks:
-            sections.append((question, checks))
+    failed, passed = _sections(graded, entry)
     return {
         "title": graded.title,
         "entry": entry,
@@ -63,11 +80,15 @@ def _content(graded, entry):
         "submitted": _time(entry.submitted),
         # the folders above it are the staff's
         "source": entry.source.rstrip("/").rpartition("/")[2],
+        "score": score(graded, entry),
+        "causes": [] if entry.excused else root_causes(graded.manifest, entry.checks, entry.scores),
+        "handout": graded.handout,
         "questions": [
             (question, tally[question.id]) for question in graded.manifest.questions.values()
         ],
-        "sections": sections,
-        "passed": sum(check["verdict"] == Verdict.PASSED.value for check in entry.checks),
+        "failed": failed,
+        "passed": passed,
+        "count": sum(check["verdict"] == Verdict.PASSED.value for check in entry.checks),
         "written": [
             (check, entry.written.get(check.id), entry.comments.get(check.id, ""))
             for check in graded.manifest.checks.values()
@@ -77,15 +98,46 @@ def _content(graded, entry):
         "cost": round(before * entry.penalty, 4),
         "added": entry.manual.get(""),
         "regular": graded.regular_points,
-        "extra": all_points - graded.regular_points,
         "unmarked": len(unmarked(graded, entry)),
         "notices": entry.report["notices"] if entry.report else [],
         "plot": bars("Right answers to the dev questions", models)
-        if any(bar.value is not None for bar in models)
+        if any(bar.value is not None or bar.refused for bar in models)
         else None,
         "needed": any(bar.needed for bar in models),
         "drawing": _drawing(models),
     }
+
+
+def _sections(graded, entry):
+    """The questions with something to read, as (question, groups of basic checks with the same
+    message or hints, other basic checks, hidden checks); and (question, checks) of the others, all
+    of them passed.
+    """
+    found = {check["id"]: check for check in entry.checks}
+    failed, passed = [], []
+    for question in graded.manifest.questions.values():
+        checks = [
+            _check(check, found[check.id], entry.scores.get(check.id))
+            for check in graded.manifest.checks.values()
+            if check.question == question.id and check.id in found
+        ]
+        if not any(map(_tells, checks)):
+            passed += [(question, checks)] if checks else []
+            continue
+        groups = {}
+        basic = [check for check in checks if check["kind"] == "basic"]
+        for check in filter(_tells, basic):
+            same = check["verdict"], check["message"], *check["hints"]
+            groups.setdefault(same, []).append(check)
+        fine = [check for check in basic if not _tells(check)]
+        hidden = [check for check in checks if check["kind"] == "hidden"]
+        failed.append((question, list(groups.values()), fine, hidden))
+    return failed, passed
+
+
+def _tells(check):
+    """Whether there is more to read than that it passed."""
+    return check["tone"] != "good" or bool(check["hints"])
 
 
 def _check(check, found, score):
@@ -94,6 +146,7 @@ def _check(check, found, score):
     """
     verdict = found["verdict"]
     tone = {Verdict.PASSED.value: "good", GRADER_ERROR: "warn", None: "plain"}.get(verdict, "bad")
+    basic = check.kind == "basic"
     return {
         "id": check.id,
         "kind": check.kind,
@@ -104,8 +157,21 @@ def _check(check, found, score):
         "tone": tone,
         "mark": {"good": "✓", "bad": "✗", "warn": "!", "plain": "·"}[tone],
         "message": found["message"],
-        "hints": found["hints"] if check.kind == "basic" else [],
+        "hints": found["hints"] if basic else [],
+        "compared": _compared(found.get("compared") if basic else None),
     }
+
+
+def _compared(numbers_of):
+    """(caption, heat map) of the expected numbers and the student's, around the first wrong one."""
+    if not numbers_of:
+        return []
+    finite = [abs(float(text)) for row in numbers_of["expected"] for text in row]
+    largest = max((value for value in finite if value < float("inf")), default=0.0)
+    return [
+        (f"{name} {numbers_of['place']}", numbers(name, numbers_of[key], numbers_of["wrong"], largest))
+        for name, key in (("Expected", "expected"), ("Yours", "got"))
+    ]
 
 
 def _time(time):
@@ -116,11 +182,9 @@ def _drawing(models):
     """The plot as text, for Markdown."""
     rows = []
     for bar in models:
-        drawn = (
-            "no result" if bar.value is None else "█" * round(30 * min(1, max(0, bar.value))) or "▏"
-        )
+        drawn = bar.result if bar.value is None else "█" * round(30 * min(1, max(0, bar.value)))
         rows.append(
-            f"{bar.label:<20}{drawn:<31}"
+            f"{bar.label:<20}{drawn or '▏':<31}"
             + ("" if bar.value is None else f"{percent(bar.value):>6}")
             + (f"  needed {percent(bar.needed)}" if bar.needed else "")
         )
