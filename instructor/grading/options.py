@@ -125,7 +125,9 @@ def differences(before: dict, after: dict) -> list[str]:
     return [
         f"--{name.replace('_', '-')} is {told(after[name])}, and was {told(before[name])}."
         for name in DEFAULTS
-        if name in before and before[name] != after[name] and name not in ("submissions", "title", "handout")
+        if name in before
+        and before[name] != after[name]
+        and name not in ("submissions", "title", "handout")
     ]
 
 

@@ -13,8 +13,8 @@ LONGEST = 200  # characters of a sentence
 
 @dataclass
 class Cause:
-    """One fault: the question whose part to write or mend, what is wrong, the ids of the checks that
-    it explains, and the points that they lost.
+    """One fault: the question whose part to write or mend, what is wrong, the ids of the checks
+    that it explains, and the points that they lost.
 
     `mark` is equal in messages that tell of the same fault; `subject` is the function that was
     called; `named` is whether a message says more than that a result is wrong.

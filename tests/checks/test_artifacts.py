@@ -89,6 +89,8 @@ def test_claims_that_the_weights_do_not_bear_out(folder, outcome, change, messag
     assert (
         result.verdict is Verdict.WRONG_ANSWER and result.score == 0 and message in result.message
     )
+    # pages draw it as a result
+    assert "accuracy rope.pretrain.dev" not in result.facts
 
 
 def test_predictions_in_other_encodings(folder, outcome):

@@ -377,6 +377,8 @@ def test_the_score_is_computed_over_the_manifest(grade_code):
     )
     assert report.outcomes["9b-0-basic"].score == 3 and report.outcomes["9b-1-basic"].score == 0
     assert report.outcomes["9b-4-basic"].hints == ["nice"]
+    # kept although the check says something else in the end
+    assert report.outcomes["9b-1-basic"].compared["got"] == [["1", "2.5"]]
     assert (report.score, report.max_score, report.passed) == (1 + 3 + 1 + 1, 13, False)
 
 
@@ -384,6 +386,7 @@ def test_hidden_checks_keep_their_secrets(grade_code):
     report = grade_code(RIGHT, "9a")
     outcome = report.outcomes["9a-1-hidden"]
     assert outcome.message == "Hidden check: twice, in secret." and "4711" in outcome.details
+    assert "4711" not in str({**vars(outcome), "details": ""})
     absent = grade_code(RIGHT, "9a", hidden=False)
     assert absent.outcomes["9a-1-hidden"].verdict is None
     assert (absent.score, absent.max_score, absent.max_score_here, absent.passed) == (1, 3, 1, True)

@@ -3,6 +3,7 @@
 Decides what students may read: of a hidden check only its title, whatever its visibility.
 """
 
+from autograder.causes import root_causes
 from autograder.manifest import Check, Manifest
 from autograder.report import harmless
 from autograder.verdicts import Verdict
@@ -27,7 +28,7 @@ def graded(report: dict, manifest: Manifest, settings: dict) -> dict:
     """
     entries = {entry["id"]: entry for entry in report["checks"]}
     tests = [_test(manifest, manifest.checks[id], entry, settings) for id, entry in entries.items()]
-    remarks = list(report["notices"])
+    remarks = [*_lead(entries.values(), manifest, settings), *report["notices"]]
     errors = [id for id, entry in entries.items() if entry["verdict"] == Verdict.GRADER_ERROR]
     if errors:
         remarks.insert(
@@ -89,6 +90,29 @@ def ungraded(manifest: Manifest, settings: dict, why: str, state: str) -> dict:
         **_leaderboard([], settings),
         "extra_data": {"version": settings["version"], "title": settings["title"], "state": state},
     }
+
+
+def _lead(entries, manifest, settings):
+    """The points, and where to start: of checks whose results students see at once."""
+    kinds = {id: check.kind for id, check in manifest.checks.items()}
+    seen = [kind for kind, when in settings["visibility"].items() if when == "visible"]
+    shown = [entry for entry in entries if kinds[entry["id"]] in seen and entry["verdict"]]
+    if not shown:
+        return
+    scores = {entry["id"]: entry["score"] for entry in shown}
+    most = sum(manifest.checks[id].points for id in scores)
+    there = {kinds[id] for id in scores}
+    which = "automatic points" if len(there) == 2 else f"points of {min(there)} checks"
+    written = sum(check.points for check in manifest.checks.values() if not check.coded)
+    more = f"; {written:g} written points are not marked yet" if written else ""
+    yield f"{round(sum(scores.values()), 4):g} of {most:g} {which}{more}."
+    if causes := root_causes(manifest, shown, scores):
+        lines = [
+            f"- {cause.question}: {cause.text} ({cause.points:g} point{'s' * (cause.points != 1)}; "
+            f"handout, question {cause.question})"
+            for cause in causes
+        ]
+        yield "\n".join(["Start here:", *lines])
 
 
 def _results(tests, remarks, settings):

@@ -117,7 +117,7 @@ def _diagnoses(entries):
 
 def _checks(graded, entries):
     """(check, passed, run, the others' verdicts, the most common diagnosis and its count) of each
-    automatic check.
+    automatic check, those that most submissions fail first.
     """
     found = {check.id: [] for check in graded.manifest.checks.values() if check.coded}
     for entry in entries:
@@ -138,7 +138,7 @@ def _checks(graded, entries):
                 said[0] if said else None,
             )
         )
-    return rows
+    return sorted(rows, key=lambda row: row[1] - row[2])
 
 
 def _epochs(entries):

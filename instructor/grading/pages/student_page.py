@@ -169,7 +169,10 @@ def _compared(numbers_of):
     finite = [abs(float(text)) for row in numbers_of["expected"] for text in row]
     largest = max((value for value in finite if value < float("inf")), default=0.0)
     return [
-        (f"{name} {numbers_of['place']}", numbers(name, numbers_of[key], numbers_of["wrong"], largest))
+        (
+            f"{name} {numbers_of['place']}",
+            numbers(name, numbers_of[key], numbers_of["wrong"], largest),
+        )
         for name, key in (("Expected", "expected"), ("Yours", "got"))
     ]
 

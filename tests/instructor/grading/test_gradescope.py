@@ -514,6 +514,36 @@ def test_a_fault_of_the_autograder_is_not_the_students():
     assert "secret" not in json.dumps(results) and results["tests"][-1]["visibility"] == "hidden"
 
 
+@pytest.mark.parametrize("hidden", ["visible", "after_due_date"])
+def test_the_output_leads_with_points_and_where_to_start(hidden):
+    manifest = read_manifest(MANIFEST)
+    ids = [check.id for check in CODED]
+    outcomes = {id: Outcome(id, Verdict.PASSED, manifest.checks[id].points) for id in ids}
+    said = "5d: MultiHeadAttention. See encoder.py, line 71."
+    lost = "5d-1-basic", "5d-2-basic", "5d-4-hidden"
+    for id in lost:
+        outcomes[id] = Outcome(id, Verdict.NOT_IMPLEMENTED, message=said, details="a secret")
+    report = Report(manifest, outcomes, 1, ("landlock", ""), ["A notice."])
+    settings = {"version": "1", "title": "", "leaderboard": False}
+    settings["visibility"] = {"basic": "visible", "hidden": hidden}
+    output = graded(as_dict(report), manifest, settings)["output"]
+    seen = [id for id in ids if hidden == "visible" or id.endswith("basic")]
+    most, missing = (
+        sum(manifest.checks[id].points for id in some if id in seen) for some in (seen, lost)
+    )
+    which = "automatic points" if hidden == "visible" else "points of basic checks"
+    written = sum(check.points for check in manifest.checks.values() if not check.coded)
+    first, start, notice = output.split("\n\n")
+    assert first == (
+        f"{most - missing:g} of {most:g} {which}; {written:g} written points are not marked yet."
+    )
+    assert start == (
+        "Start here:\n- 5d: MultiHeadAttention is not written yet: encoder.py, line 71 "
+        f"({missing:g} points; handout, question 5d)"
+    )
+    assert notice == "A notice."
+
+
 @pytest.mark.parametrize("fault", ["no Python", "too slow", "no settings", "no checks"])
 def test_an_autograder_that_breaks_down_leaves_results_that_say_so(archive, fault):
     require_container()

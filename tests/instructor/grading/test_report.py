@@ -14,6 +14,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from browser import SIZES, opened, sideways, violations
 from instructor.documents.sample_class import MANIFEST, fail, full_report, make_class
 from instructor.grading.grades import Entry, GradedClass, Person
 from instructor.grading.pages import class_page, student_page, write_reports
@@ -105,21 +106,94 @@ def test_a_page_tells_points_penalty_messages_and_written_parts():
     checks = graded.entries[0].report["checks"]
     broken = next(check for check in checks if check["verdict"] == "grader error")
     broken |= {"verdict": "passed", "score": broken["max_score"], "message": "", "details": ""}
-    left = sum(not check.coded for check in MANIFEST.checks.values()) - 1
+    given = MANIFEST.checks["1g-0-written"].points
+    left = sum(check.points for check in MANIFEST.checks.values() if not check.coded) - given
     automatic = sum(check["max_score"] for check in checks if check["verdict"] == "passed")
     for text in rendered(graded)[:2]:
         words = re.sub(r"<[^>]+>|[*|]|\s+", " ", text)
-        words = re.sub(r"\s+", " ", words).replace("−", "-")
-        total, before, cost = map(points, (0.8 * automatic + 1.5, automatic, 0.2 * automatic))
-        assert f"{total} of {points(graded.regular_points)} points" in words
-        assert f"2 days late, 20% of the {before} automatic points -{cost}" in words
-        assert "it is 3 and should be 4" in words and "Hidden check: apply_rotary_emb" in words
+        words = re.sub(r"\s+", " ", words).replace("−", "-").replace("\\", "")
+        earned, before, cost = map(points, (0.8 * automatic, automatic, 0.2 * automatic))
         assert (
-            f"{left} of them are not marked yet" in words
-            or f"{left} written parts are not marked yet" in words
-        )
-        assert "not marked yet" in words and "Comment" in words
+            f"{earned} of {points(graded.automatic_points)} automatic points and 1.5 of "
+            f"{points(given)} written points; {points(left)} written points are not marked yet"
+        ) in words
+        total = points(0.8 * automatic + 1.5)
+        assert f"Total {total} {points(graded.regular_points)}" in words
+        assert f"2 days late, 20% of the {before} automatic points -{cost}" in words
+        assert "it is 3 and should be 4" in words and MANIFEST.checks["1h-5-hidden"].title in words
+        assert "Comment" in words
     assert "no grade" not in text
+
+
+def shown(page):
+    """The text of a page, without its styles."""
+    page = re.sub(r"(?s)<style>.*?</style>|<[^>]+>", " ", page)
+    return re.sub(r"\s+", " ", html.unescape(page))
+
+
+@pytest.mark.parametrize("handout", ["", "https://course.example/a5/handout.html"])
+def test_the_score_and_where_to_start_come_first(handout):
+    graded = one(written={}, comments={}, remarks=[], source="")
+    graded.handout, entry = handout, graded.entries[0]
+    entry.report = full_report(random.Random())
+    automatic = points(graded.automatic_points)
+    left = points(sum(check.points for check in MANIFEST.checks.values() if not check.coded))
+    line = f"{automatic} of {automatic} automatic points; {left} written points are not marked yet"
+    page, text, _ = rendered(graded)
+    assert line in shown(page) and f"**{line}**" in text
+    assert "Start here" not in page + text
+    said = "5d: MultiHeadAttention.forward. See encoder.py, line 71."
+    lost = "5d-1-basic", "5d-4-hidden", "5e-0-basic"
+    for id in lost:
+        fail(entry.report, id, "not implemented", said)
+    worth = points(sum(MANIFEST.checks[id].points for id in lost))
+    page, text, _ = rendered(graded)
+    start = page[page.index("Start here") : page.index("<h2>Points")]
+    assert page.index('class="score"') < page.index("Start here")
+    assert start.count("<li>") == 1 and text.count("\n1. **5d**") == 1
+    for found in (shown(start), text.replace("\\", "")):
+        assert "MultiHeadAttention.forward is not written yet: encoder.py, line 71" in found
+        assert f"{worth} points" in found and "3 checks" in found
+    link = f"{handout}#q-5d"
+    assert (f'href="{link}"' in start) == bool(handout) == (link in text.replace("\\", ""))
+
+
+def test_what_passed_and_what_is_hidden_is_folded():
+    page, _, _ = rendered(one("it is 3"))
+    unfolded = shown(re.sub(r"(?s)<details>.*?</details>", "", page))
+    assert "1c-0-basic" in unfolded and "it is 3" in unfolded
+    assert "1c-2-basic" not in unfolded and "-hidden" not in unfolded
+    assert all(check.id in page for check in MANIFEST.checks.values() if check.coded)
+
+
+def test_a_message_stands_once():
+    graded = one()
+    ids = "5e-0-basic", "5e-3-basic", "5e-9-basic"
+    for id in ids:
+        fail(graded.entries[0].report, id, "exception", "encoder.py, line 7: KeyError: 'once'")
+    page, text, _ = rendered(graded)
+    assert shown(page.split("<h2>Checks")[1]).count("'once'") == 1
+    assert text.split("## Checks")[1].count("'once'") == 1
+    assert all(f"{id}" in page and id in text for id in ids)
+
+
+def test_wrong_numbers_are_outlined_beside_the_right_ones():
+    graded, rng = one(), random.Random()
+    rows, columns = 3, 5
+    right = [[f"{rng.uniform(-1, 1):.4g}" for _ in range(columns)] for _ in range(rows)]
+    got, wrong = [list(row) for row in right], [[False] * columns for _ in right]
+    got[2][1], got[0][4], wrong[2][1], wrong[0][4] = "nan", "9.5", True, True
+    kept = {"place": "[1, 0:3, 0:5]", "expected": right, "got": got, "wrong": wrong}
+    for check in graded.entries[0].checks:
+        if check["id"] in ("1c-0-basic", "1h-5-hidden"):
+            check["compared"] = kept
+    page = rendered(graded)[0]
+    pictures = re.findall(r'(?s)<svg[^>]*class="numbers".*?</svg>', page)
+    assert len(pictures) == 2, "of a hidden check nothing is drawn"
+    assert [picture.count('class="off"') for picture in pictures] == [2, 2]
+    assert "Expected [1, 0:3, 0:5]" in shown(page) and "Yours [1, 0:3, 0:5]" in shown(page)
+    assert "row 1, column 5: 9.5; row 3, column 2: nan" in pictures[1]
+    assert ">9.5" in pictures[1] and ">nan<" in pictures[1]
 
 
 def test_hidden_checks_keep_their_secrets():
@@ -130,6 +204,12 @@ def test_hidden_checks_keep_their_secrets():
                 "details": "SECRET",
                 "facts": {"SECRET": 0.123, "accuracy vanilla.pretrain.dev": 0.987},
                 "hints": ["SECRET"],
+                "compared": {
+                    "place": "SECRET",
+                    "expected": [["1"]],
+                    "got": [["2"]],
+                    "wrong": [[1]],
+                },
                 "seconds": 55.55,
             }
             if check["verdict"] == "passed":
@@ -229,6 +309,23 @@ def test_the_plot_shows_the_basic_checks_accuracies():
     assert "needed 20%" not in "".join(rendered(graded)[:2])
 
 
+def test_a_claim_is_not_drawn_as_a_result():
+    graded = one()
+    facts = {check["id"]: check["facts"] for check in graded.entries[0].report["checks"]}
+    facts["1f-6-basic"].clear()
+    facts["1h-8-basic"].clear()
+    facts["1f-6-basic"].update(
+        {"claimed vanilla.pretrain.dev": 0.913, "needed vanilla.pretrain.dev": 0.2}
+    )
+    facts["1h-8-basic"].update({"claimed rope.pretrain.dev": 0.07, "needed rope.pretrain.dev": 0.2})
+    page, text, staff = rendered(graded)
+    assert "learned positions: not reproduced, needed 20%" in page
+    assert "RoPE: not enough: 7% by your predictions, needed 20%" in page
+    assert "not reproduced" in text and "91.3" not in page + text + staff
+    bars = re.search(r'(?s)<svg[^>]*class="plot".*?</svg>', page)[0]
+    assert bars.count('class="bar"') == 1  # without pretraining
+
+
 def test_names_in_any_script(graded, out):
     for entry in graded.entries[:5]:
         for name in ("feedback.html", "feedback.md"):
@@ -285,6 +382,16 @@ def test_class_page_counts(graded, out):
     assert f"{failed} wrong answer" in text
     assert f"{failed} × A truncated length of # never came in # examples." in text
     assert "Cannot allocate memory" in text
+    assert text.index('id="everybody"') < text.index('id="checks"') < text.index('id="mistakes"')
+    order = re.findall(r'<th scope="row" class="nowrap">(\w+-\d+) <span class="tag">(\w+)', text)
+    lost = Counter(
+        check["id"]
+        for entry in graded.entries
+        for check in entry.checks
+        if check["verdict"] != "passed"
+    )
+    counts = [lost["-".join(name)] for name in order]
+    assert len(order) > 100 and counts == sorted(counts, reverse=True)
     seconds = max(sum(check["seconds"] for check in entry.checks) for entry in graded.entries)
     assert f"{seconds:.1f}</td>" in text
     assert text.count('href="students/') >= 200
@@ -420,3 +527,70 @@ def test_the_table_sorts_and_filters(graded, out, tmp_path):
     assert sorted(told["filtered"]) == wanted and 0 < len(wanted) < 100
     assert told["email"] == [graded.entries[7].person.name]
     assert told["section"] == ["Section 2"] and told["shown"] == "50 of 200 shown"
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Pages of every kind: the class, somebody with messages, somebody refused, nobody."""
+    folder = tmp_path_factory.mktemp("pages")
+    numbers = [["1.25", "-0.5"], ["nan", "1e+09"]]
+    kept = {"place": "[0:2, 0:2]", "expected": numbers, "got": numbers, "wrong": [[1, 0], [0, 1]]}
+    many = one("a `long` message " * 30)
+    many.handout = "handout.html"
+    for check in many.entries[0].checks:
+        check["compared"] = kept
+    refused = one(report=None, refused="It is an HTML page.", written={}, comments={})
+    made = {"class": class_page.page(make_class(40))}
+    made |= {"messages": rendered(many)[0], "refused": rendered(refused)[0]}
+    made["empty"] = class_page.page(GradedClass(MANIFEST, "T", []))
+    for name, text in made.items():
+        (folder / f"{name}.html").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["class", "messages", "refused", "empty"])
+def test_everybody_can_read_the_pages(browser, pages, name, scheme):
+    for size in SIZES:
+        with opened(browser, pages / f"{name}.html", size, scheme) as tab:
+            tab.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+            assert violations(tab) == []
+            assert sideways(tab) == 0
+
+
+CUT = """[...document.querySelectorAll("caption, h2, p, summary")].filter(one => {
+  const box = one.getBoundingClientRect();
+  return box.width && (box.left < 0 || box.right > innerWidth || one.scrollWidth > one.clientWidth + 1);
+}).map(one => one.textContent)"""
+
+
+@pytest.mark.full
+def test_captions_are_whole_on_a_phone(browser, pages):
+    for name in ("class", "messages"):
+        with opened(browser, pages / f"{name}.html", "narrow") as tab:
+            assert tab.locator("caption").count() and tab.evaluate(CUT) == []
+
+
+@pytest.mark.full
+def test_names_stay_in_sight_while_points_scroll(browser, pages):
+    with opened(browser, pages / "class.html", "narrow") as tab:
+        people = tab.locator("#people")
+        name, last = people.locator("tbody th").nth(3), people.locator("tbody tr").nth(3)
+        tab.evaluate("document.querySelector('.tall').scrollTo(5000, 300)")
+        box, cell = name.bounding_box(), last.locator("td").last.bounding_box()
+        assert 0 <= box["x"] < 40 and cell["x"] + cell["width"] <= 390
+    with opened(browser, pages / "class.html") as tab:
+        region = "document.querySelector('.tall')"
+        assert tab.evaluate(f"{region}.scrollWidth - {region}.clientWidth") == 0
+
+
+@pytest.mark.full
+def test_nothing_is_cut_off_in_print(browser, pages):
+    with opened(browser, pages / "class.html") as tab:
+        tab.emulate_media(media="print")
+        tab.set_viewport_size({"width": 1000, "height": 700})  # A4 across, less its margins
+        assert sideways(tab) == 0
+        region = "document.querySelector('.tall')"
+        assert tab.evaluate(f"{region}.scrollWidth - {region}.clientWidth") == 0
+        assert tab.evaluate(f"{region}.scrollHeight - {region}.clientHeight") == 0

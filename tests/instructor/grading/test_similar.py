@@ -9,6 +9,7 @@ from html import unescape
 
 import pytest
 
+from browser import SIZES, opened, sideways, violations
 from checks.support.staging import END, GIVEN, START
 from common.files import UserError
 from conftest import ROOT, SOLUTION, copy_reference
@@ -414,3 +415,13 @@ def test_code_of_the_assignment_is_found(tmp_path, handed_in, released):
     page = write_pages(tmp_path, everybody, [], {}, [], 0.6, files, pairs)
     assert "src/autograder/compare.py" in page.read_text(encoding="utf-8")
     assert "<mark>" in (page.parent / "released-001.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.full
+def test_everybody_can_read_the_pages(browser, command):
+    folder = command()
+    for name in ("index.html", "pair-001.html"):
+        for size in SIZES:
+            for scheme in ("light", "dark"):
+                with opened(browser, folder / name, size, scheme) as tab:
+                    assert violations(tab) == [] and sideways(tab) == 0

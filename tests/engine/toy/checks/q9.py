@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from autograder import WrongAnswer, check, matches, probe
+from autograder import WrongAnswer, check, matches, probe, require_close
 
 
 @probe
@@ -22,7 +22,8 @@ def test_double(student, rng):
 @check("9a-1-hidden")
 def test_secret(student, rng):
     got = student.run(call, argument=rng.integers(1, 1000, size=3))
-    raise WrongAnswer(f"the secret 4711 would tell how: {got.describe()}")
+    secret = {"place": "[0:1]", "expected": [["4711"]], "got": [["1"]], "wrong": [[True]]}
+    raise WrongAnswer(f"the secret 4711 would tell how: {got.describe()}", compared=secret)
 
 
 @check("9b-0-basic")
@@ -32,7 +33,10 @@ def test_partial(student):
 
 @check("9b-1-basic")
 def test_not_partial(student):
-    raise WrongAnswer("nothing", fraction=0.75)
+    try:
+        require_close("a row", np.array([1.0, 2.5]), np.array([1.0, 2.0]), 1e-3)
+    except WrongAnswer:
+        raise WrongAnswer("nothing", fraction=0.75) from None
 
 
 @check("9b-2-basic")
