@@ -9,6 +9,7 @@ from .verdicts import Verdict
 
 FINE = (None, Verdict.PASSED.value, Verdict.GRADER_ERROR.value)
 LONGEST = 200  # characters of a sentence
+PLACE = re.compile(r"(\S+)(?::|, line )(\d+)\b")  # of a message: file and line
 
 
 @dataclass
@@ -34,9 +35,9 @@ def root_causes(
 ) -> list[Cause]:
     """Group failed checks that share a cause, the most points first.
 
-    A cause that a message names (an unwritten part, a known mistake, the line of an exception) is
-    one cause in all questions that build on each other. Other failures belong to the cause in the
-    function that they call. Hidden checks belong to the first cause of their question; of them,
+    An unwritten part, or the line of an exception, is one cause wherever it is met, and a known
+    mistake is one in all questions that build on each other. Other failures belong to the cause in
+    the function that they call. Hidden checks belong to the first cause of their question; of them,
     only the title and the verdict are used.
 
     Args:
@@ -66,8 +67,8 @@ def _same(manifest: Manifest, check: Check, cause: Cause, found: list[Cause]) ->
     bases = manifest.bases(check.question)
     own = [one for one in found if one.question == check.question]
     below = [one for one in found if one.question in bases]
-    same = [one for one in own + below if one.mark == cause.mark]
-    same += [one for one in found if one.question == cause.question and one.mark == cause.mark]
+    known = found if PLACE.match(cause.mark) else own + below
+    same = [one for one in known if one.mark == cause.mark]
     if check.kind == "hidden":
         same += own + (below if cause.mark else [])
     elif not cause.named:
@@ -93,13 +94,14 @@ def _read(check, outcome):
     first, _, more = outcome["message"].strip().partition("\n")
     subject = re.search(r"([A-Za-z_][\w.]*)\(", first)
     subject = subject[1] if subject else ""
-    if part := re.fullmatch(r"(\d+[a-z]+): (.+)\. See (.+)\.", first):
-        return Cause(part[1], f"{part[2]} is not written yet: {part[3]}", first, part[2])
+    if part := re.fullmatch(PLACE.pattern + r"  (.+)", first):
+        text = f"{part[3]} is not written yet: {part[1]}, line {part[2]}"
+        return Cause(check.question, text, first, part[3])
     if mistake := re.search(r"^Likely cause: (.+)", more, re.MULTILINE):
         text = _sentence(mistake[1])
         return Cause(check.question, text[:1].upper() + text[1:], text, subject)
     if outcome["verdict"] != Verdict.WRONG_ANSWER.value:
-        place = re.match(r"\S+, line \d+: \w+", first)
+        place = re.match(PLACE.pattern + r": \w+", first)
         return Cause(check.question, _cut(first), place[0] if place else first)
     text = _sentence(first)
     return Cause(check.question, text, re.sub(r"\d+", "#", text), subject, named=False)

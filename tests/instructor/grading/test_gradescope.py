@@ -519,7 +519,7 @@ def test_the_output_leads_with_points_and_where_to_start(hidden):
     manifest = read_manifest(MANIFEST)
     ids = [check.id for check in CODED]
     outcomes = {id: Outcome(id, Verdict.PASSED, manifest.checks[id].points) for id in ids}
-    said = "5d: MultiHeadAttention. See encoder.py, line 71."
+    said = "encoder.py:71  MultiHeadAttention"
     lost = "5d-1-basic", "5d-2-basic", "5d-4-hidden"
     for id in lost:
         outcomes[id] = Outcome(id, Verdict.NOT_IMPLEMENTED, message=said, details="a secret")

@@ -142,7 +142,7 @@ def test_the_score_and_where_to_start_come_first(handout):
     page, text, _ = rendered(graded)
     assert line in shown(page) and f"**{line}**" in text
     assert "Start here" not in page + text
-    said = "5d: MultiHeadAttention.forward. See encoder.py, line 71."
+    said = "encoder.py:71  MultiHeadAttention.forward"
     lost = "5d-1-basic", "5d-4-hidden", "5e-0-basic"
     for id in lost:
         fail(entry.report, id, "not implemented", said)
