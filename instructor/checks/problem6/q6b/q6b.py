@@ -6,11 +6,18 @@ from checks.problem6.q6b.choices import read_file, read_table
 # Architecture, objective and modification.
 DEFENSIBLE = {
     "spam_filter": {("encoder-only", "masked-lm", "classification-head")},
-    "chatbot": {("decoder-only", "causal-lm", "dialogue-tuning-and-retrieval")},
+    # Span corruption trains a decoder alone, too, as in question 1f.
+    "chatbot": {
+        ("decoder-only", "causal-lm", "dialogue-tuning-and-retrieval"),
+        ("decoder-only", "span-corruption", "dialogue-tuning-and-retrieval"),
+        ("encoder-decoder", "span-corruption", "dialogue-tuning-and-retrieval"),
+    },
     "summarizer": {
         ("encoder-decoder", "span-corruption", "long-input"),
         ("decoder-only", "causal-lm", "long-input"),
+        ("decoder-only", "span-corruption", "long-input"),
     },
+    # Of the objectives that train a decoder alone, the one on code prepares best for code.
     "sql_generator": {
         ("decoder-only", "causal-lm-on-code", "schema-input-and-constrained-decoding"),
         ("encoder-decoder", "span-corruption", "schema-input-and-constrained-decoding"),

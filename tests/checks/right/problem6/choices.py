@@ -6,11 +6,16 @@ from wrong.problem6.choices import RIGHT as FILE
 from wrong.problem6.choices import choose
 
 OTHER = choose(summarizer=("decoder-only", "causal-lm", None),
-               sql_generator=("encoder-decoder", "span-corruption", None))[0].text
+               sql_generator=("encoder-decoder", "span-corruption", None),
+               chatbot=("encoder-decoder", "span-corruption", None))[0].text
 
 RIGHT = [
-    Right("choices_other_two", "Where there are two answers, it has the other; Windows' line ends.",
+    Right("choices_other_three", "Where there are several answers, it has another; Windows' line "
+                                 "ends.",
           (Text("choices.toml", OTHER.replace("\n", "\r\n")),)),
+    Right("choices_decoders_by_span_corruption", "Decoders trained by span corruption, as in 1f.",
+          choose(chatbot=("decoder-only", "span-corruption", None),
+                 summarizer=("decoder-only", "span-corruption", None))),
     Right("choices_inline", "One line for each, in another order, with a remark in the same line, "
                             "after a byte-order mark.",
           (Text("choices.toml", "\ufeff" + "".join(
