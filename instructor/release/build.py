@@ -19,7 +19,7 @@ from .student_texts import student_pyproject, student_readme
 # What is released: of folders, the files that git tracks and that have these suffixes.
 FOLDERS = {
     "src": {".py", ".toml", ".ini", ".ipynb", ".json", ".npz", ".js", ".css"},
-    "data": {".txt", ".tsv", ".md", ".json"},
+    "data": {".txt", ".tsv", ".md", ".json", ".jsonl"},
 }
 FILES = ("LICENSE", "run.sh", "environment.yml", "collect_submission.sh", "collect_submission.bat")
 MADE = ("README.md", "pyproject.toml", "course.toml")  # from the files of these names

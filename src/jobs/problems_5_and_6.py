@@ -54,6 +54,14 @@ def _run(args, student, out):
             from jobs.problem6.positions import plot_positions
 
             plot_positions(student, out, args.seed)
+        case "measure_sparse":
+            from jobs.problem6.measure_sparse import measure_sparse
+
+            measure_sparse(student, args.submission or STARTER, out)
+        case "practice_monitor":
+            from jobs.problem6.practice import practice_monitor
+
+            practice_monitor(student, out)
         case "dashboard":
             from jobs.problem6.dashboard import dashboard
 

@@ -134,6 +134,13 @@ _SMALL = [
         writes="positions.png",
     ),
     Target(
+        "measure_sparse",
+        "6d",
+        "time and memory of your sparse_attention over 5,000 to 75,000 tokens",
+        "problem6/efficient_attention.py",
+        writes="sparse_attention.png",
+    ),
+    Target(
         "debug_exploding",
         "6e",
         "a training that explodes, before and after your fixes",
@@ -150,6 +157,13 @@ _SMALL = [
         "6e",
         "a deep model that learns slowly, before and after your fixes",
         "problem6/fixes.py",
+    ),
+    Target(
+        "practice_monitor",
+        "6f",
+        "your monitor on six recorded trainings: what it reported, against their labels",
+        "problem6/diagnostics.py",
+        writes="practice.html",
     ),
     Target(
         "dashboard",

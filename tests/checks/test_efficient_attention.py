@@ -2,7 +2,6 @@
 benchmark's picture.
 """
 
-import importlib.util
 import random
 import types
 
@@ -207,24 +206,3 @@ def test_work_is_counted():
         run(lambda: [q * n for n in range(20)], (q, k, v), 100, 5 * q.nbytes)["stopped"] == "memory"
     )
     assert run(lambda: [q.view(2, -1)[:, 1:] for _ in range(20)], (q, k, v), 10, 1)["steps"] == 0
-
-
-def test_the_benchmark_draws(tmp_path):
-    specification = importlib.util.spec_from_file_location(
-        "benchmark", ROOT / "benchmarks" / "efficient_attention.py"
-    )
-    benchmark = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(benchmark)
-    layers = [{"n": n, "seconds": n * 2e-4, "bytes": n * 13_000} for n in benchmark.LENGTHS]
-    assert abs(benchmark.exponent(layers, "seconds") - 1) < 1e-9
-    pairs = [
-        {
-            "n": n,
-            "sparse": n * 1e-4,
-            "dense": n * n * 1e-8,
-            **({"flex": n * 2e-4} if n < 9999 else {}),
-        }
-        for n in benchmark.COMPARED
-    ]
-    benchmark.draw(layers, pairs, tmp_path / "plot.png")
-    assert (tmp_path / "plot.png").stat().st_size > 10_000 and len(list(tmp_path.iterdir())) == 1

@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from checks.problem6.q6f.monitor import TOLERANCE, Raised
+from checks.problem6.q6f.monitor import Raised
 from checks.problem6.q6f.traces import (
     MISSING,
     NAMES,
@@ -19,6 +19,7 @@ from checks.problem6.q6f.traces import (
     thin_out,
 )
 from checks.support.context import GOLD_SHARED, Context
+from common.alarms import TOLERANCE
 from conftest import ROOT, SOLUTION
 from instructor.checks.problem6.q6f.onsets import find_onsets, loss_ends
 from instructor.checks.problem6.q6f.trace_file import FILE, Tally, pack, read_traces, rounded

@@ -1,20 +1,30 @@
 """`python -m instructor traces`: trains and draws traces, drops borderline ones, and writes the
-file that 6f is graded with.
+file that 6f is graded with. With --practice: the six that students get with their labels.
 """
 
 import argparse
+import json
 from pathlib import Path
 
 import numpy as np
 
-from checks.problem6.q6f.traces import NAMES, Trace
-from common.files import writing
+from checks.problem6.q6f.traces import MISSING, NAMES, Trace
+from common.files import write_text, writing
 from instructor import ROOT
 from instructor.checks.problem6.q6f.onsets import Rules, find_onsets
 from instructor.checks.problem6.q6f.trace_file import FILE, pack, rounded
-from instructor.datasets.worlds.editions import TRACES
+from instructor.datasets.worlds.editions import PRACTICE, TRACES
 
 TRAININGS, DRAWN = 6, 9  # of each kind
+# Of the trainings drawn for practice: one that goes well, and together every fault.
+KEPT = {
+    "trained well, 1": "trained well",
+    "diverged, 0": "diverged",
+    "samples almost greedily, 0": "samples almost greedily",
+    "hardly learns, 0": "hardly learns",
+    "scores too large, 0": "scores too large",
+    "deep, without residuals, 0": "deep, without residuals",
+}
 # The table's rules, looser and stricter. Where they disagree about a trace, a correct monitor may
 # disagree with the table too: such a trace is dropped.
 EASIER = Rules(
@@ -65,20 +75,69 @@ def make_traces(seed: int, trainings: int = TRAININGS, drawn: int = DRAWN) -> li
     machine and version of torch.
     """
     from .drawn import draw_traces
-    from .setups import REFERENCE, draw_setups
-    from .training import train  # imports torch, which other commands can do without
 
-    world = (ROOT / "data" / "laptop" / "wiki.txt").read_text(encoding="utf-8")[:40_000]
-    made = [
-        train(setup, world, seed + number, REFERENCE)
-        for number, setup in enumerate(draw_setups(np.random.default_rng(seed), trainings))
-    ]
+    made = record_trainings(seed, trainings)
     made += draw_traces(np.random.default_rng(seed + 1), drawn)
     return [trace for trace in map(rounded, made) if is_clear(trace)]
 
 
+def record_trainings(seed: int, count: int, names: tuple[str, ...] = ()) -> list[Trace]:
+    """Train `count` of each kind, or only those with these names, and record them."""
+    from .setups import REFERENCE, draw_setups
+    from .training import train  # imports torch, which other commands can do without
+
+    world = (ROOT / "data" / "laptop" / "wiki.txt").read_text(encoding="utf-8")[:40_000]
+    return [
+        train(setup, world, seed + number, REFERENCE)
+        for number, setup in enumerate(draw_setups(np.random.default_rng(seed), count))
+        if not names or setup.name in names
+    ]
+
+
+def write_practice(folder: Path) -> list[Path]:
+    """Train the six traces to practice on, and write each as a log whose header has its labels.
+
+    Raises:
+        ValueError: a trace is borderline, or together they lack a fault; choose another seed.
+    """
+    traces = [rounded(trace) for trace in record_trainings(PRACTICE, 1, tuple(KEPT))]
+    onsets = [find_onsets(trace) for trace in traces]
+    if not all(map(is_clear, traces)) or {name for found in onsets for name in found} != {*NAMES}:
+        raise ValueError(f"these traces are not good examples: {onsets}")
+    paths = []
+    for trace, found in zip(traces, onsets):
+        name = KEPT[trace.name]
+        steps = trace.columns["step"].tolist()
+        header = {
+            "run": name[0].upper() + name[1:],
+            "total_steps": trace.total_steps,
+            "reference_loss": trace.reference_loss,
+            "faults": {fault: steps[onset] for fault, onset in found.items()},
+        }
+        lines = [json.dumps(line) for line in [header, *records(trace)]]
+        paths.append(folder / f"{name.replace(',', '').replace(' ', '_')}.jsonl")
+        write_text(paths[-1], "\n".join(lines) + "\n")
+    return paths
+
+
+def records(trace: Trace) -> list[dict]:
+    """The records of a trace, as a monitor gets them: without the values that are missing."""
+    return [
+        {
+            name: values[i].tolist()
+            for name, values in trace.columns.items()
+            if not (values[i] == MISSING).any()
+        }
+        for i in range(len(trace))
+    ]
+
+
 def run(args: argparse.Namespace) -> int:
     """Write the file, and say what is in it; returns the exit code."""
+    if args.practice:
+        paths = write_practice(ROOT / "data" / "traces")
+        print(f"Wrote {len(paths)} traces to practice on: {', '.join(map(str, paths))}")
+        return 0
     traces = make_traces(args.seed)
     path = args.gold / FILE
     with writing(path) as temporary:
@@ -100,6 +159,11 @@ def add_parser(commands) -> None:
     )
     command.add_argument(
         "--seed", type=int, default=TRACES, help="draws the traces (default: that of the course)"
+    )
+    command.add_argument(
+        "--practice",
+        action="store_true",
+        help="make the six in data/traces instead, which students get (about a minute)",
     )
     command.add_argument(
         "--gold",

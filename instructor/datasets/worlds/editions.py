@@ -12,6 +12,7 @@ from .world import SIZES, make_world, write_world
 EDITIONS = {"full": (730291, "."), "laptop": (514423, "laptop")}
 EXERCISES = 308117  # the seed of problem 5's data
 TRACES = 961207  # and of the recorded traces of problem 6
+PRACTICE = 31  # of those that students get, with their labels
 
 
 def write_edition(

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from autograder import WrongAnswer
-from checks.problem6.q6f.monitor import TOLERANCE, Raised, in_time
+from checks.problem6.q6f.monitor import Raised
 from checks.problem6.q6f.traces import NAMES, Trace
+from common.alarms import TOLERANCE, in_time
 from instructor.checks.problem6.q6f.onsets import find_onsets, loss_ends
 
 FILE = "traces/traces.json.gz"

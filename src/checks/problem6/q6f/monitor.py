@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from autograder import WrongAnswer, probe
 from checks.problem6.q6f.traces import MISSING, NAMES, Trace
 
-TOLERANCE = 20  # how many records an alarm may come after the onset, or before it
 KEPT = 40  # records with alarms that are read, per trace; correct monitors have at most six
 
 
@@ -136,11 +135,3 @@ def read_alarm(alarm, at: int, where: str) -> str:
     if not message.text().strip():
         raise WrongAnswer(f"An Alarm ({name.value}) has an empty message.")
     return name.value
-
-
-def in_time(record: int, onset: int, loss_ends: int | None = None) -> bool:
-    """Whether an alarm is in time; loss_ends: for exploding_loss, the first record whose loss is
-    not finite.
-    """
-    last = onset + TOLERANCE if loss_ends is None else min(onset + TOLERANCE, loss_ends)
-    return onset - TOLERANCE <= record <= last

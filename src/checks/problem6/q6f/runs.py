@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from checks.problem6.q6f import traces
-from checks.problem6.q6f.monitor import TOLERANCE, Raised, in_time
+from checks.problem6.q6f.monitor import Raised
 from checks.problem6.q6f.traces import MISSING, Trace
+from common.alarms import TOLERANCE, in_time
 
 # The fault, the function that puts it into a trace, and a hint if it is not reported.
 FAULTS = (

@@ -1,0 +1,229 @@
+"""./run.sh measure_sparse: how time and memory of the student's sparse_attention grow with the text
+(question 6d), and its time against dense attention's.
+
+benchmarks/efficient_attention.py measures our own code with the same functions.
+"""
+
+import math
+import multiprocessing
+import statistics
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+
+from common.files import UserError, writing
+from jobs.package import load_module
+
+FILE = "problem6/efficient_attention.py"
+N_HEAD, HEAD_DIM, GLOBALS = 8, 64, 150
+LENGTHS = (5_000, 10_000, 20_000, 40_000, 75_000)
+COMPARED = (4_096, 32_768)
+# The handout's. The last two: time relative to dense attention.
+LIMITS = {"exponent": 1.15, "GB": 1.5, 4_096: 1.5, 32_768: 1 / 8}
+Ways = dict[str, Callable[[], torch.Tensor]]
+
+
+def measure_sparse(student, submission: Path, out: Path) -> None:
+    """Print the tables and write sparse_attention.png.
+
+    Args:
+        student: the submission's module, to compare with dense attention here.
+        submission: its folder, for a process of its own for each length.
+        out: the folder for the picture.
+
+    Raises:
+        UserError: a process was ended from outside, or the picture cannot be written.
+        NotImplementedError: sparse_attention is missing.
+    """
+    with torch.inference_mode():  # so that what is missing is reported from here
+        student.sparse_attention(*inputs(1024), student.Pattern(), every(1024))
+    grown = grow(submission)
+    pairs = compare(lambda n: sparse_and_dense(student, n))
+    draw(grown, pairs, out / "sparse_attention.png")
+
+
+def inputs(n: int) -> torch.Tensor:
+    """Queries, keys and values of n tokens, (3, 1, N_HEAD, n, HEAD_DIM), the same in each call."""
+    generator = torch.Generator().manual_seed(n)
+    return torch.randn(3, 1, n, N_HEAD, HEAD_DIM, generator=generator).transpose(2, 3)
+
+
+def every(n: int) -> list[int]:
+    """GLOBALS evenly spaced global positions."""
+    return [n * g // GLOBALS for g in range(GLOBALS)]
+
+
+def sparse_and_dense(student, n: int) -> Ways:
+    """The two ways that are compared, on the same n tokens."""
+    q, k, v = inputs(n)
+    return {
+        "sparse": lambda: student.sparse_attention(q, k, v, student.Pattern(), every(n)),
+        "dense": lambda: F.scaled_dot_product_attention(q, k, v),
+    }
+
+
+def clock() -> float:
+    """Seconds of CPU time if there is one thread, since other programs hardly disturb these; else
+    of wall time.
+    """
+    return time.process_time() if torch.get_num_threads() == 1 else time.perf_counter()
+
+
+def memory(field: str) -> int | None:
+    """Bytes that this process holds: VmRSS now, VmHWM at its peak; None where there is no /proc."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return None
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith(field + ":"))
+
+
+def measure(n: int, rounds: int, threads: int, submission: Path) -> dict:
+    """Median seconds on n tokens, after a first call on few; and the peak memory of this process
+    beyond what it held before: queries, keys, values, and whatever sparse_attention makes.
+
+    Returns:
+        "n", "seconds", and "bytes", which is None where it cannot be read.
+    """
+    torch.set_num_threads(threads)
+    student = load_module(submission, FILE)
+    pattern, seconds = student.Pattern(), []
+    with torch.inference_mode():
+        student.sparse_attention(*inputs(1024), pattern, every(1024))
+        before = memory("VmRSS")
+        if before is not None:
+            Path("/proc/self/clear_refs").write_text("5")  # reset the peak
+        q, k, v = inputs(n)
+        for _ in range(rounds):
+            started = clock()
+            student.sparse_attention(q, k, v, pattern, every(n))
+            seconds.append(clock() - started)
+    held = None if before is None else memory("VmHWM") - before
+    return {"n": n, "seconds": statistics.median(seconds), "bytes": held}
+
+
+def grow(submission: Path, rounds: int = 1, threads: int = 1) -> list[dict]:
+    """Print a line for each of LENGTHS, each measured in a process of its own, then the exponents.
+
+    Raises:
+        UserError: a process was ended from outside.
+    """
+    width = N_HEAD * HEAD_DIM
+    print(
+        f"sparse_attention: {N_HEAD} heads of {HEAD_DIM}, the default pattern, {GLOBALS} global "
+        f"positions, in both directions; GB with queries, keys and values.\n\n"
+        f"{'tokens':>8}{'seconds':>10}{'us a token':>12}{'GB':>8}{'GB of dense scores':>20}"
+    )
+    results = []
+    for n in LENGTHS:
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+            try:
+                one = pool.submit(measure, n, rounds, threads, submission).result()
+            except BrokenProcessPool:
+                raise UserError(
+                    f"The process with {n:,} tokens was ended from outside, most likely because "
+                    "memory ran out. Are T x T scores, or the weights of all blocks, held at once?"
+                ) from None
+        results.append(one)
+        held = "-" if one["bytes"] is None else f"{one['bytes'] / 1e9:.2f}"
+        print(
+            f"{n:8,}{one['seconds']:10.2f}{one['seconds'] / n * 1e6:12.1f}{held:>8}"
+            f"{4 * N_HEAD * n * n / 1e9:20.1f}",
+            flush=True,
+        )
+    print(
+        f"\nTime grows with exponent {exponent(results, 'seconds'):.2f}; wanted: at most "
+        f"{LIMITS['exponent']} (1 is linear, 2 quadratic)."
+    )
+    if results[-1]["bytes"] is None:
+        print("Memory is measured on Linux only. The grader counts it everywhere.")
+    else:
+        print(
+            f"Memory grows with exponent {exponent(results, 'bytes'):.2f}; wanted at "
+            f"{LENGTHS[-1]:,} tokens: under {LIMITS['GB']} GB for width {width}."
+        )
+    return results
+
+
+def compare(ways_for: Callable[[int], Ways], rounds: int = 1) -> list[dict]:
+    """Print a line for each of COMPARED: median seconds of each way, in turn, and sparse against
+    dense.
+
+    Args:
+        ways_for: makes the functions for a length, "sparse" and "dense" among them.
+    """
+    print("\nAgainst dense attention, seconds:")
+    pairs = []
+    for n in COMPARED:
+        with torch.inference_mode():
+            ways = ways_for(n)
+            seconds = {name: [] for name in ways}
+            for _ in range(rounds):
+                for name, way in ways.items():
+                    started = clock()
+                    way()
+                    seconds[name].append(clock() - started)
+        pair = {name: statistics.median(times) for name, times in seconds.items()}
+        limit, ratio = LIMITS[n], pair["sparse"] / pair["dense"]
+        said = (
+            f"{ratio:.2f} times as long; wanted: at most {limit:g}"
+            if limit > 1
+            else f"{1 / ratio:.1f} times faster; wanted: at least {1 / limit:g}"
+        )
+        times = "   ".join(f"{name} {value:.2f}" for name, value in pair.items())
+        print(f"{n:8,}   {times}   (sparse {said})", flush=True)
+        pairs.append({"n": n, **pair})
+    return pairs
+
+
+def exponent(results: list[dict], what: str) -> float:
+    """The power of n with which this grows, from the first length to the last."""
+    first, last = results[0], results[-1]
+    return math.log(last[what] / first[what], last["n"] / first["n"])
+
+
+def draw(grown: list[dict], pairs: list[dict], path: Path) -> None:
+    """Time, also of the other ways, and memory, on logarithmic axes.
+
+    Raises:
+        UserError: the picture cannot be written.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
+    lengths = [one["n"] for one in grown]
+    left.plot(lengths, [one["seconds"] for one in grown], "o-", label="sparse")
+    for name, look in (("dense", "s--C1"), ("sparse", "^--C0"), ("flex", "d--C2")):
+        points = [pair for pair in pairs if name in pair]
+        if points:
+            left.plot(
+                [pair["n"] for pair in points],
+                [pair[name] for pair in points],
+                look,
+                label=f"{name}, compared",
+            )
+    left.set(ylabel="seconds", title=f"Time: exponent {exponent(grown, 'seconds'):.2f}")
+    if grown[0]["bytes"] is not None:
+        right.plot(lengths, [one["bytes"] / 1e9 for one in grown], "o-", label="sparse")
+    dense = [4 * N_HEAD * n * n / 1e9 for n in lengths]
+    right.plot(lengths, dense, "s--C1", label="dense scores, if they were held")
+    right.axhline(LIMITS["GB"], color="grey", linestyle=":", label="limit")
+    right.set(ylabel="GB", title="Memory")
+    for axes in (left, right):
+        axes.set(xlabel="tokens", xscale="log", yscale="log")
+        axes.set_xticks(lengths, [f"{n:,}" for n in lengths])
+        axes.minorticks_off()
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize=9)
+    with writing(path) as temporary:
+        figure.savefig(temporary, dpi=120, format="png")
+    plt.close(figure)
+    print(f"\nWrote {path}")

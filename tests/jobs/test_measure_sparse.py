@@ -1,0 +1,141 @@
+"""./run.sh measure_sparse: what it measures, prints and draws (question 6d), and that the benchmark
+does the same.
+"""
+
+import importlib.util
+import math
+import re
+
+import pytest
+import torch
+
+from common.files import UserError
+from conftest import ROOT, SOLUTION, STARTER, run_cli
+from jobs.package import load_module
+from jobs.problem6 import measure_sparse as job
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Lengths that take no time."""
+    monkeypatch.setattr(job, "LENGTHS", (300, 700))
+    monkeypatch.setattr(job, "COMPARED", (200, 500))
+    monkeypatch.setattr(job, "LIMITS", {"exponent": 1.15, "GB": 1.5, 200: 1.5, 500: 1 / 8})
+
+
+def fill(submission, code):
+    """A submission whose sparse_attention is this code."""
+    (submission / "problem6").mkdir(parents=True)
+    (submission / "__init__.py").touch()
+    (submission / "problem6" / "efficient_attention.py").write_text(code, encoding="utf-8")
+
+
+def test_it_prints_tables_and_draws(short, tmp_path, capsys):
+    job.measure_sparse(load_module(SOLUTION, job.FILE), SOLUTION, tmp_path)
+    said = capsys.readouterr().out
+    rows = re.findall(r"^ +(300|700) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+)$", said, re.MULTILINE)
+    assert [row[0] for row in rows] == ["300", "700"]
+    for n, *_, dense in rows:
+        assert float(dense) == round(4 * 8 * int(n) ** 2 / 1e9, 1)
+    assert "Time grows with exponent" in said and "under 1.5 GB" in said
+    compared = re.findall(
+        r"^ +(\d+)   sparse [\d.]+   dense [\d.]+   \(sparse (.*?)\)$", said, re.M
+    )
+    assert [n for n, _ in compared] == ["200", "500"]
+    assert "at most 1.5" in compared[0][1] and "at least 8" in compared[1][1]
+    assert [path.name for path in tmp_path.iterdir()] == ["sparse_attention.png"]
+    assert (tmp_path / "sparse_attention.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_memory_is_what_is_held_at_the_peak(tmp_path):
+    """200 MB that are held for a moment, and queries, keys and values, to 20%."""
+    size = 200_000_000
+    fill(
+        tmp_path / "student",
+        f"""
+import torch
+
+class Pattern:
+    pass
+
+def sparse_attention(q, k, v, pattern, global_positions=()):
+    if q.size(2) > 1024:
+        torch.ones({size // 4})
+    return v
+""",
+    )
+    one = job.measure(2000, 2, 1, tmp_path / "student")
+    expected = size + 3 * 2000 * job.N_HEAD * job.HEAD_DIM * 4
+    assert one["n"] == 2000 and one["seconds"] >= 0
+    assert abs(one["bytes"] - expected) < 0.2 * expected
+
+
+def test_exponents():
+    for power in (1, 1.5, 2):
+        grown = [{"n": n, "seconds": 3e-6 * n**power} for n in (500, 900, 7000)]
+        assert math.isclose(job.exponent(grown, "seconds"), power)
+
+
+def test_a_process_that_dies_is_explained(short, tmp_path):
+    fill(
+        tmp_path / "student",
+        """
+import os
+
+class Pattern:
+    pass
+
+def sparse_attention(q, k, v, pattern, global_positions=()):
+    if q.size(2) != 1024:
+        os._exit(9)
+    return v
+""",
+    )
+    with pytest.raises(UserError, match="300 tokens was ended from outside.*memory"):
+        job.grow(tmp_path / "student")
+
+
+def test_a_part_that_is_missing_is_named(tmp_path):
+    process = run_cli("measure_sparse", "--submission", STARTER, "--out", tmp_path)
+    assert process.returncode == 3 and "Not implemented yet: 6d: sparse_attention" in process.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_proc_the_rest_is_measured(short, monkeypatch, capsys, tmp_path):
+    measured = {"seconds": 1.0, "bytes": None}
+
+    class Pool:
+        def __init__(self, *_):
+            pass
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def submit(self, function, n, *_):
+            return type("Done", (), {"result": lambda self: measured | {"n": n}})()
+
+    monkeypatch.setattr(job, "ProcessPoolExecutor", Pool)
+    grown = job.grow(SOLUTION)
+    assert "Memory is measured on Linux only" in capsys.readouterr().out
+    pairs = [{"n": n, "sparse": 1.0, "dense": 2.0} for n in job.COMPARED]
+    job.draw(grown, pairs, tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").stat().st_size > 10_000
+
+
+def test_the_benchmark_measures_with_the_same_functions(short, submission, capsys):
+    specification = importlib.util.spec_from_file_location(
+        "benchmark", ROOT / "benchmarks" / "efficient_attention.py"
+    )
+    benchmark = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(benchmark)
+    assert benchmark.grow is job.grow and benchmark.compare is job.compare
+    student = load_module(SOLUTION, job.FILE)
+    ways = job.sparse_and_dense(student, 300)
+    q, k, v = job.inputs(300)
+    dense = torch.nn.functional.scaled_dot_product_attention(q, k, v)
+    # a window of 512 covers all of 300 tokens
+    assert torch.allclose(ways["sparse"](), dense, atol=1e-5)
+    assert torch.allclose(ways["dense"](), dense, atol=1e-5)

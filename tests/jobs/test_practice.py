@@ -1,0 +1,133 @@
+"""The six recorded traces that students get, and ./run.sh practice_monitor (question 6f)."""
+
+import importlib
+import json
+import math
+
+import numpy as np
+import pytest
+
+from checks.problem6.q6f.traces import MISSING, NAMES, Trace
+from common.alarms import TOLERANCE
+from common.files import UserError
+from conftest import ROOT, SOLUTION, STARTER, run_cli
+from instructor.checks.problem6.q6f.onsets import find_onsets
+from instructor.checks.problem6.q6f.trace_file import FILE, read_traces
+from instructor.datasets.traces.command import records
+from instructor.release.build import released_files
+from jobs.problem6.log import read_log
+from jobs.problem6.practice import TRACES, judge, practice_monitor
+from page import Page
+
+PATHS = sorted(TRACES.glob("*.jsonl"))
+
+
+@pytest.fixture
+def diagnostics(submission):
+    """The reference's module."""
+    return importlib.import_module("submission.problem6.diagnostics")
+
+
+def columns(log):
+    """The records of a log as the columns of a trace."""
+    found = {name: None for record in log for name in record}
+    for name in found:
+        example = next(np.array(record[name], float) for record in log if name in record)
+        empty = np.full(example.shape, MISSING)
+        found[name] = np.array([record.get(name, empty) for record in log], dtype=float)
+    return found | {"step": found["step"].astype(np.int64)}
+
+
+def test_there_are_six_with_every_fault_and_one_without():
+    assert len(PATHS) == 6 and sum(path.stat().st_size for path in PATHS) < 200_000
+    headers = [read_log(path)[0] for path in PATHS]
+    assert {name for header in headers for name in header["faults"]} == {*NAMES}
+    assert sum(not header["faults"] for header in headers) == 1
+    assert {f"data/traces/{path.name}" for path in PATHS} <= set(released_files())
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_labels_are_the_tables_onsets(path):
+    header, log = read_log(path)
+    trace = Trace(header["run"], header["total_steps"], header["reference_loss"], columns(log))
+    onsets = {name: log[number]["step"] for name, number in find_onsets(trace).items()}
+    assert onsets == header["faults"]
+    assert records(trace) == log
+
+
+def test_none_is_a_trace_that_grades():
+    kept = read_traces(ROOT / "instructor" / "gold" / FILE)
+    for path in PATHS:
+        losses = columns(read_log(path)[1])["loss"]
+        for trace in kept:
+            # the first 30 records are enough to tell two trainings apart, and short traces have them
+            other = trace.columns.get("loss", losses[:0])[:30]
+            assert not np.array_equal(losses[: len(other)], other) or not len(other)
+
+
+def test_the_reference_reports_all_in_time(diagnostics, tmp_path, capsys):
+    practice_monitor(diagnostics, tmp_path)
+    said = capsys.readouterr().out
+    assert "8 of 8 faults and alarms are right." in said and "false" not in said
+    assert said.count("in time") == 8 and "no fault and no alarm: right" in said
+    html = (tmp_path / "practice.html").read_text(encoding="utf-8")
+    page = Page(html)
+    assert [tag for tag, _ in page.tags].count("h2") == 6 and page.text.count("begins here") == 8
+    assert not {name for _, attributes in page.tags for name in attributes} & {"src", "onload"}
+
+
+def test_a_monitor_that_says_nothing_misses_all(diagnostics, tmp_path, capsys):
+    class Silent(diagnostics.Monitor):
+        def update(self, record):
+            return []
+
+    diagnostics.Monitor, kept = Silent, diagnostics.Monitor
+    try:
+        practice_monitor(diagnostics, tmp_path)
+    finally:
+        diagnostics.Monitor = kept
+    said = capsys.readouterr().out
+    assert "0 of 8 faults and alarms are right." in said and said.count("missed") == 8
+
+
+def log_of(n, **losses):
+    """Records of every fifth step; losses by their number."""
+    return [{"step": 5 * i, "loss": losses.get(f"at_{i}", 1.0)} for i in range(n)]
+
+
+@pytest.mark.parametrize("late", [-TOLERANCE - 1, -TOLERANCE, 0, TOLERANCE, TOLERANCE + 1])
+def test_alarms_are_in_time_or_not(late):
+    onset = 40
+    alarm = ("repetition", 5 * (onset + late), "")
+    judged = judge({"repetition": 5 * onset}, log_of(90), [alarm])
+    said = {words.split(",")[0]: (fine, words) for _, _, fine, words in judged}
+    fine, words = said["your alarm"]
+    assert fine == (abs(late) <= TOLERANCE) and said["begins here"][0] is None
+    assert ("in time" in words and "not" not in words) == fine
+
+
+def test_after_a_loss_that_is_not_finite_it_is_too_late():
+    records = log_of(60, at_30=math.nan, at_31=math.inf)
+    for number, fine in ((30, True), (31, False)):
+        judged = judge({"exploding_loss": 100}, records, [("exploding_loss", 5 * number, "")])
+        assert judged[1][2] is fine
+
+
+def test_an_alarm_without_a_fault_is_false():
+    judged = judge({}, log_of(9), [("dead_attention", 20, "")])
+    assert judged == [("dead_attention", 20, False, judged[0][3])] and "false" in judged[0][3]
+
+
+def test_no_traces_and_no_monitor_are_explained(diagnostics, tmp_path):
+    with pytest.raises(UserError, match="no traces in .*Copy it"):
+        practice_monitor(diagnostics, tmp_path, tmp_path)
+    process = run_cli("practice_monitor", "--submission", STARTER, "--out", tmp_path)
+    assert process.returncode == 3 and "6f" in process.stderr and not list(tmp_path.iterdir())
+    (tmp_path / "a.jsonl").write_text(json.dumps({"total_steps": 3, "run": "A"}) + "\n[]\n")
+    with pytest.raises(UserError, match="a.jsonl, line 2"):
+        practice_monitor(diagnostics, tmp_path, tmp_path)
+
+
+def test_the_target_runs(tmp_path):
+    process = run_cli("practice_monitor", "--submission", SOLUTION, "--out", tmp_path)
+    assert process.returncode == 0 and "8 of 8" in process.stdout
