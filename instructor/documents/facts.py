@@ -79,6 +79,19 @@ def points(manifest: Manifest) -> dict[str, str]:
             f"question {id} worth": worth + (", extra credit" if id in extra else ""),
             f"question {id} points": f"{coded[id] + written[id]:g}" + " extra" * (id in extra),
         }
+        for step, name in enumerate(manifest.questions[id].steps, start=1):
+            mine = [
+                check
+                for check in manifest.checks.values()
+                if check.question == id and check.step == step
+            ]
+            facts |= {
+                f"step {id}-{step} name": f"Step {step}: {name}",
+                f"step {id}-{step} worth": _points(sum(check.points for check in mine)),
+                f"step {id}-{step} checks": " ".join(
+                    check.id.rpartition("-")[0] for check in mine if check.kind == "basic"
+                ),
+            }
         parts = [
             check for check in manifest.checks.values() if check.question == id and not check.coded
         ]

@@ -18,7 +18,8 @@ class ManifestError(ValueError):
 @dataclass(frozen=True)
 class Question:
     """A question: its points are the sum of its checks' points; builds_on names the questions whose
-    code it runs; imports, modules that its checks' processes need besides every question's.
+    code it runs; imports, modules that its checks' processes need besides every question's; steps,
+    the titles of a long question's parts.
     """
 
     id: str
@@ -27,6 +28,7 @@ class Question:
     extra_credit: bool
     builds_on: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,8 @@ class Check:
     ("written").
 
     seconds (of its own time, see process.Reply.counted) and memory (MiB) are its limits; partial
-    says whether it gives partial credit; artifacts are the files that it uses besides the code.
+    says whether it gives partial credit; artifacts are the files that it uses besides the code;
+    step is the number of the question's step that it belongs to, 0 if there are none.
     """
 
     id: str
@@ -47,6 +50,7 @@ class Check:
     memory: int
     partial: bool
     artifacts: tuple[str, ...]
+    step: int = 0
 
     @property
     def coded(self) -> bool:
@@ -120,25 +124,25 @@ def read_manifest(path: Path) -> Manifest:
         raise ManifestError(f"{path}: {error}") from None
     questions = {}
     for id, entry in content.get("questions", {}).items():
-        entry = {"extra_credit": False, "builds_on": (), "imports": (), **entry}
-        fields = {"title", "points", "extra_credit", "builds_on", "imports"}
+        entry = {"extra_credit": False, "builds_on": (), "imports": (), "steps": (), **entry}
+        fields = {"title", "points", "extra_credit", "builds_on", "imports", "steps"}
         _require_fields(f"question {id}", entry, fields)
         if unknown := [other for other in entry["builds_on"] if other not in questions]:
             raise ManifestError(
                 f"question {id}: builds on {unknown[0]}, which is not an earlier question"
             )
-        for name in ("builds_on", "imports"):
+        for name in ("builds_on", "imports", "steps"):
             entry[name] = tuple(entry[name])
         questions[id] = Question(id, **entry)
 
     checks = {}
     for entry in content.get("check", []):
-        entry = {"partial": False, "artifacts": [], **content.get("defaults", {}), **entry}
+        entry = {"partial": False, "artifacts": [], "step": 0} | content.get("defaults", {}) | entry
         id = entry.get("id", "without id")
         _require_fields(
             f"check {id}",
             entry,
-            {"id", "title", "points", "seconds", "memory", "partial", "artifacts"},
+            {"id", "title", "points", "seconds", "memory", "partial", "artifacts", "step"},
         )
         name = re.fullmatch(r"(\w+)-\d+-(\w+)", id)
         if not name or name[1] not in questions or name[2] not in KINDS:
@@ -148,6 +152,11 @@ def read_manifest(path: Path) -> Manifest:
             )
         if id in checks:
             raise ManifestError(f"check {id} appears twice")
+        steps = len(questions[name[1]].steps)
+        if name[2] != "written" and entry["step"] not in range(min(steps, 1), steps + 1):
+            raise ManifestError(
+                f"check {id}: step {entry['step']} is not one of question {name[1]}'s {steps} steps"
+            )
         if entry["points"] <= 0:
             raise ManifestError(f"check {id} has no points")
         entry["artifacts"] = tuple(entry["artifacts"])

@@ -1,6 +1,4 @@
-"""Questions 6d and 6g: the reference against dense masked attention, the checks' helpers, the
-benchmark's picture.
-"""
+"""Questions 6d and 6g: the reference against dense masked attention, the checks' helpers."""
 
 import random
 import types
@@ -13,7 +11,6 @@ import torch.nn.functional as F
 from checks.problem6.q6d.rows import describe, masks, thin
 from checks.problem6.q6d.sparse import drawn
 from checks.problem6.q6d.work import measured
-from conftest import ROOT
 from instructor.checks.problem6.q6d.attention import sparse_case
 from instructor.checks.problem6.q6d.patterns import (
     Spec,

@@ -1,5 +1,5 @@
-"""./run.sh practice_monitor: run the student's Monitor on the recorded trainings in data/traces, and
-compare its alarms with the labels (question 6f).
+"""./run.sh practice_monitor: run the student's Monitor on the recorded trainings in data/traces,
+and compare its alarms with the labels (question 6f).
 
 A trace is a log of a training whose header has "faults": the step of each fault's onset, by name.
 """
@@ -107,7 +107,8 @@ def section(header: dict, records: list[dict], judged: list[tuple]) -> str:
         [str(i), escape(name), f"{step:,}", verdict]
         for i, (name, step, _, verdict) in enumerate(judged, start=1)
     ]
-    head, caption = ["No.", "Fault", "Step", "What"], "Each is drawn as a dashed line with its number."
+    head = ["No.", "Fault", "Step", "What"]
+    caption = "Each is drawn as a dashed line with its number."
     listed = (
         f'<div class="alarms">{table(caption, head, rows)}</div>'
         if rows

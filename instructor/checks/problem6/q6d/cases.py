@@ -235,36 +235,24 @@ def caches(rng):
     ]
 
 
-@makes("6d-18-basic")
-def limits(rng):
-    """Global positions from an iterator; a table shorter than the dense module's; and no limit
-    without rotation.
-    """
-    common = {"dense": True}
+@makes("6d-19-basic")
+def attention_limits(rng):
+    """Global positions from an iterator."""
     return [
+        sparse_case(rng, draw_spec(rng, causal, kind="iterator"), 1, 2, 7, "used up")
+        for causal in (False, True)
+    ]
+
+
+@makes("6d-20-basic")
+def module_limits(rng):
+    """A table shorter than the dense module's; and no limit without rotation."""
+    shorter = {"block_size": 64, "max_positions": 41, "rope": True, "dense": True}
+    beyond = {"block_size": 7, "dense": True}
+    return [
+        layer_case(draw_layer(rng, draw_spec(rng, False, 40), 2, 2, 4, **shorter), "angles"),
         *(
-            sparse_case(rng, draw_spec(rng, causal, kind="iterator"), 1, 2, 7, "used up")
-            for causal in (False, True)
-        ),
-        layer_case(
-            draw_layer(
-                rng,
-                draw_spec(rng, False, 40),
-                2,
-                2,
-                4,
-                block_size=64,
-                max_positions=41,
-                rope=True,
-                **common,
-            ),
-            "angles",
-        ),
-        layer_case(draw_layer(rng, draw_spec(rng, True, 40), 1, 2, 4, block_size=7, **common), ""),
-        layer_case(
-            draw_layer(
-                rng, draw_spec(rng, True, 40), 1, 2, 4, block_size=7, max_positions=9, **common
-            ),
-            "",
+            layer_case(draw_layer(rng, draw_spec(rng, True, 40), 1, 2, 4, **beyond, **more), "")
+            for more in ({}, {"max_positions": 9})
         ),
     ]

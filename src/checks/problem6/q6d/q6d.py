@@ -212,6 +212,24 @@ def test_cache(student, cases):
 
 
 @check("6d-18-basic")
-def test_limits(student, rng, cases):
-    """What is rejected, and where there is no limit."""
-    require_limits(student, rng, cases)
+def test_pattern_limits(student, rng):
+    """What Pattern and the functions of the first step reject."""
+    require_limits(student, rng, 1)
+
+
+@check("6d-19-basic")
+def test_attention_limits(student, rng, cases):
+    """What sparse_attention rejects; global positions from an iterator."""
+    require_limits(student, rng, 2, cases)
+
+
+@check("6d-20-basic")
+def test_module_limits(student, rng, cases):
+    """What the module rejects, and where there is no limit."""
+    require_limits(student, rng, 3, cases)
+
+
+@check("6d-21-basic")
+def test_stream_limits(student, rng):
+    """What the stream rejects, unchanged by it."""
+    require_limits(student, rng, 4)

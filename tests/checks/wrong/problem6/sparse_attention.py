@@ -1,7 +1,7 @@
 """Wrong sparse attention (question 6d): wrong numbers, and right numbers by too much work."""
 from variants import Edit, Fill, Wrong
 
-SPARSE, GRADIENTS, WORK, REST = "6d-8-basic", "6d-11-hidden", "6d-12-hidden", "6d-18-basic"
+SPARSE, GRADIENTS, WORK, REST = "6d-8-basic", "6d-11-hidden", "6d-12-hidden", "6d-19-basic"
 BOTH = SPARSE, GRADIENTS
 GRADIENTS_BOTH = "6d-15-basic", GRADIENTS
 WORK_BOTH = "6d-16-basic", WORK

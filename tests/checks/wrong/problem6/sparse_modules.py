@@ -1,7 +1,7 @@
 """Wrong SparseSelfAttention (question 6d)."""
 from variants import Edit, Wrong
 
-MODULE, STREAM, ROTATION, LIMITS = "6d-9-basic", "6d-10-basic", "6d-14-hidden", "6d-18-basic"
+MODULE, STREAM, ROTATION, LIMITS = "6d-9-basic", "6d-10-basic", "6d-14-hidden", "6d-20-basic"
 FILE = "efficient_attention.py"
 
 

@@ -1,7 +1,7 @@
 """Wrong StreamingAttention (question 6d)."""
 from variants import Edit, Fill, Wrong
 
-STREAM, CACHE, LIMITS = "6d-10-basic", "6d-13-hidden", "6d-18-basic"
+STREAM, CACHE, LIMITS = "6d-10-basic", "6d-13-hidden", "6d-21-basic"
 KEPT = "6d-17-basic", CACHE
 FILE = "efficient_attention.py"
 
