@@ -88,8 +88,9 @@ def points(manifest: Manifest) -> dict[str, str]:
             facts |= {
                 f"step {id}-{step} name": f"Step {step}: {name}",
                 f"step {id}-{step} worth": _points(sum(check.points for check in mine)),
-                f"step {id}-{step} checks": " ".join(
-                    check.id.rpartition("-")[0] for check in mine if check.kind == "basic"
+                f"step {id}-{step} checks": ", ".join(
+                    [check.id.removesuffix("-basic") for check in mine if check.kind == "basic"]
+                    + ["hidden ones"] * any(check.kind == "hidden" for check in mine)
                 ),
             }
         parts = [

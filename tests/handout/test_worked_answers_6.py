@@ -2,7 +2,7 @@
 them.
 
 `stated` looks for the number as computed here, with the words around it, in handout/problem6.tex
-("handout") or in a question's file in instructor/rubrics/.
+("handout"), in a question's file in instructor/rubrics/, or in a file of the starter.
 """
 
 from collections import deque
@@ -27,6 +27,8 @@ def stated(name, *texts):
     path = (
         ROOT / "handout" / "problem6.tex"
         if name == "handout"
+        else ROOT / "src" / "submission" / "problem6" / name
+        if name.endswith(".py")
         else ROOT / "instructor" / "rubrics" / f"{name}.tex"
     )
     said = " ".join(path.read_text(encoding="utf-8").split())
@@ -64,6 +66,24 @@ def test_parameters_are_those_of_torch(submission):
     stated(
         "handout",
         f"with {vocab} symbols and the sizes of the preset \\code{{laptop}} that is {count:,}",
+    )
+
+
+def test_the_notebook_has_the_sizes_of_the_presets():
+    """1a: the parameters of both sizes, in millions."""
+    from jobs.presets import GPU
+
+    notebook = ROOT / "src" / "submission" / "mingpt-demo" / "play_char.ipynb"
+    counts = [
+        2 * vocab * size.n_embd
+        + size.block_size * size.n_embd
+        + size.n_layer * (12 * size.n_embd**2 + 13 * size.n_embd)
+        + 2 * size.n_embd
+        for vocab, size in ((53, LAPTOP), (77, GPU))
+    ]
+    assert (
+        f"{counts[0] / 1e6:.2f} million with the preset `laptop`, and {counts[1] / 1e6:.1f} million"
+        " with `gpu`" in notebook.read_text(encoding="utf-8")
     )
 
 
@@ -111,8 +131,8 @@ def test_key_value_cache_of_13_billion_parameters():
     size = 2 * n_layer * d * length * 2
     stated(
         "handout",
-        f"{n_layer} layers, $d_\\text{{model}}={d}$, {length} tokens",
-        f"must give {size:,} bytes = {size / 2**30:.3f} GiB",
+        f"{n_layer} layers, $d={d}$, {length} tokens",
+        f"must have {size:,} bytes = {size / 2**30:.3f} GiB",
     )
     assert 12.5e9 < n_layer * 12 * d * d + 2 * 32_000 * d < 13.5e9
     assert all(d % heads == 0 for heads in (32, 40))
@@ -142,7 +162,7 @@ def test_encodings_are_as_exact_as_asked():
         assert np.abs(np.sin(angles) - np.sin(exact)).max() < 1e-12
         wrong = np.abs(np.sin(angles.astype(np.float32)) - np.sin(exact)).max()
         assert 0.5e-5 < wrong < 5e-5
-    stated("handout", "must stay under $10^{-11}$", "already wrong by about $10^{-5}$")
+    stated("positions.py", "the error is under 1e-11", "already wrong by about 1e-5 there")
 
 
 def test_shifts_are_linear():
@@ -162,7 +182,14 @@ def test_shifts_are_linear():
         )
     products = sinusoids(positions, d_model) @ sinusoids(positions, d_model).T
     assert all(np.ptp(np.diagonal(products, distance)) < 1e-10 for distance in (0, 3, 700))
+    # No continuous function: equal sines have different successors. At integers no two sines are
+    # equal, but some are as near as one likes, with successors far apart.
     assert np.isclose(sin(0.4), sin(pi - 0.4)) and not np.isclose(sin(0.4 + 1), sin(pi - 0.4 + 1))
+    sines = np.sin(np.arange(100_000))
+    order = np.argsort(sines)
+    assert len(np.unique(sines)) == len(sines)
+    successors = np.sin(np.arange(100_000) + 1)[order]
+    assert np.abs(np.diff(sines[order])).max() < 1e-3 and np.abs(np.diff(successors)).max() > 1.6
     stated(
         "6c", r"\begin{pmatrix}\cos k\omega&-\sin k\omega\\ \sin k\omega&\cos k\omega\end{pmatrix}"
     )
@@ -184,7 +211,7 @@ def test_rope_scores_depend_on_the_distance_as_exactly_as_asked(submission, seed
             for p in range(0, 2000, 29)
         ]
         assert max(scores) - min(scores) < 1e-4
-    stated("handout", "to $10^{-4}$ for standard normal \\code{q} and \\code{k} of width 64")
+    stated("positions.py", "to 1e-4 for standard normal q and k of width 64")
 
 
 def distances(k):
@@ -292,12 +319,16 @@ def test_connections_counted_by_formula_and_by_pairs(causal, seed):
         assert pairs <= n * (2 * window + 1 + 2 * len(set(strides)) + 2 * len(set(globals_)))
 
 
-def test_connections_of_the_record():
+def test_connections_of_the_record(submission):
     """6d: the table of estimate and exact count, the check by hand, and what i and ii say."""
     estimate = [N * 2 * WINDOW, 2 * 150 * N, 32 * N]
     both, causal = (count(N, WINDOW, STRIDES, GLOBALS, causal) for causal in (False, True))
     total = both["together"]
-    stated("handout", f"window: int = {WINDOW}", f"strides: tuple[int, ...] = {STRIDES}")
+    stated(
+        "efficient_attention.py",
+        f"window: int = {WINDOW}",
+        f"strides: tuple[int, ...] = {STRIDES}",
+    )
     assert len(GLOBALS) == 150 and GLOBALS[-1] == 74_500
     stated(
         "handout",
@@ -322,6 +353,14 @@ def test_connections_of_the_record():
         f"less than {N * N:,}",
         f"{2 * N * N // 1000:,} at 75,000",
         f"From $n$ = {1000 * (2 * WINDOW + 1) // 2:,} on they outweigh the window",
+    )
+    from submission.problem6.efficient_attention import BLOCK
+
+    nearest = 2 * ceil(WINDOW / BLOCK) + 1
+    stated(
+        "6d",
+        f"blocks of {BLOCK} queries and $w={WINDOW}$, each row is multiplied with the keys of "
+        f"{nearest} blocks, {nearest * BLOCK:,} instead of {2 * WINDOW + 1:,}",
     )
     i, j = 37_400, np.arange(N)
     row = (abs(i - j) <= WINDOW) | np.isin(abs(i - j), STRIDES)
@@ -452,15 +491,15 @@ def test_unscaled_scores():
     stated(
         "6e",
         f"standard deviation {sqrt(1024):.0f}",
-        f"loss of $\\ln V$ ({log(50_000):.1f} for 50,000 tokens)",
+        f"loss of $\\ln n_\\text{{vocab}}$ ({log(50_000):.1f} for 50,000 tokens)",
         f"about $10^{{{round(log(exp(-156.3)) / log(10))}}}$",
     )
     stated("handout", "step 300: loss 156.3", r"i: $\sqrt{1024}=32$")
 
 
 def test_a_post_norm_halves_the_variance_of_the_path():
-    """6e iii: one norm divides the gradient on the identity path by sqrt(2); and what 48 of
-    them leave.
+    """6e iii, idealized: one norm divides the gradient on the identity path by sqrt(2); and what 48
+    of them leave.
     """
     torch.manual_seed(0)
     x, y, g = torch.randn(3, 1000, 512)
@@ -470,8 +509,8 @@ def test_a_post_norm_halves_the_variance_of_the_path():
     left = sqrt(0.5) ** 48
     stated(
         "6e",
-        "24 layers have 48 norms",
-        "the norm divides by $\\sqrt2$",
+        "24 layers have two sublayers each, attention and feed-forward network, so there are 48 norms",
+        "gives $\\sigma=\\sqrt2$",
         rf"$2^{{-24}}\approx{left * 1e8:.0f}\cdot10^{{-8}}$",
         f"{(5.2 - 4.8) / (5.2 - 2.1):.0%}".replace("%", r"\% of the way to 2.1"),
         rf"$0.02/\sqrt{{2\cdot24}}={0.02 / sqrt(48):.5f}$",
@@ -485,10 +524,87 @@ def test_a_post_norm_halves_the_variance_of_the_path():
     )
 
 
+def at_xavier(seed, n_layer=24, length=100):
+    """What a post-norm stack of width D_MODEL does at Xavier initialization: the variances of the
+    branches of attention and feed-forward networks, by layer, and the product of all 1/sigma.
+    """
+    torch.manual_seed(seed)
+    x = F.layer_norm(torch.randn(1, length, D_MODEL), (D_MODEL,))
+    variances, left = {"attention": [], "feed-forward": []}, 1.0
+    for _ in range(n_layer):
+        heads, proj, up, down = (
+            nn.init.xavier_uniform_(torch.empty(rows, columns)).T
+            for rows, columns in (
+                (D_MODEL, D_MODEL),
+                (D_MODEL, D_MODEL),
+                (D_FF, D_MODEL),
+                (D_MODEL, D_FF),
+            )
+        )
+        q, k, v = (
+            (x @ matrix).unflatten(-1, (HEADS, -1)).transpose(1, 2)
+            for matrix in (
+                heads,
+                *(nn.init.xavier_uniform_(torch.empty(D_MODEL, D_MODEL)) for _ in "kv"),
+            )
+        )
+        branches = {
+            "attention": lambda x, a=(q, k, v), m=proj: (
+                F.scaled_dot_product_attention(*a).transpose(1, 2).flatten(2) @ m
+            ),
+            "feed-forward": lambda x, a=up, b=down: F.relu(x @ a) @ b,
+        }
+        for name, branch in branches.items():
+            y = branch(x)
+            variances[name].append(y.var(dim=-1).mean().item())
+            left /= (x + y).std(dim=-1).log().mean().exp().item()
+            x = F.layer_norm(x + y, (D_MODEL,))
+    return variances, left
+
+
+def test_branches_at_xavier_are_smaller_than_the_idealization():
+    """6e iii: the variances, and the product over 48 norms, over three draws."""
+    drawn = [at_xavier(seed) for seed in (1, 2, 3)]
+    feed_forward = [value for variances, _ in drawn for value in variances["feed-forward"]]
+    first, last = (np.mean([variances["attention"][i] for variances, _ in drawn]) for i in (0, -1))
+    left = np.exp(np.mean([log(product) for _, product in drawn]))
+    assert 0.85 < last < 1.15 and 2e-5 < left < 5e-5 and left > 300 * 2**-24
+    stated(
+        "6e",
+        f"output has variance {np.mean(feed_forward):.2f}",
+        f"that of attention {first:.2f} in the first layer",
+        "about 1 in the last ones",
+        "about $3\\cdot10^{-5}$",
+    )
+
+
 def nucleus(probabilities, p, shifted=True):
     """How many of these (sorted) tokens stay; unshifted is the usual mistake."""
     sums = np.cumsum(probabilities)
     return int((sums - probabilities < p).sum() if shifted else (sums <= p).sum())
+
+
+def test_a_greedy_loop_need_not_stay_but_does_once_it_fills_the_context():
+    """6e ii: a deterministic model may leave a repetition while its context grows; when the context
+    has the repetition alone, it comes back to itself.
+    """
+
+    def choose(context, block=12):
+        seen = context[-block:]
+        # a rule that looks at the number of copies: it leaves after the third
+        return 9 if len(seen) < block and seen.count(0) == 3 else (seen[-1] + 1) % 3
+
+    def choose_always(context, block=12):
+        return (context[-block:][-1] + 1) % 3
+
+    texts = []
+    for rule in (choose, choose_always):
+        text = [0]
+        for _ in range(60):
+            text.append(rule(text))
+        texts.append(text)
+    assert 9 in texts[0][:12]
+    assert texts[1][-12:] == texts[1][-15:-3]  # the same context, so the same from here on
 
 
 def test_sampling_examples():
@@ -542,3 +658,31 @@ def test_costs_of_documents():
         f"has {total * (total + 1) // 2:,} causally ({total * total:,} for dense work",
     )
     stated("handout", rf"ten times $1000^2$, and once ${maths(total)}^2$")
+    encoder, ours = sum(n * n for n in documents), question * sum(documents)
+    stated("6g", f"a factor of {total * total / (encoder + ours + question * (question + 1) // 2):.1f}")
+
+
+def test_costs_of_whole_layers():
+    """6g: with projections and feed-forward networks, all multiply-adds of a layer; dense, and with
+    a causal decoder.
+    """
+    d, documents, question = D_MODEL, 10 * [1000], 50
+    n = sum(documents)
+
+    def layer(queries, keys):
+        """Projections of the queries' tokens, feed-forward network, scores and weighted sum."""
+        return 4 * queries * d * d + 2 * queries * d * D_FF + 2 * keys * d
+
+    encoder = layer(n, sum(length**2 for length in documents))
+    memory = 2 * n * d * d
+    decoder = layer(question, question**2) + 2 * question * d * d + 2 * question * n * d
+    whole = layer(n + question, (n + question) ** 2)
+    causal = layer(n + question, (n + question) * (n + question + 1) // 2)
+    stated(
+        "6g",
+        f"one decoder takes {whole / (encoder + memory + decoder):.1f} times as many",
+        f"about {whole / (memory + decoder):.0f} times as many as our decoder if that projects",
+        f"{whole / decoder:.0f} times if they were kept",
+        f"({causal / (encoder + memory + decoder):.1f} with a causal decoder)",
+        f"{causal / (memory + decoder):.0f} to {whole / (memory + decoder):.0f} after the question",
+    )

@@ -72,7 +72,8 @@ class Monitor:
             The alarms that this record raises, or []. They are also added to self.alarms.
         """
         raised = []
-        # [part 6f] Judge the record. A fault should be reported at most 20 records after its onset:
+        # [part 6f] Judge the record. A fault should be reported at most 20 records after its onset,
+        # and not more than 20 before it. The onset is the first record at which this holds:
         #
         #     exploding_loss       the loss is not finite (report it at once), or it is above 1.5
         #                          times its lowest value so far (in medians over 5 records) and

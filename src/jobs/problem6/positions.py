@@ -21,7 +21,7 @@ LENGTH, SHIFTS = 1000, (1, 50, 100, 1000)
 # of q and k; up to 1,000 it would be 5e-4.
 HEAD_DIM, DISTANCE, LAST = 64, 7, 100
 
-LIMITS = {"sinusoidal": 1e-11, "shift_matrix": 1e-10, "rope_scores": 1e-4}  # the handout's
+LIMITS = {"sinusoidal": 1e-11, "shift_matrix": 1e-10, "rope_scores": 1e-4}  # of the docstrings
 ADVICE = {
     "sinusoidal": "An error around 1e-5 comes from float32: stay in float64 throughout. An error "
     "around 1 means that the formula is different.",

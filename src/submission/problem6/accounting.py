@@ -1,9 +1,10 @@
 """Question 6a: a Transformer's parameters, computation (multiply-adds, FLOPs) and key-value cache.
 
 Names of sizes: d_model is the width of the model, n_head the number of heads, d_ff the inner width
-of the feed-forward network, seq_len the number of tokens, n_layer the number of layers. All counts
-are exact Python ints, so divide with //, not /. Every function raises ValueError for sizes that no
-Transformer can have.
+of the feed-forward network, seq_len the number of tokens, n_layer the number of layers. All sizes
+are ints of at least 1 (True and 8.0 are not), and n_head divides d_model, even where the count does
+not depend on it; for anything else, every function raises ValueError. All counts are exact Python
+ints, however large, so divide with //, not /.
 """
 
 BYTES = {"float32": 4, "float16": 2, "bfloat16": 2, "int8": 1}  # per number
@@ -125,7 +126,8 @@ def score_count(n_head: int, seq_len: int) -> int:
 def multiply_adds(d_model: int, n_head: int, d_ff: int, seq_len: int) -> dict[str, int]:
     """The multiply-adds of the matrix products of one layer and one sequence.
 
-    (m, k) times (k, n) takes m k n.
+    (m, k) times (k, n) takes m k n. Biases, LayerNorms, residuals and activations do not count. All
+    scores count, those that a causal mask hides as well.
 
     Returns:
         "projections": x times W_Q, W_K and W_V, and the joined heads times W_O.
@@ -180,7 +182,8 @@ def kv_cache_bytes(
     batch: int = 1,
 ) -> int:
     """The bytes of the keys and values of all earlier tokens, in all layers, for a batch of
-    sequences.
+    sequences: 2 (a key and a value) times n_layer, n_kv_head, the width of a head, seq_len, the
+    bytes of a number, and batch.
 
     Args:
         n_kv_head: the number of key and value heads, which divides n_head; several query heads may

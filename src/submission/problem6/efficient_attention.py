@@ -10,6 +10,9 @@ allow is one connection:
 
     in both directions: |i - j| <= window, or |i - j| is a stride, or i is global, or j is global;
     causal:             j <= i, and (i - j <= window, or i - j is a stride, or j is global).
+
+Wherever global_positions is an argument, it is any iterable, in any order; an iterator can be
+consumed only once. Repetitions count once, and a position outside 0, ..., n - 1 raises ValueError.
 """
 
 import math
@@ -26,7 +29,7 @@ import torch.nn.functional as F
 
 from ..attention import CausalSelfAttention, apply_rotary_emb
 
-BLOCK = 128  # queries processed at once
+BLOCK = 128  # queries processed at once, whatever the window
 
 
 @dataclass(frozen=True)
@@ -184,12 +187,14 @@ def sparse_attention(
 ) -> torch.Tensor:
     """Scaled dot-product attention, softmax(Q K^T / sqrt(head_dim)) V, along the pattern only.
 
-    Outputs and gradients equal those of dense attention with the pattern as a mask. Work and memory
-    are proportional to the connections, not to T * T.
+    Outputs equal those of F.scaled_dot_product_attention with the pattern as a mask, to 1e-5 in
+    float32, and gradients to 1e-4, for any window, strides, global positions and T >= 1: also if T
+    is smaller than the window, or not a multiple of a block. Work and memory are proportional to
+    the connections, not to T * T.
 
     Args:
         q, k, v: (B, n_head, T, head_dim), float32 or float64. They are not changed.
-        global_positions: any iterable of positions in 0, ..., T - 1.
+        global_positions: of 0, ..., T - 1.
 
     Returns:
         (B, n_head, T, head_dim), same dtype.
@@ -201,8 +206,8 @@ def sparse_attention(
     # [part 6d] Compute the scores in pieces, apply one softmax to all pieces of a row, and multiply
     # by the values.
     #
-    # - Window: cut the queries into blocks. A block attends to its own keys and to those of the
-    #   blocks within reach.
+    # - Window: cut the queries into blocks of BLOCK. A block attends to its own keys and to those
+    #   of the blocks within reach: window / BLOCK of them, rounded up, on each side.
     # - Global keys: the same few for all rows; gather them once, and multiply each block by them.
     # - Strides: at distance s, row i meets key i - s (and i + s): two slices of the whole sequence,
     #   shifted against each other.
@@ -260,15 +265,17 @@ class SparseSelfAttention(nn.Module):
     def from_dense(
         cls, attention: CausalSelfAttention, pattern: Pattern, max_positions: int | None = None
     ) -> "SparseSelfAttention":
-        """A new module with copies of a trained dense module's weights.
+        """A new module with copies of a trained dense module's weights. If the pattern is causal
+        and covers everything, its outputs equal the dense module's in eval mode, to 1e-5.
 
         Args:
             attention: the dense module, which is not changed; if it rotates (attention.rope), the
                 new module does, too.
-            max_positions: the longest sequence, if the module rotates; by default the dense
-                module's block_size. If it is larger, position t is rotated by the angles of
-                t * block_size / max_positions (Chen et al. 2023), even in short sequences, so that
-                no angle is larger than those seen in training.
+            max_positions: the longest sequence, if the module rotates (without rotation there is no
+                limit); by default the dense module's block_size. It may be smaller. If it is
+                larger, position t is rotated by the angles of t * block_size / max_positions (Chen
+                et al. 2023), even in short sequences, so that no angle is larger than those seen in
+                training.
         """
         sparse = None
         # [part 6d] Create the module, copy the four projections, and precompute the rotations.
@@ -318,7 +325,9 @@ class SparseSelfAttention(nn.Module):
 
         Args:
             x: (B, T, C).
-            global_positions: for all sequences; None: the predictor chooses, and B must be 1.
+            global_positions: for all sequences; None: they are the predicted_globals of the
+                predictor's output, max_global at most, and B must be 1. Choosing positions passes
+                no gradient to the predictor.
 
         Returns:
             (B, T, C), same dtype.
@@ -343,8 +352,10 @@ class StreamingAttention:
     """A SparseSelfAttention that reads a sequence a few positions at a time, with constant memory.
 
     Let R be the largest of window and strides: no query needs a position more than R before it,
-    unless that is global. So the cache holds the last R positions and the global ones, each once.
-    No gradients pass through a stream.
+    unless that is global. So after each call the cache holds exactly the last R positions (all, if
+    there are fewer) and the global ones, each once, in the dtype of the module, with room for no
+    more than R + max_global. Several streams may take turns with one module: a stream's state is
+    its own. No gradients pass through a stream.
 
     Args:
         attention: its pattern must be causal.
@@ -386,8 +397,8 @@ class StreamingAttention:
             is_global: for each of the t positions, whether it is declared global; None: none is.
 
         Returns:
-            (B, t, C), equal to the outputs of the module's forward on the whole sequence at these
-            positions.
+            (B, t, C), equal to 1e-5 to the outputs of the module's forward on the whole sequence
+            with the same global positions, however it is split into calls.
 
         Raises:
             ValueError: the numbers of booleans and positions differ or are 0; or the module
@@ -448,7 +459,8 @@ def cross_document_attention(
         window: at least 0.
 
     Returns:
-        (B, n_head, T, head_dim), same dtype.
+        (B, n_head, T, head_dim), same dtype, as exact as sparse_attention. Work and memory are
+        those of its connections, too.
 
     Raises:
         ValueError: the lengths or the window are not as above.
@@ -500,7 +512,8 @@ def ask(
 
     Returns:
         The output of attention.proj, (B, n, C), and the shares, (B, n, D): the attention weight of
-        each document, averaged over the heads. Each row of shares sums to 1.
+        each document, averaged over the heads. Each row of shares sums to 1. Changing the order of
+        the documents changes the order of the shares, and nothing else.
     """
     y = shares = None
     # [part 6g] Only the queries come from x.

@@ -1,7 +1,7 @@
 """Question 6e: fixes for three broken trainings.
 
 Shapes in this file: B is the batch, T the number of positions, C = n_embd = d_model the width of
-the model, and V the size of the vocabulary. Logits are the inputs of a softmax; a logit of -inf
+the model, and vocab_size the number of tokens. Logits are the inputs of a softmax; a logit of -inf
 becomes a probability of 0. No function changes its arguments, except clip_gradients and
 init_depth_scaled, which work in place.
 """
@@ -70,7 +70,7 @@ def apply_temperature(logits: torch.Tensor, temperature: float) -> torch.Tensor:
     """Make the distribution sharper (a temperature below 1) or flatter (above 1).
 
     Args:
-        logits: (..., V).
+        logits: (..., vocab_size).
         temperature: above 0.
 
     Raises:
@@ -91,8 +91,8 @@ def top_k_filter(logits: torch.Tensor, k: int) -> torch.Tensor:
     """Exclude all but the k most probable tokens: their logits become -inf.
 
     Args:
-        logits: (..., V). Each row along the last dimension is filtered separately.
-        k: at least 1; more than V keeps all.
+        logits: (..., vocab_size). Each row along the last dimension is filtered separately.
+        k: at least 1; more than vocab_size keeps all.
 
     Raises:
         ValueError: k is less than 1.
@@ -102,7 +102,8 @@ def top_k_filter(logits: torch.Tensor, k: int) -> torch.Tensor:
     result = None
     # [part 6e] Keep the logits that are at least as large as the k-th largest of their row,
     # including ties.
-    # Hint: logits.topk(n) gives the n largest of each row in order, and raises if n is above V.
+    # Hint: logits.topk(n) gives the n largest of each row in order, and raises if n is above
+    #       vocab_size.
     ### START_CODE_HERE ###
     raise NotImplementedError("6e: top_k_filter")
     ### END_CODE_HERE ###
@@ -114,7 +115,7 @@ def top_p_filter(logits: torch.Tensor, p: float) -> torch.Tensor:
     (Holtzman et al. 2019).
 
     Args:
-        logits: (..., V). Each row along the last dimension is filtered separately.
+        logits: (..., vocab_size). Each row along the last dimension is filtered separately.
         p: above 0, at most 1, which keeps all.
 
     Raises:
@@ -144,7 +145,7 @@ def repetition_penalty(
     """Make tokens that occurred before less probable (Keskar et al. 2019, CTRL, section 4.1).
 
     Args:
-        logits: (V,).
+        logits: (vocab_size,).
         tokens: the token ids so far, possibly repeated, possibly empty.
         penalty: at least 1; 1 changes nothing.
 
@@ -168,7 +169,7 @@ def no_repeat_ngrams(logits: torch.Tensor, tokens: list[int], n: int) -> torch.T
     section 2.5).
 
     Args:
-        logits: (V,).
+        logits: (vocab_size,).
         tokens: the token ids so far, in order.
         n: at least 1. With n = 1, no token may occur twice.
 
@@ -208,10 +209,11 @@ def generate(
 
     Args:
         model: model(x) returns (logits, loss) for x of shape (1, T), with logits of shape
-            (1, T, V), as our GPT does; T is at most model.get_block_size().
+            (1, T, vocab_size), as our GPT does; T is at most model.get_block_size().
         x: the prompt, int64 (1, T); it may be longer than the model reads.
         steps: the number of tokens to add.
-        temperature, top_k, top_p, penalty, ngram: as in the functions above. None skips a step.
+        temperature, top_k, top_p, penalty, ngram: as in the functions above. None skips a step; a
+            temperature and a penalty of 1 change nothing.
         generator: the random number generator; None for torch's default.
 
     Returns:
