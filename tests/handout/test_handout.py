@@ -187,6 +187,28 @@ def test_every_written_part_has_its_text_answer_rubric_and_box():
             assert rubric.count(r"\mistake{") >= 3, f"{id}: common wrong answers"
 
 
+def test_steps_are_asked_with_their_points_and_checks():
+    """Computed here again, without facts.py."""
+    names, asked = facts.points(MANIFEST), re.findall(r"\\step\{(.*?)\}", STUDENTS)
+    for id, question in MANIFEST.questions.items():
+        mine = [check for check in MANIFEST.checks.values() if check.question == id]
+        for step, title in enumerate(question.steps, start=1):
+            worth = sum(check.points for check in mine if check.step == step)
+            assert names[f"step {id}-{step} worth"].split()[0] == f"{worth:g}"
+            assert names[f"step {id}-{step} name"] == f"Step {step}: {title}"
+            listed = re.findall(r"\d\w-\d+", names[f"step {id}-{step} checks"])
+            assert {f"{name}-basic" for name in listed} == {
+                check.id for check in mine if check.step == step and check.kind == "basic"
+            }
+        coded = sum(check.points for check in mine if check.coded)
+        assert not question.steps or coded == sum(check.points for check in mine if check.step)
+    assert asked == [
+        f"{id}-{step}"
+        for id, question in MANIFEST.questions.items()
+        for step in range(1, len(question.steps) + 1)
+    ]
+
+
 def test_every_question_is_asked_and_hints_lead_somewhere():
     asked = re.findall(r"\\begin\{question\}\{(\w+)\}", STUDENTS)
     assert sorted(asked) == sorted(MANIFEST.questions)

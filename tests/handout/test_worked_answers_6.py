@@ -325,9 +325,7 @@ def test_connections_of_the_record(submission):
     both, causal = (count(N, WINDOW, STRIDES, GLOBALS, causal) for causal in (False, True))
     total = both["together"]
     stated(
-        "efficient_attention.py",
-        f"window: int = {WINDOW}",
-        f"strides: tuple[int, ...] = {STRIDES}",
+        "efficient_attention.py", f"window: int = {WINDOW}", f"strides: tuple[int, ...] = {STRIDES}"
     )
     assert len(GLOBALS) == 150 and GLOBALS[-1] == 74_500
     stated(
@@ -659,7 +657,9 @@ def test_costs_of_documents():
     )
     stated("handout", rf"ten times $1000^2$, and once ${maths(total)}^2$")
     encoder, ours = sum(n * n for n in documents), question * sum(documents)
-    stated("6g", f"a factor of {total * total / (encoder + ours + question * (question + 1) // 2):.1f}")
+    stated(
+        "6g", f"a factor of {total * total / (encoder + ours + question * (question + 1) // 2):.1f}"
+    )
 
 
 def test_costs_of_whole_layers():
