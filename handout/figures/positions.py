@@ -31,10 +31,10 @@ def main():
     )
     figure.subplots_adjust(left=0.07, right=0.93, top=0.9, bottom=0.18, wspace=0.16)
     show(left, encoding(POSITIONS, 512)[:, :9])
-    left.set(title=r"$d_{\mathrm{model}}=512$, dimensions 0 to 8", xticks=range(9))
+    left.set(title=r"$d=512$, dimensions 0 to 8", xticks=range(9))
     left.set_ylabel("position")
     image = show(right, encoding(POSITIONS, 64))
-    right.set(title=r"$d_{\mathrm{model}}=64$, all dimensions", xticks=(*range(0, 64, 8), 63))
+    right.set(title=r"$d=64$, all dimensions", xticks=(*range(0, 64, 8), 63))
     for axes in (left, right):
         axes.spines[:].set_visible(True)
     figure.colorbar(image, cax=bar, ticks=TICKS)

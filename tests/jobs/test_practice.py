@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from browser import opened, sideways, violations
 from checks.problem6.q6f.traces import MISSING, NAMES, Trace
 from common.alarms import TOLERANCE
 from common.files import UserError
@@ -131,3 +132,12 @@ def test_no_traces_and_no_monitor_are_explained(diagnostics, tmp_path):
 def test_the_target_runs(tmp_path):
     process = run_cli("practice_monitor", "--submission", SOLUTION, "--out", tmp_path)
     assert process.returncode == 0 and "8 of 8" in process.stdout
+
+
+@pytest.mark.full
+def test_the_page_is_for_everybody(browser, diagnostics, tmp_path):
+    practice_monitor(diagnostics, tmp_path)
+    for size in ("wide", "narrow"):
+        for scheme in ("light", "dark"):
+            with opened(browser, tmp_path / "practice.html", size, scheme) as tab:
+                assert violations(tab) == [] and sideways(tab) == 0

@@ -206,7 +206,7 @@ def draw(table: np.ndarray) -> bytes:
 
     figure, axes = plt.subplots(figsize=(7, 7), layout="constrained")
     image = show(axes, table)
-    axes.set(ylabel="position", title=f"Sinusoidal position vectors, $d_{{model}} = {D_MODEL}$")
+    axes.set(ylabel="position", title=f"Sinusoidal position vectors, $d = {D_MODEL}$")
     axes.set_xticks(range(COLUMNS), [f"{i}\n{'cos' if i % 2 else 'sin'}" for i in range(COLUMNS)])
     figure.colorbar(image, label="value", ticks=TICKS)
     buffer = io.BytesIO()
