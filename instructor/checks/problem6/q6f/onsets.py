@@ -1,4 +1,5 @@
-"""Finds where a trace's faults begin, by the table of question 6f. Unlike a monitor, it may look
+"""Finds where a trace's faults begin, by the table of question 6f: the onsets that the comment in
+diagnostics.py lists. Unlike a monitor, it may look
 ahead.
 """
 
