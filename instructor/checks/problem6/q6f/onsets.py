@@ -1,6 +1,5 @@
 """Finds where a trace's faults begin, by the table of question 6f: the onsets that the comment in
-diagnostics.py lists. Unlike a monitor, it may look
-ahead.
+diagnostics.py lists. Unlike a monitor, it may look ahead.
 """
 
 from dataclasses import dataclass
