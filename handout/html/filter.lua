@@ -114,6 +114,11 @@ local function Header(header)
   while #levels > 0 and levels[#levels] >= header.level do table.remove(levels) end
   table.insert(levels, header.level)
   header.level = #levels + 1
+  -- A heading is a link to itself, to be copied.
+  if header.identifier ~= "" then
+    local words = header.content:walk({Link = function(link) return link.content end})
+    header.content = {pandoc.Link(words, "#" .. header.identifier, "", pandoc.Attr("", {"permalink"}))}
+  end
   return header
 end
 
