@@ -45,6 +45,7 @@ LOOKS = {
     "linewidth",
     "medskip",
     "needspace",
+    "Needspace*",
     "newpage",
     "noindent",
     "normalfont",
