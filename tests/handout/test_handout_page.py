@@ -75,6 +75,8 @@ def test_the_contents_mark_the_section(browser, page):
             link = tab.locator(f"nav a[href='{hash}']").bounding_box()
             assert 0 < link["y"] < SIZES["wide"][1] - link["height"]
         assert len(ids) > 30
+        tab.evaluate("scrollTo(0, document.querySelector('#q-1d').offsetTop - 400)")
+        tab.wait_for_function(f"{marked}.join() === '#q-1c'", timeout=5000)
 
 
 def test_headings_lead_to_themselves(browser, page):
