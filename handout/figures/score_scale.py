@@ -29,7 +29,9 @@ def main():
     rng = np.random.default_rng(0)
     query, keys = rng.standard_normal(max(SIZES)), rng.standard_normal((KEYS, max(SIZES)))
     scores = {size: keys[:, :size] @ query[:size] for size in SIZES}
-    figure, panels = plt.subplots(1, len(SHOWN), figsize=(WIDTH, HEIGHT), sharey=True, layout="constrained")
+    figure, panels = plt.subplots(
+        1, len(SHOWN), figsize=(WIDTH, HEIGHT), sharey=True, layout="constrained"
+    )
     places = np.arange(1, KEYS + 1)
     for axes, size in zip(panels, SHOWN):
         for side, by, color, label in (

@@ -41,15 +41,13 @@ def math_font(page: str) -> str:
     file = BytesIO()
     subset.save_font(font, file, options)
     data = base64.b64encode(file.getvalue()).decode()
-    return (
-        f'@font-face {{ font-family: "Handout Math"; src: url(data:font/woff;base64,{data}) }}'
-    )
+    return f'@font-face {{ font-family: "Handout Math"; src: url(data:font/woff;base64,{data}) }}'
 
 
 def _formula(match: re.Match) -> str:
     """A formula of pandoc's, adjusted for browsers.
 
-    Only brackets that should grow are stretchy, functions are close to their arguments, and upright
+    Only brackets that should grow are stretchy, functions are close to their arguments, upright
     letters and bold digits are marked as MathML Core, unlike MathML 3, requires.
     """
     math = match[0]
@@ -76,6 +74,9 @@ def _formula(match: re.Match) -> str:
         r'<mo lspace="0.1em" rspace="0">\1</mo>',
         math,
     )
+    # Chromium paints only a part of a bar that grows: style.css draws it
+    bar = '<mover(>(?:(?!</?mover>).)*<mo accent="true">¯</mo></mover>)'
+    math = re.sub(bar, r'<mover class="bar"\1', math)
     return re.sub(r"<mo>([A-Za-z]{2,})</mo>", r'<mo lspace="0.1em" rspace="0.15em">\1</mo>', math)
 
 

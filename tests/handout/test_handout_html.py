@@ -413,7 +413,8 @@ def test_every_command(made):
     )
     assert (
         "appendix A." in shown
-        and "i. [1 point] Ask --x – “so”. First hint: the idea Think. Second hint: the steps" in shown
+        and "i. [1 point] Ask --x – “so”. First hint: the idea Think. Second hint: the steps"
+        in shown
         and "Figure 1, Us 2017." in shown
     )
     assert [pre.text() for pre in page.all("pre")] == [
@@ -472,6 +473,7 @@ def test_formulas_look_as_in_tex(made):
         and html.count('stretchy="false"') == 4
         and "<mo>cos" not in html
     )
+    assert '<mover class="bar"><mrow>' in made(r"$\overline{a + b}$")
 
 
 @pytest.mark.parametrize(
