@@ -1,7 +1,7 @@
 """What division by the square root of d_k does to the weights of one query.
 
 One query and eight keys are drawn, and their first d_k features used: the softmax of the scores,
-and of the scores divided. The dial of the HTML edition has the scores at nine sizes, from a JSON file.
+and of the scores divided. The dial of the HTML edition has the scores of nine sizes, from a file.
 """
 
 import json
