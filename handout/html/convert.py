@@ -125,7 +125,8 @@ def convert(folder: Path, figures: Path, facts: dict[str, str]) -> str:
                 f"{where}: a link leads to {link!r}, which does not exist. Correct the name, or "
                 "write its target."
             )
-    html = adjusted(html).replace("<style>", f"<style>\n{math_font(html)}", 1)
+    html = adjusted(html)
+    html = html.replace("<style>", f"<style>\n{math_font(html)}", 1)
     # pandoc's role for a footnote is deprecated
     html = html.replace(' role="doc-endnote"', "")
     return re.sub(
