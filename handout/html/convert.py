@@ -119,7 +119,7 @@ def convert(folder: Path, figures: Path, facts: dict[str, str]) -> str:
     for link in page.links:
         if link not in page.ids:
             where = sources.find(
-                ":".join(link.split("-", 1)) if link[:2] not in ("q-", "h-") else f"{{{link[2:]}}}"
+                ":".join(link.split("-", 1)) if link[:2] != "q-" else f"{{{link[2:]}}}"
             )
             raise UserError(
                 f"{where}: a link leads to {link!r}, which does not exist. Correct the name, or "
