@@ -42,6 +42,7 @@ def test_figures_are_as_light_or_dark_as_the_page(browser, page, size, scheme):
             light = scheme == "light"
             assert (pixels[-1, 0] > 225) == (np.median(pixels) > 128) == light
             assert light or pixels[-1, 0] < 50
+            assert ((pixels < 70) if light else (pixels > 200)).mean() > 2e-4, "ink"
 
 
 def test_what_is_too_wide_for_a_phone_scrolls_and_says_so(browser, page):
