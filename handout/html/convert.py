@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -22,6 +23,7 @@ HANDOUT = HERE.parent
 sys.path[:0] = [str(HERE), str(HANDOUT.parent), str(HANDOUT.parent / "src")]
 
 # noqa: E402 (the three folders first)
+from formulas import adjusted, math_font
 from sources import Sources
 
 from common.files import UserError, read_text, write_text
@@ -43,6 +45,7 @@ LOOKS = {
     "linewidth",
     "medskip",
     "needspace",
+    "Needspace*",
     "newpage",
     "noindent",
     "normalfont",
@@ -57,7 +60,6 @@ LOOKS = {
     "vspace",
     "vspace*",
 }
-BOLD = {ord("0") + digit: 0x1D7CE + digit for digit in range(10)}
 HOW = "Define it in html/commands.tex, or write it differently."
 # How the two special characters are shown; style.css draws them.
 SIGNS = {"\u2047": "mask", "\u25a1": "pad"}
@@ -81,7 +83,7 @@ class Page(HTMLParser):
         self.ids += filter(None, [values.get("id")])
         self.links += [values.get("href", "")[1:]] * values.get("href", "").startswith("#")
         self.leftovers += [values.get("alt", "")] * ("\\" in values.get("alt", ""))
-        self.code += [tag] * (tag in ("code", "annotation", "style"))
+        self.code += [tag] * (tag in ("code", "annotation", "style", "script"))
 
     def handle_endtag(self, tag):
         """See HTMLParser."""
@@ -117,15 +119,21 @@ def convert(folder: Path, figures: Path, facts: dict[str, str]) -> str:
     for link in page.links:
         if link not in page.ids:
             where = sources.find(
-                ":".join(link.split("-", 1)) if link[:2] not in ("q-", "h-") else f"{{{link[2:]}}}"
+                ":".join(link.split("-", 1)) if link[:2] != "q-" else f"{{{link[2:]}}}"
             )
             raise UserError(
                 f"{where}: a link leads to {link!r}, which does not exist. Correct the name, or "
                 "write its target."
             )
-    html = re.sub("<math.*?</math>", _formula, html, flags=re.DOTALL)
+    html = adjusted(html)
+    html = html.replace("<style>", f"<style>\n{math_font(html)}", 1)
+    # pandoc's role for a footnote is deprecated
+    html = html.replace(' role="doc-endnote"', "")
     return re.sub(
-        'src="figure:([^"]*)"', lambda match: f'src="{_data(figures / match[1], sources)}"', html
+        '<figure(.*?)src="figure:([^"]*)"',
+        lambda match: _figure(match[1], figures / match[2], sources),
+        html,
+        flags=re.DOTALL,
     )
 
 
@@ -157,6 +165,7 @@ def _pandoc(text: str, sources: Sources) -> str:
         f"--metadata=title:{title}",
         f"--metadata=pagetitle:{title}",
         f"--variable=style:{read_text(HERE / 'style.css')}",
+        f"--variable=script:{read_text(HERE / 'contents.js')}{read_text(HERE / 'dials.js')}",
     ]
     try:
         done = subprocess.run(command, input=text, capture_output=True, text=True, encoding="utf-8")
@@ -198,41 +207,11 @@ def _pandoc(text: str, sources: Sources) -> str:
     return done.stdout
 
 
-def _formula(match: re.Match) -> str:
-    """A formula of pandoc's, adjusted for browsers.
+def _figure(before: str, figure: Path, sources: Sources) -> str:
+    """A figure's start, up to its picture as a data URI without its date.
 
-    Only brackets that should grow are stretchy, functions are close to their arguments, and upright
-    letters and bold digits are marked as MathML Core, unlike MathML 3, requires.
+    What the figure's script wrote as NAME.json is for the dial of dials.js.
     """
-    math = match[0]
-    if not re.search(r"\\left|matrix}|{cases}", math):
-        math = math.replace('stretchy="true"', 'stretchy="false"')
-    flat = (
-        r'(form="prefix">[^<]*</mo>(?:(?!<mrow|<mtable|<mfrac|<munder|</?mtd).)*?<mo '
-        r')stretchy="true"( form="postfix")'
-    )
-    math = re.sub(f'stretchy="true" {flat}', r'stretchy="false" \1stretchy="false"\2', math)
-    math = re.sub('(form="(?:prefix|postfix)")>([∥|])', r'\1 lspace="0" rspace="0">\2', math)
-    math = re.sub(
-        '<mstyle mathvariant="normal">(.*?)</mstyle>',
-        lambda part: part[1].replace("<mi>", '<mi mathvariant="normal">'),
-        math,
-    )
-    math = re.sub(
-        r'<mstyle mathvariant="bold"><mn>(\d+)</mn></mstyle>',
-        lambda part: f"<mn>{part[1].translate(BOLD)}</mn>",
-        math,
-    )
-    math = re.sub(
-        r"<mo>([A-Za-z]{2,})</mo>(?=(?:<mrow>)?<mo[^>]*>\()",
-        r'<mo lspace="0.1em" rspace="0">\1</mo>',
-        math,
-    )
-    return re.sub(r"<mo>([A-Za-z]{2,})</mo>", r'<mo lspace="0.1em" rspace="0.15em">\1</mo>', math)
-
-
-def _data(figure: Path, sources: Sources) -> str:
-    """A figure as a data URI, without its date."""
     path = figure.with_suffix(".svg")
     if not path.exists():
         where = sources.find(f"\\pic{{{figure.name}}}")
@@ -241,7 +220,10 @@ def _data(figure: Path, sources: Sources) -> str:
             "the scripts."
         )
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", read_text(path), flags=re.DOTALL)
-    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
+    picture = "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
+    data = figure.with_suffix(".json")
+    values = f' data-values="{escape(read_text(data).strip())}"' if data.exists() else ""
+    return f'<figure{values}{before}src="{picture}"'
 
 
 def main() -> None:

@@ -17,17 +17,32 @@ local function scrolling(label, content)
   return pandoc.Div(content, pandoc.Attr("", {"scroll"}, {{"tabindex", "0"}, {"role", "group"}, {"aria-label", label}}))
 end
 
-local function hints(list)
-  local result = {}
-  for _, item in ipairs(list.content) do
+-- Hints fold at the end of their question, where \seehints is.
+local hints = {}
+
+local function keep_hints(div)
+  if div.classes[1] ~= "edition-hints" then return end
+  local folded = pandoc.Blocks({})
+  for _, item in ipairs(div.content[2].content) do
     local term, definitions = item[1], item[2]
-    table.insert(result, html('<details class="hint"><summary>' .. escape(pandoc.utils.stringify(term)) .. "</summary>"))
-    for _, definition in ipairs(definitions) do
-      for _, block in ipairs(definition) do table.insert(result, block) end
-    end
-    table.insert(result, html("</details>"))
+    folded:insert(html('<details class="hint"><summary>' .. escape(pandoc.utils.stringify(term)) .. "</summary>"))
+    for _, definition in ipairs(definitions) do folded:extend(definition) end
+    folded:insert(html("</details>"))
   end
-  return result
+  hints[pandoc.utils.stringify(div.content[1])] = folded
+  return {}
+end
+
+local function place_hints(div)
+  if div.classes[1] ~= "edition-seehints" then return end
+  local question = pandoc.utils.stringify(div.content)
+  local folded = hints[question] or error("\\seehints{" .. question .. "} comes twice, or without its hints")
+  hints[question] = nil
+  return folded
+end
+
+local function all_placed()
+  for question in pairs(hints) do error("the hints of " .. question .. " have no \\seehints") end
 end
 
 -- The paragraphs of \pic: name, number, alternative text, caption.
@@ -52,8 +67,6 @@ local function Div(div)
   elseif blocks[class] then
     local attributes = {{"tabindex", "0"}, {"role", "group"}, {"aria-label", blocks[class]}}
     return pandoc.CodeBlock(div.content[1].text, pandoc.Attr("", {(class:gsub("edition%-", ""))}, attributes))
-  elseif class == "edition-hints" then
-    return hints(div.content[1])
   elseif class == "edition-pic" then
     return figure(div)
   elseif class == "edition-worth" then
@@ -101,6 +114,11 @@ local function Header(header)
   while #levels > 0 and levels[#levels] >= header.level do table.remove(levels) end
   table.insert(levels, header.level)
   header.level = #levels + 1
+  -- A heading is a link to itself, to be copied.
+  if header.identifier ~= "" then
+    local words = header.content:walk({Link = function(link) return link.content end})
+    header.content = {pandoc.Link(words, "#" .. header.identifier, "", pandoc.Attr("", {"permalink"}))}
+  end
   return header
 end
 
@@ -120,4 +138,4 @@ local function Meta(meta)
   title = pandoc.utils.stringify(meta.title)
 end
 
-return {{Meta = Meta}, {Div = Div, Table = Table, Math = Math, Header = Header, Code = Code, Span = Span}}
+return {{Div = keep_hints}, {Div = place_hints}, {Pandoc = all_placed}, {Meta = Meta}, {Div = Div, Table = Table, Math = Math, Header = Header, Code = Code, Span = Span}}

@@ -6,10 +6,13 @@ import base64
 import re
 import subprocess
 import sys
+import unicodedata
 from collections import Counter
 from html.parser import HTMLParser
+from io import BytesIO
 
 import pytest
+from fontTools.ttLib import TTFont
 
 from autograder.manifest import read_manifest
 from common.files import UserError
@@ -124,9 +127,13 @@ def sources():
 
 
 def test_it_is_one_file_that_needs_nothing(page, html):
-    assert not list(
-        page.all("script", "link", "iframe", "object", "form", "input")
-    ) and not re.search(r"@import|url\(|\son\w+=", html)
+    assert not list(page.all("link", "iframe", "object", "form", "input")) and not re.search(
+        r"@import|url\((?!data:font/woff;)|\son\w+=", html
+    )
+    (script,) = page.all("script")
+    assert not script.attributes and not re.search(
+        r"\b(?:import|fetch|eval)\b|XMLHttp|WebSocket|https?:(?!//www.w3.org/)", script.text()
+    )
     assert all(image["src"].startswith("data:image/svg+xml;base64,") for image in page.all("img"))
     assert all(re.match(r"#|https://", link["href"]) for link in page.all("a"))
     assert (
@@ -194,7 +201,7 @@ def test_every_question_is_there_with_its_worth(page):
 
 
 def test_no_tex_is_left(page):
-    shown = page.words("style", "code", "annotation")
+    shown = page.words("style", "script", "code", "annotation")
     assert not re.findall(r".{0,40}(?:\\|\0|\[fig:|\[tab:|edition-|``|\$).{0,40}", shown)
     assert not list(page.all("span")) or {span["class"] for span in page.all("span")} <= {
         "equation",
@@ -256,19 +263,42 @@ def test_figures_say_what_they_show(page, sources):
         assert "<svg" in svg and "<metadata" not in svg
 
 
-def test_hints_are_closed_and_graded(page, sources):
-    details = [element for element in page.all("details") if element["class"] == "hint"]
-    assert all("open" not in element.attributes for element in details)
+def test_hints_are_closed_and_graded_and_at_their_question(page, sources):
+    question, found = None, {}
+    for element in page.all("h3", "details"):
+        if element.tag == "h3":
+            question = element["id"].removeprefix("q-")
+        elif element["class"] == "hint":
+            assert "open" not in element.attributes and len(element.words("summary")) > 20
+            found.setdefault(question, []).append(next(element.all("summary")).words())
     asked = re.findall(r"\\begin\{hints\}\{(\w+)\}", sources)
-    assert [
-        heading["id"] for heading in page.all("h4") if heading.words().startswith("Hints for")
-    ] == [f"h-{id}" for id in asked]
-    assert [next(element.all("summary")).words() for element in details] == [
-        "Concept",
-        "Procedure",
-        "Direction",
-    ] * len(asked)
-    assert all(len(element.words("summary")) > 20 for element in details)
+    levels = ["First hint: the idea", "Second hint: the steps", "Third hint: most of the answer"]
+    assert found == {id: levels for id in asked} and len(asked) > 15
+
+
+def test_headings_are_links_to_themselves(page):
+    for heading in next(page.all("main")).all("h2", "h3", "h4"):
+        (link,) = heading.all("a")
+        assert link["href"] == f"#{heading['id']}" and link.words() == heading.words() != ""
+
+
+def test_formulas_have_a_font_with_all_their_letters(html, page):
+    """The page's font has each character, and the slanted form of a single letter."""
+    data = re.search(r"font/woff;base64,([^)]*)\)", html)[1]
+    font = TTFont(BytesIO(base64.b64decode(data)))
+    assert "MATH" in font and "GUST Font License" in str(font["name"].getDebugName(0))
+    known = font.getBestCmap()
+    slanted = {
+        unicodedata.normalize("NFKC", chr(code))
+        for code in known
+        if "MATHEMATICAL ITALIC" in unicodedata.name(chr(code), "") or code == 0x210E
+    }
+    for math in page.all("math"):
+        assert {ord(char) for char in math.text("annotation") if not char.isspace()} <= set(known)
+        for letter in math.all("mi"):
+            if re.fullmatch("[A-Za-zα-ω]", letter.text()) and not letter["mathvariant"]:
+                assert letter.text() in slanted
+    assert len(data) < 200_000
 
 
 def test_what_is_wide_scrolls_and_takes_the_focus(page):
@@ -361,12 +391,12 @@ x = {1}  # \foo
 1 & 2 & 3 \\ \bottomrule \end{tabularx}
 \begin{align*} \softmax(x) &= \begin{cases} 1 & x \\ 2 \end{cases} \\ f(x) \end{align*}
 \end{question}
-\hintspage
 \begin{hints}{1c}
 \concept Think.
 \procedure Do.
 \direction Write.
 \end{hints}
+\printhints
 \appendix
 \section{More}\label{a:x} See \q{1c} and \hyperref[q:1a]{it}.
 """
@@ -383,7 +413,8 @@ def test_every_command(made):
     )
     assert (
         "appendix A." in shown
-        and "i. [1 point] Ask --x – “so”. Hints for 1(c)." in shown
+        and "i. [1 point] Ask --x – “so”. First hint: the idea Think. Second hint: the steps"
+        in shown
         and "Figure 1, Us 2017." in shown
     )
     assert [pre.text() for pre in page.all("pre")] == [
@@ -404,8 +435,6 @@ def test_every_command(made):
         "p-1",
         "q-1a",
         "q-1c",
-        "hints-1",
-        "h-1c",
         "a-x",
     ]
     assert [details.words("summary") for details in main.all("details")] == [
@@ -444,6 +473,7 @@ def test_formulas_look_as_in_tex(made):
         and html.count('stretchy="false"') == 4
         and "<mo>cos" not in html
     )
+    assert '<mover class="bar"><mrow>' in made(r"$\overline{a + b}$")
 
 
 @pytest.mark.parametrize(
@@ -483,6 +513,11 @@ def test_formulas_look_as_in_tex(made):
         ),
         (r"\pic{circle}{Caption}{Words $\frac12$}", r"has TeX in it: 'Words"),
         (r"\ifdefined\withsolutions x\fi", r"main.tex, line 3: \\withsolutions"),
+        (r"\seehints{1c}", r"\\seehints\{1c\} comes twice, or without its hints"),
+        (
+            r"\begin{hints}{1c}\concept A \procedure B \direction C\end{hints}",
+            r"the hints of 1c have no \\seehints",
+        ),
     ],
 )
 def test_what_would_be_lost_is_refused(made, text, says):
