@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-CSS = """:root { color-scheme: light dark; --paper: #ffffff; --panel: #f5f6f7; --ink: #1c2227;
+COLORS = """:root { color-scheme: light dark; --paper: #ffffff; --panel: #f5f6f7; --ink: #1c2227;
   --muted: #56616b; --rule: #d8dde1; --accent: #1d5c87; --second: #a2541a; --good: #17684a;
   --bad: #a33327; --warn: #765300; --light: 52%; }
 @media screen and (prefers-color-scheme: dark) { :root { --paper: #14181b; --panel: #1c2226;
   --ink: #e3e7ea; --muted: #9ba7b0; --rule: #343c42; --accent: #7fb7dd; --second: #e2a063;
   --good: #73c69f; --bad: #f09a8e; --warn: #dab762; --light: 76%; } }
 @media print { :root { --ink: #000000; --muted: #444444; --rule: #bbbbbb; } }
+"""
+SHAPES = """
 svg { display: block; width: 100%; height: auto; font-size: 11px; }
 svg text { fill: var(--muted); } svg .end { text-anchor: end; } svg .middle { text-anchor: middle; }
 svg .grid { stroke: var(--rule); } svg .axis { stroke: var(--muted); fill: none; }
@@ -26,6 +28,7 @@ svg .bar { fill: var(--accent); } svg .bar.second { fill: var(--second); }
 .map .frame { fill: var(--panel); stroke: var(--rule); stroke-width: .5; }
 svg.key { display: inline-block; width: auto; height: .75rem; vertical-align: -.05rem; }
 """
+CSS = COLORS + SHAPES
 LARGEST, SMALLEST = 1e300, 1e-300  # that an axis shows
 POINTS = 300  # of a line: of more, the lowest and the highest of each stretch are drawn
 

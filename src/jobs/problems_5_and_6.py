@@ -37,6 +37,10 @@ def run_small(args: argparse.Namespace) -> None:
 
 def _run(args, student, out):
     match args.target:
+        case "show_corruption":
+            from jobs.problem1.corruption_page import show_corruption
+
+            show_corruption(student, args.data, out / SMALL[args.target].writes)
         case "encoder_scaling":
             from jobs.problem5.scaling import scaling
 
@@ -81,7 +85,7 @@ def say_what_is_ignored(args: argparse.Namespace) -> None:
         "--resume": args.resume,
         "--log": args.log,
     }
-    if args.target != "encoder_report":
+    if args.target not in ("encoder_report", "show_corruption"):
         given["--data"] = args.data
     if SMALL[args.target].writes is None:
         given["--out"] = args.out

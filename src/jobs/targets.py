@@ -106,6 +106,13 @@ LOOK = Target(
 # These have one size, and take a few minutes on the CPU at most.
 _SMALL = [
     Target(
+        "show_corruption",
+        "1c",
+        "a page of your span corruption: one example step by step, and histograms",
+        "dataset.py",
+        writes="span_corruption.html",
+    ),
+    Target(
         "encoder_scaling",
         "5b",
         "the table and plot of 5b: softmax with and without scaling",

@@ -1,6 +1,5 @@
 """Shared code of the three set-ups: texts, finding what is missing in fixes.py, tables."""
 
-import functools
 import math
 import re
 import traceback
@@ -59,37 +58,6 @@ def descend(
         if after_backward is not None:
             after_backward()
         optimizer.step()
-
-
-def says_where(run: Callable) -> Callable:
-    """Decorate a set-up, run(fixes, seed): errors from fixes.py become UserErrors that say where.
-
-    Raises:
-        UserError: fixes.py raised an error, or lacks something.
-    """
-
-    @functools.wraps(run)
-    def run_and_say(fixes, seed):
-        try:
-            run(fixes, seed)
-        except (NotImplementedError, UserError):
-            raise
-        except Exception as error:
-            if isinstance(error, AttributeError) and error.obj is fixes:
-                raise UserError(f"{fixes.__file__} has no {error.name}.") from None
-            frames = [
-                frame
-                for frame in traceback.extract_tb(error.__traceback__)
-                if frame.filename == fixes.__file__
-            ]
-            if not frames:
-                raise
-            raise UserError(
-                f"{fixes.__file__}, line {frames[-1].lineno}, in {frames[-1].name}:\n"
-                f"    {frames[-1].line}\n{type(error).__name__}: {error}"
-            ) from None
-
-    return run_and_say
 
 
 def trial(what: str, call: Callable, expected: str, fits: Callable) -> bool:

@@ -8,7 +8,9 @@ import torch.nn as nn
 from torch.nn.utils import get_total_norm
 from tqdm import tqdm
 
-from .broken_training import batches, characters, descend, is_tensor, says_where, table, trial
+from jobs.errors import says_where
+
+from .broken_training import batches, characters, descend, is_tensor, table, trial
 
 D_K, N_LAYER, LENGTH, ROWS = 256, 2, 16, 16
 STEPS, LEARNING_RATE, MAX_NORM = 150, 0.5, 1.0

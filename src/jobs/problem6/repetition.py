@@ -10,17 +10,9 @@ from tqdm import tqdm
 
 from common.files import UserError
 from common.ngrams import repetition_rate
+from jobs.errors import says_where
 
-from .broken_training import (
-    batches,
-    descend,
-    describe,
-    is_tensor,
-    mean_at,
-    says_where,
-    table,
-    trial,
-)
+from .broken_training import batches, descend, describe, is_tensor, mean_at, table, trial
 
 BLOCK, ROWS, STEPS, LEARNING_RATE = 32, 16, 300, 3e-3
 SENTENCES, PROMPT, NEW, N = 3000, "the", 70, 4

@@ -8,16 +8,9 @@ import torch
 import torch.nn as nn
 from tqdm import tqdm
 
-from .broken_training import (
-    batches,
-    characters,
-    descend,
-    is_tensor,
-    mean_at,
-    says_where,
-    table,
-    trial,
-)
+from jobs.errors import says_where
+
+from .broken_training import batches, characters, descend, is_tensor, mean_at, table, trial
 
 N_LAYER, D_MODEL, N_HEAD, LENGTH, ROWS = 24, 32, 4, 16, 8
 STEPS, LEARNING_RATE = 200, 2e-3
