@@ -76,10 +76,9 @@ def show_corruption(student, data: Path | None, out: Path) -> None:
     """
     dataset, numbers = corpus(student.CharCorruptionDataset, data or ROOT / "data")
     draws = [read_draw(dataset, numbers[i % len(numbers)]) for i in range(DRAWS)]
-    faults = Counter(draw.fault for draw in draws if draw.fault)
     write_text(out, page(draws))
-    for sentence, count in faults.most_common(3):
-        print(f"In {count} of {DRAWS} draws: {sentence}")
+    for alike in by_fault(draws).values():
+        print(f"{len(alike)} of {DRAWS} draws are not as asked, such as: {alike[0].fault}")
     print(f"Wrote {out}: open it in a browser.")
 
 
@@ -136,14 +135,21 @@ PAD.</p>
 
 
 def examples(draws: list[Draw]) -> list[Draw]:
-    """Those that a page has: one of each fault, then others as they were drawn."""
-    kinds = {}
-    for draw in draws:
-        if draw.fault:  # numbers and quoted text do not make another kind
-            kinds.setdefault(" ".join(draw.fault.split()[:4]), draw)
-    first = list(kinds.values())[: EXAMPLES // 2]
+    """Those that a page has: one of each kind of fault, then others as they were drawn."""
+    first = [draws[0] for draws in by_fault(draws).values()][: EXAMPLES // 2]
     others = [draw for draw in draws if draw not in first]
     return (first + others)[:EXAMPLES]
+
+
+def by_fault(draws: list[Draw]) -> dict[tuple, list[Draw]]:
+    """The faulty draws by kind, the most frequent first. Sentences that start alike are of a kind:
+    numbers and quoted text differ.
+    """
+    kinds = {}
+    for draw in draws:
+        if draw.fault:
+            kinds.setdefault(tuple(draw.fault.split()[:4]), []).append(draw)
+    return dict(sorted(kinds.items(), key=lambda kind: -len(kind[1])))
 
 
 def example(draw: Draw, hidden: bool) -> str:
