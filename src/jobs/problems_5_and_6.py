@@ -1,5 +1,5 @@
-"""The targets of problems 5 and 6: each calls one of the student's files, has one size, and runs on
-the CPU.
+"""The targets of problems 5 and 6, and the page of 1c: each calls one of the student's files, has
+one size, and runs on the CPU.
 """
 
 import argparse
@@ -71,8 +71,11 @@ def _run(args, student, out):
 
             dashboard(student, out)
         case "debug_exploding" | "debug_repetition" | "debug_slow":
+            from jobs.problem6.broken_training import write_page
+
             name = args.target.removeprefix("debug_")
-            importlib.import_module(f"jobs.problem6.{name}").run(student, args.seed)
+            sections = importlib.import_module(f"jobs.problem6.{name}").run(student, args.seed)
+            write_page(SMALL[args.target], args.seed, sections, out)
 
 
 def say_what_is_ignored(args: argparse.Namespace) -> None:

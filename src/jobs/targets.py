@@ -152,18 +152,21 @@ _SMALL = [
         "6e",
         "a training that explodes, before and after your fixes",
         "problem6/fixes.py",
+        writes="debug_exploding.html",
     ),
     Target(
         "debug_repetition",
         "6e",
         "a model that repeats itself, before and after your fixes",
         "problem6/fixes.py",
+        writes="debug_repetition.html",
     ),
     Target(
         "debug_slow",
         "6e",
         "a deep model that learns slowly, before and after your fixes",
         "problem6/fixes.py",
+        writes="debug_slow.html",
     ),
     Target(
         "practice_monitor",

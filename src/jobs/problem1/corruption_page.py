@@ -14,7 +14,7 @@ from common.files import read_documents, write_text
 from jobs.errors import says_where
 from jobs.options import ROOT
 from jobs.problem1.corruption import Draw, lengths_asked, read_draw
-from jobs.web_page import document, figure
+from jobs.web_page import MARKS, characters, document, figure
 
 DRAWS, BLOCK_SIZE = 1000, 64  # rows of 65 characters fit on a screen
 EXAMPLES = 24  # that a page has
@@ -30,8 +30,6 @@ CSS = """
 .corruption .cells .prefix { border-color: var(--accent); background: var(--panel); }
 .corruption .cells .suffix { border-bottom: 2px dotted var(--accent); background: var(--panel); }
 .corruption .cells .masked { background: var(--accent); color: var(--paper); }
-.corruption .cells b { font-weight: 700; box-shadow: inset 0 0 0 1px currentColor; }
-.corruption .cells i { font-style: normal; color: var(--muted); }
 .corruption .cells s { color: var(--muted); }
 .corruption button { font: inherit; padding: .35rem .9rem; color: var(--ink);
   background: var(--panel); border: 1px solid var(--muted); border-radius: .3rem; cursor: pointer; }
@@ -44,8 +42,7 @@ CSS = """
 .corruption [hidden] { display: none; }
 @media print { .corruption button { display: none; } }
 """
-SCRIPT = """
-for (const box of document.querySelectorAll(".corruption")) {
+SCRIPT = """for (const box of document.querySelectorAll(".corruption")) {
   const examples = box.querySelectorAll(".example");
   const button = box.querySelector("button"), status = box.querySelector("[role=status]");
   let shown = 0;
@@ -104,12 +101,12 @@ with <code>block_size</code> {BLOCK_SIZE}. {says} This page reads x and y alone;
 try more (<code>python src/grader.py 1c</code>).</p>
 {fragment(draws, BLOCK_SIZE)}"""
     footer = "Counts differ from the expected ones by chance."
-    return document("Span corruption", top, {}, footer, CSS, SCRIPT)
+    return document("Span corruption", top, {}, footer, MARKS + CSS, SCRIPT)
 
 
 def fragment(draws: list[Draw], block_size: int, name: str = "corruption") -> str:
     """The example and the histograms, to be put into any page that has this module's CSS and
-    SCRIPT, and the variables and drawings of common.charts.CSS.
+    SCRIPT, web_page.MARKS, and what common.charts.CSS says of colors and drawings.
 
     Args:
         draws: of read_draw; the first EXAMPLES are shown, faulty ones first.
@@ -124,8 +121,8 @@ def fragment(draws: list[Draw], block_size: int, name: str = "corruption") -> st
     read = [draw for draw in draws if draw.parts]
     plots = "".join(make(read, block_size) for make in (lengths, shares, starts)) if read else ""
     return f"""<div class="corruption" id="{name}">
-<p class="keys"><span class="cells"><b>M</b></span> is MASK, <span class="cells"><i>·</i></span> is
-PAD.</p>
+<p><span class="cells">{characters(MASK)}</span> is MASK,
+<span class="cells">{characters(PAD)}</span> is PAD.</p>
 <div id="{name}-examples">
 {parts}
 </div>
@@ -185,10 +182,9 @@ def example(draw: Draw, hidden: bool) -> str:
 
 def paint(text: str, kinds: list[str]) -> str:
     """Characters as HTML, those of one kind together."""
-    special = {MASK: "<b>M</b>", PAD: "<i>\u00b7</i>"}
     result = ""
     for kind, run in groupby(zip(text, kinds), key=lambda pair: pair[1]):
-        html = "".join(special.get(ch) or escape(ch) for ch, _ in run)
+        html = characters(ch for ch, _ in run)
         result += f'<span class="{kind}">{html}</span>' if kind else html
     return result
 

@@ -21,23 +21,20 @@ class Knowledge:
     """Measures a model on some people, in the course of its training.
 
     Args:
-        asked: pairs (prompt, place). A prompt is text that ends with MASK, after which the model
-            should write the place and another MASK.
+        asked: pairs (prompt, answer): the answer is what the model should write after the prompt.
         starts: the first TEXTS are what sampled texts start with.
         dataset: the pretraining dataset, for its vocabulary.
         form: of the prompts, in words.
+        masks: a sampled text ends with this many MASKs.
     """
 
-    def __init__(self, asked: list[tuple[str, str]], starts: list[str], dataset, form: str):
+    def __init__(
+        self, asked: list[tuple[str, str]], starts: list[str], dataset, form: str, masks: int
+    ):
         self.facts = {"people": len(asked), "asked": form}
         self.starts = [[dataset.stoi[ch] for ch in text] for text in starts[:TEXTS]]
-        self.itos, self.mask = dataset.itos, dataset.stoi[dataset.MASK_CHAR]
-        # The third MASK ends what was masked in pretraining, the second the answer to a question.
-        self.last = 1 + asked[0][0].count(dataset.MASK_CHAR)
-        rows = [
-            torch.tensor([dataset.stoi[ch] for ch in prompt + place + dataset.MASK_CHAR])
-            for prompt, place in asked
-        ]
+        self.itos, self.mask, self.last = dataset.itos, dataset.stoi[dataset.MASK_CHAR], masks
+        rows = [torch.tensor([dataset.stoi[ch] for ch in "".join(pair)]) for pair in asked]
         self.x = pad_sequence([row[:-1] for row in rows], batch_first=True)
         self.y = pad_sequence([row[1:] for row in rows], batch_first=True)
         for y, (prompt, _) in zip(self.y, asked):
@@ -65,8 +62,8 @@ class Knowledge:
         self.due = (step // self.every + 1) * self.every
         device = next(model.parameters()).device
         x, y = self.x.to(device), self.y.to(device)
-        # Greedy decoding writes exactly the place if each of its tokens is the likeliest after
-        # those before it, so one pass tells.
+        # Greedy decoding writes the answer if each of its tokens is the likeliest after those
+        # before it, so one pass tells.
         likeliest = model.forward(x)[0].argmax(dim=-1)
         right = ((likeliest == y) | (y == 0)).all(dim=1)
         found = {"knowledge": right.float().mean().item()}
@@ -83,7 +80,7 @@ class Knowledge:
 
 
 def knowledge_of(job, data, dataset) -> Knowledge | None:
-    """What to ask during a job: before finetuning a cloze of the corpus, then the questions.
+    """What to ask during a job: before finetuning a cloze of the corpus, in it the questions.
 
     Args:
         job: a pretraining or finetuning.
@@ -103,34 +100,31 @@ def knowledge_of(job, data, dataset) -> Knowledge | None:
     # always the same people, whatever the seed of the training
     random.Random(0).shuffle(people)
     if job.kind == "finetune":
-        chosen = people[:PEOPLE]
-        asked = [(question + dataset.MASK_CHAR, place) for question, place in chosen]
-        return Knowledge(asked, [prompt for prompt, _ in asked], dataset, "as in finetuning")
-    names = [re.sub(r"^Where was (.+) born\?$", r"\1", question) for question, _ in people]
-    found = [
-        (name, prompt, place)
-        for name, (_, place) in zip(names, people)
-        if (prompt := cloze(dataset, name, place)) is not None
-    ][:PEOPLE]
-    if not found:
-        return None
-    asked = [(prompt, place) for _, prompt, place in found]
-    return Knowledge(asked, [name for name, _, _ in found], dataset, "as in pretraining")
+        mask = dataset.MASK_CHAR
+        asked = [(question + mask, place + mask) for question, place in people[:PEOPLE]]
+        starts = [prompt for prompt, _ in asked]
+        return Knowledge(asked, starts, dataset, "as in finetuning", 2)
+    found = {}
+    for question, place in people:
+        name = re.sub(r"^Where was (.+) born\?$", r"\1", question)
+        if prompt := up_to_the_place(dataset, name, place):
+            found[name] = prompt, place
+        if len(found) == PEOPLE:
+            break
+    form = "by the start of a document, up to the place"
+    return Knowledge(list(found.values()), list(found), dataset, form, 3) if found else None
 
 
-def cloze(dataset, name: str, place: str) -> str | None:
-    """A document that says where a person was born, with the place masked as in pretraining,
-    `prefix MASK suffix MASK`; None if the corpus has none of the length that pretraining reads.
+def up_to_the_place(dataset, name: str, place: str) -> str | None:
+    """The start of a document that says where a person was born, up to the place; None if the
+    corpus has none that names the person first.
+
+    This is a cloze as a reader would solve it. With a MASK in its place and the rest of the
+    document behind, models that know nine of ten people fill in one of twenty: the span that they
+    expect there is any span.
     """
-    longest = dataset.block_size * 3 // 4
-    texts = [
-        document[:longest]
-        for document in dataset.data
-        if name in document and place in document[:longest].replace(name, "")
-    ]
-    if not texts:
-        return None
-    # one where the name comes first, if there is one: the model reads in that order
-    text = next((each for each in texts if each.find(name) < each.find(place)), texts[0])
-    prefix, _, suffix = text.partition(place)
-    return f"{prefix}{dataset.MASK_CHAR}{suffix}{dataset.MASK_CHAR}"
+    for document in dataset.data:
+        start = document[: dataset.block_size * 3 // 4].find(place)
+        if -1 < document.find(name) < start - len(name):
+            return document[:start]
+    return None

@@ -1,4 +1,4 @@
-"""Shared code of the three set-ups: texts, finding what is missing in fixes.py, tables."""
+"""Shared code of the three set-ups: texts, finding what is missing in fixes.py, tables, plots."""
 
 import math
 import re
@@ -9,7 +9,11 @@ from pathlib import Path
 import torch
 import torch.nn as nn
 
-from common.files import UserError, read_documents
+from common.files import UserError, read_documents, write_text
+from jobs.problem6 import over_steps
+from jobs.problem6.over_steps import Run, chart, finite, legend
+from jobs.targets import Target
+from jobs.web_page import document
 
 TEXT = Path(__file__).resolve().parents[3] / "data" / "laptop" / "wiki.txt"
 
@@ -121,3 +125,28 @@ def table(rows: list[list[str]]) -> str:
     return "\n".join(
         "  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in rows
     )
+
+
+def losses_drawn(runs: dict[str, list[float]], bounds: list[tuple[float, str]] = ()) -> str:
+    """A plot of the losses of trainings, by name, as HTML; bounds: as chart."""
+    lines = [list(enumerate(losses, start=1)) for losses in runs.values()]
+    steps = max(map(len, runs.values()))
+    ends = [f"{name}: {finite(line)[-1]:.2f}" for name, line in zip(runs, lines) if finite(line)]
+    says = f"The loss in nats; at the last finite step {', '.join(ends)}."
+    values = [value for line in lines for value in finite(line)]
+    wide = max(values) > 20 * min(values) > 0
+    run = Run({}, [{"step": steps}], [])
+    plot = chart(run, "loss", lines, says, f"Losses. {says}", bounds, log=wide)
+    names = list(runs)
+    if len(names) > 1:
+        names = [f"{i}: {name}" for i, name in enumerate(names)]
+    return legend(names) + plot
+
+
+def write_page(target: Target, seed: int, sections: dict[str, str], out: Path) -> None:
+    """Write the page of a set-up, with these sections, into the folder `out`."""
+    does = f"{target.does[0].upper()}{target.does[1:]}"
+    top = f"<h1>{target.target}</h1>\n<p>{does}; seed {seed}.</p>"
+    footer = f"What the numbers mean is printed by ./run.sh {target.target}."
+    write_text(out / target.writes, document(target.target, top, sections, footer, over_steps.CSS))
+    print(f"\nWrote {out / target.writes}: open it in a browser.")

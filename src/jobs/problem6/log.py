@@ -242,8 +242,8 @@ def sample(model: torch.nn.Module, starts: list[list[int]]) -> list[list[int]]:
 
 
 # The nesting depth of the lists under a record's key: 0 for a number.
-DEPTH = {"loss": 0, "lr": 0, "repetition_rate": 0, "grad_norm": 1, "attention_entropy": 2}
-DEPTH |= {"seconds": 0, "knowledge": 0}
+DEPTH = dict.fromkeys(("loss", "lr", "repetition_rate", "seconds", "knowledge"), 0)
+DEPTH |= {"grad_norm": 1, "attention_entropy": 2}
 
 
 def read_log(
