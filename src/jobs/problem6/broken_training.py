@@ -131,9 +131,11 @@ def losses_drawn(runs: dict[str, list[float]], bounds: list[tuple[float, str]] =
     """A plot of the losses of trainings, by name, as HTML; bounds: as chart."""
     lines = [list(enumerate(losses, start=1)) for losses in runs.values()]
     steps = max(map(len, runs.values()))
-    ends = [f"{name}: {finite(line)[-1]:.2f}" for name, line in zip(runs, lines) if finite(line)]
-    says = f"The loss in nats; at the last finite step {', '.join(ends)}."
+    ends = [f"{name}: {finite(line)[-1]:.3g}" for name, line in zip(runs, lines) if finite(line)]
+    says = f"The loss in nats. At the end: {', '.join(ends)}."
     values = [value for line in lines for value in finite(line)]
+    if len(values) < sum(map(len, lines)):
+        says = f"{says[:-1]}; a cross above the plot is a loss that is not finite."
     wide = max(values) > 20 * min(values) > 0
     run = Run({}, [{"step": steps}], [])
     plot = chart(run, "loss", lines, says, f"Losses. {says}", bounds, log=wide)

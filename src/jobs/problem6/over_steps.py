@@ -121,9 +121,14 @@ def chart(
         crosses = [plot.x(step) for step, value in line if not math.isfinite(value)]
         for x in spread(crosses):
             plot.path(f"M{x - 4:.1f} {top - 14}l8 8m0 -8l-8 8", "bad")
-    if len(lines) > 1:
-        ends = {str(i): values[-1] for i, values in enumerate(map(finite, lines)) if values}
-        plot.names(ends, 17 if width == WIDE else 12)
+    ended = {}
+    for number, line in enumerate(lines if len(lines) > 1 else ()):
+        known = [(step, value) for step, value in line if math.isfinite(value)]
+        if known and known[-1][0] < 0.9 * last:  # it ends within the plot
+            plot.text(plot.x(known[-1][0]) + 5, plot.y(known[-1][1]) + 4, str(number), "name")
+        elif known:
+            ended[str(number)] = known[-1][1]
+    plot.names(ended, 17 if width == WIDE else 12)
     for value, label in bounds:  # at the left, where the loss is still far away
         plot.text(left + 8, plot.y(value) - 5, label, "name")
     chosen = [

@@ -173,13 +173,13 @@ def run(fixes, seed: int) -> dict[str, str]:
 
 def bars(rates: dict[str, float]) -> str:
     """The share of repeated 4-grams of each text, as a figure."""
-    plot = Plot(720, (260, 8, 690, 12 + 26 * len(rates)), Axis([0, 0.25, 0.5, 0.75, 1]), None)
+    plot = Plot(720, (16, 8, 660, 12 + 42 * len(rates)), Axis([0, 0.25, 0.5, 0.75, 1]), None)
     for row, (name, rate) in enumerate(rates.items()):
-        y = 12 + 26 * row
-        width = plot.x(rate) - plot.left
-        box = {"x": plot.left, "y": y, "width": max(1.0, width), "height": 16}
-        plot.parts.append(tag("rect", kind="bar", **box))
-        plot.text(plot.left - 8, y + 12, name, "end")
+        y, width = 28 + 42 * row, plot.x(rate) - plot.left
+        plot.text(plot.left, y - 5, name, "name")
+        plot.parts.append(
+            tag("rect", kind="bar", x=plot.left, y=y, width=max(1.0, width), height=14)
+        )
         plot.text(plot.left + width + 6, y + 12, f"{rate:.0%}", "name")
     says = f"The share of {N}-grams that occurred before in the same text."
     each = ", ".join(f"{name} {rate:.0%}" for name, rate in rates.items())
