@@ -14,7 +14,7 @@ from browser import SIZES, opened, sideways, violations
 from common.files import UserError
 from common.ngrams import repetition_rate
 from conftest import SOLUTION, STARTER, run_cli
-from jobs.problem6 import dashboard_page
+from jobs.problem6 import dashboard_page, over_steps
 from jobs.problem6.dashboard import dashboard, newest_log, watch
 from jobs.problem6.log import REFERENCE_LOSSES, RunLog, entropy, read_log
 from page import Page
@@ -341,7 +341,7 @@ def test_knowledge_is_beside_the_loss_with_the_minutes_left_and_the_texts():
     assert "what the course's own solution reached" in " ".join(page.text.split())
     assert page.text.count("Ada 1M") == 1 and "Ada 40M" in page.text and "<b>" not in html
     done = Page(dashboard_page.page({"total_steps": 10_000}, records, [])).text
-    assert "It took 20 minutes." in done and "left" not in done and "own solution" not in done
+    assert "It took 20 minutes." in done and "are left" not in done and "own solution" not in done
 
 
 def test_lines_differ_by_dashes_and_numbers_and_axes_end_at_the_last_step():
@@ -466,7 +466,7 @@ def test_values_that_are_not_finite_or_extreme():
     assert "nan" not in html and "inf" not in html
     # for eyes, and for ears
     assert 40 < html.count('class="bad"') and html.count("100 not finite") == 2
-    assert dashboard_page.spread([0, 1, 9, 10, 18, 30]) == [0, 9, 18, 30]
+    assert over_steps.spread([0, 1, 9, 10, 18, 30]) == [0, 9, 18, 30]
     assert "1 record," in dashboard_page.page({"total_steps": 9, "seed": 0}, [{"step": 1}], [])
 
 
