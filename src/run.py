@@ -58,7 +58,7 @@ Options:
                          graphs (default: 1)
   --resume               continue an interrupted run; `all` and `demo` skip the jobs that are done
   --log                  log the training to runs/TARGET.jsonl, which `dashboard` shows, with what
-                         the model knows every 250 steps; takes 10% longer
+                         the model knows every 250 steps; takes an eighth longer
 """
 
 

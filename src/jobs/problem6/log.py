@@ -20,8 +20,7 @@ from common.ngrams import repetition_rate
 
 ROWS = 8  # of the measured batch, which stays the same throughout the training
 SAMPLES = 50  # texts sampled per training for the repetition rate
-# What the log has beyond the records of question 6f.
-BEYOND = ("seconds", "knowledge", "texts")
+BEYOND = ("seconds", "knowledge", "texts")  # what the log has beyond the records of question 6f
 # What the reference solution reached: the mean of the last tenth of the training, from seed 0.
 REFERENCE_LOSSES = {
     ("laptop", "vanilla_pretrain"): 0.75,
@@ -73,9 +72,9 @@ class RunLog:
         self.header, self.probe = header, Probe(model, dataset, max(1, records // SAMPLES))
         if knowledge:
             knowledge.begin(header["total_steps"])
-            self.header, self.probe.knowledge = {**header, **knowledge.facts}, knowledge
+            self.header, self.probe.knowledge = header | knowledge.facts, knowledge
         # a resumed training took the time of the one before, too
-        earlier = (self.before[-1].get("seconds") if self.before else None) or 0
+        earlier = next((each["seconds"] for each in self.before[::-1] if each.get("seconds")), 0)
         self.started = time.monotonic() - earlier
         self._begin_with(self.before)
 
@@ -155,9 +154,8 @@ class Probe:
         self.x, self.y = (torch.stack(column) for column in zip(*rows))
 
     def measure(self, step: int) -> dict:
-        """Measure "grad_norm", "attention_entropy" and, occasionally, "repetition_rate", as defined
-        in question 6f, and what Knowledge measures. Gradients and the random state are left
-        unchanged.
+        """Measure what question 6f defines ("repetition_rate" occasionally), and what Knowledge
+        measures. Gradients and the random state are left unchanged.
         """
         training = self.model.training
         self.model.eval()
