@@ -75,11 +75,11 @@ def test_those_are_known_whose_place_the_model_writes(world, kind):
 
 def test_it_is_measured_every_250_steps_and_more_often_in_short_trainings(world):
     dataset, _, folder = world
-    asked, model = knowledge_of(SimpleNamespace(kind="pretrain"), folder, dataset), None
+    asked = knowledge_of(SimpleNamespace(kind="pretrain"), folder, dataset)
     model = Reciter([], dataset)
     for total, between in ((11_000, 250), (80, 10), (3, 1)):
         asked.begin(total)
-        steps = [step for step in range(0, total, 1) if asked.measure(model, step, nothing)]
+        steps = [step for step in range(total) if asked.measure(model, step, nothing)]
         assert steps == list(range(0, total, between))
     asked.begin(1_000_000)
     texts = [asked.measure(model, step, nothing) for step in range(0, 1_000_000, EVERY)]

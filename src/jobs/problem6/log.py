@@ -1,6 +1,4 @@
-"""The log of a training, for ./run.sh dashboard: JSON lines, a header and then records as in
-question 6f.
-"""
+"""A training's log, for ./run.sh dashboard: JSON lines, a header, records as in question 6f."""
 
 import contextlib
 import importlib
@@ -164,7 +162,7 @@ class Probe:
                 norms, entropies = self._gradients_and_entropies()
                 found = {"grad_norm": norms, "attention_entropy": entropies} if norms else {}
                 if self.count % self.between == 0:
-                    text = sample(self.model, self.x[:1, :1].tolist())[0]
+                    (text,) = sample(self.model, self.x[:1, :1].tolist())
                     found["repetition_rate"] = repetition_rate(text)
                 if self.knowledge:
                     found |= self.knowledge.measure(self.model, step, sample)
