@@ -24,8 +24,9 @@ def page(header: dict, records: list[dict], alarms: list[tuple[str, int, str]]) 
     """The page's HTML, from what Run has."""
     run = Run(header, records, alarms)
     known = knowledge(run)
+    compared = REFERENCE if header.get("reference_loss") else ""
     sections = {
-        "Loss and knowledge" if known else "Loss": loss(run) + known,
+        "Loss and knowledge" if known else "Loss": loss(run) + compared + known,
         "Learning rate": learning_rate(run),
         "Gradient norm by layer": gradients(run),
         "Attention entropy by head": entropies(run),
@@ -96,8 +97,7 @@ def loss(run: Run) -> str:
     bounds = [(value, "reference") for value in reference]
     wide = bool(found) and max(found) > 20 * max(min(found), 1e-9)
     alt = f"Loss in nats: {says}."
-    plot = chart(run, "loss", [points], f"In nats: {says}.", alt, bounds, log=wide)
-    return plot + REFERENCE if bounds else plot
+    return chart(run, "loss", [points], f"In nats: {says}.", alt, bounds, log=wide)
 
 
 def knowledge(run: Run) -> str:
