@@ -25,11 +25,12 @@ Jobs, in order (results go into src/submission/):
 {jobs}
 
 More targets:
-  all      the eleven jobs in order
-  demo     the same in a new folder, then a table, a plot and summary.json; minutes on a CPU
+  all              the eleven jobs in order
+  demo             the same in a new folder, then a table, a plot and summary.json; minutes on a CPU
   {look}
-  python   the environment's Python: ./run.sh python src/grader.py
-{test}  help     this text
+{problem1}
+  python           the environment's Python: ./run.sh python src/grader.py
+{test}  help             this text
 
 Problem 5 (not in `all` or `demo`; one size, on the CPU; options: --submission, --out, --seed,
 and --data for the report):
@@ -56,8 +57,8 @@ Options:
   --nproc N              train in N processes, each with a GPU or a share of the cores, without CUDA
                          graphs (default: 1)
   --resume               continue an interrupted run; `all` and `demo` skip the jobs that are done
-  --log                  log the training to runs/TARGET.jsonl, which `dashboard` shows; takes 10%
-                         longer
+  --log                  log the training to runs/TARGET.jsonl, which `dashboard` shows, with what
+                         the model knows every 250 steps; takes an eighth longer
 """
 
 
@@ -162,7 +163,7 @@ def is_done(job, options) -> bool:
 
 
 def describe(problem: int) -> str:
-    """The lines of the help for the targets of problem 5 or 6."""
+    """The lines of the help for the targets of a problem beyond its jobs."""
     targets = [target for target in SMALL.values() if target.question[0] == str(problem)]
     return "\n".join(f"  {target.target:<16} {target.does}" for target in targets)
 
@@ -185,13 +186,13 @@ def main() -> int:
         args = build_parser().parse_args()
         if args.help or args.target == "help":
             # students don't have them
-            test = "  test     the project's tests\n" if (ROOT / "tests").is_dir() else ""
+            test = "  test             the project's tests\n" if (ROOT / "tests").is_dir() else ""
             print(
                 HELP.format(
                     jobs="\n".join(f"  {target}" for target in JOBS),
                     test=test,
-                    look=f"{LOOK.target:<8} {LOOK.does}",
-                    **{f"problem{problem}": describe(problem) for problem in (5, 6)},
+                    look=f"{LOOK.target:<16} {LOOK.does}",
+                    **{f"problem{problem}": describe(problem) for problem in (1, 5, 6)},
                 )
             )
         elif not is_first():

@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-CSS = """:root { color-scheme: light dark; --paper: #ffffff; --panel: #f5f6f7; --ink: #1c2227;
+COLORS = """:root { color-scheme: light dark; --paper: #ffffff; --panel: #f5f6f7; --ink: #1c2227;
   --muted: #56616b; --rule: #d8dde1; --accent: #1d5c87; --second: #a2541a; --good: #17684a;
   --bad: #a33327; --warn: #765300; --light: 52%; }
 @media screen and (prefers-color-scheme: dark) { :root { --paper: #14181b; --panel: #1c2226;
   --ink: #e3e7ea; --muted: #9ba7b0; --rule: #343c42; --accent: #7fb7dd; --second: #e2a063;
   --good: #73c69f; --bad: #f09a8e; --warn: #dab762; --light: 76%; } }
 @media print { :root { --ink: #000000; --muted: #444444; --rule: #bbbbbb; } }
+"""
+SHAPES = """
 svg { display: block; width: 100%; height: auto; font-size: 11px; }
 svg text { fill: var(--muted); } svg .end { text-anchor: end; } svg .middle { text-anchor: middle; }
 svg .grid { stroke: var(--rule); } svg .axis { stroke: var(--muted); fill: none; }
@@ -26,7 +28,10 @@ svg .bar { fill: var(--accent); } svg .bar.second { fill: var(--second); }
 .map .frame { fill: var(--panel); stroke: var(--rule); stroke-width: .5; }
 svg.key { display: inline-block; width: auto; height: .75rem; vertical-align: -.05rem; }
 """
+CSS = COLORS + SHAPES
 LARGEST, SMALLEST = 1e300, 1e-300  # that an axis shows
+# Of lines: whole, then dashes that differ also where a line is short.
+DASHES = ("none", "8 3", "2 2", "8 3 2 3", "4 3", "14 3", "1.5 4", "6 2 2 2 2 2")
 POINTS = 300  # of a line: of more, the lowest and the highest of each stretch are drawn
 
 
@@ -119,6 +124,25 @@ class Plot:
         """Text at coordinates; turned: read from the bottom up."""
         self.parts.append(label(x, y, content, kind, turned))
 
+    def names(self, ends: dict[str, float], apart: float, kind="") -> None:
+        """Names of lines at the right, as near as they fit to the values at which the lines end.
+
+        Args:
+            ends: values by name. apart: the least distance of two names.
+        """
+        order = sorted(ends, key=ends.get, reverse=True)
+        wanted = [self.y(ends[name]) + 4 for name in order]
+        down, up = [], []  # placed from the highest on, and from the lowest on
+        for y in wanted:
+            down.append(max(y, down[-1] + apart) if down else y)
+        for y in reversed(wanted):
+            up.append(min(y, up[-1] - apart) if up else y)
+        places = [(low + high) / 2 for low, high in zip(down, reversed(up))]
+        # not beyond the plot
+        move = max(0, 10 - min(places)) - max(0, max(places) - self.bottom - 4) if places else 0
+        for name, y in zip(order, places):
+            self.text(self.right + 5, y + move, name, kind)
+
     def svg(self, alt: str, kind="plot") -> str:
         """The plot as SVG; alt: what screen readers say."""
         height = self.bottom + (36 if self.across.title else 22)
@@ -197,10 +221,15 @@ def shade(number: int, d: str) -> str:
     return tag("path", fill_opacity=f"{number / 25:g}", d=d)
 
 
-def color(number: int, count: int) -> str:
-    """A style for one of several lines: from blue through green to red, every other one lighter."""
-    hue, lighter = 260 - 235 * number // max(1, count - 1), 10 * (number % 2)
-    return f"stroke: oklch(calc(var(--light) + {lighter}%) .14 {hue})" if count > 1 else ""
+def distinct(number: int, count: int) -> str:
+    """A style for one of several lines: colors from blue through green to red, every other one
+    lighter, and dashes that eight lines do not share.
+    """
+    if count < 2:
+        return ""
+    hue, lighter = 260 - 235 * number // (count - 1), 10 * (number % 2)
+    color = f"oklch(calc(var(--light) + {lighter}%) .14 {hue})"
+    return f"stroke: {color}; stroke-dasharray: {DASHES[number % len(DASHES)]}"
 
 
 def extent(values: Iterable[float], log: bool = False) -> tuple[float, float]:

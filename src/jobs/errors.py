@@ -1,7 +1,9 @@
 """What a user is told when a job fails, and the exit code."""
 
+import functools
 import re
 import traceback
+from collections.abc import Callable
 
 from common.files import Interrupted, UserError
 
@@ -35,3 +37,35 @@ def killed(what: str, signal: int) -> UserError:
         f"{what} was killed from outside (signal {signal}"
         f"{', perhaps out of memory' * (signal == 9)}). The same command with --resume continues."
     )
+
+
+def says_where(run: Callable) -> Callable:
+    """Decorate what calls a file of the student's, run(module, ...): errors from that file become
+    UserErrors that say where.
+
+    Raises:
+        UserError: the file raised an error, or lacks something.
+    """
+
+    @functools.wraps(run)
+    def run_and_say(module, *args):
+        try:
+            return run(module, *args)
+        except (NotImplementedError, UserError):
+            raise
+        except Exception as error:
+            if isinstance(error, AttributeError) and error.obj is module:
+                raise UserError(f"{module.__file__} has no {error.name}.") from None
+            frames = [
+                frame
+                for frame in traceback.extract_tb(error.__traceback__)
+                if frame.filename == module.__file__
+            ]
+            if not frames:
+                raise
+            raise UserError(
+                f"{module.__file__}, line {frames[-1].lineno}, in {frames[-1].name}:\n"
+                f"    {frames[-1].line}\n{type(error).__name__}: {error}"
+            ) from None
+
+    return run_and_say

@@ -1,5 +1,5 @@
-"""The targets of problems 5 and 6: each calls one of the student's files, has one size, and runs on
-the CPU.
+"""The targets of problems 5 and 6, and the page of 1c: each calls one of the student's files, has
+one size, and runs on the CPU.
 """
 
 import argparse
@@ -37,6 +37,10 @@ def run_small(args: argparse.Namespace) -> None:
 
 def _run(args, student, out):
     match args.target:
+        case "show_corruption":
+            from jobs.problem1.corruption_page import show_corruption
+
+            show_corruption(student, args.data, out / SMALL[args.target].writes)
         case "encoder_scaling":
             from jobs.problem5.scaling import scaling
 
@@ -67,8 +71,11 @@ def _run(args, student, out):
 
             dashboard(student, out)
         case "debug_exploding" | "debug_repetition" | "debug_slow":
+            from jobs.problem6.broken_training import write_page
+
             name = args.target.removeprefix("debug_")
-            importlib.import_module(f"jobs.problem6.{name}").run(student, args.seed)
+            sections = importlib.import_module(f"jobs.problem6.{name}").run(student, args.seed)
+            write_page(SMALL[args.target], args.seed, sections, out)
 
 
 def say_what_is_ignored(args: argparse.Namespace) -> None:
@@ -81,7 +88,7 @@ def say_what_is_ignored(args: argparse.Namespace) -> None:
         "--resume": args.resume,
         "--log": args.log,
     }
-    if args.target != "encoder_report":
+    if args.target not in ("encoder_report", "show_corruption"):
         given["--data"] = args.data
     if SMALL[args.target].writes is None:
         given["--out"] = args.out

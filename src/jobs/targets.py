@@ -106,6 +106,13 @@ LOOK = Target(
 # These have one size, and take a few minutes on the CPU at most.
 _SMALL = [
     Target(
+        "show_corruption",
+        "1c",
+        "a page of your span corruption: one example step by step, and histograms",
+        "dataset.py",
+        writes="span_corruption.html",
+    ),
+    Target(
         "encoder_scaling",
         "5b",
         "the table and plot of 5b: softmax with and without scaling",
@@ -145,18 +152,21 @@ _SMALL = [
         "6e",
         "a training that explodes, before and after your fixes",
         "problem6/fixes.py",
+        writes="debug_exploding.html",
     ),
     Target(
         "debug_repetition",
         "6e",
         "a model that repeats itself, before and after your fixes",
         "problem6/fixes.py",
+        writes="debug_repetition.html",
     ),
     Target(
         "debug_slow",
         "6e",
         "a deep model that learns slowly, before and after your fixes",
         "problem6/fixes.py",
+        writes="debug_slow.html",
     ),
     Target(
         "practice_monitor",

@@ -1,5 +1,6 @@
 """The frame of the pages that jobs make: one file each, that loads nothing."""
 
+from collections.abc import Iterable
 from html import escape
 
 from common import charts
@@ -32,6 +33,17 @@ figure { margin: .5rem 0; max-width: 30rem; }
   figure, table { break-inside: avoid; } h2, h3 { break-after: avoid; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 """
+# How characters() looks.
+MARKS = """
+b.mask { box-shadow: inset 0 0 0 1px currentColor; } i.pad { font-style: normal;
+  color: var(--muted); }
+"""
+SPECIAL = {"\u2047": '<b class="mask">M</b>', "\u25a1": '<i class="pad">\u00b7</i>'}
+
+
+def characters(text: Iterable[str]) -> str:
+    """Text of a dataset as HTML: MASK is a boxed M, PAD a pale dot."""
+    return "".join(SPECIAL.get(ch) or escape(ch) for ch in text)
 
 
 def document(

@@ -10,10 +10,11 @@ import shutil
 import pytest
 import torch
 
+from browser import SIZES, opened, sideways, violations
 from common.files import UserError
 from common.ngrams import repetition_rate
 from conftest import SOLUTION, STARTER, run_cli
-from jobs.problem6 import dashboard_page
+from jobs.problem6 import dashboard_page, over_steps
 from jobs.problem6.dashboard import dashboard, newest_log, watch
 from jobs.problem6.log import REFERENCE_LOSSES, RunLog, entropy, read_log
 from page import Page
@@ -314,6 +315,77 @@ def test_a_healthy_and_an_empty_run(diagnostics, tmp_path):
     ) == 5
 
 
+def records_that_learn(n=40, left=0):
+    """A record each 250 steps of n + left, 30 s apart, in which knowledge grows late."""
+    return [
+        {
+            "step": 250 * i,
+            "loss": 4 / i,
+            "knowledge": max(0, i - n / 2) / n,
+            "texts": [f"Ada {i}\u2047 <b>", "x\u2047\u25a1", "y"],
+            "seconds": 30.0 * i,
+            "attention_entropy": [[0.9 / (head + i) for head in range(8)]],
+        }
+        for i in range(1, n + 1)
+    ]
+
+
+def test_knowledge_is_beside_the_loss_with_the_minutes_left_and_the_texts():
+    records = records_that_learn()
+    header = {"total_steps": 12_500, "people": 17, "reference_loss": 0.5}
+    html = dashboard_page.page(header, records, [])
+    page = Page(html)
+    assert "Loss and knowledge" in page.text and "50% at the end, of 17 people" in page.text
+    assert "Half of them were first known at step 10,000" in page.text
+    assert "It took 20 minutes so far; at its present pace, 5 minutes are left." in page.text
+    assert "what the course's own solution reached" in " ".join(page.text.split())
+    assert page.text.count("Ada 1M") == 1 and "Ada 40M" in page.text and "<b>" not in html
+    done = Page(dashboard_page.page({"total_steps": 10_000}, records, [])).text
+    assert "It took 20 minutes." in done and "are left" not in done and "own solution" not in done
+
+
+def test_lines_differ_by_dashes_and_numbers_and_axes_end_at_the_last_step():
+    html = dashboard_page.page({"total_steps": 99_999}, records_that_learn(37), [])
+    styles = re.findall(r'style="stroke: [^;]*; stroke-dasharray: ([^"]*)"', html)
+    assert len(styles) == 16 and len(set(styles)) == 8  # in the legend and in the plot
+    heads = html[html.index("Attention entropy by head") :]
+    numbers = re.findall(r'<text x="([\d.]+)" y="([\d.]+)">(\d)</text>', heads)
+    assert sorted(number for _, _, number in numbers) == list("01234567")
+    heights = sorted(float(y) for _, y, _ in numbers)
+    assert all(after - before > 11.5 for before, after in zip(heights, heights[1:]))
+    assert html.count(">9,250</text>") == 3  # of 37 records; loss, knowledge, heads
+    assert ">99,999<" not in html
+
+
+def test_a_monitor_sees_only_what_question_6f_names():
+    seen = []
+
+    class Module:
+        class Monitor:
+            def __init__(self, total_steps, reference_loss=None):
+                pass
+
+            def update(self, record):
+                seen.append(set(record))
+                return []
+
+    watch(Module, {"total_steps": 9}, records_that_learn(3))
+    assert seen == [{"step", "loss", "attention_entropy"}] * 3
+
+
+@pytest.mark.full
+def test_the_page_in_a_browser(browser, tmp_path):
+    alarms = [("exploding_loss", 5000, "It rises."), ("dead_attention", 7000, "Head 3.")]
+    html = dashboard_page.page(
+        {"total_steps": 12_500, "reference_loss": 0.5}, records_that_learn(), alarms
+    )
+    (tmp_path / "page.html").write_text(html, encoding="utf-8")
+    for size in SIZES:
+        for scheme in ("light", "dark"):
+            with opened(browser, tmp_path / "page.html", size, scheme) as tab:
+                assert violations(tab) == [] and sideways(tab) <= 0
+
+
 def test_text_is_escaped_and_odd_values_are_borne():
     records = [
         {
@@ -394,7 +466,7 @@ def test_values_that_are_not_finite_or_extreme():
     assert "nan" not in html and "inf" not in html
     # for eyes, and for ears
     assert 40 < html.count('class="bad"') and html.count("100 not finite") == 2
-    assert dashboard_page.spread([0, 1, 9, 10, 18, 30]) == [0, 9, 18, 30]
+    assert over_steps.spread([0, 1, 9, 10, 18, 30]) == [0, 9, 18, 30]
     assert "1 record," in dashboard_page.page({"total_steps": 9, "seed": 0}, [{"step": 1}], [])
 
 
@@ -421,6 +493,7 @@ def test_the_command(tmp_path):
         header["total_steps"] == records[-1]["step"]
         and {"loss", "lr", "grad_norm", "attention_entropy"} <= records[-1].keys()
     )
+    assert 0 <= records[0]["knowledge"] <= 1 and len(records[0]["texts"]) == 3
     process = run_cli("dashboard", "--submission", SOLUTION, "--out", with_log)
     assert (
         process.returncode == 0

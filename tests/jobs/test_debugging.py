@@ -11,11 +11,14 @@ import shutil
 import pytest
 import torch
 
+from browser import SIZES, opened, sideways, violations
 from common.files import UserError
 from conftest import SOLUTION, STARTER, run_cli
 from jobs.package import load_module
 from jobs.problem6 import exploding, repetition, slow
-from jobs.problem6.broken_training import mean_at
+from jobs.problem6.broken_training import mean_at, write_page
+from jobs.targets import SMALL
+from page import Page
 
 CASES = {
     "debug_exploding": exploding.run,
@@ -57,8 +60,14 @@ def fixes():
 
 @pytest.mark.parametrize("target", CASES)
 def test_with_all_fixes(small, fixes, capsys, target):
-    CASES[target](fixes, 0)
+    sections = CASES[target](fixes, 0)
     first = capsys.readouterr().out
+    page = Page("".join(sections.values()))
+    lines = [attrs.get("style", "") for _, attrs in page.tags if attrs.get("class") == "line"]
+    # each has its own dashes, in the plot and in the legend
+    count = {"debug_exploding": 4, "debug_slow": 2, "debug_repetition": 1}[target]
+    assert len(lines) == 2 * count and len({line[line.find("dash") :] for line in lines}) == count
+    assert "The loss in nats. At the end: " in page.text
     assert re.search(r"Missing in fixes.py:\n  nothing\n", first) and "as it was" in first
     for words in {
         "debug_exploding": ["both", "clip_gradients alone"],
@@ -207,9 +216,19 @@ def test_on_the_command_line(tmp_path):
     process = run_cli(
         "debug_slow", "--submission", tmp_path / "mine", "--out", tmp_path, "--preset", "gpu"
     )
-    assert "--preset, --out make no difference" in process.stdout
+    assert "--preset makes no difference" in process.stdout
     assert (
         process.returncode == 2
         and "has no problem6/fixes.py" in process.stderr
         and "Traceback" not in process.stderr
     )
+
+
+@pytest.mark.full
+def test_the_page_in_a_browser(small, fixes, browser, tmp_path):
+    for name, run in CASES.items():
+        write_page(SMALL[name], 0, run(fixes, 0), tmp_path)
+        for size in SIZES:
+            for scheme in ("light", "dark"):
+                with opened(browser, tmp_path / f"{name}.html", size, scheme) as tab:
+                    assert violations(tab) == [] and sideways(tab) <= 0

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from common.files import Interrupted, UserError, writing
+from jobs.problem1.knowledge import knowledge_of
 from jobs.problem1.parallel import is_first, joined, workers
 from jobs.problem1.params import read_params
 from jobs.problem6.log import REFERENCE_LOSSES, RunLog
@@ -100,7 +101,9 @@ def _train(job, options, device, folder, submission, dataset, model, reads, prog
             "total_steps": steps,
             "reference_loss": REFERENCE_LOSSES.get((preset.name, job.target)),
         }
-        writer.begin(header, model, trainer.train_dataset, steps // config.log_every)
+        records = steps // config.log_every
+        knowledge = knowledge_of(job, options.data, dataset)
+        writer.begin(header, model, trainer.train_dataset, records, knowledge)
 
     try:
         with writing(out) as temporary:

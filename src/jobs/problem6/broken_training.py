@@ -1,6 +1,5 @@
-"""Shared code of the three set-ups: texts, finding what is missing in fixes.py, tables."""
+"""Shared code of the three set-ups: texts, finding what is missing in fixes.py, tables, plots."""
 
-import functools
 import math
 import re
 import traceback
@@ -10,7 +9,11 @@ from pathlib import Path
 import torch
 import torch.nn as nn
 
-from common.files import UserError, read_documents
+from common.files import UserError, read_documents, write_text
+from jobs.problem6 import over_steps
+from jobs.problem6.over_steps import Run, chart, finite, legend
+from jobs.targets import Target
+from jobs.web_page import document
 
 TEXT = Path(__file__).resolve().parents[3] / "data" / "laptop" / "wiki.txt"
 
@@ -59,37 +62,6 @@ def descend(
         if after_backward is not None:
             after_backward()
         optimizer.step()
-
-
-def says_where(run: Callable) -> Callable:
-    """Decorate a set-up, run(fixes, seed): errors from fixes.py become UserErrors that say where.
-
-    Raises:
-        UserError: fixes.py raised an error, or lacks something.
-    """
-
-    @functools.wraps(run)
-    def run_and_say(fixes, seed):
-        try:
-            run(fixes, seed)
-        except (NotImplementedError, UserError):
-            raise
-        except Exception as error:
-            if isinstance(error, AttributeError) and error.obj is fixes:
-                raise UserError(f"{fixes.__file__} has no {error.name}.") from None
-            frames = [
-                frame
-                for frame in traceback.extract_tb(error.__traceback__)
-                if frame.filename == fixes.__file__
-            ]
-            if not frames:
-                raise
-            raise UserError(
-                f"{fixes.__file__}, line {frames[-1].lineno}, in {frames[-1].name}:\n"
-                f"    {frames[-1].line}\n{type(error).__name__}: {error}"
-            ) from None
-
-    return run_and_say
 
 
 def trial(what: str, call: Callable, expected: str, fits: Callable) -> bool:
@@ -153,3 +125,30 @@ def table(rows: list[list[str]]) -> str:
     return "\n".join(
         "  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in rows
     )
+
+
+def losses_drawn(runs: dict[str, list[float]], bounds: list[tuple[float, str]] = ()) -> str:
+    """A plot of the losses of trainings, by name, as HTML; bounds: as chart."""
+    lines = [list(enumerate(losses, start=1)) for losses in runs.values()]
+    steps = max(map(len, runs.values()))
+    ends = [f"{name}: {finite(line)[-1]:.3g}" for name, line in zip(runs, lines) if finite(line)]
+    says = f"The loss in nats. At the end: {', '.join(ends)}."
+    values = [value for line in lines for value in finite(line)]
+    if len(values) < sum(map(len, lines)):
+        says = f"{says[:-1]}; a cross above the plot is a loss that is not finite."
+    wide = max(values) > 20 * min(values) > 0
+    run = Run({}, [{"step": steps}], [])
+    plot = chart(run, "loss", lines, says, f"Losses. {says}", bounds, log=wide)
+    names = list(runs)
+    if len(names) > 1:
+        names = [f"{i}: {name}" for i, name in enumerate(names)]
+    return legend(names) + plot
+
+
+def write_page(target: Target, seed: int, sections: dict[str, str], out: Path) -> None:
+    """Write the page of a set-up, with these sections, into the folder `out`."""
+    does = f"{target.does[0].upper()}{target.does[1:]}"
+    top = f"<h1>{target.target}</h1>\n<p>{does}; seed {seed}.</p>"
+    footer = f"What the numbers mean is printed by ./run.sh {target.target}."
+    write_text(out / target.writes, document(target.target, top, sections, footer, over_steps.CSS))
+    print(f"\nWrote {out / target.writes}: open it in a browser.")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from common.files import UserError, write_text
 from jobs.problem6.dashboard_page import page, plural
-from jobs.problem6.log import read_log
+from jobs.problem6.log import BEYOND, read_log
 
 
 def dashboard(diagnostics, out: Path) -> None:
@@ -69,7 +69,7 @@ def watch(diagnostics, header: dict, records: list[dict]) -> list[tuple[str, int
     monitor = make(total_steps, reference_loss=reference)
     alarms = []
     for record in records:
-        returned = monitor.update(dict(record))
+        returned = monitor.update({name: record[name] for name in record if name not in BEYOND})
         try:
             for name, step, message in returned:
                 alarms.append((str(name), int(step), str(message)))

@@ -1,80 +1,69 @@
 """The page dashboard.html, from the records of a log and the alarms of a Monitor."""
 
 import math
-from dataclasses import dataclass
 from html import escape
 
-from common.charts import Axis, Plot, color, extent, key, powers, round_numbers, tag
-from jobs.web_page import document, figure, table
+from jobs.problem6 import over_steps
+from jobs.problem6.over_steps import NARROW, Run, chart, depth, finite, legend, missing, series
+from jobs.web_page import MARKS, characters, document, table
 
-WIDE, NARROW = 720, 440  # units across a plot
-CROSS = 9  # from one cross to the next, at least
-# The section in which an alarm is drawn.
-SECTION = {
-    "exploding_loss": "loss",
-    "slow_convergence": "loss",
-    "repetition": "repetition_rate",
-    "vanishing_gradients": "grad_norm",
-    "dead_attention": "attention_entropy",
-    "saturated_attention": "attention_entropy",
-}
-
+MASK = "\u2047"
+REFERENCE = """<p class="small">The dotted line <q>reference</q> is what the course's own solution
+reached in this training: its mean loss over the last tenth of the steps. The alarm
+<code>slow_convergence</code> compares with it.</p>
+"""
 CSS = """
-figure { max-width: none; margin: .5rem 0 1rem; }
-.layers { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 25rem), 1fr));
-  gap: 0 2rem; }
-.layers figure { max-width: 32rem; }
-.bound { stroke: var(--muted); fill: none; stroke-dasharray: 2 4; }
-.bad { stroke: var(--second); fill: none; stroke-width: 2; }
-.alarm { stroke: var(--second); fill: none; stroke-width: 1.5; stroke-dasharray: 6 3; }
-svg text.number { fill: var(--second); font-weight: 650; }
-.number, .name { paint-order: stroke; stroke: var(--paper); stroke-width: 4px;
-  stroke-linejoin: round; }
 .state { font-size: 1.1rem; font-weight: 650; } .state.wrong { color: var(--second); }
-.keys span { white-space: nowrap; margin-right: 1rem; }
-@media (max-width: 40rem) { svg.wide text { font-size: 17px; } }
+.texts { font: .9rem/1.5 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace;
+  padding-left: 1.2rem; margin: 0 0 .5rem; overflow-wrap: anywhere; }
 .alarms tr > :nth-child(2), .alarms tr > :last-child { text-align: left; }
 """
-
-
-@dataclass(frozen=True)
-class Run:
-    """What the page shows: the header of a log, its records, with "step" and some of the keys of
-    question 6f, and the alarms, (name, step, message) each.
-    """
-
-    header: dict
-    records: list[dict]
-    alarms: list[tuple[str, int, str]]
-
-    @property
-    def end(self) -> int:
-        """The last step."""
-        return self.records[-1]["step"] if self.records else 0
 
 
 def page(header: dict, records: list[dict], alarms: list[tuple[str, int, str]]) -> str:
     """The page's HTML, from what Run has."""
     run = Run(header, records, alarms)
+    known = knowledge(run)
+    compared = REFERENCE if header.get("reference_loss") else ""
     sections = {
-        "Loss": loss(run),
+        "Loss and knowledge" if known else "Loss": loss(run) + compared + known,
         "Learning rate": learning_rate(run),
         "Gradient norm by layer": gradients(run),
         "Attention entropy by head": entropies(run),
         "Repetition in sampled texts": repetition(run),
     }
+    if written := texts(run):
+        sections["Sampled texts"] = written
     facts = [plural(len(records), "record")]
     facts += [
         f"{name} {escape(str(header[name]))}" for name in ("preset", "seed") if name in header
     ]
     top = f"""<h1>{escape(str(header.get("run", "A training")))}</h1>
-<p class="muted">Step {run.end:,} of {header["total_steps"]:,}, {", ".join(facts)}.</p>
+<p class="muted">Step {run.end:,} of {header["total_steps"]:,}, {", ".join(facts)}.{pace(run)}</p>
 {alarm_table(alarms)}"""
     footer = (
         "Gradients and entropies are those of one batch, the same in the whole training, without "
         "dropout. Alarms are those of your diagnostics.py."
     )
-    return document("Dashboard", top, sections, footer, CSS)
+    return document("Dashboard", top, sections, footer, over_steps.CSS + MARKS + CSS)
+
+
+def pace(run: Run) -> str:
+    """How long the training took, and how many minutes are left at its present pace."""
+    times = series(run.records, "seconds")[-20:]
+    left = run.header["total_steps"] - run.end
+    if len(times) < 2 or not all(map(math.isfinite, finite(times))):
+        return ""
+    (first, earlier), (last, now) = times[0], times[-1]
+    if left <= 0:
+        return f" It took {minutes(now)}."
+    rest = left * (now - earlier) / (last - first)
+    return f" It took {minutes(now)} so far; at its present pace, {minutes(rest)} are left."
+
+
+def minutes(seconds: float) -> str:
+    """A time for people."""
+    return f"{seconds / 60:.0f} minutes" if seconds >= 90 else f"{seconds:.0f} seconds"
 
 
 def plural(count: int, what: str) -> str:
@@ -111,6 +100,40 @@ def loss(run: Run) -> str:
     return chart(run, "loss", [points], f"In nats: {says}.", alt, bounds, log=wide)
 
 
+def knowledge(run: Run) -> str:
+    """The share of people whose birthplace is known; "" for a log without it."""
+    points = series(run.records, "knowledge")
+    if not points:
+        return ""
+    people = f"{run.header.get('people', 'some')} people of dev"
+    how = run.header.get("asked", "in the form of the training")
+    says = f"Known birthplaces: {points[-1][1]:.0%} at the end, of {people}, asked {how}."
+    if half := [step for step, value in points if value >= 0.5]:
+        says += f" Half of them were first known at step {half[0]:,}."
+    return chart(run, "knowledge", [points], says, says, ends=(0, 1))
+
+
+def texts(run: Run) -> str:
+    """What the model wrote: at the start, at some steps between, and at the end."""
+    found = [
+        (record["step"], [text for text in record["texts"] if isinstance(text, str)])
+        for record in run.records
+        if isinstance(record.get("texts"), list)
+    ]
+    if not found:
+        return ""
+    last = len(found) - 1
+    chosen = [found[i] for i in sorted({round(last * part / 5) for part in range(6)})]
+    lists = [
+        f'<h3>Step {step:,}</h3>\n<ul class="texts">'
+        + "".join(f"<li>{characters(text)}</li>" for text in written)
+        + "</ul>\n"
+        for step, written in chosen
+    ]
+    says = f"Drawn at temperature 1. A boxed {characters(MASK)} is MASK."
+    return f"<p>{says}</p>\n{''.join(lists)}"
+
+
 def learning_rate(run: Run) -> str:
     """The learning rate."""
     points = series(run.records, "lr")
@@ -136,7 +159,9 @@ def gradients(run: Run) -> str:
         ends = f"{first[-1]:.2g} in the first layer and {last[-1]:.2g} in the last"
         says = f"In the end, it is {ends}."
     alt = f"Norm of the gradient in {len(lines)} layers. {says}"
-    return legend(len(lines), "layer") + chart(run, "grad_norm", lines, says, alt, log=True)
+    return legend([f"layer {i}" for i in layers]) + chart(
+        run, "grad_norm", lines, says, alt, log=True
+    )
 
 
 def entropies(run: Run) -> str:
@@ -160,7 +185,7 @@ def entropies(run: Run) -> str:
         return missing(name)
     return f"""<p>0: all weight on one position; 1: evenly spread. Above the upper dotted line, a
 head attends nearly uniformly; below the lower one, its softmax is saturated and hardly learns.</p>
-{legend(most, "head")}<div class="layers">{"".join(plots)}</div>"""
+{legend([f"head {i}" for i in range(most)])}<div class="layers">{"".join(plots)}</div>"""
 
 
 def repetition(run: Run) -> str:
@@ -173,92 +198,3 @@ def repetition(run: Run) -> str:
     texts = plural(len(points), "text")
     says = f"The share of 4-grams that occurred before in the same text, in {texts}: {most}."
     return chart(run, "repetition_rate", [points], says, says, [(0.5, "")], ends=(0, 1))
-
-
-def series(records: list[dict], name: str, *places: int) -> list[tuple[int, float]]:
-    """(step, value) of the records with a number under a name (and these places in its lists)."""
-    points = []
-    for record in records:
-        value = record.get(name)
-        for place in places:
-            value = value[place] if isinstance(value, list) and place < len(value) else None
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            points.append((record["step"], float(value)))
-    return points
-
-
-def finite(points: list[tuple[int, float]]) -> list[float]:
-    """The values that are finite."""
-    return [value for _, value in points if math.isfinite(value)]
-
-
-def depth(records: list[dict], name: str) -> int:
-    """The length of the longest list under a name."""
-    return max((len(each[name]) for each in records if isinstance(each.get(name), list)), default=0)
-
-
-def missing(name: str) -> str:
-    """A sentence in place of a plot."""
-    return f'<p class="muted">No record has a value for {name}.</p>'
-
-
-def legend(count: int, what: str) -> str:
-    """Which line is which; of more than eight, the first and the last alone."""
-    shown = range(count) if count <= 8 else (0, count - 1)
-    lines = (tag("path", kind="line", style=color(i, count), d="M0 6H26") for i in shown)
-    marks = (f"<span>{key(line)} {what} {i}</span>" for i, line in zip(shown, lines))
-    return f'<p class="small keys">{(" " if count <= 8 else "to ").join(marks)}</p>\n'
-
-
-def chart(
-    run: Run,
-    section: str,
-    lines: list[list[tuple[int, float]]],
-    caption: str,
-    alt: str,
-    bounds: list[tuple[float, str]] = (),
-    *,
-    log: bool = False,
-    ends: tuple[float, float] | None = None,
-    width: int = WIDE,
-) -> str:
-    """Lines over steps as a figure, with the alarms of a section as dashed lines.
-
-    Args:
-        lines: of (step, value). bounds: (value, label) of what is drawn as a dotted line.
-        log: a logarithmic axis. ends: its values, if not those of the lines. width: of the viewBox.
-    """
-    values = [value for line in lines for _, value in line] + [value for value, _ in bounds]
-    ticks = (powers if log else round_numbers)(*(ends or extent(values, log)))
-    last = max(1, run.end)
-    steps = Axis(round_numbers(0, last), "step", "{:,.0f}".format, last)
-    # room for crosses above, and for half a label at the right
-    area = left, top, _, bottom = 68, 20, width - 28, 174
-    plot = Plot(width, area, steps, Axis(ticks, log=log), corner=True)
-    for value, _ in bounds:
-        plot.level(value, "bound")
-    for number, line in enumerate(lines):
-        plot.line(line, style=color(number, len(lines)))
-        crosses = [plot.x(step) for step, value in line if not math.isfinite(value)]
-        for x in spread(crosses):
-            plot.path(f"M{x - 4:.1f} {top - 14}l8 8m0 -8l-8 8", "bad")
-    for value, label in bounds:  # at the left, where the loss is still far away
-        plot.text(left + 8, plot.y(value) - 5, label, "name")
-    chosen = [
-        (number, step)
-        for number, (name, step, _) in enumerate(run.alarms, start=1)
-        if SECTION.get(name) == section
-    ]
-    for place, (number, step) in enumerate(chosen):
-        plot.upright(step, "alarm")
-        plot.text(plot.x(step) + 4, top + 11 + 12 * (place % 12), str(number), "number")
-    return figure(plot.svg(alt, "wide" if width == WIDE else "narrow"), caption)
-
-
-def spread(places: list[float]) -> list[float]:
-    """Of rising places, those that are not too near to the one before."""
-    kept = []
-    for place in places:
-        if not kept or place >= kept[-1] + CROSS:
-            kept.append(place)
-    return kept

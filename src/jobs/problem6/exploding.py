@@ -8,7 +8,9 @@ import torch.nn as nn
 from torch.nn.utils import get_total_norm
 from tqdm import tqdm
 
-from .broken_training import batches, characters, descend, is_tensor, says_where, table, trial
+from jobs.errors import says_where
+
+from .broken_training import batches, characters, descend, is_tensor, losses_drawn, table, trial
 
 D_K, N_LAYER, LENGTH, ROWS = 256, 2, 16, 16
 STEPS, LEARNING_RATE, MAX_NORM = 150, 0.5, 1.0
@@ -102,9 +104,12 @@ def train(
 
 
 @says_where
-def run(fixes, seed: int) -> None:
+def run(fixes, seed: int) -> dict[str, str]:
     """Run debug_exploding: train as in case i, with the student's scores, with the student's
     clipping, and with both.
+
+    Returns:
+        The sections of a page.
 
     Raises:
         UserError: a function of fixes.py returned something invalid.
@@ -133,7 +138,9 @@ def run(fixes, seed: int) -> None:
         losses = [show(run, step) for run, _ in runs.values()]
         rows.append([str(step), losses[0], show(runs["as it was"][1], step), *losses[1:]])
     print(f"\n{table(rows)}\n")
-    print(verdict({name: losses for name, (losses, _) in runs.items()}))
+    losses = {name: losses for name, (losses, _) in runs.items()}
+    print(verdict(losses))
+    return {"Loss": losses_drawn(losses, [(math.log(vocab), "guessing")])}
 
 
 def look(fixes) -> tuple[bool, bool]:

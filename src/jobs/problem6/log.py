@@ -1,12 +1,11 @@
-"""The log of a training, for ./run.sh dashboard: JSON lines, a header and then records as in
-question 6f.
-"""
+"""A training's log, for ./run.sh dashboard: JSON lines, a header, records as in question 6f."""
 
 import contextlib
 import importlib
 import json
 import math
 import reprlib
+import time
 from pathlib import Path
 
 import torch
@@ -18,7 +17,8 @@ from common.files import UserError, read_text, writing
 from common.ngrams import repetition_rate
 
 ROWS = 8  # of the measured batch, which stays the same throughout the training
-SAMPLES = 50  # texts sampled per training
+SAMPLES = 50  # texts sampled per training for the repetition rate
+BEYOND = ("seconds", "knowledge", "texts")  # what the log has beyond the records of question 6f
 # What the reference solution reached: the mean of the last tenth of the training, from seed 0.
 REFERENCE_LOSSES = {
     ("laptop", "vanilla_pretrain"): 0.75,
@@ -52,7 +52,9 @@ class RunLog:
                 "Move this file away to continue the training with a new log, or leave out --log.",
             )[1]
 
-    def begin(self, header: dict, model: torch.nn.Module, dataset, records: int) -> None:
+    def begin(
+        self, header: dict, model: torch.nn.Module, dataset, records: int, knowledge=None
+    ) -> None:
         """Open the file.
 
         Args:
@@ -60,11 +62,18 @@ class RunLog:
                 facts.
             model, dataset: of the training.
             records: their approximate number.
+            knowledge: a Knowledge to measure, or None.
 
         Raises:
             UserError: the file cannot be written.
         """
         self.header, self.probe = header, Probe(model, dataset, max(1, records // SAMPLES))
+        if knowledge:
+            knowledge.begin(header["total_steps"])
+            self.header, self.probe.knowledge = header | knowledge.facts, knowledge
+        # a resumed training took the time of the one before, too
+        earlier = next((each["seconds"] for each in self.before[::-1] if each.get("seconds")), 0)
+        self.started = time.monotonic() - earlier
         self._begin_with(self.before)
 
     def add_scalar(self, name: str, value: float, step: int) -> None:
@@ -72,9 +81,10 @@ class RunLog:
         self.also.add_scalar(name, value, step)
         self.scalars[name] = value
         if name == "loss" and self.file:
-            measured = self.probe.measure() if math.isfinite(value) else {}
+            measured = self.probe.measure(step) if math.isfinite(value) else {}
+            seconds = round(time.monotonic() - self.started, 1)
             try:
-                self._append({"step": step, **self.scalars, **measured})
+                self._append({"step": step, **self.scalars, **measured, "seconds": seconds})
             except (OSError, UserError) as error:
                 print(
                     f"\n{self.path} could not be written ({error}); the training continues without "
@@ -135,15 +145,15 @@ class Probe:
     """
 
     def __init__(self, model: torch.nn.Module, dataset, between: int):
-        self.model, self.between, self.count = model, between, 0
+        self.model, self.between, self.count, self.knowledge = model, between, 0, None
         self.guard = importlib.import_module("submission.trainer").own_random_numbers
         with self.guard(0):
             rows = [dataset[i] for i in torch.randperm(len(dataset)).tolist()[:ROWS]]
         self.x, self.y = (torch.stack(column) for column in zip(*rows))
 
-    def measure(self) -> dict:
-        """Measure "grad_norm", "attention_entropy" and, occasionally, "repetition_rate", as defined
-        in question 6f. Gradients and the random state are left unchanged.
+    def measure(self, step: int) -> dict:
+        """Measure what question 6f defines ("repetition_rate" occasionally), and what Knowledge
+        measures. Gradients and the random state are left unchanged.
         """
         training = self.model.training
         self.model.eval()
@@ -152,7 +162,10 @@ class Probe:
                 norms, entropies = self._gradients_and_entropies()
                 found = {"grad_norm": norms, "attention_entropy": entropies} if norms else {}
                 if self.count % self.between == 0:
-                    found["repetition_rate"] = repetition_rate(sample(self.model, self.x[:1, :1]))
+                    (text,) = sample(self.model, self.x[:1, :1].tolist())
+                    found["repetition_rate"] = repetition_rate(text)
+                if self.knowledge:
+                    found |= self.knowledge.measure(self.model, step, sample)
         finally:
             self.model.train(training)
         self.count += 1
@@ -205,22 +218,28 @@ def entropy(weights: torch.Tensor, used: torch.Tensor) -> torch.Tensor:
 
 
 @torch.no_grad()
-def sample(model: torch.nn.Module, x: torch.Tensor) -> list[int]:
-    """Sample a text of block-size length at temperature 1, starting with the first token (x,
-    (1, 1)). Token 0, padding, is never sampled.
+def sample(model: torch.nn.Module, starts: list[list[int]]) -> list[list[int]]:
+    """Sample texts of block-size length at temperature 1, each from its first tokens. Token 0,
+    padding, is never sampled. The texts end early when the model computes no finite logits.
     """
     device = next(model.parameters()).device
-    while x.size(1) < model.get_block_size():
-        logits = model.forward(x.to(device))[0][0, -1].float().cpu()
-        logits[0] = -math.inf
-        if not torch.isfinite(logits[1:]).all():
-            break
-        x = torch.cat((x, Categorical(logits=logits).sample()[None, None]), dim=1)
-    return x[0].tolist()
+    lengths = torch.tensor([len(start) for start in starts])
+    x = torch.zeros(len(starts), model.get_block_size(), dtype=torch.long)
+    for row, start in zip(x, starts):
+        row[: len(start)] = torch.tensor(start)
+    for position in range(min(lengths), x.size(1)):
+        logits = model.forward(x[:, :position].to(device))[0][:, -1].float().cpu()
+        logits[:, 0] = -math.inf
+        if not torch.isfinite(logits[:, 1:]).all():
+            return [row[: max(position, len(start))].tolist() for row, start in zip(x, starts)]
+        drawn = Categorical(logits=logits).sample()
+        x[:, position] = drawn.where(position >= lengths, x[:, position])
+    return x.tolist()
 
 
 # The nesting depth of the lists under a record's key: 0 for a number.
-DEPTH = {"loss": 0, "lr": 0, "repetition_rate": 0, "grad_norm": 1, "attention_entropy": 2}
+DEPTH = dict.fromkeys(("loss", "lr", "repetition_rate", "seconds", "knowledge"), 0)
+DEPTH |= {"grad_norm": 1, "attention_entropy": 2}
 
 
 def read_log(

@@ -11,7 +11,7 @@ from pathlib import Path
 from common.alarms import TOLERANCE, in_time
 from common.files import UserError, write_text
 from jobs.options import ROOT
-from jobs.problem6 import dashboard_page
+from jobs.problem6 import dashboard_page, over_steps
 from jobs.problem6.dashboard import watch
 from jobs.problem6.log import read_log
 from jobs.web_page import document, table
@@ -55,7 +55,9 @@ def practice_monitor(diagnostics, out: Path, folder: Path = TRACES) -> None:
     html = out / "practice.html"
     top = f"<h1>Your monitor on recorded trainings</h1>\n<p>{summary}</p>"
     footer = "The hidden checks replay other traces, made in the same way."
-    write_text(html, document("Practice", top, sections, footer, dashboard_page.CSS))
+    write_text(
+        html, document("Practice", top, sections, footer, over_steps.CSS + dashboard_page.CSS)
+    )
     print(f"Wrote {html}: open it in a browser.")
 
 
@@ -102,7 +104,7 @@ def loss(record: dict) -> float:
 
 def section(header: dict, records: list[dict], judged: list[tuple]) -> str:
     """The HTML of a trace: its labels and alarms in a table, and the plots that they belong to."""
-    run = dashboard_page.Run(header, records, [(name, step, "") for name, step, _, _ in judged])
+    run = over_steps.Run(header, records, [(name, step, "") for name, step, _, _ in judged])
     rows = [
         [str(i), escape(name), f"{step:,}", verdict]
         for i, (name, step, _, verdict) in enumerate(judged, start=1)
@@ -114,5 +116,5 @@ def section(header: dict, records: list[dict], judged: list[tuple]) -> str:
         if rows
         else '<p class="state">No fault and no alarm.</p>'
     )
-    shown = {"loss", *(dashboard_page.SECTION[name] for name, *_ in judged)}
+    shown = {"loss", *(over_steps.SECTION[name] for name, *_ in judged)}
     return listed + "\n".join(plot(run) for name, plot in PLOTS.items() if name in shown)

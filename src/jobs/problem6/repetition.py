@@ -4,20 +4,24 @@ import importlib
 import math
 import random
 import textwrap
+from html import escape
 
 import torch
 from tqdm import tqdm
 
+from common.charts import Axis, Plot, tag
 from common.files import UserError
 from common.ngrams import repetition_rate
+from jobs.errors import says_where
+from jobs.web_page import figure
 
 from .broken_training import (
     batches,
     descend,
     describe,
     is_tensor,
+    losses_drawn,
     mean_at,
-    says_where,
     table,
     trial,
 )
@@ -70,9 +74,9 @@ def sentences(seed: int, count: int = SENTENCES) -> list[str]:
     ).split()
 
 
-def train(model_file, vocab: int, text: torch.Tensor, seed: int) -> tuple[torch.nn.Module, float]:
-    """A small GPT with learned positions trained on the text, in evaluation mode, and the mean loss
-    of its last 10 steps.
+def train(model_file, vocab: int, text: torch.Tensor, seed: int) -> tuple[torch.nn.Module, list]:
+    """A small GPT with learned positions trained on the text, in evaluation mode, and the loss of
+    each step.
     """
     torch.manual_seed(seed)
     model = model_file.GPT(
@@ -96,12 +100,15 @@ def train(model_file, vocab: int, text: torch.Tensor, seed: int) -> tuple[torch.
         leave=False,
     )
     losses = list(descend(lambda x: model(x)[0], optimizer, pairs))
-    return model.eval(), mean_at(losses, STEPS)
+    return model.eval(), losses
 
 
 @says_where
-def run(fixes, seed: int) -> None:
+def run(fixes, seed: int) -> dict[str, str]:
     """Run debug_repetition: a text as in case ii, and texts by the student's generate.
+
+    Returns:
+        The sections of a page.
 
     Raises:
         UserError: a function of fixes.py returned something invalid.
@@ -119,7 +126,7 @@ def run(fixes, seed: int) -> None:
     model_file, utils = (
         importlib.import_module(f"submission.{name}") for name in ("model", "utils")
     )
-    model, loss = train(model_file, len(vocabulary), text, seed)
+    model, losses = train(model_file, len(vocabulary), text, seed)
     x = torch.tensor([[numbers[PROMPT]]])
     texts = {
         f"{NEW + 1} words of the corpus": corpus[: NEW + 1],
@@ -139,7 +146,7 @@ def run(fixes, seed: int) -> None:
             )
         texts[name] = [vocabulary[number] for number in y[0].tolist()]
     print(
-        f"\nIts loss is fine: {loss:.2f} nats per word (guessing: "
+        f"\nIts loss is fine: {mean_at(losses, STEPS):.2f} nats per word (guessing: "
         f"{math.log(len(vocabulary) - 1):.2f})."
     )
     for name, words in texts.items():
@@ -152,6 +159,31 @@ def run(fixes, seed: int) -> None:
     ]
     width = max(len(name) for _, name in rows)
     print(f"\n{table([[share, name.ljust(width)] for share, name in rows])}\n\n{verdict(rates)}")
+    return {
+        "Loss": losses_drawn(
+            {"the training": losses}, [(math.log(len(vocabulary) - 1), "guessing")]
+        ),
+        f"Repeated {N}-grams": bars(rates),
+        "Texts": "".join(
+            f"<h3>{escape(name)}</h3>\n<p>{escape(' '.join(words).replace(' .', '.'))}</p>\n"
+            for name, words in texts.items()
+        ),
+    }
+
+
+def bars(rates: dict[str, float]) -> str:
+    """The share of repeated 4-grams of each text, as a figure."""
+    plot = Plot(720, (16, 8, 660, 12 + 42 * len(rates)), Axis([0, 0.25, 0.5, 0.75, 1]), None)
+    for row, (name, rate) in enumerate(rates.items()):
+        y, width = 28 + 42 * row, plot.x(rate) - plot.left
+        plot.text(plot.left, y - 5, name, "name")
+        plot.parts.append(
+            tag("rect", kind="bar", x=plot.left, y=y, width=max(1.0, width), height=14)
+        )
+        plot.text(plot.left + width + 6, y + 12, f"{rate:.0%}", "name")
+    says = f"The share of {N}-grams that occurred before in the same text."
+    each = ", ".join(f"{name} {rate:.0%}" for name, rate in rates.items())
+    return figure(plot.svg(f"Bars. {says} {each}.", "wide"), says)
 
 
 def look(fixes) -> list[bool]:

@@ -8,13 +8,15 @@ import torch
 import torch.nn as nn
 from tqdm import tqdm
 
+from jobs.errors import says_where
+
 from .broken_training import (
     batches,
     characters,
     descend,
     is_tensor,
+    losses_drawn,
     mean_at,
-    says_where,
     table,
     trial,
 )
@@ -115,8 +117,11 @@ def causal_attention():
 
 
 @says_where
-def run(fixes, seed: int) -> None:
+def run(fixes, seed: int) -> dict[str, str]:
     """Run debug_slow: train as in case iii, and with those of the student's fixes that are there.
+
+    Returns:
+        The sections of a page.
 
     Raises:
         UserError: a function of fixes.py returned something invalid.
@@ -148,6 +153,7 @@ def run(fixes, seed: int) -> None:
     ]
     print(f"\n{table(rows)}\n(means of 10 steps)\n")
     print(verdict({name: mean_at(run, STEPS) for name, run in runs.items()}, guessing))
+    return {"Loss": losses_drawn(runs, [(guessing, "frequencies alone")])}
 
 
 def frequencies_alone(text: torch.Tensor) -> float:
