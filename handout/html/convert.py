@@ -23,6 +23,7 @@ HANDOUT = HERE.parent
 sys.path[:0] = [str(HERE), str(HANDOUT.parent), str(HANDOUT.parent / "src")]
 
 # noqa: E402 (the three folders first)
+from draws import with_draws
 from formulas import adjusted, math_font
 from sources import Sources
 
@@ -129,12 +130,13 @@ def convert(folder: Path, figures: Path, facts: dict[str, str]) -> str:
     html = html.replace("<style>", f"<style>\n{math_font(html)}", 1)
     # pandoc's role for a footnote is deprecated
     html = html.replace(' role="doc-endnote"', "")
-    return re.sub(
+    html = re.sub(
         '<figure(.*?)src="figure:([^"]*)"',
         lambda match: _figure(match[1], figures / match[2], sources),
         html,
         flags=re.DOTALL,
     )
+    return with_draws(html)
 
 
 def _sign(match: re.Match) -> str:
