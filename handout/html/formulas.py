@@ -31,6 +31,7 @@ def math_font(page: str) -> str:
         UserError: TeX does not find the font.
     """
     formulas = "".join(re.findall("<math.*?</math>", page, re.DOTALL))
+    formulas = formulas.replace("<msqrt>", "√")  # drawn by browsers
     shown = html.unescape(re.sub("<annotation.*?</annotation>|<[^>]*>", "", formulas))
     options = subset.Options(flavor="woff", layout_features=["*"], recalc_timestamp=False)
     options.drop_tables += ["FFTM"]
