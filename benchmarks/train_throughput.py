@@ -26,7 +26,7 @@ from common.files import read_documents
 from jobs.package import load_submission, seed_everything
 from jobs.presets import PRESETS
 from jobs.problem1.demo import machine
-from jobs.problem1.parallel import workers
+from jobs.parallel import workers
 
 LONG = 15  # times as many epochs, for a steady rate on a GPU
 

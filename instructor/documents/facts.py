@@ -11,8 +11,7 @@ import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
-from autograder.manifest import Manifest, ManifestError, read_manifest
-from checks.support.session import MANIFEST
+from autograder.manifest import Manifest, ManifestError
 from common.files import UserError, write_text
 from instructor import ROOT
 from instructor.course import SETTINGS, read_course
@@ -34,7 +33,7 @@ def gather(settings: Path = SETTINGS) -> dict[str, str]:
     course = read_course(settings)
     facts = {"title": course.title, "course": course.course, "due": course.due}
     facts["assistants"] = ASSISTANTS if course.assistants else ""
-    facts |= points(read_manifest(MANIFEST))
+    facts |= points(course.manifest())
     facts |= sizes() | measured()
     kinds = {
         "written": (*STUDENT_FILES, *ANSWERS),

@@ -1,8 +1,12 @@
 """README.md and pyproject.toml of a release, made from the project's."""
 
 import re
+from dataclasses import replace
 
-from instructor.course import Course
+from instructor.course import Course, read_course
+from jobs.targets import targets_of
+
+from .choosing import chosen_markdown
 
 NOT_HANDED_OUT = ("project.optional-dependencies", "tool.pytest", "tool.ruff")
 NEEDS_HANDOUT = r"^The problem set is [^\n]*\n|^## \d\. Write\n+.*?(?=^## )"
@@ -13,7 +17,7 @@ def student_readme(guide: str, course: Course, released: set[str]) -> str:
 
     Args:
         guide: the text of docs/students.md.
-        course: for the head.
+        course: for the head, and which problems there are.
         released: the files that links may lead to; without a handout among them, what is said of
             the handout is left out.
     """
@@ -23,12 +27,30 @@ def student_readme(guide: str, course: Course, released: set[str]) -> str:
         leads_somewhere = "://" in target or target in released
         return f"{match[1]}[{match[2]}]({match[3]})" if leads_somewhere else match[2]
 
-    text = re.sub(r"\A# .*\n+|^<!-- .* -->\n\n?", "", guide, flags=re.MULTILINE)
+    numbers = course.handed_out
+    text = _with_examples(chosen_markdown(guide, numbers), numbers)
+    text = re.sub(r"\A# .*\n+|^<!-- .* -->\n\n?", "", text, flags=re.MULTILINE)
     if not any(name.startswith("handout/") for name in released):
         text = re.sub(NEEDS_HANDOUT, "", text, flags=re.MULTILINE | re.DOTALL)
     text = re.sub(r"(!?)\[([^\]]*)\]\((?:\.\./)?([^)\s]*)\)", link, text)
     head = [f"# {course.title}", course.course, f"**Due: {course.due}**" if course.due else ""]
     return "\n\n".join([*filter(None, head), text.strip()]) + "\n"
+
+
+def _with_examples(text, numbers):
+    """The guide with commands that these problems have, where it shows one for example."""
+    manifest = replace(read_course(), problems=(), given=()).manifest().only(numbers)
+    basic = [check for check in manifest.checks.values() if check.kind == "basic"]
+    targets = [*targets_of(numbers)]
+    if "1h" in manifest.questions or not basic:
+        return text
+    check = basic[0]
+    text = text.replace("1h-3", check.id.removesuffix("-basic"))
+    text = re.sub(r"\b1h\b", check.question, text)
+    return text.replace(
+        "./run.sh vanilla_finetune_without_pretrain",
+        f"./run.sh {targets[0] if targets else 'help'}",
+    )
 
 
 def student_pyproject(text: str) -> str:

@@ -1,5 +1,5 @@
-"""The log of a training, for ./run.sh dashboard: JSON lines, a header and then records as in
-question 6f.
+"""The log of a training, made with --log: JSON lines, a header and then records as a
+Monitor gets them.
 """
 
 import contextlib
@@ -19,12 +19,6 @@ from common.ngrams import repetition_rate
 
 ROWS = 8  # of the measured batch, which stays the same throughout the training
 SAMPLES = 50  # texts sampled per training
-# What the reference solution reached: the mean of the last tenth of the training, from seed 0.
-REFERENCE_LOSSES = {
-    ("laptop", "vanilla_pretrain"): 0.75,
-    ("laptop", "rope_pretrain"): 0.77,
-    ("laptop", "vanilla_finetune_without_pretrain"): 1.12,
-}
 
 
 class RunLog:
@@ -143,7 +137,7 @@ class Probe:
 
     def measure(self) -> dict:
         """Measure "grad_norm", "attention_entropy" and, occasionally, "repetition_rate", as defined
-        in question 6f. Gradients and the random state are left unchanged.
+        that a Monitor gets. Gradients and the random state are left unchanged.
         """
         training = self.model.training
         self.model.eval()
