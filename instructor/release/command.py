@@ -88,6 +88,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         UserError: the options or this copy of the project are wrong.
     """
+    from instructor.checks.makers import all_makers
     from instructor.release.pasting.answers import find_answering
     from instructor.release.pasting.fingerprints import find_repeated
 
@@ -152,7 +153,9 @@ def run(args: argparse.Namespace) -> int:
                 "Calling every released function with the inputs of solved cases (minutes)",
                 flush=True,
             )
-            leaks += find_answering(tree / "src", cases_of(manifest))
+            leaks += find_answering(
+                tree / "src", [id for id in all_makers() if id in manifest.checks]
+            )
         if leaks:
             print(
                 "\n".join(
@@ -169,7 +172,7 @@ def run(args: argparse.Namespace) -> int:
         if not args.no_proof:
             try:
                 prove(
-                    archive, manifest, answers if seeds else None, args.quick, args.new_environment
+                    archive, answers if seeds else None, args.quick, args.new_environment, manifest
                 )
             except Failed as error:
                 print(

@@ -1,14 +1,15 @@
 """README.md and pyproject.toml of a release, made from the project's."""
 
 import re
-from dataclasses import replace
 
-from instructor.course import Course, read_course
+from autograder.manifest import Manifest
+from instructor.course import Course
 from jobs.targets import targets_of
 
 from .choosing import chosen_markdown
 
 NOT_HANDED_OUT = ("project.optional-dependencies", "tool.pytest", "tool.ruff")
+EXAMPLE = "1h-3"  # the check in commands of docs/students.md
 NEEDS_HANDOUT = r"^The problem set is [^\n]*\n|^## \d\. Write\n+.*?(?=^## )"
 
 
@@ -27,8 +28,7 @@ def student_readme(guide: str, course: Course, released: set[str]) -> str:
         leads_somewhere = "://" in target or target in released
         return f"{match[1]}[{match[2]}]({match[3]})" if leads_somewhere else match[2]
 
-    numbers = course.handed_out
-    text = _with_examples(chosen_markdown(guide, numbers), numbers)
+    text = _with_examples(chosen_markdown(guide, course.handed_out), course.manifest())
     text = re.sub(r"\A# .*\n+|^<!-- .* -->\n\n?", "", text, flags=re.MULTILINE)
     if not any(name.startswith("handout/") for name in released):
         text = re.sub(NEEDS_HANDOUT, "", text, flags=re.MULTILINE | re.DOTALL)
@@ -37,20 +37,19 @@ def student_readme(guide: str, course: Course, released: set[str]) -> str:
     return "\n\n".join([*filter(None, head), text.strip()]) + "\n"
 
 
-def _with_examples(text, numbers):
-    """The guide with commands that these problems have, where it shows one for example."""
-    manifest = replace(read_course(), problems=(), given=()).manifest().only(numbers)
-    basic = [check for check in manifest.checks.values() if check.kind == "basic"]
-    targets = [*targets_of(numbers)]
-    if "1h" in manifest.questions or not basic:
-        return text
-    check = basic[0]
-    text = text.replace("1h-3", check.id.removesuffix("-basic"))
-    text = re.sub(r"\b1h\b", check.question, text)
-    return text.replace(
-        "./run.sh vanilla_finetune_without_pretrain",
-        f"./run.sh {targets[0] if targets else 'help'}",
-    )
+def examples(manifest: Manifest) -> tuple[str, str]:
+    """A check, without -basic, and a target, which the README has as examples of commands."""
+    basic = [check.id for check in manifest.checks.values() if check.kind == "basic"]
+    check = EXAMPLE if f"{EXAMPLE}-basic" in basic else basic[0].removesuffix("-basic")
+    return check, next(iter(targets_of(manifest.problems)), "help")
+
+
+def _with_examples(text, manifest):
+    """The guide with examples that there are."""
+    check, target = examples(manifest)
+    text = text.replace(EXAMPLE, check)
+    text = re.sub(rf"(?<=grader.py ){EXAMPLE[:2]}\b", check.partition("-")[0], text)
+    return text.replace("./run.sh vanilla_finetune_without_pretrain", f"./run.sh {target}")
 
 
 def student_pyproject(text: str) -> str:

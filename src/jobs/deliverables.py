@@ -60,3 +60,13 @@ def files_of(problems: Iterable[str]) -> list[str]:
     """The files that students write code, numbers or choices in for these problems."""
     chosen = [PROBLEMS[number] for number in problems if number in PROBLEMS]
     return [name for one in chosen for name in (*one.CODE, *one.ANSWERS)]
+
+
+def supplied_to(problems: Iterable[str]) -> list[str]:
+    """The files that students of these problems are given."""
+    chosen = [PROBLEMS[number] for number in problems if number in PROBLEMS]
+    return [
+        "__init__.py",
+        *dict.fromkeys(name for one in chosen for name in one.SUPPLIED),
+        *lent(problems),
+    ]
