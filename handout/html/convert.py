@@ -43,6 +43,7 @@ LOOKS = {
     "linewidth",
     "medskip",
     "needspace",
+    "Needspace*",
     "newpage",
     "noindent",
     "normalfont",

@@ -2,9 +2,12 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import PurePosixPath
 
+from autograder.manifest import problem_of
 from instructor.course import Course
+from instructor.documents.facts import UNGRADED
 from jobs.problems import PROBLEMS
 from jobs.targets import TARGETS
 
@@ -26,9 +29,12 @@ def find_traces(files: dict[str, bytes], course: Course) -> list[str]:
         return []
     targets = [name for name, target in TARGETS.items() if target.question[0] in others]
     words = [*targets, *_names_of(course)]
+    whole = replace(course, problems=(), given=()).manifest()
+    ids = [id for id in (*whole.questions, *UNGRADED) if problem_of(id) in course.others]
+    shown = [f"{problem_of(id)}({id[-1]})" for id in ids]
     pattern = re.compile(
-        rf"(?<![\w.\\#])[{others}][a-h](?!\w|-\d)"  # 6d, not 1e-5 or .2f
-        rf"|(?<![\w.])[{others}]\([a-h]\)"
+        rf"(?<![\w.\\#])(?:{'|'.join(ids)})(?!\w|-\d)"  # 6d, not 1e-5 or .2f
+        rf"|(?<![\w.])(?:{'|'.join(map(re.escape, shown))})"
         rf"|\b[Pp]roblems?[ ~_]?[{others}]\b"
         rf"|\b(?:{'|'.join(map(re.escape, sorted(words)))})\b"
     )
