@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from autograder.manifest import Manifest
 
 SETTINGS = ROOT / "course.toml"
+DISCUSSES = {"2": "1"}  # a problem without code -> the one whose results it is about
 MANIFEST = ROOT / "src" / "checks" / "manifest.toml"
 
 
@@ -100,6 +101,12 @@ class Course:
                 f"There is no problem {unknown[0]}: the problems are {_listed(_all_problems())}. "
                 "Correct course.toml or --problems."
             )
+        for number, other in DISCUSSES.items():
+            if number in self.numbers and other not in self.numbers:
+                raise UserError(
+                    f"Problem {number} is about results of problem {other}. Add problem {other} to "
+                    f"course.toml or --problems, or take problem {number} out."
+                )
         mine = whole.only(self.numbers)
         if not mine.questions:
             raise UserError(
@@ -151,16 +158,17 @@ def _listed(names):
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def read_course(path: Path = SETTINGS, **changes: object) -> Course:
+def read_course(path: Path | None = None, **changes: object) -> Course:
     """Read course.toml.
 
     Args:
-        path: the file.
+        path: the file; by default the project's.
         changes: values that replace the file's; None leaves the file's value.
 
     Raises:
         UserError: the file is missing or wrong.
     """
+    path = path or SETTINGS
     try:
         values = tomllib.loads(read_text(path))
         return Course(
