@@ -1,8 +1,12 @@
-"""What of this project a release of some problems has: the files of these problems, and texts
+r"""What of this project a release of some problems has: the files of these problems, and texts
 without the others.
 
 A file belongs to a problem by its folder (`problem5`), its question (`cases/5c.json`) or the
-problem's contents.py; all other files are everybody's.
+problem's contents.py; all other files are everybody's. Targets, help, deliverables and collection
+follow from the contents.py that are there (jobs/problems.py), points and pages from the manifest,
+which is filtered as text here and as Manifest.only where staff grades. Markdown says what belongs
+to a problem by `<!-- problem 5 -->`, the handout by \ifproblem. A file of another problem that
+these need (NEEDED) is given as solved.
 """
 
 import re
