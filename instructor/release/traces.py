@@ -28,7 +28,8 @@ def find_traces(files: dict[str, bytes], course: Course) -> list[str]:
     if not others:
         return []
     targets = [name for name, target in TARGETS.items() if target.question[0] in others]
-    words = [*targets, *_names_of(course)]
+    # a target such as `look` is a word, too
+    words = [name for name in targets if "_" in name] + sorted(_names_of(course))
     whole = replace(course, problems=(), given=()).manifest()
     ids = [id for id in (*whole.questions, *UNGRADED) if problem_of(id) in course.others]
     shown = [f"{problem_of(id)}({id[-1]})" for id in ids]
@@ -36,7 +37,8 @@ def find_traces(files: dict[str, bytes], course: Course) -> list[str]:
         rf"(?<![\w.\\#])(?:{'|'.join(ids)})(?!\w|-\d)"  # 6d, not 1e-5 or .2f
         rf"|(?<![\w.])(?:{'|'.join(map(re.escape, shown))})"
         rf"|\b[Pp]roblems?[ ~_]?[{others}]\b"
-        rf"|\b(?:{'|'.join(map(re.escape, sorted(words)))})\b"
+        rf"|(?<=run\.sh )(?:{'|'.join(targets)})\b"
+        rf"|\b(?:{'|'.join(map(re.escape, words))})\b"
     )
     found = []
     for name, content in sorted(files.items()):
