@@ -13,6 +13,8 @@ from jobs.targets import TARGETS
 
 from .leaks import text_of
 
+UNREAD = (".npz", ".tsv")
+
 
 def find_traces(files: dict[str, bytes], course: Course) -> list[str]:
     """Search the files of a release for problems that it does not have.
@@ -24,36 +26,41 @@ def find_traces(files: dict[str, bytes], course: Course) -> list[str]:
     Returns:
         A sentence for each trace, with the file and, in texts, the line; [] if there are none.
     """
-    others = "".join(course.others)
-    if not others:
+    if not course.others:
         return []
-    targets = [name for name, target in TARGETS.items() if target.question[0] in others]
+    targets = [name for name, target in TARGETS.items() if target.question[0] in course.others]
     # a target such as `look` is a word, too
     words = [name for name in targets if "_" in name] + sorted(_names_of(course))
-    whole = replace(course, problems=(), given=()).manifest()
-    ids = [id for id in (*whole.questions, *UNGRADED) if problem_of(id) in course.others]
+    all_problems = replace(course, problems=(), given=()).manifest()
+    ids = [id for id in (*all_problems.questions, *UNGRADED) if problem_of(id) in course.others]
     shown = [f"{problem_of(id)}({id[-1]})" for id in ids]
-    pattern = re.compile(
-        rf"(?<![\w.\\#])(?:{'|'.join(ids)})(?!\w|-\d)"  # 6d, not 1e-5 or .2f
-        rf"|(?<![\w.])(?:{'|'.join(map(re.escape, shown))})"
-        rf"|\b[Pp]roblems?[ ~_]?[{others}]\b"
-        rf"|(?<=run\.sh )(?:{'|'.join(targets)})\b"
-        rf"|\b(?:{'|'.join(map(re.escape, words))})\b"
+    plain = re.compile(
+        rf"(?<![\w.])(?:{_any(shown)})"
+        rf"|\b[Pp]roblems?[ ~_]?(?:{_any(course.others)})\b"
+        rf"|(?<=run\.sh )(?:{_any(targets)})\b"
+        rf"|\b(?:{_any(words)})\b"
     )
+    # 6d, not 1e-5 or .2f; in a PDF, 1d may be a fraction
+    whole = re.compile(rf"(?<![\w.\\#])(?:{_any(ids)})(?!\w|-\d)|{plain.pattern}")
     found = []
     for name, content in sorted(files.items()):
-        if PurePosixPath(name).suffix not in (".npz", ".tsv") and not name.endswith("wiki.txt"):
-            text = text_of(name, content)
-            found += [
-                f"{name}, line {text.count(chr(10), 0, match.start()) + 1}: '{match[0]}' is of a "
-                "problem that is not handed out."
-                for match in pattern.finditer(text)
-            ]
+        suffix = PurePosixPath(name).suffix
+        text = "" if suffix in UNREAD or name.endswith("wiki.txt") else text_of(name, content)
+        found += [
+            f"{name}, line {text.count(chr(10), 0, match.start()) + 1}: '{match[0]}' is of a "
+            "problem that is not handed out."
+            for match in (plain if suffix == ".pdf" else whole).finditer(text)
+        ]
         found += [
             f"{name}: its name is of a problem that is not handed out."
-            for _ in pattern.finditer(name)
+            for _ in whole.finditer(name)
         ]
     return found
+
+
+def _any(words: Iterable[str]) -> str:
+    """A pattern for one of these words; for nothing, if there are none."""
+    return "|".join(map(re.escape, words)) or "(?!)"
 
 
 def _names_of(course: Course) -> Iterable[str]:

@@ -189,6 +189,8 @@ def test_traces_are_found():
         assert find_traces({name: text.encode()}, FIRST), (name, text)
         assert not find_traces({name: text.encode()}, SECOND), (name, text)
     assert not find_traces({"a.py": b"x = 1e-5 + 6e-4; f'{x:.5f}'; problem 1, 3 and 4, 1h"}, FIRST)
+    assert not find_traces({"a.py": b"problem 1, 1h, 6d"}, Course("T", problems=(1, 2, 5, 6)))
+    assert not find_traces({"a.py": b"problem 1, 4a, 6d"}, Course("T"))
 
 
 def test_the_answer_sheet_has_the_boxes_of_its_problems():
