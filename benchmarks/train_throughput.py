@@ -24,9 +24,9 @@ from tables import ROOT, markdown, publish
 
 from common.files import read_documents
 from jobs.package import load_submission, seed_everything
+from jobs.parallel import workers
 from jobs.presets import PRESETS
 from jobs.problem1.demo import machine
-from jobs.problem1.parallel import workers
 
 LONG = 15  # times as many epochs, for a steady rate on a GPU
 

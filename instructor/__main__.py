@@ -26,6 +26,7 @@ except KeyboardInterrupt:  # in the first second of a command
 MODULES = (
     "release.command",
     "release.cases",
+    "release.answer_sheet",
     "documents",
     "documents.facts",
     "datasets.wikipedia.command",

@@ -172,8 +172,8 @@ def outdated(submission: Path) -> dict[str, str]:
     """Results that are older than what they were made from, in job order: name -> why.
 
     Predictions depend on weights and on the student's code, finetuned weights on pretrained ones.
-    Weights older than the code prove nothing: students write the code of 1h after the trainings of
-    1f. The encoder's weights depend on a file of their own.
+    Weights older than the code prove nothing: students write code for one question after the
+    trainings of another. TRAINED has weights that depend on a file of their own.
     """
     times = {
         name: (submission / name).stat().st_mtime_ns

@@ -26,8 +26,8 @@ LAST = SRC / ".last_grading"  # the seed of the last run, for --replay
 
 HELP = """usage: python src/grader.py [ID ...] [options]
 
-Grades the code in src/submission. An ID is a check (1c-0-basic, or just 1c-0), a question (1c) or a
-problem (1); without one, all checks run.
+Grades the code in src/submission. An ID is a check, as --list names it (without -basic, too), a
+question or a problem; without one, all checks run.
 
 Options:
   --list             list the checks and their points without running them

@@ -6,6 +6,7 @@ its name and exits with code 3. In both cases no result is written.
 """
 
 import argparse
+import importlib
 import os
 import sys
 from pathlib import Path
@@ -14,40 +15,36 @@ from common.arguments import Parser, did_you_mean, seed
 from common.files import UserError
 from common.packages import require_packages
 from jobs.errors import explain, with_code
-from jobs.options import ROOT, choose_options
+from jobs.options import ROOT
+from jobs.parallel import in_silence, is_first, processes, world_size
 from jobs.presets import PRESETS
-from jobs.problem1.parallel import in_silence, is_first, processes, world_size
+from jobs.problems import PROBLEMS
 from jobs.targets import JOBS, LOOK, SMALL, TARGETS
 
 HELP = """usage: ./run.sh TARGET [options]
 
-Jobs, in order (results go into src/submission/):
-{jobs}
+{jobs}More targets:
+{together}  python           the environment's Python: ./run.sh python src/grader.py
+{test}  help             this text
+{small}
+Options:
+  --submission DIR       the code to run (default: src/submission)
+  --out DIR              where results are written and read (default: the submission's folder)
+  --seed N               seed of all random numbers (default: 0)
+{training}"""
 
-More targets:
+TOGETHER = """\
   all              the eleven jobs in order
   demo             the same in a new folder, then a table, a plot and summary.json; minutes on a CPU
   {look}
-{problem1}
-  python           the environment's Python: ./run.sh python src/grader.py
-{test}  help             this text
+"""
 
-Problem 5 (not in `all` or `demo`; one size, on the CPU; options: --submission, --out, --seed,
-and --data for the report):
-{problem5}
-
-Problem 6 (not in `all` or `demo`; one size, on the CPU; options: --submission, --out, --seed):
-{problem6}
-
-Options:
+OF_JOBS = """\
   --preset laptop|gpu    size of the model and training (default: gpu with a CUDA GPU, else laptop;
                          demo: laptop)
   --data DIR             the folder of wiki.txt, birth_places_train.tsv, ... (default: the preset's)
-  --submission DIR       the code to run (default: src/submission)
-  --out DIR              where results are written and read (default: the submission's folder)
   --gold DIR             where birth_test.tsv is, the test answers, for staff
   --device cpu|cuda|mps  where to compute (default: cuda if available, else cpu)
-  --seed N               seed of all random numbers (default: 0)
   --compile              torch.compile the model (default: --no-compile)
   --no-graphs            on a GPU: don't use CUDA graphs. Slower, but Python code in a model (print,
                          counting, random) runs in every step, not only in the first ones
@@ -84,7 +81,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 def check_target(target: str) -> None:
     """Raise UserError, with similar names, unless this file can run `target`."""
-    known = [*TARGETS, "all", "demo"]
+    known = [*TARGETS, *(["all", "demo"] if JOBS else [])]
     if target in ("test", "python"):
         raise UserError(f"`{target}` must come first: ./run.sh {target}, then its own arguments.")
     if target not in known:
@@ -112,60 +109,37 @@ def run(args: argparse.Namespace) -> None:
             f"torchrun is for one training at a time; start {args.target} without it: ./run.sh "
             f"{args.target}"
         )
-    if args.target == "demo":
-        from jobs.problem1.demo import run_demo
-
-        run_demo(args)
-        return
-    if args.target == LOOK.target:
-        from jobs.problem1.look import run_look
-
-        run_look(args)
-        return
     if args.target in SMALL:
-        from jobs.problems_5_and_6 import run_small
+        from jobs.small import run_small
 
         run_small(args)
         return
-    from jobs.problem1.schedule import jobs_at_once, run_all, run_one
+    problem = next(iter(JOBS.values())).question[0]
+    importlib.import_module(f"jobs.problem{problem}.run").run_jobs(args)
 
-    options = choose_options(args, quiet=world_size() > 1)
-    if args.target != "all":
-        run_one(JOBS[args.target], options, args.nproc)
-        return
-    at_once = jobs_at_once(args.jobs, options, args.nproc)
-    run_all(
-        list(JOBS.values()),
-        options,
-        at_once,
-        args.nproc,
-        is_done=lambda job: args.resume and is_done(job, options),
+
+def help_text() -> str:
+    """The help: what this copy has."""
+    sections = []
+    for number, problem in PROBLEMS.items():
+        of_it = [name for name in SMALL if SMALL[name].question[0] == number]
+        if of_it:
+            apart = "not in `all` or `demo`; " if JOBS else ""
+            sections += [
+                "",
+                f"Problem {number} ({apart}one size, on the CPU;",
+                f"options: {problem.OPTIONS}):",
+                *(f"  {name:<16} {SMALL[name].does}" for name in of_it),
+            ]
+    jobs = "\n".join(["Jobs, in order (results go into src/submission/):", *JOBS, "", ""])
+    return HELP.format(
+        jobs=jobs.replace("\n", "\n  ", len(JOBS)) if JOBS else "",
+        together=TOGETHER.format(look=f"{LOOK.target:<16} {LOOK.does}") if JOBS else "",
+        # students don't have them
+        test="  test             the project's tests\n" if (ROOT / "tests").is_dir() else "",
+        small="\n".join([*sections, ""]),
+        training=OF_JOBS if JOBS else "",
     )
-
-
-def is_done(job, options) -> bool:
-    """Whether a job's result exists, is newer than the code, data and weights that it depends on,
-    and has no checkpoint (left by a restarted and interrupted job).
-    """
-    result = options.out / job.writes
-    if not result.exists() or result.with_suffix(".ckpt").exists():
-        return False
-    sources = [
-        *options.submission.glob("*.py"),
-        *options.submission.glob("given/*.py"),
-        *options.data.glob("*.t*"),
-    ]
-    if job.reads:
-        sources.append(options.out / job.reads)
-    return all(
-        source.exists() and source.stat().st_mtime <= result.stat().st_mtime for source in sources
-    )
-
-
-def describe(problem: int) -> str:
-    """The lines of the help for the targets of a problem beyond its jobs."""
-    targets = [target for target in SMALL.values() if target.question[0] == str(problem)]
-    return "\n".join(f"  {target.target:<16} {target.does}" for target in targets)
 
 
 def _is_unread():
@@ -185,16 +159,7 @@ def main() -> int:
     try:
         args = build_parser().parse_args()
         if args.help or args.target == "help":
-            # students don't have them
-            test = "  test             the project's tests\n" if (ROOT / "tests").is_dir() else ""
-            print(
-                HELP.format(
-                    jobs="\n".join(f"  {target}" for target in JOBS),
-                    test=test,
-                    look=f"{LOOK.target:<16} {LOOK.does}",
-                    **{f"problem{problem}": describe(problem) for problem in (1, 5, 6)},
-                )
-            )
+            print(help_text())
         elif not is_first():
             with in_silence():
                 run(args)

@@ -12,14 +12,8 @@ from matplotlib.lines import Line2D
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 # noqa: E402 (the project's folder first)
-from instructor.documents.facts import (
-    MANIFEST,
-    SEED_COLUMNS,
-    measured,
-    points,
-    read_manifest,
-    seeds,
-)
+from instructor.course import read_course
+from instructor.documents.facts import SEED_COLUMNS, measured, points, seeds
 
 HEIGHT = 1.65
 # Each row's label, predictions, and column in the table of seeds.
@@ -75,7 +69,7 @@ def draw_row(axes, y, row, facts):
 
 def main():
     """Draw the three rows, from top to bottom."""
-    facts = points(read_manifest(MANIFEST)) | measured()
+    facts = points(read_course().manifest()) | measured()
     figure, axes = plt.subplots(figsize=(WIDTH, HEIGHT))
     figure.subplots_adjust(left=0.18, right=0.975, top=0.86, bottom=0.24)
     axes.axvline(sum(seed_values("baseline")) / len(seeds()), **GUESS, zorder=1)

@@ -161,6 +161,7 @@ class Sources:
         ours = {
             "fact": 1,
             "iffact": 3,
+            "ifproblem": 3,
             "code": 1,
             "input": 1,
             "section": 1,
@@ -204,6 +205,9 @@ class Sources:
 
     def _iffact(self, key: str, there: str, otherwise: str) -> str:
         return self._replace(there if self.facts.get(key) else otherwise)
+
+    def _ifproblem(self, number: str, there: str, otherwise: str) -> str:
+        return self._iffact(f"problem {number} chosen", there, otherwise)
 
     def _code(self, text: str) -> str:
         return next(f"\\verb{mark}{text}{mark}" for mark in "|!+;@" if mark not in text)

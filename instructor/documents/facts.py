@@ -11,14 +11,13 @@ import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
-from autograder.manifest import Manifest, ManifestError, read_manifest
-from checks.support.session import MANIFEST
+from autograder.manifest import Manifest, ManifestError
 from common.files import UserError, write_text
 from instructor import ROOT
 from instructor.course import SETTINGS, read_course
 from instructor.release.build import ASSISTANTS
 from instructor.release.starter import KEPT_RESULTS
-from jobs.deliverables import ANSWERS, CODE, DELIVERABLES, STUDENT_FILES
+from jobs.deliverables import DELIVERABLES, files_of, supplied_to
 from jobs.presets import GPU, LAPTOP
 from jobs.targets import JOBS
 
@@ -34,12 +33,14 @@ def gather(settings: Path = SETTINGS) -> dict[str, str]:
     course = read_course(settings)
     facts = {"title": course.title, "course": course.course, "due": course.due}
     facts["assistants"] = ASSISTANTS if course.assistants else ""
-    facts |= points(read_manifest(MANIFEST))
+    facts |= points(course.manifest()) | ungraded(course.handed_out)
+    facts |= {f"problem {number} chosen": "yes" for number in course.handed_out}
     facts |= sizes() | measured()
+    written = files_of(course.handed_out)
     kinds = {
-        "written": (*STUDENT_FILES, *ANSWERS),
+        "written": written,
         "encoder": ("encoder.params",),
-        "supplied": set(CODE) - set(STUDENT_FILES),
+        "supplied": supplied_to(course.handed_out),
     } | {
         name: {job.writes for job in JOBS.values() if (job.variant, job.pretrained) == model}
         for name, model in MODELS.items()
@@ -114,18 +115,23 @@ def points(manifest: Manifest) -> dict[str, str]:
             f"problem {number} points": f"{required or more:g}",
             f"problem {number} extra": f"{more:g}" if required and more else "",
         }
-    facts |= {
+    for size, floors in manifest.settings["accuracy"].items():
+        facts |= {f"floor {size} {name}": f"{100 * floor:g}%" for name, floor in floors.items()}
+    return facts
+
+
+def ungraded(problems: Iterable[str]) -> dict[str, str]:
+    """The questions of these problems that are not graded."""
+    return {
         f"question {id} {name}": text
         for id in UNGRADED
+        if id[:-1] in problems
         for name, text in (
             ("letter", id[-1]),
             ("name", f"{id[:-1]}({id[-1]})"),
             ("worth", "not graded"),
         )
     }
-    for size, floors in manifest.settings["accuracy"].items():
-        facts |= {f"floor {size} {name}": f"{100 * floor:g}%" for name, floor in floors.items()}
-    return facts
 
 
 def sizes() -> dict[str, str]:

@@ -22,6 +22,7 @@ def problems() -> str:
     facts = gather()
     front = (ROOT / "handout" / "front.tex").read_text(encoding="utf-8")
     body = re.search(r"\\toprule\n(.*?)\\bottomrule", front, re.DOTALL)[1]
+    body = re.sub(r"\\ifproblem\{\d+\}\{(.*?\\\\)\}\{\}", r"\1", body, flags=re.DOTALL)
     rows = [
         [_plain(cell, facts) for cell in row.split(" & ")]
         for row in body.replace("\\midrule\n", "").split(r"\\")

@@ -24,11 +24,12 @@ from checks.support.session import CHECKS, Setting
 from checks.support.staging import DECODER, GIVEN, code_limit, result_limit
 from common.files import UserError
 from instructor import ROOT
-from jobs.deliverables import ANSWERS, FOLDERS, MADE_BY, STUDENT_FILES, SUPPLIED
+from jobs.deliverables import ANSWERS, FOLDERS, MADE_BY, STUDENT_FILES, SUPPLIED, lent
 
 # Imports of these are not followed: a new name in the lists concerns no other check, and
 # `submission` is the student's, except for the given files.
-APART = (ROOT / "src" / "jobs" / "deliverables.py", ROOT / "src" / "submission")
+JOBS = ROOT / "src" / "jobs"
+APART = (JOBS / "deliverables.py", JOBS / "problems.py", ROOT / "src" / "submission")
 # fields of a manifest's entry; title and points don't change a check's outcome
 SHIPPED = ("seconds", "memory", "partial", "artifacts")
 
@@ -91,6 +92,8 @@ class Fingerprints:
     def __init__(self, manifest: Manifest, setting: Setting):
         given = [_digest_tree(GIVEN, name) for name in ("__init__.py", *SUPPLIED)]
         given.append(_digest_tree(DECODER.parent, DECODER.name))
+        if setting.reference:
+            given += [_digest_tree(setting.reference, name) for name in lent(manifest.problems)]
         self._session = _hash([_digest_modules(CHECKS / "support" / "session.py"), given])
         self.intake = _hash([self._session, STUDENT_FILES, ANSWERS, MADE_BY])
         self._manifest = manifest

@@ -41,7 +41,7 @@ def grade_missing(
 
     from .fingerprint import Fingerprints, seed_for
 
-    manifest = read_manifest(session.MANIFEST)
+    manifest = read_manifest(session.MANIFEST).only(setting.problems)
     fingerprints = Fingerprints(manifest, setting)
     wanted = {check.id: fingerprints.of(check) for check in manifest.checks.values() if check.coded}
     source = to_grade(state)

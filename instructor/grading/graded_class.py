@@ -10,9 +10,9 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from autograder import read_manifest
 from checks.support.session import MANIFEST, Setting
 from common.files import UserError
+from instructor.course import read_course
 from instructor.grading.grades import Entry, GradedClass
 
 from .finding import late
@@ -69,7 +69,11 @@ def setting_of(options: dict) -> Setting:
         name: Path(options[name]) if options[name] else None for name in ("hidden", "gold", "data")
     }
     return Setting(
-        **paths, preset=options["preset"], weak=options["weak"], seconds=options["seconds"]
+        **paths,
+        preset=options["preset"],
+        weak=options["weak"],
+        seconds=options["seconds"],
+        problems=read_course().numbers,
     )
 
 
@@ -79,7 +83,7 @@ def class_of(state: State, options: dict | None = None) -> GradedClass:
     Args:
         options: used in place of those of the last run.
     """
-    options, manifest = options or options_of(state), read_manifest(MANIFEST)
+    options, manifest = options or options_of(state), read_course().manifest(MANIFEST)
     due = datetime.fromisoformat(options["due"]) if options["due"] else None
     people, handed, overrides = state.people(), {}, {}
     for one in state.handed():

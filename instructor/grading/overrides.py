@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder import Manifest, read_manifest
+from autograder import Manifest
 from autograder.report import harmless
 from checks.support.session import MANIFEST
 from common.files import UserError, private, writing_all
+from instructor.course import read_course
 
 from .sheet import MARK, read_sheet, table
 
@@ -146,7 +147,8 @@ def taking_overrides(state, out: Path):
         # The file may still list people who have left.
         people = {person.id: person.id for person in state.people()}
         people = {id: id for id in state.left()} | state.renamed() | people
-        for sentence in state.put_overrides(read_overrides(path, people, read_manifest(MANIFEST))):
+        manifest = read_course().manifest(MANIFEST)
+        for sentence in state.put_overrides(read_overrides(path, people, manifest)):
             print(sentence)
     else:
         blank[path] = MARK + table(as_rows(state.overrides()))

@@ -7,12 +7,14 @@ import re
 import subprocess
 import tomllib
 import zipfile
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from common.files import UserError
 from instructor import ROOT
 from instructor.course import Course
 
+from .choosing import chosen_files, chosen_text
 from .starter import starter_tree
 from .student_texts import student_pyproject, student_readme
 
@@ -48,7 +50,7 @@ def make_tree(
 
     Args:
         tree: the folder to make.
-        course: what the README says.
+        course: what the README says, and the problems.
         cohort: the seed of new worlds, instead of those in data/.
         gold: with a cohort, the folder to make for the test answers.
         handout: the files of the folder handout/, name -> content; by default none.
@@ -59,7 +61,8 @@ def make_tree(
     Raises:
         UserError: a file is missing.
     """
-    names = released_files()
+    numbers = course.handed_out
+    names = chosen_files(released_files(), numbers)
     for name in names:
         path = tree / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,9 +73,13 @@ def make_tree(
                 f"{name} belongs in a release and cannot be read: {error.strerror}. Restore it."
             ) from None
         path.write_bytes(_line_ends(path, content))
-    made = {f"src/checks/given/{name}": text for name, text in starter_tree().items()}
+    starter = {f"src/checks/given/{name}": text for name, text in starter_tree().items()}
+    texts = {name: (tree / name) for name in names if name.endswith((".py", ".toml", ".md"))}
+    texts = {name: path.read_text(encoding="utf-8") for name, path in texts.items()}
+    texts |= {name: starter[name] for name in chosen_files([*starter], numbers)}
+    made = {name: chosen_text(name, text, numbers) for name, text in texts.items()}
     made |= {
-        "course.toml": course.as_toml(),
+        "course.toml": replace(course, problems=(), given=()).as_toml(),
         "pyproject.toml": student_pyproject((ROOT / "pyproject.toml").read_text(encoding="utf-8")),
         "README.md": student_readme(
             (ROOT / "docs" / "students.md").read_text(encoding="utf-8"),
@@ -91,6 +98,12 @@ def make_tree(
     seeds = ()
     if cohort is not None:
         seeds = (cohort, *_write_cohort(cohort, tree / "data", gold))
+        written = [path.relative_to(tree).as_posix() for path in tree.glob("data/**/*.*")]
+        for name in {*written} - {*chosen_files(written, numbers)}:
+            (tree / name).unlink()
+    for folder in sorted(tree.rglob("*"), reverse=True):
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
     for path in [tree, *tree.rglob("*")]:  # regardless of the umask
         path.chmod(0o755 if path.is_dir() or path.suffix == ".sh" else 0o644)
     return seeds
@@ -166,10 +179,8 @@ def _write_cohort(cohort, data, gold):
     exercises = cohort_seed(cohort, "exercises")
     write_exercises(exercises, data, gold)
     text = as_json(blank(make_matrices(exercises)))
-    for folder in ("submission", "checks/given"):
-        (data.parent / "src" / folder / "problem5" / "hand_attention.json").write_text(
-            text, encoding="utf-8", newline="\n"
-        )
+    for path in data.parent.glob("src/**/problem5/hand_attention.json"):
+        path.write_text(text, encoding="utf-8", newline="\n")
     return [*(cohort_seed(cohort, size) for size in EDITIONS), exercises]
 
 

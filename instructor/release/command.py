@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import json
 import os
 import shlex
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from common.files import UserError
 from instructor.course import read_course
+from jobs.problems import PROBLEMS
 
 from . import build
 from .starter import find_drift
@@ -32,6 +34,20 @@ def add_parser(commands) -> None:
     )
     command.add_argument("--course", help="the course's name")
     command.add_argument("--due", help="the due date, in words")
+    command.add_argument(
+        "--problems",
+        type=int,
+        nargs="+",
+        metavar="N",
+        help="only these problems, such as 1 3 4 (default: those of course.toml, which grading "
+        "reads, too)",
+    )
+    command.add_argument(
+        "--given",
+        nargs="+",
+        metavar="QUESTION",
+        help="with problems that build on a question of another one: hand out its solution",
+    )
     command.add_argument(
         "--cohort",
         type=int,
@@ -72,6 +88,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         UserError: the options or this copy of the project are wrong.
     """
+    from instructor.checks.makers import all_makers
     from instructor.release.pasting.answers import find_answering
     from instructor.release.pasting.fingerprints import find_repeated
 
@@ -80,13 +97,22 @@ def run(args: argparse.Namespace) -> int:
     from .known_secrets import gather_secrets
     from .leaks import find_leaks, read_zip
     from .smoke_test import Failed, prove
+    from .traces import find_traces
 
     if args.no_proof and (args.quick or args.new_environment):
         raise UserError(
             "--quick and --new-environment set how the release is tested, but --no-proof skips the "
             "tests. Leave out --no-proof, or the others."
         )
-    course = read_course(title=args.title, course=args.course, due=args.due)
+    course = read_course(
+        title=args.title,
+        course=args.course,
+        due=args.due,
+        problems=args.problems,
+        given=args.given if args.given or not args.problems else (),
+    )
+    manifest = course.manifest()
+    _require_code(course)
     out, gold = _check_places(args.out, args.cohort, args.gold)
     if drift := find_drift():
         raise UserError(
@@ -114,18 +140,22 @@ def run(args: argparse.Namespace) -> int:
         top, handed_out = f"{build.project_name()}/", build.read_tree(tree)
         if {name.removeprefix(top): content for name, content in files.items()} != handed_out:
             leaks.append("The zip and the folder differ.")
-        leaks += find_leaks(handed_out, gather_secrets(seeds, sorted(answers.rglob("*.tsv"))))
+        gold_files = sorted(answers.rglob("*.tsv"))
+        leaks += find_leaks(handed_out, gather_secrets(seeds, gold_files, course.given))
+        leaks += find_traces(handed_out, course)
         leaks += [
             f"The cases: {difference}. Run: python -m instructor cases"
             for difference in find_differences()
         ]
-        leaks += find_repeated(tree / "src")
+        leaks += find_repeated(tree / "src", course.given)
         if not args.no_proof:
             print(
                 "Calling every released function with the inputs of solved cases (minutes)",
                 flush=True,
             )
-            leaks += find_answering(tree / "src")
+            leaks += find_answering(
+                tree / "src", [id for id in all_makers() if id in manifest.checks]
+            )
         if leaks:
             print(
                 "\n".join(
@@ -141,15 +171,26 @@ def run(args: argparse.Namespace) -> int:
         print(f"Leak scan: nothing found in {len(handed_out)} files", flush=True)
         if not args.no_proof:
             try:
-                prove(archive, answers if seeds else None, args.quick, args.new_environment)
+                prove(
+                    archive, answers if seeds else None, args.quick, args.new_environment, manifest
+                )
             except Failed as error:
                 print(
                     f"\n{error}\nThe release does not work. Nothing was written.", file=sys.stderr
                 )
                 return 1
         _publish([(answers, gold)] * bool(seeds) + [(tree, out), (archive, build.zip_of(out))])
-    _say_what_next(out, gold, args)
+    _say_what_next(out, gold, args, course)
     return 0
+
+
+def _require_code(course):
+    """Raise UserError if none of the problems has anything to run."""
+    if not PROBLEMS.keys() & {*course.handed_out}:
+        raise UserError(
+            "Nobody writes code for these problems, so there is nothing to release: build the "
+            "handout alone, with these problems in course.toml (handout/README.md)."
+        )
 
 
 def _check_places(out, cohort, gold):
@@ -208,12 +249,20 @@ def _publish(moves):
         ) from None
 
 
-def _say_what_next(out, gold, args):
+def _say_what_next(out, gold, args, course):
     """Print what was written, and the commands that come next."""
     size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
     print(f"\nWrote {out} and {build.zip_of(out)} ({size / 2**20:.1f} MiB): give students the zip.")
     if args.no_proof:
         print("Nothing was tested (--no-proof).")
+    if course.given:
+        print(
+            f"It has our solution of {', '.join(course.given)}: hand it out when nobody can hand "
+            "that in any more."
+        )
+    if (course.problems, course.given) != (read_course().problems, read_course().given):
+        lines = f"problems = {[*course.problems]} and given = {json.dumps(course.given)}"
+        print(f"Before you grade it, write this into course.toml: {lines}.")
     if gold:
         folder, data = shlex.quote(str(gold)), out / "data"
         print(

@@ -42,7 +42,7 @@ def build_handout(course: Course) -> dict[str, bytes]:
         build = Path(scratch) / "build"
         make(build, EDITIONS, settings)
         return {name: (build / name).read_bytes() for name in EDITIONS} | {
-            "submission.tex": (FOLDER / "submission.tex").read_bytes(),
+            "submission.tex": (build / "submission.tex").read_bytes(),
             "pages.json": json.dumps(pages(build), indent=2).encode() + b"\n",
         }
 

@@ -14,7 +14,7 @@ from checks.support.cases import RELEASED
 from instructor import ROOT
 from instructor.datasets.worlds.editions import EDITIONS, EXERCISES, TRACES
 
-from .starter import END, SOLUTION, START, starter_tree
+from .starter import END, SOLUTION, START, bodies, starter_tree
 
 GOLD = ROOT / "instructor" / "gold"
 WRITTEN_ANSWERS = ROOT / "instructor" / "rubrics"
@@ -53,16 +53,19 @@ class Secrets:
     commits: frozenset[str]
 
 
-def gather_secrets(seeds: Iterable[int] = (), gold: Iterable[Path] = ()) -> Secrets:
+def gather_secrets(
+    seeds: Iterable[int] = (), gold: Iterable[Path] = (), given: Iterable[str] = ()
+) -> Secrets:
     """Collect the secrets of this repository, and of a cohort if given.
 
     Args:
         seeds: more seeds of worlds.
         gold: more files of test answers.
+        given: questions whose solution students get.
     """
     # Lines that also occur outside the markers are in the starter. Lines that hidden checks share
     # with basic ones give nothing away.
-    given = normalized(
+    handed_out = normalized(
         "\n".join(
             [
                 re.sub(f"{START}.*?{END}", "", _sources(SOLUTION), flags=re.DOTALL),
@@ -80,12 +83,12 @@ def gather_secrets(seeds: Iterable[int] = (), gold: Iterable[Path] = ()) -> Secr
         )
     )
     lines, functions = {}, {}
-    for path in sorted(SOLUTION.rglob("*.py")):
-        for body in re.findall(f"{START}(.*?){END}", path.read_text(encoding="utf-8"), re.DOTALL):
+    for place, body in bodies(SOLUTION):
+        if place.question not in given:
             lines |= {
-                line: f"the solution in {path.name}"
+                line: f"the solution in {Path(place.file).name}"
                 for line in _substantial(body)
-                if line not in given
+                if line not in handed_out
             }
     for path in sorted((ROOT / "instructor" / "checks").rglob("*.py")):
         text = path.read_text(encoding="utf-8")
@@ -97,7 +100,7 @@ def gather_secrets(seeds: Iterable[int] = (), gold: Iterable[Path] = ()) -> Secr
         for node in ast.parse(text).body:
             if isinstance(node, ast.FunctionDef):
                 own = frozenset(_substantial(ast.get_source_segment(text, node)))
-                if len(own) >= 3 and not all(line in given for line in own):
+                if len(own) >= 3 and not all(line in handed_out for line in own):
                     functions[f"{node.name} of the hidden checks in {path.name}"] = own
     solved = json.loads((SOLUTION / "problem5" / "hand_attention.json").read_text(encoding="utf-8"))
     lines |= {

@@ -39,7 +39,7 @@ def find_leaks(files: dict[str, bytes], secrets: Secrets) -> list[str]:
     leaks = []
     for name, content in sorted(files.items()):
         leaks += [f"{name}: {problem}" for problem in _in_name(name)]
-        text = _text(name, content)
+        text = text_of(name, content)
         for look in (_code, _numbers, _prose, _answers, _seeds, _machine, _history):
             leaks += [f"{name}{problem}" for problem in look(name, text, secrets)]
     return leaks
@@ -185,7 +185,7 @@ def _history(name: str, text: str, secrets: Secrets) -> Iterable[str]:
 # Texts
 
 
-def _text(name: str, content: bytes) -> str:
+def text_of(name: str, content: bytes) -> str:
     """A file's text: of a notebook all its strings, outputs included; of a PDF what it shows.
 
     Raises:

@@ -8,58 +8,56 @@ import os
 import re
 import shutil
 import stat
-import subprocess
-import sys
 import tempfile
 import time
 import zipfile
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
-from autograder import Report, Verdict, draw_seed, read_manifest
+from autograder import Manifest, Report, Verdict, draw_seed, read_manifest
 from checks.support.session import MANIFEST, Setting, grade_submission
 from common.files import UserError
 from instructor import ROOT
 from instructor.datasets.worlds.exercises import as_json, solve
 from jobs.presets import PRESETS
+from jobs.targets import targets_of
 
+from .shell import Command, Failed, Student
 from .starter import END, KEPT_RESULTS, SOLUTION, START
+from .student_texts import examples
 
 HIDDEN, GOLD = ROOT / "instructor" / "checks", ROOT / "instructor" / "gold"
 PRESET = PRESETS["laptop"]  # of the saved or newly made results
 
 
-class Failed(Exception):
-    """A step of the smoke test failed; the message is its output."""
-
-
-@dataclass(frozen=True)
-class Command:
-    """A command of the README, the folder to run it in, and the exit code and output that the
-    starter should give.
+def commands(manifest: Manifest) -> list[Command]:
+    """The README's quick commands. `./run.sh all` and a complete collection come later, with the
+    reference filled in.
     """
-
-    line: str
-    code: int
-    prints: str
-    folder: str = "."
-
-
-# The quick ones. `./run.sh all` and a complete collection come later, with the reference filled in.
-COMMANDS = (
-    Command("./run.sh help", 0, "vanilla_pretrain"),
-    Command("python dataset.py namedata", 0, "Where was", "src/submission"),
-    Command("./run.sh vanilla_finetune_without_pretrain", 3, "Not implemented yet: 1d"),
-    Command("python src/grader.py --list", 0, "hidden"),
-    Command("python src/grader.py", 1, "  all  0 of "),
-    Command("cd src && python grader.py 1h-3", 1, "  all  0 of "),
-    Command("./collect_submission.sh", 2, "./run.sh rope_pretrain"),
-)
+    check, target = examples(manifest)
+    results = [one for one in targets_of(manifest.problems).values() if one.handed_in]
+    found = [Command("./run.sh help", 0, target)]
+    if "1" in manifest.problems:
+        found.append(Command("python dataset.py namedata", 0, "Where was", "src/submission"))
+    if target != "help":
+        found.append(Command(f"./run.sh {target}", 3, "Not implemented yet: "))
+    return [
+        *found,
+        Command("python src/grader.py --list", 0, "hidden"),
+        Command("python src/grader.py", 1, "  all  0 of "),
+        Command(f"cd src && python grader.py {check}", 1, "  all  0 of "),
+        Command("./collect_submission.sh", 2, f"./run.sh {results[0].target}")
+        if results
+        else Command("./collect_submission.sh", 0, "not filled in"),
+    ]
 
 
 def prove(
-    archive: Path, gold: Path | None, quick: bool = False, new_environment: bool = False
+    archive: Path,
+    gold: Path | None,
+    quick: bool = False,
+    new_environment: bool = False,
+    manifest: Manifest | None = None,
 ) -> None:
     """Test a release step by step, printing a line for each step.
 
@@ -68,10 +66,12 @@ def prove(
         gold: the test answers, for a new cohort's data.
         quick: grade only the code of the reference.
         new_environment: have its ./run.sh make an environment, and use it.
+        manifest: what it is graded by; by default all problems.
 
     Raises:
         Failed: a step did not give the expected result.
     """
+    manifest = manifest or read_manifest(MANIFEST)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         tree = unpack(archive, Path(folder) / "release")
         student = Student(tree, Path(folder) / "home")
@@ -80,13 +80,13 @@ def prove(
         if new_environment:
             with _step("./run.sh makes an environment (this takes minutes)"):
                 student.make_environment(Path(folder) / "bare")
-        for command in COMMANDS:
+        for command in commands(manifest):
             with _step(command.line):
                 if not _names(readme, command.line):
                     raise Failed(f"The release's README does not have the command: {command.line}")
                 student.type(command)
         with _step("the starter scores 0 by basic and hidden checks"):
-            report = _grade(submission, tree, gold)
+            report = _grade(submission, tree, gold, manifest)
             if report.score or any(
                 outcome.verdict is None or outcome.verdict is Verdict.GRADER_ERROR
                 for id, outcome in report.outcomes.items()
@@ -96,42 +96,46 @@ def prove(
 
         for path in sorted(SOLUTION.rglob("*.py")):
             target = submission / path.relative_to(SOLUTION)
-            target.write_text(
-                fill(target.read_text(encoding="utf-8"), path.read_text(encoding="utf-8")),
+            if target.is_file() and START in target.read_text(encoding="utf-8"):
+                target.write_text(
+                    fill(target.read_text(encoding="utf-8"), path.read_text(encoding="utf-8")),
+                    encoding="utf-8",
+                    newline="\n",
+                )
+        for hand in submission.glob("*/hand_attention.json"):
+            hand.write_text(
+                as_json(solve(json.loads(hand.read_text(encoding="utf-8")))),
                 encoding="utf-8",
                 newline="\n",
             )
-        hand = submission / "problem5" / "hand_attention.json"
-        hand.write_text(
-            as_json(solve(json.loads(hand.read_text(encoding="utf-8")))),
-            encoding="utf-8",
-            newline="\n",
-        )
-        shutil.copyfile(
-            SOLUTION / "problem6" / "choices.toml", submission / "problem6" / "choices.toml"
-        )
+        for choices in submission.glob("*/choices.toml"):
+            shutil.copyfile(SOLUTION / choices.relative_to(submission), choices)
         grader = "python src/grader.py --no-artifacts"
         with _step(f"the starter filled with the reference passes {grader}"):
             student.type(Command(grader, 0, "  all  "))
         if quick:
             with _step("the starter filled with the reference gets full points for its code"):
-                _require_full(_grade(submission, tree, gold, results=False))
+                _require_full(_grade(submission, tree, gold, manifest, results=False))
             print("  Skipped (--quick): running the jobs, collecting and grading their results")
             return
+        targets = targets_of(manifest.problems)
         if gold:
             print(
-                f"  Running the eleven jobs on the new people with the preset {PRESET.name}: five "
-                "minutes on an idle machine",
+                f"  Running the jobs on the new people with the preset {PRESET.name}: five minutes "
+                "on an idle machine",
                 flush=True,
             )
-            with _step("./run.sh all"):
-                student.type(Command(f"./run.sh all --preset {PRESET.name}", 0, ""), show=True)
-            with _step("./run.sh encoder_report"):
-                student.type(Command("./run.sh encoder_report", 0, ""), show=True)
+            if "1" in manifest.problems:
+                with _step("./run.sh all"):
+                    student.type(Command(f"./run.sh all --preset {PRESET.name}", 0, ""), show=True)
+            if "encoder_report" in targets:
+                with _step("./run.sh encoder_report"):
+                    student.type(Command("./run.sh encoder_report", 0, ""), show=True)
             collecting = "./collect_submission.sh"
         else:
-            for path in (*KEPT_RESULTS.glob("*.params"), *KEPT_RESULTS.glob("*.predictions")):
-                shutil.copyfile(path, submission / path.name)
+            for target in targets.values():
+                if target.handed_in and (KEPT_RESULTS / target.writes).is_file():
+                    shutil.copyfile(KEPT_RESULTS / target.writes, submission / target.writes)
             # large pretrained weights are not kept
             collecting = "./collect_submission.sh --allow-missing"
         with _step(collecting):
@@ -140,84 +144,7 @@ def prove(
             "the starter filled with the reference gets full points, from submission.zip, results "
             "included"
         ):
-            _require_full(_grade(tree / "submission.zip", tree, gold))
-
-
-class Student:
-    """A student's shell: the release's folder, and no variables but PATH, HOME, LANG and the number
-    of threads.
-
-    Args:
-        tree: the unpacked release.
-        home: the home folder, which is created.
-    """
-
-    def __init__(self, tree: Path, home: Path):
-        home.mkdir()
-        self.tree = tree
-        self.environment = {
-            "PATH": os.pathsep.join(
-                (os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath))
-            ),
-            "HOME": str(home),
-            "LANG": "C.UTF-8",
-        }
-        if threads := os.environ.get("OMP_NUM_THREADS"):  # for a shared machine
-            self.environment["OMP_NUM_THREADS"] = threads
-
-    def type(self, command: Command, show: bool = False) -> None:
-        """Run a command.
-
-        Args:
-            command: the command, its folder and the expected result.
-            show: show its output while it runs, progress bars included.
-
-        Raises:
-            Failed: the result is not the expected one.
-        """
-        process = subprocess.run(
-            ["bash", "-c", command.line],
-            cwd=self.tree / command.folder,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=None if show else subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-        output = (process.stdout or b"").decode("utf-8", errors="replace")
-        if process.returncode != command.code or command.prints not in output:
-            expected = f"exit code {command.code}" + (
-                f" and to print '{command.prints}'" if command.prints else ""
-            )
-            raise Failed(
-                f"{output[-4000:]}\n$ {command.line}\n"
-                f"ended with exit code {process.returncode}. Expected: {expected}. Its output is "
-                "above."
-            )
-
-    def make_environment(self, folder: Path) -> None:
-        """Have ./run.sh make .venv from a Python without packages, and use it from then on.
-
-        Raises:
-            Failed: ./run.sh failed.
-        """
-        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
-        path = self.environment["PATH"]
-        # Reaching the package index depends on this machine, not on the release.
-        reach = {
-            name: value
-            for name, value in os.environ.items()
-            if name.startswith("PIP_")
-            or name.lower().endswith("_proxy")
-            or name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
-        }
-        bare = folder / ("Scripts" if os.name == "nt" else "bin")
-        self.environment = {**reach, **self.environment, "PATH": os.pathsep.join((str(bare), path))}
-        self.type(Command("./run.sh vanilla_finetune_without_pretrain", 3, "Making an environment"))
-        made = self.tree / ".venv" / bare.name
-        self.environment = {
-            name: value for name, value in self.environment.items() if name not in reach
-        }
-        self.environment["PATH"] = os.pathsep.join((str(made), path))
+            _require_full(_grade(tree / "submission.zip", tree, gold, manifest))
 
 
 def unpack(archive: Path, into: Path) -> Path:
@@ -250,10 +177,16 @@ def _names(readme: str, line: str) -> bool:
 
 
 def _grade(
-    submission: Path, tree: Path, gold: Path | None, results: bool = True, names: Iterable[str] = ()
+    submission: Path,
+    tree: Path,
+    gold: Path | None,
+    manifest: Manifest | None = None,
+    results: bool = True,
+    names: Iterable[str] = (),
 ) -> Report:
     """Grade as staff does, with the release's data: all checks, or those of some questions."""
-    manifest = read_manifest(MANIFEST)
+    manifest = manifest or read_manifest(MANIFEST)
+    data = tree / "data" / PRESET.data
     checks = [
         check
         for check in manifest.select([*names])
@@ -264,7 +197,7 @@ def _grade(
         hidden=HIDDEN,
         gold=gold or GOLD,
         preset=PRESET.name,
-        data=tree / "data" / PRESET.data,
+        data=data if data.is_dir() else None,  # a release without the jobs has no world
         weak=True,
     )
     try:

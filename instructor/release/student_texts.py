@@ -2,9 +2,14 @@
 
 import re
 
+from autograder.manifest import Manifest
 from instructor.course import Course
+from jobs.targets import targets_of
+
+from .choosing import chosen_markdown
 
 NOT_HANDED_OUT = ("project.optional-dependencies", "tool.pytest", "tool.ruff")
+EXAMPLE = "1h-3"  # the check in commands of docs/students.md
 NEEDS_HANDOUT = r"^The problem set is [^\n]*\n|^## \d\. Write\n+.*?(?=^## )"
 
 
@@ -13,7 +18,7 @@ def student_readme(guide: str, course: Course, released: set[str]) -> str:
 
     Args:
         guide: the text of docs/students.md.
-        course: for the head.
+        course: for the head, and which problems there are.
         released: the files that links may lead to; without a handout among them, what is said of
             the handout is left out.
     """
@@ -23,12 +28,28 @@ def student_readme(guide: str, course: Course, released: set[str]) -> str:
         leads_somewhere = "://" in target or target in released
         return f"{match[1]}[{match[2]}]({match[3]})" if leads_somewhere else match[2]
 
-    text = re.sub(r"\A# .*\n+|^<!-- .* -->\n\n?", "", guide, flags=re.MULTILINE)
+    text = _with_examples(chosen_markdown(guide, course.handed_out), course.manifest())
+    text = re.sub(r"\A# .*\n+|^<!-- .* -->\n\n?", "", text, flags=re.MULTILINE)
     if not any(name.startswith("handout/") for name in released):
         text = re.sub(NEEDS_HANDOUT, "", text, flags=re.MULTILINE | re.DOTALL)
     text = re.sub(r"(!?)\[([^\]]*)\]\((?:\.\./)?([^)\s]*)\)", link, text)
     head = [f"# {course.title}", course.course, f"**Due: {course.due}**" if course.due else ""]
     return "\n\n".join([*filter(None, head), text.strip()]) + "\n"
+
+
+def examples(manifest: Manifest) -> tuple[str, str]:
+    """A check, without -basic, and a target, which the README has as examples of commands."""
+    basic = [check.id for check in manifest.checks.values() if check.kind == "basic"]
+    check = EXAMPLE if f"{EXAMPLE}-basic" in basic else basic[0].removesuffix("-basic")
+    return check, next(iter(targets_of(manifest.problems)), "help")
+
+
+def _with_examples(text, manifest):
+    """The guide with examples that there are."""
+    check, target = examples(manifest)
+    text = text.replace(EXAMPLE, check)
+    text = re.sub(rf"(?<=grader.py ){EXAMPLE[:2]}\b", check.partition("-")[0], text)
+    return text.replace("./run.sh vanilla_finetune_without_pretrain", f"./run.sh {target}")
 
 
 def student_pyproject(text: str) -> str:

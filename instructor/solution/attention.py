@@ -1,4 +1,4 @@
-"""Self-attention, with rotary position embeddings (RoPE) for question 1h.
+"""Self-attention, with rotary position embeddings (RoPE).
 
 Shapes in this file: B is the batch, T the number of positions, C = n_embd the width of the model,
 and head_dim = n_embd / n_head the width of one head.
@@ -142,7 +142,7 @@ class CausalSelfAttention(MultiHeadAttention):
 
         Args:
             x: (B, T, C). With a cache, the T positions after the cached ones.
-            cache: the keys and values of earlier positions (a KVCache of jobs/problem1/answers.py),
+            cache: the keys and values of earlier positions (a `KVCache` of src/jobs),
                 so that generating a token does not re-read the whole prefix; None in training.
 
         Returns:

@@ -9,7 +9,7 @@ judges the answer:
         import submission
         return submission.add(a, b)
 
-    @check("2a-0-basic")
+    @check("9a-0-basic")
     def test_add(student, rng):
         a, b = rng.integers(100, size=2).tolist()
         assert student.run(add, a=a, b=b).number() == a + b, f"{a} + {b} is not what add returned"

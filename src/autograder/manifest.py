@@ -5,7 +5,8 @@ alone.
 import math
 import re
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 KINDS = ("basic", "hidden", "written")
@@ -68,6 +69,29 @@ class Manifest:
     checks: dict[str, Check]
     settings: dict
 
+    @property
+    def problems(self) -> list[str]:
+        """The problems that have graded questions, in the manifest's order."""
+        return list(dict.fromkeys(problem_of(id) for id in self.questions))
+
+    def only(self, problems: Collection[str]) -> "Manifest":
+        """The manifest of some problems; of all if none are named. What builds on another problem's
+        questions loses that link.
+        """
+        kept = {
+            id: question
+            for id, question in self.questions.items()
+            if not problems or problem_of(id) in problems
+        }
+        return Manifest(
+            {
+                id: replace(question, builds_on=tuple(q for q in question.builds_on if q in kept))
+                for id, question in kept.items()
+            },
+            {id: check for id, check in self.checks.items() if check.question in kept},
+            self.settings,
+        )
+
     def bases(self, question: str) -> list[str]:
         """The questions that one builds on, directly or indirectly, in the manifest's order."""
         found = set(self.questions[question].builds_on)
@@ -85,8 +109,8 @@ class Manifest:
         return found
 
     def select(self, names: list[str]) -> list[Check]:
-        """The checks selected by `names`: ids (1c-0-basic) or their beginnings up to a dash
-        (1c-0), questions (1c) or problems (1). No names select all.
+        """The checks selected by `names`: ids (9a-0-basic) or their beginnings up to a dash
+        (9a-0), questions (9a) or problems (9). No names select all.
 
         Raises:
             KeyError: a name that matches nothing.
@@ -106,9 +130,13 @@ class Manifest:
 
     def names(self) -> list[str]:
         """All names that `select` knows: problems, questions, ids and their beginnings."""
-        problems = [re.sub(r"[a-z]+$", "", id) for id in self.questions]
         beginnings = [id.rpartition("-")[0] for id in self.checks]
-        return list(dict.fromkeys([*problems, *self.questions, *beginnings, *self.checks]))
+        return list(dict.fromkeys([*self.problems, *self.questions, *beginnings, *self.checks]))
+
+
+def problem_of(question: str) -> str:
+    """The problem that a question belongs to: "9" for "9a"."""
+    return re.sub(r"[a-z]+$", "", question)
 
 
 def read_manifest(path: Path) -> Manifest:

@@ -1,40 +1,31 @@
 """The files to hand in, by their paths in src/submission."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
+from jobs.problems import PROBLEMS, listed
 from jobs.targets import TARGETS
 
 # The files that students write code in.
-STUDENT_FILES = (
-    "attention.py",
-    "dataset.py",
-    "helper.py",
-    "model.py",
-    "problem5/numpy_attention.py",
-    "problem5/encoder.py",
-    "problem6/accounting.py",
-    "problem6/positions.py",
-    "problem6/efficient_attention.py",
-    "problem6/fixes.py",
-    "problem6/diagnostics.py",
-)
+STUDENT_FILES = listed("CODE")
 # Those for numbers and choices, with their questions.
-ANSWERS = {"problem5/hand_attention.json": "5a", "problem6/choices.toml": "6b"}
-# Supplied files. Grading uses our own copies of these and of __init__.py.
-SUPPLIED = (
-    "trainer.py",
-    "utils.py",
-    "given/epochs.py",
-    "given/cuda_graphs.py",
-    "problem5/encoder_data.py",
-)
+ANSWERS = {name: id for one in PROBLEMS.values() for name, id in one.ANSWERS.items()}
+# Supplied files. Grading uses our own copies of these and of __init__.py. A file that students
+# write in another assignment is given in this one.
+SUPPLIED = (*listed("SUPPLIED"), *(name for name in listed("NEEDED") if name not in STUDENT_FILES))
 GIVEN = ("__init__.py", *SUPPLIED)
 
 CODE = ("__init__.py", *STUDENT_FILES, *SUPPLIED)
 FOLDERS = tuple(sorted({name.rpartition("/")[0] for name in (*CODE, *ANSWERS)} - {""}))
-ANSWERING = ("attention.py", "dataset.py", "helper.py", "model.py")  # predictions depend on these
-TRAINED = {"encoder.params": ("problem5/encoder.py",)}  # weights that depend on one file only
+# predictions depend on these
+ANSWERING = tuple(name for name in STUDENT_FILES if "/" not in name)
+# weights that depend on one file only
+TRAINED = {
+    target.writes: (target.calls,)
+    for target in TARGETS.values()
+    if target.handed_in and target.calls
+}
 # result -> the target that writes it
 MADE_BY = {target.writes: target.target for target in TARGETS.values() if target.handed_in}
 DELIVERABLES = (*CODE, *ANSWERS, *MADE_BY)
@@ -43,8 +34,8 @@ _PLACES = {PurePosixPath(name).name: name for name in (*CODE, *ANSWERS)}
 
 
 def place_of(name: str) -> str:
-    """The path of a file in src/submission: `problem5/encoder.py` for `encoder.py`; other names
-    stay as they are.
+    """The path of a file in src/submission, with its problem's folder; other names stay as they
+    are.
     """
     return _PLACES.get(name, name)
 
@@ -56,3 +47,26 @@ def has_code(folder: Path) -> bool:
         for name in STUDENT_FILES
         for place in (name, PurePosixPath(name).name)
     )
+
+
+def lent(problems: Iterable[str]) -> list[str]:
+    """The files of other problems that the code of these imports."""
+    chosen = [PROBLEMS[number] for number in problems if number in PROBLEMS]
+    own = {name for one in chosen for name in one.CODE}
+    return [name for one in chosen for name in one.NEEDED if name not in own]
+
+
+def files_of(problems: Iterable[str]) -> list[str]:
+    """The files that students write code, numbers or choices in for these problems."""
+    chosen = [PROBLEMS[number] for number in problems if number in PROBLEMS]
+    return [name for one in chosen for name in (*one.CODE, *one.ANSWERS)]
+
+
+def supplied_to(problems: Iterable[str]) -> list[str]:
+    """The files that students of these problems are given."""
+    chosen = [PROBLEMS[number] for number in problems if number in PROBLEMS]
+    return [
+        "__init__.py",
+        *dict.fromkeys(name for one in chosen for name in one.SUPPLIED),
+        *lent(problems),
+    ]

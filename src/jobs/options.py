@@ -18,7 +18,7 @@ class Options:
 
     `data` has the corpus and the questions, `submission` the student's package, `out` gets the
     results (and has those of earlier jobs), and `gold`, if given, has the answers of the test
-    questions. `log`: a training keeps a log for the dashboard.
+    questions. `log`: a training keeps a log.
     """
 
     preset: Preset

@@ -62,7 +62,7 @@ def load_submission(folder: Path):
 
 
 def load_module(folder: Path, name: str):
-    """Import one file of a submission, such as `problem5/encoder.py`, and its package.
+    """Import one file of a submission, named with its folder, and its package.
 
     Raises:
         UserError: it is missing, in its place and at the top.

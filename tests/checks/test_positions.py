@@ -82,13 +82,13 @@ def rope_answers(sign=1, halves=False):
     [
         (
             {"sign": -1},
-            "rotates in the wrong direction: the angle has the wrong sign. Fix question 1h first",
+            "rotates in the wrong direction: the angle has the wrong sign. Fix that in attention.py first",
         ),
         (
             {"halves": True},
-            "from the two halves of the vectors; they should be adjacent. Fix question 1h first",
+            "from the two halves of the vectors; they should be adjacent. Fix that in attention.py first",
         ),
-        ({"sign": 0.5}, "in your attention.py is wrong. Fix question 1h first"),
+        ({"sign": 0.5}, "in your attention.py is wrong. Fix that in attention.py first"),
     ],
 )
 def test_a_mistake_of_1h_is_named_as_such(mistake, says):

@@ -14,9 +14,10 @@ from browser import SIZES, opened, sideways, violations
 from common.files import UserError
 from common.ngrams import repetition_rate
 from conftest import SOLUTION, STARTER, run_cli
+from jobs.problem1.training import REFERENCE_LOSSES
 from jobs.problem6 import dashboard_page, over_steps
 from jobs.problem6.dashboard import dashboard, newest_log, watch
-from jobs.problem6.log import REFERENCE_LOSSES, RunLog, entropy, read_log
+from jobs.training_log import RunLog, entropy, read_log
 from page import Page
 from small_training import Counting
 

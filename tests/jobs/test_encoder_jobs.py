@@ -16,7 +16,8 @@ from common.files import Interrupted, UserError
 from conftest import ROOT, SOLUTION, STARTER, run_cli
 from jobs.package import load_module
 from jobs.problem5 import copying, maps, report, report_page, scaling
-from jobs.problems_5_and_6 import find_occupations, run_small
+from jobs.problem5.run import find_occupations
+from jobs.small import run_small
 from page import Page
 
 OCCUPATIONS = ROOT / "data" / "occupations"

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from jobs.problem1.knowledge import EVERY, PEOPLE, SAMPLED, knowledge_of, up_to_the_place
-from jobs.problem6.log import sample
+from jobs.training_log import sample
 
 PLACES = ["Oslo", "Lima", "Athens", "Prague"]
 NAMES = [f"{first}{last} Bo" for first in ("Ka", "Lu", "Mi", "Ro", "Te") for last in "bdfgkmnp"]

@@ -14,7 +14,7 @@ from common.files import UserError
 from conftest import SOLUTION, STARTER, run_cli
 from jobs.problem6 import positions as positions_plot
 from jobs.problem6.positions import plot_positions
-from jobs.problems_5_and_6 import run_small
+from jobs.small import run_small
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from instructor.checks.problem6.q6f.onsets import find_onsets
 from instructor.checks.problem6.q6f.trace_file import FILE, read_traces
 from instructor.datasets.traces.command import records
 from instructor.release.build import released_files
-from jobs.problem6.log import read_log
 from jobs.problem6.practice import TRACES, judge, practice_monitor
+from jobs.training_log import read_log
 from page import Page
 
 PATHS = sorted(TRACES.glob("*.jsonl"))

@@ -24,6 +24,7 @@ from jobs.deliverables import (
     MADE_BY,
     STUDENT_FILES,
 )
+from jobs.problems import PROBLEMS
 from jobs.targets import JOBS
 from variants import make
 
@@ -250,7 +251,10 @@ def test_the_script_works_from_anywhere_and_without_other_programs(folder, tmp_p
         "src/jobs/__init__.py",
         "src/common/files.py",
         "src/common/__init__.py",
+        "src/jobs/problems.py",
+        "src/jobs/target.py",
         "src/jobs/targets.py",
+        *(f"src/jobs/problem{number}/contents.py" for number in PROBLEMS),
     ):
         (copy / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, copy / name)

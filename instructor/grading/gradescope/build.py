@@ -12,6 +12,7 @@ from pathlib import Path
 from checks.support.context import EXERCISES, GOLD_EXERCISES, GOLD_SHARED, Context
 from common.files import UserError, read_text, writing
 from instructor import ROOT
+from instructor.course import read_course
 from instructor.release.starter import starter_tree
 from jobs.presets import PRESETS
 
@@ -79,6 +80,7 @@ def build(out: Path, args: argparse.Namespace) -> dict:
         "title": args.title,
         "version": f"{project['version']}+{_digest(content)}",
         "preset": args.preset,
+        "problems": read_course().numbers,
         "seconds": args.seconds,
         "secret": secrets.token_hex(32)
         if args.seed is None
@@ -181,10 +183,7 @@ def _pins():
 
 
 def _manifest():
-    # imports pytest, which other commands don't need
-    from autograder.manifest import read_manifest
-
-    return read_manifest(ROOT / "src" / "checks" / "manifest.toml")
+    return read_course().manifest()
 
 
 def _digest(content):

@@ -52,6 +52,7 @@ def grade_upload(upload: Path, settings: dict, seed: int, manifest: Manifest) ->
         hidden,
         gold,
         preset=settings["preset"],
+        problems=tuple(settings["problems"]),
         weak=weak,
         staff=INSTRUCTOR / "checks",
         wall=settings["seconds"],
@@ -93,7 +94,7 @@ def main() -> int:
     started = time.monotonic()
     sys.stdout.reconfigure(encoding="utf-8", errors="replace")
     settings = json.loads((SOURCE / "settings.json").read_text(encoding="utf-8"))
-    manifest = read_manifest(MANIFEST)
+    manifest = read_manifest(MANIFEST).only(settings["problems"])
     if sys.argv[1:] == ["--check"]:
         return check()
     try:

@@ -5,7 +5,7 @@ comments do not count.
 import contextlib
 import functools
 import io
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from instructor.release.pasting import released
@@ -17,8 +17,10 @@ SHARE, MUCH = 0.75, 120
 TELLING = 45  # characters of a piece beyond the starter's: with fewer, a match is chance
 
 
-def find_repeated(src: Path) -> list[str]:
-    """A sentence for each piece of a solution that a released file has."""
+def find_repeated(src: Path, given: Collection[str] = ()) -> list[str]:
+    """A sentence for each piece of a solution that a released file has; those of the questions in
+    `given` may be there.
+    """
     files = {
         path: _prints(path.read_text(encoding="utf-8", errors="replace")) for path in released(src)
     }
@@ -26,7 +28,7 @@ def find_repeated(src: Path) -> list[str]:
     for place, body in bodies(SOLUTION):
         mine = _own_prints(body)
         whole = _covered(mine.values())
-        if whole < TELLING:
+        if whole < TELLING or place.question in given:
             continue
         for path, theirs in files.items():
             shared = _covered(where for key, where in mine.items() if key in theirs)

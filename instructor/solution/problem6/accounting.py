@@ -117,7 +117,7 @@ def model_parameters(
         bias: whether the layers and the final LayerNorm have biases. The output layer has none.
         tied: whether the output layer shares the matrix of token embeddings.
     """
-    # [part 6a] Hint: the GPT of model.py is such a model, with d_ff = 4 * d_model: count its
+    # [part 6a] Hint: nn.TransformerEncoderLayer(d_model, n_head, d_ff) is such a layer: count its
     #           parameters and compare.
     ### START_CODE_HERE ###
     require_sizes(n_layer=n_layer, vocab_size=vocab_size, block_size=block_size)

@@ -122,7 +122,7 @@ def rope_scores(
     Raises:
         ValueError: a position is negative, or the lists are empty or differ in length.
     """
-    # [part 6c] Use precompute_rotary_emb and apply_rotary_emb, your functions of question 1h.
+    # [part 6c] Use precompute_rotary_emb and apply_rotary_emb of attention.py.
     # Hint: apply_rotary_emb rotates row t of x, (B, n_head, T, head_dim), by row t of its table,
     #       whichever position that row is for: table[positions] has the rows of any positions in
     #       any order. Negative positions would silently count from its end.

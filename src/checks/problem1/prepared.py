@@ -44,8 +44,8 @@ def require_fields(student, answer: Answer, expected: dict, others: dict) -> Non
         if name == "writer":
             if not answer["writer"].flag():
                 problems.append(
-                    "writer should be the argument `writer`: without it, the job writes nothing for"
-                    " TensorBoard and the dashboard."
+                    "writer should be the argument `writer`: without it, the job writes no log"
+                    " and nothing for TensorBoard."
                 )
             continue
         accepted = value if isinstance(value, tuple) else (value,)

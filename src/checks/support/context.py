@@ -6,15 +6,13 @@ from pathlib import Path
 from checks.support.cases import Released
 from common.files import UserError, read_text
 from jobs.presets import PRESETS, Preset
+from jobs.problems import listed
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT / "data"
 GRADED = ("laptop", "gpu")  # presets whose results can be graded
-# Files that checks read: problem 5's data, its answers, and problem 6's answers, which are the same
-# for every cohort.
-EXERCISES = ("hand_attention.json", "occupations/train.tsv")
-GOLD_EXERCISES = ("occupations/test.tsv",)
-GOLD_SHARED = ("traces/traces.json.gz",)
+# Files that checks read: data, answers, and answers that are the same for every cohort.
+EXERCISES, GOLD_EXERCISES, GOLD_SHARED = map(listed, ("EXERCISES", "GOLD", "GOLD_SHARED"))
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ class Context:
         return [(question, place) for question, place in rows]
 
     def path(self, name: str) -> Path:
-        """The path of a data file of problem 5: in the folder given with --data or its parent;
+        """The path of a data file of an exercise: in the folder given with --data or its parent;
         without --data, in our data folder.
 
         Raises:
@@ -84,7 +82,7 @@ class Context:
         )
 
     def gold_path(self, name: str) -> Path:
-        """The path of a file used to grade problem 5 or 6: in the folder of the test answers, or
+        """The path of a file with an exercise's answers: in the folder of the test answers, or
         above it; files shared by all cohorts may be ours.
 
         Raises:

@@ -70,6 +70,7 @@ class Setting:
         again: rerun a check that timed out on a busy machine, after all others, and count that
             result. (When grading a class, this happens while nothing else of the class runs.)
         workers: how many checks run at a time, in a process each, if there are many.
+        problems: those that the course grades; () for all.
     """
 
     hidden: Path | None = None
@@ -84,6 +85,7 @@ class Setting:
     wall: float | None = None
     again: bool = False
     workers: int = 1
+    problems: tuple[str, ...] = ()
 
     def isolation(self):
         """The strongest isolation level that works here.
@@ -238,7 +240,7 @@ def grade_submission(
         UserError: the submission is rejected (then NotTaken), or the isolation is too weak; nothing
             was graded.
     """
-    manifest = manifest or read_manifest(MANIFEST)
+    manifest = manifest or read_manifest(MANIFEST).only(setting.problems)
     folders = [CHECKS] + ([setting.hidden] if setting.hidden else [])
     cases = setting.cases
     if isinstance(cases, Released):
@@ -253,13 +255,15 @@ def grade_submission(
                 tempfile.TemporaryDirectory(dir=worker.folder, ignore_cleanup_errors=True)
             )
         )
-        submission, notices = stage(source, staged, setting.results)
+        submission, notices = stage(
+            source, staged, setting.results, manifest.problems, setting.reference
+        )
         context = Context(
             staged / RESULTS,
             setting.preset,
             setting.data,
             setting.gold,
-            manifest.settings["accuracy"],
+            manifest.settings.get("accuracy", {}),
             cases,
         )
         started, verdicts = time.monotonic(), set()

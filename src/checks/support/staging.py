@@ -6,14 +6,25 @@ import ast
 import difflib
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from autograder import Submission
 from autograder.intake import Refused, take
 from autograder.report import harmless
 from common.files import UserError
-from jobs.deliverables import ANSWERS, FOLDERS, MADE_BY, STUDENT_FILES, SUPPLIED, has_code, place_of
+from jobs.deliverables import (
+    ANSWERS,
+    FOLDERS,
+    MADE_BY,
+    STUDENT_FILES,
+    SUPPLIED,
+    files_of,
+    has_code,
+    lent,
+    place_of,
+)
+from jobs.problems import PROBLEMS
 
 SRC = Path(__file__).resolve().parents[2]
 # in a release: a second copy of the starter, since students change theirs
@@ -21,9 +32,9 @@ UNSPOILED = SRC / "checks" / "given"
 # The starter as handed out. In the repository, a test checks it against the generator's output.
 GIVEN = UNSPOILED if (UNSPOILED / "__init__.py").is_file() else SRC / "submission"
 # decoding as in ./run.sh, for the checks of results
-DECODER = SRC / "jobs" / "problem1" / "answers.py"
+DECODER = next(SRC.glob("jobs/problem*/answers.py"), None)
 START, END = "### START_CODE_HERE ###", "### END_CODE_HERE ###"
-OFFERED = "numpy, torch (but not in numpy_attention.py), tqdm and Python's standard library"
+OFFERED = "numpy, torch (but not in files for NumPy alone), tqdm and Python's standard library"
 RESULTS, HANDED_IN = "results", "handed-in"  # folders next to the package
 SIZE_LIMIT = {".params": 256 << 20, ".predictions": 4 << 20}  # bytes
 
@@ -51,7 +62,13 @@ class NotTaken(UserError):
     """The submission cannot be graded; the message tells the student why."""
 
 
-def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submission, list[str]]:
+def stage(
+    source: Path,
+    into: Path,
+    results: Path | None = None,
+    problems: Collection[str] = tuple(PROBLEMS),
+    reference: Path | None = None,
+) -> tuple[Submission, list[str]]:
     """Read a submission and prepare it for grading: the code as the package `submission` in the
     folder `into`, weights and predictions in its folder RESULTS.
 
@@ -59,6 +76,9 @@ def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submis
         source: a folder or a zip file.
         into: an empty folder. Everything in it may be shown to the submission.
         results: where weights and predictions are, if not in `source`.
+        problems: those that are graded.
+        reference: the folder of the solution: files of other problems that the code of these
+            imports are taken from there.
 
     Returns:
         The Submission, and notices of what is missing, left out, or changed outside the student's
@@ -91,13 +111,13 @@ def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submis
     put_in_place(taken, package)
     notices += [
         notice
-        for name in STUDENT_FILES
-        if (package / name).is_file()
+        for name in files_of(problems)
+        if name in STUDENT_FILES and (package / name).is_file()
         for notice in changes_outside(package / name, name)
     ]
     notices += [
         f"{name} is missing: checks that need it earn no points."
-        for name in (*STUDENT_FILES, *ANSWERS)
+        for name in files_of(problems)
         if not (package / name).is_file()
     ]
     for name in (*SUPPLIED, "__init__.py"):
@@ -108,8 +128,11 @@ def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submis
     for name in SUPPLIED:
         (package / name).parent.mkdir(exist_ok=True)
         shutil.copyfile(GIVEN / name, package / name)
+    for name in lent(problems) if reference else ():
+        shutil.copyfile(reference / name, package / name)
     (package / "__init__.py").write_text(_lazy_init(), encoding="utf-8")
-    shutil.copyfile(DECODER, into / DECODER.name)
+    if DECODER:  # with the problem that it belongs to
+        shutil.copyfile(DECODER, into / DECODER.name)
     for path in (into, *into.rglob("*")):
         # regardless of the umask: the submission may run as another user
         path.chmod(0o755 if path.is_dir() else 0o644)
@@ -117,8 +140,8 @@ def stage(source: Path, into: Path, results: Path | None = None) -> tuple[Submis
 
 
 def put_in_place(taken: Path, package: Path) -> None:
-    """Copy the submitted files to their places in a new package: `encoder.py`, from a submission
-    without folders, to `problem5/encoder.py`, with its imports from the package adjusted.
+    """Copy the submitted files to their places in a new package: those of a submission without
+    folders to their problems' folders, with their imports from the package adjusted.
 
     Raises:
         NotTaken: there are two copies of a file.

@@ -1,4 +1,4 @@
-"""Reads a submitted data file, such as choices.toml: its content, or why it cannot be read."""
+"""Reads a submitted data file: its content, or why it cannot be read."""
 
 from autograder import Answer, NotImplementedYet, WrongAnswer, probe
 

@@ -11,9 +11,9 @@ from common.cores import cores, load
 from common.files import UserError, read_documents, read_questions
 from jobs.options import Options
 from jobs.package import load_submission, seed_everything
+from jobs.parallel import is_first
 from jobs.presets import Preset
 from jobs.problem1.evaluation import evaluate
-from jobs.problem1.parallel import is_first
 from jobs.problem1.params import read_params
 from jobs.problem1.training import initialize, train
 from jobs.targets import WRITTEN_BY, Job

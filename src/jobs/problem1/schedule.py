@@ -14,7 +14,7 @@ import torch
 from common.cores import cores
 from common.files import UserError
 from jobs.options import Options
-from jobs.problem1.parallel import launch
+from jobs.parallel import launch
 from jobs.problem1.run_job import Result, run_job
 from jobs.targets import JOBS, Job
 

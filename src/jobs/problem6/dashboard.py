@@ -5,7 +5,10 @@ from pathlib import Path
 
 from common.files import UserError, write_text
 from jobs.problem6.dashboard_page import page, plural
-from jobs.problem6.log import BEYOND, read_log
+from jobs.targets import JOBS
+from jobs.training_log import BEYOND, read_log
+
+TRAINING = next((job.target for job in JOBS.values() if job.kind == "pretrain"), "TARGET")
 
 
 def dashboard(diagnostics, out: Path) -> None:
@@ -38,9 +41,8 @@ def newest_log(folder: Path) -> Path:
     logs = sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
     if not logs:
         raise UserError(
-            f"There is no log in {folder}. A training writes one with --log: ./run.sh "
-            "vanilla_pretrain --log (a few minutes on a laptop; you can make the dashboard while "
-            "it runs)."
+            f"There is no log in {folder}. A training writes one with --log: ./run.sh {TRAINING} "
+            "--log (a few minutes on a laptop; you can make the dashboard while it runs)."
         )
     return logs[-1]
 

@@ -17,7 +17,7 @@ TICKS = (-1, -0.5, 0, 0.5, 1)
 COLORS = ("#C9722B", "#FFFFFF", "#1F4E79")  # of -1, 0 and 1; also those of the handout's figure
 LENGTH, SHIFTS = 1000, (1, 50, 100, 1000)
 # Of RoPE's scores: the width, the distance, and the last position. A table whose angles are
-# float32, which question 1h allows, has a spread of 7e-5 up to position 100 at most, in 300 draws
+# float32, which attention.py may use, has a spread of 7e-5 up to position 100 at most, in 300 draws
 # of q and k; up to 1,000 it would be 5e-4.
 HEAD_DIM, DISTANCE, LAST = 64, 7, 100
 

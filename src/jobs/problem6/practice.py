@@ -13,7 +13,7 @@ from common.files import UserError, write_text
 from jobs.options import ROOT
 from jobs.problem6 import dashboard_page, over_steps
 from jobs.problem6.dashboard import watch
-from jobs.problem6.log import read_log
+from jobs.training_log import read_log
 from jobs.web_page import document, table
 
 TRACES = ROOT / "data" / "traces"

@@ -96,8 +96,8 @@ def sinusoidal_positions(max_len: int, n_embd: int) -> torch.Tensor:
         raise ValueError(f"sines and cosines come in pairs, so n_embd must be even; it is {n_embd}")
     table = None
     # [part 5e] Fill in the table.
-    # Hint: as in precompute_rotary_emb of attention.py, but sines and cosines alternate within one
-    #       vector: table[:, 0::2] are the sines, table[:, 1::2] the cosines.
+    # Hint: the outer product of positions and frequencies has all angles. Sines and cosines
+    #       alternate within one vector: table[:, 0::2] are the sines, table[:, 1::2] the cosines.
     ### START_CODE_HERE ###
     raise NotImplementedError("5e: sinusoidal_positions")
     ### END_CODE_HERE ###

@@ -15,7 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from autograder import read_manifest
 from checks.support.cases import RELEASED
+from checks.support.session import MANIFEST
 from collect import write_zip
 from common.files import UserError
 from conftest import ROOT, SOLUTION, STARTER, copy_reference
@@ -654,7 +656,7 @@ def test_a_failed_proof_leaves_nothing(tmp_path, monkeypatch, capsys):
 
     monkeypatch.setattr(build, "make_tree", broken)
     # test_pasting.py tries that
-    monkeypatch.setattr("instructor.release.pasting.answers.find_answering", lambda src: [])
+    monkeypatch.setattr("instructor.release.pasting.answers.find_answering", lambda *_: [])
     assert command(tmp_path / "x", "--cohort", COHORT, "--gold", tmp_path / "g") == 1
     captured = capsys.readouterr()
     assert "failed" in captured.out and "./run.sh help" in captured.out
@@ -700,7 +702,7 @@ def test_a_command_that_the_readme_has_not_got_fails_the_proof(built, tmp_path):
 
 @pytest.mark.full
 def test_a_starter_that_has_points_fails_the_proof(built, tmp_path, monkeypatch):
-    monkeypatch.setattr(smoke_test, "COMMANDS", ())
+    monkeypatch.setattr(smoke_test, "commands", lambda manifest: ())
     archive = spoiled(
         built,
         tmp_path,
@@ -732,7 +734,8 @@ def test_a_release_proves_itself(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert (
         "failed" not in printed
-        and len(re.findall(r"^  ok ", printed, re.MULTILINE)) == len(smoke_test.COMMANDS) + 4
+        and len(re.findall(r"^  ok ", printed, re.MULTILINE))
+        == len(smoke_test.commands(read_manifest(MANIFEST))) + 4
     )
     assert "**Due: Friday**" in (tmp_path / "x" / "README.md").read_text() and sorted(
         path.name for path in tmp_path.iterdir()

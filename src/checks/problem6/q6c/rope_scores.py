@@ -53,7 +53,7 @@ class ScoreCall:
             ValueError is to be caught; "rows" are for testing the submission's own rotation, or
             None. `right` has the scores, and is None for calls that should raise ValueError.
             about["turned"] has the rotated rows, and about["turned_wrong"] known mistakes of
-            question 1h as [sentence, rows rotated with that mistake].
+            attention.py as [sentence, rows rotated with that mistake].
     """
 
     case: Case
@@ -78,7 +78,7 @@ class ScoreCall:
             with np.errstate(all="ignore"):
                 self.case.require(str(self), got, ROPE)
         except WrongAnswer as wrong:
-            if not (cause := self._cause_in_1h(answer["turned"])):
+            if not (cause := self._cause_in_rotation(answer["turned"])):
                 raise
             seen = wrong.message.partition("\n")[0]
             raise WrongAnswer(f"{seen}\nLikely cause: {cause}") from None
@@ -93,7 +93,7 @@ class ScoreCall:
                     f"{ROPE:g} is allowed."
                 )
 
-    def _cause_in_1h(self, answer):
+    def _cause_in_rotation(self, answer):
         """Describe what is wrong with the submission's own rotation, which rope_scores uses; "" if
         no fault is found.
         """
@@ -108,7 +108,7 @@ class ScoreCall:
             cause = wrong.message.partition("Likely cause: ")[2] or (
                 "precompute_rotary_emb or apply_rotary_emb in your attention.py is wrong."
             )
-            return f"{cause} Fix question 1h first: python src/grader.py 1h."
+            return f"{cause} Fix that in attention.py first."
         return ""
 
 

@@ -21,7 +21,7 @@ from common.cores import cores
 from common.files import Interrupted, UserError
 from jobs.errors import killed
 
-RUN = Path(__file__).resolve().parents[2] / "run.py"
+RUN = Path(__file__).resolve().parents[1] / "run.py"
 
 
 def workers(most: int) -> int:

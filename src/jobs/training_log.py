@@ -1,4 +1,6 @@
-"""A training's log, for ./run.sh dashboard: JSON lines, a header, records as in question 6f."""
+"""The log of a training, made with --log: JSON lines, a header and then records as a
+Monitor gets them.
+"""
 
 import contextlib
 import importlib
@@ -18,13 +20,7 @@ from common.ngrams import repetition_rate
 
 ROWS = 8  # of the measured batch, which stays the same throughout the training
 SAMPLES = 50  # texts sampled per training for the repetition rate
-BEYOND = ("seconds", "knowledge", "texts")  # what the log has beyond the records of question 6f
-# What the reference solution reached: the mean of the last tenth of the training, from seed 0.
-REFERENCE_LOSSES = {
-    ("laptop", "vanilla_pretrain"): 0.75,
-    ("laptop", "rope_pretrain"): 0.77,
-    ("laptop", "vanilla_finetune_without_pretrain"): 1.12,
-}
+BEYOND = ("seconds", "knowledge", "texts")  # what the log has beyond the records of a Monitor
 
 
 class RunLog:
@@ -152,7 +148,7 @@ class Probe:
         self.x, self.y = (torch.stack(column) for column in zip(*rows))
 
     def measure(self, step: int) -> dict:
-        """Measure what question 6f defines ("repetition_rate" occasionally), and what Knowledge
+        """Measure what a Monitor reads ("repetition_rate" occasionally), and what Knowledge
         measures. Gradients and the random state are left unchanged.
         """
         training = self.model.training

@@ -1,0 +1,77 @@
+"""Finds what a release of some problems says of the others: their questions, files and targets."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+from autograder.manifest import problem_of
+from instructor.course import Course
+from instructor.documents.facts import UNGRADED
+from jobs.problems import PROBLEMS
+from jobs.targets import TARGETS
+
+from .leaks import text_of
+
+UNREAD = (".npz", ".tsv")
+
+
+def find_traces(files: dict[str, bytes], course: Course) -> list[str]:
+    """Search the files of a release for problems that it does not have.
+
+    Args:
+        files: name in the release, with slashes -> content.
+        course: its problems.
+
+    Returns:
+        A sentence for each trace, with the file and, in texts, the line; [] if there are none.
+    """
+    if not course.others:
+        return []
+    targets = [name for name, target in TARGETS.items() if target.question[0] in course.others]
+    # a target such as `look` is a word, too
+    words = [name for name in targets if "_" in name] + sorted(_names_of(course))
+    all_problems = replace(course, problems=(), given=()).manifest()
+    ids = [id for id in (*all_problems.questions, *UNGRADED) if problem_of(id) in course.others]
+    shown = [f"{problem_of(id)}({id[-1]})" for id in ids]
+    plain = re.compile(
+        rf"(?<![\w.])(?:{_any(shown)})"
+        rf"|\b[Pp]roblems?[ ~_]?(?:{_any(course.others)})\b"
+        rf"|(?<=run\.sh )(?:{_any(targets)})\b"
+        rf"|\b(?:{_any(words)})\b"
+    )
+    # 6d, not 1e-5 or .2f; in a PDF, 1d may be a fraction
+    whole = re.compile(rf"(?<![\w.\\#])(?:{_any(ids)})(?!\w|-\d)|{plain.pattern}")
+    found = []
+    for name, content in sorted(files.items()):
+        suffix = PurePosixPath(name).suffix
+        text = "" if suffix in UNREAD or name.endswith("wiki.txt") else text_of(name, content)
+        found += [
+            f"{name}, line {text.count(chr(10), 0, match.start()) + 1}: '{match[0]}' is of a "
+            "problem that is not handed out."
+            for match in (plain if suffix == ".pdf" else whole).finditer(text)
+        ]
+        found += [
+            f"{name}: its name is of a problem that is not handed out."
+            for _ in whole.finditer(name)
+        ]
+    return found
+
+
+def _any(words: Iterable[str]) -> str:
+    """A pattern for one of these words; for nothing, if there are none."""
+    return "|".join(map(re.escape, words)) or "(?!)"
+
+
+def _names_of(course: Course) -> Iterable[str]:
+    """The names of the other problems' files, those left out that these have, too."""
+    mine = {name for number in course.handed_out for name in _files(number)}
+    for number in course.others:
+        for name in {*_files(number)} - mine:
+            yield PurePosixPath(name).name
+
+
+def _files(number):
+    if number in PROBLEMS:
+        problem = PROBLEMS[number]
+        yield from (*problem.CODE, *problem.ANSWERS, *problem.SUPPLIED, *problem.NEEDED)

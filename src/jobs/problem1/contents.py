@@ -1,0 +1,70 @@
+"""Problem 1: its files in src/submission, and its targets of ./run.sh."""
+
+from jobs.target import Job, Target
+
+CODE = ("attention.py", "dataset.py", "helper.py", "model.py")
+SUPPLIED = ("trainer.py", "utils.py", "given/epochs.py", "given/cuda_graphs.py")
+FILES = ("data/wiki.txt", "data/birth_*", "data/laptop/*", "src/submission/mingpt-demo/*")
+
+
+def _evaluations(question, variant, suffix, reads, writes):
+    return [
+        Job(
+            f"{variant}_eval_{split}_{suffix}",
+            question,
+            reads=reads,
+            writes=f"{writes}.{split}.predictions",
+            kind="evaluate",
+            variant=variant,
+            split=split,
+        )
+        for split in ("dev", "test")
+    ]
+
+
+def _with_pretraining(question, variant):
+    pretrained, finetuned = f"{variant}.pretrain.params", f"{variant}.finetune.params"
+    return [
+        Job(f"{variant}_pretrain", question, writes=pretrained, kind="pretrain", variant=variant),
+        Job(
+            f"{variant}_finetune_with_pretrain",
+            question,
+            reads=pretrained,
+            writes=finetuned,
+            kind="finetune",
+            variant=variant,
+        ),
+        *_evaluations(question, variant, "with_pretrain", finetuned, f"{variant}.pretrain"),
+    ]
+
+
+OPTIONS = "--submission, --out, --seed, --data"
+
+TARGETS = [
+    Job(
+        "vanilla_finetune_without_pretrain",
+        "1e",
+        writes="vanilla.model.params",
+        kind="finetune",
+        variant="vanilla",
+    ),
+    *_evaluations(
+        "1e", "vanilla", "without_pretrain", "vanilla.model.params", "vanilla.nopretrain"
+    ),
+    *_with_pretraining("1f", "vanilla"),
+    *_with_pretraining("1h", "rope"),
+    Target(
+        "show_corruption",
+        "1c",
+        "a page of your span corruption: one example step by step, and histograms",
+        "dataset.py",
+        writes="span_corruption.html",
+        data=True,
+    ),
+    Target(
+        "look",
+        "1h",
+        "a page to play with: where your trained models look, letter by letter; seconds",
+        writes="look.html",
+    ),
+]

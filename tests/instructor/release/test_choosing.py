@@ -1,0 +1,285 @@
+"""A release of some problems: it has these and no trace of the others, it works, and a class is
+graded by it.
+"""
+
+import argparse
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+from unittest import mock
+
+import pytest
+import torch
+
+from autograder import draw_seed, read_manifest
+from checks.support.session import MANIFEST, Setting, grade_submission
+from common.files import UserError
+from conftest import ROOT, call, copy_reference
+from instructor import __main__ as program
+from instructor import course as course_module
+from instructor.course import Course, read_course
+from instructor.release import build
+from instructor.release import command as release_command
+from instructor.release.answer_sheet import answer_sheet
+from instructor.release.starter import places
+from instructor.release.traces import find_traces
+from jobs.deliverables import lent
+from jobs.problems import PROBLEMS
+from jobs.targets import TARGETS
+
+FIRST, SECOND = Course("One", problems=(1, 3, 4)), Course("Two", problems=(5, 6), given=("1h",))
+COURSES = {
+    "1 3 4": FIRST,
+    "5 6": SECOND,
+    "5": Course("Five", problems=(5,)),
+    "1 2 6": Course("Mixed", problems=(1, 2, 6)),
+}
+WHOLE = read_manifest(MANIFEST)
+
+
+def release(*arguments):
+    """Run the command in this process."""
+    parser = argparse.ArgumentParser()
+    release_command.add_parser(parser.add_subparsers())
+    args = parser.parse_args(["release", *map(str, arguments)])
+    return args.run(args)
+
+
+@pytest.fixture(scope="module", params=COURSES)
+def built(request, tmp_path_factory):
+    """A course, and the folder of its release."""
+    tree = tmp_path_factory.mktemp("release") / "tree"
+    build.make_tree(tree, COURSES[request.param])
+    return COURSES[request.param], tree
+
+
+def run(tree, *words):
+    """What a Python program of a release prints, and its exit code."""
+    done = subprocess.run(
+        [sys.executable, *words], cwd=tree, capture_output=True, text=True, encoding="utf-8"
+    )
+    return done.stdout + done.stderr, done.returncode
+
+
+# Which sets there are
+
+
+@pytest.mark.parametrize(
+    "arguments, complaint",
+    [
+        ("--problems 5 6", "6c, 6d and 6g on 1h. Add problem 1, or --given 1h"),
+        ("--problems 6", "problem 6 lacks: 6c, 6d and 6g on 1h"),
+        ("--problems 1 9", "no problem 9: the problems are 1, 2, 3, 4, 5 and 6"),
+        ("--problems 2", "Problem 2 is about results of problem 1"),
+        ("--problems 2 3 5", "Problem 2 is about results of problem 1"),
+        ("--problems 3 4", "Nobody writes code"),
+        ("--problems 1 6 --given 1h", "1h should be given, but none of the problems 1 and 6"),
+        ("--given 1h", "1h should be given"),
+    ],
+)
+def test_a_set_that_makes_no_sense_is_refused(tmp_path, arguments, complaint):
+    with pytest.raises(UserError, match=re.escape(complaint)):
+        release(tmp_path / "x", "--no-proof", "--no-handout", *arguments.split())
+    assert not list(tmp_path.iterdir())
+
+
+def test_settings_that_are_no_lists_are_refused(tmp_path):
+    for text in ("problems = 1", 'problems = ["1"]', "given = [1]", 'given = "1h"'):
+        (tmp_path / "course.toml").write_text(f'title = "T"\n{text}\n')
+        with pytest.raises(UserError, match="should be a list such as"):
+            read_course(tmp_path / "course.toml")
+    (tmp_path / "course.toml").write_text(SECOND.as_toml())
+    assert read_course(tmp_path / "course.toml") == SECOND
+
+
+def test_what_is_lent_belongs_to_the_questions_that_are_built_on():
+    """So that `given` names all that a class gets: no other question's place is in these files."""
+    for number in PROBLEMS:
+        bases = {
+            base
+            for id in WHOLE.only([number]).questions
+            for base in WHOLE.bases(id)
+            if base[0] != number
+        }
+        assert {place.question for place in places() if place.file in lent([number])} == bases
+
+
+# What is in a release
+
+
+def test_it_has_what_its_problems_need_and_no_trace_of_the_others(built):
+    course, tree = built
+    files = build.read_tree(tree)
+    assert find_traces(files, course) == []
+    there = {name.removeprefix("src/submission/") for name in files if "src/submission/" in name}
+    students = {name for problem in PROBLEMS.values() for name in problem.CODE}
+    chosen = {
+        name for number in course.numbers if number in PROBLEMS for name in PROBLEMS[number].CODE
+    }
+    assert there & students == chosen | {*lent(course.numbers)}
+    folders = {part for name in files for part in name.split("/") if re.match(r"problem\d", part)}
+    assert folders == {f"problem{number}" for number in course.numbers if number in PROBLEMS}
+
+
+def test_its_manifest_is_ours_without_the_others(built):
+    course, tree = built
+    mine, ours = read_manifest(tree / "src" / "checks" / "manifest.toml"), course.manifest()
+    assert (mine.questions, mine.checks) == (ours.questions, ours.checks)
+    assert {id[0] for id in mine.questions} == {*course.numbers} - {"2"}
+    assert mine.settings == (WHOLE.settings if 1 in course.problems else {})
+
+
+def test_its_programs_know_its_problems_alone(built):
+    course, tree = built
+    shown, _ = run(tree, "src/run.py", "help")
+    for target in TARGETS.values():
+        there = target.question[0] in course.numbers and (1 in course.problems or not target.log)
+        assert (re.search(rf"\b{target.target}\b", shown) is not None) == there, target.target
+    assert ("demo " in shown) == (1 in course.problems)
+    listed, code = run(tree, "src/grader.py", "--list")
+    assert code == 0 and {*re.findall(r"^(\d)[a-z]  ", listed, re.MULTILINE)} == {
+        *course.numbers
+    } - {"2"}
+    other = next(target for target in TARGETS.values() if target.question[0] in course.others)
+    shown, code = run(tree, "src/run.py", other.target)
+    assert code == 2 and f"no target '{other.target}'" in shown
+
+
+def test_a_given_solution_is_whole_and_works():
+    """The reference's code without its markers and hints; no other release has it."""
+    name = "src/submission/attention.py"
+    for course in COURSES.values():
+        texts = {
+            made: text for made, text in _texts(course).items() if made.endswith("attention.py")
+        }
+        assert ("torch.outer(" in texts.get(name, "")) == bool(course.given)
+    text = _texts(SECOND)[name]
+    assert "START_CODE" not in text and "[part" not in text and "Hint" not in text
+    spec = importlib.util.spec_from_loader("given_attention", None)
+    given = importlib.util.module_from_spec(spec)
+    exec(compile(text, name, "exec"), vars(given))
+    x = torch.randn(2, 3, 5, 8)
+    table = given.precompute_rotary_emb(8, 7)
+    assert torch.equal(given.apply_rotary_emb(x, table)[:, :, 0], x[:, :, 0])
+    turned = given.apply_rotary_emb(x, table)
+    assert torch.allclose(turned.norm(dim=-1), x.norm(dim=-1), rtol=1e-5)
+
+
+def _texts(course):
+    names = build.chosen_files(build.released_files(), course.numbers)
+    return {
+        name: build.chosen_text(name, (ROOT / name).read_text(encoding="utf-8"), course.numbers)
+        for name in names
+        if name.endswith(".py")
+    }
+
+
+def test_traces_are_found():
+    for name, text in (
+        ("src/a.py", "# as in question 6d"),
+        ("README.md", "See 5(b)."),
+        ("README.md", "see Problem 5"),
+        ("README.md", "`./run.sh encoder_copy`"),
+        ("src/a.py", "# encoder.py"),
+        ("src/problem6/a.py", ""),
+        ("src/encoder.py", ""),
+    ):
+        assert find_traces({name: text.encode()}, FIRST), (name, text)
+        assert not find_traces({name: text.encode()}, SECOND), (name, text)
+    assert not find_traces({"a.py": b"x = 1e-5 + 6e-4; f'{x:.5f}'; problem 1, 3 and 4, 1h"}, FIRST)
+    assert not find_traces({"a.py": b"problem 1, 1h, 6d"}, Course("T", problems=(1, 2, 5, 6)))
+    assert not find_traces({"a.py": b"problem 1, 4a, 6d"}, Course("T"))
+
+
+def test_the_answer_sheet_has_the_boxes_of_its_problems():
+    boxes = re.compile(r"\\begin\{answerbox\}\{(\d)")
+    whole = (ROOT / "handout" / "submission.tex").read_text(encoding="utf-8")
+    assert answer_sheet(Course("T")) == whole
+    for course in (FIRST, SECOND):
+        found = boxes.findall(answer_sheet(course))
+        assert found == [number for number in boxes.findall(whole) if number in course.numbers]
+        assert answer_sheet(course).endswith("\\end{answerbox}\n\n\\end{document}\n")
+
+
+# Grading
+
+
+@pytest.fixture
+def of_course(tmp_path, monkeypatch):
+    """Sets the project's course.toml."""
+
+    def use(course):
+        (tmp_path / "course.toml").write_text(course.as_toml(), encoding="utf-8")
+        monkeypatch.setattr(course_module, "SETTINGS", tmp_path / "course.toml")
+
+    return use
+
+
+def test_a_class_is_graded_by_the_problems_of_the_course(tmp_path, of_course):
+    from batch_work import Here
+
+    of_course(SECOND)
+    for n in range(3):
+        (tmp_path / "class" / f"s{n}").mkdir(parents=True)
+        (tmp_path / "class" / f"s{n}" / "encoder.py").write_text(f"# {n}\n")
+    with mock.patch("instructor.grading.command.make_engine", lambda args, scratch: Here()):
+        done = call(program.main, "grade", tmp_path / "class", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    heads = [path.read_text().partition("\n")[0] for path in (tmp_path / "out").glob("*.csv")]
+    columns = next(head for head in heads if "automatic" in head).split(",")
+    asked = [name for name in columns if re.fullmatch(r"\d[a-z]", name)]
+    assert asked == [id for id in WHOLE.questions if id[0] in "56"]
+    pages = [*(tmp_path / "out").rglob("*.html")]
+    assert len(pages) > 3 and not [
+        page for page in pages if re.search(r"\b1[c-h]\b", page.read_text(encoding="utf-8"))
+    ]
+
+
+def test_the_upload_autograder_grades_the_problems_of_the_course(tmp_path, of_course, capsys):
+    of_course(FIRST)
+    assert call(program.main, "gradescope", tmp_path / "a.zip").returncode == 0
+    shutil.unpack_archive(tmp_path / "a.zip", tmp_path / "zip")
+    failed = (tmp_path / "zip" / "failed.json").read_text(encoding="utf-8")
+    names = {*re.findall(r'"(?:number|name)": "(\d)[a-z(]', failed)}
+    assert names == {"1"}
+    assert '"problems"' in (tmp_path / "zip" / "settings.json").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kept", ["", "1 / 0\n"])
+def test_the_given_solution_is_ours_in_grading(tmp_path, kept):
+    """Whether a student hands in another file, or none."""
+    mine = copy_reference(tmp_path / "mine")
+    (mine / "attention.py").unlink()
+    if kept:
+        (mine / "attention.py").write_text(kept)
+    manifest = SECOND.manifest()
+    checks = [manifest.checks[id] for id in ("6c-6-basic", "6d-9-basic")]
+    hidden, gold = ROOT / "instructor" / "checks", ROOT / "instructor" / "gold"
+    setting = Setting(hidden, gold, weak=True, problems=SECOND.numbers)
+    report = grade_submission(mine, checks, setting, draw_seed(), manifest)
+    assert report.passed, [outcome.details for outcome in report.outcomes.values()]
+    assert not [notice for notice in report.notices if "helper.py" in notice]
+
+
+# The proof
+
+
+@pytest.mark.full
+@pytest.mark.longest
+@pytest.mark.parametrize(
+    "arguments", ["--problems 1 3 4", "--problems 5 6 --given 1h"], ids=["1 3 4", "5 6"]
+)
+def test_it_proves_itself_as_a_release_does(tmp_path, capsys, arguments):
+    """With its handout: no leak, no trace, no function that answers; its README's commands, the
+    starter, the reference collected and graded.
+    """
+    assert release(tmp_path / "x", *arguments.split()) == 0
+    printed = capsys.readouterr().out
+    assert "failed" not in printed and "gets full points, from submission.zip" in printed
+    assert ("hand it out when nobody" in printed) == ("--given" in arguments)
+    files = build.read_tree(tmp_path / "x")
+    assert {"handout/handout.pdf", "handout/handout.html", "handout/submission.tex"} <= {*files}
+    asked = {*re.findall(r'"(\d)[a-z]": \d', files["handout/pages.json"].decode())}
+    assert asked == {*arguments.partition(" --given")[0].split()[1:]}
