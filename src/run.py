@@ -54,8 +54,8 @@ OF_JOBS = """\
   --nproc N              train in N processes, each with a GPU or a share of the cores, without CUDA
                          graphs (default: 1)
   --resume               continue an interrupted run; `all` and `demo` skip the jobs that are done
-  --log                  log the training to runs/TARGET.jsonl, which `dashboard` shows, with what
-                         the model knows every 250 steps; takes an eighth longer
+  --log                  log the training to runs/TARGET.jsonl, with what the model knows every 250
+                         steps{shown}; takes an eighth longer
 """
 
 
@@ -120,7 +120,7 @@ def run(args: argparse.Namespace) -> None:
 
 def help_text() -> str:
     """The help: what this copy has."""
-    sections = []
+    sections, shown = [], " (see dashboard)" if "dashboard" in TARGETS else ""
     for number, problem in PROBLEMS.items():
         of_it = [name for name in SMALL if SMALL[name].question[0] == number]
         if of_it:
@@ -138,7 +138,7 @@ def help_text() -> str:
         # students don't have them
         test="  test             the project's tests\n" if (ROOT / "tests").is_dir() else "",
         small="\n".join([*sections, ""]),
-        training=OF_JOBS if JOBS else "",
+        training=OF_JOBS.format(shown=shown) if JOBS else "",
     )
 
 

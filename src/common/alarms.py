@@ -1,4 +1,4 @@
-"""When an alarm of question 6f is in time."""
+"""When an alarm of a monitor is in time."""
 
 TOLERANCE = 20  # how many records an alarm may come after the onset, or before it
 

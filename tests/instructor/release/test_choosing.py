@@ -218,7 +218,7 @@ def of_course(tmp_path, monkeypatch):
 
 
 def test_a_class_is_graded_by_the_problems_of_the_course(tmp_path, of_course):
-    from batch_work import Here
+    from tests.instructor.grading.batch_work import Here
 
     of_course(SECOND)
     for n in range(3):
