@@ -583,8 +583,8 @@ def test_problem_2_says_what_the_predictions_are(monkeypatch):
     strangers = names["rows"](RESULTS / "vanilla.nopretrain.dev.predictions")
     assert len(answers) == 100
     assert {name: {*wrong[name]} - {*answers} for name in wrong} == {
-        "vanilla": {""},
-        "rope": {"Vozi"},
+        "vanilla": set(),
+        "rope": {"Dakham", "chemist"},
     }
     assert all(v == answer for v, answer in agreed)  # "all of them correctly"
     assert any(
@@ -599,10 +599,9 @@ def test_problem_2_says_what_the_predictions_are(monkeypatch):
     stated(
         "problem2.tex",
         f"the vanilla model got {right['vanilla']} of 100 dev people right",
-        f"Of its {len(wrong['vanilla'])} wrong answers, {real['vanilla']} are correctly spelled",
-        "the other one is empty",
+        f"All of its {real['vanilla']} wrong answers are correctly spelled",
         f"With RoPE, {real['rope']} of {len(wrong['rope'])} wrong answers are real cities",
-        "and one is misspelled, ``Vozi''",
+        "one is misspelled, ``Dakham'', and one is no place, ``chemist''",
         f"would have answered {len(agreed)} people of 100",
         f"RoPE alone was right about {right['rope']}",
         f"{right['rope'] - len(agreed)} right answers of RoPE are withheld together with its "
