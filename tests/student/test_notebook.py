@@ -51,6 +51,6 @@ def test_the_grader_runs_in_a_notebook():
     )
     nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
     shown = "".join(output.get("text", "") for output in notebook.cells[0].outputs)
-    assert re.search(r"all  (\S+) of \1 ", shown) and not any(
+    assert re.search(r"all  (\S+) of \1\n", shown) and not any(
         output.output_type == "error" for output in notebook.cells[0].outputs
     )

@@ -28,7 +28,8 @@ def is_known(path: Path) -> bool:
     """Whether a file belongs to the assignment, in the folder or in one below it, such as
     data/laptop.
     """
-    return path.name in KNOWN or f"{path.parent.name}/{path.name}" in KNOWN
+    trace = path.parent.name == "traces" and path.suffix == ".jsonl"
+    return trace or path.name in KNOWN or f"{path.parent.name}/{path.name}" in KNOWN
 
 
 def told_by(path: Path, names: list[str], places: list[str | None]) -> int:
