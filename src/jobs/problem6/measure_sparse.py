@@ -41,7 +41,7 @@ def measure_sparse(student, submission: Path, out: Path) -> None:
         NotImplementedError: sparse_attention is missing.
     """
     with torch.inference_mode():  # so that what is missing is reported from here
-        student.sparse_attention(*inputs(1024), student.Pattern(), every(1024))
+        student.sparse_attention(*inputs(1024), student.Pattern(), every(1024).tolist())
     grown = grow(submission)
     pairs = compare(lambda n: sparse_and_dense(student, n))
     draw(grown, pairs, out / "sparse_attention.png")
@@ -53,16 +53,16 @@ def inputs(n: int) -> torch.Tensor:
     return torch.randn(3, 1, n, N_HEAD, HEAD_DIM, generator=generator).transpose(2, 3)
 
 
-def every(n: int) -> list[int]:
-    """GLOBALS evenly spaced global positions."""
-    return [n * g // GLOBALS for g in range(GLOBALS)]
+def every(n: int) -> torch.Tensor:
+    """GLOBALS evenly spaced global positions, int64."""
+    return torch.arange(GLOBALS) * n // GLOBALS
 
 
 def sparse_and_dense(student, n: int) -> Ways:
     """The two ways that are compared, on the same n tokens."""
     q, k, v = inputs(n)
     return {
-        "sparse": lambda: student.sparse_attention(q, k, v, student.Pattern(), every(n)),
+        "sparse": lambda: student.sparse_attention(q, k, v, student.Pattern(), every(n).tolist()),
         "dense": lambda: F.scaled_dot_product_attention(q, k, v),
     }
 
@@ -94,14 +94,14 @@ def measure(n: int, rounds: int, threads: int, submission: Path) -> dict:
     student = load_module(submission, FILE)
     pattern, seconds = student.Pattern(), []
     with torch.inference_mode():
-        student.sparse_attention(*inputs(1024), pattern, every(1024))
+        student.sparse_attention(*inputs(1024), pattern, every(1024).tolist())
         before = memory("VmRSS")
         if before is not None:
             Path("/proc/self/clear_refs").write_text("5")  # reset the peak
         q, k, v = inputs(n)
         for _ in range(rounds):
             started = clock()
-            student.sparse_attention(q, k, v, pattern, every(n))
+            student.sparse_attention(q, k, v, pattern, every(n).tolist())
             seconds.append(clock() - started)
     held = None if before is None else memory("VmHWM") - before
     return {"n": n, "seconds": statistics.median(seconds), "bytes": held}

@@ -15,9 +15,10 @@ def attention(
         K: keys, (..., L_k, d_k).
         V: values, (..., L_k, d_v). Any number of leading dimensions, which broadcast against each
             other. All lengths are at least 1.
-        mask: boolean, (..., L_q, L_k). Its leading dimensions, if any, broadcast against those of
-            Q, K and V, even if it has more of them. True: this query may attend to this key. None:
-            every query may attend to every key.
+        mask: boolean, any shape that broadcasts to (..., L_q, L_k), such as (L_k,) for all queries
+            alike. Its leading dimensions, if any, broadcast against those of Q, K and V, even if it
+            has more of them. True: this query may attend to this key. None: every query may attend
+            to every key.
 
     Returns:
         (..., L_q, d_v), float32 if Q, K and V are all float32, else float64. Zeros for a query that

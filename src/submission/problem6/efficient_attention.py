@@ -164,7 +164,7 @@ def count_connections(n: int, pattern: Pattern, global_positions: Iterable[int] 
     count = 0
     # [part 6d] Count the pairs that each rule allows, and no pair twice.
     # Hints: rows and columns of global positions are full, and overlap in len(global) ** 2 pairs.
-    #        Window and strides are a set of distances, each counted once: n - d pairs are d apart.
+    #        Window and strides are a set of distances, each counted once: n - s pairs are s apart.
     #        How many of these have a global position at the earlier end, the later end, both?
     #        bisect counts the numbers in a sorted list that are below another. Compare with
     #        attended_positions for small n.
