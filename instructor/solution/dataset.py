@@ -240,7 +240,10 @@ def make_page(args: argparse.Namespace) -> None:
     if not run.is_file():
         sys.exit(f"--html needs the assignment's {run}, which is not there.")
     command = [sys.executable, run, "show_corruption", "--submission", here, "--data", args.data]
-    sys.exit(subprocess.call([str(part) for part in command]))
+    try:
+        sys.exit(subprocess.call([str(part) for part in command]))
+    except KeyboardInterrupt:  # which it has told of
+        sys.exit(130)
 
 
 if __name__ == "__main__":

@@ -49,13 +49,14 @@ class Table:
         """The text in a color, if colors are on."""
         return "".join(colors) + text + PLAIN if self.color else text
 
-    def write(self, text: str, hanging: int = 2) -> None:
+    def write(self, text: str, hanging: int = 2, color: str = "") -> None:
         """Write text, a line too long for the terminal wrapped at words and indented by so much
         more.
         """
         for line in harmless(text).split("\n"):
             indent = " " * (len(line) - len(line.lstrip()) + hanging)
-            print("\n".join(_wrap(line, self.width, indent)), file=self.stream)
+            for part in _wrap(line, self.width, indent):
+                print(self.paint(part, color) if color else part, file=self.stream)
         self.stream.flush()
 
     def row(self, state: str, color: str, text: str, hanging: int = 0) -> None:
@@ -130,7 +131,7 @@ def write_failures(report: Report, table: Table, repeat: Callable[[list[str]], s
         first = report.outcomes[ids[0]]
         staff = "For staff: " if first.details != first.message else ""
         table.stream.write("\n")
-        print(table.paint(f"{verdict.value}: {', '.join(ids)}", RED), file=table.stream)
+        table.write(f"{verdict.value}: {', '.join(ids)}", color=RED)
         if len(checks) == 1:
             table.write(f"  {checks[0].title}")
         table.write(textwrap.indent(staff + first.details, "    "))
@@ -168,7 +169,7 @@ def write_summary(report: Report, table: Table) -> None:
     if reason and any(
         check.kind == "hidden" and report.outcomes[check.id].verdict for check in report.checks
     ):
-        print(f"  No isolation stronger than {name}: {harmless(reason)}", file=table.stream)
+        table.write(f"  No isolation stronger than {name}: {reason}")
     parts = groupby(
         (check for check in report.checks if not check.coded), key=lambda check: check.question
     )
@@ -176,7 +177,7 @@ def write_summary(report: Report, table: Table) -> None:
         f"{question} {_points(sum(check.points for check in checks))}" for question, checks in parts
     ]
     if written:
-        print(f"  Graded by hand, points: {', '.join(written)}", file=table.stream)
+        table.write(f"  Graded by hand, points: {', '.join(written)}")
     errors = sum(outcome.verdict is Verdict.GRADER_ERROR for outcome in report.outcomes.values())
     if errors:
         print(

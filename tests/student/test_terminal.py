@@ -91,6 +91,14 @@ def test_equal_failures_are_written_once(shown):
     assert text.count("y is not x") == 1 and "again 1c-0-basic 1c-1-basic" in text
 
 
+def test_many_equal_failures_and_written_points_wrap(shown):
+    ids = [id for id in COURSE.checks if id.startswith(("1c", "1d")) and id.endswith("basic")]
+    written = [Outcome(id) for id, check in COURSE.checks.items() if not check.coded]
+    raised = "dataset.py, line 3: TypeError: no"
+    text = shown(*(failed(id, Verdict.EXCEPTION, raised) for id in ids), *written)
+    assert text.count("TypeError") == 1 and max(map(len, text.split("\n"))) <= 80
+
+
 def test_what_is_hidden_is_dim_and_no_warning(shown):
     text = shown(Outcome("1h-4-hidden"), color=True)
     assert re.search(re.escape(DIM) + r"hidden +\033\[0m", text) and "\033[33m" not in text
@@ -122,6 +130,7 @@ def test_the_last_line_says_what_to_do_next(tmp_path):
         r"; \S+(code/dataset)", r"; \1", next_after(code, wrong, stub)
     )
     raised = failed("1h-3-basic", Verdict.EXCEPTION, "attention.py, line 70: TypeError: no")
+    assert re.search(r"mend 1h-3-basic; \S*attention.py:70; read", next_after(code, raised))
     (code / "attention.py").write_text("# all written\n", encoding="utf-8")
     shutil.copy(SOLUTION / "model.py", code)
     assert "attention.py:70; read" in next_after(code, raised)

@@ -109,6 +109,7 @@ def test_what_a_save_changed_is_written(watched):
     assert "wrong answer: 1h-3-basic\n" in shown and "    off by one\n" in shown
     assert "Again: again ['1h-3-basic'] 7" in shown
     assert shown.count("1h-9-basic") == 1, "its failure is the same as before"
+    assert "\nNext: mend 1h-3-basic; " in shown
     assert watched.seeds == [7] and watched.last is second
 
 

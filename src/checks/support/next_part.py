@@ -94,7 +94,8 @@ def advise(
         return f"Next: {repeat(['--next'])}"
     first = failed[0]
     question = first.question
-    part = next_part(folder, report.manifest, {question}) if folder.is_dir() else None
+    unwritten = report.outcomes[first.id].verdict is Verdict.NOT_IMPLEMENTED and folder.is_dir()
+    part = next_part(folder, report.manifest, {question}) if unwritten else None
     if part:
         todo, place = f"write {part.what} ({part.question})", _place(part.file, part.line)
     else:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from autograder import Report, Verdict, draw_seed
 from autograder.report import BOLD, GREEN, RED, Table, harmless, write_failures
+from checks.support.next_part import advise
 from checks.support.staging import code_limit, names_in, result_limit
 from common.files import UserError
 
@@ -155,6 +156,8 @@ def watch(
                 write_changes(last, report, repeat, table)
                 if report.passed:
                     report = _with_new_inputs(report, grade_this, repeat, table)
+                _say(table, "")
+                table.write(advise(report, files.folder, lambda ids: repeat(ids, None)))
             except UserError as error:  # no longer a submission
                 _say(table, f"  {error}")
             except Outdated:
@@ -193,7 +196,7 @@ def write_changes(
     ):
         if ids:
             ordered = ", ".join(id for id in report.outcomes if id in ids)
-            _say(table, f"  {table.paint(label, color)}: {ordered}")
+            table.write(f"  {label}: {ordered}", color=color)
     scores = f"{report.score:g} of {report.max_score_here:g}"
     if changed:
         scores = f"{last.score:g} -> {scores}"
