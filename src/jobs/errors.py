@@ -4,6 +4,7 @@ import functools
 import re
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 
 from common.files import Interrupted, UserError
 
@@ -29,6 +30,24 @@ def with_code(exit_code: int, message: str) -> UserError:
     error = UserError(message)
     error.exit_code = exit_code
     return error
+
+
+def in_short(error: Exception, folder: Path) -> Exception:
+    """The error, if it is written for users; else a UserError of one line, which says where in the
+    folder's code it was raised, if it was raised there.
+    """
+    if isinstance(error, (UserError, NotImplementedError)):
+        return error
+    paths = [
+        (Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)
+    ]
+    places = [
+        f"{path.relative_to(folder.resolve())}, line {line}: "
+        for path, line in paths
+        if path.is_relative_to(folder.resolve())
+    ]
+    reason = str(error).partition("\n")[0]
+    return with_code(1, f"{places[-1] if places else ''}{type(error).__name__}: {reason}")
 
 
 def killed(what: str, signal: int) -> UserError:

@@ -163,6 +163,36 @@ def test_without_rope_there_are_learned_positions(models, tmp_path):
     assert re.search('value="rope" disabled', page(found))
 
 
+SLICE = "cos, sin = rope_cache[:T]"
+
+
+def test_a_model_whose_code_fails_costs_the_page_that_model_only(models, tmp_path):
+    folder = changed_submission(tmp_path / "code", SLICE, "cos, sin = rope_cache[: T - 1]")
+    lines = (folder / "attention.py").read_text(encoding="utf-8").splitlines()
+    at = 1 + next(i for i, line in enumerate(lines) if "rotated_x = torch.stack" in line)
+    found = find(options_for(tmp_path, folder))
+    assert {look.positions for look in found.looks} == {"vanilla"}
+    (said,) = [sentence for sentence in found.missing if sentence.startswith("RoPE, finetuned: a")]
+    assert said.startswith(f"RoPE, finetuned: attention.py, line {at}: RuntimeError: The size of")
+    assert len(said.splitlines()) == 1
+    (tmp_path / WEIGHTS["vanilla"]).unlink()
+    with pytest.raises(UserError, match=f"^attention.py, line {at}: RuntimeError: ") as caught:
+        find(options_for(tmp_path, folder))
+    assert caught.value.exit_code == 1
+
+
+def test_a_rotation_that_fails_for_one_head_costs_names_of_ones_own_only(models, tmp_path):
+    folder = changed_submission(
+        tmp_path / "code", SLICE, "assert x.size(1) > 1, 'one head'\n    " + SLICE
+    )
+    found = find(options_for(tmp_path, folder))
+    weights = {look.positions: look.weights for look in finetuned(found)}
+    assert weights["vanilla"] and weights["rope"] is None and found.rotations is None
+    (said,) = [sentence for sentence in found.missing if "name of your own" in sentence]
+    assert re.search(r"^RoPE, .*: attention.py, line \d+: AssertionError: one head$", said)
+    page(found)
+
+
 def test_code_that_hides_its_weights_or_heads_is_shown_without_them(models, tmp_path):
     hidden = changed_submission(
         tmp_path / "code", "self.attn_drop(F.softmax(att, dim=-1))", "F.softmax(att, dim=-1)"

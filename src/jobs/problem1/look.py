@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 
 from common.files import UserError, read_documents, read_questions, write_text
+from jobs.errors import in_short
 from jobs.options import STARTER, Options, choose_options
 from jobs.package import load_submission, seed_everything
 from jobs.presets import PRESETS
@@ -34,7 +35,8 @@ def run_look(args: argparse.Namespace) -> None:
     """Write look.html into the results folder.
 
     Raises:
-        UserError: there is no checkpoint, or none that fits; or the data is invalid.
+        UserError: there is no checkpoint, or none that fits and whose model runs; or the data is
+            invalid.
         NotImplementedError: the submission lacks a part that all models need.
     """
     started = time.monotonic()
@@ -100,21 +102,28 @@ def find(options: Options) -> Found:
     config = sizes(submission, dataset.vocab_size, preset)
     looks, missing, rotations, count, error = [], [], None, 0, None
     for job, variant, stage in shown():
+        name = f"{POSITIONS[variant]}, {stage}"
         if job and not (options.out / job.writes).exists():
-            missing.append(f"{POSITIONS[variant]}, {stage}: ./run.sh {job.target} makes it.")
+            missing.append(f"{name}: ./run.sh {job.target} makes it.")
             continue
         try:
             model = make(submission, job, variant, config, options)
             seen = see(model, [question for question, _ in people], dataset, options.device, steps)
-        except (UserError, NotImplementedError) as caught:
-            error = error or caught
-            missing.append(f"{POSITIONS[variant]}, {stage}: {caught}")
+        except Exception as caught:  # the student's code can raise anything
+            failed = in_short(caught, options.submission)
+            error = error or failed
+            missing.append(f"{name}: {failed}")
             continue
         weights, count = None, sum(each.numel() for each in model.parameters())
         if stage == FINETUNED and count <= MOST_IN_PAGE:
-            weights = {name: each.detach().cpu() for name, each in model.named_parameters()}
-            if variant == "rope":
-                rotations = rotations_of(submission, model)
+            weights = {key: each.detach().cpu() for key, each in model.named_parameters()}
+            try:
+                if variant == "rope":
+                    rotations = rotations_of(submission, model)
+            except Exception as caught:
+                weights = None
+                failed = in_short(caught, options.submission)
+                missing.append(f"{name}, for a name of your own: {failed}")
         looks.append(Look(variant, stage, job and job.writes, seen, weights))
     if not any(look.source for look in looks):
         raise error
