@@ -138,6 +138,10 @@ def test_what_is_missing_or_wrong_is_left_out_and_named(models, tmp_path):
     assert "another size" in said
     assert all(sentence in page(found) for sentence in found.missing[:1])
     (tmp_path / WEIGHTS["rope"]).write_bytes(b"damaged")
+    torch.save(models["rope"].state_dict(), tmp_path / "rope.pretrain.params")
+    text = page(find(options_for(tmp_path)))
+    assert "no finetuned model that it can run" in text and "no finetuned model yet" not in text
+    (tmp_path / "rope.pretrain.params").unlink()
     with pytest.raises(UserError, match="another size|diverged|damaged"):
         find(options_for(tmp_path))
 

@@ -1,7 +1,8 @@
 // The page: what look.py found is in elements of compressed data; this shows it, letter by letter.
 
 const $ = id => document.getElementById(id);
-const state = { model: 0, person: 0, letter: 0, layer: 0, head: 0, muted: null };
+const state = { model: 0, person: 0, letter: 0, layer: 0, head: 0, muted: null, away: false };
+// away: a name was typed in, but the chosen model can't answer it
 // shown: what the chosen model does with the chosen person, from view()
 let facts, models, shown;
 
@@ -148,16 +149,17 @@ function update() {
 
 function verdict() {
   const { question, answer, place, muted } = shown, right = answer === place;
-  const parts = [`${question} `, make("b", { textContent: said(answer) })];
+  const parts = [make("span", { className: "printed", textContent: `${model().name}: ` }),
+    `${question} `, make("b", { textContent: said(answer) })];
   if (place === null) parts.push(". Whether that is right, only you know.");
   else parts.push(" ", make("b", { className: right ? "good" : "bad",
     textContent: right ? "✓ right" : "✗ wrong" }), right ? "." : `: the place is ${place}.`);
-  $("verdict").replaceChildren(...parts);
+  replace($("verdict"), ...parts);
   const without = muted && state.muted && muted[state.muted[0]][state.muted[1]];
   const lost = typeof without === "string", same = without === answer;
   const who = state.muted ? `without ${title(...state.muted)}` : "with all heads";
   $("without").className = lost ? (same ? "good" : "bad") : "";
-  $("without").replaceChildren(`${who}: ${lost ? (same ? "✓ " : "✗ ") : ""}${
+  replace($("without"), `${who}: ${lost ? (same ? "✓ " : "✗ ") : ""}${
     said(lost ? without : answer)}`, make("span", { className: "spoken",
     textContent: lost ? (same ? ", the answer survives" : ", the answer changes") : "" }));
   const lines = [["model", answer, place]];
@@ -194,13 +196,20 @@ function choose(letter, focus = false) {
 }
 
 function chooseModel(index) {
+  note("");
   state.model = index;
-  if (isOwn() && !model().weights) state.person = 0;
-  if (isOwn()) return ask(own.question);
+  if (isOwn() || state.away) {
+    if (model().weights) return ask(own.question);
+    if (isOwn()) state.person = 0;
+    state.away = true;
+    onlyFinetuned(nameIn(facts.people[state.person].question));
+  }
   show();
 }
 
 function choosePerson(index) {
+  note("");
+  state.away = false;
   state.person = index;
   if (isOwn() && !own.results[state.model]) return ask(own.question);
   const question = isOwn() ? own.question : facts.people[index].question;
@@ -212,7 +221,9 @@ document.addEventListener("keydown", event => {
   const inside = $("letters").contains(event.target);
   if (!shown || event.ctrlKey || event.metaKey || event.altKey) return;
   if (!inside && event.target !== document.body) return;
-  const to = { ArrowLeft: state.letter - 1, ArrowRight: state.letter + 1, Home: 0, End: Infinity };
+  const before = state.letter - 1, after = state.letter + 1;
+  const to = { ArrowLeft: before, ArrowRight: after, Home: 0, End: Infinity };
+  if (inside) Object.assign(to, { ArrowUp: before, ArrowDown: after });   // else they scroll
   if (!(event.key in to)) return;
   event.preventDefault();
   choose(to[event.key], true);

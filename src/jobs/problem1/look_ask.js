@@ -4,6 +4,10 @@ function note(text) {
   $("note").textContent = text;
 }
 
+function onlyFinetuned(instead) {
+  note(`Names of your own are answered by finetuned models only; this shows ${instead}.`);
+}
+
 // Numbers of 16 bits, as torch's half.
 function halves(bytes) {
   return Float32Array.from(new Uint16Array(bytes.buffer), bits => {
@@ -33,14 +37,17 @@ async function load(index) {
 
 async function ask(question) {
   note("");
+  const listed = facts.people.findIndex(each => each.question === question);
+  if (listed >= 0) return choosePerson(listed);
   const stray = [...question].find(c => !facts.chars.includes(c, 2));
   if (stray) return note(`The model has no token for “${stray}”: the corpus doesn't have it.`);
   const prompt = [...[...question].map(c => facts.chars.indexOf(c)), 1];
   if (prompt.length >= facts.sizes.block_size)
     return note(`The name is too long: the model reads ${facts.sizes.block_size} characters.`);
-  if (!model().weights) state.model = models.indexOf(models.find(each => each.weights &&
-    each.positions === model().positions) || models.find(each => each.weights));
-  const index = state.model, ready = await load(index);
+  const able = models.filter(each => each.weights), moved = !model().weights;
+  const index = moved ? models.indexOf(able.find(each =>
+    each.positions === model().positions) || able[0]) : state.model;
+  const ready = await load(index);
   if (!ready) return note("This page computes the given Transformer, and that doesn't give what " +
     "your code gives, so it can't answer for your model.");
   const answerFrom = muted => continued(new Reader(facts.sizes, ready.weights, ready.rotations,
@@ -57,6 +64,7 @@ async function ask(question) {
   own.results[index] = result;
   state.model = index;
   choosePerson(facts.people.length);
+  if (moved) onlyFinetuned(model().name);
   for (const [layer, head] of heads()) {   // while the page stays alive
     await new Promise(resolve => setTimeout(resolve));
     result.muted[layer][head] = place(answerFrom([layer, head]).answer);

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from jobs.problem1.look_data import MOST_IN_PAGE, STAGES, Found
+from jobs.problem1.look_data import MOST_IN_PAGE, POSITIONS, STAGES, Found
 from jobs.web_page import document
 
 SCRIPTS = ("look_model.js", "look_ask.js", "look_parts.js", "look.js")
@@ -87,7 +87,7 @@ def name_field(found: Found) -> str:
     why = (
         f"with {count / 1e6:.1f} million parameters, the model is too large to be part of a page"
         if count > MOST_IN_PAGE
-        else "there is no finetuned model yet"
+        else "the page has no finetuned model that it can run; see its end for why"
     )
     return f'<p class="field"><span>A name of your own</span><span>Not here: {why}.</span></p>'
 
@@ -101,6 +101,7 @@ def blobs(found: Found) -> list[str]:
             {
                 "positions": look.positions,
                 "stage": look.stage,
+                "name": f"{POSITIONS[look.positions]}, {look.stage}",
                 "people": [
                     {
                         "tokens": seen.tokens,

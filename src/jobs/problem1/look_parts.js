@@ -12,6 +12,12 @@ function make(tag, properties = {}, ...children) {
   return element;
 }
 
+// Another content, unless it has the same text: screen readers read out every change.
+function replace(element, ...children) {
+  const fresh = make("div", {}, ...children);
+  if (fresh.textContent !== element.textContent) element.replaceChildren(...fresh.childNodes);
+}
+
 // A token as text, as an element, and as a screen reader says it. PAD is 0, MASK is 1.
 const NAMES = { 0: ["·", "pad", "padding"], 1: ["M", "mask", "mask"] };
 const SIGNS = { " ": ["␣", "space", "space"], "\n": ["⏎", "space", "line break"] };
