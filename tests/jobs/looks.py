@@ -1,13 +1,15 @@
 """Models with random weights for the tests of ./run.sh look, and what is found in them."""
 
 import dataclasses
+import shutil
 
 import torch
 
-from conftest import DATA, SOLUTION
+from conftest import DATA, RESULTS, SOLUTION
 from jobs.options import Options
-from jobs.presets import SMOKE
-from jobs.problem1.look import make, shown
+from jobs.presets import LAPTOP, SMOKE
+from jobs.problem1.look import find, make, shown
+from jobs.problem1.look_page import page
 from jobs.problem1.run_job import sizes
 
 PRESET = dataclasses.replace(SMOKE, n_layer=2, n_head=3, n_embd=24)
@@ -36,3 +38,17 @@ def make_models(submission, out):
             torch.save(model.state_dict(), out / job.writes)
             result[variant] = model.eval()
     return result
+
+
+def written(found, folder):
+    path = folder / "look.html"
+    path.write_text(page(found), encoding="utf-8")
+    return path
+
+
+def references(out):
+    """What is found in the reference's results, copied to `out`, and its page."""
+    for name in (*WEIGHTS.values(), "vanilla.model.params"):
+        shutil.copy(RESULTS / name, out)
+    found = find(options_for(out, preset=LAPTOP))
+    return found, written(found, out)

@@ -1,20 +1,17 @@
 """The page of ./run.sh look in a browser: by keyboard, its own arithmetic, and for everybody."""
 
 import re
-import shutil
 
 import pytest
 import torch
 
 from browser import opened, sideways, violations
-from conftest import RESULTS
 from jobs.presets import LAPTOP
 from jobs.problem1.answers import predict_places
 from jobs.problem1.look import find, make
-from jobs.problem1.look_page import page
 from jobs.problem1.run_job import sizes
 from jobs.targets import JOBS
-from looks import WEIGHTS, dataset_of, make_models, options_for
+from looks import dataset_of, make_models, options_for, references, written
 
 pytestmark = pytest.mark.full
 LOGITS = """async ([index, tokens]) => {
@@ -41,12 +38,6 @@ def models(submission, seed, tmp_path):
 @pytest.fixture
 def found(models, tmp_path):
     return find(options_for(tmp_path))
-
-
-def written(found, folder):
-    path = folder / "look.html"
-    path.write_text(page(found), encoding="utf-8")
-    return path
 
 
 def agrees(tab, index, model, tokens):
@@ -80,11 +71,7 @@ def test_the_model_in_the_page_is_torchs(browser, found, models, tmp_path):
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
     """What is found in the reference's results, and its page."""
-    out = tmp_path_factory.mktemp("kept")
-    for name in (*WEIGHTS.values(), "vanilla.model.params"):
-        shutil.copy(RESULTS / name, out)
-    found = find(options_for(out, preset=LAPTOP))
-    return found, written(found, out)
+    return references(tmp_path_factory.mktemp("kept"))
 
 
 def test_the_references_model_in_the_page_is_torchs(browser, kept, submission, dataset):
@@ -247,76 +234,3 @@ def test_print_says_which_model_it_shows_and_asks_for_no_click(browser, kept):
         assert "without a head" not in tab.inner_text("#compare")
         tab.locator("[name=positions][value=vanilla]").evaluate("e => e.click()")
         assert tab.inner_text("#verdict").startswith("learned positions, finetuned: ")
-
-
-def test_an_answer_is_read_out_once(browser, kept):
-    watching = """() => { window.read = 0; for (const id of ["verdict", "without"])
-      new MutationObserver(all => { window.read += all.length; }).observe($(id),
-        { childList: true, characterData: true, subtree: true }); }"""
-    with opened(browser, kept[1]) as tab:
-        tab.evaluate("ready")
-        tab.evaluate(watching)
-        letter = tab.locator("#letters [aria-checked=true]")
-        letter.press("ArrowRight")
-        tab.keyboard.press("ArrowLeft")
-        assert tab.evaluate("read") == 0
-        tab.locator(".mute").first.press("Enter")
-        assert tab.evaluate("read") > 0
-
-
-def asked(tab, name):
-    tab.fill("#name", name)
-    tab.locator("#name").press("Enter")
-
-
-def test_the_page_says_when_it_shows_another_person_or_model(browser, kept):
-    only = "Names of your own are answered by finetuned models only; this shows "
-    own = "shown.question === 'Where was Ada Lovelace born?'"
-    with opened(browser, kept[1]) as tab:
-        tab.evaluate("ready")
-        first = tab.evaluate("nameIn(facts.people[0].question)")
-        tab.locator("[name=stage][value=untrained]").check()
-        asked(tab, "Ada Lovelace")
-        tab.wait_for_function(own)
-        assert tab.inner_text("#note") == f"{only}RoPE, finetuned."
-        tab.locator("[name=stage][value=untrained]").check()
-        assert tab.inner_text("#note") == f"{only}{first}."
-        assert first in tab.inner_text("#verdict")
-        tab.locator("[name=stage][value=finetuned]").check()
-        tab.wait_for_function(own)
-        assert tab.inner_text("#note") == ""
-
-
-def test_a_note_goes_with_the_next_choice(browser, kept):
-    with opened(browser, kept[1]) as tab:
-        tab.evaluate("ready")
-        for choice in (
-            lambda: tab.locator("#person").select_option("3"),
-            lambda: tab.locator("[name=positions][value=vanilla]").check(),
-        ):
-            asked(tab, "Ada €")
-            assert "no token" in tab.inner_text("#note")
-            choice()
-            assert tab.inner_text("#note") == ""
-
-
-def test_a_listed_name_is_the_listed_person(browser, kept):
-    found, path = kept
-    with opened(browser, path) as tab:
-        tab.evaluate("ready")
-        asked(tab, tab.evaluate("nameIn(facts.people[5].question)"))
-        tab.wait_for_function("state.person === 5")
-        assert found.people[5][0] in tab.inner_text("#verdict")
-        assert "only you know" not in tab.inner_text("#verdict")
-        assert tab.locator("#person option").count() == len(found.people)
-
-
-def test_letters_are_chosen_by_vertical_arrows_too(browser, kept):
-    with opened(browser, kept[1]) as tab:
-        tab.evaluate("ready")
-        before = tab.evaluate("state.letter")
-        tab.locator("#letters [aria-checked=true]").press("ArrowDown")
-        assert tab.evaluate("state.letter") == before + 1
-        tab.keyboard.press("ArrowUp")
-        tab.keyboard.press("ArrowUp")
-        assert tab.evaluate("state.letter") == before - 1
