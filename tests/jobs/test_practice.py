@@ -119,6 +119,20 @@ def test_an_alarm_without_a_fault_is_false():
     assert judged == [("dead_attention", 20, False, judged[0][3])] and "false" in judged[0][3]
 
 
+def test_an_alarm_of_a_name_or_a_step_that_there_is_not(diagnostics, tmp_path, capsys, monkeypatch):
+    class Own(diagnostics.Monitor):
+        def update(self, record):
+            last = record["step"] == 100
+            return [("my_<own>", 100, "x"), ("repetition", 101, "x")] if last else []
+
+    monkeypatch.setattr(diagnostics, "Monitor", Own)
+    practice_monitor(diagnostics, tmp_path)
+    said = capsys.readouterr().out
+    assert "my_<own>" in said and "no such fault; the names are: exploding_loss, " in said
+    page = Page((tmp_path / "practice.html").read_text(encoding="utf-8"))
+    assert page.text.count("my_<own>") >= 5 and "the names are: exploding_loss, " in page.text
+
+
 def test_no_traces_and_no_monitor_are_explained(diagnostics, tmp_path):
     with pytest.raises(UserError, match="no traces in .*Copy it"):
         practice_monitor(diagnostics, tmp_path, tmp_path)

@@ -5,6 +5,7 @@ A trace is a log of a training whose header has "faults": the step of each fault
 """
 
 import math
+from bisect import bisect_left
 from html import escape
 from pathlib import Path
 
@@ -73,7 +74,7 @@ def judge(
         (name, step, right or not, words) for each fault that was missed and each alarm; for the
         label of a fault with an alarm, None instead, since it is judged there.
     """
-    number = {record["step"]: i for i, record in enumerate(records)}
+    steps = [record["step"] for record in records]
     ends = next((i for i, record in enumerate(records) if not math.isfinite(loss(record))), None)
     raised = {name for name, _, _ in alarms}
     said = [
@@ -83,13 +84,16 @@ def judge(
         for name, step in faults.items()
     ]
     for name, step, _ in alarms:
+        if name not in over_steps.SECTION:
+            names = ", ".join(over_steps.SECTION)
+            said.append((name, step, False, f"there is no such fault; the names are: {names}"))
+            continue
         if name not in faults:
             said.append((name, step, False, "your alarm: false, there is no such fault"))
             continue
-        late = number[step] - number[faults[name]]
-        fine = in_time(
-            number[step], number[faults[name]], ends if name == "exploding_loss" else None
-        )
+        number, onset = bisect_left(steps, step), bisect_left(steps, faults[name])
+        late = number - onset
+        fine = in_time(number, onset, ends if name == "exploding_loss" else None)
         when = f"{abs(late)} records {'after' if late > 0 else 'before'} it" if late else "at once"
         limits = f"{TOLERANCE} are allowed, and none after a loss that is not finite"
         verdict = "in time" if fine else f"not in time; {limits}"
@@ -116,5 +120,5 @@ def section(header: dict, records: list[dict], judged: list[tuple]) -> str:
         if rows
         else '<p class="state">No fault and no alarm.</p>'
     )
-    shown = {"loss", *(over_steps.SECTION[name] for name, *_ in judged)}
+    shown = {"loss", *(over_steps.SECTION.get(name) for name, *_ in judged)}
     return listed + "\n".join(plot(run) for name, plot in PLOTS.items() if name in shown)
