@@ -77,6 +77,12 @@ def sideways(tab) -> int:
     )
 
 
+def smallest_text(tab) -> float:
+    """The pixels of the smallest text in a chart."""
+    return tab.evaluate("""Math.min(...[...document.querySelectorAll("svg[role=img] text")].map(
+        text => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a || Infinity))""")
+
+
 def main():
     """Take the pictures, and print what breaks the rules."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])

@@ -1,7 +1,8 @@
 """The frame of the pages that jobs make: one file each, that loads nothing."""
 
+import re
 from collections.abc import Iterable
-from html import escape
+from html import escape, unescape
 
 from common import charts
 
@@ -16,7 +17,12 @@ h2 { font-size: 1.25rem; line-height: 1.3; margin: 2.5rem 0 .5rem; }
 h3 { font-size: 1rem; margin: 1.6rem 0 .3rem; }
 p { margin: .5rem 0; max-width: 44rem; } .muted, caption, figcaption { color: var(--muted); }
 .small, figcaption { font-size: .875rem; }
-.scroll { overflow-x: auto; }
+/* A shadow at an edge shows that there is more. */
+.scroll { overflow-x: auto; background: linear-gradient(to right, var(--paper) 30%, transparent)
+  left / 2rem 100% no-repeat local, linear-gradient(to left, var(--paper) 30%, transparent)
+  right / 2rem 100% no-repeat local, linear-gradient(to right, var(--rule), transparent)
+  left / .7rem 100% no-repeat, linear-gradient(to left, var(--rule), transparent)
+  right / .7rem 100% no-repeat; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .8rem 0;
   min-width: min(100%, 30rem); }
 caption { text-align: left; font-size: .875rem; padding-bottom: .3rem; }
@@ -85,7 +91,15 @@ def table(caption: str, head: list[str], rows: list[list[str]], last: bool = Fal
         kind = ' class="sum"' if last and i == len(rows) - 1 else ""
         values = "".join(f"<td>{cell}</td>" for cell in cells)
         lines.append(f'<tr{kind}><th scope="row">{first}</th>{values}</tr>')
-    return "\n".join(['<div class="scroll"><table>', *lines, "</tbody></table></div>"])
+    return scroll("\n".join(["<table>", *lines, "</tbody></table>"]), caption)
+
+
+def scroll(html: str, name: str) -> str:
+    """HTML in a box that scrolls sideways where it is too wide, by keys too; name: HTML that says
+    what is in it.
+    """
+    label = escape(unescape(re.sub("<[^>]*>", "", name)))
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">{html}</div>'
 
 
 def figure(svg: str, caption: str) -> str:

@@ -10,7 +10,7 @@ import shutil
 import pytest
 import torch
 
-from browser import SIZES, opened, sideways, violations
+from browser import SIZES, opened, sideways, smallest_text, violations
 from common.files import UserError
 from common.ngrams import repetition_rate
 from conftest import SOLUTION, STARTER, run_cli
@@ -376,7 +376,7 @@ def test_a_monitor_sees_only_what_question_6f_names():
 
 @pytest.mark.full
 def test_the_page_in_a_browser(browser, tmp_path):
-    alarms = [("exploding_loss", 5000, "It rises."), ("dead_attention", 7000, "Head 3.")]
+    alarms = [("exploding_loss", 5000, "It rises."), ("dead_attention", 7000, "Head 3." + "x" * 99)]
     html = dashboard_page.page(
         {"total_steps": 12_500, "reference_loss": 0.5}, records_that_learn(), alarms
     )
@@ -385,6 +385,11 @@ def test_the_page_in_a_browser(browser, tmp_path):
         for scheme in ("light", "dark"):
             with opened(browser, tmp_path / "page.html", size, scheme) as tab:
                 assert violations(tab) == [] and sideways(tab) <= 0
+                assert smallest_text(tab) >= 9.4
+                boxes = tab.locator(".scroll").all()
+                assert boxes and all(box.get_attribute("tabindex") == "0" for box in boxes)
+                alarms_fit = "box => box.scrollWidth <= box.clientWidth"
+                assert tab.locator(".alarms .scroll").evaluate(alarms_fit)
 
 
 def test_text_is_escaped_and_odd_values_are_borne():

@@ -11,7 +11,7 @@ import shutil
 import pytest
 import torch
 
-from browser import SIZES, opened, sideways, violations
+from browser import SIZES, opened, sideways, smallest_text, violations
 from common.files import UserError
 from conftest import SOLUTION, STARTER, run_cli
 from jobs.package import load_module
@@ -232,3 +232,4 @@ def test_the_page_in_a_browser(small, fixes, browser, tmp_path):
             for scheme in ("light", "dark"):
                 with opened(browser, tmp_path / f"{name}.html", size, scheme) as tab:
                     assert violations(tab) == [] and sideways(tab) <= 0
+                    assert smallest_text(tab) >= 9.4

@@ -16,6 +16,8 @@ CSS = """
 .state { font-size: 1.1rem; font-weight: 650; } .state.wrong { color: var(--second); }
 .texts { font: .9rem/1.5 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace;
   padding-left: 1.2rem; margin: 0 0 .5rem; overflow-wrap: anywhere; }
+.alarms :is(th, td) { overflow-wrap: anywhere; }
+.alarms tr > :nth-child(3) { overflow-wrap: normal; white-space: nowrap; }
 .alarms tr > :nth-child(2), .alarms tr > :last-child { text-align: left; }
 """
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 
 from common.charts import Axis, Plot, distinct, extent, key, powers, round_numbers, tag
-from jobs.web_page import figure
+from jobs.web_page import figure, scroll
 
 WIDE, NARROW = 720, 440  # units across a plot
 CROSS = 9  # from one cross to the next, at least
@@ -31,7 +31,9 @@ svg text.number { fill: var(--second); font-weight: 650; }
 .number, .name { paint-order: stroke; stroke: var(--paper); stroke-width: 4px;
   stroke-linejoin: round; }
 .keys span { white-space: nowrap; margin-right: 1rem; }
-@media (max-width: 40rem) { svg.wide text { font-size: 17px; } }
+/* so that text has at least 7 pt */
+@media (max-width: 40rem) { svg.wide text { font-size: 17px; }
+  svg.wide, svg.narrow { min-width: 25.5rem; } }
 """
 
 
@@ -139,7 +141,8 @@ def chart(
     for place, (number, step) in enumerate(chosen):
         plot.upright(step, "alarm")
         plot.text(plot.x(step) + 4, top + 11 + 12 * (place % 12), str(number), "number")
-    return figure(plot.svg(alt, "wide" if width == WIDE else "narrow"), caption)
+    svg = plot.svg(alt, "wide" if width == WIDE else "narrow")
+    return figure(scroll(svg, escape(caption)), caption)
 
 
 def spread(places: list[float]) -> list[float]:

@@ -13,7 +13,7 @@ from common.charts import Axis, Plot, tag
 from common.files import UserError
 from common.ngrams import repetition_rate
 from jobs.errors import says_where
-from jobs.web_page import figure
+from jobs.web_page import figure, scroll
 
 from .broken_training import (
     batches,
@@ -183,7 +183,7 @@ def bars(rates: dict[str, float]) -> str:
         plot.text(plot.left + width + 6, y + 12, f"{rate:.0%}", "name")
     says = f"The share of {N}-grams that occurred before in the same text."
     each = ", ".join(f"{name} {rate:.0%}" for name, rate in rates.items())
-    return figure(plot.svg(f"Bars. {says} {each}.", "wide"), says)
+    return figure(scroll(plot.svg(f"Bars. {says} {each}.", "wide"), says), says)
 
 
 def look(fixes) -> list[bool]:
