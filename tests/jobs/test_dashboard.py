@@ -358,6 +358,32 @@ def test_lines_differ_by_dashes_and_numbers_and_axes_end_at_the_last_step():
     assert ">99,999<" not in html
 
 
+def test_layers_count_from_1_and_heads_from_0_and_knowledge_is_in_percent():
+    records = records_of_a_bad_run()
+    html = dashboard_page.page({"total_steps": 999}, records + records_that_learn()[-2:], [])
+    text = Page(html).text
+    assert "layer 1" in text and "layer 3" in text and "layer 0" not in text
+    assert "Layer 1: in" in text and "Layer 3: in" in text and "Layer 0" not in text
+    assert "head 0" in text and ">80%</text>" in html
+    norms = html[html.index("Gradient norm") : html.index("Attention entropy by")]
+    assert sorted(re.findall(r'<text[^>]*"name"[^>]*>(\d)<', norms)) == ["1", "2", "3"]
+
+
+def test_a_log_without_losses_explains_no_reference():
+    text = dashboard_page.page({"total_steps": 9, "reference_loss": 1.0}, [], [])
+    assert "No record has a value for loss" in text and "The dotted line" not in text
+
+
+def test_the_label_of_a_level_hides_no_line():
+    points = [
+        (step, 1 + 0.05 * (-1) ** (step // 5) if step < 300 else 0.4) for step in range(0, 1000, 5)
+    ]
+    header = {"total_steps": 999, "reference_loss": 1.0}
+    html = dashboard_page.page(header, [{"step": x, "loss": y} for x, y in points[1:]], [])
+    label = re.search(r'<text class="name" x="([\d.]+)"[^>]*>reference</text>', html)
+    assert float(label[1]) > 400  # the line is at its left end
+
+
 def test_a_monitor_sees_only_what_question_6f_names():
     seen = []
 

@@ -131,7 +131,7 @@ def losses_drawn(runs: dict[str, list[float]], bounds: list[tuple[float, str]] =
     """A plot of the losses of trainings, by name, as HTML; bounds: as chart."""
     lines = [list(enumerate(losses, start=1)) for losses in runs.values()]
     steps = max(map(len, runs.values()))
-    ends = [f"{name}: {finite(line)[-1]:.3g}" for name, line in zip(runs, lines) if finite(line)]
+    ends = [f"{name}: {ending(line)}" for name, line in zip(runs, lines)]
     says = f"The loss in nats. At the end: {', '.join(ends)}."
     values = [value for line in lines for value in finite(line)]
     if len(values) < sum(map(len, lines)):
@@ -143,6 +143,14 @@ def losses_drawn(runs: dict[str, list[float]], bounds: list[tuple[float, str]] =
     if len(names) > 1:
         names = [f"{i}: {name}" for i, name in enumerate(names)]
     return legend(names) + plot
+
+
+def ending(line: list[tuple[int, float]]) -> str:
+    """The last loss, or from where on it is not finite."""
+    if math.isfinite(line[-1][1]):
+        return f"{line[-1][1]:.3g}"
+    known = [step for step, loss in line if math.isfinite(loss)]
+    return f"not finite from step {max(known, default=0) + 1} on"
 
 
 def write_page(target: Target, seed: int, sections: dict[str, str], out: Path) -> None:

@@ -26,7 +26,8 @@ def page(header: dict, records: list[dict], alarms: list[tuple[str, int, str]]) 
     """The page's HTML, from what Run has."""
     run = Run(header, records, alarms)
     known = knowledge(run)
-    compared = REFERENCE if header.get("reference_loss") else ""
+    drawn = header.get("reference_loss") and series(records, "loss")
+    compared = REFERENCE if drawn else ""
     sections = {
         "Loss and knowledge" if known else "Loss": loss(run) + compared + known,
         "Learning rate": learning_rate(run),
@@ -112,7 +113,7 @@ def knowledge(run: Run) -> str:
     says = f"Known birthplaces: {points[-1][1]:.0%} at the end, of {people}, asked {how}."
     if half := [step for step, value in points if value >= 0.5]:
         says += f" Half of them were first known at step {half[0]:,}."
-    return chart(run, "knowledge", [points], says, says, ends=(0, 1))
+    return chart(run, "knowledge", [points], says, says, ends=(0, 1), up="{:.0%}".format)
 
 
 def texts(run: Run) -> str:
@@ -161,8 +162,8 @@ def gradients(run: Run) -> str:
         ends = f"{first[-1]:.2g} in the first layer and {last[-1]:.2g} in the last"
         says = f"In the end, it is {ends}."
     alt = f"Norm of the gradient in {len(lines)} layers. {says}"
-    return legend([f"layer {i}" for i in layers]) + chart(
-        run, "grad_norm", lines, says, alt, log=True
+    return legend([f"layer {i + 1}" for i in layers]) + chart(
+        run, "grad_norm", lines, says, alt, log=True, first=1
     )
 
 
@@ -180,7 +181,7 @@ def entropies(run: Run) -> str:
         if not ends:
             continue
         most = max(most, len(lines))
-        says = f"Layer {layer}: in the end from {min(ends):.2f} to {max(ends):.2f}."
+        says = f"Layer {layer + 1}: in the end from {min(ends):.2f} to {max(ends):.2f}."
         alt, bounds = f"Entropy of {len(lines)} heads. {says}", [(0.99, ""), (0.01, "")]
         plots.append(chart(run, name, lines, says, alt, bounds, ends=(0, 1), width=NARROW))
     if not plots:

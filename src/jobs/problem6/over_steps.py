@@ -1,6 +1,7 @@
 """Plots of the records of a training over its steps, for the pages of problem 6."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 
@@ -100,12 +101,15 @@ def chart(
     log: bool = False,
     ends: tuple[float, float] | None = None,
     width: int = WIDE,
+    first: int = 0,
+    up: Callable[[float], str] = "{:g}".format,
 ) -> str:
-    """Lines over steps as a figure, numbered from 0 at their ends; alarms of a section are dashed.
+    """Lines over steps as a figure, numbered at their ends; alarms of a section are dashed.
 
     Args:
         lines: of (step, value). bounds: (value, label) of what is drawn as a dotted line.
         log: a logarithmic axis. ends: its values, if not those of the lines. width: of the viewBox.
+        first: the number of the first line. up: the label of a value on the axis.
     """
     values = [value for line in lines for _, value in line] + [value for value, _ in bounds]
     ticks = (powers if log else round_numbers)(*(ends or extent(values, log)))
@@ -115,7 +119,7 @@ def chart(
     steps = Axis(ticks_across, "step", "{:,.0f}".format)
     # room for crosses above, and for half a label at the right
     area = left, top, _, bottom = 68, 20, width - 28, 174
-    plot = Plot(width, area, steps, Axis(ticks, log=log), corner=True)
+    plot = Plot(width, area, steps, Axis(ticks, label=up, log=log), corner=True)
     for value, _ in bounds:
         plot.level(value, "bound")
     for number, line in enumerate(lines):
@@ -127,12 +131,15 @@ def chart(
     for number, line in enumerate(lines if len(lines) > 1 else ()):
         known = [(step, value) for step, value in line if math.isfinite(value)]
         if known and known[-1][0] < 0.9 * last:  # it ends within the plot
-            plot.text(plot.x(known[-1][0]) + 5, plot.y(known[-1][1]) + 4, str(number), "name")
+            plot.text(
+                plot.x(known[-1][0]) + 5, plot.y(known[-1][1]) + 4, str(first + number), "name"
+            )
         elif known:
-            ended[str(number)] = known[-1][1]
+            ended[str(first + number)] = known[-1][1]
     plot.names(ended, 17 if width == WIDE else 12)
-    for value, label in bounds:  # at the left, where the loss is still far away
-        plot.text(left + 8, plot.y(value) - 5, label, "name")
+    drawn = [(plot.x(x), plot.y(y)) for line in lines for x, y in line if math.isfinite(y)]
+    for value, label in bounds:
+        plot.text(*free_place(plot, value, label, drawn), label, "name")
     chosen = [
         (number, step)
         for number, (name, step, _) in enumerate(run.alarms, start=1)
@@ -142,7 +149,26 @@ def chart(
         plot.upright(step, "alarm")
         plot.text(plot.x(step) + 4, top + 11 + 12 * (place % 12), str(number), "number")
     svg = plot.svg(alt, "wide" if width == WIDE else "narrow")
-    return figure(scroll(svg, escape(caption)), caption)
+    return figure(scroll(svg, f"Chart of {section}"), caption)
+
+
+def free_place(plot: Plot, value: float, label: str, drawn: list) -> tuple[float, float]:
+    """Where the label of a level hides the fewest points: at an end of it, above or below.
+
+    Args:
+        drawn: the points of the lines, in coordinates.
+    """
+    long, high = 9.5 * len(label), 17  # of the larger text on phones
+
+    def hidden(place):
+        left, bottom = place
+        return sum(
+            left - 4 <= x <= left + long and bottom - high <= y <= bottom + 4 for x, y in drawn
+        )
+
+    heights = [y for y in (plot.y(value) - 6, plot.y(value) + high) if plot.top < y < plot.bottom]
+    heights = heights or [plot.y(value) - 6]
+    return min(((x, y) for y in heights for x in (plot.left + 8, plot.right - long)), key=hidden)
 
 
 def spread(places: list[float]) -> list[float]:

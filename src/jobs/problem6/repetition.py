@@ -183,7 +183,7 @@ def bars(rates: dict[str, float]) -> str:
         plot.text(plot.left + width + 6, y + 12, f"{rate:.0%}", "name")
     says = f"The share of {N}-grams that occurred before in the same text."
     each = ", ".join(f"{name} {rate:.0%}" for name, rate in rates.items())
-    return figure(scroll(plot.svg(f"Bars. {says} {each}.", "wide"), says), says)
+    return figure(scroll(plot.svg(f"Bars. {says} {each}.", "wide"), "Chart of repetition"), says)
 
 
 def look(fixes) -> list[bool]:
