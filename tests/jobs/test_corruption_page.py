@@ -15,6 +15,7 @@ from jobs.package import load_module
 from jobs.problem1 import corruption_page
 from jobs.problem1.corruption import read_draw
 from jobs.problem1.corruption_page import fragment, show_corruption
+from jobs.problem1.corruption_verdict import verdicts
 from page import Page
 
 WORDS = "a be cat dogs eaten fields grew hills into jade <kept> & lines".split()
@@ -97,6 +98,36 @@ def test_histograms_say_what_is_wrong(corpus, tmp_path, old, new, words):
     show_corruption(changed(tmp_path, old, new), corpus, tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert re.search(words, text) and "All draws have the form" in text
+
+
+def test_right_draws_are_never_far_off(submission, corpus, seed):
+    text = (corpus / "wiki.txt").read_text(encoding="utf-8").rstrip()
+    dataset = submission.CharCorruptionDataset(text, 64)
+    for number in range(200):
+        random.seed(f"{seed} {number}")
+        draws = [read_draw(dataset, i % len(dataset)) for i in range(400)]
+        assert verdicts(draws, 64) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("random.randint(0, length - masked_length)", "(length - masked_length) // 2", "starts"),
+        (
+            "document = document[:length]",
+            "length = min(length, 40); document = document[:length]",
+            "lengths",
+        ),
+        ("math.floor(length / 4 + ", "math.floor(length / 2 + ", "masked share"),
+    ],
+)
+def test_a_page_says_which_distribution_is_far_off(corpus, tmp_path, capsys, old, new, words):
+    show_corruption(changed(tmp_path, old, new), corpus, tmp_path / "page.html")
+    text = Page((tmp_path / "page.html").read_text(encoding="utf-8")).text
+    said = capsys.readouterr().out
+    assert said.startswith("Drawing 1,000 examples")
+    for place in (text, said):
+        assert re.search(f"The [a-z ]*{words}[a-z ]* far from", place)
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,14 @@ from itertools import groupby, pairwise
 from pathlib import Path
 from statistics import fmean as mean
 
+from tqdm import tqdm
+
 from common.charts import Axis, Plot, round_numbers
 from common.files import read_documents, write_text
 from jobs.errors import says_where
 from jobs.options import ROOT
 from jobs.problem1.corruption import Draw, lengths_asked, read_draw
+from jobs.problem1.corruption_verdict import verdicts
 from jobs.web_page import MARKS, characters, document, figure
 
 DRAWS, BLOCK_SIZE = 1000, 64  # rows of 65 characters fit on a screen
@@ -33,7 +36,7 @@ CSS = """
 .corruption .cells s { color: var(--muted); }
 .corruption button { font: inherit; padding: .35rem .9rem; color: var(--ink);
   background: var(--panel); border: 1px solid var(--muted); border-radius: .3rem; cursor: pointer; }
-.corruption .fault { font-weight: 650; color: var(--second); }
+.corruption .fault, .far { font-weight: 650; color: var(--second); }
 .corruption .histograms { display: grid; gap: 0 2rem;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 17rem), 1fr)); }
 .corruption .asked { stroke: var(--second); fill: none; stroke-width: 2; stroke-dasharray: 4 3; }
@@ -72,10 +75,14 @@ def show_corruption(student, data: Path | None, out: Path) -> None:
         UserError: __getitem__ raised an error, or returned no tensors of tokens.
     """
     dataset, numbers = corpus(student.CharCorruptionDataset, data or ROOT / "data")
-    draws = [read_draw(dataset, numbers[i % len(numbers)]) for i in range(DRAWS)]
+    print(f"Drawing {DRAWS:,} examples ...", flush=True)
+    bar = tqdm(range(DRAWS), desc="Drawing", unit="example", leave=False)
+    draws = [read_draw(dataset, numbers[i % len(numbers)]) for i in bar]
     write_text(out, page(draws))
     for alike in by_fault(draws).values():
         print(f"{len(alike)} of {DRAWS} draws are not as asked, such as: {alike[0].fault}")
+    for sentence in verdicts([draw for draw in draws if draw.parts], BLOCK_SIZE):
+        print(sentence)
     print(f"Wrote {out}: open it in a browser.")
 
 
@@ -95,11 +102,13 @@ def page(draws: list[Draw]) -> str:
     says = "All draws have the form that question 1c asks for."
     if faulty:
         says = f"{faulty:,} of {len(draws):,} draws do not have the form that question 1c asks for."
+    far = verdicts([draw for draw in draws if draw.parts], BLOCK_SIZE)
+    wrong = "".join(f'<p class="far">{sentence}</p>\n' for sentence in far)
     top = f"""<h1>Span corruption</h1>
 <p>Your <code>CharCorruptionDataset</code> of <code>dataset.py</code>, called {len(draws):,} times
 with <code>block_size</code> {BLOCK_SIZE}. {says} This page reads x and y alone; the grader's checks
 try more (<code>python src/grader.py 1c</code>).</p>
-{fragment(draws, BLOCK_SIZE)}"""
+{wrong}{fragment(draws, BLOCK_SIZE)}"""
     footer = "Counts differ from the expected ones by chance."
     return document("Span corruption", top, {}, footer, MARKS + CSS, SCRIPT)
 
