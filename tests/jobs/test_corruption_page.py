@@ -175,6 +175,9 @@ def test_in_a_browser(browser, submission, corpus, tmp_path):
         for scheme in ("light", "dark"):
             with opened(browser, tmp_path / "page.html", size, scheme) as tab:
                 assert violations(tab) == [] and sideways(tab) <= 0
+                rows = tab.locator(".rows .scroll:visible")
+                shadow = rows.evaluate("box => getComputedStyle(box).backgroundImage")
+                assert "gradient" in shadow and rows.get_attribute("tabindex") == "0"
     with opened(browser, tmp_path / "page.html") as tab:
         seen = set()
         for number in range(1, corruption_page.EXAMPLES + 1):

@@ -16,7 +16,7 @@ from instructor.checks.problem6.q6f.onsets import find_onsets
 from instructor.checks.problem6.q6f.trace_file import FILE, read_traces
 from instructor.datasets.traces.command import records
 from instructor.release.build import released_files
-from jobs.problem6.practice import TRACES, judge, practice_monitor
+from jobs.problem6.practice import TRACES, judge, merged, practice_monitor
 from jobs.training_log import read_log
 from page import Page
 
@@ -131,6 +131,31 @@ def test_an_alarm_of_a_name_or_a_step_that_there_is_not(diagnostics, tmp_path, c
     assert "my_<own>" in said and "no such fault; the names are: exploding_loss, " in said
     page = Page((tmp_path / "practice.html").read_text(encoding="utf-8"))
     assert page.text.count("my_<own>") >= 5 and "the names are: exploding_loss, " in page.text
+
+
+def test_alarms_at_every_record_are_a_row(diagnostics, tmp_path, capsys, monkeypatch):
+    class Chatty(diagnostics.Monitor):
+        def update(self, record):
+            return [(name, record["step"], "x") for name in ("dead_attention", "repetition")]
+
+    monkeypatch.setattr(diagnostics, "Monitor", Chatty)
+    practice_monitor(diagnostics, tmp_path)
+    said = capsys.readouterr().out
+    assert said.count("\n") < 60
+    assert "alarms: false" in said and "alarms: in time" in said and "alarms: not in time" in said
+    page = Page((tmp_path / "practice.html").read_text(encoding="utf-8"))
+    assert [tag for tag, _ in page.tags].count("tr") < 60
+
+
+def test_runs_of_alarms_end_at_another_verdict():
+    alarms = [("repetition", 5 * number, "") for number in range(90)]
+    runs = merged(judge({"repetition": 200}, log_of(90), alarms))
+    assert [step for _, step, *_ in runs] == [0, 100, 200, 305]
+    assert "steps 0 to 95, 20 alarms: not in time" in runs[0][3]
+    alarms = [("dead_attention", 5 * number, "") for number in range(90)]
+    assert merged(judge({}, log_of(90), alarms))[0][3].startswith(
+        "steps 0 to 445, 90 alarms: false"
+    )
 
 
 def test_no_traces_and_no_monitor_are_explained(diagnostics, tmp_path):

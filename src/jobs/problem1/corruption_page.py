@@ -17,7 +17,7 @@ from jobs.errors import says_where
 from jobs.options import ROOT
 from jobs.problem1.corruption import Draw, lengths_asked, read_draw
 from jobs.problem1.corruption_verdict import verdicts
-from jobs.web_page import MARKS, characters, document, figure
+from jobs.web_page import MARKS, characters, document, figure, scroll
 
 DRAWS, BLOCK_SIZE = 1000, 64  # rows of 65 characters fit on a screen
 EXAMPLES = 24  # that a page has
@@ -28,7 +28,7 @@ CSS = """
   white-space: pre-wrap; overflow-wrap: anywhere; margin: 0 0 .6rem; }
 .corruption dl { margin: .5rem 0; } .corruption dt { font-size: .875rem; color: var(--muted); }
 .corruption dd { margin: 0; }
-.corruption .rows { overflow-x: auto; } .corruption .rows .cells { white-space: pre; }
+.corruption .rows .scroll { margin: 0; } .corruption .rows .cells { white-space: pre; }
 .corruption .cells span { border-bottom: 2px solid transparent; }
 .corruption .cells .prefix { border-color: var(--accent); background: var(--panel); }
 .corruption .cells .suffix { border-bottom: 2px dotted var(--accent); background: var(--panel); }
@@ -184,7 +184,7 @@ def example(draw: Draw, hidden: bool) -> str:
     return f"""<div class="example"{" hidden" * hidden}>
 {wrong}<dl>
 {terms}<dt>4. Shift by one: after x[0], ..., x[i], predict y[i]</dt>
-<dd class="rows" tabindex="0"><div class="cells">{rows}</div></dd>
+<dd class="rows">{scroll(f'<div class="cells">{rows}</div>', "x and y")}</dd>
 </dl>
 </div>"""
 

@@ -44,7 +44,7 @@ def practice_monitor(diagnostics, out: Path, folder: Path = TRACES) -> None:
         header, records = read_log(path, "Copy it from the assignment again.")
         judged = judge(header["faults"], records, watch(diagnostics, header, records))
         print(f"\n{header['run']}")
-        for name, step, _, verdict in judged:
+        for name, step, _, verdict in merged(judged):
             print(f"  step {step:>4}  {name:<21}{verdict}")
         if not judged:
             print("  no fault and no alarm: right")
@@ -101,6 +101,28 @@ def judge(
     return sorted(said, key=lambda entry: entry[1])
 
 
+def merged(judged: list[tuple]) -> list[tuple]:
+    """What judge returns, with an entry for each run of alarms of a name and with a verdict."""
+    runs, latest = [], {}
+    for entry in judged:
+        name, _, fine, words = entry
+        kind = fine, words.split(": ")[1:]
+        if fine is None:  # a label, which ends no run
+            runs.append([entry])
+            continue
+        if latest.get(name, (None,))[0] != kind:
+            runs.append([])
+            latest[name] = kind, runs[-1]
+        latest[name][1].append(entry)
+    result = []
+    for (name, step, fine, words), *others in runs:
+        if others:
+            said = words.split(": ", 1)[-1]
+            words = f"steps {step:,} to {others[-1][1]:,}, {len(others) + 1} alarms: {said}"
+        result.append((name, step, fine, words))
+    return result
+
+
 def loss(record: dict) -> float:
     """The loss of a record; 0 if it has none."""
     return record.get("loss") or 0.0
@@ -108,6 +130,7 @@ def loss(record: dict) -> float:
 
 def section(header: dict, records: list[dict], judged: list[tuple]) -> str:
     """The HTML of a trace: its labels and alarms in a table, and the plots that they belong to."""
+    judged = merged(judged)
     run = over_steps.Run(header, records, [(name, step, "") for name, step, _, _ in judged])
     rows = [
         [str(i), escape(name), f"{step:,}", verdict]
