@@ -74,7 +74,7 @@ def _same(manifest: Manifest, check: Check, cause: Cause, found: list[Cause]) ->
     elif not cause.named:
         same += [one for one in own if one.subject and one.subject == cause.subject]
         # what builds on a fault was graded again without it, but for results of trainings
-        same += below if check.artifacts else []
+        same += own + below if check.artifacts else []
     return next(iter(same), None)
 
 

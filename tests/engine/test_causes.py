@@ -53,6 +53,13 @@ def test_a_known_mistake_explains_what_else_fails_in_its_function():
     assert one.points >= two.points
 
 
+def test_results_join_the_mistake_of_their_own_question():
+    wrong = "apply_rotary_emb(x): off by up to 1.\nLikely cause: the pairs are swapped."
+    ids = "1h-3-basic", "1h-8-basic"
+    (cause,) = causes(failure(ids[0], wrong), failure(ids[1], "84 of 84 predictions differ"))
+    assert cause.text == "The pairs are swapped" and set(cause.checks) == set(ids)
+
+
 def test_equal_messages_are_one_cause_whatever_their_numbers():
     text = "In all {} examples the masked content has {} characters. Its length should be random."
     (cause,) = causes(

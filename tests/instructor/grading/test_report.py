@@ -566,6 +566,16 @@ CUT = """[...document.querySelectorAll("caption, h2, p, summary")].filter(one =>
 
 
 @pytest.mark.full
+def test_long_names_wrap_on_a_phone(browser, tmp_path):
+    graded = one()
+    long = "vanilla.nopretrain.dev.predictions" * 2
+    fail(graded.entries[0].report, "1e-2-basic", "wrong answer", f"{long} doesn't exist yet.")
+    write_reports(graded, tmp_path)
+    with opened(browser, next(tmp_path.rglob("feedback.html")), "narrow") as tab:
+        assert long in tab.locator(".start").inner_text() and sideways(tab) == 0
+
+
+@pytest.mark.full
 def test_captions_are_whole_on_a_phone(browser, pages):
     for name in ("class", "messages"):
         with opened(browser, pages / f"{name}.html", "narrow") as tab:
