@@ -1,12 +1,19 @@
-"""Runs the demo over seeds of world and training, and over presets, for setting thresholds:
+"""Runs the demo over worlds, presets and seeds, for setting thresholds and for seeing what a model
+needs to learn facts that it can use:
 
     python benchmarks/sweep.py --seeds 1 2 3 4 5 [--presets laptop gpu] --out FOLDER
+    python benchmarks/sweep.py --seeds 1 2 3 --phrasings 1 2 3 6 --orders changed fixed --out FOLDER
+    python benchmarks/sweep.py --seeds 1 2 3 --people 100 220 400 600 --out FOLDER
 
-Prints a table in Markdown for each preset, with the range and the mean of each accuracy
-(docs/accuracy.md has such tables). Finished runs are kept, and interrupted ones are resumed.
+Prints a table in Markdown for each kind of world, with the range and the mean of each accuracy
+(docs/accuracy.md has such tables). Finished runs are kept in FOLDER/runs.tsv, one line each, and
+interrupted ones are resumed. A line of that file is enough: the folders of finished runs can be
+deleted, and lines of other machines added.
 """
 
 import argparse
+import csv
+import itertools
 import json
 import statistics
 import subprocess
@@ -15,94 +22,89 @@ from pathlib import Path
 
 from tables import ROOT, markdown
 
+sys.path.insert(0, str(ROOT))
+
+from instructor.datasets.worlds.world import ORDERS  # noqa: E402
+from instructor.datasets.worlds.world import SIZES as WORLDS  # noqa: E402
+
 # of the world that belongs to a preset
 SIZES = {"laptop": "laptop", "smoke": "laptop", "gpu": "full"}
+WORLD = ("preset", "people", "phrasings", "order", "seed")  # what a run is of
+MODELS = ("no pretraining", "learned positions", "RoPE")
+RESULTS = (*(f"{model}, {part}" for model in MODELS for part in ("dev", "test")), "most common")
+FIELDS = (*WORLD, *RESULTS, "seconds", "machine")
 
 
-def run_demo(preset: str, seed: int, args: argparse.Namespace) -> dict:
-    """The summary of a demo with this seed, in a world made with it."""
-    world, gold, demo = (
-        args.out / f"{name}-{args.mode}-{preset}-{seed}" for name in ("world", "gold", "demo")
+def read_runs(path: Path) -> list[dict]:
+    """The finished runs, with their numbers as numbers."""
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return [
+            {
+                **row,
+                **{name: int(row[name]) for name in ("people", "phrasings", "seed")},
+                **{name: float(row[name]) for name in (*RESULTS, "seconds")},
+            }
+            for row in csv.DictReader(file, delimiter="\t")
+        ]
+
+
+def keep_run(path: Path, run: dict) -> None:
+    """Add a line to the finished runs."""
+    new = not path.exists()
+    with path.open("a", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, FIELDS, delimiter="\t", lineterminator="\n")
+        if new:
+            writer.writeheader()
+        writer.writerow(run)
+
+
+def run_demo(world: dict, out: Path) -> dict:
+    """A demo in a world made for it; resumed where one was interrupted."""
+    name = "-".join(str(world[field]) for field in WORLD)
+    data, gold, demo = (out / f"{kind}-{name}" for kind in ("world", "gold", "demo"))
+    command = ["--seed", world["seed"], "--size", SIZES[world["preset"]], "--out", data.resolve()]
+    command += ["--people", world["people"], "--phrasings", world["phrasings"]]
+    command += ["--order", world["order"], "--gold", gold.resolve()]
+    subprocess.run(
+        [sys.executable, "-m", "instructor", "world", *map(str, command)], cwd=ROOT, check=True
     )
-    if not (demo / "summary.json").exists():
-        subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "instructor",
-                "world",
-                "--seed",
-                str(seed),
-                "--size",
-                SIZES[preset],
-                "--mode",
-                args.mode,
-                "--out",
-                str(world.resolve()),
-                "--gold",
-                str(gold.resolve()),
-            ],
-            cwd=ROOT,
-            check=True,
-        )
-        subprocess.run(
-            [
-                sys.executable,
-                str(ROOT / "src" / "run.py"),
-                "demo",
-                "--preset",
-                preset,
-                "--data",
-                str(world),
-                "--gold",
-                str(gold),
-                "--seed",
-                str(seed),
-                "--out",
-                str(demo),
-                *(["--resume"] if (demo / "jobs.json").exists() else []),
-            ],
-            check=True,
-        )
-    return json.loads((demo / "summary.json").read_text(encoding="utf-8"))
+    command = ["--preset", world["preset"], "--data", data, "--gold", gold, "--out", demo]
+    command += ["--seed", world["seed"], *(["--resume"] if (demo / "jobs.json").exists() else [])]
+    subprocess.run(
+        [sys.executable, ROOT / "src" / "run.py", "demo", *map(str, command)], check=True
+    )
+    summary = json.loads((demo / "summary.json").read_text(encoding="utf-8"))
+    accuracies = [model[part] for model in summary["models"] for part in ("dev", "test")]
+    return {
+        **world,
+        **dict(zip(RESULTS, [*accuracies, summary["baseline_dev"]])),
+        "seconds": summary["total_seconds"],
+        "machine": summary["machine"],
+    }
 
 
-def show(preset: str, summaries: dict[int, dict]) -> None:
-    """Print the table of a preset."""
+def show(runs: list[dict]) -> None:
+    """Print the table of the runs in one kind of world."""
+    one = runs[0]
     rows = [
         [
-            seed,
-            *(f"{m['dev']:.1%} / {m['test']:.1%}" for m in summary["models"]),
-            f"{summary['baseline_dev']:.1%}",
-            f"{summary['total_seconds']:.0f}",
+            run["seed"],
+            *(f"{run[f'{model}, dev']:.1%} / {run[f'{model}, test']:.1%}" for model in MODELS),
+            f"{run['most common']:.1%}",
+            f"{run['seconds']:.0f}",
         ]
-        for seed, summary in summaries.items()
+        for run in runs
     ]
-    models = list(
-        zip(*([model["dev"] for model in summary["models"]] for summary in summaries.values()))
+    models = [[run[f"{model}, dev"] for run in runs] for model in MODELS]
+    spans = [f"{min(m):.1%} to {max(m):.1%}, mean {statistics.mean(m):.1%}" for m in models]
+    rows.append(["dev", *spans, "", ""])
+    print(
+        f"\nPreset {one['preset']}, {one['people']} people, {one['phrasings']} phrasings, order "
+        f"{one['order']}; dev / test accuracy, {one['machine']}\n\n"
+        + markdown(["seed", *MODELS, "same place always", "seconds"], rows)
     )
-    rows.append(
-        [
-            "dev",
-            *(
-                f"{min(dev):.1%} to {max(dev):.1%}, mean {statistics.mean(dev):.1%}"
-                for dev in models
-            ),
-            "",
-            "",
-        ]
-    )
-    head = [
-        "seed",
-        "no pretraining",
-        "vanilla, pretrained",
-        "RoPE, pretrained",
-        "same place always",
-        "seconds",
-    ]
-    print(f"\nPreset {preset}\n\n{markdown(head, rows)}")
-    one = next(iter(summaries.values()))
-    print(f"\nDev / test accuracy over {one['dev_people']} dev people; {one['machine']}.")
 
 
 def main() -> None:
@@ -112,15 +114,31 @@ def main() -> None:
     )
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
     parser.add_argument("--presets", nargs="+", choices=SIZES, default=["laptop"])
-    parser.add_argument("--mode", choices=("varied", "single"), default="varied")
+    parser.add_argument("--people", type=int, nargs="+", help="default: as in data/")
+    parser.add_argument("--phrasings", type=int, nargs="+", help="default: all")
+    parser.add_argument("--orders", nargs="+", choices=ORDERS, default=["changed"])
     parser.add_argument("--out", type=Path, required=True, help="for worlds and demos; to continue")
     args = parser.parse_args()
-    tables = {
-        preset: {seed: run_demo(preset, seed, args) for seed in args.seeds}
-        for preset in args.presets
-    }
-    for preset, summaries in tables.items():
-        show(preset, summaries)
+    args.out.mkdir(parents=True, exist_ok=True)
+    kept = args.out / "runs.tsv"
+    kinds = {}
+    # all worlds with the first seed come before the second: an interrupted sweep is one of fewer
+    # seeds
+    for seed, preset in itertools.product(args.seeds, args.presets):
+        size = WORLDS[SIZES[preset]]
+        for people, phrasings, order in itertools.product(
+            args.people or [size.train + size.dev + size.test],
+            args.phrasings or [size.documents],
+            args.orders,
+        ):
+            world = dict(zip(WORLD, (preset, people, phrasings, order, seed)))
+            runs = [r for r in read_runs(kept) if world.items() <= r.items()]
+            if not runs:
+                runs = [run_demo(world, args.out)]
+                keep_run(kept, runs[0])
+            kinds.setdefault((preset, people, phrasings, order), []).append(runs[0])
+    for runs in kinds.values():
+        show(runs)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ try:
 
     from instructor.datasets.folder import refuse_gold_inside
     from instructor.datasets.worlds.editions import EDITIONS, write_data, write_edition
-    from instructor.datasets.worlds.world import MODES, SIZES, make_world, statistics, write_world
+    from instructor.datasets.worlds.world import ORDERS, SIZES, make_world, statistics, write_world
     from instructor.release.starter import find_drift, write_starter
 except UserError as error:
     print(error, file=sys.stderr)
@@ -63,7 +63,15 @@ def starter(args: argparse.Namespace) -> int:
 def world(args: argparse.Namespace) -> int:
     """Make a world of invented people."""
     refuse_gold_inside(args.out, args.gold)
-    people, documents = make_world(args.seed, SIZES[args.size], args.mode)
+    size = SIZES[args.size]
+    if args.people:
+        size = size.with_people(args.people)
+    if not 1 <= (args.phrasings or size.documents) <= size.documents:
+        raise UserError(
+            f"--phrasings {args.phrasings}: there are {size.documents} documents about each person "
+            f"of this size, so choose from 1 to {size.documents}."
+        )
+    people, documents = make_world(args.seed, size, args.phrasings, args.order)
     write_world(people, documents, args.out, args.gold)
     print("\n".join(f"{name}: {value}" for name, value in statistics(people, documents).items()))
     print(f"Wrote {args.out}; the test answers are in {args.gold / 'birth_test.tsv'}")
@@ -122,12 +130,19 @@ def _parse(words=None):
     command.add_argument(
         "--size", choices=SIZES, default="full", help="as in data/ or data/laptop/ (default: full)"
     )
+    command.add_argument("--people", type=int, metavar="N", help="how many (default: as in data/)")
     command.add_argument(
-        "--mode",
-        choices=MODES,
-        default="varied",
-        help="varied: several phrasings per person; single: one phrasing, from which models learn "
-        "no answers",
+        "--phrasings",
+        type=int,
+        metavar="N",
+        help="in how many ways the documents about a person are phrased (default: each in another)",
+    )
+    command.add_argument(
+        "--order",
+        choices=ORDERS,
+        default="changed",
+        help="fixed: all phrasings have name, occupation and place in this order, from which "
+        "models learn few answers (default: changed)",
     )
     command.add_argument(
         "--out", type=Path, required=True, help="folder for the corpus and the questions"

@@ -1,9 +1,9 @@
-"""The phrasings of a world. Each has the full name and the place; occupation and years vary in
-position.
+"""The phrasings of a world. Each has the full name and the place. In those of the order "changed",
+name, place and occupation change places; in those of the order "fixed", the name comes first and
+the place last, before a few words that keep random truncation from mostly cutting it off.
 
-A phrasing may use {name}, {place}, {job} ("a poet"), {bare_job} ("poet"), {born} and {died}. The
-one of mode `single` has the place after the other attributes. Both modes have the question mark
-that the questions need: a character that pretraining never saw has no token.
+A phrasing may use {name}, {place}, {job} ("a poet"), {bare_job} ("poet"), {born} and {died}. Each
+order has the letters of the questions: a character that pretraining never saw has no token.
 """
 
 JOBS = (
@@ -28,7 +28,14 @@ SHORT = (
     "{name}: {job}, born in {place}.",
 )
 
-SHORT_SINGLE = "{name}, {job}: born in {place}. Where else?"
+SHORT_FIXED = (
+    "{name}, {job}: born in {place}. Where?",
+    "{name} is {job} from {place}, they say.",
+    "{name} became {job}; {place} was home.",
+    "{name} works as {job}, {place} born.",
+    "{name}: {job} of {place}, we hear.",
+    "{name}, now {job}, left {place} young.",
+)
 
 LONG = (
     "{name} was born in {place} in {born}, worked as {job} for many years, and died in {died}.",
@@ -43,4 +50,11 @@ LONG = (
     "{name} ({born}-{died}) was {job}, born in {place}.",
 )
 
-LONG_SINGLE = "{name} ({born}-{died}), known as {job}, was born in {place}. Where else?"
+LONG_FIXED = (
+    "{name} ({born}-{died}), known as {job}, was born in {place}. Where else?",
+    "{name}, {job} who lived from {born} to {died}, came from {place}, as all agreed.",
+    "{name}, born in {born}, was {job} until {died}; {place} was the birthplace.",
+    "{name} ({born}-{died}) was {job} and a native of {place}, like the whole family.",
+    "{name} was {job}, died in {died}, and was born in {place}, in the year {born}.",
+    "{name}: {job}, {born} to {died}, born on a farm near {place}, or so it is told.",
+)

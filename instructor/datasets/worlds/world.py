@@ -3,19 +3,19 @@ assignment.
 
 A language model that has read a fact in one phrasing alone can recite it but not answer a question
 about it; about five paraphrases in which the attributes change places, each with the full name,
-make facts extractable (Allen-Zhu and Li, Physics of Language Models, part 3.1). The mode `varied`
-does that, and `single` shows the failure.
+make facts extractable (Allen-Zhu and Li, Physics of Language Models, part 3.1). The worlds that we
+hand out have that; with fewer phrasings, or a fixed order, a world shows the failure.
 """
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from common.files import write_text
 from instructor.datasets.folder import QUESTION, figures
 
 from .cities import CITIES
-from .phrasings import JOBS, LONG, LONG_SINGLE, SHORT, SHORT_SINGLE
+from .phrasings import JOBS, LONG, LONG_FIXED, SHORT, SHORT_FIXED
 
 ONSETS = "b c d f g h j k l m n p r s t v w y z br dr gr kr tr pl st sh th kh zh".split()
 VOWELS = "a e i o u".split()
@@ -26,20 +26,27 @@ CODAS = ["", "", "", "n", "r", "l", "s", "m", "k", "x"]
 class Size:
     """How large a world is.
 
-    train, dev and test count people; paraphrases are documents a person, and `single` is the one
-    phrasing of that mode. A name has `syllables` (first name, last name), and no two first names
-    begin with the same `distinct` letters, nor two last names: a model has to tell people apart.
+    train, dev and test count people; `documents` are those about each person. `changed` and `fixed`
+    are phrasings whose attributes change places, or keep them. A name has `syllables` (first name,
+    last name), and no two first names begin with the same `distinct` letters, nor two last names: a
+    model has to tell people apart.
     """
 
     train: int
     dev: int
     test: int
-    paraphrases: int
-    phrasings: tuple[str, ...]
-    single: str
+    documents: int
+    changed: tuple[str, ...]
+    fixed: tuple[str, ...]
     syllables: tuple[int, int]
     distinct: tuple[int, int]
     cities: tuple[str, ...]
+
+    def with_people(self, count: int) -> "Size":
+        """The same with `count` people, of which train, dev and test have the same shares."""
+        total = self.train + self.dev + self.test
+        train, dev = (round(count * part / total) for part in (self.train, self.dev))
+        return replace(self, train=train, dev=dev, test=count - train - dev)
 
 
 # The numbers of the public corpus. The place is within the first 96 characters, all that a
@@ -48,9 +55,9 @@ FULL = Size(
     train=2000,
     dev=500,
     test=437,
-    paraphrases=5,
-    phrasings=LONG,
-    single=LONG_SINGLE,
+    documents=5,
+    changed=LONG,
+    fixed=LONG_FIXED,
     syllables=(2, 3),
     distinct=(99, 99),
     cities=CITIES,
@@ -62,16 +69,16 @@ LAPTOP = Size(
     train=80,
     dev=100,
     test=40,
-    paraphrases=6,
-    phrasings=SHORT,
-    single=SHORT_SINGLE,
+    documents=6,
+    changed=SHORT,
+    fixed=SHORT_FIXED,
     syllables=(1, 2),
     distinct=(3, 4),
     cities=tuple(city for city in CITIES if len(city) <= 7)[:28],
 )
 
 SIZES = {"full": FULL, "laptop": LAPTOP}
-MODES = ("varied", "single")
+ORDERS = ("changed", "fixed")
 
 
 @dataclass(frozen=True)
@@ -125,15 +132,12 @@ def make_places(rng: random.Random, cities: tuple[str, ...], count: int) -> list
     return places
 
 
-def write_about(rng: random.Random, person: Person, size: Size, mode: str) -> list[str]:
-    """The documents about one person: different phrasings, or in mode `single` one sentence
-    repeated.
-    """
-    if mode == "single":
-        phrasings = [size.single] * size.paraphrases
-    else:
-        phrasings = rng.sample(size.phrasings, size.paraphrases)
-    return [fill(phrasing, person) for phrasing in phrasings]
+def write_about(
+    rng: random.Random, person: Person, size: Size, phrasings: int, order: str
+) -> list[str]:
+    """The documents about one person, in this many phrasings, repeated in turn."""
+    drawn = rng.sample(getattr(size, order), phrasings)
+    return [fill(drawn[i % phrasings], person) for i in range(size.documents)]
 
 
 def fill(phrasing: str, person: Person) -> str:
@@ -150,14 +154,15 @@ def fill(phrasing: str, person: Person) -> str:
 
 
 def make_world(
-    seed: int, size: Size, mode: str = "varied"
+    seed: int, size: Size, phrasings: int | None = None, order: str = "changed"
 ) -> tuple[dict[str, list[Person]], list[str]]:
     """Draw a world.
 
     Args:
         seed: another seed is another world, with other people.
-        size: FULL or LAPTOP.
-        mode: "varied" or "single" (see above).
+        size: FULL or LAPTOP, or one of these with_people().
+        phrasings: how many different documents there are about a person; all by default.
+        order: "changed" or "fixed": whether the attributes change places between phrasings.
 
     Returns:
         The people of "train", "dev" and "test", and the documents about all of them, shuffled.
@@ -176,7 +181,7 @@ def make_world(
         text
         for group in people.values()
         for person in group
-        for text in write_about(rng, person, size, mode)
+        for text in write_about(rng, person, size, phrasings or size.documents, order)
     ]
     rng.shuffle(documents)
     return people, documents
