@@ -86,7 +86,6 @@ def plain_rate(preset, variant: str, device: str, epochs: int, seed: int) -> tup
             optimizer.step()
             loss.item()
     rate = epochs * len(dataset) / (time.perf_counter() - started)
-    trainer.device = torch.device(device)
     return rate, loss_of(trainer)
 
 

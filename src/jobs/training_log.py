@@ -142,7 +142,7 @@ class Probe:
 
     def __init__(self, model: torch.nn.Module, dataset, between: int):
         self.model, self.between, self.count, self.knowledge = model, between, 0, None
-        self.guard = importlib.import_module("submission.trainer").own_random_numbers
+        self.guard = importlib.import_module("submission.given.epochs").own_random_numbers
         with self.guard(0):
             rows = [dataset[i] for i in torch.randperm(len(dataset)).tolist()[:ROWS]]
         self.x, self.y = (torch.stack(column) for column in zip(*rows))

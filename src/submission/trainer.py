@@ -1,34 +1,23 @@
-"""The training loop: given, but worth reading.
+"""The training loop: given, but worth reading. `Trainer.train` is the loop, and `_one_step` a step.
 
-The loop never waits for the GPU within a step, draws whole epochs of examples ahead in worker
+The loop never waits for a GPU within a step, draws whole epochs of examples ahead in worker
 processes, and cuts every batch to its longest row. An interrupted run resumes from its checkpoint;
 on a CPU the result is bit-identical to an uninterrupted run. Under torchrun, the processes share
-the rows of each batch.
+the rows of each batch. The folder given/ has how each of this is done.
 """
 
-import contextlib
 import math
-import os
-import shutil
-import sys
 import time
-import warnings
-import zlib
-from pathlib import Path
 
 import torch
-from torch import distributed
-from torch.nn.parallel import DistributedDataParallel
-from torch.utils.data import DataLoader
 from tqdm import tqdm
 
-from .given.cuda_graphs import RecordedSteps
-from .given.epochs import Epochs, in_pieces, own_random_numbers
+from .given.checkpoint import Checkpoints, TrainingError
+from .given.epochs import Epochs, epochs_ahead, own_random_numbers
+from .given.hardware import Hardware
+from .given.pieces import shares
+from .given.processes import Processes
 from .utils import set_fields
-
-
-class TrainingError(RuntimeError):
-    """Training cannot start or continue; the message says why and what to try."""
 
 
 class TrainerConfig:
@@ -51,9 +40,11 @@ class TrainerConfig:
 
     device = None  # "cpu", "cuda", ...; None takes a GPU if there is one
     seed = 0  # for the order of examples, random choices within them, and dropout
-    precision = "auto"  # "bf16", "fp32"; auto: bf16 on GPUs that are fast at it
+    precision = "auto"  # "bf16", "fp16", "fp32"; auto: what this device is fast at
     compile = False  # torch.compile the model
-    graphs = True  # record steps as CUDA graphs, on a GPU
+    # Record steps as CUDA graphs, on a GPU. What a model computes in a recorded step and keeps (a
+    # table, say), later steps may overwrite: compute it in __init__.
+    graphs = True
     resume = False  # continue from ckpt_path if it exists
     ckpt_seconds = 30  # minimum time between checkpoints, which are written after an epoch
     log_every = 20  # batches between two log entries
@@ -96,15 +87,12 @@ class Trainer:
     then runs only in the first steps. config.graphs = False disables this.
     """
 
-    RESUMED = ("epoch", "step", "tokens", "tokens_read", "lr", "history", "unread_losses")
-
     def __init__(self, model, train_dataset, test_dataset, config: TrainerConfig):
         self.model = model
         self.train_dataset = train_dataset
         self.test_dataset = test_dataset
         self.config = config
         self.history = []
-        self.rank, self.world, self.graphs = 0, 1, False
         self.epoch = self.step = self.tokens = self.tokens_read = 0
 
     def train(self) -> None:
@@ -116,263 +104,140 @@ class Trainer:
                 damaged or belongs to another run.
         """
         config = self.config
-        self.history = []
-        self.epoch = self.step = self.tokens = self.tokens_read = 0
-        self.device = torch.device(
-            config.device or ("cuda" if torch.cuda.is_available() else "cpu")
-        )
-        if distributed.is_available() and distributed.is_initialized():
-            self.rank, self.world = distributed.get_rank(), distributed.get_world_size()
-        self.graphs = config.graphs and self.device.type == "cuda" and self.world == 1
-        self.model.to(self.device).train()
-        self.optimizer = self._make_optimizer()
-        with own_random_numbers(config.seed):
-            x, y = self.train_dataset[0]  # a broken dataset fails here, before any training
-        self.row_tokens = len(x)
-        self.unread_losses = []
-        self.precision = self._choose_precision(x[None], y[None])
-        if config.compile:
-            # without a compiler, or where it fails, train uncompiled
-            torch._dynamo.config.suppress_errors = True
-            self.model.compile()  # in place: the state_dict keeps its names
-        self.identity = self._identify()
-        if config.resume and config.ckpt_path and Path(config.ckpt_path).exists():
-            self._load_checkpoint()
-
-        if self.world > 1:
-            self._require_same_step()
-            self.replicas = DistributedDataParallel(
-                self.model, forward_sync_buffers=False, static_graph=True
-            )
-        else:
-            self.replicas = self.model
-        self.one_step = RecordedSteps(self._one_step) if self.graphs else self._one_step
-
-        batches_per_epoch = math.ceil(len(self.train_dataset) / config.batch_size)
-        saved_at = time.monotonic()
-        with (
-            self._stream(),
-            tqdm(
-                total=config.max_epochs * batches_per_epoch,
-                initial=self.step,
-                unit="batch",
-                dynamic_ncols=True,
-                mininterval=0.5,
-                disable=not config.progress or self.rank > 0,
-            ) as self.bar,
-        ):
-            self.looked = (time.monotonic(), self.tokens_read)
-            for x, y, batches in self._draw_epochs():
-                # Dropout differs between processes, and is the same in a resumed run.
-                torch.manual_seed(hash((config.seed, self.epoch, self.rank)) % 2**63)
-                x, y = (tokens.to(self.device, non_blocking=True).long() for tokens in (x, y))
+        self._prepare()
+        with self.hardware.stream(), self._progress_bar() as self.bar:
+            for x, y, batches in self._epochs():
+                # dropout differs between processes, and is the same in a resumed run
+                torch.manual_seed(hash((config.seed, self.epoch, self.processes.rank)) % 2**63)
+                x, y = self.hardware.send(x), self.hardware.send(y)
                 first = 0
                 for rows, length in batches:
-                    self._train_on(
-                        x[first : first + rows, :length], y[first : first + rows, :length]
-                    )
+                    batch = slice(first, first + rows), slice(length)
+                    self._set_learning_rate(rows)
+                    # the loss stays on the GPU until it is logged: reading it would wait for it
+                    self.unread_losses.append(self.one_step(x[batch], y[batch]))
+                    self._count(rows, length)
                     first += rows
                 self.epoch += 1
                 if self.test_dataset is not None:
                     self._log(test_loss=self.test_loss())
-                if (
-                    config.ckpt_path
-                    and self.rank == 0
-                    and time.monotonic() - saved_at >= config.ckpt_seconds
-                ):
+                if self.checkpoints.is_due():
                     self._mean_of_losses()  # raises, rather than save weights that are NaN
-                    self._save_checkpoint()
-                    saved_at = time.monotonic()
-            self._look_at_losses()
-
-    @torch.no_grad()
-    def test_loss(self) -> float:
-        """The mean loss over test_dataset in nats per target; the same examples at every call."""
-        x, y, _ = Epochs(self.test_dataset, self.config.batch_size, self.config.seed)[0]
-        self.model.eval()
-        total = 0.0
-        for xs, ys in zip(
-            x.long().split(self.config.batch_size), y.long().split(self.config.batch_size)
-        ):
-            _, loss = self.model(xs.to(self.device), ys.to(self.device))
-            total += loss.item() * (ys != 0).sum().item()
-        self.model.train()
-        return total / (y != 0).sum().item()
-
-    def _draw_epochs(self):
-        """The remaining epochs, drawn ahead by worker processes on systems that can fork."""
-        config = self.config
-        number = self._room_for_workers() if sys.platform.startswith("linux") else 0
-        workers = {"num_workers": number, "multiprocessing_context": "fork", "prefetch_factor": 1}
-        # a few more columns cost a GPU almost no time
-        multiple = 16 if self.device.type == "cuda" else 1
-        return DataLoader(
-            Epochs(self.train_dataset, config.batch_size, config.seed, multiple),
-            batch_size=None,
-            sampler=range(self.epoch, config.max_epochs),
-            pin_memory=self.device.type == "cuda",
-            **(workers if number else {}),
-        )
-
-    def _room_for_workers(self) -> int:
-        """The number of workers that fit: epochs drawn ahead are in /dev/shm, which is small in
-        many containers.
-        """
-        shared = Path("/dev/shm")
-        if not self.config.num_workers or not shared.is_dir():
-            return 0
-        # bytes per token, as in Epochs
-        token = 2 if getattr(self.train_dataset, "vocab_size", 2**31) < 2**15 else 4
-        epoch = len(self.train_dataset) * self.row_tokens * 2 * token  # x and y
-        # Each worker needs room for three epochs: one waits, one is drawn, one is read. The other
-        # processes on this machine need as much.
-        room = (
-            shutil.disk_usage(shared).free
-            // (3 * epoch)
-            // int(os.environ.get("LOCAL_WORLD_SIZE", 1))
-        )
-        if room < self.config.num_workers and self.rank == 0:
-            print(
-                f"{shared} has space for only {room} of {self.config.num_workers} data-loading "
-                "workers, so training may be slower."
-            )
-        return min(self.config.num_workers, room)
-
-    def _require_same_step(self) -> None:
-        """Check that all processes start at the same step: one that does not see the others'
-        checkpoint would wait forever.
-        """
-        least, most = (torch.tensor(self.step, device=self.device) for _ in range(2))
-        distributed.all_reduce(least, distributed.ReduceOp.MIN)
-        distributed.all_reduce(most, distributed.ReduceOp.MAX)
-        if least != most:
-            raise TrainingError(
-                f"{self.config.ckpt_path} is not the same for all processes: some would start at "
-                f"step {least}, others at {most}. Use a folder that all machines share."
-            )
-
-    @contextlib.contextmanager
-    def _stream(self):
-        """Run the block on a separate CUDA stream: graphs cannot be recorded on the default one."""
-        if not self.graphs:
-            yield
-            return
-        stream, shared = torch.cuda.Stream(self.device), torch.cuda.current_stream(self.device)
-        stream.wait_stream(shared)
-        try:
-            with torch.cuda.stream(stream):
-                yield
-        finally:
-            shared.wait_stream(stream)
-
-    def _make_optimizer(self) -> torch.optim.Optimizer:
-        """AdamW, with weight decay only on the weights of linear layers: gains, biases and
-        embeddings have no reason to be small.
-        """
-        decayed = {
-            module.weight for module in self.model.modules() if isinstance(module, torch.nn.Linear)
-        }
-        groups = [
-            {
-                "params": [p for p in self.model.parameters() if p in decayed],
-                "weight_decay": self.config.weight_decay,
-            },
-            {
-                "params": [p for p in self.model.parameters() if p not in decayed],
-                "weight_decay": 0.0,
-            },
-        ]
-        fused = self.device.type in ("cpu", "cuda")
-        # A CUDA graph reads everything, including the learning rate, from a fixed address on the
-        # GPU. (AdamW warns that this is useless before anything is recorded.)
-        warnings.filterwarnings("ignore", message="This instance was constructed with capturable")
-        rate = (
-            torch.tensor(self.config.learning_rate, device=self.device)
-            if self.graphs
-            else self.config.learning_rate
-        )
-        return torch.optim.AdamW(
-            groups, lr=rate, betas=self.config.betas, fused=fused, capturable=self.graphs
-        )
-
-    def _choose_precision(self, x: torch.Tensor, y: torch.Tensor) -> str:
-        """The precision for "auto": bf16 on GPUs with hardware for it (Ampere, 2020, and later), if
-        the model supports it.
-        """
-        if self.config.precision != "auto":
-            return self.config.precision
-        if self.device.type != "cuda" or torch.cuda.get_device_capability(self.device) < (8, 0):
-            return "fp32"
-        x, y = x.to(self.device), y.to(self.device)
-        try:
-            with torch.autocast("cuda", torch.bfloat16), torch.no_grad():
-                self.model(x, y)
-            return "bf16"
-        except RuntimeError as error:
-            with torch.no_grad():
-                self.model(x, y)  # errors unrelated to bfloat16 are raised here
-            print(
-                "Training in float32, since the model fails in bfloat16: "
-                f"{str(error).splitlines()[0]}"
-            )
-            return "fp32"
-
-    def _autocast(self):
-        bf16 = self.precision == "bf16"
-        return (
-            torch.autocast(self.device.type, torch.bfloat16) if bf16 else contextlib.nullcontext()
-        )
-
-    def _train_on(self, x: torch.Tensor, y: torch.Tensor) -> None:
-        """Train on one batch without waiting for the GPU: the loss stays there until logged."""
-        config = self.config
-        self.tokens += x.size(0) * self.row_tokens
-        self.lr = learning_rate_at(self.tokens, config.batch_size * self.row_tokens, config)
-        for group in self.optimizer.param_groups:
-            if self.graphs:
-                group["lr"].fill_(self.lr)
-            else:
-                group["lr"] = self.lr
-        self.unread_losses.append(self.one_step(x, y))
-        self.step += 1
-        self.tokens_read += x.numel()
-        self.bar.update()
-        if len(self.unread_losses) >= config.log_every:
-            self._look_at_losses()
+                    self.checkpoints.save()
+            self._log_losses()
 
     def _one_step(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """Forward, backward and update; returns the loss of the whole batch."""
         self.optimizer.zero_grad(set_to_none=True)
         losses = []
-        for xs, ys, share in self._shares(x, y):
-            with self._autocast():
+        for xs, ys, share in shares(x, y, self.processes.rank, self.processes.world, self.cut):
+            with self.hardware.autocast():
                 _, loss = self.replicas(xs, ys)
             loss = loss.mean() * share
-            loss.backward()
+            self.scaler.scale(loss).backward()
             losses.append(loss.detach())
+        self.scaler.unscale_(self.optimizer)
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.grad_norm_clip)
-        self.optimizer.step()
-        loss = sum(losses)
-        if self.world > 1:
-            distributed.all_reduce(loss)
-        return loss / self.world
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        return self.processes.mean(sum(losses))
 
-    def _shares(self, x: torch.Tensor, y: torch.Tensor) -> list[tuple]:
-        """What this process trains on in a step, as pieces (x, y, weight of the loss). A loss is a
-        mean, so with the shares of the targets as weights, gradients add up to the batch's.
-        """
-        # a batch with fewer rows than processes is not split
-        if self.world > 1 and len(x) >= self.world:
-            pieces = [(x[self.rank :: self.world], y[self.rank :: self.world])]
+    @torch.no_grad()
+    def test_loss(self) -> float:
+        """The mean loss over test_dataset in nats per target; the same examples at every call."""
+        size = self.config.batch_size
+        x, y, _ = Epochs(self.test_dataset, size, self.config.seed)[0]
+        device = next(self.model.parameters()).device
+        self.model.eval()
+        total = 0.0
+        for xs, ys in zip(x.long().split(size), y.long().split(size)):
+            _, loss = self.model(xs.to(device), ys.to(device))
+            total += loss.item() * (ys != 0).sum().item()
+        self.model.train()
+        return total / (y != 0).sum().item()
+
+    def _prepare(self) -> None:
+        """Make all that the loop needs, and go to where an interrupted run was."""
+        config = self.config
+        self.history, self.unread_losses = [], []
+        self.epoch = self.step = self.tokens = self.tokens_read = 0
+        self.processes = Processes()
+        self.hardware = Hardware(config.device, config.graphs and self.processes.world == 1)
+        self.device = self.hardware.device
+        self.model.to(self.device).train()
+        with own_random_numbers(config.seed):
+            x, y = self.train_dataset[0]  # a broken dataset fails here, before any training
+        self.row_tokens = len(x)
+        self.hardware.choose_precision(config.precision, self.model, x[None], y[None])
+        self.scaler = self.hardware.make_scaler()
+        self.optimizer = self._make_optimizer()
         # Almost half of a batch of unequal rows is padding, which costs a CPU as much as text.
-        # Graphs and compiled code would need more shapes.
-        elif self.world == 1 and self.device.type == "cpu" and not self.config.compile:
-            pieces = in_pieces(x, y)
-        else:
-            return [(x, y, 1.0)]
-        # gradients are averaged over the processes
-        targets = (y != 0).sum() / self.world
-        return [(xs, ys, (ys != 0).sum() / targets) for xs, ys in pieces]
+        # Compiled code would need more shapes, as recorded steps would.
+        self.cut = self.device.type == "cpu" and not config.compile
+        if config.compile:
+            # without a compiler, or where it fails, train uncompiled
+            torch._dynamo.config.suppress_errors = True
+            self.model.compile()  # in place: the state_dict keeps its names
+        self.checkpoints = Checkpoints(self)
+        if config.resume:
+            self.checkpoints.resume()
+        if steps := self.processes.differ_in(self.step, self.device):
+            raise TrainingError(
+                f"{config.ckpt_path} is not the same for all processes: some would start at step "
+                f"{steps[0]}, others at {steps[1]}. Use a folder that all machines share."
+            )
+        self.replicas = self.processes.replicate(self.model)
+        self.one_step = self.hardware.recorded(self._one_step)
+        self.looked = (time.monotonic(), self.tokens_read)
+
+    def _make_optimizer(self) -> torch.optim.Optimizer:
+        """AdamW, with weight decay only on the weights of linear layers: gains, biases and
+        embeddings have no reason to be small.
+        """
+        linear = (m for m in self.model.modules() if isinstance(m, torch.nn.Linear))
+        decayed = {module.weight for module in linear}
+        parameters = list(self.model.parameters())
+        groups = [
+            {
+                "params": [p for p in parameters if p in decayed],
+                "weight_decay": self.config.weight_decay,
+            },
+            {"params": [p for p in parameters if p not in decayed], "weight_decay": 0.0},
+        ]
+        return self.hardware.make_adamw(groups, self.config.learning_rate, self.config.betas)
+
+    def _epochs(self):
+        """The remaining epochs, drawn ahead."""
+        config, hardware = self.config, self.hardware
+        epochs = Epochs(self.train_dataset, config.batch_size, config.seed, hardware.width_multiple)
+        return epochs_ahead(
+            epochs, self.epoch, config.max_epochs, config.num_workers, hardware.is_cuda
+        )
+
+    def _set_learning_rate(self, rows: int) -> None:
+        self.tokens += rows * self.row_tokens
+        self.lr = learning_rate_at(
+            self.tokens, self.config.batch_size * self.row_tokens, self.config
+        )
+        self.hardware.set_rate(self.optimizer, self.lr)
+
+    def _count(self, rows: int, length: int) -> None:
+        self.step += 1
+        self.tokens_read += rows * length
+        self.bar.update()
+        if len(self.unread_losses) >= self.config.log_every:
+            self._log_losses()
+
+    def _progress_bar(self) -> tqdm:
+        batches_per_epoch = math.ceil(len(self.train_dataset) / self.config.batch_size)
+        return tqdm(
+            total=self.config.max_epochs * batches_per_epoch,
+            initial=self.step,
+            unit="batch",
+            dynamic_ncols=True,
+            mininterval=0.5,
+            disable=not self.config.progress or self.processes.rank > 0,
+        )
 
     def _mean_of_losses(self) -> float:
         """The mean of the losses that have not been logged yet; raises TrainingError if it is not
@@ -389,7 +254,7 @@ class Trainer:
             )
         return loss
 
-    def _look_at_losses(self) -> None:
+    def _log_losses(self) -> None:
         """Fetch the losses since the last log entry; show and log their mean."""
         if not self.unread_losses:
             return
@@ -411,80 +276,3 @@ class Trainer:
         if self.config.writer is not None:
             for name, value in {"lr": self.lr, **values}.items():
                 self.config.writer.add_scalar(name, value, self.step)
-
-    def _identify(self) -> dict:
-        """What must match for a checkpoint to belong to this run; call it before the first step."""
-        fields = (
-            "max_epochs",
-            "batch_size",
-            "learning_rate",
-            "betas",
-            "grad_norm_clip",
-            "weight_decay",
-            "lr_decay",
-            "warmup_tokens",
-            "final_tokens",
-            "seed",
-        )
-        dataset = self.train_dataset
-        data = zlib.crc32(
-            repr((getattr(dataset, "data", len(dataset)), getattr(dataset, "stoi", None))).encode()
-        )
-        weights = 0
-        for parameter in self.model.parameters():
-            weights = zlib.crc32(parameter.detach().cpu().numpy().tobytes(), weights)
-        sizes = vars(self.model.config) if hasattr(self.model, "config") else {}
-        return {
-            "data": data,
-            "model": str(sorted(sizes.items())),
-            "initial weights": weights,
-            **{name: getattr(self.config, name) for name in fields},
-        }
-
-    def _save_checkpoint(self) -> None:
-        path = Path(self.config.ckpt_path)
-        temporary = path.with_name(path.name + ".tmp")
-        state = {name: getattr(self, name) for name in self.RESUMED}
-        try:
-            torch.save(
-                {
-                    "identity": self.identity,
-                    "model": self.model.state_dict(),
-                    "state": state,
-                    "optimizer": self.optimizer.state_dict(),
-                },
-                temporary,
-            )
-            os.replace(temporary, path)
-        # e.g. a full disk; there may be room again by the end of training
-        except (OSError, RuntimeError) as error:
-            temporary.unlink(missing_ok=True)
-            self.bar.write(
-                f"The checkpoint {path} could not be written ({str(error).splitlines()[0]}); "
-                "training continues."
-            )
-
-    def _load_checkpoint(self) -> None:
-        path = self.config.ckpt_path
-        anew = "Delete it, or leave out --resume, to start at the beginning."
-        try:
-            checkpoint = torch.load(path, map_location="cpu", weights_only=True)
-            found = checkpoint["identity"]
-        except Exception:  # a damaged file can raise almost anything
-            raise TrainingError(f"the checkpoint {path} is damaged. {anew}") from None
-        for name, value in self.identity.items():
-            if found.get(name) != value:
-                raise TrainingError(
-                    f"the checkpoint {path} belongs to another run: its {name} differs. {anew}"
-                )
-        self.model.load_state_dict(checkpoint["model"])
-        settings = [
-            {name: value for name, value in group.items() if name != "params"}
-            for group in self.optimizer.param_groups
-        ]
-        self.optimizer.load_state_dict(checkpoint["optimizer"])
-        for group, own in zip(self.optimizer.param_groups, settings):
-            group.update(own)  # e.g. this run's tensor for the learning rate
-        for name in self.RESUMED:
-            setattr(self, name, checkpoint["state"][name])
-        self.unread_losses = [loss.to(self.device) for loss in self.unread_losses]

@@ -421,7 +421,7 @@ def test_ctrl_c_keeps_a_checkpoint_and_resume_gives_the_same_weights(finished, t
             "                self.epoch += 1\n",
             """                self.epoch += 1
                 if self.epoch == 3 and not config.resume:
-                    os.kill(os.getpid(), __import__("signal").SIGINT)
+                    __import__("signal").raise_signal(2)
 """,
         ),
         encoding="utf-8",

@@ -141,9 +141,9 @@ def test_cropping_changes_no_loss(submission, fresh, seed):
 
 def test_a_step_in_pieces_has_the_gradient_of_the_whole_batch(fresh, seed, monkeypatch):
     """To 1e-5 of its norm: sums are taken in another order. Half of the rows have no target."""
-    from submission.given import epochs
+    from submission.given import epochs, pieces
 
-    monkeypatch.setattr(epochs, "PIECE", 1)  # these rows are short
+    monkeypatch.setattr(pieces, "PIECE", 1)  # these rows are short
 
     class HalfWithoutTargets(Counting):
         def __getitem__(self, idx):
@@ -235,8 +235,8 @@ def test_weights_that_are_no_numbers_are_not_kept(submission, fresh, tmp_path):
 
 def test_only_linear_weights_decay(fresh):
     trainer = fresh()
-    trainer.device = torch.device("cpu")
-    decayed, kept = (group["params"] for group in trainer._make_optimizer().param_groups)
+    trainer._prepare()
+    decayed, kept = (group["params"] for group in trainer.optimizer.param_groups)
     names = {p: name for name, p in trainer.model.named_parameters()}
     assert {names[p] for p in decayed} == {
         n for n in names.values() if n.endswith("weight") and "ln" not in n and "emb" not in n

@@ -3,7 +3,16 @@
 from jobs.target import Job, Target
 
 CODE = ("attention.py", "dataset.py", "helper.py", "model.py")
-SUPPLIED = ("trainer.py", "utils.py", "given/epochs.py", "given/cuda_graphs.py")
+SUPPLIED = (
+    "trainer.py",
+    "utils.py",
+    "given/checkpoint.py",
+    "given/cuda_graphs.py",
+    "given/epochs.py",
+    "given/hardware.py",
+    "given/pieces.py",
+    "given/processes.py",
+)
 FILES = ("data/wiki.txt", "data/birth_*", "data/laptop/*", "src/submission/mingpt-demo/*")
 
 

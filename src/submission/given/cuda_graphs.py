@@ -26,11 +26,15 @@ def record_on_gpu(step: Callable, x: torch.Tensor, y: torch.Tensor, pool) -> Cal
     """
     x, y = x.clone(), y.clone()  # a graph always uses the addresses of its recording
     graph = torch.cuda.CUDAGraph()
-    # thread_local: the thread that pins memory for the next epochs may keep running.
-    with torch.cuda.graph(
-        graph, pool=pool, stream=torch.cuda.current_stream(), capture_error_mode="thread_local"
-    ):
-        loss = step(x, y)
+    try:
+        # thread_local: the thread that receives the next epochs may keep running.
+        with torch.cuda.graph(
+            graph, pool=pool, stream=torch.cuda.current_stream(), capture_error_mode="thread_local"
+        ):
+            loss = step(x, y)
+    except RuntimeError:
+        renew_generator(x.device)
+        raise
 
     def replay(new_x, new_y):
         x.copy_(new_x)
@@ -39,6 +43,18 @@ def record_on_gpu(step: Callable, x: torch.Tensor, y: torch.Tensor, pool) -> Cal
         return loss.clone()  # the next graph may overwrite it
 
     return replay
+
+
+def renew_generator(device: torch.device) -> None:
+    """Give a GPU's random number generator a new state, seeded as before.
+
+    After a recording that failed, torch before 2.13 may leave it in the state of a recording, in
+    which dropout raises "Offset increment outside graph capture".
+    """
+    generator = torch.cuda.default_generators[device.index or 0]
+    fresh = torch.Generator(device)
+    fresh.manual_seed(torch.initial_seed())
+    generator.graphsafe_set_state(fresh)
 
 
 @contextlib.contextmanager

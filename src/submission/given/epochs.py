@@ -1,11 +1,12 @@
-"""Training examples, drawn a whole epoch at a time, and batches in pieces: given."""
+"""Training examples, drawn a whole epoch at a time: given."""
 
 import contextlib
 import random
+import sys
 
 import numpy as np
 import torch
-from torch.utils.data import Dataset
+from torch.utils.data import DataLoader, Dataset
 
 
 @contextlib.contextmanager
@@ -66,24 +67,31 @@ class Epochs(Dataset):
         )
 
 
-# What a second piece costs, as a number of tokens: measured with the preset laptop.
-PIECE = 100
+def epochs_ahead(epochs: Epochs, first: int, last: int, workers: int, in_thread: bool):
+    """The epochs from `first` up to, not including, `last`, as Epochs has them.
 
-
-def in_pieces(x: torch.Tensor, y: torch.Tensor) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """A batch, (B, T), as one or two pieces, whichever is less work. Rows are sorted by length, and
-    each piece is cut to its last target: nothing before it attends to what comes after.
+    Args:
+        workers: processes that draw epochs ahead, on systems that can fork; elsewhere none do.
+        in_thread: receive them in a thread, so that this one, which launches the work of a GPU,
+            does not wait.
     """
-    lengths = ((y != 0) * torch.arange(1, y.size(1) + 1)).amax(1)
-    lengths, order = lengths.sort(descending=True, stable=True)
-    longest, *others = lengths.tolist()
-    work = {0: len(y) * longest}  # of a first piece with this many rows, and a second
-    for rows, length in enumerate(others, start=1):
-        if length:  # there is no loss without targets
-            work[rows] = rows * longest + (len(y) - rows) * length + PIECE
-    first = min(work, key=work.get)
-    return [
-        (x[rows, : max(1, width)], y[rows, : max(1, width)])
-        for rows, width in ((order[:first], longest), (order[first:], int(lengths[first])))
-        if len(rows)
-    ]
+    number = workers if sys.platform.startswith("linux") else 0
+    ahead = {"num_workers": number, "multiprocessing_context": "fork", "prefetch_factor": 1}
+    loader = DataLoader(
+        epochs,
+        batch_size=None,
+        sampler=range(first, last),
+        collate_fn=_as_arrays,
+        pin_memory=in_thread,
+        **(ahead if number else {}),
+    )
+    for x, y, batches in loader:
+        yield torch.from_numpy(x), torch.from_numpy(y), batches
+
+
+def _as_arrays(epoch):
+    """Tensors go between processes in shared memory, of which many containers have 64 MB; arrays
+    go through a pipe, which takes milliseconds.
+    """
+    x, y, batches = epoch
+    return x.numpy(), y.numpy(), batches
