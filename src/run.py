@@ -44,7 +44,8 @@ OF_JOBS = """\
                          demo: laptop)
   --data DIR             the folder of wiki.txt, birth_places_train.tsv, ... (default: the preset's)
   --gold DIR             where birth_test.tsv is, the test answers, for staff
-  --device cpu|cuda|mps  where to compute (default: cuda if available, else cpu)
+  --device cpu|cuda|mps  where to compute (default: cuda if available, else cpu; on a Mac, cpu or
+                         mps, whichever is faster in a trial)
   --compile              torch.compile the model (default: --no-compile)
   --no-graphs            on a GPU: don't use CUDA graphs. Slower, but Python code in a model (print,
                          counting, random) runs in every step, not only in the first ones
@@ -55,7 +56,7 @@ OF_JOBS = """\
                          graphs (default: 1)
   --resume               continue an interrupted run; `all` and `demo` skip the jobs that are done
   --log                  log the training to runs/TARGET.jsonl, with what the model knows every 250
-                         steps{shown}; takes an eighth longer
+                         steps{shown}; takes an eighth longer, on a GPU perhaps a quarter
 """
 
 

@@ -5,11 +5,12 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.files import UserError
 from jobs.presets import PRESETS, Preset
+from jobs.targets import JOBS
 
 ROOT = Path(__file__).resolve().parents[2]
 STARTER = ROOT / "src" / "submission"
+TRAININGS = [name for name, job in JOBS.items() if job.kind != "evaluate"]
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,10 @@ def choose_options(
     Raises:
         UserError: the requested device is not available.
     """
-    device = choose_device(args.device)
+    from jobs.devices import choose_device  # imports torch
+
+    trains = args.target in ("all", "demo") or args.target in TRAININGS
+    device = choose_device(args.device, PRESETS[args.preset or own or "laptop"] if trains else None)
     name = args.preset or own or ("gpu" if device.startswith("cuda") else "laptop")
     why = (
         "by --preset"
@@ -102,30 +106,3 @@ def choose_options(
     if not quiet:
         print(f"Preset {name} ({why}), data from {options.data}", flush=True)
     return options
-
-
-def choose_device(wanted: str | None) -> str:
-    """The device to compute on; raises UserError if the requested one is not available."""
-    import torch
-
-    if wanted is None:
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    kind = wanted.split(":")[0] if wanted.startswith("cuda") else wanted
-    there = {
-        "cpu": True,
-        "cuda": torch.cuda.is_available(),
-        "mps": torch.backends.mps.is_available(),
-    }
-    if not there.get(kind, False):
-        raise UserError(
-            f"--device {wanted}: torch {torch.__version__} finds no such device here. "
-            f"Available: {', '.join(name for name in there if there[name])}."
-        )
-    try:
-        torch.empty(1, device=wanted)
-    except (RuntimeError, AssertionError):
-        raise UserError(
-            f"--device {wanted}: there is no device with that number. --device {kind} takes the "
-            "first one."
-        ) from None
-    return wanted

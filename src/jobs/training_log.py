@@ -189,8 +189,9 @@ class Probe:
             if blocks
             else iter(())
         )
+        wide = torch.float32 if device.type == "mps" else torch.float64  # which MPS lacks
         norms = [
-            float(get_total_norm([g.double() for _, g in zip(layer, gradients) if g is not None]))
+            float(get_total_norm([g.to(wide) for _, g in zip(layer, gradients) if g is not None]))
             for layer in parameters
         ]
         return norms, entropies

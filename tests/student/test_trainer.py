@@ -282,3 +282,77 @@ def test_compiled_models_save_plain_names(fresh, monkeypatch):
     names = list(copy.deepcopy(trainer.model).state_dict())
     trainer.train()
     assert trainer.model._compiled and list(trainer.model.state_dict()) == names
+
+
+def test_float16_learns_what_float32_learns(fresh):
+    """The losses to 0.02, over 200 steps. A CPU computes in float16, too."""
+    runs = [fresh(precision=precision, max_epochs=40) for precision in ("fp16", "fp32")]
+    for trainer in runs:
+        torch.manual_seed(3)
+        trainer.train()
+    assert runs[0].scaler.is_enabled() and not runs[1].scaler.is_enabled()
+    assert runs[0].step == 200
+    for narrow, wide in zip(*(trainer.history for trainer in runs), strict=True):
+        assert abs(narrow["loss"] - wide["loss"]) < 0.02
+    assert not torch.equal(weights(runs[0]), weights(runs[1]))
+
+
+@pytest.mark.parametrize("scale", [2.0**10, 2.0**30])
+def test_float16_keeps_the_scale_of_the_loss(fresh, tmp_path, scale):
+    """Steps whose gradients overflow are skipped, and halve the scale; a resumed training has it."""
+    settings = {"precision": "fp16", "ckpt_path": str(tmp_path / "run.ckpt"), "ckpt_seconds": 0}
+    first = fresh(**settings)
+    make, before = first._prepare, weights(first)
+
+    def prepare():
+        make()
+        first.scaler = torch.amp.GradScaler("cpu", init_scale=scale)
+
+    first._prepare = prepare
+    first.train()
+    left = first.scaler.get_scale()
+    assert left == scale if scale < 2**16 else left < scale
+    assert torch.isfinite(weights(first)).all() and not torch.equal(weights(first), before)
+    resumed = fresh(**settings, resume=True)
+    resumed._prepare()
+    assert resumed.step == first.step and resumed.scaler.get_scale() == left
+
+
+@pytest.mark.parametrize(
+    ("capability", "chosen"),
+    [((6, 0), "fp32"), ((7, 0), "fp16"), ((7, 5), "fp16"), ((8, 0), "bf16"), ((12, 0), "bf16")],
+)
+def test_precision_is_what_a_gpu_is_fast_at(fresh, monkeypatch, capsys, capability, chosen):
+    """P100, V100, T4, A100 and later; in float32 where the model fails in a narrow format."""
+    from submission.given.hardware import Hardware
+
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    model, row = fresh().model, torch.ones(1, 5, dtype=torch.long)
+    hardware = Hardware("cpu", graphs=False)
+    hardware.choose_precision("auto", model, row, row)
+    assert hardware.precision == "fp32"
+    hardware.is_cuda = True
+    hardware.choose_precision("auto", model, row, row)
+    assert hardware.precision == chosen and not capsys.readouterr().out
+
+    def fails(*_):
+        if torch.is_autocast_enabled("cpu"):
+            raise RuntimeError("value cannot be converted to half without overflow")
+
+    model.register_forward_pre_hook(fails)
+    hardware.choose_precision("auto", model, row, row)
+    assert hardware.precision == "fp32"
+    assert ("without overflow" in capsys.readouterr().out) == (chosen != "fp32")
+
+
+def test_epochs_from_workers_need_no_shared_memory(submission):
+    """A container has 64 MB of it, which are a few epochs."""
+    from submission.given.epochs import Epochs, epochs_ahead
+
+    epochs = Epochs(Counting(), 8, seed=4)
+    ahead = list(epochs_ahead(epochs, 3, 7, workers=2, in_thread=False))
+    assert len(ahead) == 4
+    for number, (x, y, batches) in enumerate(ahead, start=3):
+        wanted = epochs[number]
+        assert torch.equal(x, wanted[0]) and torch.equal(y, wanted[1]) and batches == wanted[2]
+        assert not x.is_shared() and not y.is_shared()
