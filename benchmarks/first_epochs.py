@@ -23,7 +23,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--variant", choices=("vanilla", "rope"), default="vanilla")
     parser.add_argument("--data", type=Path, default=ROOT / "data")
-    parser.add_argument("--precision", choices=("auto", "fp32", "bf16"), default="auto")
+    parser.add_argument("--precision", choices=("auto", "fp32", "bf16", "fp16"), default="auto")
     args = parser.parse_args()
     seed_everything(0)
     submission = load_submission(ROOT / "instructor" / "solution")

@@ -54,9 +54,10 @@ def apply_rotary_emb(x: torch.Tensor, rope_cache: torch.Tensor) -> torch.Tensor:
     # [part 1h] Rotate x. A sequence is often shorter than the table, so use only the first T rows
     # of rope_cache.
     # Hints: treat a pair (a, b) as the complex number a + ib; multiplying it by cos + i sin rotates
-    #        it (torch.view_as_complex, torch.view_as_real). Without complex numbers, x[..., 0::2]
-    #        and x[..., 1::2] are the first and second entries of all pairs, and
-    #        torch.stack(..., dim=-1).flatten(-2) interleaves them again.
+    #        it (torch.view_as_complex, torch.view_as_real: float32 only, and Apple's GPUs lack some
+    #        operations). Without complex numbers, x[..., 0::2] and x[..., 1::2] are the first and
+    #        second entries of all pairs, and torch.stack(..., dim=-1).flatten(-2) interleaves them
+    #        again.
     ### START_CODE_HERE ###
     raise NotImplementedError("1h: apply_rotary_emb")
     ### END_CODE_HERE ###
