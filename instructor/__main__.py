@@ -64,9 +64,11 @@ def world(args: argparse.Namespace) -> int:
     """Make a world of invented people."""
     refuse_gold_inside(args.out, args.gold)
     size = SIZES[args.size]
-    if args.people:
+    if args.people is not None:
+        if args.people < 20:
+            raise UserError(f"--people {args.people}: a world needs at least 20.")
         size = size.with_people(args.people)
-    if not 1 <= (args.phrasings or size.documents) <= size.documents:
+    if args.phrasings is not None and not 1 <= args.phrasings <= size.documents:
         raise UserError(
             f"--phrasings {args.phrasings}: there are {size.documents} documents about each person "
             f"of this size, so choose from 1 to {size.documents}."

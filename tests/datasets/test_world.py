@@ -2,13 +2,15 @@
 promise.
 """
 
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
 
 from conftest import ROOT
 from instructor.datasets.worlds.editions import EDITIONS, write_edition
-from instructor.datasets.worlds.world import SIZES, make_world, question, statistics
+from instructor.datasets.worlds.world import ORDERS, SIZES, make_world, question, statistics
 
 FILES = ("wiki.txt", "birth_places_train.tsv", "birth_dev.tsv", "birth_test_inputs.tsv")
 
@@ -49,7 +51,7 @@ def test_a_world(size, seed):
         about[names[0]].append(document)
     for person in (person for group in people.values() for person in group):
         mine = about[person.name]
-        assert len(set(mine)) == SIZES[size].paraphrases
+        assert len(set(mine)) == SIZES[size].documents
         # All of the place must be within the longest truncation, or there would be nothing to learn
         # it from.
         block_size = {"full": 128, "laptop": 80}[size]
@@ -80,9 +82,6 @@ def test_the_full_world_has_the_numbers_of_the_public_corpus(seed):
 
 
 def test_gold_does_not_go_to_students(tmp_path):
-    import subprocess
-    import sys
-
     process = subprocess.run(
         [
             sys.executable,
@@ -115,13 +114,56 @@ def test_another_seed_is_another_world(seed):
     assert len(names[0] & names[1]) < 10
 
 
-def test_single_mode_has_one_phrasing(seed):
-    people, documents = make_world(seed, SIZES["laptop"], "single")
-    assert len(documents) == 6 * 220 and len(set(documents)) == 220
-    person = people["dev"][0]
-    text = next(d for d in documents if person.name in d)
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("phrasings", [1, 2, 3, 5])
+def test_phrasings_and_their_order(seed, size, order, phrasings):
+    """Each person has as many documents as ever, of which so many differ."""
+    people, documents = make_world(seed, SIZES[size], phrasings, order)
+    everybody = [person for group in people.values() for person in group]
+    assert len(documents) == SIZES[size].documents * len(everybody)
     assert set("Where was born?") <= set("".join(documents))
-    assert 0 <= text.find(person.name) < text.find(person.job) < text.find(person.place)
+    block_size = {"full": 128, "laptop": 80}[size]
+    orders = set()
+    for person in everybody[::25]:
+        mine = {text for text in documents if person.name in text}
+        assert len(mine) == phrasings
+        for text in mine:
+            job = person.job.split(" ", 1)[1]
+            places = {text.find(word): word for word in (person.name, job, person.place)}
+            orders.add(
+                tuple((person.name, job, person.place).index(places[i]) for i in sorted(places))
+            )
+            assert -1 < text.find(person.place) <= block_size * 3 / 4 - len(person.place)
+            assert not text.rstrip(".?").endswith(person.place) or order == "changed"
+    assert orders == {(0, 1, 2)} if order == "fixed" else len(orders) > 2
+
+
+@pytest.mark.parametrize("people", [100, 221, 600])
+def test_a_world_of_any_number_of_people(seed, people):
+    size = SIZES["laptop"].with_people(people)
+    groups, documents = make_world(seed, size)
+    counts = [len(groups[split]) for split in ("train", "dev", "test")]
+    assert sum(counts) == people and len(documents) == 6 * people
+    for count, share in zip(counts, (80, 100, 40)):
+        assert abs(count - people * share / 220) <= 1
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--phrasings", "6"], "choose from 1 to 5"),
+        (["--phrasings", "0"], "choose from 1 to 5"),
+        (["--people", "0"], "at least 20"),
+        (["--people", "5000", "--size", "laptop"], "no 5000 different names"),
+    ],
+)
+def test_worlds_that_cannot_be_are_refused(tmp_path, options, told):
+    command = [sys.executable, "-m", "instructor", "world", "--seed", "1", *options]
+    folders = ["--out", str(tmp_path / "w"), "--gold", str(tmp_path / "gold")]
+    process = subprocess.run([*command, *folders], cwd=ROOT, capture_output=True, text=True)
+    assert process.returncode == 2 and told in process.stderr and "Traceback" not in process.stderr
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("size", EDITIONS)

@@ -93,11 +93,15 @@ class Person:
 
 
 def make_names(rng: random.Random, size: Size) -> list[str]:
-    """Draw one name for every person of a world; no word occurs in two of them."""
+    """Draw one name for every person of a world; no word occurs in two of them.
+
+    Raises:
+        ValueError: there are not so many names.
+    """
     taken = [set(), set()]
 
     def word(part):
-        while True:
+        for _ in range(10_000):
             drawn = "".join(
                 rng.choice(ONSETS) + rng.choice(VOWELS) for _ in range(size.syllables[part])
             ) + rng.choice(CODAS)
@@ -105,6 +109,10 @@ def make_names(rng: random.Random, size: Size) -> list[str]:
             if len(drawn) >= 3 and key not in taken[part]:
                 taken[part].add(key)
                 return drawn.capitalize()
+        raise ValueError(
+            f"There are no {size.train + size.dev + size.test} different names of this size: take "
+            "fewer people."
+        )
 
     return [f"{word(0)} {word(1)}" for _ in range(size.train + size.dev + size.test)]
 
