@@ -46,6 +46,9 @@ OF_JOBS = """\
   --gold DIR             where birth_test.tsv is, the test answers, for staff
   --device cpu|cuda|mps  where to compute (default: cuda if available, else cpu; on a Mac, cpu or
                          mps, whichever is faster in a trial)
+  --precision auto|bf16|fp16|fp32
+                         of matrix products in training (default: auto: bf16 or fp16 on GPUs that
+                         are fast at it, else fp32)
   --compile              torch.compile the model (default: --no-compile)
   --no-graphs            on a GPU: don't use CUDA graphs. Slower, but Python code in a model (print,
                          counting, random) runs in every step, not only in the first ones
@@ -69,6 +72,7 @@ def build_parser() -> argparse.ArgumentParser:
     for name in ("--data", "--submission", "--out", "--gold"):
         parser.add_argument(name, type=Path)
     parser.add_argument("--device")
+    parser.add_argument("--precision", choices=("auto", "bf16", "fp16", "fp32"), default="auto")
     parser.add_argument("--seed", type=seed, default=0)
     parser.add_argument("--compile", action=argparse.BooleanOptionalAction, default=False)
     parser.add_argument("--graphs", action=argparse.BooleanOptionalAction, default=True)

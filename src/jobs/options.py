@@ -33,6 +33,7 @@ class Options:
     resume: bool
     log: bool = False
     graphs: bool = True
+    precision: str = "auto"
 
     def as_arguments(self) -> list[str]:
         """These options as command-line arguments."""
@@ -43,6 +44,8 @@ class Options:
             self.device,
             "--seed",
             str(self.seed),
+            "--precision",
+            self.precision,
         ]
         for name in ("data", "submission", "out", "gold"):
             if (path := getattr(self, name)) is not None:
@@ -102,6 +105,7 @@ def choose_options(
         resume=args.resume,
         log=args.log,
         graphs=args.graphs,
+        precision=args.precision,
     )
     if not quiet:
         print(f"Preset {name} ({why}), data from {options.data}", flush=True)

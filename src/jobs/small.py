@@ -43,6 +43,7 @@ def say_what_is_ignored(args: argparse.Namespace) -> None:
         "--device": args.device and args.device != "cpu",
         "--gold": args.gold,
         "--compile": args.compile,
+        "--precision": args.precision != "auto",
         "--resume": args.resume,
         "--log": args.log,
     }

@@ -250,7 +250,8 @@ class Trainer:
             raise TrainingError(
                 f"the loss became {loss} near batch {self.step} (learning rate {self.lr:.1e}). The "
                 "weights were not saved. Look for a division by zero or a log of zero in your "
-                "code; if there is none, try a smaller learning rate."
+                "code; if there is none, try a smaller learning rate"
+                f"{', or precision fp32' if self.hardware.precision == 'fp16' else ''}."
             )
         return loss
 

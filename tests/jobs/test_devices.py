@@ -42,7 +42,14 @@ def test_a_mac_takes_what_is_faster_and_says_so(mac, mps, chosen, capsys):
 def test_only_trainings_are_worth_a_trial(mac, target, tried, capsys):
     mac["mps"] = 60.0
     names = ("preset", "data", "submission", "out", "gold", "device")
-    flags = {"seed": 0, "compile": False, "resume": False, "log": False, "graphs": True}
+    flags = {
+        "seed": 0,
+        "compile": False,
+        "resume": False,
+        "log": False,
+        "graphs": True,
+        "precision": "auto",
+    }
     args = argparse.Namespace(target=target, **dict.fromkeys(names), **flags)
     options = choose_options(args)
     assert options.device == ("mps" if tried else "cpu") and options.preset.name == "laptop"

@@ -46,6 +46,7 @@ def run_demo(args: argparse.Namespace) -> None:
         "seed": options.seed,
         "submission": str(options.submission.resolve()),
         "compile": options.compile,
+        "precision": options.precision,
     }
     log = out / "jobs.json"
     done, before = read_log(log, settings) if log.exists() else ({}, 0.0)

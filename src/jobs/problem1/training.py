@@ -91,6 +91,7 @@ def _train(job, options, device, folder, submission, dataset, model, reads, prog
         "seed": options.seed,
         "compile": options.compile,
         "graphs": options.graphs,
+        "precision": options.precision,
         "resume": options.resume,
         "ckpt_path": str(checkpoint),
         "num_workers": workers(preset.num_workers),
