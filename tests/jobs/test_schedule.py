@@ -215,8 +215,8 @@ def stuck(tmp_path):
         "trainer.py",
         ("ckpt_seconds = 30", "ckpt_seconds = 0"),
         (
-            "                    saved_at = time.monotonic()\n",
-            """                    saved_at = time.monotonic()
+            "                    self.checkpoints.save()\n",
+            """                    self.checkpoints.save()
                     if not config.resume:
                         time.sleep(600)
 """,

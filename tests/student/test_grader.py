@@ -391,7 +391,7 @@ def test_an_older_edition_without_rope(tmp_path, submission):
 
 
 def test_given_files_are_ours(tmp_path, submission):
-    replace(submission / "trainer.py", "self.optimizer.step()", "pass")
+    replace(submission / "trainer.py", "self.scaler.step(self.optimizer)", "pass")
     (submission / "__init__.py").write_text("raise SystemExit\n", encoding="utf-8")
     process, content, checks = grade_to_json(
         tmp_path, "1d", "1c-0-basic", "--submission", submission
