@@ -134,11 +134,12 @@ class Trainer:
             with self.hardware.autocast():
                 _, loss = self.replicas(xs, ys)
             loss = loss.mean() * share
+            # the scaler does nothing but in float16, where the smallest gradients would be zero
             self.scaler.scale(loss).backward()
             losses.append(loss.detach())
         self.scaler.unscale_(self.optimizer)
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.grad_norm_clip)
-        self.scaler.step(self.optimizer)
+        self.scaler.step(self.optimizer)  # optimizer.step(), unless a gradient overflowed
         self.scaler.update()
         return self.processes.mean(sum(losses))
 
