@@ -13,10 +13,10 @@ import torch
 from tqdm import tqdm
 
 from .given.checkpoint import Checkpoints, TrainingError
+from .given.distributed import Processes
 from .given.epochs import Epochs, epochs_ahead, own_random_numbers
 from .given.hardware import Hardware
-from .given.pieces import shares
-from .given.processes import Processes
+from .given.shares import shares
 from .utils import set_fields
 
 

@@ -9,6 +9,20 @@ import torch
 from small_training import Counting
 
 
+class Interrupted(Counting):
+    """Ctrl-C after so many epochs, in the middle of the next."""
+
+    def __init__(self, epochs):
+        super().__init__()
+        self.left = 1 + 37 * epochs + 5
+
+    def __getitem__(self, idx):
+        self.left -= 1
+        if self.left < 0:
+            raise KeyboardInterrupt
+        return super().__getitem__(idx)
+
+
 def weights(trainer):
     return torch.cat([p.detach().flatten() for p in trainer.model.parameters()])
 
@@ -64,16 +78,7 @@ def test_resume_is_bit_identical(fresh, tmp_path, epoch_of_interruption):
     torch.manual_seed(9)
     whole.train()
 
-    class Interrupted(Counting):
-        reads = 0
-
-        def __getitem__(self, idx):
-            self.reads += 1
-            if self.reads > 1 + 37 * epoch_of_interruption + 5:
-                raise KeyboardInterrupt
-            return super().__getitem__(idx)
-
-    broken = fresh(Interrupted(), **ckpt)
+    broken = fresh(Interrupted(epoch_of_interruption), **ckpt)
     torch.manual_seed(9)
     with pytest.raises(KeyboardInterrupt):
         broken.train()
@@ -141,9 +146,9 @@ def test_cropping_changes_no_loss(submission, fresh, seed):
 
 def test_a_step_in_pieces_has_the_gradient_of_the_whole_batch(fresh, seed, monkeypatch):
     """To 1e-5 of its norm: sums are taken in another order. Half of the rows have no target."""
-    from submission.given import epochs, pieces
+    from submission.given import epochs, shares
 
-    monkeypatch.setattr(pieces, "PIECE", 1)  # these rows are short
+    monkeypatch.setattr(shares, "PIECE", 1)  # these rows are short
 
     class HalfWithoutTargets(Counting):
         def __getitem__(self, idx):
@@ -316,6 +321,17 @@ def test_float16_keeps_the_scale_of_the_loss(fresh, tmp_path, scale):
     resumed = fresh(**settings, resume=True)
     resumed._prepare()
     assert resumed.step == first.step and resumed.scaler.get_scale() == left
+
+
+def test_a_training_resumes_in_another_precision(fresh, tmp_path):
+    """As when a cluster hands out another GPU."""
+    ckpt = {"ckpt_path": str(tmp_path / "run.ckpt"), "ckpt_seconds": 0}
+    for precision, epochs in (("fp32", 2), ("fp16", 2), ("bf16", 1)):
+        trainer = fresh(Interrupted(epochs), **ckpt, precision=precision, max_epochs=6, resume=True)
+        with pytest.raises(KeyboardInterrupt):
+            trainer.train()
+    assert trainer.epoch == 5 and len({entry["step"] for entry in trainer.history}) > 20 / 3
+    assert all(math.isfinite(entry["loss"]) for entry in trainer.history)
 
 
 @pytest.mark.parametrize(

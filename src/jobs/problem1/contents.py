@@ -8,10 +8,10 @@ SUPPLIED = (
     "utils.py",
     "given/checkpoint.py",
     "given/cuda_graphs.py",
+    "given/distributed.py",
     "given/epochs.py",
     "given/hardware.py",
-    "given/pieces.py",
-    "given/processes.py",
+    "given/shares.py",
 )
 FILES = ("data/wiki.txt", "data/birth_*", "data/laptop/*", "src/submission/mingpt-demo/*")
 

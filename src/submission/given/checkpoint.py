@@ -91,7 +91,8 @@ class Checkpoints:
             {k: v for k, v in group.items() if k != "params"} for group in optimizer.param_groups
         ]
         for name, part in self._parts().items():
-            part.load_state_dict(checkpoint[name])
+            if name in checkpoint:  # a run in another precision had no scaler
+                part.load_state_dict(checkpoint[name])
         for group, settings in zip(optimizer.param_groups, own):
             group.update(settings)  # e.g. this run's tensor for the learning rate
         for name, value in checkpoint["state"].items():
