@@ -330,7 +330,7 @@ def list_checks(manifest, checks, table) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     if sys.stdout is None:
-        sys.stdout = open(os.devnull, "w")
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # not in Jupyter
             stream.reconfigure(encoding="utf-8", errors="replace")

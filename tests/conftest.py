@@ -300,7 +300,7 @@ def build_once(tmp_path_factory, *names):
     top = tmp_path_factory.getbasetemp()
     build = (top.parent if os.environ.get("PYTEST_XDIST_WORKER") else top) / "handout"
     build.mkdir(exist_ok=True)
-    with open(build / "lock", "w") as lock:
+    with open(build / "lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         make(build, names)
     return build

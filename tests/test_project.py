@@ -72,7 +72,7 @@ def run_sh(*args, **kwargs):
     return subprocess.run(
         [str(ROOT / "run.sh"), *args],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         **{"env": {**os.environ, "PATH": path}, **kwargs},
     )
 
@@ -91,7 +91,9 @@ def test_documents_have_no_open_places():
 
 def test_run_sh_works_through_a_link(tmp_path):
     (tmp_path / "link").symlink_to(ROOT / "run.sh")
-    process = subprocess.run([str(tmp_path / "link"), "help"], capture_output=True, text=True)
+    process = subprocess.run(
+        [str(tmp_path / "link"), "help"], capture_output=True, encoding="utf-8"
+    )
     assert process.returncode == 0 and "vanilla_pretrain" in process.stdout
 
 
@@ -113,7 +115,7 @@ def run_sh_with_bare_python(tmp_path):
     return lambda *arguments: subprocess.run(
         [str(tmp_path / "run.sh"), *arguments],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         env={
             **os.environ,
             "PATH": f"{bare / 'bin'}{os.pathsep}{os.environ['PATH']}",
@@ -162,7 +164,7 @@ def test_benchmarks_start(path):
     if path.stem == "tables":  # what the others share
         return
     process = subprocess.run(
-        [sys.executable, path, "--help"], cwd="/", capture_output=True, text=True
+        [sys.executable, path, "--help"], cwd="/", capture_output=True, encoding="utf-8"
     )
     assert process.returncode == 0 and "usage:" in process.stdout, process.stderr
 
@@ -173,7 +175,7 @@ def test_benchmarks_start(path):
 def test_missing_packages_are_named(command):
     """Without the environment, a command says so in a sentence."""
     process = subprocess.run(
-        [sys.executable, "-S", "-E", *command], cwd=ROOT, capture_output=True, text=True
+        [sys.executable, "-S", "-E", *command], cwd=ROOT, capture_output=True, encoding="utf-8"
     )
     assert process.returncode == 2 and "Traceback" not in process.stderr
     assert "lacks torch" in process.stderr and "ctivate" in process.stderr

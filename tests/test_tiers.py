@@ -33,7 +33,11 @@ def outcomes(tmp_path):
     def run(*options):
         command = [sys.executable, "-m", "pytest", "-q", "-p", "tiers", "-p", "no:cacheprovider"]
         done = subprocess.run(
-            [*command, *options], cwd=tmp_path, env=environment, capture_output=True, text=True
+            [*command, *options],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            encoding="utf-8",
         )
         return done.stdout + done.stderr
 

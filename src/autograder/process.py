@@ -122,7 +122,7 @@ class StudentProcess:
         )
         # if the machine runs out of memory, Linux should kill this process first
         with contextlib.suppress(OSError):
-            Path(f"/proc/{self._process.pid}/oom_score_adj").write_text("1000")
+            Path(f"/proc/{self._process.pid}/oom_score_adj").write_text("1000", encoding="utf-8")
         self._frames = queue.Queue(maxsize=4)  # a flood stays in the pipe
         self._reader = threading.Thread(
             target=self._read, args=(self._process.stdout, self._frames), daemon=True

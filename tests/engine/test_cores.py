@@ -82,7 +82,7 @@ def test_a_real_quota():
         code = "open(sys.argv[1], 'w').write(str(os.getpid()))\nprint(cores.cores())"
         command = [sys.executable, "-c", f"import cores, os, sys\n{code}", group / "cgroup.procs"]
         folder = Path(cores.__file__).parent
-        found = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        found = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8")
     finally:
         group.rmdir()
     assert found.stdout == "1\n", found.stderr

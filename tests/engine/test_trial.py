@@ -47,7 +47,7 @@ def run(python, script, *arguments, before=(), **environment):
     process = subprocess.run(
         [*before, str(python), "-c", script, *arguments],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=100,
         env={**os.environ, **environment},
     )

@@ -37,7 +37,7 @@ def documents():
     names = subprocess.run(
         ["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard", "*.md"],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=True,
     ).stdout.split("\n")
     return {

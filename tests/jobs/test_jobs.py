@@ -309,7 +309,7 @@ def test_a_full_disk_leaves_everything_as_it_was(results, target):
 
     command = [sys.executable, ROOT / "src" / "run.py", target, *SMOKE, "--out", results]
     refused(
-        subprocess.run(command, capture_output=True, text=True, preexec_fn=limit),
+        subprocess.run(command, capture_output=True, encoding="utf-8", preexec_fn=limit),
         str(written),
         "could not be written",
     )
@@ -522,7 +522,7 @@ def test_dataset_of_the_starter_says_what_is_missing():
         [sys.executable, "dataset.py", "charcorruption"],
         cwd=STARTER,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=60,
     )
     assert (

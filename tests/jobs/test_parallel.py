@@ -208,8 +208,8 @@ def workers(out):
     for process in (name for name in os.listdir("/proc") if name.isdigit()):
         with (
             contextlib.suppress(OSError),
-            open(f"/proc/{process}/cmdline") as line,
-            open(f"/proc/{process}/environ") as environment,
+            open(f"/proc/{process}/cmdline", encoding="utf-8") as line,
+            open(f"/proc/{process}/environ", encoding="utf-8") as environment,
         ):
             ranks = [
                 entry.removeprefix("RANK=")

@@ -270,7 +270,7 @@ def test_the_script_works_from_anywhere_and_without_other_programs(folder, tmp_p
         cwd=tmp_path,
         env={"PATH": str(programs)},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
     )
     assert process.returncode == 0, process.stderr
     assert (copy / "submission.zip").is_file()

@@ -124,7 +124,7 @@ def command_of(pid):
 
 def is_running(pid):
     """Whether a process is there, and no zombie."""
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat") as file:
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", encoding="utf-8") as file:
         return file.read().rpartition(")")[2].split()[0] != "Z"
     return False
 
@@ -136,7 +136,7 @@ def test_ctrl_c_while_helpers_start_prints_no_traceback(seconds):
         [sys.executable, str(ROOT / "src" / "grader.py"), "--workers", "2"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
         start_new_session=True,
     )
     process.stdout.readline()  # Grading ...

@@ -118,7 +118,7 @@ class Container:
                     env=environment,
                     pass_fds=(filter.fileno(),),
                     timeout=300,
-                    text=True,
+                    encoding="utf-8",
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT,

@@ -133,7 +133,7 @@ def test_a_run_that_is_killed_goes_on(undisturbed, tmp_path, most):
 def session(leader):
     """The processes of a session that still live."""
     return subprocess.run(
-        ["pgrep", "-r", "R,S,D", "-s", str(leader)], capture_output=True, text=True
+        ["pgrep", "-r", "R,S,D", "-s", str(leader)], capture_output=True, encoding="utf-8"
     ).stdout.split()
 
 
@@ -253,7 +253,7 @@ def test_two_runs_at_once(tmp_path):
         cwd=ROOT,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
         env={**os.environ, "BATCH_WORK": str(tmp_path / "log")},
     )
     try:
@@ -484,7 +484,7 @@ def test_seeds_and_fingerprints(tmp_path, monkeypatch):
         ("occupations/train.tsv", {"5g-4-hidden"}),
         ("occupations/dev.tsv", set()),
     ):
-        with open(tmp_path / "data" / name, "a") as file:
+        with open(tmp_path / "data" / name, "a", encoding="utf-8") as file:
             file.write("\n")
         other = Fingerprints(manifest, setting)
         # the data of problem 5: those who read it
@@ -556,7 +556,7 @@ def test_what_is_no_fault_of_a_submission_does_not_refuse_it(tmp_path):
         f"{str(ROOT)!r}); import instructor, pickle; from instructor.grading.engines import "
         f"work;print(work.run(pickle.loads({pickle.dumps(task)!r})))"
     )
-    done = subprocess.run([sys.executable, "-c", limited], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", limited], capture_output=True, encoding="utf-8")
     assert "'stop'" in done.stdout and "File too large" in done.stdout, done.stdout + done.stderr
 
 

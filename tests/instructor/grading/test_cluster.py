@@ -120,7 +120,7 @@ def said(scheduler, **environment):
         [sys.executable, "-c", LEVEL, str(scheduler)],
         env={**os.environ, **environment},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
     )
     assert done.stderr == "" and done.stdout.count("\n") == 1, done.stdout + done.stderr
     return done.stdout.strip()
@@ -147,7 +147,7 @@ def grading(folder, out, file, **environment):
         env={**os.environ, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
     )
 
 
@@ -158,7 +158,7 @@ def test_the_level_is_that_of_the_weakest_worker(cluster):
         [sys.executable, "-c", code],
         cwd=ROOT,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         env={**os.environ, "PATH": os.path.dirname(sys.executable)},
     )
     workers_of(cluster[0], 2)

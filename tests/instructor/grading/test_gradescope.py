@@ -157,7 +157,9 @@ def test_every_check_of_the_zip_can_be_imported(archive, tmp_path):
         f"import importlib, sys; sys.path[:0] = [{str(tmp_path)!r}, {str(tmp_path / 'src')!r}]; "
         f"[importlib.import_module(name) for name in {modules}]"
     )
-    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, encoding="utf-8"
+    )
     assert run.returncode == 0, run.stderr
 
 

@@ -180,7 +180,9 @@ def test_settings_of_the_course(tmp_path):
 
 
 def test_the_tests_of_the_project_are_told_not_to_be_there(built):
-    process = subprocess.run([str(built[0] / "run.sh"), "test"], capture_output=True, text=True)
+    process = subprocess.run(
+        [str(built[0] / "run.sh"), "test"], capture_output=True, encoding="utf-8"
+    )
     assert (
         process.returncode == 2
         and "not part of this copy" in process.stderr
@@ -210,7 +212,7 @@ def test_the_same_bytes_every_time(built, tmp_path):
     process = subprocess.run(
         [sys.executable, "-c", code, str(ROOT), "release", str(out), *options],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         env={**os.environ, "TZ": "Asia/Tokyo", "LC_ALL": "C", "PYTHONHASHSEED": "7"},
     )
     assert process.returncode == 0, process.stderr
@@ -314,7 +316,7 @@ def by_hand():
 
 def commit():
     process = subprocess.run(
-        ["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True
+        ["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, encoding="utf-8"
     )
     if process.returncode:
         pytest.skip("there is no git history here")
