@@ -168,7 +168,9 @@ def otter(folder: Path, work: Path, workers: int) -> float:
     Path(site, "project.pth").write_text(
         "\n".join([*ours.getsitepackages(), str(work)]), encoding="utf-8"
     )
-    (work / "otter_checks.py").write_text(CHECKS.format(tests=str(ROOT / "tests" / "checks")))
+    (work / "otter_checks.py").write_text(
+        CHECKS.format(tests=str(ROOT / "tests" / "checks")), encoding="utf-8"
+    )
     jobs = []
     for number, source in enumerate(sorted(folder.iterdir())):
         one = work / str(number)
@@ -191,7 +193,7 @@ def otter(folder: Path, work: Path, workers: int) -> float:
             "nbformat": 4,
             "nbformat_minor": 5,
         }
-        (one / "submission.ipynb").write_text(json.dumps(notebook))
+        (one / "submission.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
         with zipfile.ZipFile(one / "autograder.zip", "w") as archive:
             archive.writestr("otter_config.json", json.dumps({"lang": "python"}))
             for id in verdicts():
@@ -218,7 +220,7 @@ def otter(folder: Path, work: Path, workers: int) -> float:
             encoding="utf-8",
             env={**os.environ, "OMP_NUM_THREADS": "1"},
         )
-        results = json.loads((Path(job[-1]).parent / "results.json").read_text())
+        results = json.loads((Path(job[-1]).parent / "results.json").read_text(encoding="utf-8"))
         wrong = [test for test in results["tests"] if test.get("score") != test.get("max_score")]
         assert done.returncode == 0 and not wrong, (
             done.stdout + done.stderr + json.dumps(wrong[:1], indent=2)

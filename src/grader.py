@@ -127,7 +127,7 @@ def choose_seed(args, secret: bool) -> int:
         return args.seed
     if args.replay:
         with contextlib.suppress(OSError, ValueError):
-            return int(LAST.read_text())
+            return int(LAST.read_text(encoding="utf-8"))
         raise UserError("There is no last run to replay. Run a check first, or give its --seed.")
     return draw_seed(secret)
 

@@ -74,7 +74,7 @@ def test_a_python_in_a_folder_with_a_space_builds_it(tmp_path, dialect):
     require_tools(dialect)
     python = tmp_path / "my course" / "python"
     python.parent.mkdir()
-    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
     python.chmod(0o755)
     build = tmp_path / "build"
     build.mkdir()

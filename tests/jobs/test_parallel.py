@@ -193,7 +193,7 @@ def test_ends_are_told_and_nobody_is_left(tmp_path, how, exit_code, message):
         signal.SIGKILL if how == "one is killed" else signal.SIGINT,
     )
     assert process.wait(60) == exit_code
-    text = (tmp_path / "said").read_text()
+    text = (tmp_path / "said").read_text(encoding="utf-8")
     assert (
         text.count(message) == 1
         and "Traceback" not in text

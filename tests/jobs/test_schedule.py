@@ -274,10 +274,10 @@ def test_ctrl_c_and_resume_with_another_number_of_jobs(stuck, in_order):
     assert process.returncode == 0
     for variant in ("vanilla", "rope"):  # not from scratch
         assert f"{variant}_pretrain\nWrote" in process.stdout
-    waited = json.loads((out / "jobs.json").read_text())["seconds"]
-    assert json.loads((out / "summary.json").read_text())["total_seconds"] == pytest.approx(
-        waited, abs=2
-    )
+    waited = json.loads((out / "jobs.json").read_text(encoding="utf-8"))["seconds"]
+    assert json.loads((out / "summary.json").read_text(encoding="utf-8"))[
+        "total_seconds"
+    ] == pytest.approx(waited, abs=2)
     target = "rope_pretrain"  # never interrupted, and alone
     alone = ("--submission", folder / "mine", "--out", folder / "alone", "--resume")
     assert run_cli(target, *SMOKE, *alone).returncode == 0

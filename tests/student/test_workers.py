@@ -50,7 +50,7 @@ def test_a_helpers_process_ends_after_a_suspicious_submission(tmp_path):
     """
     (tmp_path / "board").mkdir()
     shutil.copytree(STARTER, tmp_path / "crashes")
-    (tmp_path / "crashes" / "dataset.py").write_text("import os\nos._exit(3)\n")
+    (tmp_path / "crashes" / "dataset.py").write_text("import os\nos._exit(3)\n", encoding="utf-8")
     manifest = read_manifest(MANIFEST)
     checks, board = manifest.select(["1c-1-basic", "1c-2-basic"]), Board(tmp_path / "board", False)
     with GradingWorker(Setting(), [manifest.questions["1c"]]) as worker:

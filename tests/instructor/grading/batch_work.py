@@ -96,7 +96,7 @@ class Here:
 
 def _seen(path):
     seen = path.stat().st_size > 0
-    path.write_text("seen")
+    path.write_text("seen", encoding="utf-8")
     return seen
 
 

@@ -216,9 +216,9 @@ def test_a_scheduler_that_is_lost_is_a_sentence(start, tmp_path):
     ],
 )
 def test_a_scheduler_that_cannot_be_reached_is_a_sentence(tmp_path, scheduler, message):
-    (tmp_path / "words.json").write_text("tcp://127.0.0.1:1")
-    (tmp_path / "list.json").write_text("[1]")
-    (tmp_path / "stale.json").write_text('{"address": "tcp://127.0.0.1:1"}')
+    (tmp_path / "words.json").write_text("tcp://127.0.0.1:1", encoding="utf-8")
+    (tmp_path / "list.json").write_text("[1]", encoding="utf-8")
+    (tmp_path / "stale.json").write_text('{"address": "tcp://127.0.0.1:1"}', encoding="utf-8")
     sentence = said(scheduler.replace("FOLDER", str(tmp_path)), **PLAIN)
     assert message in sentence and "docs/instructors.md" in sentence
 
@@ -237,7 +237,7 @@ def test_a_worker_is_no_scheduler(cluster):
 def test_with_certificates_only_who_has_the_key_gets_in(secure, tmp_path):
     file, _, mine, other = secure
     until(file.exists)
-    address = re.search(r"tls://[\d.:]+", file.read_text())[0]
+    address = re.search(r"tls://[\d.:]+", file.read_text(encoding="utf-8"))[0]
     assert "has no certificates" in said(address, **PLAIN)
     assert "certificate verify failed" in said(address, **other)
     assert "No Dask scheduler answers" in said(address.replace("tls:", "tcp:"), **PLAIN)

@@ -180,7 +180,7 @@ def make_hostile(kind, path):
         "liar": {"trailer": "/Info << /Title (Page 1 MediaBox: 0 0 1.1.1 -\nPage 1 rot: x) >>"},
     }
     if kind in ("", "<html>Log in</html>"):
-        path.write_text(kind)
+        path.write_text(kind, encoding="utf-8")
     elif kind == "link":
         path.symlink_to(hand_made(path.with_suffix(".other")))
     elif kind == "pipe":
@@ -233,7 +233,7 @@ def test_size_time_and_pages_have_limits(tmp_path, monkeypatch, limit, reason):
 
 
 def test_a_program_that_prints_without_end_is_stopped(tmp_path, monkeypatch):
-    (tmp_path / "pdfinfo").write_text("#!/bin/sh\nexec yes\n")
+    (tmp_path / "pdfinfo").write_text("#!/bin/sh\nexec yes\n", encoding="utf-8")
     (tmp_path / "pdfinfo").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     with pytest.raises(pdf.Unfit, match="broken"):
@@ -243,7 +243,7 @@ def test_a_program_that_prints_without_end_is_stopped(tmp_path, monkeypatch):
 def test_a_second_run_leaves_no_answers_of_the_first(tmp_path):
     out = tmp_path / "out"
     cut({"A1": hand_made(tmp_path / "a.pdf")}, TITLES, out)
-    (out / "notes.txt").write_text("mine")
+    (out / "notes.txt").write_text("mine", encoding="utf-8")
     cut({"A1": hand_made(tmp_path / "a.pdf", {TITLES[LONG]: (700, 600)})}, TITLES, out)
     assert {path.name for path in out.iterdir()} == {f"{LONG}.pdf", "notes.txt"}
 

@@ -148,8 +148,8 @@ def test_links_that_lead_nowhere_become_text():
 
 def test_settings_of_the_course_are_in_it(built):
     assert read_course(built[0] / "course.toml") == COURSE
-    project = tomllib.loads((built[0] / "pyproject.toml").read_text())
-    ours = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project = tomllib.loads((built[0] / "pyproject.toml").read_text(encoding="utf-8"))
+    ours = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert (
         project["project"]["dependencies"] == ours["project"]["dependencies"]
         and "build-system" in project
@@ -172,7 +172,7 @@ def test_settings_of_the_course(tmp_path):
         ("title = 'a'\nteacher = 'b'", "teacher"),
         ("title", "nothing else"),
     ):
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
         with pytest.raises(UserError, match=complaint):
             read_course(path)
     with pytest.raises(UserError, match="--due"):
@@ -619,7 +619,7 @@ def test_mistakes_are_told_and_lose_nothing(tmp_path, monkeypatch, arguments, co
     for name in ("used", "e"):
         (tmp_path / name).mkdir()
     for name in ("used/mine", "file", "zipped.zip"):
-        (tmp_path / name).write_text("mine")
+        (tmp_path / name).write_text("mine", encoding="utf-8")
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(UserError, match=complaint):
         command(*arguments, "--no-proof")
@@ -639,7 +639,7 @@ def test_a_leak_stops_a_release(tmp_path, monkeypatch, capsys):
 
     def leaking(tree, *rest):
         seeds = make_tree(tree, *rest)
-        (tree / "src" / "notes.py").write_text(f"# {ROOT}\n")
+        (tree / "src" / "notes.py").write_text(f"# {ROOT}\n", encoding="utf-8")
         return seeds
 
     monkeypatch.setattr(build, "make_tree", leaking)
@@ -654,7 +654,7 @@ def test_a_failed_proof_leaves_nothing(tmp_path, monkeypatch, capsys):
 
     def broken(tree, *rest):
         seeds = make_tree(tree, *rest)
-        (tree / "src" / "jobs" / "targets.py").write_text("1 / 0\n")
+        (tree / "src" / "jobs" / "targets.py").write_text("1 / 0\n", encoding="utf-8")
         return seeds
 
     monkeypatch.setattr(build, "make_tree", broken)
@@ -710,7 +710,7 @@ def test_a_starter_that_has_points_fails_the_proof(built, tmp_path, monkeypatch)
         built,
         tmp_path,
         "src/submission/dataset.py",
-        lambda text: smoke_test.fill(text, (SOLUTION / "dataset.py").read_text()),
+        lambda text: smoke_test.fill(text, (SOLUTION / "dataset.py").read_text(encoding="utf-8")),
     )
     with pytest.raises(smoke_test.Failed, match="The starter scores"):
         smoke_test.prove(archive, None, quick=True)
@@ -740,7 +740,7 @@ def test_a_release_proves_itself(tmp_path, capsys):
         and len(re.findall(r"^  ok ", printed, re.MULTILINE))
         == len(smoke_test.commands(read_manifest(MANIFEST))) + 4
     )
-    assert "**Due: Friday**" in (tmp_path / "x" / "README.md").read_text() and sorted(
-        path.name for path in tmp_path.iterdir()
-    ) == ["x", "x.zip"]
+    assert "**Due: Friday**" in (tmp_path / "x" / "README.md").read_text(
+        encoding="utf-8"
+    ) and sorted(path.name for path in tmp_path.iterdir()) == ["x", "x.zip"]
     assert not list((tmp_path / "x").rglob("__pycache__"))
