@@ -1,0 +1,166 @@
+"""The students' commands where Windows differs from Linux, as far as Linux can play it: by
+windows/sitecustomize.py, and by a locale whose encoding has no letters beyond ASCII.
+"""
+
+import contextlib
+import json
+import os
+import pty
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from conftest import DATA, ROOT, SOLUTION
+from jobs.targets import JOBS
+from variants import Edit, Fill, make
+
+WINDOWS = {"PYTHONPATH": str(Path(__file__).parent / "windows")}
+ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+NAME = "Zoë Šimůnková 张伟"
+CALLS = "def head_dim(d_model: int, n_head: int) -> int:"
+
+
+def run(environment, *command, **options):
+    """Run a command with the project's Python; returns the finished process, output in bytes."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONIOENCODING"}
+    return subprocess.run(
+        [sys.executable, *map(str, command)],
+        env={**kept, "OMP_NUM_THREADS": "1", **environment},
+        **{"capture_output": True, "timeout": 400, **options},
+    )
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """A student's copy, in which a check may take six seconds."""
+    copy = tmp_path_factory.mktemp("copy")
+    shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    manifest = copy / "src" / "checks" / "manifest.toml"
+    text = manifest.read_text(encoding="utf-8")
+    assert text.count("[defaults]\nseconds = 20\n") == 1
+    text = text.replace("[defaults]\nseconds = 20\n", "[defaults]\nseconds = 6\n")
+    manifest.write_text(text, encoding="utf-8")
+    return copy
+
+
+def grade(environment, copy, code, *ids):
+    """Grade code; returns the process, and the outcomes by id."""
+    temporary = copy / "temporary"
+    temporary.mkdir()
+    result = copy / "result.json"
+    command = [copy / "src" / "grader.py", *ids, "--submission", code, "--json", result]
+    done = run({**environment, "TMPDIR": str(temporary)}, *command)
+    assert not done.stderr, done.stderr
+    assert not list(temporary.iterdir())
+    temporary.rmdir()
+    content = json.loads(result.read_text(encoding="utf-8"))
+    assert content["isolation"] == "limits" or environment is ASCII
+    return done, {check["id"]: check for check in content["checks"]}
+
+
+def test_right_code_passes(copy):
+    ids = ("1h-2-basic", "1c-12-basic", "5d-1-basic", "6d-7-basic")
+    done, found = grade(WINDOWS, copy, SOLUTION, *ids)
+    assert done.returncode == 0 and [found[id]["verdict"] for id in ids] == ["passed"] * 4, found
+
+
+def test_other_code_gets_its_verdicts(copy, tmp_path):
+    code = make(
+        (
+            Fill("apply_rotary_emb", "print('Größe 張')\nreturn x"),
+            Fill("attention", "while True:\n    pass"),
+            Edit("accounting.py", CALLS, f"import os\n{CALLS}\n    os._exit(3)"),
+        ),
+        tmp_path / "code",
+    )
+    ids = ("1h-3-basic", "5c-0-basic", "6a-0-basic")
+    done, found = grade(WINDOWS, copy, code, *ids)
+    assert done.returncode == 1
+    verdicts = [found[id]["verdict"] for id in ids]
+    assert verdicts == ["wrong answer", "timeout", "crashed"], found
+    assert "Größe 張" in found["1h-3-basic"]["details"]
+    assert "exit code 3" in found["6a-0-basic"]["details"]
+
+
+def test_jobs_at_the_same_time(tmp_path):
+    """From a console, they give what they give elsewhere, one after the other; a refused one leaves
+    nothing.
+    """
+    smoke = ("--preset", "smoke", "--submission", SOLUTION, "--out")
+    command = (ROOT / "src" / "run.py", "all", *smoke)
+    alone = run({}, *command, tmp_path / "alone", "--jobs", 1)
+    assert alone.returncode == 0, alone.stderr
+    terminal, console = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, *map(str, (*command, tmp_path / "out", "--jobs", 2))],
+        env={**os.environ, "OMP_NUM_THREADS": "1", **WINDOWS},
+        stdout=console,
+        stderr=console,
+    )
+    os.close(console)
+    shown = b""
+    with open(terminal, "rb", buffering=0) as screen, contextlib.suppress(OSError):  # all are gone
+        while block := screen.read(4096):
+            shown += block
+    assert process.wait(60) == 0, shown.decode()
+    for job in JOBS.values():
+        one, other = tmp_path / "alone" / job.writes, tmp_path / "out" / job.writes
+        if job.kind == "evaluate":
+            assert one.read_bytes() == other.read_bytes()
+        else:
+            a, b = (torch.load(path, weights_only=True) for path in (one, other))
+            assert all(torch.equal(a[name], b[name]) for name in a)
+    refused = run(WINDOWS, *command, tmp_path / "none", "--jobs", 2, "--data", tmp_path)
+    assert refused.returncode == 2 and b"Traceback" not in refused.stderr, refused.stderr
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.fixture
+def world(tmp_path):
+    """A folder with names that ASCII lacks: data, and a submission whose comments have them."""
+    world = tmp_path / "Übung 张"
+    shutil.copytree(DATA, world / "data")
+    with (world / "data" / "wiki.txt").open("a", encoding="utf-8") as file:
+        file.write(f"{NAME} was born in Łódź.\n")
+    with (world / "data" / "birth_places_train.tsv").open("a", encoding="utf-8") as file:
+        file.write(f"Where was {NAME} born?\tŁódź\n")
+    make((), world / "code")
+    for path in (world / "code").rglob("*.py"):
+        text = path.read_text(encoding="utf-8").replace("\nimport ", f"\n# {NAME}\nimport ", 1)
+        path.write_text(text + f"\n# {NAME}\n", encoding="utf-8")
+    return world
+
+
+def test_commands_where_text_is_ascii(copy, world):
+    """The system's encoding decides neither what is read nor what is written."""
+    assert run(ASCII, "-c", "open('/dev/null').encoding.encode('ä')").returncode == 1
+    code, data, src = world / "code", world / "data", copy / "src"
+    out = ("--submission", code, "--out", world / "out")
+
+    def says(*command):
+        done = run(ASCII, *command)
+        assert done.returncode == 0 and b"Traceback" not in done.stderr, done.stderr.decode()
+        return done.stdout.decode()
+
+    assert "vanilla_pretrain" in says(src / "run.py", "help")
+    job = ("--preset", "smoke", "--data", data)
+    says(src / "run.py", "vanilla_finetune_without_pretrain", *job, *out)
+    assert "Wrote" in says(src / "run.py", "vanilla_eval_dev_without_pretrain", *job, *out)
+    assert "wrote" in says(src / "run.py", "show_corruption", "--data", data, *out).lower()
+    assert "x: " in says(code / "dataset.py", "namedata", "--data", data)
+    with (code / "problem5" / "numpy_attention.py").open("a", encoding="utf-8") as file:
+        file.write(f"print({NAME!r})\n")
+    _, found = grade(ASCII, copy, code, "5c-0-basic", "1h-2-basic")
+    assert {check["verdict"] for check in found.values()} == {"passed"}, found
+    zipped = world / "submission.zip"
+    said = says(src / "collect.py", "--submission", code, "--out", zipped, "--allow-missing")
+    assert f"Wrote {ascii_only(zipped)}" in said and zipped.is_file()
+
+
+def ascii_only(path):
+    """How such a Python can print a path: a question mark for each byte that is not ASCII."""
+    return os.fsencode(path).decode("ascii", "surrogateescape").encode("utf-8", "replace").decode()
