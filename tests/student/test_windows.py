@@ -20,7 +20,7 @@ from variants import Edit, Fill, make
 
 WINDOWS = {"PYTHONPATH": str(Path(__file__).parent / "windows")}
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-NAME = "Zoë Šimůnková 张伟"
+NAME, PLACE = "Zoë Šimůnková 张伟", "Łódź"
 CALLS = "def head_dim(d_model: int, n_head: int) -> int:"
 
 
@@ -124,11 +124,11 @@ def world(tmp_path):
     """A folder with names that ASCII lacks: data, and a submission whose comments have them."""
     world = tmp_path / "Übung 张"
     shutil.copytree(DATA, world / "data")
-    with (world / "data" / "wiki.txt").open("a", encoding="utf-8") as file:
-        file.write(f"{NAME} was born in Łódź.\n")
-    with (world / "data" / "birth_places_train.tsv").open("a", encoding="utf-8") as file:
-        file.write(f"Where was {NAME} born?\tŁódź\n")
-    make((), world / "code")
+    for path in (world / "data").iterdir():
+        text = path.read_text(encoding="utf-8").replace("London", PLACE)
+        path.write_text(text, encoding="utf-8")
+    wrong = f"print({NAME!r})\nreturn x"
+    make((Fill("apply_rotary_emb", wrong),), world / "code")
     for path in (world / "code").rglob("*.py"):
         text = path.read_text(encoding="utf-8").replace("\nimport ", f"\n# {NAME}\nimport ", 1)
         path.write_text(text + f"\n# {NAME}\n", encoding="utf-8")
@@ -149,13 +149,12 @@ def test_commands_where_text_is_ascii(copy, world):
     assert "vanilla_pretrain" in says(src / "run.py", "help")
     job = ("--preset", "smoke", "--data", data)
     says(src / "run.py", "vanilla_finetune_without_pretrain", *job, *out)
-    assert "Wrote" in says(src / "run.py", "vanilla_eval_dev_without_pretrain", *job, *out)
+    assert f"'{PLACE}'" in says(src / "run.py", "vanilla_eval_dev_without_pretrain", *job, *out)
     assert "wrote" in says(src / "run.py", "show_corruption", "--data", data, *out).lower()
     assert "x: " in says(code / "dataset.py", "namedata", "--data", data)
-    with (code / "problem5" / "numpy_attention.py").open("a", encoding="utf-8") as file:
-        file.write(f"print({NAME!r})\n")
-    _, found = grade(ASCII, copy, code, "5c-0-basic", "1h-2-basic")
-    assert {check["verdict"] for check in found.values()} == {"passed"}, found
+    done, found = grade(ASCII, copy, code, "1h-3-basic", "5c-0-basic")
+    assert [check["verdict"] for check in found.values()] == ["wrong answer", "passed"], found
+    assert NAME in found["1h-3-basic"]["details"] and NAME in done.stdout.decode()
     zipped = world / "submission.zip"
     said = says(src / "collect.py", "--submission", code, "--out", zipped, "--allow-missing")
     assert f"Wrote {ascii_only(zipped)}" in said and zipped.is_file()
