@@ -20,6 +20,7 @@ if str(SRC) not in sys.path:
 from common.cores import cores  # noqa: E402
 from common.files import UserError, write_text  # noqa: E402
 from common.packages import require_packages  # noqa: E402
+from common.streams import use_utf8  # noqa: E402
 from jobs.deliverables import MADE_BY  # noqa: E402
 
 LAST = SRC / ".last_grading"  # the seed of the last run, for --replay
@@ -331,9 +332,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # not in Jupyter
-            stream.reconfigure(encoding="utf-8", errors="replace")
+    use_utf8()
     try:
         args = build_parser().parse_args(arguments)
         if args.help:

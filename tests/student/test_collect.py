@@ -250,6 +250,7 @@ def test_the_script_works_from_anywhere_and_without_other_programs(folder, tmp_p
         "src/jobs/deliverables.py",
         "src/jobs/__init__.py",
         "src/common/files.py",
+        "src/common/streams.py",
         "src/common/__init__.py",
         "src/jobs/problems.py",
         "src/jobs/target.py",

@@ -9,6 +9,8 @@ import pty
 import shutil
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -34,17 +36,20 @@ def run(environment, *command, **options):
     )
 
 
+def copy_for(folder, seconds):
+    """A student's copy, in which a check may take so many seconds."""
+    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    manifest = folder / "src" / "checks" / "manifest.toml"
+    text, limit = manifest.read_text(encoding="utf-8"), "[defaults]\nseconds = "
+    assert text.count(f"{limit}20\n") == 1
+    manifest.write_text(text.replace(f"{limit}20\n", f"{limit}{seconds}\n"), encoding="utf-8")
+    return folder
+
+
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
     """A student's copy, in which a check may take six seconds."""
-    copy = tmp_path_factory.mktemp("copy")
-    shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    manifest = copy / "src" / "checks" / "manifest.toml"
-    text = manifest.read_text(encoding="utf-8")
-    assert text.count("[defaults]\nseconds = 20\n") == 1
-    text = text.replace("[defaults]\nseconds = 20\n", "[defaults]\nseconds = 6\n")
-    manifest.write_text(text, encoding="utf-8")
-    return copy
+    return copy_for(tmp_path_factory.mktemp("copy"), 6)
 
 
 def grade(environment, copy, code, *ids):
@@ -84,6 +89,33 @@ def test_other_code_gets_its_verdicts(copy, tmp_path):
     assert verdicts == ["wrong answer", "timeout", "crashed"], found
     assert "Größe 張" in found["1h-3-basic"]["details"]
     assert "exit code 3" in found["6a-0-basic"]["details"]
+
+
+def test_a_save_ends_a_check_that_takes_forever(tmp_path):
+    """There, nothing interrupts a wait."""
+    src, code = copy_for(tmp_path, 10_000) / "src", make((), tmp_path / "code")
+    file = code / "problem5" / "numpy_attention.py"
+    right = file.read_text(encoding="utf-8")
+    process = subprocess.Popen(
+        [sys.executable, src / "grader.py", "5c-0", "--watch", "--submission", code],
+        env={**os.environ, "OMP_NUM_THREADS": "1", **WINDOWS},
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+    )
+    late = threading.Timer(150, process.kill)
+    late.start()
+    try:
+        assert any(line.startswith("Watching") for line in process.stdout)
+        file.write_text(right + "\nwhile True:\n    pass\n", encoding="utf-8")
+        assert any("numpy_attention.py changed" in line for line in process.stdout)
+        time.sleep(5)  # until it waits for an answer
+        file.write_text(right + "\n", encoding="utf-8")
+        assert any("Saved again before" in line for line in process.stdout)
+        assert any("Nothing changed: 2 of 2" in line for line in process.stdout)
+    finally:
+        late.cancel()
+        process.kill()
+        process.communicate()
 
 
 def test_jobs_at_the_same_time(tmp_path):
