@@ -39,6 +39,7 @@ def run(environment, *command, **options):
 def copy_for(folder, seconds):
     """A student's copy, in which a check may take so many seconds."""
     shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "data", folder / "data")
     manifest = folder / "src" / "checks" / "manifest.toml"
     text, limit = manifest.read_text(encoding="utf-8"), "[defaults]\nseconds = "
     assert text.count(f"{limit}20\n") == 1
@@ -63,7 +64,7 @@ def grade(environment, copy, code, *ids):
     assert not list(temporary.iterdir())
     temporary.rmdir()
     content = json.loads(result.read_text(encoding="utf-8"))
-    assert content["isolation"] == "limits" or environment is ASCII
+    assert content["isolation"] == "limits" or environment is not WINDOWS
     return done, {check["id"]: check for check in content["checks"]}
 
 
@@ -195,3 +196,34 @@ def test_commands_where_text_is_ascii(copy, world):
 def ascii_only(path):
     """How such a Python can print a path: a question mark for each byte that is not ASCII."""
     return os.fsencode(path).decode("ascii", "surrogateescape").encode("utf-8", "replace").decode()
+
+
+def test_line_ends_of_windows_change_nothing(copy, tmp_path):
+    """As git may write them there: in a submission, and in all texts of a copy."""
+    code = make((), tmp_path / "code")
+    windows = shutil.copytree(copy, tmp_path / "windows")
+    for path in [*code.rglob("*.*"), *windows.rglob("*.*")]:
+        if path.suffix in (".py", ".json", ".toml", ".ini", ".tsv", ".txt"):
+            path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    ids = ("1h-2-basic", "5a-0-basic", "5c-0-basic", "6b-1-basic")
+    for folder in (copy, windows):
+        done, found = grade({}, folder, code, *ids)
+        assert done.returncode == 0, found
+        assert b"differs" not in done.stdout and b"was changed" not in done.stdout
+        starter = run({}, folder / "src" / "grader.py", "--next", "1h", "--submission", code)
+        assert b"All parts are written" in starter.stdout
+
+
+def test_git_keeps_line_ends():
+    """A clone where git translates them has the bytes of this one, but for the commands of Windows."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("no git here")
+    listed = subprocess.run(
+        ["git", "ls-files", "--eol"], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
+    )
+    for line in listed.stdout.splitlines():
+        facts, _, name = line.partition("\t")
+        if facts.startswith("i/lf"):
+            assert f"eol={'crlf' if name.endswith('.bat') else 'lf'}" in facts, line
+        else:
+            assert facts.startswith(("i/-text", "i/none")), line
