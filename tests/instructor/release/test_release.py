@@ -73,6 +73,7 @@ def test_it_has_what_students_need_and_nothing_else(built):
     assert {name.split("/")[0] for name in names} == {
         "README.md",
         "LICENSE",
+        ".gitattributes",
         "run.sh",
         "environment.yml",
         "pyproject.toml",
@@ -101,7 +102,7 @@ def test_it_has_what_students_need_and_nothing_else(built):
     } <= names
     assert not [
         name
-        for name in names
+        for name in names - {".gitattributes"}
         if name.startswith(("instructor", "tests", "docs", "."))
         or "gold" in name
         or "__pycache__" in name
