@@ -114,7 +114,7 @@ def make_class(folder: Path, count: int) -> None:
 def copy_with(problem: int, folder: Path) -> None:
     """Copy the project, with the questions, wrong and right submissions of one problem alone."""
     names = subprocess.run(
-        ["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True
+        ["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, encoding="utf-8"
     ).stdout.splitlines()
     other = re.compile(rf"tests/checks/(wrong|right)/problem(?!{problem}/)")
     for name in names:
@@ -159,14 +159,18 @@ def otter(folder: Path, work: Path, workers: int) -> float:
     site = subprocess.run(
         [python, "-c", "import site; print(site.getsitepackages()[0])"],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=True,
     ).stdout.strip()
     import site as ours
 
     # torch, and the checks
-    Path(site, "project.pth").write_text("\n".join([*ours.getsitepackages(), str(work)]))
-    (work / "otter_checks.py").write_text(CHECKS.format(tests=str(ROOT / "tests" / "checks")))
+    Path(site, "project.pth").write_text(
+        "\n".join([*ours.getsitepackages(), str(work)]), encoding="utf-8"
+    )
+    (work / "otter_checks.py").write_text(
+        CHECKS.format(tests=str(ROOT / "tests" / "checks")), encoding="utf-8"
+    )
     jobs = []
     for number, source in enumerate(sorted(folder.iterdir())):
         one = work / str(number)
@@ -189,7 +193,7 @@ def otter(folder: Path, work: Path, workers: int) -> float:
             "nbformat": 4,
             "nbformat_minor": 5,
         }
-        (one / "submission.ipynb").write_text(json.dumps(notebook))
+        (one / "submission.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
         with zipfile.ZipFile(one / "autograder.zip", "w") as archive:
             archive.writestr("otter_config.json", json.dumps({"lang": "python"}))
             for id in verdicts():
@@ -213,10 +217,10 @@ def otter(folder: Path, work: Path, workers: int) -> float:
         done = subprocess.run(
             list(map(str, job)),
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             env={**os.environ, "OMP_NUM_THREADS": "1"},
         )
-        results = json.loads((Path(job[-1]).parent / "results.json").read_text())
+        results = json.loads((Path(job[-1]).parent / "results.json").read_text(encoding="utf-8"))
         wrong = [test for test in results["tests"] if test.get("score") != test.get("max_score")]
         assert done.returncode == 0 and not wrong, (
             done.stdout + done.stderr + json.dumps(wrong[:1], indent=2)

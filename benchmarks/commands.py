@@ -30,7 +30,7 @@ def timed(command: list, checkout: Path) -> tuple[float, float]:
     """Run a command of a checkout; returns its wall time and CPU time in seconds."""
     used, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(
-        [sys.executable, *map(str, command)], cwd=checkout, capture_output=True, text=True
+        [sys.executable, *map(str, command)], cwd=checkout, capture_output=True, encoding="utf-8"
     )
     seconds, now = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -47,7 +47,7 @@ def after_saving(rounds: int) -> list[float]:
             [sys.executable, "src/grader.py", "5a", "--watch", "--submission", submission],
             cwd=ROOT,
             stdout=subprocess.PIPE,
-            text=True,
+            encoding="utf-8",
         )
         found = []
         with contextlib.closing(process.stdout), contextlib.ExitStack() as stack:

@@ -140,17 +140,17 @@ class Term:
         self._submission("second", "s02_LATE_1002_70_a-1.zip", "a second try")
         self._submission("first", "stranger_4711_80_a.zip", "a stranger")
         shutil.rmtree(self.folder / "first" / "s10_1010_10_a.zip")  # hands nothing in
-        (self.folder / "roster.csv").write_text("\n".join(lines) + "\n")
+        (self.folder / "roster.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def _submission(self, folder, name, content):
         path = self.folder / folder / name
         path.mkdir(parents=True)
-        (path / "model.py").write_text(f"# {content}\n")
+        (path / "model.py").write_text(f"# {content}\n", encoding="utf-8")
 
     def _marks(self, marker, points, people):
         path = self.folder / f"{marker}.csv"
         lines = [f"{person},{PART},{points},by {marker}\n" for person in people]
-        path.write_text("id,rubric,points,comment\n" + "".join(lines))
+        path.write_text("id,rubric,points,comment\n" + "".join(lines), encoding="utf-8")
         return path
 
     def _decide(self):
@@ -160,7 +160,7 @@ class Term:
             "s13,,yes,,,left",
             "s04,,,,1,found a fault",
         ]
-        (self.out / "overrides.csv").write_text("\n".join(lines) + "\n")
+        (self.out / "overrides.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def result(self) -> dict[str, str]:
         """All that people see at the end, by the name of the file; and the state of the class."""

@@ -200,7 +200,7 @@ class Busy:
                     "--format=csv,noheader,nounits",
                 ],
                 capture_output=True,
-                text=True,
+                encoding="utf-8",
             )
             self.samples += [float(line) for line in run.stdout.split()[:1]]
 

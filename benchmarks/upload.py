@@ -33,14 +33,14 @@ def quota(processors: float):
     group.mkdir()
     limit = str(int(processors * PERIOD))
     if folder == CGROUPS:
-        (group / "cpu.max").write_text(f"{limit} {PERIOD}")
+        (group / "cpu.max").write_text(f"{limit} {PERIOD}", encoding="utf-8")
     else:
-        (group / "cpu.cfs_quota_us").write_text(limit)
-    (group / "cgroup.procs").write_text(str(os.getpid()))
+        (group / "cpu.cfs_quota_us").write_text(limit, encoding="utf-8")
+    (group / "cgroup.procs").write_text(str(os.getpid()), encoding="utf-8")
     try:
         yield
     finally:
-        (folder / "cgroup.procs").write_text(str(os.getpid()))
+        (folder / "cgroup.procs").write_text(str(os.getpid()), encoding="utf-8")
         group.rmdir()
 
 

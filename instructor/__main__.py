@@ -4,7 +4,9 @@ import sys
 
 from common.files import UserError
 from common.packages import require_packages
+from common.streams import use_utf8
 
+use_utf8()
 try:
     require_packages("torch", "numpy", "tqdm", "jinja2", "yaml", install="[instructor]")
 

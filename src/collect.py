@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from common.files import UserError, writing
+from common.streams import use_utf8
 from jobs.deliverables import ANSWERING, ANSWERS, DELIVERABLES, MADE_BY, STUDENT_FILES, TRAINED
 from jobs.targets import JOBS
 
@@ -221,9 +222,7 @@ def _remedy(name: str) -> str:
 
 def main() -> int:
     """Parse the command line; returns the exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        # a Windows console may not support every character
-        stream.reconfigure(encoding="utf-8", errors="replace")
+    use_utf8()
     parser = argparse.ArgumentParser(
         prog="collect_submission.sh",
         allow_abbrev=False,

@@ -20,6 +20,7 @@ if str(SRC) not in sys.path:
 from common.cores import cores  # noqa: E402
 from common.files import UserError, write_text  # noqa: E402
 from common.packages import require_packages  # noqa: E402
+from common.streams import use_utf8  # noqa: E402
 from jobs.deliverables import MADE_BY  # noqa: E402
 
 LAST = SRC / ".last_grading"  # the seed of the last run, for --replay
@@ -127,7 +128,7 @@ def choose_seed(args, secret: bool) -> int:
         return args.seed
     if args.replay:
         with contextlib.suppress(OSError, ValueError):
-            return int(LAST.read_text())
+            return int(LAST.read_text(encoding="utf-8"))
         raise UserError("There is no last run to replay. Run a check first, or give its --seed.")
     return draw_seed(secret)
 
@@ -330,10 +331,8 @@ def list_checks(manifest, checks, table) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     if sys.stdout is None:
-        sys.stdout = open(os.devnull, "w")
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # not in Jupyter
-            stream.reconfigure(encoding="utf-8", errors="replace")
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")
+    use_utf8()
     try:
         args = build_parser().parse_args(arguments)
         if args.help:

@@ -14,6 +14,7 @@ from pathlib import Path
 from common.arguments import Parser, did_you_mean, seed
 from common.files import UserError
 from common.packages import require_packages
+from common.streams import use_utf8
 from jobs.errors import explain, with_code
 from jobs.options import ROOT
 from jobs.parallel import in_silence, is_first, processes, world_size
@@ -158,9 +159,7 @@ def _is_unread():
 
 def main() -> int:
     """Run the command line; returns the exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        # a Windows console may not support every character
-        stream.reconfigure(encoding="utf-8", errors="replace")
+    use_utf8()
     try:
         args = build_parser().parse_args()
         if args.help or args.target == "help":

@@ -6,12 +6,14 @@ import contextlib
 import io
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import traceback
+import warnings
 from pathlib import Path
 from unittest import mock
 
@@ -19,6 +21,8 @@ from unittest import mock
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest  # noqa: E402
+
+warnings.filterwarnings("ignore", category=EncodingWarning, module="torch")
 import torch  # noqa: E402
 
 from small_training import Counting  # noqa: E402
@@ -34,6 +38,24 @@ STARTER = ROOT / "src" / "submission"
 DATA = ROOT / "data" / "laptop"
 
 pytest_plugins = ["tiers"]
+
+
+def pytest_xdist_setupnodes():
+    """Let Python warn, in the processes of tests, where a text's encoding is left to the system."""
+    os.environ["PYTHONWARNDEFAULTENCODING"] = "1"
+
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # programs that tests start write no warnings
+    os.environ.pop("PYTHONWARNDEFAULTENCODING", None)
+
+
+def pytest_configure(config):
+    """That warning is an error in our code; ruff sees it only where a file is plainly a file."""
+    folders = (ROOT / name for name in ("src", ".", "tests", "tests/checks"))
+    names = {path.stem for folder in folders for path in folder.iterdir()}
+    ours = "|".join([*sorted(map(re.escape, names)), r"test_\w+"])
+    config.addinivalue_line("filterwarnings", "ignore::EncodingWarning")
+    config.addinivalue_line("filterwarnings", rf"error::EncodingWarning:({ours})\b.*")
 
 
 def require_level(name=None):
@@ -300,7 +322,7 @@ def build_once(tmp_path_factory, *names):
     top = tmp_path_factory.getbasetemp()
     build = (top.parent if os.environ.get("PYTEST_XDIST_WORKER") else top) / "handout"
     build.mkdir(exist_ok=True)
-    with open(build / "lock", "w") as lock:
+    with open(build / "lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         make(build, names)
     return build

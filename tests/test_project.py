@@ -28,10 +28,12 @@ def imports(path):
 
 
 def test_environment_and_pyproject_pin_the_same():
-    pins = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    conda = re.findall(r"- (\S+==.+)", (ROOT / "environment.yml").read_text())
+    pins = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "dependencies"
+    ]
+    conda = re.findall(r"- (\S+==.+)", (ROOT / "environment.yml").read_text(encoding="utf-8"))
     assert sorted(pins) == sorted(conda) and all("==" in pin for pin in pins)
-    needed = re.search(r'NEEDED="(.*)"', (ROOT / "run.sh").read_text())[1].split()
+    needed = re.search(r'NEEDED="(.*)"', (ROOT / "run.sh").read_text(encoding="utf-8"))[1].split()
     # others are not for every system
     assert needed == [pin.split("==")[0].removeprefix("pytest-") for pin in pins if ";" not in pin]
 
@@ -61,7 +63,8 @@ def test_scripts_are_valid_bash_and_old_enough(name):
     path = ROOT / name
     assert subprocess.run(["bash", "-n", str(path)]).returncode == 0
     newer = re.findall(
-        r"\$\{\w+(?:,,|\^\^|@\w)|declare -A|mapfile|readarray|&>>|\|&|wait -n", path.read_text()
+        r"\$\{\w+(?:,,|\^\^|@\w)|declare -A|mapfile|readarray|&>>|\|&|wait -n",
+        path.read_text(encoding="utf-8"),
     )
     assert not newer, "macOS ships bash 3.2"
 
@@ -72,7 +75,7 @@ def run_sh(*args, **kwargs):
     return subprocess.run(
         [str(ROOT / "run.sh"), *args],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         **{"env": {**os.environ, "PATH": path}, **kwargs},
     )
 
@@ -91,7 +94,9 @@ def test_documents_have_no_open_places():
 
 def test_run_sh_works_through_a_link(tmp_path):
     (tmp_path / "link").symlink_to(ROOT / "run.sh")
-    process = subprocess.run([str(tmp_path / "link"), "help"], capture_output=True, text=True)
+    process = subprocess.run(
+        [str(tmp_path / "link"), "help"], capture_output=True, encoding="utf-8"
+    )
     assert process.returncode == 0 and "vanilla_pretrain" in process.stdout
 
 
@@ -113,7 +118,7 @@ def run_sh_with_bare_python(tmp_path):
     return lambda *arguments: subprocess.run(
         [str(tmp_path / "run.sh"), *arguments],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         env={
             **os.environ,
             "PATH": f"{bare / 'bin'}{os.pathsep}{os.environ['PATH']}",
@@ -137,7 +142,7 @@ def test_run_sh_leaves_an_environment_that_it_did_not_make(tmp_path, run_sh_with
     assert process.returncode == 2 and "./run.sh did not make it" in process.stderr
     assert (mine / "pyvenv.cfg").exists()
     packages = next(mine.glob("lib/python*/site-packages"))
-    (packages / "ours.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+    (packages / "ours.pth").write_text(sysconfig.get_paths()["purelib"] + "\n", encoding="utf-8")
     process = run_sh_with_bare_python("python", "-c", "import sys, torch; print(sys.prefix)")
     assert process.stdout.strip() == str(mine), process.stderr
 
@@ -162,7 +167,7 @@ def test_benchmarks_start(path):
     if path.stem == "tables":  # what the others share
         return
     process = subprocess.run(
-        [sys.executable, path, "--help"], cwd="/", capture_output=True, text=True
+        [sys.executable, path, "--help"], cwd="/", capture_output=True, encoding="utf-8"
     )
     assert process.returncode == 0 and "usage:" in process.stdout, process.stderr
 
@@ -173,7 +178,7 @@ def test_benchmarks_start(path):
 def test_missing_packages_are_named(command):
     """Without the environment, a command says so in a sentence."""
     process = subprocess.run(
-        [sys.executable, "-S", "-E", *command], cwd=ROOT, capture_output=True, text=True
+        [sys.executable, "-S", "-E", *command], cwd=ROOT, capture_output=True, encoding="utf-8"
     )
     assert process.returncode == 2 and "Traceback" not in process.stderr
     assert "lacks torch" in process.stderr and "ctivate" in process.stderr

@@ -22,7 +22,9 @@ def test_two(): pass
 def outcomes(tmp_path):
     """A function that runs TESTS with options, and returns what pytest says of them."""
     (tmp_path / "test_some.py").write_text(TESTS, encoding="utf-8")
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    full\n    longest\n")
+    (tmp_path / "pytest.ini").write_text(
+        "[pytest]\nmarkers =\n    full\n    longest\n", encoding="utf-8"
+    )
     environment = {
         name: value
         for name, value in os.environ.items()
@@ -33,7 +35,11 @@ def outcomes(tmp_path):
     def run(*options):
         command = [sys.executable, "-m", "pytest", "-q", "-p", "tiers", "-p", "no:cacheprovider"]
         done = subprocess.run(
-            [*command, *options], cwd=tmp_path, env=environment, capture_output=True, text=True
+            [*command, *options],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            encoding="utf-8",
         )
         return done.stdout + done.stderr
 

@@ -94,7 +94,7 @@ class Touched:
 
     def __init__(self, rev: str):
         git = subprocess.run(
-            ["git", "diff", "--name-only", rev], cwd=ROOT, capture_output=True, text=True
+            ["git", "diff", "--name-only", rev], cwd=ROOT, capture_output=True, encoding="utf-8"
         )
         if git.returncode:
             raise pytest.UsageError(f"--since {rev}: {git.stderr.strip()}")

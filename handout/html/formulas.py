@@ -94,7 +94,9 @@ def _italic(shown: str, known: dict[int, str]) -> str:
 
 def _path() -> str:
     try:
-        found = subprocess.run(["kpsewhich", NAME], capture_output=True, text=True).stdout.strip()
+        found = subprocess.run(
+            ["kpsewhich", NAME], capture_output=True, encoding="utf-8"
+        ).stdout.strip()
     except FileNotFoundError:
         found = ""
     if not found:

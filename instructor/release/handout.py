@@ -79,7 +79,7 @@ def make(build: Path, names: tuple[str, ...], settings: Path = SETTINGS) -> None
     process = subprocess.run(
         command,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         errors="replace",
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )

@@ -191,7 +191,7 @@ def _commits() -> frozenset[str]:
     """The hashes of all commits here; none without git."""
     try:
         process = subprocess.run(
-            ["git", "-C", str(ROOT), "rev-list", "--all"], capture_output=True, text=True
+            ["git", "-C", str(ROOT), "rev-list", "--all"], capture_output=True, encoding="utf-8"
         )
     except OSError:
         return frozenset()

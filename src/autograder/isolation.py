@@ -61,7 +61,9 @@ class Isolation:
         """The name with the version of bubblewrap, or of the kernel's Landlock."""
         version = ""
         if self.name == "bubblewrap":
-            said = subprocess.run(["bwrap", "--version"], capture_output=True, text=True).stdout
+            said = subprocess.run(
+                ["bwrap", "--version"], capture_output=True, encoding="utf-8"
+            ).stdout
             version = said.rpartition(" ")[2].strip()
         elif self.name == "landlock":
             version = str(sandbox.landlock_version())
@@ -214,7 +216,7 @@ def _try(name):
     with tempfile.TemporaryDirectory() as outside, tempfile.TemporaryDirectory() as home:
         os.chmod(outside, 0o777)  # only the level itself may keep a submission out of here
         secret = Path(outside, "secret")
-        secret.write_text("secret")
+        secret.write_text("secret", encoding="utf-8")
         secret.chmod(0o666)
         command = isolation.command({"secret": str(secret), "judge": os.getpid()}, [])
         try:
@@ -223,7 +225,7 @@ def _try(name):
                 env=isolation.environment(home),
                 cwd=home,
                 capture_output=True,
-                text=True,
+                encoding="utf-8",
                 stdin=subprocess.DEVNULL,
                 timeout=TRIAL_SECONDS,
             )

@@ -37,6 +37,7 @@ LIMITS = {  # of every request; inside/fork.py explains them
 START_SECONDS = 120  # importing torch from a cold disk
 END_SECONDS = 8  # to kill all processes that a check has left, and remove what it wrote
 GRACE_SECONDS = 5  # beyond the limit that the student's process enforces itself
+WAIT_SECONDS = 0.2  # on Windows, Ctrl-C does not end a wait, and arrives after it
 FOREVER = 1e6  # seconds; a reply that claims more is forged
 
 
@@ -122,7 +123,7 @@ class StudentProcess:
         )
         # if the machine runs out of memory, Linux should kill this process first
         with contextlib.suppress(OSError):
-            Path(f"/proc/{self._process.pid}/oom_score_adj").write_text("1000")
+            Path(f"/proc/{self._process.pid}/oom_score_adj").write_text("1000", encoding="utf-8")
         self._frames = queue.Queue(maxsize=4)  # a flood stays in the pipe
         self._reader = threading.Thread(
             target=self._read, args=(self._process.stdout, self._frames), daemon=True
@@ -163,7 +164,14 @@ class StudentProcess:
 
     def _next_frame(self, seconds):
         """The next frame, or None if the process is lost; raises queue.Empty after `seconds`."""
-        return self._frames.get(timeout=max(0.0, seconds))
+        end = time.monotonic() + seconds
+        while True:
+            left = end - time.monotonic()
+            try:
+                return self._frames.get(timeout=min(max(0.0, left), WAIT_SECONDS))
+            except queue.Empty:
+                if left <= WAIT_SECONDS:
+                    raise
 
     def call(self, request: dict, seconds: float, memory: int, wall: float | None = None) -> Reply:
         """Send a request (see inside/execute.py) and wait for its end.
@@ -185,7 +193,7 @@ class StudentProcess:
         if reply is None:
             lost = time.monotonic() - started
             left = max(1.0, seconds - lost), memory, max(1.0, wall - lost)
-            reply = self._try(request, *left) or Reply("died", code=-9)
+            reply = self._try(request, *left) or Reply("died", code=-9 if self.fork else self._code)
             reply = replace(reply, seconds=reply.seconds + lost)
         return reply
 
@@ -236,12 +244,14 @@ class StudentProcess:
             return
         with contextlib.suppress(OSError):
             process.stdin.close()  # tells it to end what it is running
-            process.send_signal(getattr(signal, "SIGCONT", 0))  # in case it was stopped
+            if hasattr(signal, "SIGCONT"):
+                process.send_signal(signal.SIGCONT)  # in case it was stopped
         try:
             process.wait(timeout=END_SECONDS if self.fork else 0.5)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        self._code = process.returncode
         while self._reader.is_alive() and not self._frames.empty():  # the queue may be full
             self._frames.get_nowait()
             self._reader.join(timeout=0.1)

@@ -219,6 +219,8 @@ def _shown(value):
 
 def _reason(code):
     """Words for an exit code."""
+    if code >= 1 << 31:  # such as 0xc0000005, a memory access that is not allowed
+        return f"Windows ended it with code {code:#x}"
     if code >= 0:
         return f"exit code {code}, as after os._exit"
     try:

@@ -32,7 +32,7 @@ def _quotas(system: Path) -> Iterator[float]:
     """The quotas of all control groups that this process is in, at every level, in cores."""
     top = system / "sys/fs/cgroup"
     with contextlib.suppress(OSError):
-        for line in (system / "proc/self/cgroup").read_text().splitlines():
+        for line in (system / "proc/self/cgroup").read_text(encoding="utf-8").splitlines():
             _, kind, path = line.split(":", 2)
             if kind and "cpu" not in kind.split(","):
                 continue
@@ -51,9 +51,12 @@ def _quota(folder: Path) -> float | None:
     """
     with contextlib.suppress(OSError, ValueError):
         if (folder / "cpu.max").exists():
-            words = (folder / "cpu.max").read_text().split()
+            words = (folder / "cpu.max").read_text(encoding="utf-8").split()
         else:
-            words = [(folder / f"cpu.cfs_{name}_us").read_text() for name in ("quota", "period")]
+            words = [
+                (folder / f"cpu.cfs_{name}_us").read_text(encoding="utf-8")
+                for name in ("quota", "period")
+            ]
         quota, period = map(int, words)
         return quota / period if quota > 0 else None
     return None

@@ -23,8 +23,12 @@ def require_packages(*names: str, install: str = "") -> None:
     if not missing:
         return
     if (ROOT / ".venv").is_dir():
-        activate = shlex.quote(str(ROOT / ".venv" / "bin" / "activate"))
-        advice = f"Activate the environment of ./run.sh first: source {activate}"
+        windows = ROOT / ".venv" / "Scripts"
+        folder = windows if windows.is_dir() else ROOT / ".venv" / "bin"
+        activate = f"source {shlex.quote(str(folder / 'activate'))}"
+        if folder == windows:
+            activate += f" (in PowerShell: & {shlex.quote(str(folder / 'Activate.ps1'))})"
+        advice = f"Activate the environment of ./run.sh first: {activate}"
     else:
         advice = (
             "Activate your environment, or install them: pip install -e "

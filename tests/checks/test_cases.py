@@ -47,7 +47,7 @@ def test_differences_are_found(tmp_path, files):
     text = (tmp_path / "5c.json").read_text(encoding="utf-8")
     (tmp_path / "5c.json").write_text(text.replace("divide", "multiply", 1), encoding="utf-8")
     (tmp_path / "5c.npz").unlink()
-    (tmp_path / "9z.json").write_text("{}")
+    (tmp_path / "9z.json").write_text("{}", encoding="utf-8")
     assert cases.find_differences(tmp_path) == [
         "5c.json differs",
         "5c.npz is missing",

@@ -15,7 +15,7 @@ def world(tmp_path):
     for folder in ("data/laptop", "gold/laptop"):
         (tmp_path / folder).mkdir(parents=True)
     for name in ("wiki.txt", "birth_dev.tsv"):
-        (tmp_path / "data" / "laptop" / name).write_text("Where was A born?\tB\n")
+        (tmp_path / "data" / "laptop" / name).write_text("Where was A born?\tB\n", encoding="utf-8")
     return tmp_path / "data", tmp_path / "gold"
 
 

@@ -63,7 +63,7 @@ def test_a_submission_without_folders_is_graded_like_one_with(tmp_path, kind):
 def test_a_file_that_is_there_twice_is_refused(tmp_path):
     source = flat(tmp_path / "flat")
     (source / "problem5").mkdir()
-    (source / "problem5" / "encoder.py").write_text("import torch\n")
+    (source / "problem5" / "encoder.py").write_text("import torch\n", encoding="utf-8")
     with pytest.raises(NotTaken, match="encoder.py also exists as problem5/encoder.py"):
         staged(source, tmp_path)
 

@@ -322,7 +322,8 @@ def test_one_name_of_a_hundred_in_two_splits_is_no_error(data):
 
 def test_gold_of_other_questions(data, tmp_path):
     (tmp_path / "birth_test.tsv").write_text(
-        "".join(line + "\n" for line in reversed(rows(GOLD / "laptop", "birth_test.tsv")))
+        "".join(line + "\n" for line in reversed(rows(GOLD / "laptop", "birth_test.tsv"))),
+        encoding="utf-8",
     )
     (finding,) = check_folder(data, tmp_path, 128)[1]
     assert finding.error and "doesn't answer the questions" in finding.text

@@ -209,7 +209,7 @@ def _alive(group):
     """The running processes of a group, from /proc."""
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
-            state, _, of = path.read_text().rsplit(")", 1)[1].split()[:3]
+            state, _, of = path.read_text(encoding="utf-8").rsplit(")", 1)[1].split()[:3]
         except OSError:
             continue
         if int(of) == group and state != "Z":
@@ -401,7 +401,7 @@ def test_whoever_is_on_the_exclusion_list_is_not_mentioned_either(tmp_path, monk
             1, "Ana Quist", "'''Ana Quist''' (1880–1950) was born in [[Leeds]] to Ole Quist." + DEAD
         )
     )
-    (tmp_path / "list.txt").write_text("Ole Quist\n")
+    (tmp_path / "list.txt").write_text("Ole Quist\n", encoding="utf-8")
     (tmp_path / "a.xml").write_text(xml(pages), encoding="utf-8")
     options = ("--exclude", tmp_path / "list.txt", "--max-share", "1")
     assert wikipedia(monkeypatch, tmp_path / "a.xml", tmp_path / "out", *options, people=30) == 0
@@ -508,7 +508,7 @@ def test_paraphrases(articles, edition, tmp_path, monkeypatch):
 def test_a_place_that_cannot_be_written_to_is_refused_before_the_work(
     articles, tmp_path, monkeypatch, capsys
 ):
-    (tmp_path / "file").write_text("")
+    (tmp_path / "file").write_text("", encoding="utf-8")
     assert (
         wikipedia(monkeypatch, articles, tmp_path / "file" / "out", "--work", tmp_path / "work")
         == 2
@@ -543,7 +543,7 @@ def test_work_does_not_go_to_students_and_is_not_deleted_with_the_rest(
     gold, work, message, articles, tmp_path, monkeypatch, capsys
 ):
     (tmp_path / "release").mkdir()
-    (tmp_path / "release" / "wiki.txt").write_text("Somebody was here.\n")
+    (tmp_path / "release" / "wiki.txt").write_text("Somebody was here.\n", encoding="utf-8")
     options = ["--work", tmp_path / work] + (["--gold", tmp_path / gold] if gold else [])
     assert wikipedia(monkeypatch, articles, tmp_path / "out", *options) == 2
     error = capsys.readouterr().err
@@ -566,11 +566,11 @@ def test_work_does_not_go_to_students_and_is_not_deleted_with_the_rest(
 def test_files_of_others_are_not_overwritten(option, name, articles, tmp_path, monkeypatch, capsys):
     folder = tmp_path / "out" if option == "--out" else tmp_path / "out-gold"
     folder.mkdir()
-    (folder / name).write_text("# My project\n")
+    (folder / name).write_text("# My project\n", encoding="utf-8")
     assert wikipedia(monkeypatch, articles, tmp_path / "out") == 2
     error = capsys.readouterr().err
     assert f"would be overwritten: {name}. Give another folder with {option}" in error
-    assert (folder / name).read_text() == "# My project\n" and [
+    assert (folder / name).read_text(encoding="utf-8") == "# My project\n" and [
         path.name for path in tmp_path.iterdir()
     ] == [folder.name]
 

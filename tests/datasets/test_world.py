@@ -97,7 +97,7 @@ def test_gold_does_not_go_to_students(tmp_path):
         ],
         cwd=ROOT,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
     )
     assert (
         process.returncode == 2

@@ -299,10 +299,12 @@ def test_the_students_process_ends_with_the_judge(tmp_path):
     """Killed or interrupted in the midst of a check, the judge leaves no process running."""
     (tmp_path / "toy.py").write_text(
         "import os, time\nopen(os.environ['TMPDIR'] + '/../../pid', 'w').write(str(os.getpid()))\n"
-        "time.sleep(60)\n"
+        "time.sleep(60)\n",
+        encoding="utf-8",
     )
     script = tmp_path / "judge.py"
-    script.write_text(f"""
+    script.write_text(
+        f"""
 import sys, tempfile
 sys.path[:0] = [{str(TOY.parents[2] / "src")!r}]
 from pathlib import Path
@@ -313,7 +315,9 @@ tempfile.tempdir = str(folder / "home")
 manifest = read_manifest(Path({str(TOY / "manifest.toml")!r}))
 with StudentProcess(choose("limits")) as process:
     grade(manifest, manifest.select(["9a-0-basic"]), [Path({str(TOY / "checks")!r})], process, Submission((folder,), folder, "toy"), 1)
-""")
+""",
+        encoding="utf-8",
+    )
     (tmp_path / "home").mkdir()
     judge = subprocess.Popen([sys.executable, str(script)])
     deadline = time.monotonic() + 20
@@ -325,7 +329,7 @@ with StudentProcess(choose("limits")) as process:
         time.sleep(0.05)
     found = [*(tmp_path / "home").glob("*/pid"), *(tmp_path / "home").glob("pid")]
     assert found, "the submission did not start"
-    pid = int(found[0].read_text())
+    pid = int(found[0].read_text(encoding="utf-8"))
     judge.kill()
     judge.wait()
     while time.monotonic() < deadline and Path(f"/proc/{pid}").exists():

@@ -48,7 +48,7 @@ def same(report):
 
 def test_two_judges_share_the_checks(tmp_path):
     """They have the same results as one, each check runs once, and each is reported once."""
-    (tmp_path / "toy.py").write_text(SLOW)
+    (tmp_path / "toy.py").write_text(SLOW, encoding="utf-8")
     (tmp_path / "board").mkdir()
     alone = judge(tmp_path, None)
     lines = []
@@ -72,7 +72,7 @@ def test_two_judges_share_the_checks(tmp_path):
 
 def test_a_check_whose_judge_died_runs_again(tmp_path):
     """A killed helper neither blocks the grading nor fails the check that it had taken."""
-    (tmp_path / "toy.py").write_text(RIGHT)
+    (tmp_path / "toy.py").write_text(RIGHT, encoding="utf-8")
     (tmp_path / "board").mkdir()
     helper = multiprocessing.get_context("spawn").Process(
         target=take_and_die, args=(tmp_path / "board", "9a-0-basic")

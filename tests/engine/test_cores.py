@@ -47,15 +47,15 @@ TREES = {  # /proc/self/cgroup; by folder, quota and period; the processors
 def test_quotas_are_found(tmp_path, name):
     groups, files, expected = TREES[name]
     (tmp_path / "proc/self").mkdir(parents=True)
-    (tmp_path / "proc/self/cgroup").write_text(groups)
+    (tmp_path / "proc/self/cgroup").write_text(groups, encoding="utf-8")
     for path, text in files.items():
         folder = tmp_path / "sys/fs/cgroup" / path
         folder.mkdir(parents=True, exist_ok=True)
         if groups == V1:
             for name, number in zip(("quota", "period"), text.split()):
-                (folder / f"cpu.cfs_{name}_us").write_text(number + "\n")
+                (folder / f"cpu.cfs_{name}_us").write_text(number + "\n", encoding="utf-8")
         else:
-            (folder / "cpu.max").write_text(text + "\n")
+            (folder / "cpu.max").write_text(text + "\n", encoding="utf-8")
     assert count(tmp_path) == expected
 
 
@@ -75,14 +75,14 @@ def test_a_real_quota():
     group = GROUPS / "cpu" / f"test-{os.getpid()}"
     try:
         group.mkdir()
-        (group / "cpu.cfs_quota_us").write_text("100000")
+        (group / "cpu.cfs_quota_us").write_text("100000", encoding="utf-8")
     except OSError as error:
         pytest.skip(f"no control group can be made here: {error}")
     try:
         code = "open(sys.argv[1], 'w').write(str(os.getpid()))\nprint(cores.cores())"
         command = [sys.executable, "-c", f"import cores, os, sys\n{code}", group / "cgroup.procs"]
         folder = Path(cores.__file__).parent
-        found = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        found = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8")
     finally:
         group.rmdir()
     assert found.stdout == "1\n", found.stderr

@@ -264,7 +264,7 @@ def test_what_is_not_wanted_in_a_zip_is_named(desk):
 def test_a_folder_is_taken_without_the_rest_of_it(desk, seed):
     for name in ("runs", "__pycache__", ".git", "model.py.d"):
         (desk.files / name).mkdir()
-        (desk.files / name / "model.py").write_text("other")
+        (desk.files / name / "model.py").write_text("other", encoding="utf-8")
     data = random.randbytes(2 * MIB + 5)
     desk.put("rope.params", data)
     desk.put("last.ckpt")
@@ -509,7 +509,7 @@ def test_two_names_for_one_file_in_a_folder(desk):
 def test_what_is_no_file_of_its_own_in_a_folder(desk, kind, monkeypatch):
     desk.put("helper.py")
     secret, path = desk.folder / "secret", desk.files / "model.py"
-    secret.write_text("secret")
+    secret.write_text("secret", encoding="utf-8")
     if kind == "link":
         path.symlink_to(secret)
     elif kind == "dead link":
@@ -536,7 +536,7 @@ def test_what_is_no_file_of_its_own_in_a_folder(desk, kind, monkeypatch):
 @pytest.mark.parametrize("kind", ["link", "FIFO", "other file", "gone"])
 def test_an_exchange_between_look_and_open_loses(desk, monkeypatch, kind):
     path, secret = desk.put(), desk.folder / "secret"
-    secret.write_text("secret")
+    secret.write_text("secret", encoding="utf-8")
     really = os.open
 
     def exchange(what, *args, **kwargs):

@@ -60,7 +60,7 @@ def test_a_zip_may_have_all_of_it_in_one_folder(tmp_path):
 def test_a_link_in_place_of_a_folder_is_refused(tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    (elsewhere / "b.py").write_text("secret = 1\n")
+    (elsewhere / "b.py").write_text("secret = 1\n", encoding="utf-8")
     source = as_folder(tmp_path, {"a.py": b"1"})
     (source / "part").symlink_to(elsewhere)
     with pytest.raises(Refused, match="part in source is not a folder"):

@@ -230,7 +230,7 @@ def test_strong_levels_hide_the_grader(outcome_of, process, tmp_path):
     if not process.isolation.strong:
         pytest.skip("this level has no sandbox")
     secret = tmp_path / "secret"
-    secret.write_text("a secret")
+    secret.write_text("a secret", encoding="utf-8")
     for path in (secret, *list(tmp_path.parents)[:2]):  # what keeps it out must be the level
         os.chmod(path, 0o755)
     for path in (

@@ -47,7 +47,7 @@ def run(python, script, *arguments, before=(), **environment):
     process = subprocess.run(
         [*before, str(python), "-c", script, *arguments],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=100,
         env={**os.environ, **environment},
     )
@@ -66,9 +66,9 @@ def packages(place):
     """A folder with an installed package, `extra`, that others may enter."""
     folder = place / "packages" / "site"
     (folder / "extra-1.0.dist-info").mkdir(parents=True)
-    (folder / "extra.py").write_text("VALUE = 'late and all the same'\n")
+    (folder / "extra.py").write_text("VALUE = 'late and all the same'\n", encoding="utf-8")
     (folder / "spoiler.py").write_text(
-        "import torch.utils.data\ntorch.utils.data.DataLoader = None\n"
+        "import torch.utils.data\ntorch.utils.data.DataLoader = None\n", encoding="utf-8"
     )
     return folder
 
@@ -82,7 +82,7 @@ def python(place, packages):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     here = [path for path in sys.path if any(Path(path).glob("*.dist-info"))]
     next(folder.glob("lib/python*/site-packages")).joinpath("more.pth").write_text(
-        "\n".join([*here, str(packages)]) + "\n"
+        "\n".join([*here, str(packages)]) + "\n", encoding="utf-8"
     )
     return folder / "bin" / "python"
 

@@ -58,7 +58,7 @@ def test_figures_are_as_wide_as_the_text_and_nothing_is_cut_off(handout, name):
     page = subprocess.run(
         ["pdftotext", "-bbox", str(handout / "figures" / f"{name}.pdf"), "-"],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=True,
     ).stdout
     right, bottom = map(float, re.search(r'<page width="(.*?)" height="(.*?)"', page).groups())
@@ -73,7 +73,7 @@ def test_figures_are_as_wide_as_the_text_and_nothing_is_cut_off(handout, name):
 def test_signs_stand_for_mask_and_pad_and_are_copied_as_the_characters(handout):
     """The PDF draws M and a dot."""
     pdf = str(handout / "handout.pdf")
-    text = subprocess.run(["pdftotext", pdf, "-"], capture_output=True, text=True).stdout
+    text = subprocess.run(["pdftotext", pdf, "-"], capture_output=True, encoding="utf-8").stdout
     assert re.search(r"born\?\s*\u2047\s*\w+\s*\u2047\s*\u25a1+", text)
     html = (handout / "handout.html").read_text(encoding="utf-8")
     assert re.search(r'born\?<span class="mask">\u2047</span>\w+<span class="mask">', html)

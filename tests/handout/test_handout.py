@@ -45,7 +45,7 @@ RELEASED = ("src/", "data/", "run.sh", "collect_submission", "environment.yml", 
 def text_of(pdf):
     """A PDF's text, with its lines joined."""
     shown = subprocess.run(
-        ["pdftotext", str(pdf), "-"], capture_output=True, text=True, check=True
+        ["pdftotext", str(pdf), "-"], capture_output=True, encoding="utf-8", check=True
     ).stdout
     return " ".join(re.sub(r"-\n(?=[a-z])", "", shown).split())
 
@@ -74,7 +74,7 @@ def test_a_python_in_a_folder_with_a_space_builds_it(tmp_path, dialect):
     require_tools(dialect)
     python = tmp_path / "my course" / "python"
     python.parent.mkdir()
-    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
     python.chmod(0o755)
     build = tmp_path / "build"
     build.mkdir()
@@ -141,7 +141,7 @@ def test_the_pages_of_questions_are_those_of_the_pdf(handout):
             ["pdftotext", "-f", str(shown[id]), "-l", str(shown[id])]
             + [str(handout / "handout.pdf"), "-"],
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             check=True,
         ).stdout
         text = " ".join(page.split())
@@ -271,7 +271,7 @@ def test_the_course_is_on_the_front_page(tmp_path):
         ],
         cwd=ROOT,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
     )
     assert (
         process.returncode
@@ -308,7 +308,7 @@ def test_make_says_the_same_in_both_dialects():
             [tool, "-n", "-B", "all"] if tool == "make" else [tool, "-n", "all"],
             cwd=HANDOUT,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
         )
         for tool in tools
     ]
@@ -484,7 +484,7 @@ def test_spelling():
             ["hunspell", "-l", "-d", "en_US", "-i", "utf-8"],
             input="\n".join(sorted(words)),
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             check=True,
         )
         unknown = {re.sub(r"['’]s$", "", word).casefold() for word in process.stdout.split()}

@@ -538,7 +538,7 @@ def test_without_pandoc(tmp_path):
     process = subprocess.run(
         [sys.executable, HANDOUT / "html" / "convert.py", tmp_path / "out.html"],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         env={"PATH": str(tmp_path)},
     )
     assert (

@@ -47,7 +47,9 @@ def descendants() -> dict[int, str]:
         if entry.isdigit():
             try:
                 head, _, rest = (
-                    Path("/proc", entry, "stat").read_text(errors="replace").rpartition(")")
+                    Path("/proc", entry, "stat")
+                    .read_text(encoding="utf-8", errors="replace")
+                    .rpartition(")")
                 )
             except OSError:
                 continue
@@ -136,7 +138,8 @@ def queues(mark: str) -> list[str]:
     ):
         try:
             rows = [
-                line.split() for line in Path("/proc/sysvipc", kind).read_text().splitlines()[1:]
+                line.split()
+                for line in Path("/proc/sysvipc", kind).read_text(encoding="utf-8").splitlines()[1:]
             ]
         except OSError:
             continue
@@ -152,7 +155,7 @@ def queues(mark: str) -> list[str]:
 
 def judge() -> dict:
     """Return the state of this process and those below it that no attack may change."""
-    with open("/proc/self/oom_score_adj") as file:
+    with open("/proc/self/oom_score_adj", encoding="utf-8") as file:
         score = file.read()
     # values may be secret
     environment = {

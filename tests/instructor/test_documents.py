@@ -37,7 +37,7 @@ def documents():
     names = subprocess.run(
         ["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard", "*.md"],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=True,
     ).stdout.split("\n")
     return {
@@ -59,16 +59,16 @@ def test_generated_parts_and_pages_are_up_to_date():
 
 def test_a_stale_part_is_found_and_made_anew(tmp_path, monkeypatch):
     page = tmp_path / "README.md"
-    page.write_text("a\n<!-- generated: jobs -->\n\nold\n\n<!-- end -->\nb\n")
+    page.write_text("a\n<!-- generated: jobs -->\n\nold\n\n<!-- end -->\nb\n", encoding="utf-8")
     monkeypatch.setattr(tables, "ROOT", tmp_path)
     monkeypatch.setattr(tables, "DOCUMENTS", ("README.md",))
     assert tables.find_stale() == ["README.md"]
     tables.write()
-    text = page.read_text()
+    text = page.read_text(encoding="utf-8")
     assert text.startswith("a\n") and text.endswith("<!-- end -->\nb\n") and "old" not in text
     assert all(f"`{target}`" in text for target in TARGETS)
     assert tables.find_stale() == []
-    page.write_text("<!-- generated: nonsense -->\n\nx\n\n<!-- end -->\n")
+    page.write_text("<!-- generated: nonsense -->\n\nx\n\n<!-- end -->\n", encoding="utf-8")
     with pytest.raises(UserError, match="nonsense"):
         tables.find_stale()
 
@@ -76,7 +76,7 @@ def test_a_stale_part_is_found_and_made_anew(tmp_path, monkeypatch):
 def test_a_changed_source_makes_a_page_stale(tmp_path, monkeypatch):
     for name in site.SOURCES:
         (tmp_path / name).touch()
-    (tmp_path / "a.tex").write_text("one")
+    (tmp_path / "a.tex").write_text("one", encoding="utf-8")
     monkeypatch.setattr(site, "ROOT", tmp_path)
     monkeypatch.setattr(site, "SITE", tmp_path)
     monkeypatch.setattr(site, "HASHES", tmp_path / "sources.json")
@@ -85,7 +85,7 @@ def test_a_changed_source_makes_a_page_stale(tmp_path, monkeypatch):
     monkeypatch.setattr(site, "feedback", lambda: "feedback")
     site.write()
     assert site.find_stale() == []
-    (tmp_path / "a.tex").write_text("two")
+    (tmp_path / "a.tex").write_text("two", encoding="utf-8")
     assert site.find_stale() == ["docs/site/class.html"]
     (tmp_path / "feedback.html").unlink()
     assert len(site.find_stale()) == 2

@@ -149,7 +149,7 @@ def test_what_cannot_be_read_is_a_sentence(corpus, tmp_path, new, words):
 def run(folder, *arguments):
     """dataset.py in that folder."""
     command = [sys.executable, "dataset.py", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=100)
+    return subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", timeout=100)
 
 
 def test_the_command_of_a_student(corpus, tmp_path):

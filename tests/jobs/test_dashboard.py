@@ -185,7 +185,7 @@ def test_a_resumed_training_goes_on_with_its_log(submission, tmp_path):
 
 def test_a_log_that_is_none_does_not_go_on(tmp_path):
     for text in ("", '{"total', "nonsense\n"):
-        (tmp_path / "x.jsonl").write_text(text)
+        (tmp_path / "x.jsonl").write_text(text, encoding="utf-8")
         with pytest.raises(UserError, match="Move this file away"):
             RunLog(tmp_path / "x.jsonl", Scalars(), resume=True)
         RunLog(tmp_path / "x.jsonl", Scalars())
@@ -194,7 +194,7 @@ def test_a_log_that_is_none_does_not_go_on(tmp_path):
 def test_records_outlive_a_full_disk(submission, tmp_path, monkeypatch, capsys):
     path = write_log(tmp_path, [{"step": step, "loss": 1.0} for step in (10, 20, 30)])
     before, model = (
-        path.read_text(),
+        path.read_text(encoding="utf-8"),
         submission.GPT(submission.GPTConfig(11, 14, n_layer=1, n_head=2, n_embd=8)),
     )
 
@@ -206,7 +206,7 @@ def test_records_outlive_a_full_disk(submission, tmp_path, monkeypatch, capsys):
         patched.setattr(type(path), "write_text", full)
         with pytest.raises(UserError, match="Nothing was changed"):
             log.begin({"total_steps": 50}, model, Counting(), 5)
-    assert path.read_text() == before and len(list(path.parent.iterdir())) == 1
+    assert path.read_text(encoding="utf-8") == before and len(list(path.parent.iterdir())) == 1
     log.begin({"total_steps": 50}, model, Counting(), 5)
     with monkeypatch.context() as patched:
         patched.setattr(type(path), "write_text", full)
@@ -219,7 +219,7 @@ def test_records_outlive_a_full_disk(submission, tmp_path, monkeypatch, capsys):
 
 
 def test_a_log_that_cannot_be_written(submission, tmp_path, capsys, monkeypatch):
-    (tmp_path / "runs").write_text("in the way")
+    (tmp_path / "runs").write_text("in the way", encoding="utf-8")
     model = submission.GPT(submission.GPTConfig(11, 14, n_layer=1, n_head=2, n_embd=8))
     with pytest.raises(UserError, match="cannot be written.*--out"):
         RunLog(tmp_path / "runs" / "x.jsonl", Scalars()).begin(
@@ -261,14 +261,14 @@ def test_a_log_that_cannot_be_written(submission, tmp_path, capsys, monkeypatch)
     ],
 )
 def test_damaged_logs_are_refused(tmp_path, text, words):
-    (tmp_path / "x.jsonl").write_text(text)
+    (tmp_path / "x.jsonl").write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=words):
         read_log(tmp_path / "x.jsonl")
 
 
 def test_a_line_that_is_being_written_is_left_out(tmp_path):
     path = write_log(tmp_path, [{"step": 1, "loss": 2.0}])
-    path.write_text(path.read_text() + '{"step": 2, "lo')
+    path.write_text(path.read_text(encoding="utf-8") + '{"step": 2, "lo', encoding="utf-8")
     assert [record["step"] for record in read_log(path)[1]] == [1]
 
 

@@ -23,7 +23,7 @@ def demo(tmp_path_factory):
 
 def test_table_plot_and_summary(demo):
     out, printed = demo
-    summary = json.loads((out / "summary.json").read_text())
+    summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
     assert [(m["variant"], m["pretrained"]) for m in summary["models"]] == [
         ("vanilla", False),
         ("vanilla", True),
@@ -77,7 +77,7 @@ def test_a_finished_demo_resumes_at_once_and_a_used_folder_is_refused(demo):
 
 def test_a_folder_that_is_no_demo_is_not_resumed(tmp_path):
     (tmp_path / "demo").mkdir()
-    (tmp_path / "demo" / "mine.txt").write_text("mine")
+    (tmp_path / "demo" / "mine.txt").write_text("mine", encoding="utf-8")
     process = run_cli("demo", "--preset", "smoke", "--resume", cwd=tmp_path)
     assert process.returncode == 2 and "no demo to resume" in process.stderr
     assert [path.name for path in (tmp_path / "demo").iterdir()] == ["mine.txt"]
@@ -101,7 +101,7 @@ def floors(tmp_path, **changes):
         )
     ]
     (tmp_path / "summary.json").write_text(
-        json.dumps({"models": models, "dev_people": accuracies["people"]})
+        json.dumps({"models": models, "dev_people": accuracies["people"]}), encoding="utf-8"
     )
     return subprocess.run(
         [sys.executable, str(ROOT / "benchmarks" / "floors.py"), str(tmp_path / "summary.json")]
@@ -112,7 +112,9 @@ def test_floors(tmp_path):
     assert floors(tmp_path) == 0
     for change in ({"none": 0.11}, {"vanilla": 0.2}, {"rope": 0.3}, {"people": 90}):
         assert floors(tmp_path, **change) == 1
-    (tmp_path / "summary.json").write_text(json.dumps({"models": [], "dev_people": 105}))
+    (tmp_path / "summary.json").write_text(
+        json.dumps({"models": [], "dev_people": 105}), encoding="utf-8"
+    )
     assert (
         subprocess.run(
             [sys.executable, str(ROOT / "benchmarks" / "floors.py"), str(tmp_path / "summary.json")]

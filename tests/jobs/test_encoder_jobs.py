@@ -293,7 +293,7 @@ def test_nonsense_from_a_submission_is_a_sentence(small, tmp_path, monkeypatch):
 
 
 def test_writing_that_fails_is_a_sentence(small, tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("in the way")
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
     for target in ("encoder_scaling", "encoder_report"):
         with pytest.raises(UserError, match="cannot be written.*--out"):
             job(target, tmp_path / "file", data=small)

@@ -46,7 +46,7 @@ def test_all_jobs_write_their_files(finished):
         if job.kind == "evaluate":
             questions = (
                 (DATA / ("birth_dev.tsv" if job.split == "dev" else "birth_test_inputs.tsv"))
-                .read_text()
+                .read_text(encoding="utf-8")
                 .splitlines()
             )
             assert len((out / job.writes).read_text(encoding="utf-8").splitlines()) == len(
@@ -143,7 +143,7 @@ def test_bad_options(options, words, tmp_path):
 
 
 def test_results_that_cannot_be_written_are_refused_before_the_training(tmp_path):
-    (tmp_path / "file").write_text("in the way")
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
     for out in (tmp_path / "file", tmp_path / "file" / "below"):
         message = refused(
             run_cli("vanilla_finetune_without_pretrain", *SMOKE, "--out", out),
@@ -255,7 +255,7 @@ BAD_WEIGHTS = [
     (lambda r: rewrite(r / "vanilla.finetune.params", lambda b: b""), "damaged"),
     (lambda r: torch.save([1, 2], r / "vanilla.finetune.params"), "not a state_dict"),
     (lambda r: torch.save({3: torch.ones(2)}, r / "vanilla.finetune.params"), "not a state_dict"),
-    (lambda r: (r / "vanilla.finetune.params").write_text("bad\n"), "damaged"),
+    (lambda r: (r / "vanilla.finetune.params").write_text("bad\n", encoding="utf-8"), "damaged"),
 ]
 
 
@@ -309,7 +309,7 @@ def test_a_full_disk_leaves_everything_as_it_was(results, target):
 
     command = [sys.executable, ROOT / "src" / "run.py", target, *SMOKE, "--out", results]
     refused(
-        subprocess.run(command, capture_output=True, text=True, preexec_fn=limit),
+        subprocess.run(command, capture_output=True, encoding="utf-8", preexec_fn=limit),
         str(written),
         "could not be written",
     )
@@ -522,7 +522,7 @@ def test_dataset_of_the_starter_says_what_is_missing():
         [sys.executable, "dataset.py", "charcorruption"],
         cwd=STARTER,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=60,
     )
     assert (

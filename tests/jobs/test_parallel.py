@@ -193,7 +193,7 @@ def test_ends_are_told_and_nobody_is_left(tmp_path, how, exit_code, message):
         signal.SIGKILL if how == "one is killed" else signal.SIGINT,
     )
     assert process.wait(60) == exit_code
-    text = (tmp_path / "said").read_text()
+    text = (tmp_path / "said").read_text(encoding="utf-8")
     assert (
         text.count(message) == 1
         and "Traceback" not in text
@@ -208,8 +208,8 @@ def workers(out):
     for process in (name for name in os.listdir("/proc") if name.isdigit()):
         with (
             contextlib.suppress(OSError),
-            open(f"/proc/{process}/cmdline") as line,
-            open(f"/proc/{process}/environ") as environment,
+            open(f"/proc/{process}/cmdline", encoding="utf-8") as line,
+            open(f"/proc/{process}/environ", encoding="utf-8") as environment,
         ):
             ranks = [
                 entry.removeprefix("RANK=")

@@ -223,6 +223,6 @@ def test_nonsense_is_a_sentence(reference, tmp_path, name, value, says):
 
 
 def test_a_picture_that_cannot_be_written_is_a_sentence(reference, tmp_path):
-    (tmp_path / "file").write_text("in the way")
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
     with pytest.raises(UserError, match="cannot be written.*--out"):
         plot_positions(reference, tmp_path / "file", 0)

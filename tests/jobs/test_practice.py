@@ -163,7 +163,9 @@ def test_no_traces_and_no_monitor_are_explained(diagnostics, tmp_path):
         practice_monitor(diagnostics, tmp_path, tmp_path)
     process = run_cli("practice_monitor", "--submission", STARTER, "--out", tmp_path)
     assert process.returncode == 3 and "6f" in process.stderr and not list(tmp_path.iterdir())
-    (tmp_path / "a.jsonl").write_text(json.dumps({"total_steps": 3, "run": "A"}) + "\n[]\n")
+    (tmp_path / "a.jsonl").write_text(
+        json.dumps({"total_steps": 3, "run": "A"}) + "\n[]\n", encoding="utf-8"
+    )
     with pytest.raises(UserError, match="a.jsonl, line 2"):
         practice_monitor(diagnostics, tmp_path, tmp_path)
 

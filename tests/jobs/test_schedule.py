@@ -234,11 +234,17 @@ def stuck(tmp_path):
     while len(list((tmp_path / "out").glob("*.pretrain.ckpt"))) < 2:
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.2)
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    children = (
+        Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="utf-8").split()
+    )
     yield (
         process,
         tmp_path,
-        [child for child in children if "spawn_main" in Path(f"/proc/{child}/cmdline").read_text()],
+        [
+            child
+            for child in children
+            if "spawn_main" in Path(f"/proc/{child}/cmdline").read_text(encoding="utf-8")
+        ],
     )
     process.kill()
     process.wait()
@@ -247,7 +253,7 @@ def stuck(tmp_path):
 def running(process):
     """Whether a process runs, and is no zombie."""
     try:
-        with open(f"/proc/{process}/stat") as stat:
+        with open(f"/proc/{process}/stat", encoding="utf-8") as stat:
             return stat.read().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
@@ -268,10 +274,10 @@ def test_ctrl_c_and_resume_with_another_number_of_jobs(stuck, in_order):
     assert process.returncode == 0
     for variant in ("vanilla", "rope"):  # not from scratch
         assert f"{variant}_pretrain\nWrote" in process.stdout
-    waited = json.loads((out / "jobs.json").read_text())["seconds"]
-    assert json.loads((out / "summary.json").read_text())["total_seconds"] == pytest.approx(
-        waited, abs=2
-    )
+    waited = json.loads((out / "jobs.json").read_text(encoding="utf-8"))["seconds"]
+    assert json.loads((out / "summary.json").read_text(encoding="utf-8"))[
+        "total_seconds"
+    ] == pytest.approx(waited, abs=2)
     target = "rope_pretrain"  # never interrupted, and alone
     alone = ("--submission", folder / "mine", "--out", folder / "alone", "--resume")
     assert run_cli(target, *SMOKE, *alone).returncode == 0

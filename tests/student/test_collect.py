@@ -55,7 +55,7 @@ def folder(tmp_path):
 
 
 def test_everything_is_put_into_a_zip(folder, tmp_path):
-    (folder / "notes.txt").write_text("mine")
+    (folder / "notes.txt").write_text("mine", encoding="utf-8")
     process = collect("--submission", folder, "--out", tmp_path / "s.zip")
     assert process.returncode == 0 and not process.stderr
     assert (
@@ -250,6 +250,7 @@ def test_the_script_works_from_anywhere_and_without_other_programs(folder, tmp_p
         "src/jobs/deliverables.py",
         "src/jobs/__init__.py",
         "src/common/files.py",
+        "src/common/streams.py",
         "src/common/__init__.py",
         "src/jobs/problems.py",
         "src/jobs/target.py",
@@ -263,14 +264,16 @@ def test_the_script_works_from_anywhere_and_without_other_programs(folder, tmp_p
     programs.mkdir()
     for name in ("bash", "dirname"):  # no zip among them
         (programs / name).symlink_to(shutil.which(name))
-    (programs / "python3").write_text(f'#!{shutil.which("bash")}\nexec "{sys.executable}" "$@"\n')
+    (programs / "python3").write_text(
+        f'#!{shutil.which("bash")}\nexec "{sys.executable}" "$@"\n', encoding="utf-8"
+    )
     (programs / "python3").chmod(0o755)
     process = subprocess.run(
         [shutil.which("bash"), str(copy / "collect_submission.sh")],
         cwd=tmp_path,
         env={"PATH": str(programs)},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
     )
     assert process.returncode == 0, process.stderr
     assert (copy / "submission.zip").is_file()
@@ -283,7 +286,7 @@ def test_the_script_for_windows_has_its_line_ends():
 
 def test_code_that_is_not_ready_is_warned_of(folder, tmp_path):
     shutil.copy(ROOT / "src" / "submission" / "dataset.py", folder / "dataset.py")
-    (folder / "model.py").write_text("x = 1\ndef (\n")
+    (folder / "model.py").write_text("x = 1\ndef (\n", encoding="utf-8")
     said = collect("--submission", folder, "--out", tmp_path / "x.zip").stdout
     assert (
         "dataset.py, line" in said
@@ -313,10 +316,12 @@ def test_code_that_is_not_ready_is_warned_of(folder, tmp_path):
 )
 def test_numbers_that_are_not_filled_in_are_warned_of(folder, tmp_path, change, told):
     starter, solved = (
-        json.loads((place / "problem5" / "hand_attention.json").read_text())
+        json.loads((place / "problem5" / "hand_attention.json").read_text(encoding="utf-8"))
         for place in (STARTER, SOLUTION)
     )
-    (folder / "problem5" / "hand_attention.json").write_text(json.dumps(change(starter, solved)))
+    (folder / "problem5" / "hand_attention.json").write_text(
+        json.dumps(change(starter, solved)), encoding="utf-8"
+    )
     process = collect("--submission", folder, "--out", tmp_path / "x.zip")
     assert process.returncode == 0 and ("cannot have full points yet" in process.stdout) == bool(
         told
@@ -346,7 +351,7 @@ def test_numbers_that_cannot_be_read_are_warned_of(folder, tmp_path, content, to
     "change, told",
     [
         (
-            lambda text: (STARTER / "problem6" / "choices.toml").read_text(),
+            lambda text: (STARTER / "problem6" / "choices.toml").read_text(encoding="utf-8"),
             ["spam_filter", "chatbot", "summarizer", "sql_generator", "search"],
         ),
         (lambda text: re.sub(r'causal-lm"', '"', text), ["chatbot"]),

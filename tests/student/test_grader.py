@@ -195,7 +195,7 @@ def test_python_may_be_started_through_any_folder(tmp_path):
             [python, str(GRADER), "6d-7", "--submission", str(SOLUTION)],
             cwd=tmp_path,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
         )
         assert process.returncode == 0, process.stderr
         levels.append(process.stdout.rpartition("isolation: ")[2])
@@ -282,7 +282,9 @@ def test_a_folder_with_brackets_and_blanks(tmp_path):
 
 def test_a_closed_pipe_is_no_error():
     command = f"'{sys.executable}' '{GRADER}' 1h-2-basic --submission '{SOLUTION}' | head -1"
-    process = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=100)
+    process = subprocess.run(
+        ["bash", "-c", command], capture_output=True, encoding="utf-8", timeout=100
+    )
     assert process.stdout.startswith("Grading") and process.stderr == ""
 
 

@@ -36,7 +36,9 @@ def found(folder, questions=ALL):
 def test_the_first_part_has_its_place(code):
     file = code / "dataset.py"
     text = file.read_text(encoding="utf-8")
-    file.write_text(text.replace("START_CODE_HERE ###\n", "START_CODE_HERE ###\n\n"))
+    file.write_text(
+        text.replace("START_CODE_HERE ###\n", "START_CODE_HERE ###\n\n"), encoding="utf-8"
+    )
     part = next_part(code, COURSE, ALL)
     assert (part.question, part.what) == ("1c", "CharCorruptionDataset.__getitem__")
     lines = part.file.read_text(encoding="utf-8").split("\n")

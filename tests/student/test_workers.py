@@ -50,7 +50,7 @@ def test_a_helpers_process_ends_after_a_suspicious_submission(tmp_path):
     """
     (tmp_path / "board").mkdir()
     shutil.copytree(STARTER, tmp_path / "crashes")
-    (tmp_path / "crashes" / "dataset.py").write_text("import os\nos._exit(3)\n")
+    (tmp_path / "crashes" / "dataset.py").write_text("import os\nos._exit(3)\n", encoding="utf-8")
     manifest = read_manifest(MANIFEST)
     checks, board = manifest.select(["1c-1-basic", "1c-2-basic"]), Board(tmp_path / "board", False)
     with GradingWorker(Setting(), [manifest.questions["1c"]]) as worker:
@@ -124,7 +124,7 @@ def command_of(pid):
 
 def is_running(pid):
     """Whether a process is there, and no zombie."""
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat") as file:
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", encoding="utf-8") as file:
         return file.read().rpartition(")")[2].split()[0] != "Z"
     return False
 
@@ -136,7 +136,7 @@ def test_ctrl_c_while_helpers_start_prints_no_traceback(seconds):
         [sys.executable, str(ROOT / "src" / "grader.py"), "--workers", "2"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
         start_new_session=True,
     )
     process.stdout.readline()  # Grading ...

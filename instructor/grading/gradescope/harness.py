@@ -16,6 +16,7 @@ from autograder.manifest import Manifest, read_manifest
 from autograder.report import Table, as_dict, write_failures, write_summary
 from checks.support.session import MANIFEST, Setting, grade_submission
 from common.files import UserError, write_text
+from common.streams import use_utf8
 
 from .memory import container_memory, within
 from .results import GRADER_FAILED, graded, ungraded
@@ -92,7 +93,7 @@ def grade_upload(upload: Path, settings: dict, seed: int, manifest: Manifest) ->
 def main() -> int:
     """Grade, or only check that all that grading needs is here (--check); returns the exit code."""
     started = time.monotonic()
-    sys.stdout.reconfigure(encoding="utf-8", errors="replace")
+    use_utf8()
     settings = json.loads((SOURCE / "settings.json").read_text(encoding="utf-8"))
     manifest = read_manifest(MANIFEST).only(settings["problems"])
     if sys.argv[1:] == ["--check"]:

@@ -17,12 +17,12 @@ def container_memory() -> int:
     sizes = []
     for path in CGROUPS:
         try:
-            sizes.append(int(Path(path).read_text()))  # "max" stands for no limit
+            sizes.append(int(Path(path).read_text(encoding="utf-8")))  # "max" stands for no limit
         except (OSError, ValueError):
             continue
     total = next(
         line
-        for line in Path("/proc/meminfo").read_text().splitlines()
+        for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
         if line.startswith("MemTotal:")
     )
     return min([*sizes, int(total.split()[1]) << 10]) >> 20

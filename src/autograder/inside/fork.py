@@ -121,7 +121,7 @@ class Server:
         import resource
 
         with contextlib.suppress(OSError, StopIteration):  # /proc is Linux
-            with open("/proc/self/status") as status:
+            with open("/proc/self/status", encoding="utf-8") as status:
                 used = next(
                     int(line.split()[1]) << 10 for line in status if line.startswith("VmData")
                 )

@@ -91,8 +91,10 @@ def _works(action):
 def attempt(secret: str, judge: int) -> list[str]:
     """What this process can do though it must not, in words."""
     forbidden = {
-        "reads files of the grader": lambda: open(secret).close(),
-        "writes into folders of the grader": lambda: open(secret + ".new", "w").close(),
+        "reads files of the grader": lambda: open(secret, encoding="utf-8").close(),
+        "writes into folders of the grader": lambda: open(
+            secret + ".new", "w", encoding="utf-8"
+        ).close(),
         "opens internet sockets": lambda: socket.socket(socket.AF_INET).close(),
         "becomes root": lambda: os.setuid(0) if os.getuid() != 0 else None,
     }
@@ -110,7 +112,7 @@ def lacking(needed: list[str]) -> list[str]:
     trial), also: import more of it, and load data with a DataLoader's workers.
     """
     file = os.path.join(os.environ["TMPDIR"], "file")
-    if not _works(lambda: open(file, "w").close() or os.remove(file)):
+    if not _works(lambda: open(file, "w", encoding="utf-8").close() or os.remove(file)):
         return ["it cannot write into its own scratch folder"]
     for path in needed:
         if not _works(lambda: os.close(os.open(path, os.O_RDONLY))):

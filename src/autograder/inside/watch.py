@@ -23,7 +23,7 @@ def descendants(root: int | None = None) -> list[int]:
             for task in os.listdir(f"/proc/{pid}/task"):
                 with (
                     contextlib.suppress(OSError),
-                    open(f"/proc/{pid}/task/{task}/children") as children,
+                    open(f"/proc/{pid}/task/{task}/children", encoding="utf-8") as children,
                 ):
                     new = [int(child) for child in children.read().split()]
                     found += new
@@ -149,7 +149,7 @@ def _fields(path, names):
     file is not readable.
     """
     fields = {}
-    with contextlib.suppress(OSError), open(path) as file:
+    with contextlib.suppress(OSError), open(path, encoding="utf-8") as file:
         for line in file:
             name, _, value = line.partition(":")
             if name in names:

@@ -178,7 +178,7 @@ def machine() -> str:
     if Path("/proc/cpuinfo").exists():
         names = [
             line
-            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
             if line.startswith("model name")
         ]
         processor = names[0].split(":")[1].strip() if names else processor

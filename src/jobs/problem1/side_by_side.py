@@ -122,8 +122,11 @@ class SideBySide:
                     worker.pipe.close()  # an idle one then ends
                 for worker in self.workers:
                     worker.process.join()
-                # folders of jobs that were refused, in which nothing is
+                # files and folders of jobs that were refused, in which nothing is
                 with contextlib.suppress(OSError):
+                    for log in self.logs.glob("*.log"):
+                        if not log.stat().st_size:
+                            log.unlink()  # now that no process has it open
                     self.logs.rmdir()
                     if new:
                         self.options.out.rmdir()
@@ -193,8 +196,6 @@ class SideBySide:
 
     def _ended(self, worker, outcome):
         job, printed = worker.job, worker.printed()
-        if not worker.log.stat().st_size:
-            worker.log.unlink()
         if isinstance(outcome, Result):
             self.bar.update((1 - worker.share) * LENGTHS[job.kind])
             self._show(job, printed)
@@ -276,8 +277,13 @@ def _work(options, threads, pipe) -> None:
 
 def _print_into(log):
     """Have all that this process prints, also from C, go into a file."""
+    sys.stdout.flush()
+    sys.stderr.flush()
     with log.open("ab") as file:
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
-            os.dup2(file.fileno(), stream.fileno())
-            stream.reconfigure(encoding="utf-8", errors="replace", line_buffering=True)
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    # anew: Python's streams for a Windows console write to nothing else
+    sys.stdout, sys.stderr = (
+        open(fd, "w", encoding="utf-8", errors="replace", buffering=1, closefd=False)
+        for fd in (1, 2)
+    )

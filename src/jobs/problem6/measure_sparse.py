@@ -77,7 +77,7 @@ def clock() -> float:
 def memory(field: str) -> int | None:
     """Bytes that this process holds: VmRSS now, VmHWM at its peak; None where there is no /proc."""
     try:
-        lines = Path("/proc/self/status").read_text().splitlines()
+        lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     except OSError:
         return None
     return next(int(line.split()[1]) << 10 for line in lines if line.startswith(field + ":"))
@@ -97,7 +97,7 @@ def measure(n: int, rounds: int, threads: int, submission: Path) -> dict:
         student.sparse_attention(*inputs(1024), pattern, every(1024).tolist())
         before = memory("VmRSS")
         if before is not None:
-            Path("/proc/self/clear_refs").write_text("5")  # reset the peak
+            Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # reset the peak
         q, k, v = inputs(n)
         for _ in range(rounds):
             started = clock()

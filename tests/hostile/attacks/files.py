@@ -41,7 +41,7 @@ def listen(path, places):
 def thousands(folder, places):
     """Add very many small modules."""
     for number in range(3000):
-        (folder / f"part{number}.py").write_text("")
+        (folder / f"part{number}.py").write_text("", encoding="utf-8")
 
 
 WRITING = [
@@ -238,7 +238,7 @@ TAKING_IN = [
         "deep-program",
         "Hands in an expression nested so deeply that reading it may crash whoever does.",
         lambda folder, places: (folder / "dataset.py").write_text(
-            "x = " + "-" * 500_000 + "1\n" + "(" * 200_000
+            "x = " + "-" * 500_000 + "1\n" + "(" * 200_000, encoding="utf-8"
         ),
         "Its own process fails.",
         refused=False,

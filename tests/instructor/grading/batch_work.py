@@ -33,7 +33,7 @@ def run(task):
     )
     if "log" in os.environ.get("BATCH_WORK", ""):
         # one short write: whole, whoever else writes
-        with open(os.environ["BATCH_WORK"] + ".helps" * task.helps, "a") as log:
+        with open(os.environ["BATCH_WORK"] + ".helps" * task.helps, "a", encoding="utf-8") as log:
             log.write(f"{Path(task.source).name} {','.join(task.checks)}\n")
     if task.helps:  # another worker does it
         assert Path(task.board).is_dir()
@@ -96,7 +96,7 @@ class Here:
 
 def _seen(path):
     seen = path.stat().st_size > 0
-    path.write_text("seen")
+    path.write_text("seen", encoding="utf-8")
     return seen
 
 

@@ -96,7 +96,7 @@ class Container:
             prepare(root / "source")
             shutil.copy(root / "source" / "run_autograder", root / "run_autograder")
             shutil.copytree(submission, root / "submission", symlinks=True)
-            (root / "submission_metadata.json").write_text(metadata)
+            (root / "submission_metadata.json").write_text(metadata, encoding="utf-8")
             for path in (Path(folder), root):
                 path.chmod(0o755)
             environment = {
@@ -118,7 +118,7 @@ class Container:
                     env=environment,
                     pass_fds=(filter.fileno(),),
                     timeout=300,
-                    text=True,
+                    encoding="utf-8",
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT,
@@ -213,7 +213,7 @@ class Container:
             self.cgroup = parent / f"autograder-{secrets.token_hex(4)}"
             try:
                 self.cgroup.mkdir()
-                (self.cgroup / limit).write_text(str(self.memory << 20))
+                (self.cgroup / limit).write_text(str(self.memory << 20), encoding="utf-8")
                 break
             except OSError:
                 self._remove_cgroup()
@@ -224,7 +224,7 @@ class Container:
         try:
             yield (
                 f"echo $$ > {self.cgroup}/cgroup.procs; ",
-                lambda: int((self.cgroup / most).read_text()) >> 20,
+                lambda: int((self.cgroup / most).read_text(encoding="utf-8")) >> 20,
             )
         finally:
             self._remove_cgroup()

@@ -63,7 +63,7 @@ def submissions(folder, count, **special):
     for n in range(count):
         one = folder / f"student{n:02}"
         one.mkdir(parents=True)
-        (one / "model.py").write_text(f"# {n}\n")
+        (one / "model.py").write_text(f"# {n}\n", encoding="utf-8")
         for name, which in special.items():
             if n in which:
                 (one / name.replace("_", "-")).touch()
@@ -83,7 +83,7 @@ def log_of(path):
     return (
         [
             (line.split()[0], len(line.split()[1].split(",")))
-            for line in path.read_text().splitlines()
+            for line in path.read_text(encoding="utf-8").splitlines()
         ]
         if path.exists()
         else []
@@ -133,7 +133,7 @@ def test_a_run_that_is_killed_goes_on(undisturbed, tmp_path, most):
 def session(leader):
     """The processes of a session that still live."""
     return subprocess.run(
-        ["pgrep", "-r", "R,S,D", "-s", str(leader)], capture_output=True, text=True
+        ["pgrep", "-r", "R,S,D", "-s", str(leader)], capture_output=True, encoding="utf-8"
     ).stdout.split()
 
 
@@ -178,7 +178,7 @@ def test_what_fails_stops_nobody_else(undisturbed, tmp_path):
     files that are no submissions.
     """
     folder = submissions(tmp_path / "class", 24, kill=[4], error=[7], refuse=[9])
-    (folder / "page.zip").write_text("<html>Log in first</html>")
+    (folder / "page.zip").write_text("<html>Log in first</html>", encoding="utf-8")
     (folder / "notes.rar").write_bytes(b"Rar!")
     done = start("grade", folder, "--out", tmp_path / "out", "--seed", 5, "--workers", 2)
     assert done.returncode == 3
@@ -218,7 +218,7 @@ def test_only_what_changed_is_graded_again(tmp_path):
     everything = len([check for check in read_manifest(MANIFEST).checks.values() if check.coded])
     assert run() == [(f"student{n:02}", everything) for n in range(6)]
     assert run() == []
-    (folder / "student02" / "model.py").write_text("# changed\n")
+    (folder / "student02" / "model.py").write_text("# changed\n", encoding="utf-8")
     assert run() == [("student02", everything)]
     shutil.copytree(folder / "student04", folder / "student06")  # equal content
     assert run() == []
@@ -253,7 +253,7 @@ def test_two_runs_at_once(tmp_path):
         cwd=ROOT,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
         env={**os.environ, "BATCH_WORK": str(tmp_path / "log")},
     )
     try:
@@ -385,7 +385,8 @@ def test_people_due_dates_and_several_submissions(tmp_path):
     roster = tmp_path / "roster.csv"
     roster.write_text(
         'Student,ID,SIS User ID,SIS Login ID,Section\n"Lovelace, Ada",11,s1,ada,A\n'
-        '"Turing, Alan",12,s2,alan,A\n"Hopper, Grace",13,s3,grace,B\n'
+        '"Turing, Alan",12,s2,alan,A\n"Hopper, Grace",13,s3,grace,B\n',
+        encoding="utf-8",
     )
     done = command(
         "grade",
@@ -453,8 +454,8 @@ def test_pages_of_people_who_have_left_are_removed(tmp_path):
 def test_a_page_by_somebody_in_the_roster_is_no_page_of_the_course(tmp_path):
     folder = submissions(tmp_path / "class", 1)
     for name in ("ben.html", "grades.html"):
-        (folder / name).write_text("<html></html>")
-    (tmp_path / "roster.csv").write_text("id\nstudent00\nben\n")
+        (folder / name).write_text("<html></html>", encoding="utf-8")
+    (tmp_path / "roster.csv").write_text("id\nstudent00\nben\n", encoding="utf-8")
     command("grade", folder, "--out", tmp_path / "out", "--roster", tmp_path / "roster.csv")
     entries = {entry.person.id: entry for entry in load_class(tmp_path / "out").entries}
     assert entries.keys() == {"student00", "ben"} and "zip" in entries["ben"].refused
@@ -484,7 +485,7 @@ def test_seeds_and_fingerprints(tmp_path, monkeypatch):
         ("occupations/train.tsv", {"5g-4-hidden"}),
         ("occupations/dev.tsv", set()),
     ):
-        with open(tmp_path / "data" / name, "a") as file:
+        with open(tmp_path / "data" / name, "a", encoding="utf-8") as file:
             file.write("\n")
         other = Fingerprints(manifest, setting)
         # the data of problem 5: those who read it
@@ -516,7 +517,7 @@ def real(tmp_path_factory):
         folder / "class" / "starter" / "src" / "submission",
         ignore=shutil.ignore_patterns("__pycache__", "mingpt-demo", "*.p*a*"),
     )
-    (folder / "class" / "page.zip").write_text("<html></html>")
+    (folder / "class" / "page.zip").write_text("<html></html>", encoding="utf-8")
     done = start("grade", folder / "class", "--out", folder / "out", "--workers", 2, program=REAL)
     return folder, done
 
@@ -544,7 +545,7 @@ def test_what_is_no_fault_of_a_submission_does_not_refuse_it(tmp_path):
     """It is changed or away while it is graded, or there is no room for a copy of it."""
     folder = submissions(tmp_path, 1) / "student00"
     task = work.Task(digest_submission(folder), str(folder), ("1c-0-basic",), 1, Setting())
-    (folder / "model.py").write_text("# changed\n")
+    (folder / "model.py").write_text("# changed\n", encoding="utf-8")
     assert "changed or removed" in work.run(task)["error"]
     folder.rename(tmp_path / "away")
     assert "changed or removed" in work.run(task)["error"]
@@ -556,7 +557,7 @@ def test_what_is_no_fault_of_a_submission_does_not_refuse_it(tmp_path):
         f"{str(ROOT)!r}); import instructor, pickle; from instructor.grading.engines import "
         f"work;print(work.run(pickle.loads({pickle.dumps(task)!r})))"
     )
-    done = subprocess.run([sys.executable, "-c", limited], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", limited], capture_output=True, encoding="utf-8")
     assert "'stop'" in done.stdout and "File too large" in done.stdout, done.stdout + done.stderr
 
 
@@ -566,7 +567,7 @@ def few(tmp_path, warm):
     shutil.copytree(
         STARTER, tmp_path / "class" / "starter", ignore=shutil.ignore_patterns("__pycache__")
     )
-    (tmp_path / "class" / "page.zip").write_text("<html></html>")
+    (tmp_path / "class" / "page.zip").write_text("<html></html>", encoding="utf-8")
     done = command("grade", tmp_path / "class", "--out", tmp_path / "out", engine=Here(run_few))
     assert done.returncode == 0, done.stderr
     return tmp_path / "out"

@@ -120,7 +120,7 @@ def said(scheduler, **environment):
         [sys.executable, "-c", LEVEL, str(scheduler)],
         env={**os.environ, **environment},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
     )
     assert done.stderr == "" and done.stdout.count("\n") == 1, done.stdout + done.stderr
     return done.stdout.strip()
@@ -147,7 +147,7 @@ def grading(folder, out, file, **environment):
         env={**os.environ, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
     )
 
 
@@ -158,7 +158,7 @@ def test_the_level_is_that_of_the_weakest_worker(cluster):
         [sys.executable, "-c", code],
         cwd=ROOT,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         env={**os.environ, "PATH": os.path.dirname(sys.executable)},
     )
     workers_of(cluster[0], 2)
@@ -216,9 +216,9 @@ def test_a_scheduler_that_is_lost_is_a_sentence(start, tmp_path):
     ],
 )
 def test_a_scheduler_that_cannot_be_reached_is_a_sentence(tmp_path, scheduler, message):
-    (tmp_path / "words.json").write_text("tcp://127.0.0.1:1")
-    (tmp_path / "list.json").write_text("[1]")
-    (tmp_path / "stale.json").write_text('{"address": "tcp://127.0.0.1:1"}')
+    (tmp_path / "words.json").write_text("tcp://127.0.0.1:1", encoding="utf-8")
+    (tmp_path / "list.json").write_text("[1]", encoding="utf-8")
+    (tmp_path / "stale.json").write_text('{"address": "tcp://127.0.0.1:1"}', encoding="utf-8")
     sentence = said(scheduler.replace("FOLDER", str(tmp_path)), **PLAIN)
     assert message in sentence and "docs/instructors.md" in sentence
 
@@ -237,7 +237,7 @@ def test_a_worker_is_no_scheduler(cluster):
 def test_with_certificates_only_who_has_the_key_gets_in(secure, tmp_path):
     file, _, mine, other = secure
     until(file.exists)
-    address = re.search(r"tls://[\d.:]+", file.read_text())[0]
+    address = re.search(r"tls://[\d.:]+", file.read_text(encoding="utf-8"))[0]
     assert "has no certificates" in said(address, **PLAIN)
     assert "certificate verify failed" in said(address, **other)
     assert "No Dask scheduler answers" in said(address.replace("tls:", "tcp:"), **PLAIN)

@@ -50,7 +50,7 @@ def test_pins_stand_in_pyproject_alone():
     )
     script = re.search(r'python -c "(.*?)" >', TEXT)[1]
     printed = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
     ).stdout.splitlines()
     assert (
         printed
@@ -67,7 +67,9 @@ def test_what_it_installs_is_to_be_had():
     assert {"python3", "bubblewrap", "libseccomp2"} <= set(packages) and "/root" not in TEXT
     if not shutil.which("apt-cache"):
         pytest.skip("no apt here")
-    said = subprocess.run(["apt-cache", "policy", *packages], capture_output=True, text=True).stdout
+    said = subprocess.run(
+        ["apt-cache", "policy", *packages], capture_output=True, encoding="utf-8"
+    ).stdout
     if "Candidate" not in said:
         pytest.skip("apt has no lists here")
     assert all(
@@ -77,7 +79,7 @@ def test_what_it_installs_is_to_be_had():
 
 def test_the_repository_is_in_it_and_nothing_of_students():
     tracked = subprocess.run(
-        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, encoding="utf-8"
     ).stdout.splitlines()
     assert [path for path in tracked if ignored(path)] == []
     for path in (

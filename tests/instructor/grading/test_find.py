@@ -95,7 +95,7 @@ def test_what_is_no_submission_is_passed_over(tmp_path):
     zipped(tmp_path / "ann.zip")
     (tmp_path / "__MACOSX").mkdir()
     for name in (".DS_Store", "Thumbs.db", "grades.csv", "index.html", ".hidden.zip"):
-        (tmp_path / name).write_text("x")
+        (tmp_path / name).write_text("x", encoding="utf-8")
     assert [label for label, one in by_label(tmp_path).items() if not one.paper] == ["ann.zip"]
     # unless they are somebody's
     assert [label for label, one in by_label(tmp_path).items() if one.paper] == [
@@ -106,8 +106,8 @@ def test_what_is_no_submission_is_passed_over(tmp_path):
 
 def test_nobodys_hand_in_disappears(tmp_path):
     zipped(tmp_path / "ann.zip")
-    (tmp_path / "bob.rar").write_text("Rar!")
-    (tmp_path / "cleo.py").write_text("x = 1")
+    (tmp_path / "bob.rar").write_text("Rar!", encoding="utf-8")
+    (tmp_path / "cleo.py").write_text("x = 1", encoding="utf-8")
     (tmp_path / "dan").mkdir()
     code(tmp_path / "eve" / "old"), code(tmp_path / "eve" / "new")
     code(tmp_path / "fay" / "1" / "2" / "3" / "4" / "5" / "6")
@@ -156,7 +156,7 @@ def test_a_zip_in_a_zip_and_a_page_saved_as_zip_are_left_for_staging_which_says_
     tmp_path,
 ):
     zipped(tmp_path / "class" / "ann.zip", "inner.zip")
-    (tmp_path / "class" / "bob.zip").write_text("<html>Sign in</html>")
+    (tmp_path / "class" / "bob.zip").write_text("<html>Sign in</html>", encoding="utf-8")
     ann, bob = find_submissions(tmp_path / "class")
     with pytest.raises(UserError, match="It has inner.zip. Put them directly into it"):
         stage(ann.source, tmp_path / "a")
@@ -187,7 +187,7 @@ def test_canvas(tmp_path):
         "kimjo_30_702_notes.txt",
         "poelu_31_text.html",
     ):
-        (tmp_path / name).write_text("x")
+        (tmp_path / name).write_text("x", encoding="utf-8")
     found = by_label(tmp_path)
     assert [name for name in found if name.startswith("lee")] == [
         "leeannmarie_22_77_hw.zip",
@@ -235,7 +235,7 @@ def test_gradescope(tmp_path, wrapped):
     export = tmp_path / "assignment_5_export"
     for number in (1, 2, 10):
         code(export / f"submission_{number}")
-    (export / "submission_metadata.yml").write_text(METADATA)
+    (export / "submission_metadata.yml").write_text(METADATA, encoding="utf-8")
     found = find_submissions(tmp_path if wrapped else export)
     assert [one.person for one in found] == [
         "ann@x.edu",
@@ -295,7 +295,7 @@ LAUGHS = (
 def test_damaged_or_hostile_metadata_costs_no_submission(tmp_path, monkeypatch, text):
     monkeypatch.chdir(tmp_path)
     code(tmp_path / "e" / "submission_1")
-    (tmp_path / "e" / "submission_metadata.yml").write_text(text)
+    (tmp_path / "e" / "submission_metadata.yml").write_text(text, encoding="utf-8")
     (one,) = find_submissions(tmp_path / "e")
     assert one.person == "submission_1" and one.submitted is None and one.problem == ""
     assert not (tmp_path / "HARMED").exists()
@@ -304,7 +304,7 @@ def test_damaged_or_hostile_metadata_costs_no_submission(tmp_path, monkeypatch, 
 def test_what_stands_before_the_damage_counts(tmp_path):
     code(tmp_path / "submission_1"), code(tmp_path / "submission_2")
     (tmp_path / "submission_metadata.yml").write_text(
-        "submission_1: {':submitters': [{':name': Ann}]}\nsubmission_2: {]"
+        "submission_1: {':submitters': [{':name': Ann}]}\nsubmission_2: {]", encoding="utf-8"
     )
     assert [one.person for one in find_submissions(tmp_path)] == ["Ann", "submission_2"]
 

@@ -71,7 +71,7 @@ def out(graded, tmp_path):
     """Its folder, as `grade` left it."""
     keep_class(graded, tmp_path)
     write_reports(graded, tmp_path)
-    (tmp_path / "overrides.csv").write_text(",".join(overrides.COLUMNS) + "\n")
+    (tmp_path / "overrides.csv").write_text(",".join(overrides.COLUMNS) + "\n", encoding="utf-8")
     return tmp_path
 
 
@@ -179,7 +179,7 @@ def test_canvas_leaves_out_who_it_does_not_know(graded):
 def test_a_grader_error_is_not_imported_as_a_grade(graded, tmp_path):
     fail(graded.entries[3].report, "1c-0-basic", "grader error", "x")
     write_reports(graded, tmp_path)
-    rows = rows_of((tmp_path / "grades.csv").read_text())
+    rows = rows_of((tmp_path / "grades.csv").read_text(encoding="utf-8"))
     assert rows[5][5] == "" and all(row[5] for row in rows[:5] + rows[6:])
     assert (
         "no grade: the grader failed: 1 check (1c-0-basic)"

@@ -157,7 +157,9 @@ def test_every_check_of_the_zip_can_be_imported(archive, tmp_path):
         f"import importlib, sys; sys.path[:0] = [{str(tmp_path)!r}, {str(tmp_path / 'src')!r}]; "
         f"[importlib.import_module(name) for name in {modules}]"
     )
-    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, encoding="utf-8"
+    )
     assert run.returncode == 0, run.stderr
 
 
@@ -217,10 +219,10 @@ def cohort(tmp_path):
     data, gold = tmp_path / "data", tmp_path / "gold"
     shutil.copytree(DATA, data / "laptop")
     write_exercises(7, data, gold)
-    questions = (DATA / "birth_test_inputs.tsv").read_text().split("\n")
+    questions = (DATA / "birth_test_inputs.tsv").read_text(encoding="utf-8").split("\n")
     (gold / "laptop").mkdir()
     (gold / "laptop" / "birth_test.tsv").write_text(
-        "\n".join(line + "\tAtlantis" for line in questions if line) + "\n"
+        "\n".join(line + "\tAtlantis" for line in questions if line) + "\n", encoding="utf-8"
     )
     return data, data / "laptop", gold
 
@@ -321,7 +323,7 @@ def test_a_zip_in_the_upload_is_found_and_links_are_not_followed(tmp_path):
 
 def test_a_submission_has_one_seed_and_odd_metadata_does_no_harm(tmp_path):
     def seed(text, secret="00" * 32):
-        (tmp_path / "metadata.json").write_text(text)
+        (tmp_path / "metadata.json").write_text(text, encoding="utf-8")
         return choose_seed(tmp_path / "metadata.json", secret)
 
     assert (
@@ -379,9 +381,14 @@ def test_a_wrong_one_is_told_why_by_landlock_without_bubblewrap(archive, tmp_pat
     )
     folder = make(changes, tmp_path / "mine" / "src" / "submission")
     shutil.copy(RESULTS / "rope.finetune.params", folder)
-    places = [line.partition("\t")[2] for line in (DATA / "birth_dev.tsv").read_text().splitlines()]
+    places = [
+        line.partition("\t")[2]
+        for line in (DATA / "birth_dev.tsv").read_text(encoding="utf-8").splitlines()
+    ]
     claims = places[:10] + ["Nowhere"] * 90  # too few to be looked at
-    (folder / "rope.pretrain.dev.predictions").write_text("\n".join(claims) + "\n")
+    (folder / "rope.pretrain.dev.predictions").write_text(
+        "\n".join(claims) + "\n", encoding="utf-8"
+    )
     container = Container(archive, hidden=NO_BUBBLEWRAP)
     results = container.grade(tmp_path / "mine", "no JSON")
     checks = checks_of(results)
@@ -429,7 +436,9 @@ def test_a_hostile_one_gets_nothing(archive, tmp_path, forbidden, isolation):
     )
     folder = make(changes, tmp_path / "hostile")
     for name in ("attention.py", "dataset.py"):
-        (folder / name).write_text(HOSTILE + (folder / name).read_text())
+        (folder / name).write_text(
+            HOSTILE + (folder / name).read_text(encoding="utf-8"), encoding="utf-8"
+        )
     container = Container(archive, memory=768, forbidden=forbidden, hidden=NO_BUBBLEWRAP)
     results = container.grade(folder, prepare=grade_little)
     checks = checks_of(results)
@@ -550,7 +559,7 @@ def test_an_autograder_that_breaks_down_leaves_results_that_say_so(archive, faul
 
     def spoil(source):
         if fault == "too slow":
-            (source / "time_limit").write_text("0.1")
+            (source / "time_limit").write_text("0.1", encoding="utf-8")
         if fault == "no settings":
             (source / "settings.json").unlink()
         if fault == "no checks":

@@ -98,7 +98,9 @@ def seen(path):
 
 
 def text_of(path):
-    shown = subprocess.run(["pdftotext", path, "-"], capture_output=True, text=True, check=True)
+    shown = subprocess.run(
+        ["pdftotext", path, "-"], capture_output=True, encoding="utf-8", check=True
+    )
     return shown.stdout.split("\f")[:-1]
 
 
@@ -126,12 +128,12 @@ def test_an_answer_of_several_pages_is_cut_whole(made):
 
 
 def test_no_name_and_no_hidden_text_is_left(sheet, made):
-    assert "Ada" in subprocess.run(["pdfinfo", sheet], capture_output=True, text=True).stdout
+    assert "Ada" in subprocess.run(["pdfinfo", sheet], capture_output=True, encoding="utf-8").stdout
     assert "green" in seen(sheet)[0] and "Lovelace" in text_of(sheet)[0]
     for path in made.iterdir():
         assert not any("green" in page for page in seen(path))
         assert not re.search(rb"Ada|Lovelace|/Info|/Metadata|/Annots|/Author", path.read_bytes())
-        told = subprocess.run(["pdfinfo", path], capture_output=True, text=True, check=True)
+        told = subprocess.run(["pdfinfo", path], capture_output=True, encoding="utf-8", check=True)
         assert "Syntax" not in told.stderr and "Author" not in told.stdout
 
 
@@ -178,7 +180,7 @@ def make_hostile(kind, path):
         "liar": {"trailer": "/Info << /Title (Page 1 MediaBox: 0 0 1.1.1 -\nPage 1 rot: x) >>"},
     }
     if kind in ("", "<html>Log in</html>"):
-        path.write_text(kind)
+        path.write_text(kind, encoding="utf-8")
     elif kind == "link":
         path.symlink_to(hand_made(path.with_suffix(".other")))
     elif kind == "pipe":
@@ -231,7 +233,7 @@ def test_size_time_and_pages_have_limits(tmp_path, monkeypatch, limit, reason):
 
 
 def test_a_program_that_prints_without_end_is_stopped(tmp_path, monkeypatch):
-    (tmp_path / "pdfinfo").write_text("#!/bin/sh\nexec yes\n")
+    (tmp_path / "pdfinfo").write_text("#!/bin/sh\nexec yes\n", encoding="utf-8")
     (tmp_path / "pdfinfo").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     with pytest.raises(pdf.Unfit, match="broken"):
@@ -241,7 +243,7 @@ def test_a_program_that_prints_without_end_is_stopped(tmp_path, monkeypatch):
 def test_a_second_run_leaves_no_answers_of_the_first(tmp_path):
     out = tmp_path / "out"
     cut({"A1": hand_made(tmp_path / "a.pdf")}, TITLES, out)
-    (out / "notes.txt").write_text("mine")
+    (out / "notes.txt").write_text("mine", encoding="utf-8")
     cut({"A1": hand_made(tmp_path / "a.pdf", {TITLES[LONG]: (700, 600)})}, TITLES, out)
     assert {path.name for path in out.iterdir()} == {f"{LONG}.pdf", "notes.txt"}
 

@@ -345,7 +345,9 @@ def test_equal_files_stay(graded, tmp_path):
 
 def test_grading_json_has_the_whole_report(graded, out):
     entry = graded.entries[12]
-    content = json.loads((out / "students" / entry.folder / "grading.json").read_text())
+    content = json.loads(
+        (out / "students" / entry.folder / "grading.json").read_text(encoding="utf-8")
+    )
     assert (
         content["report"] == entry.report
         and content["total"] == entry.total

@@ -62,7 +62,7 @@ def hand_in(folder, *names):
     """A folder of submissions that differ."""
     for name in names:
         (folder / name).mkdir(parents=True)
-        (folder / name / "model.py").write_text(f"# {name}\n")
+        (folder / name / "model.py").write_text(f"# {name}\n", encoding="utf-8")
 
 
 def entries(tmp_path):
@@ -90,7 +90,7 @@ def write_marks(path, *marks):
 
 def test_whoever_is_not_graded_yet_has_no_grade(tmp_path, grade, merge, capsys):
     hand_in(tmp_path / "class", "ada", "ben", "cy")
-    (tmp_path / "roster.csv").write_text("id,sis_id\nada,1\nben,2\ncy,3\ndan,4\n")
+    (tmp_path / "roster.csv").write_text("id,sis_id\nada,1\nben,2\ncy,3\ndan,4\n", encoding="utf-8")
     with pytest.raises(Interrupted):
         grade("--roster", tmp_path / "roster.csv", engine=Here(stop=2))
     assert merge() == 3
@@ -123,7 +123,9 @@ def test_a_new_check_is_missing_until_it_is_graded(tmp_path, grade, merge, monke
 def test_options_are_remembered_and_others_are_told(tmp_path, grade, capsys):
     folder = tmp_path / "class"
     hand_in(folder, "lovelaceada_LATE_11_100_a.zip", "turingalan_12_101_a.zip")
-    (tmp_path / "roster.csv").write_text("id,name,canvas_id\nada,Ada,11\nalan,Alan,12\n")
+    (tmp_path / "roster.csv").write_text(
+        "id,name,canvas_id\nada,Ada,11\nalan,Alan,12\n", encoding="utf-8"
+    )
     late = ("--late-percent", "10", "--canvas-late-days", "2")
     grade("--roster", tmp_path / "roster.csv", *DUE, *late)
     before = entries(tmp_path)["ada"].total
@@ -157,7 +159,7 @@ def test_whoever_has_vanished_keeps_the_grade(tmp_path, grade, capsys):
 
 def test_a_better_submission_counts_that_lies_elsewhere_now(tmp_path, grade):
     hand_in(tmp_path / "class", "ada")
-    (tmp_path / "roster.csv").write_text("id,name\nada,Ada\n")
+    (tmp_path / "roster.csv").write_text("id,name\nada,Ada\n", encoding="utf-8")
     grade("--roster", tmp_path / "roster.csv", "--keep", "best")
     hand_in(tmp_path / "late", "Ada")
     (tmp_path / "late" / "Ada" / "refuse").touch()
@@ -170,12 +172,12 @@ def canvas(folder, *people, late=""):
     for login, number in people:
         hand_in(folder, f"{login}{late}_{number}_{number}_a.zip")
         (folder / f"{login}{late}_{number}_{number}_a.zip" / "model.py").write_text(
-            f"# {folder} {login}\n"
+            f"# {folder} {login}\n", encoding="utf-8"
         )
 
 
 def roster(tmp_path, text):
-    (tmp_path / "roster.csv").write_text(text)
+    (tmp_path / "roster.csv").write_text(text, encoding="utf-8")
     return "--roster", tmp_path / "roster.csv"
 
 
@@ -206,7 +208,7 @@ def test_a_folder_of_the_same_names_replaces_nothing(tmp_path, grade):
     grade()
     before = entries(tmp_path)["ada"].total
     hand_in(tmp_path / "late", "ada")
-    (tmp_path / "late" / "ada" / "model.py").write_text("# another\n")
+    (tmp_path / "late" / "ada" / "model.py").write_text("# another\n", encoding="utf-8")
     (tmp_path / "late" / "ada" / "refuse").touch()
     grade(folder="late")
     entry = entries(tmp_path)["ada"]
@@ -214,10 +216,12 @@ def test_a_folder_of_the_same_names_replaces_nothing(tmp_path, grade):
     (tmp_path / "late" / "ada" / "refuse").unlink()
     # whichever was graded last, the one found last is the latest
     for folder in ("late", "class", "late"):
-        (tmp_path / "late" / "ada" / "model.py").write_text("# a third\n")
+        (tmp_path / "late" / "ada" / "model.py").write_text("# a third\n", encoding="utf-8")
         grade(folder=folder)
         assert entries(tmp_path)["ada"].source.endswith("late/ada" if folder == "class" else "ada")
-        page = json.loads((tmp_path / "out" / "students" / "ada" / "grading.json").read_text())
+        page = json.loads(
+            (tmp_path / "out" / "students" / "ada" / "grading.json").read_text(encoding="utf-8")
+        )
         assert page["total"] == entries(tmp_path)["ada"].total != before
 
 
@@ -538,7 +542,7 @@ def test_anonymous_forms_have_codes(tmp_path, grade, merge):
     assert not any(name in text for name in names) and PART in text
     codes = load_class(tmp_path / "out").codes
     lines = [f"{codes[name]},{PART},{n / 2},\n" for n, name in enumerate(names)]
-    form.write_text("code,rubric,points,comment\n" + "".join(lines))
+    form.write_text("code,rubric,points,comment\n" + "".join(lines), encoding="utf-8")
     merge("--written", form)
     assert [entries(tmp_path)[name].written for name in names] == [{PART: n / 2} for n in range(3)]
     with pytest.raises(UserError, match="already"):
@@ -572,7 +576,7 @@ def test_somebody_who_has_left_stops_neither_grade_nor_merge(tmp_path, grade, me
     grade()
     write_marks(tmp_path / "out" / "written.csv", ("ada", 1), ("ben", 1))
     (tmp_path / "out" / "overrides.csv").write_text(
-        "id,extension days,excused,check,points,reason\nben,2,,,,ill\n"
+        "id,extension days,excused,check,points,reason\nben,2,,,,ill\n", encoding="utf-8"
     )
     merge()
     for path in (tmp_path / "class" / "ben").iterdir():
@@ -600,7 +604,9 @@ def test_overrides_count_are_shown_and_are_kept(tmp_path, grade, merge):
         "cy_13_3_a.zip",
         "dan_14_4_a.zip",
     )
-    (tmp_path / "roster.csv").write_text("id,canvas_id\nada,11\nben,12\ncy,13\ndan,14\n")
+    (tmp_path / "roster.csv").write_text(
+        "id,canvas_id\nada,11\nben,12\ncy,13\ndan,14\n", encoding="utf-8"
+    )
     most = CHECKS["5f-0-basic"].points
     late = ("--late-percent", "10", "--canvas-late-days", "2")
     grade("--roster", tmp_path / "roster.csv", *late, *DUE)

@@ -169,14 +169,17 @@ def test_numbers_are_no_code(tmp_path):
             "not UTF-8",
         ),
         (
-            lambda folder: (folder.mkdir(), (folder / "model.py").write_text("x = 1\n" * 20_000)),
+            lambda folder: (
+                folder.mkdir(),
+                (folder / "model.py").write_text("x = 1\n" * 20_000, encoding="utf-8"),
+            ),
             "more than the",
         ),
         (
             lambda folder: (folder.mkdir(), (folder / "model.py").symlink_to("/etc/passwd")),
             "is a link",
         ),
-        (lambda folder: folder.write_text("<html>"), "not a zip file"),
+        (lambda folder: folder.write_text("<html>", encoding="utf-8"), "not a zip file"),
     ],
 )
 def test_what_cannot_be_read_is_not_compared(tmp_path, write, part):
@@ -237,7 +240,7 @@ def test_equal_files_of_what_cannot_be_compared(tmp_path):
 def test_equal_results(tmp_path):
     def results(name, **files):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "model.py").write_text(f"x = '{name}'")
+        (tmp_path / name / "model.py").write_text(f"x = '{name}'", encoding="utf-8")
         for file, content in files.items():
             (tmp_path / name / file.replace("_", ".")).write_bytes(content)
         return read_own(name, tmp_path / name)

@@ -129,7 +129,9 @@ def test_the_solution_has_all(copy):
 def test_a_wrong_one_has_none(copy, tmp_path):
     solution = shutil.copytree(copy / "instructor" / "solution", tmp_path / "wrong")
     path = solution / "problem7" / "smoothing.py"
-    path.write_text(path.read_text().replace(".mean())", ".sum())"))
+    path.write_text(
+        path.read_text(encoding="utf-8").replace(".mean())", ".sum())"), encoding="utf-8"
+    )
     done = run(copy, "src/grader.py", "7a", "--submission", solution)
     assert done.returncode == 1 and "it should give" in done.stdout and "0 of 2" in done.stdout
     assert "Likely cause: the losses are summed, not averaged." in done.stdout

@@ -87,10 +87,10 @@ def test_a_set_that_makes_no_sense_is_refused(tmp_path, arguments, complaint):
 
 def test_settings_that_are_no_lists_are_refused(tmp_path):
     for text in ("problems = 1", 'problems = ["1"]', "given = [1]", 'given = "1h"'):
-        (tmp_path / "course.toml").write_text(f'title = "T"\n{text}\n')
+        (tmp_path / "course.toml").write_text(f'title = "T"\n{text}\n', encoding="utf-8")
         with pytest.raises(UserError, match="should be a list such as"):
             read_course(tmp_path / "course.toml")
-    (tmp_path / "course.toml").write_text(SECOND.as_toml())
+    (tmp_path / "course.toml").write_text(SECOND.as_toml(), encoding="utf-8")
     assert read_course(tmp_path / "course.toml") == SECOND
 
 
@@ -223,11 +223,14 @@ def test_a_class_is_graded_by_the_problems_of_the_course(tmp_path, of_course):
     of_course(SECOND)
     for n in range(3):
         (tmp_path / "class" / f"s{n}").mkdir(parents=True)
-        (tmp_path / "class" / f"s{n}" / "encoder.py").write_text(f"# {n}\n")
+        (tmp_path / "class" / f"s{n}" / "encoder.py").write_text(f"# {n}\n", encoding="utf-8")
     with mock.patch("instructor.grading.command.make_engine", lambda args, scratch: Here()):
         done = call(program.main, "grade", tmp_path / "class", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
-    heads = [path.read_text().partition("\n")[0] for path in (tmp_path / "out").glob("*.csv")]
+    heads = [
+        path.read_text(encoding="utf-8").partition("\n")[0]
+        for path in (tmp_path / "out").glob("*.csv")
+    ]
     columns = next(head for head in heads if "automatic" in head).split(",")
     asked = [name for name in columns if re.fullmatch(r"\d[a-z]", name)]
     assert asked == [id for id in WHOLE.questions if id[0] in "56"]
@@ -253,7 +256,7 @@ def test_the_given_solution_is_ours_in_grading(tmp_path, kept):
     mine = copy_reference(tmp_path / "mine")
     (mine / "attention.py").unlink()
     if kept:
-        (mine / "attention.py").write_text(kept)
+        (mine / "attention.py").write_text(kept, encoding="utf-8")
     manifest = SECOND.manifest()
     checks = [manifest.checks[id] for id in ("6c-6-basic", "6d-9-basic")]
     hidden, gold = ROOT / "instructor" / "checks", ROOT / "instructor" / "gold"

@@ -73,6 +73,7 @@ def test_it_has_what_students_need_and_nothing_else(built):
     assert {name.split("/")[0] for name in names} == {
         "README.md",
         "LICENSE",
+        ".gitattributes",
         "run.sh",
         "environment.yml",
         "pyproject.toml",
@@ -101,7 +102,7 @@ def test_it_has_what_students_need_and_nothing_else(built):
     } <= names
     assert not [
         name
-        for name in names
+        for name in names - {".gitattributes"}
         if name.startswith(("instructor", "tests", "docs", "."))
         or "gold" in name
         or "__pycache__" in name
@@ -148,8 +149,8 @@ def test_links_that_lead_nowhere_become_text():
 
 def test_settings_of_the_course_are_in_it(built):
     assert read_course(built[0] / "course.toml") == COURSE
-    project = tomllib.loads((built[0] / "pyproject.toml").read_text())
-    ours = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project = tomllib.loads((built[0] / "pyproject.toml").read_text(encoding="utf-8"))
+    ours = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert (
         project["project"]["dependencies"] == ours["project"]["dependencies"]
         and "build-system" in project
@@ -172,7 +173,7 @@ def test_settings_of_the_course(tmp_path):
         ("title = 'a'\nteacher = 'b'", "teacher"),
         ("title", "nothing else"),
     ):
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
         with pytest.raises(UserError, match=complaint):
             read_course(path)
     with pytest.raises(UserError, match="--due"):
@@ -180,7 +181,9 @@ def test_settings_of_the_course(tmp_path):
 
 
 def test_the_tests_of_the_project_are_told_not_to_be_there(built):
-    process = subprocess.run([str(built[0] / "run.sh"), "test"], capture_output=True, text=True)
+    process = subprocess.run(
+        [str(built[0] / "run.sh"), "test"], capture_output=True, encoding="utf-8"
+    )
     assert (
         process.returncode == 2
         and "not part of this copy" in process.stderr
@@ -210,7 +213,7 @@ def test_the_same_bytes_every_time(built, tmp_path):
     process = subprocess.run(
         [sys.executable, "-c", code, str(ROOT), "release", str(out), *options],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         env={**os.environ, "TZ": "Asia/Tokyo", "LC_ALL": "C", "PYTHONHASHSEED": "7"},
     )
     assert process.returncode == 0, process.stderr
@@ -314,7 +317,7 @@ def by_hand():
 
 def commit():
     process = subprocess.run(
-        ["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True
+        ["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, encoding="utf-8"
     )
     if process.returncode:
         pytest.skip("there is no git history here")
@@ -617,7 +620,7 @@ def test_mistakes_are_told_and_lose_nothing(tmp_path, monkeypatch, arguments, co
     for name in ("used", "e"):
         (tmp_path / name).mkdir()
     for name in ("used/mine", "file", "zipped.zip"):
-        (tmp_path / name).write_text("mine")
+        (tmp_path / name).write_text("mine", encoding="utf-8")
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(UserError, match=complaint):
         command(*arguments, "--no-proof")
@@ -637,7 +640,7 @@ def test_a_leak_stops_a_release(tmp_path, monkeypatch, capsys):
 
     def leaking(tree, *rest):
         seeds = make_tree(tree, *rest)
-        (tree / "src" / "notes.py").write_text(f"# {ROOT}\n")
+        (tree / "src" / "notes.py").write_text(f"# {ROOT}\n", encoding="utf-8")
         return seeds
 
     monkeypatch.setattr(build, "make_tree", leaking)
@@ -652,7 +655,7 @@ def test_a_failed_proof_leaves_nothing(tmp_path, monkeypatch, capsys):
 
     def broken(tree, *rest):
         seeds = make_tree(tree, *rest)
-        (tree / "src" / "jobs" / "targets.py").write_text("1 / 0\n")
+        (tree / "src" / "jobs" / "targets.py").write_text("1 / 0\n", encoding="utf-8")
         return seeds
 
     monkeypatch.setattr(build, "make_tree", broken)
@@ -708,7 +711,7 @@ def test_a_starter_that_has_points_fails_the_proof(built, tmp_path, monkeypatch)
         built,
         tmp_path,
         "src/submission/dataset.py",
-        lambda text: smoke_test.fill(text, (SOLUTION / "dataset.py").read_text()),
+        lambda text: smoke_test.fill(text, (SOLUTION / "dataset.py").read_text(encoding="utf-8")),
     )
     with pytest.raises(smoke_test.Failed, match="The starter scores"):
         smoke_test.prove(archive, None, quick=True)
@@ -738,7 +741,7 @@ def test_a_release_proves_itself(tmp_path, capsys):
         and len(re.findall(r"^  ok ", printed, re.MULTILINE))
         == len(smoke_test.commands(read_manifest(MANIFEST))) + 4
     )
-    assert "**Due: Friday**" in (tmp_path / "x" / "README.md").read_text() and sorted(
-        path.name for path in tmp_path.iterdir()
-    ) == ["x", "x.zip"]
+    assert "**Due: Friday**" in (tmp_path / "x" / "README.md").read_text(
+        encoding="utf-8"
+    ) and sorted(path.name for path in tmp_path.iterdir()) == ["x", "x.zip"]
     assert not list((tmp_path / "x").rglob("__pycache__"))

@@ -24,9 +24,11 @@ def test_no_drift():
 def test_drift_is_found(tmp_path):
     write_starter(tmp_path)
     assert find_drift(tmp_path) == []
-    (tmp_path / "helper.py").write_text((tmp_path / "helper.py").read_text() + "# edited\n")
+    (tmp_path / "helper.py").write_text(
+        (tmp_path / "helper.py").read_text(encoding="utf-8") + "# edited\n", encoding="utf-8"
+    )
     assert any("# edited" in line for line in find_drift(tmp_path))
-    (tmp_path / "extra.py").write_text("print()\n")
+    (tmp_path / "extra.py").write_text("print()\n", encoding="utf-8")
     write_starter(tmp_path)
     assert find_drift(tmp_path) == [] and not (tmp_path / "extra.py").exists()
     (tmp_path / "helper.py").write_bytes(
