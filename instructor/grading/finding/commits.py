@@ -1,38 +1,28 @@
-"""Which commit of a clone counts, its files as a zip, and what needs a look in its history.
-
-The time of a commit is what its author's machine says. It can be forged, so whatever speaks against
-it is reported, and a person decides.
-"""
+"""Which commit of a clone counts, and its files as a zip: then it is a submission as any other."""
 
 import hashlib
 import os
 import stat
 import zipfile
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from itertools import islice, pairwise
+from datetime import datetime
+from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from autograder.intake import Limits
+from autograder.report import harmless
 from checks.support.staging import code_limit, result_limit
 from common.files import private, writing
 from jobs.deliverables import FOLDERS, STUDENT_FILES
 
 from .contents import ASK, choose_home
 from .find import Found
-from .repository import Commit, Entry, Moved, reading
+from .history import Before, look_at, said, time_of
+from .refs import KINDS, Moved
+from .repository import Commit, Entry, reading
 
-CLOCKS = 300  # seconds that the clocks of two machines may differ
 POINTER = b"version https://git-lfs."  # what stands in place of a file in Git LFS
 SMALL = 1024  # bytes; no pointer is larger
-
-
-@dataclass(frozen=True)
-class Before:
-    """What an earlier run graded of a clone: the commit, and the deadline that it had."""
-
-    commit: str
-    at: str | None
 
 
 @dataclass
@@ -79,12 +69,13 @@ def take_commit(
             history = clone.history(tip)
             _choose(clone, history, at, taken)
         if not taken.problem:
-            taken.remarks += _history_remarks(clone, history, log, at, taken.commit, before)
+            taken.remarks += look_at(clone, history, log, at, taken.commit, before)
             files = _files(clone, taken)
         if not taken.problem:
             if taken.commit.hash == tip:
                 taken.remarks += _not_committed(clone, found, files)
             _write(clone, files, archive, taken)
+    taken.problem = harmless(taken.problem)  # it may name branches and files
     if not taken.commit:
         return replace(found, problem=taken.problem), taken
     return (
@@ -92,7 +83,7 @@ def take_commit(
             found,
             source=archive,
             label=f"{found.label} at {taken.commit.hash[:12]}",
-            submitted=_time(taken.commit),
+            submitted=time_of(taken.commit),
             problem=taken.problem,
         ),
         taken,
@@ -115,12 +106,11 @@ def _tip(clone, wanted, taken):
         if tip := clone.resolve("HEAD"):
             return tip, []
     name = wanted or clone.branch
-    kinds = ("refs/heads/", "refs/remotes/origin/")
-    names = {ref.removeprefix(kinds[0]).removeprefix(kinds[1]) for ref in clone.refs()}
+    names = {ref.removeprefix(KINDS[0]).removeprefix(KINDS[1]) for ref in clone.refs()}
     if not wanted and name not in names and len(names) == 1:
         (name,) = names
         taken.remarks.append(f"Its only branch is {name}, which counts.")
-    local, remote = (clone.resolve(kind + name) for kind in kinds)
+    local, remote = (clone.resolve(kind + name) for kind in KINDS)
     if not (local or remote):
         there = f"It has the branches {', '.join(sorted(names)[:5])}." if names else "It is empty."
         taken.problem = f"There is no commit on its branch {name or 'main'}. {there}"
@@ -139,7 +129,7 @@ def _choose(clone, history, at, taken):
     chosen = [one for one in history if at is None or one.time <= at.timestamp()]
     if not chosen:
         taken.problem = (
-            f"It has no commit before {_said(at)}; the first one is of {_said(history[-1], at)}."
+            f"It has no commit before {said(at)}; the first one is of {said(history[-1], at)}."
         )
         if clone.shallow:
             taken.problem += " The clone is shallow, and older ones are not in it."
@@ -147,77 +137,9 @@ def _choose(clone, history, at, taken):
     taken.commit = chosen[0]
     if count := history.index(chosen[0]):
         taken.remarks.append(
-            f"{count} later commit{'s' * (count != 1)}, the last of {_said(history[0], at)}, "
-            f"{'is' if count == 1 else 'are'} after {_said(at)} and did not count."
+            f"{count} later commit{'s' * (count != 1)}, the last of {said(history[0], at)}, "
+            f"{'is' if count == 1 else 'are'} after {said(at)} and did not count."
         )
-
-
-# The history
-
-
-def _history_remarks(clone, history, log, at, chosen, before):
-    """Sentences on what speaks against the times in a history."""
-    tip = history[0].hash
-    remarks = [
-        f"Its history was rewritten: {one.old[:12]}, which had been pushed, was replaced by "
-        f"{one.new[:12]}{f', as the fetch of {_said(one)} found' if one.time else ''}."
-        for one in log
-        if "forced-update" in one.why
-    ]
-    if before and not remarks and not clone.contains(tip, before.commit):
-        remarks.append(
-            f"Its history was rewritten: {before.commit[:12]}, which an earlier run graded, is no "
-            "longer in it."
-        )
-    deadline = at and at.isoformat()
-    if before and at and before.at == deadline and before.commit != chosen.hash:
-        remarks.append(
-            f"Another commit counts than in an earlier run with this deadline, {chosen.hash[:12]} "
-            f"and not {before.commit[:12]}: it is dated before it, but came later."
-        )
-    fetched = [one for one in log if at and one.time >= at.timestamp()]
-    if late := [one for one in fetched if not clone.contains(one.new, chosen.hash)]:
-        remarks.append(
-            f"{chosen.hash[:12]} is dated {_said(chosen, at)}, but was not there when it was "
-            f"fetched on {_said(late[-1], at)}, after the deadline."
-        )
-    back = [(new, old) for new, old in pairwise(history) if new.time < old.time - CLOCKS]
-    if back:
-        new, old = back[0]
-        more = f" So are {len(back) - 1} others." if len(back) > 1 else ""
-        remarks.append(
-            f"{new.hash[:12]} is dated {_said(new, at)}, before its parent {old.hash[:12]}, "
-            f"{_said(old, at)}.{more}"
-        )
-    latest = log[-1].time if log and log[-1].new == tip else datetime.now(UTC).timestamp()
-    if future := [one for one in history if one.time > latest + CLOCKS]:
-        remarks.append(
-            f"{future[0].hash[:12]} is dated {_said(future[0], at)}, which was in the future when "
-            "it was fetched."
-        )
-    if clone.shallow:
-        remarks.append("The clone is shallow: its older history was not looked at.")
-    return remarks
-
-
-def _time(one: Commit | Moved) -> datetime | None:
-    """When, in UTC; None if it is no time."""
-    try:
-        return datetime.fromtimestamp(one.time, UTC) if one.time > 0 else None
-    except (ValueError, OverflowError, OSError):
-        return None
-
-
-def _said(when: datetime | Commit | Moved, at: datetime | None = None) -> str:
-    """A time in words, in the deadline's time zone."""
-    when = when if isinstance(when, datetime) else _time(when)
-    if when is None:
-        return "no valid time"
-    try:
-        when = when.astimezone(at.tzinfo if at else when.tzinfo)
-    except OverflowError:  # the year 9999
-        pass
-    return f"{when:%Y-%m-%d %H:%M %z}"
 
 
 # The files

@@ -99,7 +99,10 @@ def find_submissions(folder: Path) -> list[Found]:
     if METADATA in names or names and all(GRADESCOPE.fullmatch(name) for name in names):
         found = _gradescope(root, names)
     elif prefix:
-        found = [_repository(root, name, prefix) for name in names if is_folder(root / name)]
+        found = [
+            _repository(root, name, prefix) if is_folder(root / name) else _plain(root, name)
+            for name in names
+        ]
     elif 2 * sum(bool(_canvas_name(name)) for name in names) >= len(names) > 0:
         found = _canvas(root, names)
     else:

@@ -11,8 +11,9 @@ from instructor.grading.fingerprint import digest_submission
 from instructor.grading.overrides import EXTENSION
 from instructor.grading.state import Handed, State
 
-from .commits import Before, take_commit
+from .commits import take_commit
 from .find import Found
+from .history import Before
 from .late import DAY
 from .repository import Unreadable
 from .roster import Roster

@@ -2,12 +2,11 @@
 repository can make git run programs.
 
 Git gets a folder of ours, with our configuration, and of the clone its objects alone: no work tree,
-no checkout, no filter, no network. HEAD, branches and logs are read here, as text.
+no checkout, no filter, no network. refs.py reads HEAD, branches and logs as text.
 """
 
 import contextlib
 import os
-import re
 import shutil
 import stat
 import subprocess
@@ -16,14 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from autograder.intake import OPEN_FLAGS
-
 from .contents import DEPTH, MOST_FOLDERS
+from .refs import HASH, Refs
 
-HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-REF = re.compile(r"HEAD|refs(/(?!\.)[^\x00-\x20\x7f/\\:?*\[~^]+)+")
-LOGGED = re.compile(r"(\w+) (\w+) .*> (\d{1,12}) [+-]\d{4}\t(.*)")
-LARGEST_TEXT = 16 << 20  # bytes of a file with branches, and of a log
 LARGEST_TREES = 16 << 20  # bytes of all folders at one depth
 MOST_OBJECTS = 200_000  # files of objects
 SECONDS, MEMORY = 60, 2 << 30  # for one run of git
@@ -50,16 +44,6 @@ class Commit:
 
     hash: str
     time: int
-
-
-@dataclass(frozen=True)
-class Moved:
-    """A row of a branch's log in the clone: what it named before and after, when, and why."""
-
-    old: str
-    new: str
-    time: int
-    why: str
 
 
 @dataclass(frozen=True)
@@ -124,7 +108,7 @@ def _require_plain(git):
                     )
 
 
-class Repository:
+class Repository(Refs):
     """An open clone; see `reading`.
 
     Args:
@@ -133,13 +117,11 @@ class Repository:
     """
 
     def __init__(self, git: Path, ours: Path):
-        self.git = git
+        super().__init__(git)
         self.ours = ours
-        self.shallow = self._text("shallow").split()
+        self.shallow = self.text("shallow").split()
         if not all(map(HASH.fullmatch, self.shallow)):
             raise Unreadable(f"Its file shallow is damaged. {AGAIN}")
-        packed = re.findall(r"(?m)^([0-9a-f]+) (refs/\S+)$", self._text("packed-refs"))
-        self.packed = {name: hash for hash, name in packed if HASH.fullmatch(hash)}
         hashes = map(self.resolve, ("HEAD", *self.refs()))
         self.width = next((len(hash) for hash in hashes if hash), 40)
         extension = "objectFormat = sha256" if self.width == 64 else ""
@@ -150,54 +132,6 @@ class Repository:
         (ours / "config").write_text(config)
         if self.shallow:
             (ours / "shallow").write_text("".join(f"{name}\n" for name in self.shallow))
-
-    # What is read as text
-
-    def _text(self, name):
-        """A text file of the clone; "" if there is none."""
-        try:
-            descriptor = os.open(self.git / name, OPEN_FLAGS)
-        except OSError:
-            return ""
-        with open(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                return ""
-            return file.read(LARGEST_TEXT).decode("utf-8", "replace")
-
-    @property
-    def branch(self) -> str:
-        """The branch that HEAD names; "" if it names a commit."""
-        return (re.match(r"ref: refs/heads/(.+)\n?\Z", self._text("HEAD")) or [""] * 2)[1]
-
-    def refs(self) -> list[str]:
-        """The branches of the clone and of where it came from, as refs/heads/main."""
-        found = {*self.packed}
-        for kind in ("refs/heads", "refs/remotes/origin"):
-            paths = sorted((self.git / kind).rglob("*"))[:MOST_FOLDERS]
-            found |= {path.relative_to(self.git).as_posix() for path in paths if path.is_file()}
-        return sorted(
-            name
-            for name in found
-            if name.startswith(("refs/heads/", "refs/remotes/origin/"))
-            and not name.endswith("/HEAD")
-        )
-
-    def resolve(self, name: str, depth: int = 5) -> str | None:
-        """The hash that a ref names; None if it doesn't exist."""
-        if not REF.fullmatch(name) or not depth:
-            return None
-        text = self._text(name).strip()
-        if text.startswith("ref: "):
-            return self.resolve(text[5:].strip(), depth - 1)
-        if HASH.fullmatch(text):
-            return text
-        # branches that git has put into one file
-        return self.packed.get(name)
-
-    def log(self, name: str) -> list[Moved]:
-        """The log of a ref in this clone, oldest first: whoever cloned it wrote it, by fetching."""
-        rows = map(LOGGED.fullmatch, self._text(f"logs/{name}").splitlines())
-        return [Moved(row[1], row[2], int(row[3]), row[4]) for row in rows if row]
 
     # What git reads
 

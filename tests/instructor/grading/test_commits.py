@@ -10,8 +10,9 @@ from test_second_run import entries, grade, rows  # noqa: F401
 
 from checks.support.staging import stage
 from common.files import UserError
-from instructor.grading.finding.commits import Before, take_commit
+from instructor.grading.finding.commits import take_commit
 from instructor.grading.finding.find import find_submissions
+from instructor.grading.finding.history import Before
 from instructor.grading.finding.late import parse_due
 from instructor.grading.finding.repository import Unreadable
 

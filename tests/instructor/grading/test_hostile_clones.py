@@ -247,3 +247,19 @@ def test_bombs_and_damage_end_in_a_sentence(tmp_path, hers, take, harm, part, mo
         told = str(error)
     assert part in told and told.endswith((".", "?"))
     assert not (tmp_path / "taken" / "ada.zip").exists()
+
+
+def test_a_log_of_any_length_ends_in_one_sentence(hers, take, tmp_path):
+    old, new = git(hers, "rev-parse", "HEAD"), commit(hers, WHEN)
+    row = f"{old} {new} A <a@b> 1770811200 +0000\tfetch: forced-update\n"
+    (hers / ".git/logs/refs/remotes/origin").mkdir(parents=True)
+    (hers / ".git/logs/refs/remotes/origin/main").write_text(row * 100_000)
+    (one,) = find_submissions(tmp_path / "class")
+    told = take_commit(one, tmp_path / "a.zip", parse_due("2026-02-10 13:00 UTC"))[1].remarks
+    assert len(told) == 1 and told[0].endswith("So it was 199 times before.")
+
+
+def test_names_of_branches_and_files_do_nothing_to_a_terminal(hers, take):
+    (hers / ".git/HEAD").write_text("ref: refs/heads/\x1b[31mred\n")
+    (hers / ".git/refs/heads/other").write_text((hers / ".git/refs/heads/main").read_text())
+    assert "\\x1b[31mred" in take().problem
