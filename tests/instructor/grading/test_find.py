@@ -310,7 +310,7 @@ def test_what_stands_before_the_damage_counts(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["hw-5-submissions", "any name"])
-def test_github_classroom(tmp_path, name):
+def test_clones_of_one_assignment(tmp_path, name):
     for login in ("ann-b", "Bob"):
         code(tmp_path / name / f"hw-5-{login}" / "src" / "submission")
         (tmp_path / name / f"hw-5-{login}" / ".git").mkdir()
