@@ -73,7 +73,7 @@ def student_gitignore(problems: Iterable[str]) -> str:
     lines = [
         "# What systems, editors and Python make.",
         *(".DS_Store", "Thumbs.db", ".idea/", ".vscode/", ".ipynb_checkpoints/"),
-        *(".venv/", "__pycache__/", ".pytest_cache/", "*.egg-info/", "build/"),
+        *(".venv", "venv/", "__pycache__/", ".pytest_cache/", "*.egg-info/", "build/"),
         "# What ./run.sh, the grader and LaTeX make and nobody hands in.",
         *("*.ckpt", "*.tmp", "runs/", "/demo/", "/demo-*/", "src/.last_grading", "/submission.zip"),
         *(f"/src/submission/{name}" for name in pages),
