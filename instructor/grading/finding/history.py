@@ -42,7 +42,7 @@ def look_at(
     remarks = []
     if forced := [one for one in log if "forced-update" in one.why]:
         one = forced[-1]
-        found = f", as the fetch of {said(one)} found" if one.time else ""
+        found = f", as the fetch of {said(one, at)} found" if one.time else ""
         more = f" So it was {len(forced) - 1} times before." if len(forced) > 1 else ""
         remarks.append(
             f"Its history was rewritten: {one.old[:12]}, which had been pushed, was replaced by "
