@@ -6,7 +6,7 @@
 FROM debian:12-slim
 
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends python3 python3-venv bubblewrap libseccomp2 \
+    && apt-get install -y --no-install-recommends python3 python3-venv bubblewrap git libseccomp2 \
     && rm -rf /var/lib/apt/lists/*
 
 # Torch comes from an index of its own: what PyPI has for Linux brings gigabytes of CUDA.

@@ -1,7 +1,8 @@
 """Grade a submission: `python grader.py [ID ...]`, from any folder. `python grader.py --help` lists
 the options.
 
-Exit code 0: everything that ran passed; 1: something failed; 2: a user error; 130: interrupted.
+Exit code 0: everything that ran passed, or with --summary is not written yet; 1: something failed;
+2: a user error; 130: interrupted.
 """
 
 import argparse
@@ -41,6 +42,8 @@ Options:
   --data DIR         the corpus and the questions (default: the preset's own data)
   --gold DIR         the answers of the test questions, for staff
   --json FILE        also write the result to a file
+  --summary FILE     also write points and failures to a file, in Markdown, as a Git host shows
+                     them after a push; then a part that is not written yet is no failure
   --seed N           use the same random inputs as a run with that seed (default: a new seed)
   --replay ID        run checks again with the seed of the last run
   --workers N        how many checks run at a time (default: one per core, if there are many)
@@ -70,7 +73,15 @@ def build_parser() -> argparse.ArgumentParser:
         "--next",
     ):
         parser.add_argument(name, action="store_true")
-    for name in ("--submission", "--artifacts", "--data", "--gold", "--json", "--hidden"):
+    for name in (
+        "--submission",
+        "--artifacts",
+        "--data",
+        "--gold",
+        "--json",
+        "--summary",
+        "--hidden",
+    ):
         parser.add_argument(name, type=Path)
     parser.add_argument("--preset", choices=("laptop", "gpu"))
     parser.add_argument("--seed", type=seed)
@@ -82,7 +93,7 @@ def build_parser() -> argparse.ArgumentParser:
 def refuse_contradictions(args: argparse.Namespace) -> None:
     """Raise UserError for an option that makes no sense with --watch or --next."""
     for option in ("watch", "next"):
-        for other in ("list", "next", "replay", "debug", "json"):
+        for other in ("list", "next", "replay", "debug", "json", "summary"):
             if getattr(args, option) and other != option and getattr(args, other):
                 raise UserError(f"--{option} and --{other} don't go together. Leave one out.")
         if getattr(args, option) and args.submission and not args.submission.is_dir():
@@ -153,7 +164,15 @@ def run(args: argparse.Namespace, stream) -> int:
     from tqdm import tqdm
 
     from autograder import ManifestError, ProcessError, read_manifest
-    from autograder.report import Table, harmless, to_json, write_failures, write_summary
+    from autograder.report import (
+        Table,
+        code_span,
+        harmless,
+        to_json,
+        to_markdown,
+        write_failures,
+        write_summary,
+    )
     from checks.support.next_part import advise
     from checks.support.session import MANIFEST, GradingWorker, Setting, grade_submission
     from checks.support.watching import Files, watch
@@ -173,10 +192,11 @@ def run(args: argparse.Namespace, stream) -> int:
         require_checks(args, checks, hidden=True)
         write_next(args, manifest, checks, submission, stream)
         return 0
-    if args.json and args.json.is_dir():
-        raise UserError(f"{args.json} is a folder. Check --json, which needs a file.")
-    if args.json and not args.json.absolute().parent.is_dir():
-        raise UserError(f"{args.json.absolute().parent} is not a folder. Check --json.")
+    for option, path in (("--json", args.json), ("--summary", args.summary)):
+        if path and path.is_dir():
+            raise UserError(f"{path} is a folder. Check {option}, which needs a file.")
+        if path and not path.absolute().parent.is_dir():
+            raise UserError(f"{path.absolute().parent} is not a folder. Check {option}.")
     hidden = (args.hidden or ROOT / "instructor" / "checks").absolute()
     seed = choose_seed(args, secret=hidden.is_dir())
     if args.hidden and not list(hidden.rglob("q*.py")):
@@ -225,7 +245,11 @@ def run(args: argparse.Namespace, stream) -> int:
             write_text(args.json, to_json(report))
         write_failures(report, table, repeat)
         write_summary(report, table)
-        table.write("\n" + advise(report, submission, lambda ids: command_again(args, ids)))
+        advice = advise(report, submission, lambda ids: command_again(args, ids))
+        table.write("\n" + advice)
+        if args.summary:
+            write_text(args.summary, f"{to_markdown(report)}\n{code_span(advice)}\n")
+            return 0 if report.passed_so_far else 1
         if args.watch:
 
             def ready():  # a process that was ended starts while the student writes

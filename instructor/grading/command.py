@@ -26,9 +26,9 @@ def add_parser(commands) -> None:
     parser = commands.add_parser(
         "grade",
         help="grade a folder of submissions",
-        description="Grade a folder of submissions: zips or folders, as Gradescope, Canvas and "
-        "GitHub export them. If interrupted, run it again to continue. Options that "
-        "affect points (roster, late work, grading) are remembered from run to run.",
+        description="Grade a folder of submissions: zips or folders, as Gradescope and Canvas "
+        "export them, or cloned repositories. If interrupted, run it again to continue. Options "
+        "that affect points (roster, late work, grading) are remembered from run to run.",
     )
     parser.add_argument(
         "submissions", type=Path, nargs="?", help="the folder (default: that of the previous run)"
@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
     from autograder.isolation import LEVELS
     from checks.support.context import Context
     from instructor.grading.finding.find import find_submissions
-    from instructor.grading.finding.found import keep_found
+    from instructor.grading.finding.found import Commits, keep_found
     from instructor.grading.pages import write_reports
 
     from .grade_missing import grade_missing
@@ -139,6 +139,11 @@ def run(args: argparse.Namespace) -> int:
         # checks the folders
         Context(folder, setting.preset, setting.data, setting.gold, {})
         found = find_submissions(folder)
+        if args.at and not any(one.repository for one in found):
+            raise UserError(
+                f"--at chooses commits, and {folder} has no clones. Leave it out, or use --due."
+            )
+        commits = Commits(state, folder, remembered["at"], remembered["branch"])
         seed = _seed(state, args.seed)
         with _scratch(state) as scratch:
             setting.require_hidden([Path(scratch)])
@@ -161,8 +166,11 @@ def run(args: argparse.Namespace) -> int:
                     remembered=json.dumps(remembered),
                     roster=json.dumps(kept),
                 )
-                keep_found(state, found, roster, args.only_these)
+                extensions = commits.extensions()
+                keep_found(state, found, roster, args.only_these, commits)
                 with taking_overrides(state, args.out):
+                    if commits.at and extensions != commits.extensions():
+                        keep_found(state, found, roster, args.only_these, commits)
                     # An interrupted run has not reported its changes yet.
                     changes = [
                         *(_loaded(state, "untold") or []),

@@ -16,6 +16,8 @@ from .graded_class import KEEP
 
 # The remembered options, as data, with their defaults.
 DEFAULTS = {
+    "at": None,
+    "branch": None,
     "due": None,
     "grace": 0,
     "late_percent": 0,
@@ -35,6 +37,16 @@ DEFAULTS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options that are remembered; one that is not given is None."""
+    clones = parser.add_argument_group("clones")
+    clones.add_argument(
+        "--at",
+        metavar="TIME",
+        help="grade the last commit before this time, written as for --due; an extension moves it "
+        "(default: the last commit)",
+    )
+    clones.add_argument(
+        "--branch", metavar="NAME", help="the branch to grade (default: each clone's own)"
+    )
     late = parser.add_argument_group("late work")
     late.add_argument(
         "--due",
@@ -97,8 +109,8 @@ def choose_options(args: argparse.Namespace, before: dict) -> dict:
     for name in ("data", "gold", "submissions"):
         if name in given:
             given[name] = str(given[name].resolve())
-    if "due" in given:
-        given["due"] = parse_due(given["due"]).isoformat()
+    for name in {"at", "due"} & given.keys():
+        given[name] = parse_due(given[name]).isoformat()
     kept = {name: before[name] for name in DEFAULTS if name in before}
     return {**DEFAULTS, **kept, **given}
 

@@ -16,7 +16,7 @@ from instructor.course import Course
 
 from .choosing import chosen_files, chosen_text
 from .starter import starter_tree
-from .student_texts import student_pyproject, student_readme
+from .student_texts import student_gitignore, student_pyproject, student_readme
 
 # What is released: of folders, the files that git tracks and that have these suffixes.
 FOLDERS = {
@@ -33,6 +33,8 @@ FILES = (
 )
 MADE = ("README.md", "pyproject.toml", "course.toml")  # from the files of these names
 ASSISTANTS = "AGENTS.md"  # how AI assistants should help, a name that they look for
+# what a Git host and git itself read, so that a release can be a template repository
+WORKFLOW = ".github/workflows/basic-checks.yml"
 BINARY = {".pdf", ".npz"}
 
 
@@ -93,6 +95,12 @@ def make_tree(
             course,
             {*names, *MADE, *(f"handout/{name}" for name in handout or ())},
         ),
+    }
+    template = Path(__file__).parent / "template" / PurePosixPath(WORKFLOW).name
+    made |= {
+        WORKFLOW: template.read_text(encoding="utf-8"),
+        ".gitattributes": (ROOT / ".gitattributes").read_text(encoding="utf-8"),
+        ".gitignore": student_gitignore(course.handed_out),
     }
     if course.assistants:
         made[ASSISTANTS] = course.assistants

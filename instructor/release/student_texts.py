@@ -1,6 +1,7 @@
-"""README.md and pyproject.toml of a release, made from the project's."""
+"""README.md, pyproject.toml and .gitignore of a release."""
 
 import re
+from collections.abc import Iterable
 
 from autograder.manifest import Manifest
 from instructor.course import Course
@@ -62,3 +63,23 @@ def student_pyproject(text: str) -> str:
         for table in tables
         if not table.startswith(tuple(f"[{name}" for name in NOT_HANDED_OUT))
     )
+
+
+def student_gitignore(problems: Iterable[str]) -> str:
+    """The .gitignore of a release: of what is made here, only what is handed in is committed."""
+    targets = targets_of(problems).values()
+    results = [target.writes for target in targets if target.handed_in]
+    pages = sorted({target.writes for target in targets if target.writes} - {*results})
+    lines = [
+        "# What systems, editors and Python make.",
+        *(".DS_Store", "Thumbs.db", ".idea/", ".vscode/", ".ipynb_checkpoints/"),
+        *(".venv", "venv/", "__pycache__/", ".pytest_cache/", "*.egg-info/", "build/"),
+        "# What ./run.sh, the grader and LaTeX make and nobody hands in.",
+        *("*.ckpt", "*.tmp", "runs/", "/demo/", "/demo-*/", "src/.last_grading", "/submission.zip"),
+        *(f"/src/submission/{name}" for name in pages),
+        *(f"/handout/*.{kind}" for kind in ("aux", "fdb_latexmk", "fls", "log", "out")),
+        "# Of weights and predictions, what is handed in is committed, a few MB each.",
+        *("*.params", "*.predictions"),
+        *(f"!/src/submission/{name}" for name in results),
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,9 +1,10 @@
-"""Write a Report as text for people and as JSON for programs."""
+"""Write a Report as text and Markdown for people, and as JSON for programs."""
 
 import json
 import re
 import shutil
 import textwrap
+from collections import Counter
 from collections.abc import Callable
 from itertools import groupby
 from typing import TextIO
@@ -184,6 +185,36 @@ def write_summary(report: Report, table: Table) -> None:
             f"  Checks that failed because of a grader error: {errors}. This is not a grade.",
             file=table.stream,
         )
+
+
+def to_markdown(report: Report) -> str:
+    """The points of every question, and the first line of each failure, in Markdown."""
+    coded = [check for check in report.checks if check.coded]
+    lines = [
+        f"## Points: {_sum(report, coded)}",
+        "",
+        "| question | points | checks |",
+        "|---|---|---|",
+    ]
+    for question, of in groupby(coded, key=lambda check: check.question):
+        checks, title = [*of], report.manifest.questions[question].title
+        ends = Counter(report.outcomes[check.id].verdict for check in checks)
+        told = ", ".join(f"{count} {end.value}" for end, count in ends.items() if end)
+        lines.append(f"| {question} {title} | {_sum(report, checks)} | {told} |")
+    fine = (None, Verdict.PASSED, Verdict.NOT_IMPLEMENTED)
+    failed = [check for check in coded if report.outcomes[check.id].verdict not in fine]
+    lines += ["", "### Failed", ""] if failed else []
+    for check in failed:
+        outcome = report.outcomes[check.id]
+        lines.append(f"- **{check.id}** {check.title}: {outcome.verdict.value}.")
+        lines.append(f"  {code_span(outcome.message)}")
+    return "\n".join(lines) + "\n"
+
+
+def code_span(text: str) -> str:
+    """The first line of a text in Markdown, where nothing in it is a link, a mention or HTML."""
+    first = harmless(text).strip().partition("\n")[0][:300].replace("`", "'")
+    return f"`{first or '-'}`"
 
 
 def _sum(report: Report, checks: list[Check]) -> str:

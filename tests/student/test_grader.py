@@ -508,3 +508,35 @@ def test_hidden_checks_need_a_sandbox(submission, monkeypatch, tmp_path, capsys)
     assert (
         content["isolation"] == "limits" and "bwrap is not installed" in content["isolation_reason"]
     )
+
+
+def test_a_summary_for_a_git_host(tmp_path, submission):
+    """What is not written yet fails no push; what is written and wrong does."""
+    summary = tmp_path / "summary.md"
+    some = ("1c-0-basic", "1h-3-basic", "5a-0-basic", "--summary", summary)
+    process = run_grader(*some, "--submission", STARTER)
+    text = summary.read_text(encoding="utf-8")
+    assert process.returncode == 0 and "  all  0 of " in process.stdout
+    assert text.startswith("## Points: 0 of ") and "Failed" not in text
+    assert "| 1c Span corruption | 0 of " in text and "| 1 not implemented |" in text
+    assert "\n`Next: write " in text
+    assert run_grader(*some, "--submission", submission).returncode == 0
+    assert "| 1 passed |" in summary.read_text(encoding="utf-8")
+    replace(
+        submission / "attention.py",
+        "def apply_rotary_emb(",
+        "def apply_rotary_emb(*x):\n    raise ValueError('<b> `@ada` | [x](y)')\n\n\ndef other(",
+    )
+    assert run_grader(*some, "--submission", submission).returncode == 1
+    text = summary.read_text(encoding="utf-8")
+    (line,) = (line for line in text.splitlines() if "ValueError" in line)
+    assert "- **1h-3-basic** " in text and ": exception.\n" in text
+    assert line.startswith("  `attention.py, line ") and line.endswith("`")
+    assert "<b> '@ada' | [x](y)" in line, "shown as it is, in a code span"
+
+
+def test_a_summary_that_cannot_be_written(tmp_path):
+    process = run_grader("1c-0-basic", "--summary", tmp_path / "none" / "s.md")
+    assert process.returncode == 2 and "is not a folder. Check --summary." in process.stderr
+    process = run_grader("1c", "--watch", "--summary", tmp_path / "s.md")
+    assert process.returncode == 2 and "--watch and --summary don't go together" in process.stderr

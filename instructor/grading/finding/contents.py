@@ -2,7 +2,7 @@
 
 import os
 import stat
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from jobs.deliverables import FOLDERS, STUDENT_FILES, has_code
 
@@ -51,19 +51,9 @@ def _inside(top):
         level, deeper = below, bool(below) and (depth == DEPTH or seen > MOST_FOLDERS)
         if deeper:
             break
-    if homes:  # the same rule as for a zip
-        around = [
-            home for home in homes if all(home == other or home in other.parents for other in homes)
-        ]
-        called = [home for home in homes if home.name == "submission"]
-        if around or len(called) == 1:
-            return (around or called)[0], ""
-        one, other = (home.relative_to(top).as_posix() for home in homes[:2])
-        return (
-            top,
-            f"It has code in several folders, {one} and {other}. Ask for a zip of the right files "
-            "alone.",
-        )
+    if homes:
+        home, problem = choose_home([home.relative_to(top) for home in homes])
+        return (top, problem) if home is None else (top / home, "")
     if len(zips) == 1:
         return zips[0], ""
     if len(zips) > 1:
@@ -74,6 +64,24 @@ def _inside(top):
             f"It has many folders, and none of {', '.join(STUDENT_FILES)} near the top. {ASK}",
         )
     return top, f"It has none of {', '.join(STUDENT_FILES)}. {ASK}"
+
+
+def choose_home(homes: list[PurePath]) -> tuple[PurePath | None, str]:
+    """Which of the folders with code is the submission, by the same rule as for a zip: the one that
+    contains the others, or the only one called `submission`. If there is none, why.
+    """
+    around = [
+        home for home in homes if all(home == other or home in other.parents for other in homes)
+    ]
+    called = [home for home in homes if home.name == "submission"]
+    if around or len(called) == 1:
+        return (around or called)[0], ""
+    one, other = (home.as_posix() for home in homes[:2])
+    return (
+        None,
+        f"It has code in several folders, {one} and {other}. Ask for a zip of the right files "
+        "alone.",
+    )
 
 
 def names_in(folder: Path) -> list[str]:

@@ -1,14 +1,13 @@
-"""Finding submissions in a folder: as Gradescope and Canvas export them, repositories as
-Classroom 50 and GitHub Classroom name them, or one zip or folder a person.
+"""Finding submissions in a folder: as Gradescope and Canvas export them, cloned repositories named
+assignment-username, or one zip or folder a person.
 
 Nothing is unpacked or run here, and no link is followed. What cannot be graded is listed too, with
 its problem, so that no submission disappears.
 """
 
-import os
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from os.path import commonprefix
 from pathlib import Path
@@ -20,6 +19,7 @@ from jobs.deliverables import has_code
 from .contents import ASK, is_folder, locate, names_in
 from .late import read_time
 from .metadata import GRADESCOPE, METADATA, read_metadata
+from .repository import git_folder
 
 WRAPPER = re.compile(r"assignment_\d+_export|submissions|.+-submissions", re.IGNORECASE | re.DOTALL)
 CANVAS = re.compile(
@@ -59,6 +59,7 @@ class Found:
         problem: why it cannot be graded; "" if it can be.
         paper: whether it may be a file of the course (page, table, text) and not a submission,
             unless it has a student's name.
+        repository: the clone that it is; then its commit is graded (commits.py), not its files.
     """
 
     source: Path
@@ -69,6 +70,7 @@ class Found:
     late: bool | None = None
     problem: str = ""
     paper: bool = False
+    repository: Path | None = None
 
 
 def find_submissions(folder: Path) -> list[Found]:
@@ -89,7 +91,7 @@ def find_submissions(folder: Path) -> list[Found]:
         root, names = _unwrap(folder)
     except OSError as error:
         raise UserError(harmless(f"{folder} cannot be read: {error.strerror}.")) from None
-    if has_code(root):
+    if has_code(root) or has_code(root / "src" / "submission"):
         raise UserError(
             harmless(f"{root} is a single submission. Give a folder of them: {EXPECTED}.")
         )
@@ -97,7 +99,10 @@ def find_submissions(folder: Path) -> list[Found]:
     if METADATA in names or names and all(GRADESCOPE.fullmatch(name) for name in names):
         found = _gradescope(root, names)
     elif prefix:
-        found = [_repository(root, name, prefix) for name in names if is_folder(root / name)]
+        found = [
+            _repository(root, name, prefix) if is_folder(root / name) else _plain(root, name)
+            for name in names
+        ]
     elif 2 * sum(bool(_canvas_name(name)) for name in names) >= len(names) > 0:
         found = _canvas(root, names)
     else:
@@ -106,16 +111,9 @@ def find_submissions(folder: Path) -> list[Found]:
         raise UserError(harmless(f"{folder} has no submissions: {EXPECTED}."))
     shift = "" if root == folder else f"{root.name}/"
     return [
-        Found(
-            one.source,
-            shift + one.label,
-            *_clean(one),
-            one.submitted,
-            one.late,
-            one.problem,
-            one.paper,
-        )
+        replace(one, label=shift + one.label, person=person, identities=identities)
         for one in found
+        for person, identities in [_clean(one)]
     ]
 
 
@@ -160,7 +158,15 @@ def _plain(root, name):
     source, problem = locate(root / name)
     paper = _is_paper(root / name)
     person = name if (root / name).is_dir() else Path(name).stem if paper else ENDING.sub("", name)
-    return Found(source, name, person, (("any", person),), problem=problem, paper=paper)
+    return Found(
+        source,
+        name,
+        person,
+        (("any", person),),
+        problem=problem,
+        paper=paper,
+        repository=_clone(root / name),
+    )
 
 
 def _repositories(root, names):
@@ -174,19 +180,28 @@ def _repositories(root, names):
         and all(name.startswith(prefix) for name in folders)
     ):
         return prefix
-    repositories = [name for name in folders if os.path.lexists(root / name / ".git")]
+    repositories = [name for name in folders if _clone(root / name)]
     if len(repositories) > 1 and len(repositories) == len(folders):
         return re.match(r"(.*-)?", commonprefix(repositories), re.DOTALL)[0]
     return ""
 
 
 def _repository(root, name, prefix):
-    """A clone. Its push time is not read: that needs git, and a repository can make git run
-    programs.
-    """
-    login = name[len(prefix) :] or name
+    login = name[len(prefix) :].removesuffix(".git") or name
     source, problem = locate(root / name)
-    return Found(source, name, login, (("github", login), ("any", login)), problem=problem)
+    identities = (("github", login), ("any", login))
+    return Found(source, name, login, identities, problem=problem, repository=_clone(root / name))
+
+
+def _clone(path):
+    """The clone at `path`, or the only one in this folder; None if there is none."""
+    if not is_folder(path):
+        return None
+    inside = [path / name for name in names_in(path)]
+    for one in (path, *(inside if len(inside) == 1 and is_folder(inside[0]) else ())):
+        if git_folder(one):
+            return one
+    return None
 
 
 def _canvas_name(name):

@@ -1,19 +1,77 @@
 """Stores in the state who is in the class and what they handed in."""
 
+import hashlib
+import json
 import os
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 from instructor.grading.fingerprint import digest_submission
+from instructor.grading.overrides import EXTENSION
 from instructor.grading.state import Handed, State
 
+from .commits import take_commit
 from .find import Found
+from .history import Before
+from .late import DAY
+from .repository import Unreadable
 from .roster import Roster
 
 UNREAD = "unread "  # prefix of the digest of a submission that could not be read
+COMMITS = "commits"  # the folder for zips of commits, beside the state
 
 
-def keep_found(state: State, found: list[Found], roster: Roster, only: bool) -> None:
+class Commits:
+    """Takes the commits of clones that count.
+
+    Args:
+        state: of the class. It keeps which commits were graded.
+        folder: the folder of submissions, by which zips are named.
+        at: the deadline as ISO text, which a person's extension moves; None for the last commit.
+        branch: which one counts; None for the one that HEAD names.
+    """
+
+    def __init__(self, state: State, folder: Path, at: str | None, branch: str | None):
+        self.at = at and datetime.fromisoformat(at)
+        self.branch = branch
+        self._state = state
+        self._before = json.loads(state.get(COMMITS) or "{}")
+        self._now = {}
+        place = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:8]
+        self._folder = state.path.parent / COMMITS / place
+
+    def extensions(self) -> dict[str, float]:
+        """The days that people have more, by id."""
+        given = self._state.overrides()
+        return {one.person: one.value for one in given if one.kind == EXTENSION}
+
+    def archive(self, one: Found) -> Path:
+        """The zip of a clone's commit: the same for all of its commits."""
+        return self._folder / f"{one.repository.name[:200]}.zip"
+
+    def take(self, one: Found, person: str) -> tuple[Found, str]:
+        """The submission with a zip of the commit in place of the clone, and what is to be said.
+
+        Raises:
+            Unreadable: the clone cannot be read now.
+        """
+        at = self.at and self.at + self.extensions().get(person, 0) * DAY
+        key = f"{person}/{one.label}"
+        before = Before(*self._before[key]) if key in self._before else None
+        one, taken = take_commit(one, self.archive(one), at, self.branch, before)
+        if taken.commit:
+            self._now[key] = (taken.commit.hash, at and at.isoformat())
+        return one, " ".join(taken.remarks)
+
+    def keep(self) -> None:
+        """Keep which commits count, for later runs."""
+        self._state.put(**{COMMITS: json.dumps(self._before | self._now)})
+
+
+def keep_found(
+    state: State, found: list[Found], roster: Roster, only: bool, commits: Commits
+) -> None:
     """Store the people and their submissions in the state.
 
     What only an earlier run found is kept as gone, with its people: a run on half of a class must
@@ -22,6 +80,7 @@ def keep_found(state: State, found: list[Found], roster: Roster, only: bool) -> 
 
     Args:
         only: whether to forget all other people and submissions.
+        commits: takes those of clones.
     """
     people, before = {person.id: person for person in roster.people}, state.handed()
     handed = []
@@ -30,7 +89,7 @@ def keep_found(state: State, found: list[Found], roster: Roster, only: bool) -> 
         if one.paper and not (roster.people and person.enrolled):
             continue
         people.setdefault(person.id, person)
-        handed.append(_handed(one, person, remark, before))
+        handed.append(_handed(one, person, remark, before, commits))
     known = {person.id: person for person in state.people()}
     renamed = {}
     for id in known.keys() - people.keys():
@@ -56,21 +115,33 @@ def keep_found(state: State, found: list[Found], roster: Roster, only: bool) -> 
     everything = [*gone, *handed]
     everything.sort(key=lambda one: first.get((one.digest, one.person), len(before)))
     state.put_found(list(people.values()), everything)
+    commits.keep()
 
 
-def _handed(one, person, remark, before):
+def _handed(one, person, remark, before, commits):
     """The submission as the state stores it."""
-    label = one.label.encode("utf-8", "backslashreplace").decode()
-    submitted = one.submitted and one.submitted.isoformat()
-    source, problem = os.fsencode(one.source.absolute()), one.problem
+    unread = ""
     try:
-        digest = "" if problem else digest_submission(one.source)
+        if one.repository:
+            one = replace(one, source=commits.archive(one))
+            one, told = commits.take(one, person.id)
+            remark = " ".join(filter(None, (remark, told)))
+        digest = "" if one.problem else digest_submission(one.source)
     # perhaps temporary: an earlier grade is kept, and without one there is none
     except OSError as error:
-        remark = f"It cannot be read now: {error.strerror}."
-        was = [known.digest for known in before if known.source == source and known.digest]
-        digest = was[0] if was else UNREAD + label
-    return Handed(label, person.id, source, digest, submitted, one.late, problem or remark)
+        unread = f"{error.strerror}."
+    except Unreadable as error:
+        unread = str(error)
+    label = one.label.encode("utf-8", "backslashreplace").decode()
+    submitted = one.submitted and one.submitted.isoformat()
+    source = os.fsencode(one.source.absolute())
+    if unread:
+        remark = f"It cannot be read now: {unread}"
+        for known in before:
+            if known.source == source and known.digest:
+                return replace(known, person=person.id, remark=remark, gone=False)
+        return Handed(label, person.id, source, UNREAD + label, submitted, one.late, remark)
+    return Handed(label, person.id, source, digest, submitted, one.late, one.problem or remark)
 
 
 def to_grade(state: State) -> dict[str, str]:

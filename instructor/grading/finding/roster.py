@@ -1,5 +1,5 @@
 """Who is in the class, and who a submission belongs to: from our CSV, an export of Canvas,
-Gradescope, Classroom 50 or GitHub Classroom, or any CSV with its columns named.
+Gradescope or Classroom 50, or any CSV with its columns named.
 """
 
 import argparse
@@ -49,7 +49,7 @@ FIXED = ("canvas_id", "sis_id")  # two people of one name differ in these
 EXPECTED = (
     "id, name, email, section, canvas_id, sis_id, sis_login, github (id, or another column that "
     "identifies people, is enough), or the columns of a gradebook of Canvas, or of a roster of "
-    "Gradescope, Classroom 50 or GitHub Classroom; or name the columns: --column github=HEADER"
+    "Gradescope or Classroom 50; or name the columns: --column github=HEADER"
 )
 
 

@@ -64,7 +64,7 @@ def test_pins_stand_in_pyproject_alone():
 def test_what_it_installs_is_to_be_had():
     """Of Debian, with bubblewrap; nothing in a folder that is closed."""
     packages = re.search(r"--no-install-recommends (.*?)&&", TEXT.replace("\\\n", " "))[1].split()
-    assert {"python3", "bubblewrap", "libseccomp2"} <= set(packages) and "/root" not in TEXT
+    assert {"python3", "bubblewrap", "git", "libseccomp2"} <= set(packages) and "/root" not in TEXT
     if not shutil.which("apt-cache"):
         pytest.skip("no apt here")
     said = subprocess.run(

@@ -310,7 +310,7 @@ def test_what_stands_before_the_damage_counts(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["hw-5-submissions", "any name"])
-def test_github_classroom(tmp_path, name):
+def test_clones_of_one_assignment(tmp_path, name):
     for login in ("ann-b", "Bob"):
         code(tmp_path / name / f"hw-5-{login}" / "src" / "submission")
         (tmp_path / name / f"hw-5-{login}" / ".git").mkdir()
@@ -661,3 +661,13 @@ def test_who_somebody_is_in_another_roster():
     assert roster.find(Person("x", "Somebody Else", "B@uni.example")) is wei
     assert roster.find(Person("x", "Wei Zhang", "a@uni.example")) is None  # another one
     assert roster.find(Person("x", "Nobody Known", "c@uni.example")) is None
+
+
+def test_a_zip_beside_clones_is_a_submission_too(tmp_path):
+    for login in ("ann", "bob"):
+        code(tmp_path / f"hw-5-{login}" / "src" / "submission")
+        (tmp_path / f"hw-5-{login}" / ".git").mkdir()
+    zipped(tmp_path / "cy.zip"), (tmp_path / "clone.txt").touch()
+    found = find_submissions(tmp_path)
+    assert [one.person for one in found if not one.paper] == ["cy", "ann", "bob"]
+    assert [bool(one.repository) for one in found if not one.paper] == [False, True, True]

@@ -83,6 +83,9 @@ def test_it_has_what_students_need_and_nothing_else(built):
         "src",
         "collect_submission.sh",
         "collect_submission.bat",
+        ".github",
+        ".gitattributes",
+        ".gitignore",
     }
     assert {path.relative_to(ROOT).as_posix() for path in STARTER.rglob("*.py")} == {
         name for name in names if re.fullmatch(r"src/submission/.+\.py", name)
@@ -102,7 +105,7 @@ def test_it_has_what_students_need_and_nothing_else(built):
     } <= names
     assert not [
         name
-        for name in names - {".gitattributes"}
+        for name in names - {".gitattributes", ".gitignore", ".github/workflows/basic-checks.yml"}
         if name.startswith(("instructor", "tests", "docs", "."))
         or "gold" in name
         or "__pycache__" in name

@@ -1,0 +1,296 @@
+"""Reads a clone without trusting it: the configuration, hooks and filters of a stranger's
+repository can make git run programs.
+
+Git gets a folder of ours, with our configuration, and of the clone its objects alone: no work tree,
+no checkout, no filter, no network. refs.py reads HEAD, branches and logs as text.
+"""
+
+import contextlib
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from .contents import DEPTH, MOST_FOLDERS
+from .refs import HASH, Refs
+
+LARGEST_TREES = 16 << 20  # bytes of all folders at one depth
+MOST_OBJECTS = 200_000  # files of objects
+SECONDS, MEMORY = 60, 2 << 30  # for one run of git
+AGAIN = "Clone it again."
+CONFIG = """[core]
+    repositoryformatversion = {version}
+    bare = true
+    commitGraph = false
+    multiPackIndex = false
+    packedGitWindowSize = 32m
+    packedGitLimit = 256m
+[extensions]
+    {extension}
+"""
+
+
+class Unreadable(Exception):
+    """The clone cannot be read now, for a reason that may be the staff's; the message says it."""
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A commit: its hash, and when its author says that it was made, in seconds since 1970."""
+
+    hash: str
+    time: int
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file in a commit: its mode, which is that of a file system, and the hash of its content."""
+
+    mode: int
+    hash: str
+
+
+def git_folder(path: Path) -> Path | None:
+    """Where the repository of a folder is: in .git, or the folder itself if the clone is bare; None
+    if it is no clone.
+    """
+    if os.path.lexists(path / ".git"):
+        return path / ".git"
+    bare = (path / "HEAD").is_file() and all((path / name).is_dir() for name in ("objects", "refs"))
+    return path if bare else None
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator["Repository"]:
+    """Open a clone.
+
+    Raises:
+        Unreadable: it is damaged, or needs something outside of it; git is missing.
+    """
+    if not shutil.which("git"):
+        raise Unreadable("git is not installed on this machine (apt install git).")
+    folder = git_folder(path)
+    try:
+        _require_plain(folder)
+        with tempfile.TemporaryDirectory(prefix="clone-") as ours:
+            yield Repository(folder, Path(ours))
+    except OSError as error:
+        raise Unreadable(f"{error.strerror}. {AGAIN}") from None
+
+
+def _require_plain(git):
+    """Raise Unreadable unless all objects are in the clone itself."""
+    if git.is_symlink() or not git.is_dir():
+        raise Unreadable(f"Its .git is no folder, but names a repository elsewhere. {AGAIN}")
+    objects = git / "objects"
+    for name in ("alternates", "http-alternates"):
+        if os.path.lexists(objects / "info" / name):
+            raise Unreadable(
+                "It borrows objects from another repository. Clone it without --shared and "
+                "--reference."
+            )
+    waiting, seen = [objects], 0
+    if objects.is_symlink() or not objects.is_dir():
+        raise Unreadable(f"It has no folder of objects. {AGAIN}")
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                seen += 1
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                elif not entry.is_file(follow_symlinks=False) or seen > MOST_OBJECTS:
+                    raise Unreadable(
+                        f"Its folder of objects has links, devices, or too many files. {AGAIN}"
+                    )
+
+
+class Repository(Refs):
+    """An open clone; see `reading`.
+
+    Args:
+        git: the clone's own folder.
+        ours: an empty folder.
+    """
+
+    def __init__(self, git: Path, ours: Path):
+        super().__init__(git)
+        self.ours = ours
+        self.shallow = self.text("shallow").split()
+        if not all(map(HASH.fullmatch, self.shallow)):
+            raise Unreadable(f"Its file shallow is damaged. {AGAIN}")
+        hashes = map(self.resolve, ("HEAD", *self.refs()))
+        self.width = next((len(hash) for hash in hashes if hash), 40)
+        extension = "objectFormat = sha256" if self.width == 64 else ""
+        config = CONFIG.format(version=int(bool(extension)), extension=extension)
+        for name in ("objects", "refs"):
+            (ours / name).mkdir()
+        (ours / "HEAD").write_text("ref: refs/heads/none\n")
+        (ours / "config").write_text(config)
+        if self.shallow:
+            (ours / "shallow").write_text("".join(f"{name}\n" for name in self.shallow))
+
+    # What git reads
+
+    def _words(self, *words):
+        return ["git", "--no-pager", f"--git-dir={self.ours}", *words]
+
+    @property
+    def _options(self):
+        """How git is started: with nothing of the user's, the system's or the clone's settings."""
+        settings = {
+            "GIT_OBJECT_DIRECTORY": str(self.git.absolute() / "objects"),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_ATTR_NOSYSTEM": "1",
+            "GIT_NO_REPLACE_OBJECTS": "1",
+            "GIT_NO_LAZY_FETCH": "1",
+            "GIT_OPTIONAL_LOCKS": "0",
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_ALLOW_PROTOCOL": "",
+            "HOME": str(self.ours),
+            "LC_ALL": "C",
+            "PATH": os.environ.get("PATH", os.defpath),
+        }
+        return {
+            "cwd": self.ours,
+            "env": settings,
+            "stderr": subprocess.DEVNULL,
+            "preexec_fn": _limit,
+        }
+
+    def _ask(self, *words, text=""):
+        """Run git; returns its exit code and its output, which is short."""
+        try:
+            process = subprocess.run(
+                self._words(*words),
+                input=text.encode(),
+                stdout=subprocess.PIPE,
+                timeout=SECONDS,
+                **self._options,
+            )
+        except subprocess.TimeoutExpired:
+            raise Unreadable(f"git took over {SECONDS} s to read it. {AGAIN}") from None
+        return process.returncode, process.stdout
+
+    def history(self, tip: str) -> list[Commit]:
+        """The commits of a branch, newest first: of a merge, the parent that was merged into.
+
+        Raises:
+            Unreadable: commits are missing.
+        """
+        code, text = self._ask(
+            "rev-list", "--first-parent", "--timestamp", "--max-count=100000", tip
+        )
+        rows = [line.split() for line in text.decode("ascii", "replace").splitlines()]
+        if code or not rows:
+            raise Unreadable(f"It is damaged, or lacks commits. {AGAIN}")
+        return [Commit(hash, int(time)) for time, hash in rows]
+
+    def contains(self, tip: str, commit: str) -> bool:
+        """Whether a commit is in the history of another one, or the same. What is not in the clone
+        is in no history.
+        """
+        return self._ask("merge-base", "--is-ancestor", commit, tip)[0] == 0
+
+    def folders(self, commit: str) -> dict[PurePosixPath, dict[str, Entry]]:
+        """The entries of a commit's folders near the top, by the folder's path. Hidden ones and
+        names that no submission has are left out.
+
+        Raises:
+            Unreadable: they are damaged or missing.
+        """
+        result, level = {}, {PurePosixPath(): f"{commit}^{{tree}}"}
+        for _ in range(DEPTH + 3):  # the folder itself, and a problem's folders in the deepest one
+            below = {}
+            trees = self.contents([*level.values()], LARGEST_TREES, "tree")
+            for (path, _), content in zip(level.items(), trees, strict=True):
+                result[path] = entries = self._entries(content)
+                below |= {
+                    path / name: entry.hash
+                    for name, entry in entries.items()
+                    if stat.S_ISDIR(entry.mode)
+                }
+            level = dict([*below.items()][: MOST_FOLDERS - len(result)])
+            if not level:
+                break
+        return result
+
+    def _entries(self, tree):
+        """The entries of a folder, {name: Entry}."""
+        entries, at = {}, 0
+        try:
+            while at < len(tree):
+                space = tree.index(b" ", at)
+                end = tree.index(b"\0", space)
+                name = tree[space + 1 : end].decode("utf-8", "replace")
+                if name in entries:
+                    raise Unreadable(f"A folder in it has two entries of one name. {AGAIN}")
+                mode, at = int(tree[at:space], 8), end + 1 + self.width // 2
+                if not name.startswith(".") and not {*name} & {*"/\\\ufffd"}:
+                    entries[name] = Entry(mode, tree[end + 1 : at].hex())
+        except ValueError:
+            raise Unreadable(f"A folder in it is damaged. {AGAIN}") from None
+        return entries
+
+    def sizes(self, names: list[str]) -> list[int]:
+        """The sizes of objects in bytes, without reading them.
+
+        Raises:
+            Unreadable: one is missing.
+        """
+        _, text = self._ask("cat-file", "--batch-check", text="".join(f"{x}\n" for x in names))
+        rows = [line.split() for line in text.decode("ascii", "replace").splitlines()]
+        if len(rows) != len(names) or any(row[1:2] != ["blob"] for row in rows):
+            raise _lacking()
+        return [int(row[2]) for row in rows]
+
+    def contents(self, names: list[str], most: int, kind: str = "blob") -> Iterator[bytes]:
+        """The contents of objects, one after the other.
+
+        Args:
+            most: bytes in all.
+            kind: blob or tree.
+
+        Raises:
+            Unreadable: one is missing, damaged or of another kind, or they are too large.
+        """
+        with tempfile.TemporaryFile() as asked, contextlib.ExitStack() as stack:
+            asked.write("".join(f"{name}\n" for name in names).encode())
+            asked.seek(0)
+            words = self._words("cat-file", "--batch")
+            process = stack.enter_context(
+                subprocess.Popen(words, stdin=asked, stdout=subprocess.PIPE, **self._options)
+            )
+            stack.callback(process.kill)
+            for _ in names:
+                header = process.stdout.readline(1000).split()
+                if header[1:2] != [kind.encode()]:
+                    raise _lacking()
+                most -= (size := int(header[2]))
+                if most < 0:
+                    raise Unreadable("It is too large for a submission.")
+                content = process.stdout.read(size + 1)
+                if len(content) != size + 1:
+                    raise _lacking()
+                yield content[:-1]
+
+
+def _lacking():
+    return Unreadable(
+        "It is damaged, or lacks files of its commits. Clone it again, without --filter."
+    )
+
+
+def _limit():
+    """Limit what git may use: a small file of objects can unpack to any size."""
+    with contextlib.suppress(ImportError):  # not on Windows
+        import resource
+
+        for kind, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CPU, SECONDS)):
+            soft, hard = resource.getrlimit(kind)
+            most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+            resource.setrlimit(kind, (most, hard))

@@ -1,0 +1,265 @@
+"""Clones that attack whoever grades them: nothing of theirs runs, and no bomb goes off."""
+
+import hashlib
+import os
+import subprocess
+import zlib
+
+import pytest
+from class_of_clones import CODE, HOME, commit, git, student
+
+from instructor.grading.finding.commits import take_commit
+from instructor.grading.finding.find import find_submissions
+from instructor.grading.finding.late import parse_due
+from instructor.grading.finding.repository import Unreadable
+
+WHEN = "2026-02-10 12:00 +0000"
+
+
+@pytest.fixture
+def hers(tmp_path):
+    """A repository that was handed in with its .git, whatever is in there."""
+    return student(tmp_path / "class" / "ada", WHEN)
+
+
+@pytest.fixture
+def take(tmp_path):
+    """A function that takes the last commit before 2026-02-12; returns the submission."""
+
+    def take():
+        (one,) = find_submissions(tmp_path / "class")
+        archive = tmp_path / "taken" / "ada.zip"
+        return take_commit(one, archive, parse_due("2026-02-12"))[0]
+
+    return take
+
+
+def stored(folder, kind, content):
+    """Store any object, valid or not; returns its hash."""
+    whole = f"{kind} {len(content)}\0".encode() + content
+    name = hashlib.sha1(whole).hexdigest()
+    path = folder / ".git" / "objects" / name[:2] / name[2:]
+    path.parent.mkdir(exist_ok=True)
+    if not path.exists():
+        path.write_bytes(zlib.compress(whole, 1))
+    return name
+
+
+def tree(*entries):
+    return b"".join(
+        f"{mode} ".encode() + name + b"\0" + bytes.fromhex(hash) for mode, name, hash in entries
+    )
+
+
+def put_in_front(folder, top):
+    """Make a commit of a tree the newest one of the branch."""
+    text = f"tree {top}\nauthor A <a@b> 1770811200 +0000\ncommitter A <a@b> 1770811200 +0000\n\nx\n"
+    (folder / ".git/refs/heads/main").write_text(stored(folder, "commit", text.encode()) + "\n")
+
+
+def commands(hers, marker):
+    """Settings, hooks, filters and a pager that run a program."""
+    script = hers.parent.parent / "harm.sh"
+    script.write_text(f"#!/bin/sh\necho ran >> {marker}\ncat\n")
+    script.chmod(0o755)
+    for name in (
+        "core.fsmonitor",
+        "core.pager",
+        "core.sshCommand",
+        "core.editor",
+        "core.gitProxy",
+        "core.alternateRefsCommand",
+        "diff.external",
+        "diff.evil.textconv",
+        "filter.evil.smudge",
+        "filter.evil.clean",
+        "filter.evil.process",
+        "gpg.program",
+        "uploadpack.packObjectsHook",
+        "credential.helper",
+    ):
+        git(hers, "config", name, str(script))
+    for name in ("rev-list", "cat-file", "merge-base"):
+        git(hers, "config", f"alias.{name}", f"!{script}")
+    git(hers, "config", "log.showSignature", "true")
+    git(hers, "config", "core.hooksPath", str(hers / ".git/hooks"))
+    git(hers, "config", "remote.origin.url", "ssh://example.invalid/hw5")
+    git(hers, "config", "remote.origin.promisor", "true")
+    git(hers, "config", "extensions.partialClone", "origin")
+    (hers / ".git/hooks").mkdir(exist_ok=True)
+    for name in ("post-checkout", "post-index-change", "reference-transaction", "pre-auto-gc"):
+        (hers / ".git/hooks" / name).write_text(script.read_text())
+        (hers / ".git/hooks" / name).chmod(0o755)
+    (hers / ".git/info").mkdir(exist_ok=True)
+    (hers / ".git/info/attributes").write_text("* filter=evil diff=evil export-subst\n")
+
+
+def test_nothing_of_a_clone_runs(tmp_path, hers, take):
+    commit(hers, WHEN, {".gitattributes": "* filter=evil diff=evil\n"})
+    marker = tmp_path / "marker"
+    commands(hers, marker)
+    os.utime(hers / HOME / "model.py", (0, 0))
+    assert not marker.exists()
+    subprocess.run(["git", "status"], cwd=hers, capture_output=True)
+    assert marker.exists(), "the attack works on whoever runs git there"
+    marker.unlink()
+    one = take()
+    assert one.source.is_file() and not one.problem and not marker.exists()
+
+
+def test_nothing_runs_for_an_object_that_is_missing(tmp_path, hers, take):
+    blob = git(hers, "rev-parse", f"HEAD:{HOME}/model.py")
+    commands(hers, tmp_path / "marker")
+    (hers / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    with pytest.raises(Unreadable, match="lacks files"):
+        take()
+    assert not (tmp_path / "marker").exists()
+
+
+def test_the_graders_own_settings_of_git_do_not_count(tmp_path, hers, take, monkeypatch):
+    """Such as GIT_DIR, which a hook that starts the grading has set."""
+    other = student(tmp_path / "other", WHEN, WHEN)
+    (tmp_path / "config").write_text("[core]\n\tbigFileThreshold = nonsense\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    monkeypatch.setenv("GIT_ALTERNATE_OBJECT_DIRECTORIES", str(other / ".git/objects"))
+    assert not take().problem
+
+
+def test_a_replaced_commit_is_not_the_one_that_counts(hers, take):
+    old = git(hers, "rev-parse", "HEAD")
+    other = commit(hers, WHEN, {f"{HOME}/model.py": "# other\n"}, "--amend")
+    git(hers, "reset", "--quiet", "--hard", old)
+    git(hers, "replace", old, other)
+    one = take()
+    assert old[:12] in one.label and CODE.encode() in one.source.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "name", [b"..", b".git", b"../../model.py", b"a/b.py", b"a\\b.py", b"\xff.py", b""]
+)
+def test_names_that_lead_elsewhere_are_left_out(tmp_path, hers, take, name):
+    blob = git(hers, "rev-parse", f"HEAD:{HOME}/model.py")
+    inner = stored(hers, "tree", tree(("100644", name, blob), ("100644", b"model.py", blob)))
+    put_in_front(hers, stored(hers, "tree", tree(("40000", name, inner), ("40000", b"w", inner))))
+    one = take()
+    assert not one.problem and one.source.parent == tmp_path / "taken"
+    assert sorted(path.name for path in (tmp_path / "taken").rglob("*")) == ["ada.zip"]
+
+
+def test_two_files_of_one_name(hers, take):
+    blob = git(hers, "rev-parse", f"HEAD:{HOME}/model.py")
+    entry = ("100644", b"model.py", blob)
+    put_in_front(hers, stored(hers, "tree", tree(entry, entry)))
+    with pytest.raises(Unreadable, match="two entries of one name"):
+        take()
+
+
+def bomb_of_folders(hers):
+    """Ten folders in each of ten folders, ten times: ten billion files."""
+    blob = git(hers, "rev-parse", f"HEAD:{HOME}/model.py")
+    inner = stored(hers, "tree", tree(*(("100644", b"f%d.txt" % n, blob) for n in range(10))))
+    for _ in range(10):
+        inner = stored(hers, "tree", tree(*(("40000", b"d%d" % n, inner) for n in range(10))))
+    put_in_front(hers, inner)
+
+
+def large_folder(hers):
+    put_in_front(hers, stored(hers, "tree", bytes(64 << 20)))
+
+
+def large_file(hers):
+    blob = stored(hers, "blob", bytes(300 << 20))
+    put_in_front(hers, stored(hers, "tree", tree(("100644", b"model.py", blob))))
+
+
+def broken_folder(hers):
+    put_in_front(hers, stored(hers, "tree", b"100644 model.py"))
+
+
+def folder_as_file(hers):
+    inner = git(hers, "rev-parse", "HEAD^{tree}")
+    put_in_front(hers, stored(hers, "tree", tree(("100644", b"model.py", inner))))
+
+
+def large_commit(hers):
+    """More than git may use: MEMORY is lowered below."""
+    text = b"tree " + git(hers, "rev-parse", "HEAD^{tree}").encode() + b"\n" + bytes(400 << 20)
+    (hers / ".git/refs/heads/main").write_text(stored(hers, "commit", text) + "\n")
+
+
+def a_pipe(hers):
+    git(hers, "branch", "other")
+    (hers / ".git/HEAD").unlink()
+    os.mkfifo(hers / ".git/HEAD")
+
+
+def a_device(hers):
+    (hers / ".git/packed-refs").symlink_to("/dev/zero")
+    (hers / ".git/refs/heads/main").unlink()
+
+
+def a_pipe_of_objects(hers):
+    commit_of = git(hers, "rev-parse", "HEAD")
+    path = hers / ".git/objects" / commit_of[:2] / commit_of[2:]
+    path.unlink()
+    os.mkfifo(path)
+
+
+def endless_refs(hers):
+    (hers / ".git/refs/heads/main").write_text("ref: refs/heads/main\n")
+
+
+def refs_outside(hers):
+    git(hers, "branch", "other")
+    (hers / ".git/HEAD").write_text("ref: refs/../../../../other/.git/refs/heads/main\n")
+
+
+def garbage(hers):
+    for name in ("config", "HEAD", "packed-refs", "shallow"):
+        (hers / ".git" / name).write_bytes(bytes(range(256)) * 20)
+
+
+@pytest.mark.parametrize(
+    "harm, part",
+    [
+        (bomb_of_folders, "none of attention.py"),
+        (large_folder, "too large for a submission"),
+        (large_file, "model.py is larger than the limit"),
+        (broken_folder, "A folder in it is damaged"),
+        (folder_as_file, "lacks files"),
+        (large_commit, "lacks commits"),
+        (a_pipe, "has the branches main, other"),
+        (a_device, "It is empty"),
+        (a_pipe_of_objects, "links, devices"),
+        (endless_refs, "no commit on its branch main"),
+        (refs_outside, "has the branches main, other"),
+        (garbage, "shallow is damaged"),
+    ],
+)
+def test_bombs_and_damage_end_in_a_sentence(tmp_path, hers, take, harm, part, monkeypatch):
+    monkeypatch.setattr("instructor.grading.finding.repository.MEMORY", 256 << 20)
+    student(tmp_path / "other", WHEN)
+    harm(hers)
+    try:
+        told = take().problem
+    except Unreadable as error:
+        told = str(error)
+    assert part in told and told.endswith((".", "?"))
+    assert not (tmp_path / "taken" / "ada.zip").exists()
+
+
+def test_a_log_of_any_length_ends_in_one_sentence(hers, take, tmp_path):
+    old, new = git(hers, "rev-parse", "HEAD"), commit(hers, WHEN)
+    row = f"{old} {new} A <a@b> 1770811200 +0000\tfetch: forced-update\n"
+    (hers / ".git/logs/refs/remotes/origin").mkdir(parents=True)
+    (hers / ".git/logs/refs/remotes/origin/main").write_text(row * 100_000)
+    (one,) = find_submissions(tmp_path / "class")
+    told = take_commit(one, tmp_path / "a.zip", parse_due("2026-02-10 13:00 UTC"))[1].remarks
+    assert len(told) == 1 and told[0].endswith("So it was 199 times before.")
+
+
+def test_names_of_branches_and_files_do_nothing_to_a_terminal(hers, take):
+    (hers / ".git/HEAD").write_text("ref: refs/heads/\x1b[31mred\n")
+    (hers / ".git/refs/heads/other").write_text((hers / ".git/refs/heads/main").read_text())
+    assert "\\x1b[31mred" in take().problem

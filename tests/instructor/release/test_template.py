@@ -1,0 +1,108 @@
+"""A release as a template repository: what a Git host runs on each push, and what is committed."""
+
+import os
+import shlex
+import subprocess
+
+import pytest
+import yaml
+
+import grader
+from collect import DELIVERABLES
+from conftest import ROOT, call
+from instructor.course import Course
+from instructor.release import build
+from instructor.release.student_texts import student_gitignore
+from jobs.deliverables import MADE_BY
+from jobs.targets import TARGETS
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory):
+    """A repository with the files of a release, all of them added."""
+    tree = tmp_path_factory.mktemp("release") / "tree"
+    build.make_tree(tree, Course("A title"))
+    for words in (["init", "-q"], ["add", "--all"]):
+        subprocess.run(["git", *words], cwd=tree, check=True, env=settings())
+    return tree
+
+
+def settings():
+    """An environment without the user's own settings of git, which may ignore more."""
+    return {**os.environ, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+
+
+def ignored(tree, *names):
+    """Those of the names that git would not add."""
+    words = ["git", "check-ignore", "--no-index", *names]
+    return subprocess.run(
+        words, cwd=tree, env=settings(), capture_output=True, text=True
+    ).stdout.split()
+
+
+@pytest.fixture(scope="module")
+def workflow(repository):
+    return yaml.safe_load((repository / build.WORKFLOW).read_text(encoding="utf-8"))
+
+
+def test_the_workflow_has_few_rights_and_an_end(workflow):
+    assert workflow["permissions"] == {"contents": "read"}
+    (job,) = workflow["jobs"].values()
+    assert 0 < job["timeout-minutes"] <= 30 and workflow["concurrency"]["cancel-in-progress"]
+    uses = [step for step in job["steps"] if "uses" in step]
+    assert all(step["uses"].startswith("actions/") for step in uses)
+    assert all(step["uses"].partition("@v")[2].isdigit() for step in uses), "a major version"
+    assert uses[0]["with"] == {"persist-credentials": False}
+    assert {"push", "workflow_dispatch"} == workflow[True].keys(), "`on` is true in YAML 1.1"
+
+
+def test_the_workflows_files_are_there(workflow, repository):
+    (job,) = workflow["jobs"].values()
+    named = [path.removesuffix("/**") for path in workflow[True]["push"]["paths"]]
+    named += [
+        step["with"]["cache-dependency-path"]
+        for step in job["steps"]
+        if "cache" in step.get("with", {})
+    ]
+    assert all((repository / name).exists() for name in named) and "src" in named
+
+
+@pytest.mark.usefixtures("warm")
+def test_the_workflows_command_works(workflow, repository, tmp_path):
+    (job,) = workflow["jobs"].values()
+    (line,) = (step["run"] for step in job["steps"] if "run" in step)
+    words = shlex.split(line.replace("$GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md")))
+    assert words[:4] == ["bash", "run.sh", "python", "src/grader.py"]
+    starter = repository / "src" / "submission"
+    process = call(grader.main, *words[4:], "5a", "--submission", starter, cwd=repository)
+    assert process.returncode == 0, process.stdout
+    assert "## Points: 0 of" in (tmp_path / "summary.md").read_text(encoding="utf-8")
+
+
+def test_what_is_released_and_handed_in_is_committed(repository):
+    words = ["git", "ls-files", "--others", "-z"]
+    left = subprocess.run(words, cwd=repository, env=settings(), capture_output=True, check=True)
+    assert left.stdout == b"", "all files of a release are added"
+    assert not ignored(repository, *(f"src/submission/{name}" for name in DELIVERABLES))
+    assert not ignored(repository, "handout/submission.pdf", "handout/submission.tex")
+
+
+def test_what_is_made_and_not_handed_in_is_ignored(repository):
+    names = [f"src/submission/{one.writes}" for one in TARGETS.values() if one.writes]
+    names = [name for name in names if name.rpartition("/")[2] not in MADE_BY]
+    names += ["submission.zip", ".venv", "src/submission/vanilla.pretrain.ckpt"]
+    names += ["src/run/__pycache__/a.pyc", "src/submission/runs/vanilla_pretrain.log", "demo/x"]
+    names += ["elsewhere/vanilla.model.params", "src/.last_grading", "src/submission/a.params.tmp"]
+    assert ignored(repository, *names) == names
+
+
+def test_a_release_of_some_problems_names_no_others():
+    assert "rope" not in (text := student_gitignore(("5",))) and "encoder.params" in text
+
+
+def test_line_ends_are_the_same_on_all_systems(repository):
+    ours = (ROOT / ".gitattributes").read_text(encoding="utf-8")
+    assert (repository / ".gitattributes").read_text(encoding="utf-8") == ours
+    words = ["git", "check-attr", "eol", "run.sh", "collect_submission.bat"]
+    told = subprocess.run(words, cwd=repository, capture_output=True, text=True).stdout
+    assert told == "run.sh: eol: lf\ncollect_submission.bat: eol: crlf\n"
