@@ -67,7 +67,7 @@ def _look_at_machine(preset, where):
         print(f"torch {OLDEST_TORCH} or later is needed. If a job fails: %pip install -U torch")
     if preset == "gpu" and not gpu:
         advice = MENUS.get(
-            where, "If `!nvidia-smi` shows one, its driver is too old for this torch."
+            where, "If `!nvidia-smi` shows one, this torch is for CPUs, or for newer drivers."
         )
         raise UserError(
             f"torch finds no GPU. {advice} Then run all cells again. Without a GPU, PRESET = "
