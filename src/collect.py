@@ -26,7 +26,7 @@ from jobs.targets import JOBS
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDTH = max(map(len, DELIVERABLES)) + 2
-# What the jobs of problem 1 need besides the student's files.
+# What the jobs need besides the student's files.
 FOR_GPU = ("src/*.py", "src/common/**/*", "src/jobs/**/*", "src/submission/**/*.py", "data/**/*")
 
 
