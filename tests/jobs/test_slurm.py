@@ -16,6 +16,7 @@ from gpu_machines import for_gpu, trainings, wait_for, waiting_for
 from jobs.targets import JOBS
 
 SCRIPT = ROOT / "slurm.sbatch"
+LIMIT = 300  # seconds, of jobs that take a few
 pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes")
 
 
@@ -37,17 +38,18 @@ def cluster(tmp_path):
     shutil.copy(SCRIPT, spool)
     settings = {"PATH": path, "SLURM_JOB_ID": "77", "SLURM_SUBMIT_DIR": str(home)}
 
-    def start(*options, device="cpu"):
+    def start(*options, device=("--device", "cpu")):
         with (tmp_path / "log").open("a") as log:
             return subprocess.Popen(
-                ["bash", spool, "--preset", "smoke", "--jobs", "1", "--device", device, *options],
+                ["bash", spool, "--preset", "smoke", "--jobs", "1", *device, *options],
                 env={**os.environ, **settings, "SCRATCH": str(tmp_path / "scratch")},
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd=tmp_path,
             )
 
-    return start
+    yield start
+    (tmp_path / "go").touch()  # nothing waits for it any more
 
 
 @pytest.mark.parametrize(
@@ -59,12 +61,12 @@ def test_a_job_whose_time_is_up_is_requeued_and_resumes(cluster, tmp_path, sent,
     job = cluster()
     wait_for(lambda: (out / "vanilla.pretrain.test.predictions").exists() and trainings(out))
     job.send_signal(sent)
-    assert job.wait() == code
+    assert job.wait(LIMIT) == code
     wait_for(lambda: not trainings(out))
     asked = tmp_path / "scontrol"
     assert (asked.exists() and asked.read_text() == "requeue 77\n") == requeued
     (tmp_path / "go").touch()
-    assert cluster().wait() == 0
+    assert cluster().wait(LIMIT) == 0
     log = (tmp_path / "log").read_text()
     assert log.count(" is done: ") == 7 and log.count(f"results in {out}\n") == 2
     there = tmp_path / "my home" / "src" / "submission"
@@ -76,14 +78,14 @@ def test_a_job_whose_time_is_up_is_requeued_and_resumes(cluster, tmp_path, sent,
 
 def test_a_job_that_fails_says_so_and_copies_nothing(cluster, tmp_path):
     (tmp_path / "go").touch()
-    assert cluster("--data", str(tmp_path / "nowhere")).wait() == 2
+    assert cluster("--data", str(tmp_path / "nowhere")).wait(LIMIT) == 2
     assert "nowhere" in (tmp_path / "log").read_text()
     assert not list((tmp_path / "my home" / "src" / "submission").glob("*.params"))
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")
 def test_a_job_that_got_no_gpu_ends_at_once(cluster, tmp_path):
-    assert cluster(device="cuda").wait() == 2
+    assert cluster(device=()).wait(LIMIT) == 2
     assert "--device cuda: torch" in (tmp_path / "log").read_text()
 
 

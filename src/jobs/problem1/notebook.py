@@ -84,7 +84,7 @@ def _state(job, copy, results, preset):
     checkpoint = result.with_suffix(".ckpt")
     if checkpoint.exists():
         minutes = (time.time() - checkpoint.stat().st_mtime) / 60
-        return f"interrupted; continues from where it was {minutes:.0f} minutes ago"
+        return f"interrupted; continues from its checkpoint, {minutes:.0f} minutes old"
     if not result.exists():
         return "to do"
     return "done" if is_done(job, options) else "to do again: its code, data or weights are newer"
