@@ -77,9 +77,17 @@ def _look_at_machine(preset, where):
 
 def _state(job, copy, results, preset):
     """What is known of a job's result, in words."""
-    data = copy / "data" / PRESETS[preset].data
-    submission = copy / "src" / "submission"
-    options = Options(PRESETS[preset], data, submission, results, None, "", 0, False, True)
+    options = Options(
+        preset=PRESETS[preset],
+        data=copy / "data" / PRESETS[preset].data,
+        submission=copy / "src" / "submission",
+        out=results,
+        gold=None,
+        device="cpu",
+        seed=0,
+        compile=False,
+        resume=True,
+    )
     result = results / job.writes
     checkpoint = result.with_suffix(".ckpt")
     if checkpoint.exists():
