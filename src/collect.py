@@ -14,11 +14,21 @@ from pathlib import Path
 
 from common.files import UserError, writing
 from common.streams import use_utf8
-from jobs.deliverables import ANSWERING, ANSWERS, DELIVERABLES, MADE_BY, STUDENT_FILES, TRAINED
+from jobs.deliverables import (
+    ANSWERING,
+    ANSWERS,
+    CODE,
+    DELIVERABLES,
+    MADE_BY,
+    STUDENT_FILES,
+    TRAINED,
+)
 from jobs.targets import JOBS
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDTH = max(map(len, DELIVERABLES)) + 2
+# What the jobs need besides the student's files.
+FOR_GPU = ("src/*.py", "src/common/**/*", "src/jobs/**/*", "src/submission/**/*.py", "data/**/*")
 
 
 def write_zip(
@@ -56,12 +66,7 @@ def collect(submission: Path, out: Path, allow_missing: bool) -> None:
         UserError: a file is missing (the message says which command makes it) or not a regular
             file. Nothing was written.
     """
-    if not submission.is_dir():
-        raise UserError(f"{submission} is not a folder. Check --submission.")
-    if out.is_dir():
-        raise UserError(
-            f"{out} is a folder. --out names the zip to write, such as {out / 'submission.zip'}."
-        )
+    _check(submission, out)
     files = {name: _read(submission / name) for name in DELIVERABLES}
     missing = [name for name, content in files.items() if not content]
     lines = [
@@ -107,11 +112,45 @@ def collect(submission: Path, out: Path, allow_missing: bool) -> None:
                 ]
             )
         )
-    size = out.stat().st_size
-    print(
-        f"Wrote {out}: {len(present)} files, "
-        f"{f'{size / 2**20:.1f} MiB' if size >= 2**20 else f'{size / 2**10:.0f} KiB'}"
-    )
+    print(f"Wrote {out}: {len(present)} files, {_size(out)}")
+
+
+def collect_for_gpu(submission: Path, out: Path) -> None:
+    """Write the zip that train_on_gpu.ipynb unpacks, with all that training needs: the code and the
+    data, without results.
+
+    Raises:
+        UserError: a student's file is not a regular one, or the zip cannot be written.
+    """
+    _check(submission, out)
+    files = {
+        path.relative_to(ROOT).as_posix(): path
+        for pattern in FOR_GPU
+        for path in ROOT.glob(pattern)
+        if path.is_file() and path.parent.name != "__pycache__"
+    }
+    contents = {name: path.read_bytes() for name, path in files.items()}
+    for name in (*CODE, *ANSWERS):
+        if (content := _read(submission / name)) is not None:
+            contents[f"src/submission/{name}"] = content
+    write_zip(out, sorted(contents.items()))
+    if open_ := [line for line in unfinished(submission) if line.startswith(ANSWERING)]:
+        print("\n".join(["Warning: jobs that need these will stop:", *(f"  {x}" for x in open_)]))
+    print(f"Wrote {out}, {_size(out)}: train_on_gpu.ipynb trains with it")
+
+
+def _check(submission, out):
+    if not submission.is_dir():
+        raise UserError(f"{submission} is not a folder. Check --submission.")
+    if out.is_dir():
+        raise UserError(
+            f"{out} is a folder. --out names the zip to write, such as {out / 'submission.zip'}."
+        )
+
+
+def _size(path):
+    size = path.stat().st_size
+    return f"{size / 2**20:.1f} MiB" if size >= 2**20 else f"{size / 2**10:.0f} KiB"
 
 
 def unfinished(submission: Path) -> list[str]:
@@ -235,15 +274,21 @@ def main() -> int:
         help="the folder of your files (default: src/submission)",
     )
     parser.add_argument(
-        "--out",
-        type=Path,
-        default=ROOT / "submission.zip",
-        help="the zip to write (default: submission.zip)",
+        "--out", type=Path, help="the zip to write (default: submission.zip, or for_gpu.zip)"
     )
     parser.add_argument("--allow-missing", action="store_true", help="leave out what is missing")
+    if JOBS:
+        parser.add_argument(
+            "--for-gpu",
+            action="store_true",
+            help="write for_gpu.zip instead, to train with train_on_gpu.ipynb: your code and data/",
+        )
     args = parser.parse_args()
     try:
-        collect(args.submission, args.out, args.allow_missing)
+        if JOBS and args.for_gpu:
+            collect_for_gpu(args.submission, args.out or ROOT / "for_gpu.zip")
+        else:
+            collect(args.submission, args.out or ROOT / "submission.zip", args.allow_missing)
     except UserError as error:
         print(error, file=sys.stderr)
         return error.exit_code

@@ -57,7 +57,8 @@ def test_the_engine_knows_nothing_of_what_it_grades():
 
 
 @pytest.mark.parametrize(
-    "name", ["run.sh", "collect_submission.sh", "benchmarks/full_size.sh", ".ci/run"]
+    "name",
+    ["run.sh", "collect_submission.sh", "slurm.sbatch", "benchmarks/full_size.sh", ".ci/run"],
 )
 def test_scripts_are_valid_bash_and_old_enough(name):
     path = ROOT / name

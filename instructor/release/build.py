@@ -24,12 +24,9 @@ FOLDERS = {
     "data": {".txt", ".tsv", ".md", ".json", ".jsonl"},
 }
 FILES = (
-    "LICENSE",
+    *("LICENSE", "environment.yml", "collect_submission.sh", "collect_submission.bat"),
+    *("run.sh", "docs/running.md", "slurm.sbatch", "train_on_gpu.ipynb"),
     ".gitattributes",  # so that git leaves line ends as they are on Windows, too
-    "run.sh",
-    "environment.yml",
-    "collect_submission.sh",
-    "collect_submission.bat",
 )
 MADE = ("README.md", "pyproject.toml", "course.toml")  # from the files of these names
 ASSISTANTS = "AGENTS.md"  # how AI assistants should help, a name that they look for
@@ -99,7 +96,6 @@ def make_tree(
     template = Path(__file__).parent / "template" / PurePosixPath(WORKFLOW).name
     made |= {
         WORKFLOW: template.read_text(encoding="utf-8"),
-        ".gitattributes": (ROOT / ".gitattributes").read_text(encoding="utf-8"),
         ".gitignore": student_gitignore(course.handed_out),
     }
     if course.assistants:

@@ -75,7 +75,7 @@ def chosen_text(name: str, text: str, numbers: tuple[str, ...]) -> str:
             return _package(text, numbers)
     if name == "src/checks/manifest.toml":
         return _manifest(text, numbers)
-    if name == "data/README.md":
+    if name.endswith(".md"):
         return chosen_markdown(text, numbers)
     return text
 

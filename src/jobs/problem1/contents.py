@@ -13,7 +13,10 @@ SUPPLIED = (
     "given/hardware.py",
     "given/shares.py",
 )
-FILES = ("data/wiki.txt", "data/birth_*", "data/laptop/*", "src/submission/mingpt-demo/*")
+FILES = (
+    *("data/wiki.txt", "data/birth_*", "data/laptop/*", "src/submission/mingpt-demo/*"),
+    *("docs/running.md", "slurm.sbatch", "train_on_gpu.ipynb"),
+)
 
 
 def _evaluations(question, variant, suffix, reads, writes):

@@ -123,6 +123,21 @@ def test_it_has_what_its_problems_need_and_no_trace_of_the_others(built):
     assert folders == {f"problem{number}" for number in course.numbers if number in PROBLEMS}
 
 
+def test_other_machines_are_for_those_who_train(built):
+    course, tree = built
+    there = [name for name in build.FILES if (tree / name).exists()]
+    machines = ["docs/running.md", "slurm.sbatch", "train_on_gpu.ipynb"]
+    assert [name for name in there if name in machines] == (
+        machines if 1 in course.problems else []
+    )
+    shown, _ = run(tree, "src/collect.py", "--help")
+    readme = (tree / "README.md").read_text(encoding="utf-8")
+    assert ("--for-gpu" in shown) == ("docs/running.md" in readme) == (1 in course.problems)
+    if 1 in course.problems:
+        text = (tree / "docs" / "running.md").read_text(encoding="utf-8")
+        assert ("dashboard" in text) == (6 in course.problems)
+
+
 def test_its_manifest_is_ours_without_the_others(built):
     course, tree = built
     mine, ours = read_manifest(tree / "src" / "checks" / "manifest.toml"), course.manifest()

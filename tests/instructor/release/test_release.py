@@ -28,6 +28,7 @@ from instructor.release import build, known_secrets, leaks, smoke_test
 from instructor.release import command as release_command
 from instructor.release.starter import END, START
 from instructor.release.student_texts import student_readme
+from run import build_parser
 
 COHORT = 987654321012
 COURSE = Course("A title", "A course", "a day", "# Explain,\n\nand ask back.\n")
@@ -86,7 +87,11 @@ def test_it_has_what_students_need_and_nothing_else(built):
         ".github",
         ".gitattributes",
         ".gitignore",
+        "slurm.sbatch",
+        "train_on_gpu.ipynb",
+        "docs",
     }
+    assert [name for name in names if name.startswith("docs")] == ["docs/running.md"]
     assert {path.relative_to(ROOT).as_posix() for path in STARTER.rglob("*.py")} == {
         name for name in names if re.fullmatch(r"src/submission/.+\.py", name)
     }
@@ -106,9 +111,7 @@ def test_it_has_what_students_need_and_nothing_else(built):
     assert not [
         name
         for name in names - {".gitattributes", ".gitignore", ".github/workflows/basic-checks.yml"}
-        if name.startswith(("instructor", "tests", "docs", "."))
-        or "gold" in name
-        or "__pycache__" in name
+        if name.startswith(("instructor", "tests", ".")) or "gold" in name or "__pycache__" in name
     ]
 
 
@@ -134,6 +137,20 @@ def test_the_readme_is_that_of_students(built):
     assert "## 1. Environment" in readme and "./collect_submission.sh" in readme
     assert "instructor" not in readme.lower() and "python -m" not in readme
     assert "| 1c | Span corruption | `dataset.py` |" in readme and "<!--" not in readme
+    assert "[docs/running.md](docs/running.md)" in readme
+
+
+def test_what_is_said_of_machines_fits_the_release(built):
+    """Its links lead somewhere, and what it tells to type is there."""
+    path = built[0] / "docs" / "running.md"
+    text = path.read_text(encoding="utf-8")
+    assert "<!--" not in text and "./run.sh dashboard" in text
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert links and all((path.parent / link).is_file() for link in links)
+    options = {*re.findall(r"`[^`\n]*?\./run\.sh [^`]*`|`--[^`]*`", text)}
+    known = build_parser()._option_string_actions
+    for option in re.findall(r"--[a-z-]+", " ".join(options)):
+        assert option in known or option in ("--shm-size", "--version"), option
 
 
 def test_assistants_are_told_how_to_help(built, tmp_path):

@@ -1,0 +1,141 @@
+"""What train_on_gpu.ipynb does once it has unpacked the student's zip, which has this module: say
+what is done, make the command that trains, and put the results into a zip.
+"""
+
+import hashlib
+import json
+import os
+import shlex
+import struct
+import sys
+import time
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+
+from common.files import UserError, write_text, writing
+from jobs.options import Options
+from jobs.presets import PRESETS
+from jobs.problem1.run import is_done
+from jobs.targets import JOBS
+
+OLDEST_TORCH = "2.9"
+MENUS = {
+    "Colab": "In the menu Runtime > Change runtime type, choose a GPU.",
+    "Kaggle": "In the menu Settings > Accelerator, choose a GPU T4 (accounts need a verified phone "
+    "number for that).",
+}
+# a notebook then shows the sentence alone
+UserError._render_traceback_ = lambda error: [str(error)]
+
+
+def begin(copy: Path, kept: Path, preset: str, options: str = "", where: str = "") -> str:
+    """Print the machine and what is done, and return the command that does the rest.
+
+    Args:
+        copy: the unpacked folder of the student.
+        kept: a folder that outlives the machine; the results are in its folder `preset`.
+        preset: the name of one.
+        options: more options of src/run.py.
+        where: "Colab" or "Kaggle", whose menus are named if there is no GPU.
+
+    Raises:
+        UserError: the machine lacks packages or a GPU, or there is no such preset.
+    """
+    if preset not in PRESETS:
+        raise UserError(
+            f"There is no preset {preset!r}. Set PRESET to one of: {', '.join(PRESETS)}"
+        )
+    if missing := [name for name in ("torch", "numpy", "tqdm") if find_spec(name) is None]:
+        raise UserError(f"This Python lacks packages. In a cell: %pip install {' '.join(missing)}")
+    _look_at_machine(preset, where)
+    keep_times(copy, kept / "times.json")
+    results = kept / preset
+    print(f"The jobs, whose results are in {results}:")
+    for job in JOBS.values():
+        print(f"  {job.target:<{max(map(len, JOBS))}}  {_state(job, copy, results, preset)}")
+    command = [sys.executable, str(copy / "src" / "run.py"), "all", "--resume"]
+    return shlex.join([*command, "--preset", preset, "--out", str(results), *shlex.split(options)])
+
+
+def _look_at_machine(preset, where):
+    import torch
+
+    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
+    print(f"{gpu or 'No GPU'}, torch {torch.__version__}, Python {sys.version.split()[0]}")
+    if torch.__version__ < OLDEST_TORCH:
+        print(f"torch {OLDEST_TORCH} or later is needed. If a job fails: %pip install -U torch")
+    if preset == "gpu" and not gpu:
+        advice = MENUS.get(
+            where, "If `!nvidia-smi` shows one, this torch is for CPUs, or for newer drivers."
+        )
+        raise UserError(
+            f"torch finds no GPU. {advice} Then run all cells again. Without a GPU, PRESET = "
+            '"laptop" trains a smaller model.'
+        )
+
+
+def _state(job, copy, results, preset):
+    """What is known of a job's result, in words."""
+    options = Options(
+        preset=PRESETS[preset],
+        data=copy / "data" / PRESETS[preset].data,
+        submission=copy / "src" / "submission",
+        out=results,
+        gold=None,
+        device="cpu",
+        seed=0,
+        compile=False,
+        resume=True,
+    )
+    result = results / job.writes
+    checkpoint = result.with_suffix(".ckpt")
+    if checkpoint.exists():
+        minutes = (time.time() - checkpoint.stat().st_mtime) / 60
+        return f"interrupted; continues from its checkpoint, {minutes:.0f} minutes old"
+    if not result.exists():
+        return "to do"
+    return "done" if is_done(job, options) else "to do again: its code, data or weights are newer"
+
+
+def keep_times(copy: Path, record: Path) -> None:
+    """Date the files of a new copy by when their content first came, as `record` knows, a file that
+    is kept: `--resume` makes results again that are older than the code, and the times in a zip,
+    which have no time zone, may lie in the future.
+    """
+    known = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
+    times, now = {}, time.time()
+    for path in filter(Path.is_file, sorted(copy.rglob("*"))):
+        content = path.relative_to(copy).as_posix() + hashlib.sha256(path.read_bytes()).hexdigest()
+        times[content] = known.get(content, now)
+        os.utime(path, (times[content], times[content]))
+    write_text(record, json.dumps(times, indent=0))
+
+
+def pack(kept: Path, preset: str) -> Path:
+    """Write the zip that brings the results back, and say where they belong; returns its path.
+
+    Raises:
+        UserError: there are no results yet, or the zip cannot be written.
+    """
+    results, archive = kept / preset, kept / f"results-{preset}.zip"
+    names = [job.writes for job in JOBS.values() if (results / job.writes).exists()]
+    if not names:
+        raise UserError(f"There are no results in {results} yet. Run the cell that trains.")
+    logs = [path.relative_to(results).as_posix() for path in sorted(results.glob("runs/*.jsonl"))]
+    with writing(archive) as temporary, zipfile.ZipFile(temporary, "w") as zipped:
+        for name in (*names, *logs):
+            entry = zipfile.ZipInfo.from_file(results / name, f"src/submission/{name}")
+            # The time in UTC, as unzip and others read it: collect_submission.sh compares times.
+            modified = int((results / name).stat().st_mtime)
+            entry.extra = struct.pack("<HHBl", 0x5455, 5, 1, modified)
+            zipped.writestr(entry, (results / name).read_bytes())
+    missing = [job.target for job in JOBS.values() if job.writes not in names]
+    print(f"Wrote {archive}, {archive.stat().st_size / 2**20:.1f} MiB: {', '.join(names)}")
+    print(
+        f"Unpack it in the root folder of your copy, where run.sh is (unzip -o {archive.name}); "
+        "its files go into src/submission. Then ./collect_submission.sh works there."
+    )
+    if missing:
+        print(f"Still to do: {', '.join(missing)}. Run the cell that trains again.")
+    return archive

@@ -1,0 +1,212 @@
+"""train_on_gpu.ipynb, on a machine without a GPU: as on Colab, Kaggle (with their parts faked), or any
+Jupyter server; lost in the middle, run again, and its results brought back.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import zipfile
+from pathlib import Path
+
+import nbclient
+import nbformat
+import pytest
+import torch
+
+from common.files import UserError
+from conftest import ROOT, STARTER
+from gpu_machines import for_gpu, trainings, wait_for, waiting_for
+from jobs.problem1 import notebook
+from jobs.targets import JOBS
+
+# google.colab, as far as the notebook uses it
+COLAB = """
+from pathlib import Path
+from types import SimpleNamespace
+
+def upload():
+    Path("uploads").open("a").write("asked\\n")
+    return {name: Path(name).read_bytes() for name in ("mine.zip",) if Path(name).exists()}
+
+drive = SimpleNamespace(mount=lambda path: None)
+files = SimpleNamespace(upload=upload, download=lambda path: Path("downloaded").write_text(path))
+"""
+
+
+def opened(folder, preset="smoke", options="--jobs 1", **paths):
+    """A client of the notebook in a folder, with these settings and other names of paths."""
+    found = nbformat.read(ROOT / "train_on_gpu.ipynb", as_version=4)
+    assert all(not cell.get("outputs") for cell in found.cells), "clear the outputs"
+    changes = {'PRESET = "gpu"': f'PRESET = "{preset}"', 'OPTIONS = ""': f'OPTIONS = "{options}"'}
+    changes |= {f'"/{name}': f'"{path}' for name, path in paths.items()}
+    source = "".join(cell.source for cell in found.cells)
+    assert all(text in source for text in changes)
+    for cell in found.cells:
+        for before, after in changes.items():
+            cell.source = cell.source.replace(before, after)
+    where = {"metadata": {"path": str(folder)}}
+    return nbclient.NotebookClient(found, timeout=300, kernel_name="python3", resources=where)
+
+
+def printed(client):
+    """What the cells printed."""
+    outputs = [output for cell in client.nb.cells for output in cell.get("outputs", [])]
+    return "".join(output.get("text", "") for output in outputs)
+
+
+def stopped(client):
+    """Run a notebook that stops, and return the sentence that it shows."""
+    with pytest.raises(nbclient.exceptions.CellExecutionError):
+        client.execute()
+    (error,) = [o for cell in client.nb.cells for o in cell.get("outputs", []) if "ename" in o]
+    (sentence,) = error.traceback
+    assert "Traceback" not in sentence
+    return sentence
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes")
+@pytest.mark.parametrize("ending", ["killed", pytest.param("stopped", marks=pytest.mark.full)])
+def test_on_colab_a_lost_machine_costs_only_the_job_that_ran(tmp_path, request, ending):
+    """The zip is asked for once; the second machine has nothing but the folder on the drive."""
+    drive, go = tmp_path / "drive", tmp_path / "go"
+    request.addfinalizer(go.touch)  # nothing waits for it any more
+    machines = [tmp_path / "first", tmp_path / "second"]
+    for machine in machines:
+        (machine / "google").mkdir(parents=True)
+        (machine / "google" / "colab.py").write_text(COLAB)
+    for_gpu(machines[0] / "mine.zip", waiting_for(go, tmp_path / "mine"))
+    results = drive / "MyDrive" / "transformer-assignment" / "smoke"
+
+    client = opened(machines[0], **{"content/drive": drive})
+    running = threading.Thread(target=pytest.raises, args=(Exception, client.execute), daemon=True)
+    running.start()
+    wait_for(lambda: (results / "vanilla.pretrain.test.predictions").exists())
+    wait_for(lambda: trainings(results))
+    kernel = client.km.provisioner.pid
+    os.kill(kernel, signal.SIGKILL if ending == "killed" else signal.SIGINT)
+    running.join()
+    wait_for(lambda: not trainings(results))  # it ends with the kernel, or the cell
+    before = {path.name: path.stat().st_mtime_ns for path in results.glob("vanilla.*")}
+    assert len(before) == 7 and not list(results.glob("rope*"))
+    assert not (machines[0] / "downloaded").exists()
+
+    go.touch()
+    client = opened(machines[1], **{"content/drive": drive})
+    client.execute()
+    text = printed(client)
+    assert text.count(" is done: ") == 7 and "rope_pretrain is done" not in text
+    assert text.count("  done\n") == 7 and text.count("  to do\n") == 4
+    assert {path.name for path in results.glob("*.p*")} == {job.writes for job in JOBS.values()}
+    assert {name: (results / name).stat().st_mtime_ns for name in before} == before
+    assert (machines[0] / "uploads").read_text() == "asked\n"
+    assert not (machines[1] / "uploads").exists()
+    archive = Path((machines[1] / "downloaded").read_text())
+    assert archive.is_relative_to(drive) and "src/submission" in text
+    assert {Path(name).name for name in zipfile.ZipFile(archive).namelist()} == {
+        job.writes for job in JOBS.values()
+    }
+
+
+@pytest.mark.full
+def test_on_kaggle_the_dataset_is_unpacked_and_read_only(tmp_path):
+    kaggle = tmp_path / "kaggle"
+    (kaggle / "working").mkdir(parents=True)
+    for_gpu(tmp_path / "for_gpu.zip")
+    zipfile.ZipFile(tmp_path / "for_gpu.zip").extractall(kaggle / "input" / "mine" / "for_gpu")
+    client = opened(kaggle / "working", kaggle=kaggle)
+    client.execute()
+    assert (kaggle / "working" / "smoke" / "rope.pretrain.test.predictions").exists()
+    assert (kaggle / "working" / "results-smoke.zip").exists()
+
+
+def test_elsewhere_a_wrong_zip_and_no_zip_are_said_in_a_sentence(tmp_path):
+    assert "there are 0" in stopped(opened(tmp_path))
+    with zipfile.ZipFile(tmp_path / "for_gpu.zip", "w") as archive:
+        archive.writestr("helper.py", "")
+    assert "is not what ./collect_submission.sh --for-gpu writes" in stopped(opened(tmp_path))
+    (tmp_path / "for_gpu.zip").write_bytes(b"no zip")
+    assert "is not what ./collect_submission.sh --for-gpu writes" in stopped(opened(tmp_path))
+
+
+def test_without_a_gpu_the_menu_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    for where, words in (("Colab", "Runtime >"), ("Kaggle", "Accelerator"), ("", "nvidia-smi")):
+        with pytest.raises(UserError, match=words):
+            notebook.begin(tmp_path, tmp_path, "gpu", where=where)
+    with pytest.raises(UserError, match="Set PRESET to one of: laptop, gpu"):
+        notebook.begin(tmp_path, tmp_path, "GPU")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """A student's copy as the notebook unpacks it."""
+    for_gpu(tmp_path / "for_gpu.zip")
+    zipfile.ZipFile(tmp_path / "for_gpu.zip").extractall(tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def test_what_is_done_is_told_from_what_is_not(copy, tmp_path, capsys):
+    """Results stay done when the same code comes again, and not when code has changed."""
+    kept = tmp_path / "kept with spaces"
+    command = notebook.begin(copy, kept, "smoke", "--seed 5")
+    assert capsys.readouterr().out.count("  to do\n") == len(JOBS)
+    assert "'" in command and command.endswith("--seed 5") and "all --resume" in command
+    (kept / "smoke").mkdir()
+    for job in JOBS.values():
+        (kept / "smoke" / job.writes).touch()
+    (kept / "smoke" / "rope.finetune.ckpt").touch()
+    for path in copy.rglob("*.py"):
+        os.utime(path, (2e9, 2e9))  # from a zip of another time zone
+    notebook.begin(copy, kept, "smoke")
+    told = capsys.readouterr().out
+    assert told.count("  done\n") == len(JOBS) - 1
+    assert "rope_finetune_with_pretrain         interrupted; continues from its checkpoint" in told
+    (copy / "src" / "submission" / "model.py").write_text("# changed\n")
+    notebook.begin(copy, kept, "smoke")
+    assert capsys.readouterr().out.count("  to do again: its code") == len(JOBS) - 1
+
+
+def test_the_results_come_back_into_the_copy(copy, tmp_path, capsys):
+    """Unpacked in another time zone, they are still newer than the code."""
+    kept = tmp_path / "kept"
+    with pytest.raises(UserError, match="no results"):
+        notebook.pack(kept, "gpu")
+    (kept / "gpu" / "runs").mkdir(parents=True)
+    (kept / "gpu" / "runs" / "vanilla_pretrain.jsonl").write_text("{}\n")
+    for job in list(JOBS.values())[:-1]:
+        (kept / "gpu" / job.writes).write_text("x")
+    archive = notebook.pack(kept, "gpu")
+    assert "Still to do: rope_eval_test_with_pretrain." in capsys.readouterr().out
+    assert not list(kept.glob("*.tmp"))
+    if not shutil.which("unzip"):
+        pytest.skip("needs unzip")
+    code = STARTER / "helper.py"
+    student = tmp_path / "student" / "src" / "submission"
+    student.mkdir(parents=True)
+    shutil.copy(code, student)
+    for zone in ("Asia/Tokyo", "America/Los_Angeles"):
+        subprocess.run(
+            ["unzip", "-qo", archive],
+            cwd=tmp_path / "student",
+            env={**os.environ, "TZ": zone},
+            check=True,
+        )
+        result, source = student / "rope.finetune.params", kept / "gpu" / "rope.finetune.params"
+        assert abs(result.stat().st_mtime - source.stat().st_mtime) <= 2
+    assert (student / "runs" / "vanilla_pretrain.jsonl").exists()
+
+
+def test_the_zip_has_the_students_code_and_no_results(tmp_path):
+    mine = shutil.copytree(STARTER, tmp_path / "mine")
+    (mine / "model.py").write_text("# mine\n")
+    (mine / "vanilla.pretrain.params").write_text("x")
+    told = for_gpu(tmp_path / "for_gpu.zip", mine)
+    assert "attention.py, line" in told and "not filled in" in told and "problem5" not in told
+    with zipfile.ZipFile(tmp_path / "for_gpu.zip") as archive:
+        names = archive.namelist()
+        assert archive.read("src/submission/model.py") == b"# mine\n"
+    assert {"src/run.py", "data/wiki.txt", "src/submission/trainer.py"} <= {*names}
+    assert not [name for name in names if name.endswith((".params", ".pyc", ".predictions"))]
