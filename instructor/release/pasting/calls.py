@@ -28,7 +28,7 @@ def answers(
         deadline: of clock(), in seconds; after it, False.
     """
     least, most = _arity(function)
-    before = {name: signal.signal(name, give_up) for name in (signal.SIGALRM, signal.SIGPROF)}
+    before = {name: signal.signal(name, _ring) for name in (signal.SIGALRM, signal.SIGPROF)}
     try:
         for number, places in _ways(views[0], least, most):
             if clock() > deadline:
@@ -145,6 +145,17 @@ def give_up(*_, **__):
     raise TooLate
 
 
+_calls = []  # the function that is being called
+
+
+def _ring(*_):
+    """The handler of both timers. One may ring when a call has ended: the other did, or it was
+    about to.
+    """
+    if _calls:
+        give_up()
+
+
 def clock() -> float:
     """Seconds that count against a deadline: those that this process computes, so that a busy
     machine doesn't cut a search short, and a part of all others, for functions that only wait.
@@ -156,6 +167,7 @@ def _call(function, arguments):
     """What a call returns; None if it raises or takes too long."""
     with contextlib.suppress(BaseException):
         try:
+            _calls.append(function)
             signal.setitimer(signal.ITIMER_PROF, PATIENCE)
             signal.setitimer(signal.ITIMER_REAL, WAITING * PATIENCE)
             returned = function(*arguments)
@@ -163,6 +175,7 @@ def _call(function, arguments):
                 list(itertools.islice(returned, 20)) if inspect.isgenerator(returned) else returned
             )
         finally:
+            _calls.clear()
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.setitimer(signal.ITIMER_PROF, 0)
     return None

@@ -2,14 +2,16 @@
 code.
 """
 
+import contextlib
 import re
+import signal
 import sys
 import warnings
 
 import pytest
 
 from conftest import ROOT
-from instructor.release.pasting import fingerprints
+from instructor.release.pasting import calls, fingerprints
 from instructor.release.pasting.answers import answering, find_answering
 from instructor.release.starter import SOLUTION, bodies
 
@@ -253,3 +255,19 @@ def test_a_pasted_solution_is_found(tree, name):
         assert found, name
     else:
         assert len(re.sub(r"\s", "", body)) < 160, "a solution as long as this one should be found"
+
+
+def test_an_alarm_that_rings_when_a_call_has_ended_ends_nothing_else(monkeypatch):
+    """The timers of wall and processor time may both be due."""
+
+    class Suppress(contextlib.suppress):
+        def __exit__(self, *error):
+            signal.raise_signal(signal.SIGALRM)
+            signal.raise_signal(signal.SIGPROF)
+            return super().__exit__(*error)
+
+    monkeypatch.setattr(calls.contextlib, "suppress", Suppress)
+    called = []
+    case = calls.Case(right=3, inputs={"x": 2})
+    assert not calls.answers(called.append, [case], [calls.views_of(case)], calls.clock() + 9)
+    assert called

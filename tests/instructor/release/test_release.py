@@ -85,7 +85,6 @@ def test_it_has_what_students_need_and_nothing_else(built):
         "collect_submission.sh",
         "collect_submission.bat",
         ".github",
-        ".gitattributes",
         ".gitignore",
         "slurm.sbatch",
         "train_on_gpu.ipynb",
