@@ -172,9 +172,9 @@ def make_environment(tables: tuple[str, ...], lock: Path) -> None:
     if VENV.exists() and not COMPLETE.exists() and not INCOMPLETE.exists():
         extras = f"[{','.join(tables)}]" if tables else ""
         raise Refused(
-            f"{VENV} lacks some of: {names}.\n"
-            f"{COMMAND} did not make it, so it leaves it as it is. Activate it and run: pip install "
-            f"-e '{ROOT}{extras}'\nOr remove it, and {COMMAND} makes its own."
+            f"{VENV} lacks some of: {names}.\n{COMMAND} did not make it, so it leaves it as it is. "
+            f"Activate it and run: pip install -e '{ROOT}{extras}'\n"
+            f"Or remove it, and {COMMAND} makes its own."
         )
     if not lock.exists():
         raise Refused(f"{lock} is missing, which says what to install. Restore it.")
@@ -186,7 +186,7 @@ def make_environment(tables: tuple[str, ...], lock: Path) -> None:
     build = wanted_build() or "".join(recorded()[:1])
     chosen = build or ("cuda" if has_nvidia_gpu() else "cpu")
     say(f"No Python here has all of: {names}.")
-    say(f"Making an environment in {VENV} (once, some minutes) ...")
+    say(f"Making an environment in {VENV} (once, some minutes; 1.2 GB, more with CUDA) ...")
     if not build and sys.platform != "darwin":
         found, other = ("an", "cpu") if chosen == "cuda" else ("no", "cuda")
         say(
@@ -242,13 +242,11 @@ def make_anew(uv: str | None) -> None:
         INCOMPLETE.touch()
     except OSError as error:
         raise Refused(
-            f"{VENV} can't be made anew: {error.strerror}. Close what uses it (an active environment:"
-            " `deactivate`), and try again."
+            f"{VENV} can't be made anew: {error.strerror}. Close what uses it (`deactivate` an "
+            "active environment), and try again."
         ) from None
     made = (
-        finished(
-            uv, "venv", "--quiet", "--seed", "--allow-existing", "--python", python, str(VENV)
-        )
+        finished(uv, "venv", "--quiet", "--seed", "--allow-existing", "--python", python, str(VENV))
         if uv
         else finished(python, "-m", "venv", str(VENV))
     )
@@ -272,8 +270,8 @@ def install_torch(install: list[str], torch: str, index: str | None) -> str | No
         *install, "--no-deps", "--index-url", index, torch
     ):
         return ""
-    what = "with CUDA, which is larger" if sys.platform == "linux" else "without CUDA"
-    say(f"{index} can't be used, so torch comes from PyPI, {what}.")
+    what = "with CUDA's libraries" if sys.platform == "linux" else "without CUDA"
+    say(f"{index} can't be reached, so torch comes from PyPI, whose builds are {what}.")
     return "pypi" if finished(*install, torch) else None
 
 
@@ -287,7 +285,8 @@ def launch(words: list[str]) -> int:
     runs = target not in ("test", "python")  # or else it is run.py's
     if target == "test" and not (ROOT / "tests").is_dir():
         raise Refused(
-            "The project's tests are not part of this copy. To grade your code: python src/grader.py"
+            "The project's tests are not part of this copy. To grade your code: python "
+            "src/grader.py"
         )
     if target == "help" or runs and {"-h", "--help"} & {*words}:
         return run(sys.executable, ROOT / "src" / "run.py", "--help")
