@@ -17,7 +17,6 @@ minutes; 10 times the rate of a plain loop; dev over 40.4% with RoPE on the publ
 import argparse
 import contextlib
 import json
-import os
 import re
 import signal
 import subprocess
@@ -80,7 +79,11 @@ def plan(args: argparse.Namespace) -> list[Step]:
     ]
     training = {"variant": "rope", "kind": "pretrain", **on}
     steps.append(
-        Step("resumed", "resumed", {"step": "resumed", "seconds": args.seconds / 3, **training})
+        Step(
+            "resumed",
+            "resumed",
+            {"step": "resumed", "seconds": max(15, args.seconds / 3), **training},
+        )
     )
     for variant in variants:
         words = {"step": "same_losses", "steps": 200, **training, "variant": variant}
@@ -127,25 +130,21 @@ def attempt(command: list[str], log: Path, seconds: float) -> int | None:
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("a", encoding="utf-8") as file:
         process = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            stdin=subprocess.DEVNULL,
-            stdout=file,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
+            command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT
         )
     try:
         return process.wait(max(0.1, seconds - GRACE))
     except (subprocess.TimeoutExpired, KeyboardInterrupt) as error:
-        with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
-            os.killpg(process.pid, signal.SIGINT)
+        pressed = isinstance(error, KeyboardInterrupt)
+        if not pressed or error.args:  # else the terminal has told it, too
+            process.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(GRACE)
-        if isinstance(error, KeyboardInterrupt):
+        if pressed:
             raise
         return None
     finally:
-        with contextlib.suppress(ProcessLookupError):  # and its helpers
-            os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
         process.wait()
 
 
@@ -291,7 +290,8 @@ def measure(args: argparse.Namespace) -> None:
         if results.get(step.name, {}).get("done"):
             continue
         if left < min(LEAST, whole / 2):
-            print(f"Next: {step.name}. The same command goes on, without --again.")
+            missing = next(one.name for one in steps if not results.get(one.name, {}).get("done"))
+            print(f"Next: {missing}. The same command goes on, without --again.")
             break
         print(f"[{number}/{len(steps)}] {step.name} ...", flush=True)
         results[step.name] = perform(step, results.get(step.name, {}), args.out, left, whole)
@@ -301,6 +301,10 @@ def measure(args: argparse.Namespace) -> None:
         if args.device.startswith("cuda") and args.preset == "gpu":
             publish("full_size", "cuda", report(steps, results, where))
     print(f"See {args.out / 'report.md'}")
+
+
+def _terminated(*_):
+    raise KeyboardInterrupt("only this process was told")
 
 
 def main() -> int:
@@ -318,6 +322,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60, help="of a trial (default: 60)")
     parser.add_argument("--epochs", type=int, default=20, help="of a rate (default: 20)")
     signal.signal(signal.SIGINT, signal.default_int_handler)  # also behind nohup, for the steps
+    signal.signal(signal.SIGTERM, _terminated)
     try:
         measure(parser.parse_args())
     except UserError as error:

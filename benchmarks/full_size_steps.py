@@ -9,9 +9,7 @@ is complete.
 import contextlib
 import io
 import json
-import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -90,14 +88,15 @@ def trial(seconds: float, **training) -> dict:
         writer, trainer = train(seconds=seconds, **training)
     print(said.getvalue())
     first, *_, last = writer.losses
-    middle = min(step for step in writer.times if step >= (first + last) / 2)
+    # the rate of the second half, when all is warm
+    middle = max(step for step in writer.times if step <= (first + last) / 2)
     took = writer.times[last] - writer.times[middle]
     recorder = getattr(trainer, "one_step", None)
     shared = Path("/dev/shm")
     return {
         "precision": getattr(trainer, "precision", "?"),
         "recorded": len(getattr(recorder, "replays", ())),
-        "rate": (last - middle) / took if took else 0.0,
+        "rate": (last - middle) / took,
         "first": writer.losses[first],
         "last": writer.losses[last],
         "step": last,
@@ -114,12 +113,13 @@ def resumed(seconds: float, **training) -> dict:
         training |= {"ckpt_path": str(checkpoint), "ckpt_seconds": seconds / 4}
         words = json.dumps({"step": "trial", "seconds": 1e9, **training})
         command = [sys.executable, __file__, words, str(Path(folder) / "result")]
-        process = subprocess.Popen(command, start_new_session=True)
-        while not checkpoint.exists() and process.poll() is None:
-            time.sleep(0.2)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        process = subprocess.Popen(command)
+        try:
+            while not checkpoint.exists() and process.poll() is None:
+                time.sleep(0.2)
+        finally:
+            process.kill()
+            process.wait()
         return {"killed": checkpoint.exists(), **after(seconds, resume=True, **training)}
 
 

@@ -21,8 +21,8 @@ from launch import LOCKS
 EXTRAS = {"student": (), "staff": ("instructor", "canvas"), "dev": ("dev",)}
 LEFT_OUT = re.compile(r"(torch|triton|(nvidia|cuda)-[\w-]+)==")
 HEAD = """\
-# All packages but torch (src/launch.py), with versions and hashes, for every system.
-# From pyproject.toml; to make it anew: python -m instructor.lock
+# Made from pyproject.toml: all packages but torch (see src/launch.py), with versions and hashes,
+# for every system.
 """
 
 

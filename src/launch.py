@@ -28,8 +28,8 @@ COMPLETE, INCOMPLETE = VENV / "complete", VENV / "incomplete"
 # What a copy needs: the tables of pyproject.toml, and the file of all versions with hashes.
 LOCKS = {
     "student": ((), "requirements.lock"),
-    "staff": (("instructor",), "instructor/requirements.lock"),
-    "dev": (("instructor", "wikipedia", "dev"), "instructor/requirements-dev.lock"),
+    "staff": (("instructor",), "requirements-staff.lock"),
+    "dev": (("instructor", "wikipedia", "dev"), "requirements-dev.lock"),
 }
 HAS = "import importlib.metadata as m, sys; [m.distribution(name) for name in sys.argv[1:]]"
 
@@ -180,8 +180,8 @@ def make_environment(tables: tuple[str, ...], lock: Path) -> None:
         raise Refused(f"{lock} is missing, which says what to install. Restore it.")
     if old := outdated(lock.read_text(encoding="utf-8"), wanted):
         raise Refused(
-            f"{lock} lacks {', '.join(old)}, which pyproject.toml pins. To make it anew: python -m "
-            "instructor.lock (it needs uv)."
+            f"{lock} lacks {', '.join(old)}, which pyproject.toml pins. Restore both files, or "
+            "make the first anew, as CONTRIBUTING.md says."
         )
     build = wanted_build() or "".join(recorded()[:1])
     chosen = build or ("cuda" if has_nvidia_gpu() else "cpu")

@@ -23,7 +23,10 @@ FOLDERS = {
     "src": {".py", ".toml", ".ini", ".ipynb", ".json", ".npz", ".js", ".css"},
     "data": {".txt", ".tsv", ".md", ".json", ".jsonl"},
 }
-FILES = ("LICENSE", "run.sh", "environment.yml", "collect_submission.sh", "collect_submission.bat")
+FILES = (
+    *("LICENSE", "run.sh", "run.bat", "collect_submission.sh", "collect_submission.bat"),
+    *("environment.yml", "requirements.lock"),
+)
 MADE = ("README.md", "pyproject.toml", "course.toml")  # from the files of these names
 ASSISTANTS = "AGENTS.md"  # how AI assistants should help, a name that they look for
 BINARY = {".pdf", ".npz"}
