@@ -290,16 +290,16 @@ def measure(args: argparse.Namespace) -> None:
         if results.get(step.name, {}).get("done"):
             continue
         if left < min(LEAST, whole / 2):
-            missing = next(one.name for one in steps if not results.get(one.name, {}).get("done"))
-            print(f"Next: {missing}. The same command goes on, without --again.")
             break
         print(f"[{number}/{len(steps)}] {step.name} ...", flush=True)
         results[step.name] = perform(step, results.get(step.name, {}), args.out, left, whole)
         write_text(kept, json.dumps(state))
         write_text(args.out / "report.md", report(steps, results, where))
-    else:
-        if args.device.startswith("cuda") and args.preset == "gpu":
-            publish("full_size", "cuda", report(steps, results, where))
+    missing = [step.name for step in steps if not results.get(step.name, {}).get("done")]
+    if missing:
+        print(f"Next: {missing[0]}. The same command goes on (without --again).")
+    elif args.device.startswith("cuda") and args.preset == "gpu":
+        publish("full_size", "cuda", report(steps, results, where))
     print(f"See {args.out / 'report.md'}")
 
 
@@ -324,7 +324,7 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # also behind nohup, for the steps
     signal.signal(signal.SIGTERM, _terminated)
     try:
-        measure(parser.parse_args())
+        measure(parser.parse_intermixed_args())
     except UserError as error:
         print(error, file=sys.stderr)
         return error.exit_code
