@@ -186,7 +186,7 @@ def make_environment(tables: tuple[str, ...], lock: Path) -> None:
     build = wanted_build() or "".join(recorded()[:1])
     chosen = build or ("cuda" if has_nvidia_gpu() else "cpu")
     say(f"No Python here has all of: {names}.")
-    say(f"Making an environment in {VENV} (once, some minutes; 1.2 GB, more with CUDA) ...")
+    say(f"Making an environment in {VENV} (once, some minutes; at least 1.2 GB) ...")
     if not build and sys.platform != "darwin":
         found, other = ("an", "cpu") if chosen == "cuda" else ("no", "cuda")
         say(

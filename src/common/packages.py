@@ -1,6 +1,7 @@
 """Whether the Python that runs this has the packages that it needs."""
 
 import importlib.util
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -23,8 +24,10 @@ def require_packages(*names: str, install: str = "") -> None:
     if not missing:
         return
     if (ROOT / ".venv").is_dir():
-        activate = shlex.quote(str(ROOT / ".venv" / "bin" / "activate"))
-        advice = f"Activate the environment of ./run.sh first: source {activate}"
+        folder = "Scripts" if os.name == "nt" else "bin"
+        activate = shlex.quote(str(ROOT / ".venv" / folder / "activate"))
+        command = activate if os.name == "nt" else f"source {activate}"
+        advice = f"Activate the environment of ./run.sh first: {command}"
     else:
         advice = (
             "Activate your environment, or install them: pip install -e "
