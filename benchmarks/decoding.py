@@ -40,65 +40,67 @@ def seconds(function, *arguments) -> float:
     return time.perf_counter() - started
 
 
+def measure(preset, variant: str, device: str, runs: int) -> dict:
+    """People a second, in batches and the plain way, one at a time: the medians of both in turn."""
+    seed_everything(0)
+    submission = load_submission(ROOT / "instructor" / "solution")
+    data = ROOT / "data" / preset.data
+    dataset = submission.CharCorruptionDataset(read_documents(data / "wiki.txt"), preset.block_size)
+    config = submission.GPTConfig(
+        dataset.vocab_size,
+        preset.block_size,
+        n_layer=preset.n_layer,
+        n_head=preset.n_head,
+        n_embd=preset.n_embd,
+    )
+    model = getattr(submission, f"initialize_{variant}_model")(config)
+    read = read_questions(data / "birth_dev.tsv", dataset.stoi, preset.block_size, answers=True)
+    questions = sorted((question for question, _ in read), key=len)
+    some = questions[:: len(questions) // PLAIN][:PLAIN]
+    answers.predict_places(model, questions[:3], dataset, device)  # starts the device
+    ours, plain = [], []
+    for _ in range(runs):
+        ours.append(seconds(answers.predict_places, model, questions, dataset, device))
+        plain.append(seconds(plain_way, model, some, dataset, device))
+    return {
+        "people": len(questions),
+        "batches": len(questions) / statistics.median(ours),
+        "plain": len(some) / statistics.median(plain),
+    }
+
+
 def main() -> None:
-    """Time both ways in turn, and publish the medians."""
+    """Time both ways, and publish the medians."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--runs", type=int, default=3)
     args = parser.parse_args()
-    seed_everything(0)
-    submission = load_submission(ROOT / "instructor" / "solution")
-    dataset = submission.CharCorruptionDataset(
-        read_documents(ROOT / "data" / "wiki.txt"), GPU.block_size
-    )
-    config = submission.GPTConfig(
-        dataset.vocab_size,
-        GPU.block_size,
-        n_layer=GPU.n_layer,
-        n_head=GPU.n_head,
-        n_embd=GPU.n_embd,
-    )
     rows = []
     for variant in ("vanilla", "rope"):
-        model = getattr(submission, f"initialize_{variant}_model")(config)
-        read = read_questions(
-            ROOT / "data" / "birth_dev.tsv", dataset.stoi, GPU.block_size, answers=True
-        )
-        questions = sorted((question for question, _ in read), key=len)
-        some = questions[:: len(questions) // PLAIN][:PLAIN]
-        answers.predict_places(model, questions[:3], dataset, args.device)  # starts the device
-        times = {"ours": [], "plain": []}
-        for _ in range(args.runs):
-            times["ours"].append(
-                seconds(answers.predict_places, model, questions, dataset, args.device)
-            )
-            times["plain"].append(seconds(plain_way, model, some, dataset, args.device))
-        ours, plain = (statistics.median(times[way]) for way in times)
-        people = len(questions) / ours, len(some) / plain
+        found = measure(GPU, variant, args.device, args.runs)
         rows.append(
             [
                 variant,
-                f"{ours:.1f} s",
-                f"{people[0]:.0f}",
-                f"{people[1]:.1f}",
-                f"{people[0] / people[1]:.0f}",
+                f"{found['people'] / found['batches']:.1f} s",
+                f"{found['batches']:.0f}",
+                f"{found['plain']:.1f}",
+                f"{found['batches'] / found['plain']:.0f}",
             ]
         )
-    table = markdown(
-        [
+        head = [
             "model",
-            f"{len(questions)} people",
+            f"{found['people']} people",
             "people/s",
             "one at a time, without a cache: people/s",
             "ratio",
-        ],
-        rows,
-    )
-    publish(
-        "decoding",
-        args.device,
-        f"On {machine()}, {torch.get_num_threads()} threads; medians of {args.runs}.\n\n{table}",
-    )
+        ]
+        # after each row, so that an interrupted run leaves what it measured
+        publish(
+            "decoding",
+            args.device,
+            f"On {machine()}, {torch.get_num_threads()} threads; medians of {args.runs}.\n\n"
+            f"{markdown(head, rows)}",
+        )
 
 
 if __name__ == "__main__":

@@ -107,13 +107,22 @@ class Clock:
 
 
 def our_rate(
-    preset, variant: str, device: str, epochs: int, corpus: float = 1.0, seed: int = 0, **settings
+    preset,
+    variant: str,
+    device: str,
+    epochs: int,
+    corpus: float = 1.0,
+    seed: int = 0,
+    mode: str | None = None,
+    **settings,
 ) -> tuple[float, float]:
     """Documents a second of our trainer, after its first epoch (on a GPU, after the first fifth:
     graphs are recorded, and workers have drawn epochs in advance), with the corpus repeated; and
-    the final loss.
+    the final loss. With a mode of torch.compile, the model is compiled in that mode.
     """
-    dataset, _, config, trainer = setup(preset, variant, corpus, seed)
+    dataset, model, config, trainer = setup(preset, variant, corpus, seed)
+    if mode:
+        model.compile(mode=mode)
     config.writer = clock = Clock()
     for name, value in {
         "device": device,
@@ -236,11 +245,51 @@ def main() -> None:
         }
     else:
         ways |= {"in bfloat16": {"precision": "bf16"}, "compiled": {"compile": True}}
-    rates, losses, busy = ({name: [] for name in ("plain loop", *ways)} for _ in range(3))
+    flops, tokens = flops_and_tokens(preset, args.variant)
+    dtype = torch.bfloat16 if on_gpu else torch.float32
+    peak, drawn = matrix_peak(args.device, dtype), draw_rate(preset, args.variant)
+    rates, losses, busy = {}, {}, {}
+
+    def keep(name, rate, loss):
+        """Add a measurement, and write what there is: a run that is interrupted leaves its rows."""
+        rates.setdefault(name, []).append(rate)
+        losses.setdefault(name, []).append(loss)
+        plain, rows = statistics.median(rates["plain loop"]), []
+        for name, values in rates.items():
+            rate, of_name = statistics.median(values), losses[name]
+            rows.append(
+                [
+                    name,
+                    f"{rate:,.0f}",
+                    f"{rate * tokens / 1000:,.1f}k",
+                    f"{rate / plain:.2f}",
+                    f"{rate * flops / peak:.1%}",
+                    f"{statistics.median(of_name):.3f} ({min(of_name):.3f} to {max(of_name):.3f})",
+                    *([str(busy.get(name, ""))] if on_gpu else []),
+                ]
+            )
+        head = [
+            "",
+            "documents/s",
+            "tokens/s, without padding",
+            "times the plain loop",
+            f"of the matrix peak ({peak / 1e12:.2f} TFLOP/s, {str(dtype).split('.')[1]})",
+            f"loss after {epochs + 1} epochs",
+            *(["GPU busy"] if on_gpu else []),
+        ]
+        text = (
+            f"Pretraining ({args.variant}, preset {preset.name}) on {machine()}, "
+            f"{torch.get_num_threads()} threads; medians of {len(rates['plain loop'])}.\n\n"
+            f"{markdown(head, rows)}\n\n"
+            f"One core draws {drawn:,.0f} documents a second from the solution's dataset"
+        )
+        if "our trainer" in rates:
+            ours = statistics.median(rates["our trainer"])
+            text += f", {drawn / ours:.2f} times what our trainer reads"
+        publish("train_throughput", args.device, f"{text}.")
+
     for seed in range(args.runs):
-        rate, loss = plain_rate(preset, args.variant, args.device, epochs, seed)
-        rates["plain loop"].append(rate)
-        losses["plain loop"].append(loss)
+        keep("plain loop", *plain_rate(preset, args.variant, args.device, epochs, seed))
         for name, settings in ways.items():
             rate, loss = our_rate(preset, args.variant, args.device, epochs, seed=seed, **settings)
             if on_gpu:  # a few epochs end before the rate is steady
@@ -249,46 +298,7 @@ def main() -> None:
                     rate, _ = our_rate(
                         preset, args.variant, args.device, times * epochs, seed=seed, **settings
                     )
-            rates[name].append(rate)
-            losses[name].append(loss)
-    flops, tokens = flops_and_tokens(preset, args.variant)
-    dtype = torch.bfloat16 if on_gpu else torch.float32
-    peak = matrix_peak(args.device, dtype)
-    drawn, plain = draw_rate(preset, args.variant), statistics.median(rates["plain loop"])
-    rows = []
-    for name, values in rates.items():
-        rate = statistics.median(values)
-        loss = (
-            f"{statistics.median(losses[name]):.3f} ({min(losses[name]):.3f} to "
-            f"{max(losses[name]):.3f})"
-        )
-        rows.append(
-            [
-                name,
-                f"{rate:,.0f}",
-                f"{rate * tokens / 1000:,.1f}k",
-                f"{rate / plain:.2f}",
-                f"{rate * flops / peak:.1%}",
-                loss,
-                *([str(busy[name] or "")] if on_gpu else []),
-            ]
-        )
-    head = [
-        "",
-        "documents/s",
-        "tokens/s, without padding",
-        "times the plain loop",
-        f"of the matrix peak ({peak / 1e12:.2f} TFLOP/s, {str(dtype).split('.')[1]})",
-        f"loss after {epochs + 1} epochs",
-        *(["GPU busy"] if on_gpu else []),
-    ]
-    text = (
-        f"Pretraining ({args.variant}, preset {preset.name}) on {machine()}, "
-        f"{torch.get_num_threads()} threads; medians of {args.runs}.\n\n{markdown(head, rows)}\n\n"
-        f"One core draws {drawn:,.0f} documents a second from the solution's dataset, "
-        f"{drawn / statistics.median(rates['our trainer']):.2f} times what our trainer reads."
-    )
-    publish("train_throughput", args.device, text)
+            keep(name, rate, loss)
 
 
 if __name__ == "__main__":

@@ -24,8 +24,9 @@ FOLDERS = {
     "data": {".txt", ".tsv", ".md", ".json", ".jsonl"},
 }
 FILES = (
-    *("LICENSE", "environment.yml", "collect_submission.sh", "collect_submission.bat"),
-    *("run.sh", "docs/running.md", "slurm.sbatch", "train_on_gpu.ipynb"),
+    *("LICENSE", "run.sh", "run.bat", "collect_submission.sh", "collect_submission.bat"),
+    *("environment.yml", "requirements.lock"),
+    *("docs/running.md", "slurm.sbatch", "train_on_gpu.ipynb"),
     ".gitattributes",  # so that git leaves line ends as they are on Windows, too
 )
 MADE = ("README.md", "pyproject.toml", "course.toml")  # from the files of these names

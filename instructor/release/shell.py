@@ -86,7 +86,7 @@ class Student:
         reach = {
             name: value
             for name, value in os.environ.items()
-            if name.startswith("PIP_")
+            if name.startswith(("PIP_", "UV_"))
             or name.lower().endswith("_proxy")
             or name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
         }

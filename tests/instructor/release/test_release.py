@@ -76,7 +76,9 @@ def test_it_has_what_students_need_and_nothing_else(built):
         "LICENSE",
         ".gitattributes",
         "run.sh",
+        "run.bat",
         "environment.yml",
+        "requirements.lock",
         "pyproject.toml",
         "course.toml",
         "AGENTS.md",
@@ -97,6 +99,7 @@ def test_it_has_what_students_need_and_nothing_else(built):
     assert {
         "data/wiki.txt",
         "data/laptop/birth_test_inputs.tsv",
+        "src/launch.py",
         "src/checks/manifest.toml",
         "src/checks/given/model.py",
         "src/submission/mingpt-demo/play_char.ipynb",
