@@ -30,7 +30,7 @@ def run_sh(*args, **kwargs):
     return subprocess.run(
         [str(ROOT / "run.sh"), *args],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         **{"env": {**os.environ, "PATH": path}, **kwargs},
     )
 
@@ -44,7 +44,9 @@ def test_run_sh_passes_targets_and_exit_codes_on(tmp_path):
 
 def test_run_sh_works_through_a_link(tmp_path):
     (tmp_path / "link").symlink_to(ROOT / "run.sh")
-    process = subprocess.run([str(tmp_path / "link"), "help"], capture_output=True, text=True)
+    process = subprocess.run(
+        [str(tmp_path / "link"), "help"], capture_output=True, encoding="utf-8"
+    )
     assert process.returncode == 0 and "vanilla_pretrain" in process.stdout
 
 
@@ -71,7 +73,7 @@ def run_sh_with_bare_python(tmp_path):
     return lambda *arguments: subprocess.run(
         [str(tmp_path / "run.sh"), *arguments],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         env={
             **os.environ,
             "PATH": os.pathsep.join((str(bare / "bin"), *others)),
@@ -95,7 +97,7 @@ def test_run_sh_leaves_an_environment_that_it_did_not_make(tmp_path, run_sh_with
     assert process.returncode == 2 and "./run.sh did not make it" in process.stderr
     assert (mine / "pyvenv.cfg").exists()
     packages = next(mine.glob("lib/python*/site-packages"))
-    (packages / "ours.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+    (packages / "ours.pth").write_text(sysconfig.get_paths()["purelib"] + "\n", encoding="utf-8")
     process = run_sh_with_bare_python("python", "-c", "import sys, torch; print(sys.prefix)")
     assert process.stdout.strip() == str(mine), process.stderr
 
@@ -120,12 +122,13 @@ def test_run_sh_lets_uv_fetch_a_python_where_there_is_none(tmp_path):
     uv = tmp_path / "uv"
     uv.write_text(
         "#!/usr/bin/env bash\n"
-        f'[ "$1 $2" = "python find" ] && echo "{sys.executable}" || echo "$@" >> {tmp_path}/asked\n'
+        f'[ "$1 $2" = "python find" ] && echo "{sys.executable}" || echo "$@" >> {tmp_path}/asked\n',
+        encoding="utf-8",
     )
     uv.chmod(0o755)
     process = run_sh("help", env={"PATH": str(tmp_path)})
     assert process.returncode == 0 and "vanilla_pretrain" in process.stdout, process.stderr
-    assert "python install" in (tmp_path / "asked").read_text()
+    assert "python install" in (tmp_path / "asked").read_text(encoding="utf-8")
 
 
 def test_run_bat_hands_over():
@@ -186,7 +189,9 @@ def test_lock_files_agree_with_each_other():
 def test_a_lock_file_that_lacks_a_pin_is_refused(made):
     text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     assert "tqdm==" in text
-    (launch.ROOT / "requirements.lock").write_text(re.sub("(?m)^tqdm==.*", "tqdm==1.0 \\\\", text))
+    (launch.ROOT / "requirements.lock").write_text(
+        re.sub("(?m)^tqdm==.*", "tqdm==1.0 \\\\", text), encoding="utf-8"
+    )
     with pytest.raises(launch.Refused, match=r"lacks tqdm==\d.*Restore both"):
         make()
     assert made.commands == [] and not launch.VENV.exists()
@@ -247,7 +252,7 @@ def test_packages_come_with_hashes_and_torch_without_cuda_where_there_is_no_gpu(
     assert "--no-deps" in torch  # nothing else is taken from there
     said = capsys.readouterr().err
     assert "without CUDA" in said and "TORCH_BUILD=cuda" in said
-    assert launch.COMPLETE.read_text() == "cpu\n" and not launch.INCOMPLETE.exists()
+    assert launch.COMPLETE.read_text(encoding="utf-8") == "cpu\n" and not launch.INCOMPLETE.exists()
 
 
 def test_uv_does_it_where_it_is_installed(made, monkeypatch):
@@ -271,7 +276,7 @@ def test_torch_comes_from_pypi_where_its_index_cannot_be_used(made, capsys, reac
     assert len(made.of_torch) == 1 + reachable
     assert "--index-url" not in made.of_torch[-1] and "--no-deps" not in made.of_torch[-1]
     assert "torch comes from PyPI" in capsys.readouterr().err
-    assert launch.COMPLETE.read_text() == "cpu pypi\n"
+    assert launch.COMPLETE.read_text(encoding="utf-8") == "cpu pypi\n"
 
 
 @pytest.mark.parametrize("what", ["--require-hashes", "torch=="])
@@ -337,9 +342,12 @@ def test_an_nvidia_gpu_gets_cuda_and_one_that_came_later_is_mentioned(
     shutil.rmtree(launch.VENV)
     made.commands.clear()
     make()
-    assert "--index-url" not in made.of_torch[0] and launch.COMPLETE.read_text() == "cuda\n"
+    assert (
+        "--index-url" not in made.of_torch[0]
+        and launch.COMPLETE.read_text(encoding="utf-8") == "cuda\n"
+    )
     for build in ("cuda", "cpu pypi"):  # which has CUDA, too
-        launch.COMPLETE.write_text(build)
+        launch.COMPLETE.write_text(build, encoding="utf-8")
         capsys.readouterr()
         launch.launch(["python"])
         assert capsys.readouterr().err == ""
@@ -431,7 +439,7 @@ def test_on_windows_ctrl_c_leaves_the_last_word_to_the_job(tmp_path):
     process = subprocess.Popen(
         [sys.executable, "-c", code, str(ROOT / "src"), job],
         stdout=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
         start_new_session=True,
     )
     assert process.stdout.readline() == "ready\n"
