@@ -91,11 +91,10 @@ def trial(seconds: float, **training) -> dict:
     # the rate of the second half, when all is warm
     middle = max(step for step in writer.times if step <= (first + last) / 2)
     took = writer.times[last] - writer.times[middle]
-    recorder = getattr(trainer, "one_step", None)
     shared = Path("/dev/shm")
     return {
-        "precision": getattr(trainer, "precision", "?"),
-        "recorded": len(getattr(recorder, "replays", ())),
+        "precision": trainer.hardware.precision,
+        "recorded": len(getattr(trainer.one_step, "replays", ())),
         "rate": (last - middle) / took,
         "first": writer.losses[first],
         "last": writer.losses[last],
