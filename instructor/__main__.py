@@ -34,6 +34,7 @@ MODULES = (
     "datasets.wikipedia.command",
     "datasets.check_data.command",
     "datasets.traces.command",
+    "lock",
     "grading.gradescope.build",
     "grading.command",
     "grading.explain",

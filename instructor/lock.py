@@ -1,4 +1,4 @@
-"""Makes the files of all versions and hashes anew: `python -m instructor.lock` (it needs uv).
+"""Makes the files of all versions and hashes anew: `python -m instructor lock` (it needs uv).
 
 They hold for Linux, macOS and Windows and every Python from 3.11 on: the pins of pyproject.toml and
 all that these need. Versions that still fit are kept; `--upgrade` takes the newest. torch and what
@@ -6,10 +6,10 @@ it alone needs on Linux for CUDA are left out: builds with and without CUDA come
 indexes and have other hashes, so src/launch.py installs torch by its version.
 """
 
+import argparse
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -55,25 +55,32 @@ def locked(uv: str, extras: tuple[str, ...], before: str, constraints: list[Path
     return HEAD + "".join(one for one in packages if not LEFT_OUT.match(one))
 
 
-def main() -> int:
-    """Write the lock files; returns the exit code."""
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Add the command to `python -m instructor`."""
+    command = commands.add_parser(
+        "lock", help="make requirements*.lock anew from pyproject.toml; needs uv"
+    )
+    command.add_argument(
+        "--upgrade", action="store_true", help="take the newest versions of what is not pinned"
+    )
+    command.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the lock files; returns the exit code.
+
+    Raises:
+        UserError: uv is not there, or failed.
+    """
+    uv = shutil.which("uv")
+    if uv is None:
+        raise UserError("uv, which makes the lock files, is not installed: pip install uv")
     made: list[Path] = []
-    try:
-        uv = shutil.which("uv")
-        if uv is None:
-            raise UserError("uv, which makes the lock files, is not installed: pip install uv")
-        for level, extras in EXTRAS.items():
-            path = ROOT / LOCKS[level][1]
-            keep = path.exists() and "--upgrade" not in sys.argv[1:]
-            before = path.read_text(encoding="utf-8") if keep else ""
-            write_text(path, locked(uv, extras, before, made))
-            made.append(path)
-            print(f"{path.relative_to(ROOT)}: {len(re.findall('==', path.read_text()))} packages")
-    except UserError as error:
-        print(error, file=sys.stderr)
-        return error.exit_code
+    for level, extras in EXTRAS.items():
+        path = ROOT / LOCKS[level][1]
+        keep = path.exists() and not args.upgrade
+        before = path.read_text(encoding="utf-8") if keep else ""
+        write_text(path, text := locked(uv, extras, before, made))
+        made.append(path)
+        print(f"{path.relative_to(ROOT)}: {len(re.findall('==', text))} packages")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
