@@ -26,28 +26,11 @@ sys.path.insert(0, str(ROOT))
 
 from instructor.datasets.worlds.world import ORDERS  # noqa: E402
 from instructor.datasets.worlds.world import SIZES as WORLDS  # noqa: E402
+from instructor.documents.evidence import MODELS, RESULTS, WORLD, read_runs  # noqa: E402
 
 # of the world that belongs to a preset
 SIZES = {"laptop": "laptop", "smoke": "laptop", "gpu": "full"}
-WORLD = ("preset", "people", "phrasings", "order", "seed")  # what a run is of
-MODELS = ("no pretraining", "learned positions", "RoPE")
-RESULTS = (*(f"{model}, {part}" for model in MODELS for part in ("dev", "test")), "most common")
 FIELDS = (*WORLD, *RESULTS, "seconds", "machine")
-
-
-def read_runs(path: Path) -> list[dict]:
-    """The finished runs, with their numbers as numbers."""
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return [
-            {
-                **row,
-                **{name: int(row[name]) for name in ("people", "phrasings", "seed")},
-                **{name: float(row[name]) for name in (*RESULTS, "seconds")},
-            }
-            for row in csv.DictReader(file, delimiter="\t")
-        ]
 
 
 def keep_run(path: Path, run: dict) -> None:

@@ -8,12 +8,13 @@ from collections.abc import Callable
 
 from common.files import UserError, write_text
 from instructor import ROOT
+from instructor.documents import evidence
 from instructor.documents.facts import gather
 from instructor.release.starter import KEPT_RESULTS, places
 from jobs.deliverables import ANSWERS
 from jobs.targets import TARGETS
 
-DOCUMENTS = ("README.md", "docs/students.md")
+DOCUMENTS = ("README.md", "docs/students.md", "docs/accuracy.md")
 BLOCK = re.compile(r"(<!-- generated: (\w+) -->\n\n)(.*?)(\n<!-- end -->)", re.DOTALL)
 
 
@@ -108,6 +109,7 @@ MAKERS: dict[str, Callable[[], str]] = {
     "demo": demo,
     "files": files,
     "jobs": jobs,
+    "evidence": lambda: _table(evidence.rows()),
 }
 
 
