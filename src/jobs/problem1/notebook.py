@@ -16,7 +16,7 @@ from pathlib import Path
 from common.files import UserError, write_text, writing
 from jobs.options import Options
 from jobs.presets import PRESETS
-from jobs.problem1.run import is_done
+from jobs.problem1.made_from import is_done
 from jobs.targets import JOBS
 
 OLDEST_TORCH = "2.9"

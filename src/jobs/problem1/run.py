@@ -5,6 +5,7 @@ from pathlib import Path
 
 from jobs.options import choose_options
 from jobs.parallel import world_size
+from jobs.problem1.made_from import is_done
 from jobs.targets import JOBS, LOOK, SMALL
 
 
@@ -40,23 +41,4 @@ def run_jobs(args: argparse.Namespace) -> None:
         at_once,
         args.nproc,
         is_done=lambda job: args.resume and is_done(job, options),
-    )
-
-
-def is_done(job, options) -> bool:
-    """Whether a job's result exists, is newer than the code, data and weights that it depends on,
-    and has no checkpoint (left by a restarted and interrupted job).
-    """
-    result = options.out / job.writes
-    if not result.exists() or result.with_suffix(".ckpt").exists():
-        return False
-    sources = [
-        *options.submission.glob("*.py"),
-        *options.submission.glob("given/*.py"),
-        *options.data.glob("*.t*"),
-    ]
-    if job.reads:
-        sources.append(options.out / job.reads)
-    return all(
-        source.exists() and source.stat().st_mtime <= result.stat().st_mtime for source in sources
     )

@@ -14,6 +14,7 @@ from jobs.package import load_submission, seed_everything
 from jobs.parallel import is_first
 from jobs.presets import Preset
 from jobs.problem1.evaluation import evaluate
+from jobs.problem1.made_from import ingredients, keep
 from jobs.problem1.params import read_params
 from jobs.problem1.training import initialize, train
 from jobs.targets import WRITTEN_BY, Job
@@ -49,6 +50,7 @@ def run_job(
     started = time.monotonic()
     result = Result(job)
     reads = _find_input(job, options)
+    made_from = ingredients(job, options)
     seed_everything(options.seed)
     submission = load_submission(options.submission)
     preset = options.preset
@@ -75,6 +77,8 @@ def run_job(
         result.total, result.correct, result.baseline = evaluate(
             job, options, submission, dataset, model
         )
+    if is_first():
+        keep(job, options, made_from)
     result.seconds = time.monotonic() - started
     return result
 
