@@ -246,8 +246,12 @@ SECTIONS = {
         ],
     ),
     "same losses": (
-        ["steps", "largest difference with recorded steps and without"],
-        lambda found, *_: [found["steps"], f"{found['most']:.2g} (wanted: at most 0.001)"],
+        ["steps", "recorded shapes", "largest difference with recorded steps and without"],
+        lambda found, *_: [
+            found["steps"],
+            found["recorded"] or "none: nothing was compared",
+            f"{found['most']:.2g} (wanted: at most 0.001)",
+        ],
     ),
     "rates": (["documents/s", "steps/s", "times the plain loop", "loss"], _of_rate),
     "drawn": (["documents/s of a core"], lambda found, *_: [f"{found['documents']:,.0f}"]),

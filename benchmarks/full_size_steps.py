@@ -131,19 +131,22 @@ def after(seconds: float, **training) -> dict:
 
 def same_losses(steps: int, **training) -> dict:
     """How far the losses of steps, each of them, differ with recorded steps and without."""
-    with_graphs, without = (
-        train(steps=steps, log_every=1, graphs=graphs, **training)[0].losses
-        for graphs in (True, False)
+    (recorded, trainer), (direct, _) = (
+        train(steps=steps, log_every=1, graphs=graphs, **training) for graphs in (True, False)
     )
     return {
-        "steps": len(with_graphs),
-        "most": max(abs(with_graphs[step] - without[step]) for step in without),
+        "steps": len(recorded.losses),
+        "recorded": len(getattr(trainer.one_step, "replays", ())),
+        "most": max(abs(recorded.losses[step] - direct.losses[step]) for step in direct.losses),
     }
 
 
 def rate(preset: str, device: str, variant: str, epochs: int, plain=False, **settings) -> dict:
     """Documents and steps a second, and the loss reached."""
     chosen = PRESETS[preset]
+    if settings.get("compile") or settings.get("mode"):
+        # raises where there is no compiler: a training would go on uncompiled
+        torch.compile(torch.sin)(torch.ones(2, device=device))
     if plain:
         documents, loss = plain_rate(chosen, variant, device, max(1, epochs // 4), seed=0)
     else:

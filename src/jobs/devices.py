@@ -11,13 +11,14 @@ from jobs.presets import Preset
 TRIAL = 2.0  # seconds on each device
 
 
-def choose_device(wanted: str | None, trial: Preset | None = None) -> str:
+def choose_device(wanted: str | None, trial: Preset | None = None, quiet: bool = False) -> str:
     """The device to compute on: the one that is wanted, else an NVIDIA GPU. On a Mac, the CPU or
     Apple's GPU, whichever trains faster in a trial; elsewhere the CPU. Prints what was chosen where
     that needs an explanation.
 
     Args:
         trial: the preset of a training, or None: without a training, the CPU is fast enough.
+        quiet: print nothing.
 
     Raises:
         UserError: the device that is wanted is not available.
@@ -26,7 +27,7 @@ def choose_device(wanted: str | None, trial: Preset | None = None) -> str:
         return _require(wanted)
     if torch.cuda.is_available():
         return "cuda"
-    if torch.version.cuda:
+    if torch.version.cuda and not quiet:
         print(
             f"torch {torch.__version__} was built for CUDA {torch.version.cuda} and finds no GPU, "
             "so this runs on the CPU. If there is one, compare with the driver's CUDA version in "
@@ -72,8 +73,9 @@ def steps_per_second(device: str, preset: Preset) -> float:
 
     Random numbers are left as they were.
     """
-    before = torch.get_rng_state()
+    before, threads = torch.get_rng_state(), torch.get_num_threads()
     try:
+        torch.set_num_threads(min(threads, preset.threads or threads))
         layer = nn.TransformerEncoderLayer(
             preset.n_embd, preset.n_head, 4 * preset.n_embd, preset.dropout, batch_first=True
         )
@@ -97,3 +99,4 @@ def steps_per_second(device: str, preset: Preset) -> float:
         return 0.0
     finally:
         torch.set_rng_state(before)
+        torch.set_num_threads(threads)

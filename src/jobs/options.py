@@ -81,7 +81,8 @@ def choose_options(
     from jobs.devices import choose_device  # imports torch
 
     trains = args.target in ("all", "demo") or args.target in TRAININGS
-    device = choose_device(args.device, PRESETS[args.preset or own or "laptop"] if trains else None)
+    trial = PRESETS[args.preset or own or "laptop"] if trains else None
+    device = choose_device(args.device, trial, quiet)
     name = args.preset or own or ("gpu" if device.startswith("cuda") else "laptop")
     why = (
         "by --preset"

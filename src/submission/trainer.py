@@ -2,8 +2,8 @@
 
 The loop never waits for a GPU within a step, draws whole epochs of examples ahead in worker
 processes, and cuts every batch to its longest row. An interrupted run resumes from its checkpoint;
-on a CPU the result is bit-identical to an uninterrupted run. Under torchrun, the processes share
-the rows of each batch. The folder given/ has how each of this is done.
+on a CPU with as many threads, the result is bit-identical to an uninterrupted run. Under torchrun,
+the processes share the rows of each batch. The folder given/ has how each of this is done.
 """
 
 import math
@@ -38,12 +38,12 @@ class TrainerConfig:
     num_workers = 0  # processes that draw examples; the result does not depend on it
     writer = None  # a TensorBoard SummaryWriter
 
-    device = None  # "cpu", "cuda", ...; None takes a GPU if there is one
+    device = None  # "cpu", "cuda", "mps", ...; None takes an NVIDIA GPU if there is one
     seed = 0  # for the order of examples, random choices within them, and dropout
     precision = "auto"  # "bf16", "fp16", "fp32"; auto: what this device is fast at
     compile = False  # torch.compile the model
-    # Record steps as CUDA graphs, on a GPU. What a model computes in a recorded step and keeps (a
-    # table, say), later steps may overwrite: compute it in __init__.
+    # Record steps as CUDA graphs, on an NVIDIA GPU. What a model computes in a recorded step and
+    # keeps (a table, say), later steps may overwrite: compute it in __init__.
     graphs = True
     resume = False  # continue from ckpt_path if it exists
     ckpt_seconds = 30  # minimum time between checkpoints, which are written after an epoch
@@ -242,14 +242,18 @@ class Trainer:
 
     def _mean_of_losses(self) -> float:
         """The mean of the losses that have not been logged yet; raises TrainingError if it is not
-        finite.
+        finite, or if no gradient has been for many steps.
         """
         loss = torch.stack(self.unread_losses).mean().item() if self.unread_losses else 0.0
-        if not math.isfinite(loss):
+        broken = None if math.isfinite(loss) else f"the loss became {loss}"
+        # each step whose gradients are not finite halves the scale, and changes no weight
+        if self.scaler.get_scale() < 1:
+            broken = "gradients became infinite or NaN"
+        if broken:
             if self.config.writer is not None:  # a log or monitor should see it
                 self.config.writer.add_scalar("loss", loss, self.step)
             raise TrainingError(
-                f"the loss became {loss} near batch {self.step} (learning rate {self.lr:.1e}). The "
+                f"{broken} near batch {self.step} (learning rate {self.lr:.1e}). The "
                 "weights were not saved. Look for a division by zero or a log of zero in your "
                 "code; if there is none, try a smaller learning rate"
                 f"{', or precision fp32' if self.hardware.precision == 'fp16' else ''}."

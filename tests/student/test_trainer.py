@@ -1,11 +1,19 @@
 """The trainer: the same run twice is the same, interrupted or not, and it says what went wrong."""
 
+import contextlib
 import copy
 import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 import torch
 
+from conftest import ROOT, SOLUTION
 from small_training import Counting
 
 
@@ -249,6 +257,19 @@ def test_only_linear_weights_decay(fresh):
     assert len(decayed) + len(kept) == len(names) and any("pos_emb" in names[p] for p in kept)
 
 
+def test_gradients_that_are_no_numbers_stop_in_float16_too(submission, fresh):
+    """There, such steps are skipped, so that the loss and the weights stay as they are."""
+    from submission.trainer import TrainingError
+
+    trainer = fresh(precision="fp16", max_epochs=8)
+    before = weights(trainer)
+    for parameter in trainer.model.parameters():
+        parameter.register_hook(lambda gradient: gradient * math.nan)
+    with pytest.raises(TrainingError, match="gradients became infinite or NaN.*precision fp32"):
+        trainer.train()
+    assert torch.equal(weights(trainer), before)
+
+
 def test_a_loss_that_is_no_number_stops_with_advice(submission, fresh):
     trainer = fresh(max_epochs=1)
     with torch.no_grad():
@@ -372,3 +393,68 @@ def test_epochs_from_workers_need_no_shared_memory(submission):
         wanted = epochs[number]
         assert torch.equal(x, wanted[0]) and torch.equal(y, wanted[1]) and batches == wanted[2]
         assert not x.is_shared() and not y.is_shared()
+
+
+DRAWS = """
+import sys
+sys.path[:0] = {paths!r}
+from small_training import Counting
+from jobs.package import load_submission
+from pathlib import Path
+load_submission(Path({submission!r}))
+from submission.given.epochs import Epochs, epochs_ahead
+ahead = epochs_ahead(Epochs(Counting(n=6000), 8, seed=1), 0, 50, 2, in_thread=False)
+for number, _ in enumerate(ahead):
+    print(number, flush=True)
+    if number == 0:
+        sys.stdin.readline()
+print("all", flush=True)
+"""
+
+
+@pytest.fixture
+def drawing(tmp_path):
+    """A process that has got an epoch from its workers, of more than a pipe holds, and these."""
+    paths, script = [str(ROOT / "src"), str(ROOT / "tests")], tmp_path / "draws.py"
+    script.write_text(DRAWS.format(paths=paths, submission=str(SOLUTION)), encoding="utf-8")
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    process = subprocess.Popen([sys.executable, str(script)], encoding="utf-8", **pipes)
+    assert process.stdout.readline() == "0\n"
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="utf-8")
+    workers = [int(pid) for pid in children.split()]
+    yield process, workers
+    for pid in workers:
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+    process.kill()
+    process.communicate()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="workers are for Linux")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_workers_end_with_their_training(drawing, number):
+    process, workers = drawing
+    assert len(workers) == 2
+    process.send_signal(number)
+    process.wait(60)
+    until = time.monotonic() + 30
+    while left := [pid for pid in workers if is_running(pid)]:
+        assert time.monotonic() < until, left
+        time.sleep(0.1)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="workers are for Linux")
+def test_ctrl_c_is_not_for_workers(drawing):
+    process, workers = drawing
+    for pid in workers:
+        os.kill(pid, signal.SIGINT)
+    said, _ = process.communicate("go on\n", timeout=120)
+    assert said.split()[-2:] == ["49", "all"] and process.returncode == 0
+
+
+def is_running(pid):
+    """Whether a process is there, and no zombie."""
+    with contextlib.suppress(OSError):
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+        return stat.rpartition(")")[2].split()[0] != "Z"
+    return False

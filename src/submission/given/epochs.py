@@ -1,7 +1,9 @@
 """Training examples, drawn a whole epoch at a time: given."""
 
 import contextlib
+import ctypes
 import random
+import signal
 import sys
 
 import numpy as np
@@ -71,12 +73,17 @@ def epochs_ahead(epochs: Epochs, first: int, last: int, workers: int, in_thread:
     """The epochs from `first` up to, not including, `last`, as Epochs has them.
 
     Args:
-        workers: processes that draw epochs ahead, on systems that can fork; elsewhere none do.
+        workers: processes that draw epochs ahead, on Linux; elsewhere this process draws them.
         in_thread: receive them in a thread, so that this one, which launches the work of a GPU,
             does not wait.
     """
     number = workers if sys.platform.startswith("linux") else 0
-    ahead = {"num_workers": number, "multiprocessing_context": "fork", "prefetch_factor": 1}
+    ahead = {
+        "num_workers": number,
+        "multiprocessing_context": "fork",
+        "prefetch_factor": 1,
+        "worker_init_fn": _end_with_parent,
+    }
     loader = DataLoader(
         epochs,
         batch_size=None,
@@ -87,6 +94,15 @@ def epochs_ahead(epochs: Epochs, first: int, last: int, workers: int, in_thread:
     )
     for x, y, batches in loader:
         yield torch.from_numpy(x), torch.from_numpy(y), batches
+
+
+def _end_with_parent(_):
+    """Have a worker end when this process does: one that writes an epoch into a pipe that nobody
+    reads would wait forever. Ctrl-C, which a terminal sends to all, is for this process alone.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    PR_SET_PDEATHSIG = 1
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _as_arrays(epoch):
