@@ -2,9 +2,9 @@
 torchrun.
 
 Each process draws the same epochs, which takes no longer than in a single process, and trains on
-its share of the rows of each batch (given/shares.py). So the batches are those of a single
-process, and the update is the same up to the order of summation. The first process (rank 0) writes
-and prints; the others are silent.
+its share of the rows of each batch. So the batches are those of a single process, and the update is
+the same up to the order of summation. The first process (rank 0) writes and prints; the others are
+silent.
 """
 
 import argparse

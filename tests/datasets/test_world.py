@@ -161,7 +161,7 @@ def test_a_world_of_any_number_of_people(seed, people):
 def test_worlds_that_cannot_be_are_refused(tmp_path, options, told):
     command = [sys.executable, "-m", "instructor", "world", "--seed", "1", *options]
     folders = ["--out", str(tmp_path / "w"), "--gold", str(tmp_path / "gold")]
-    process = subprocess.run([*command, *folders], cwd=ROOT, capture_output=True, text=True)
+    process = subprocess.run([*command, *folders], cwd=ROOT, capture_output=True, encoding="utf-8")
     assert process.returncode == 2 and told in process.stderr and "Traceback" not in process.stderr
     assert not list(tmp_path.iterdir())
 

@@ -34,6 +34,7 @@ def job(target, out, **changes):
         "compile": False,
         "resume": False,
         "log": False,
+        "precision": "auto",
         **changes,
     }
     run_small(argparse.Namespace(target=target, out=out, **options))

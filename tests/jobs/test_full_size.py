@@ -56,14 +56,14 @@ def test_the_next_call_goes_on(full_size, tmp_path):
     process = measure(full_size, out, "--minutes", 0.4)  # 24 seconds, 20 of them to end in
     assert process.returncode == 0 and "Next: long. The same command goes on" in process.stdout
     assert (tmp_path / "saved").exists()  # it was told in time
-    report = (out / "report.md").read_text()
+    report = (out / "report.md").read_text(encoding="utf-8")
     assert "| quick | " in report and "12.5%" in report and "| long |" not in report
     assert "| broken | exit code 1: no such thing |" in report
     process = measure(full_size, out)
     assert "quick" not in process.stdout and "broken" not in process.stdout
-    results = json.loads((out / "results.json").read_text())["results"]
+    results = json.loads((out / "results.json").read_text(encoding="utf-8"))["results"]
     assert results["long"]["right"] == [3, 4] and results["long"]["parts"] == 2
-    assert "75.0%" in (out / "report.md").read_text()
+    assert "75.0%" in (out / "report.md").read_text(encoding="utf-8")
 
 
 def test_steps_are_repeated_on_demand_alone(full_size, steps, tmp_path):
@@ -73,7 +73,7 @@ def test_steps_are_repeated_on_demand_alone(full_size, steps, tmp_path):
     assert "broken" not in measure(full_size, tmp_path / "out").stdout
     process = measure(full_size, tmp_path / "out", "--again", "brok")
     assert "broken" in process.stdout and "quick" not in process.stdout
-    assert "25.0%" in (tmp_path / "out" / "report.md").read_text()
+    assert "25.0%" in (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
 
 
 def test_results_of_other_settings_are_refused(full_size, tmp_path):

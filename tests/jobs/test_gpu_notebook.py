@@ -75,7 +75,7 @@ def test_on_colab_a_lost_machine_costs_only_the_job_that_ran(tmp_path, request, 
     machines = [tmp_path / "first", tmp_path / "second"]
     for machine in machines:
         (machine / "google").mkdir(parents=True)
-        (machine / "google" / "colab.py").write_text(COLAB)
+        (machine / "google" / "colab.py").write_text(COLAB, encoding="utf-8")
     for_gpu(machines[0] / "mine.zip", waiting_for(go, tmp_path / "mine"))
     results = drive / "MyDrive" / "transformer-assignment" / "smoke"
 
@@ -100,9 +100,9 @@ def test_on_colab_a_lost_machine_costs_only_the_job_that_ran(tmp_path, request, 
     assert text.count("  done\n") == 7 and text.count("  to do\n") == 4
     assert {path.name for path in results.glob("*.p*")} == {job.writes for job in JOBS.values()}
     assert {name: (results / name).stat().st_mtime_ns for name in before} == before
-    assert (machines[0] / "uploads").read_text() == "asked\n"
+    assert (machines[0] / "uploads").read_text(encoding="utf-8") == "asked\n"
     assert not (machines[1] / "uploads").exists()
-    archive = Path((machines[1] / "downloaded").read_text())
+    archive = Path((machines[1] / "downloaded").read_text(encoding="utf-8"))
     assert archive.is_relative_to(drive) and "src/submission" in text
     assert {Path(name).name for name in zipfile.ZipFile(archive).namelist()} == {
         job.writes for job in JOBS.values()
@@ -164,7 +164,7 @@ def test_what_is_done_is_told_from_what_is_not(copy, tmp_path, capsys):
     told = capsys.readouterr().out
     assert told.count("  done\n") == len(JOBS) - 1
     assert "rope_finetune_with_pretrain         interrupted; continues from its checkpoint" in told
-    (copy / "src" / "submission" / "model.py").write_text("# changed\n")
+    (copy / "src" / "submission" / "model.py").write_text("# changed\n", encoding="utf-8")
     notebook.begin(copy, kept, "smoke")
     assert capsys.readouterr().out.count("  to do again: its code") == len(JOBS) - 1
 
@@ -175,9 +175,9 @@ def test_the_results_come_back_into_the_copy(copy, tmp_path, capsys):
     with pytest.raises(UserError, match="no results"):
         notebook.pack(kept, "gpu")
     (kept / "gpu" / "runs").mkdir(parents=True)
-    (kept / "gpu" / "runs" / "vanilla_pretrain.jsonl").write_text("{}\n")
+    (kept / "gpu" / "runs" / "vanilla_pretrain.jsonl").write_text("{}\n", encoding="utf-8")
     for job in list(JOBS.values())[:-1]:
-        (kept / "gpu" / job.writes).write_text("x")
+        (kept / "gpu" / job.writes).write_text("x", encoding="utf-8")
     archive = notebook.pack(kept, "gpu")
     assert "Still to do: rope_eval_test_with_pretrain." in capsys.readouterr().out
     assert not list(kept.glob("*.tmp"))
@@ -201,8 +201,8 @@ def test_the_results_come_back_into_the_copy(copy, tmp_path, capsys):
 
 def test_the_zip_has_the_students_code_and_no_results(tmp_path):
     mine = shutil.copytree(STARTER, tmp_path / "mine")
-    (mine / "model.py").write_text("# mine\n")
-    (mine / "vanilla.pretrain.params").write_text("x")
+    (mine / "model.py").write_text("# mine\n", encoding="utf-8")
+    (mine / "vanilla.pretrain.params").write_text("x", encoding="utf-8")
     told = for_gpu(tmp_path / "for_gpu.zip", mine)
     assert "attention.py, line" in told and "not filled in" in told and "problem5" not in told
     with zipfile.ZipFile(tmp_path / "for_gpu.zip") as archive:

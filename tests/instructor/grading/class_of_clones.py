@@ -26,7 +26,7 @@ def git(folder: Path, *words: str, when: str = "2026-02-10 12:00 +0000", check: 
         cwd=folder,
         env=settings,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
     )
     assert not check or process.returncode == 0, process.stderr
     return process.stdout.strip()

@@ -36,7 +36,7 @@ def ignored(tree, *names):
     """Those of the names that git would not add."""
     words = ["git", "check-ignore", "--no-index", *names]
     return subprocess.run(
-        words, cwd=tree, env=settings(), capture_output=True, text=True
+        words, cwd=tree, env=settings(), capture_output=True, encoding="utf-8"
     ).stdout.split()
 
 
@@ -104,5 +104,5 @@ def test_line_ends_are_the_same_on_all_systems(repository):
     ours = (ROOT / ".gitattributes").read_text(encoding="utf-8")
     assert (repository / ".gitattributes").read_text(encoding="utf-8") == ours
     words = ["git", "check-attr", "eol", "run.sh", "collect_submission.bat"]
-    told = subprocess.run(words, cwd=repository, capture_output=True, text=True).stdout
+    told = subprocess.run(words, cwd=repository, capture_output=True, encoding="utf-8").stdout
     assert told == "run.sh: eol: lf\ncollect_submission.bat: eol: crlf\n"
