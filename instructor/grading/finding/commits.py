@@ -15,7 +15,7 @@ from common.files import private, writing
 from jobs.deliverables import FOLDERS
 
 from .find import Found
-from .history import Before, choose, elsewhere, look_at, rewritten, said, time_of
+from .history import Before, choose, elsewhere, look_at, lost, rewritten, said, time_of
 from .places import AGAIN, TooLarge, Undecided, Unreadable
 from .refs import KINDS
 from .repository import Commit, reading
@@ -23,6 +23,7 @@ from .trees import find_files, limit_of
 
 POINTER = b"version https://git-lfs."  # what stands in place of a file in Git LFS
 SMALL = 1024  # bytes; no pointer is larger
+DECIDED = "graded"  # the branch that staff make in a clone to decide which commit counts
 
 
 @dataclass
@@ -93,45 +94,63 @@ def take_commit(
 def _take(clone, found, archive, at, branch, before, taken):
     """Fill in what was taken, and write the zip if there is no problem."""
     names = {ref.removeprefix(KINDS[0]).removeprefix(KINDS[1]) for ref in clone.refs()}
-    name = _branch(clone, branch, names, taken)
+    decided = _is_decided(clone)
+    if decided:
+        before, names = [], {DECIDED}
+        taken.remarks.append(f"The branch {DECIDED}, made in this clone, counts.")
+    name = DECIDED if decided else _branch(clone, branch, names, taken)
     tip, log = _tip(clone, name, names, taken)
     history = clone.history(tip) if tip else []
     gone = rewritten(clone, history, log, at, before)
+    first = next((one for one in before if one.rule == rule_of(at, branch)), None)
     if tip:
         taken.commit, remarks = choose(clone, history, log, at)
-        taken.remarks += remarks
         newer = elsewhere(clone, tip, at, taken.commit, sorted(names - {name}))
-        if taken.commit:
-            taken.remarks += [text for text in (gone, newer) if text]
-            rule = rule_of(at, branch)
-            first = next((one for one in before if one.rule == rule), None)
-            taken.remarks += look_at(clone, history, log, at, taken.commit, first)
-            files, taken.problem, remarks = find_files(clone, taken.commit.hash)
-            taken.remarks += remarks
-        elif clone.shallow:
-            raise Unreadable(
-                f"It is shallow, and has no commit before {said(at)}. Fetch the others: git fetch "
-                "--unshallow."
-            )
-        else:
-            oldest = min(history, key=lambda one: one.time)
-            taken.problem = (
-                f"It has no commit before {said(at)}; the first one is of {said(oldest, at)}. "
-                f"{newer}".strip()
-            )
-    if taken.problem and gone:
-        raise Undecided(
-            harmless(
-                f"{gone} {taken.problem} Decide which commit counts: until then, the grade of an "
-                "earlier run stays. For one that the clone has: git checkout -b graded COMMIT."
-            )
+        taken.remarks += remarks + [text for text in (gone, newer) if text]
+    if taken.commit:
+        taken.remarks += look_at(clone, history, log, at, taken.commit, first)
+        files, taken.problem, remarks = find_files(clone, taken.commit.hash)
+        taken.remarks += remarks
+    elif tip and clone.shallow:
+        raise Unreadable(
+            f"It is shallow, and has no commit before {said(at)}. Fetch the others: git fetch "
+            "--unshallow."
         )
+    elif tip:
+        oldest = min(history, key=lambda one: one.time)
+        taken.problem = (
+            f"It has no commit before {said(at)}; the first one is of {said(oldest, at)}. {newer}"
+        ).strip()
+    if gone:
+        _require_decision(clone, history, log, at, first, gone, taken)
     if not taken.problem:
         taken.remarks += _not_committed(clone, found, taken.commit, files)
         _write(clone, files, archive, taken)
 
 
+def _require_decision(clone, history, log, at, first, gone, taken):
+    """Raise Undecided if rewriting the history took away what counted before it."""
+    why = taken.problem
+    if at and first and first.commit not in {one.hash for one in history}:
+        why = why or f"{first.commit[:12]} counted before."
+    elif at and (one := lost(clone, history, log, at)):
+        why = why or f"{one.hash[:12]}, of {said(one, at)}, would count before it."
+    if why:
+        raise Undecided(
+            harmless(
+                f"{gone} {why} Decide which commit counts (git branch {DECIDED} COMMIT in the "
+                "clone): until then, the grade of an earlier run stays."
+            )
+        )
+
+
 # The branch
+
+
+def _is_decided(clone):
+    """Whether staff made the branch DECIDED. In a bare clone, a student could have pushed it."""
+    there = {ref for ref in clone.refs() if ref.startswith(KINDS[1])}
+    return there and KINDS[1] + DECIDED not in there and clone.resolve(KINDS[0] + DECIDED)
 
 
 def _branch(clone, wanted, names, taken):

@@ -113,6 +113,22 @@ def rewritten(
     return ""
 
 
+def lost(
+    clone: Repository, history: list[Commit], log: list[Moved], at: datetime | None
+) -> Commit | None:
+    """The last commit before the deadline in what a forced push replaced, if the clone still has it
+    and it is newer than all of the history that are before the deadline.
+    """
+    newest = max((one.time for one in history if one.time <= at.timestamp()), default=0)
+    forced = [one.old for one in log if "forced-update" in one.why]
+    for old in dict.fromkeys(reversed(forced[-MOST_SIDES:])):
+        if clone.contains(old, old):
+            one, _ = choose(clone, clone.history(old), [], at)
+            if one and one.time > newest:
+                return one
+    return None
+
+
 def look_at(
     clone: Repository,
     history: list[Commit],

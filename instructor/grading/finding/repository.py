@@ -127,8 +127,7 @@ class Repository(Refs):
             "LC_ALL": "C",
             "PATH": os.environ.get("PATH", os.defpath),
         }
-        limited = {"preexec_fn": _limit} if os.name == "posix" else {}  # Windows has no such thing
-        return {"cwd": self.ours, "env": settings, "stderr": subprocess.DEVNULL, **limited}
+        return {"cwd": self.ours, "env": settings, "stderr": subprocess.DEVNULL, **LIMITED}
 
     def _ask(self, *words, text=""):
         """Run git; returns its exit code and its output, which is short."""
@@ -253,10 +252,12 @@ def _lacking():
 
 def _limit():
     """Limit what git may use: a small file of objects can unpack to any size."""
-    with contextlib.suppress(ImportError):  # not on Windows
-        import resource
+    import resource
 
-        for kind, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CPU, SECONDS)):
-            soft, hard = resource.getrlimit(kind)
-            most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-            resource.setrlimit(kind, (most, hard))
+    for kind, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CPU, SECONDS)):
+        soft, hard = resource.getrlimit(kind)
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (most, hard))
+
+
+LIMITED = {"preexec_fn": _limit} if os.name == "posix" else {}  # Windows has no such thing

@@ -265,5 +265,6 @@ def test_names_of_branches_and_files_do_nothing_to_a_terminal(hers, take, tmp_pa
     (one,) = find_submissions(tmp_path / "class")
     _, taken = take_commit(one, tmp_path / "a.zip")
     assert taken.remarks == ["Its only branch is \\x202ered, which counts."]
-    git(hers, "branch", "other", "\u202ered")
+    commit_of = (hers / ".git/refs/heads/\u202ered").read_text()
+    (hers / ".git/refs/heads/other").write_text(commit_of)
     assert "\\x1b[31mred" in take().problem
