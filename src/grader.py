@@ -248,7 +248,8 @@ def run(args: argparse.Namespace, stream) -> int:
         advice = advise(report, submission, lambda ids: command_again(args, ids))
         table.write("\n" + advice)
         if args.summary:
-            write_text(args.summary, f"{to_markdown(report)}\n{code_span(advice)}\n")
+            advice = advise(report, submission, lambda ids: code_span(command_again(args, ids)))
+            write_text(args.summary, f"{to_markdown(report)}\n{advice}\n")
             return 0 if report.passed_so_far else 1
         if args.watch:
 

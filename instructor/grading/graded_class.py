@@ -84,7 +84,7 @@ def class_of(state: State, options: dict | None = None) -> GradedClass:
         options: used in place of those of the last run.
     """
     options, manifest = options or options_of(state), read_course().manifest(MANIFEST)
-    due = datetime.fromisoformat(options["due"]) if options["due"] else None
+    due = late.parse_due(options["due"]) if options["due"] else None
     people, handed, overrides = state.people(), {}, {}
     for one in state.handed():
         handed.setdefault(one.person, []).append(one)

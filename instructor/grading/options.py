@@ -9,7 +9,7 @@ from pathlib import Path
 from common.arguments import number
 from common.files import UserError
 from instructor import ROOT
-from instructor.grading.finding.late import parse_due
+from instructor.grading.finding.late import due_text, parse_due
 from instructor.grading.finding.roster import Roster, named_column, read_roster
 
 from .graded_class import KEEP
@@ -110,7 +110,7 @@ def choose_options(args: argparse.Namespace, before: dict) -> dict:
         if name in given:
             given[name] = str(given[name].resolve())
     for name in {"at", "due"} & given.keys():
-        given[name] = parse_due(given[name]).isoformat()
+        given[name] = due_text(parse_due(given[name]))
     kept = {name: before[name] for name in DEFAULTS if name in before}
     return {**DEFAULTS, **kept, **given}
 

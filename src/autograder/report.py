@@ -119,20 +119,20 @@ def write_failures(report: Report, table: Table, repeat: Callable[[list[str]], s
         repeat: returns the command that repeats the checks with the given ids.
     """
     table.end_question()
-    groups = {}
+    failed = []
     for check in report.checks:
         outcome = report.outcomes[check.id]
         if outcome.verdict in (None, Verdict.PASSED):
             continue
         if outcome.verdict is Verdict.NOT_IMPLEMENTED and "\n" not in outcome.details:
             continue  # the table has said it already
-        groups.setdefault((outcome.verdict, _cause(outcome)), []).append(check)
-    for (verdict, _), checks in groups.items():
+        failed.append(check)
+    for checks in _same(report, failed):
         ids = [check.id for check in checks]
         first = report.outcomes[ids[0]]
         staff = "For staff: " if first.details != first.message else ""
         table.stream.write("\n")
-        table.write(f"{verdict.value}: {', '.join(ids)}", color=RED)
+        table.write(f"{first.verdict.value}: {', '.join(ids)}", color=RED)
         if len(checks) == 1:
             table.write(f"  {checks[0].title}")
         table.write(textwrap.indent(staff + first.details, "    "))
@@ -145,6 +145,15 @@ def write_failures(report: Report, table: Table, repeat: Callable[[list[str]], s
     for name, text in remarks + [("Notice:", notice) for notice in report.notices]:
         print(f"\n{table.paint(name, YELLOW)}", file=table.stream)
         table.write(textwrap.indent(text, "  "))
+
+
+def _same(report, failed):
+    """Failed checks in groups of equal failures."""
+    groups = {}
+    for check in failed:
+        outcome = report.outcomes[check.id]
+        groups.setdefault((outcome.verdict, _cause(outcome)), []).append(check)
+    return groups.values()
 
 
 def _cause(outcome):
@@ -188,7 +197,9 @@ def write_summary(report: Report, table: Table) -> None:
 
 
 def to_markdown(report: Report) -> str:
-    """The points of every question, and the first line of each failure, in Markdown."""
+    """The points of every question, and the first line of each failure (equal ones once), in
+    Markdown.
+    """
     coded = [check for check in report.checks if check.coded]
     lines = [
         f"## Points: {_sum(report, coded)}",
@@ -204,9 +215,11 @@ def to_markdown(report: Report) -> str:
     fine = (None, Verdict.PASSED, Verdict.NOT_IMPLEMENTED)
     failed = [check for check in coded if report.outcomes[check.id].verdict not in fine]
     lines += ["", "### Failed", ""] if failed else []
-    for check in failed:
-        outcome = report.outcomes[check.id]
-        lines.append(f"- **{check.id}** {check.title}: {outcome.verdict.value}.")
+    for checks in _same(report, failed):
+        outcome = report.outcomes[checks[0].id]
+        title = f" {checks[0].title}" * (len(checks) == 1)
+        ids = ", ".join(check.id for check in checks)
+        lines.append(f"- **{ids}**{title}: {outcome.verdict.value}.")
         lines.append(f"  {code_span(outcome.message)}")
     return "\n".join(lines) + "\n"
 

@@ -519,7 +519,9 @@ def test_a_summary_for_a_git_host(tmp_path, submission):
     assert process.returncode == 0 and "  all  0 of " in process.stdout
     assert text.startswith("## Points: 0 of ") and "Failed" not in text
     assert "| 1c Span corruption | 0 of " in text and "| 1 not implemented |" in text
-    assert "\n`Next: write " in text
+    assert re.search(r"\nNext: write .*; `[^`]*grader.py [^`]*`\n\Z", text), (
+        "the command alone is code"
+    )
     assert run_grader(*some, "--submission", submission).returncode == 0
     assert "| 1 passed |" in summary.read_text(encoding="utf-8")
     replace(

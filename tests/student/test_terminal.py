@@ -8,7 +8,7 @@ from itertools import takewhile
 import pytest
 
 from autograder import Outcome, Report, Verdict, draw_seed, read_manifest
-from autograder.report import DIM, Table, write_failures, write_summary
+from autograder.report import DIM, Table, to_markdown, write_failures, write_summary
 from checks.support.next_part import advise
 from checks.support.session import MANIFEST
 from conftest import SOLUTION, STARTER
@@ -108,6 +108,28 @@ def test_a_seed_is_short_where_nothing_is_hidden():
     short, secret = ([draw_seed(secret) for _ in range(200)] for secret in (False, True))
     assert all(6 <= len(str(seed)) <= 8 for seed in short) and len({*short}) > 190
     assert min(secret) < max(secret) and max(secret) > 2**60
+
+
+def test_a_summary_has_equal_failures_once():
+    raised = "helper.py, line 169: SyntaxError: invalid syntax"
+    outcomes = [
+        failed("1d-1-basic", Verdict.EXCEPTION, raised),
+        failed("1d-3-basic", Verdict.EXCEPTION, raised),
+        failed("1h-3-basic", Verdict.WRONG_ANSWER, "y is not x"),
+    ]
+    report = Report(COURSE, {one.id: one for one in outcomes}, 7, ("none", ""))
+    text = to_markdown(report)
+    assert text.count("SyntaxError") == 1 and "- **1d-1-basic, 1d-3-basic**: exception.\n" in text
+    assert f"- **1h-3-basic** {COURSE.checks['1h-3-basic'].title}: wrong answer.\n" in text
+
+
+def test_nothing_is_left_after_all_checks_have_passed(tmp_path):
+    coded = [check for check in COURSE.checks.values() if check.coded]
+    outcomes = [
+        Outcome(check.id, None if check.kind == "hidden" else Verdict.PASSED) for check in coded
+    ]
+    assert next_after(tmp_path, *outcomes) == "Nothing is left: all checks that run here passed."
+    assert next_after(tmp_path, *outcomes[:5]) == "Next: grade --next"
 
 
 def next_after(folder, *outcomes):

@@ -1,28 +1,29 @@
-"""Which commit of a clone counts, and its files as a zip: then it is a submission as any other."""
+"""Takes the commit of a clone that counts, as a zip: then it is a submission as any other."""
 
 import hashlib
 import os
+import re
 import stat
 import zipfile
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import islice
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from autograder.intake import Limits
 from autograder.report import harmless
-from checks.support.staging import code_limit, result_limit
 from common.files import private, writing
-from jobs.deliverables import FOLDERS, STUDENT_FILES
+from jobs.deliverables import FOLDERS
 
-from .contents import ASK, choose_home
 from .find import Found
-from .history import Before, look_at, said, time_of
-from .refs import KINDS, Moved
-from .repository import Commit, Entry, reading
+from .history import Before, choose, elsewhere, look_at, lost, rewritten, said, time_of
+from .places import AGAIN, TooLarge, Undecided, Unreadable
+from .refs import KINDS
+from .repository import Commit, reading
+from .trees import find_files, limit_of
 
 POINTER = b"version https://git-lfs."  # what stands in place of a file in Git LFS
 SMALL = 1024  # bytes; no pointer is larger
+DECIDED = "graded"  # the branch that staff make in a clone to decide which commit counts
 
 
 @dataclass
@@ -40,12 +41,17 @@ class Taken:
     remarks: list[str] = field(default_factory=list)
 
 
+def rule_of(at: datetime | None, branch: str | None) -> str:
+    """The rule by which a commit counts, as text."""
+    return f"{at.isoformat() if at else 'last'} {branch or ''}".strip()
+
+
 def take_commit(
     found: Found,
     archive: Path,
     at: datetime | None = None,
     branch: str | None = None,
-    before: Before | None = None,
+    before: list[Before] = (),
 ) -> tuple[Found, Taken]:
     """Write the files of the commit that counts into a zip: then it is a submission as any other.
 
@@ -54,28 +60,23 @@ def take_commit(
         archive: the zip to write.
         at: the deadline; by default, the last commit counts.
         branch: by default, the one that HEAD names.
-        before: what an earlier run graded.
+        before: what earlier runs graded, oldest first.
 
     Returns:
         The submission with the zip as its source and its time, and what was Taken.
 
     Raises:
-        Unreadable: the clone is damaged or incomplete, or git is missing.
+        Unreadable: the clone is damaged or incomplete, or git is missing; or a person has to decide
+            whether the commit counts that an earlier run graded, since nothing else does.
     """
     taken = Taken()
     with reading(found.repository) as clone:
-        tip, log = _tip(clone, branch, taken)
-        if not taken.problem:
-            history = clone.history(tip)
-            _choose(clone, history, at, taken)
-        if not taken.problem:
-            taken.remarks += look_at(clone, history, log, at, taken.commit, before)
-            files = _files(clone, taken)
-        if not taken.problem:
-            if taken.commit.hash == tip:
-                taken.remarks += _not_committed(clone, found, files)
-            _write(clone, files, archive, taken)
-    taken.problem = harmless(taken.problem)  # it may name branches and files
+        try:
+            _take(clone, found, archive, at, branch, before, taken)
+        except TooLarge as error:
+            taken.problem = str(error)
+    taken.problem = harmless(taken.problem)  # these may name branches and files
+    taken.remarks = [*map(harmless, taken.remarks)]
     if not taken.commit:
         return replace(found, problem=taken.problem), taken
     return (
@@ -90,99 +91,124 @@ def take_commit(
     )
 
 
+def _take(clone, found, archive, at, branch, before, taken):
+    """Fill in what was taken, and write the zip if there is no problem."""
+    names = {ref.removeprefix(KINDS[0]).removeprefix(KINDS[1]) for ref in clone.refs()}
+    decided = _is_decided(clone)
+    if decided:
+        before, names = [], {DECIDED}
+        taken.remarks.append(f"The branch {DECIDED}, made in this clone, counts.")
+    name = DECIDED if decided else _branch(clone, branch, names, taken)
+    tip, log = _tip(clone, name, names, taken)
+    history = clone.history(tip) if tip else []
+    gone = rewritten(clone, history, log, at, before)
+    first = next((one for one in before if one.rule == rule_of(at, branch)), None)
+    if tip:
+        taken.commit, remarks = choose(clone, history, log, at)
+        newer = elsewhere(clone, tip, at, taken.commit, sorted(names - {name}))
+        taken.remarks += remarks + [text for text in (gone, newer) if text]
+    if taken.commit:
+        taken.remarks += look_at(clone, history, log, at, taken.commit, first)
+        files, taken.problem, remarks = find_files(clone, taken.commit.hash)
+        taken.remarks += remarks
+    elif tip and clone.shallow:
+        raise Unreadable(
+            f"It is shallow, and has no commit before {said(at)}. Fetch the others: git fetch "
+            "--unshallow."
+        )
+    elif tip:
+        oldest = min(history, key=lambda one: one.time)
+        taken.problem = (
+            f"It has no commit before {said(at)}; the first one is of {said(oldest, at)}. {newer}"
+        ).strip()
+    if gone:
+        _require_decision(clone, history, log, at, first, gone, taken)
+    if not taken.problem:
+        taken.remarks += _not_committed(clone, found, taken.commit, files)
+        _write(clone, files, archive, taken)
+
+
+def _require_decision(clone, history, log, at, first, gone, taken):
+    """Raise Undecided if rewriting the history took away what counted before it."""
+    why = taken.problem
+    if at and first and first.commit not in {one.hash for one in history}:
+        why = why or f"{first.commit[:12]} counted before."
+    elif at and (one := lost(clone, history, log, at)):
+        why = why or f"{one.hash[:12]}, of {said(one, at)}, would count before it."
+    if why:
+        raise Undecided(
+            harmless(
+                f"{gone} {why} Decide which commit counts (git branch {DECIDED} COMMIT in the "
+                "clone): until then, the grade of an earlier run stays."
+            )
+        )
+
+
 # The branch
 
 
-def _tip(clone, wanted, taken):
-    """The newest commit of the branch, and the branch's log; sets taken.problem if there is none.
+def _is_decided(clone):
+    """Whether staff made the branch DECIDED. In a bare clone, a student could have pushed it."""
+    there = {ref for ref in clone.refs() if ref.startswith(KINDS[1])}
+    return there and KINDS[1] + DECIDED not in there and clone.resolve(KINDS[0] + DECIDED)
 
-    After `git fetch`, what was pushed is in refs/remotes; after `git pull`, and in a bare clone, in
-    refs/heads.
-    """
-    if not wanted and not clone.branch:
+
+def _branch(clone, wanted, names, taken):
+    """The name of the branch that counts; "" for the history of the commit that HEAD names."""
+    if wanted or clone.branch in names:
+        return wanted or clone.branch
+    if not clone.branch and clone.resolve("HEAD"):
         taken.remarks.append(
             "HEAD names no branch: the history of the commit that it names counts."
         )
-        if tip := clone.resolve("HEAD"):
-            return tip, []
-    name = wanted or clone.branch
-    names = {ref.removeprefix(KINDS[0]).removeprefix(KINDS[1]) for ref in clone.refs()}
-    if not wanted and name not in names and len(names) == 1:
+        return ""
+    if len(names) == 1:
         (name,) = names
         taken.remarks.append(f"Its only branch is {name}, which counts.")
+        return name
+    remote = re.match(r"ref: refs/remotes/origin/(.+)", clone.text("refs/remotes/origin/HEAD"))
+    for name in (remote[1] if remote else "", "main") if clone.branch else ():
+        if name in names:
+            taken.remarks.append(f"It has no branch {clone.branch}: {name} counts.")
+            return name
+    if names and not clone.branch:
+        there = ", ".join(sorted(names)[:5])
+        raise Unreadable(harmless(f"Its HEAD is damaged. It has the branches {there}. {AGAIN}"))
+    return clone.branch or "main"
+
+
+def _tip(clone, name, names, taken):
+    """The newest commit of the branch, and the branch's log; sets taken.problem if there is none.
+
+    What was pushed counts: after a fetch it is in refs/remotes, and in a bare clone in refs/heads.
+    """
+    if not name:
+        return clone.resolve("HEAD"), []
     local, remote = (clone.resolve(kind + name) for kind in KINDS)
     if not (local or remote):
         there = f"It has the branches {', '.join(sorted(names)[:5])}." if names else "It is empty."
-        taken.problem = f"There is no commit on its branch {name or 'main'}. {there}"
-        return None, []
-    log = clone.log(f"refs/remotes/origin/{name}")
-    if not remote or (local and local != remote and clone.contains(local, remote)):
-        return local, log
-    if local and not clone.contains(remote, local):
-        moved = Moved(local, remote, log[-1].time if log else 0, "forced-update")
-        log = log if any("forced-update" in one.why for one in log) else [*log, moved]
-    return remote, log
-
-
-def _choose(clone, history, at, taken):
-    """Set the commit that counts: the last one before the deadline."""
-    chosen = [one for one in history if at is None or one.time <= at.timestamp()]
-    if not chosen:
-        taken.problem = (
-            f"It has no commit before {said(at)}; the first one is of {said(history[-1], at)}."
-        )
-        if clone.shallow:
-            taken.problem += " The clone is shallow, and older ones are not in it."
-        return
-    taken.commit = chosen[0]
-    if count := history.index(chosen[0]):
-        taken.remarks.append(
-            f"{count} later commit{'s' * (count != 1)}, the last of {said(history[0], at)}, "
-            f"{'is' if count == 1 else 'are'} after {said(at)} and did not count."
-        )
+        if not names and clone.has_objects:
+            raise Unreadable(
+                f"It has objects, but no branch: the clone was interrupted or is damaged. {AGAIN}"
+            )
+        taken.problem = f"There is no commit on its branch {name}. {there}"
+    if remote and local and clone.contains(remote, local) is False:
+        if clone.contains(local, remote):
+            count = len(clone.history(local, remote))
+            taken.remarks.append(
+                f"{count} commit{'s' * (count != 1)} on the branch {name} in this folder "
+                f"{'was' if count == 1 else 'were'} not pushed, and did not count."
+            )
+        elif not any("forced-update" in one.why for one in clone.log(KINDS[1] + name)):
+            taken.remarks.append(
+                f"Its history was rewritten, or has commits that were not pushed: {local[:12]}, "
+                f"where the branch {name} is in this folder, is not in what was fetched, which "
+                "counts."
+            )
+    return remote or local, clone.log(KINDS[1] + name)
 
 
 # The files
-
-
-def _files(clone, taken) -> dict[str, Entry]:
-    """The files of the submission in the commit, by name; sets taken.problem if there are none."""
-    folders = clone.folders(taken.commit.hash)
-
-    def has_code(path):
-        places = [path / name for name in STUDENT_FILES]
-        return any(
-            place.name in folders.get(parent, ())
-            for place in places
-            for parent in (place.parent, path)
-        )
-
-    homes = [path for path in folders if has_code(path)]
-    home, taken.problem = choose_home(homes) if homes else (None, _no_code(folders))
-    if home is None:
-        return {}
-    found = {
-        (PurePosixPath(folder) / name).as_posix(): entry
-        for folder in ("", *FOLDERS)
-        for name, entry in folders.get(home / folder, {}).items()
-    }
-    wanted = ((name, entry) for name, entry in sorted(found.items()) if _limit_of(name) is not None)
-    return dict(islice(wanted, Limits().files + 1))  # one too many is refused with the zip
-
-
-def _limit_of(name):
-    return code_limit(name) or result_limit(name)
-
-
-def _no_code(folders):
-    modules = [
-        (path / name).as_posix()
-        for path, entries in folders.items()
-        for name, entry in entries.items()
-        if stat.S_IFMT(entry.mode) == 0o160000
-    ]
-    others = f" {modules[0]} is a submodule, whose files are elsewhere." if modules else ""
-    return f"Its commit has none of {', '.join(STUDENT_FILES)}.{others} {ASK}"
 
 
 def _write(clone, files, archive, taken):
@@ -190,9 +216,9 @@ def _write(clone, files, archive, taken):
     plain = {name: entry for name, entry in files.items() if stat.S_ISREG(entry.mode)}
     sizes = clone.sizes([entry.hash for entry in plain.values()])
     for name, size in zip(plain, sizes, strict=True):
-        if size > _limit_of(name):
+        if size > limit_of(name):
             taken.problem = (
-                f"{name} is larger than the limit of {_limit_of(name)} bytes. Is it the right file?"
+                f"{name} is larger than the limit of {limit_of(name)} bytes. Is it the right file?"
             )
             return
     contents = clone.contents([entry.hash for entry in plain.values()], Limits().total)
@@ -212,20 +238,21 @@ def _write(clone, files, archive, taken):
         )
 
 
-def _not_committed(clone, found, files):
-    """A sentence on the files in the work tree that differ from the commit."""
-    if found.problem or not found.source.is_dir():
+def _not_committed(clone, found, commit, files):
+    """A sentence on the files in the work tree that differ from the commit, if that is the one that
+    was checked out.
+    """
+    if found.problem or not found.source.is_dir() or clone.resolve("HEAD") != commit.hash:
         return []
     differ = []
     for folder in ("", *FOLDERS):
         place = found.source / folder
         for path in sorted(place.iterdir()) if place.is_dir() else ():
             name = path.relative_to(found.source).as_posix()
-            if _limit_of(name) is None or not stat.S_ISREG(os.lstat(path).st_mode):
+            if limit_of(name) is None or not stat.S_ISREG(os.lstat(path).st_mode):
                 continue
-            if path.stat().st_size > _limit_of(name) or _hash(path, clone) != getattr(
-                files.get(name), "hash", ""
-            ):
+            entry = files.get(name)
+            if path.stat().st_size > limit_of(name) or not entry or not _is(path, entry.hash):
                 differ.append(name)
     more = f" and {len(differ) - 4} more" if len(differ) > 4 else ""
     return (
@@ -235,8 +262,10 @@ def _not_committed(clone, found, files):
     )
 
 
-def _hash(path, clone):
-    """The hash that git gives to the content of a file."""
-    content = path.read_bytes()
-    digest = hashlib.sha1 if clone.width == 40 else hashlib.sha256
-    return digest(b"blob %d\0" % len(content) + content).hexdigest()
+def _is(path, wanted):
+    """Whether a file has the content of this hash of git, with its line ends or with git's."""
+    digest, content = hashlib.sha1 if len(wanted) == 40 else hashlib.sha256, path.read_bytes()
+    return wanted in (
+        digest(b"blob %d\0" % len(one) + one).hexdigest()
+        for one in (content, content.replace(b"\r\n", b"\n"))
+    )

@@ -76,7 +76,7 @@ def choose_home(homes: list[PurePath]) -> tuple[PurePath | None, str]:
     called = [home for home in homes if home.name == "submission"]
     if around or len(called) == 1:
         return (around or called)[0], ""
-    one, other = (home.as_posix() for home in homes[:2])
+    one, other = (home.as_posix() for home in (called or homes)[:2])
     return (
         None,
         f"It has code in several folders, {one} and {other}. Ask for a zip of the right files "

@@ -19,7 +19,7 @@ from jobs.deliverables import has_code
 from .contents import ASK, is_folder, locate, names_in
 from .late import read_time
 from .metadata import GRADESCOPE, METADATA, read_metadata
-from .repository import git_folder
+from .places import git_folder
 
 WRAPPER = re.compile(r"assignment_\d+_export|submissions|.+-submissions", re.IGNORECASE | re.DOTALL)
 CANVAS = re.compile(
@@ -95,13 +95,16 @@ def find_submissions(folder: Path) -> list[Found]:
         raise UserError(
             harmless(f"{root} is a single submission. Give a folder of them: {EXPECTED}.")
         )
-    prefix = _repositories(root, names)
+    prefix = _prefix(root, names)
     if METADATA in names or names and all(GRADESCOPE.fullmatch(name) for name in names):
         found = _gradescope(root, names)
     elif prefix:
+        found = [_plain(root, name) for name in names]
         found = [
-            _repository(root, name, prefix) if is_folder(root / name) else _plain(root, name)
-            for name in names
+            called(one, one.label.removeprefix(prefix).removesuffix(".git") or one.label)
+            if one.label.startswith(prefix) and is_folder(root / one.label)
+            else one
+            for one in found
         ]
     elif 2 * sum(bool(_canvas_name(name)) for name in names) >= len(names) > 0:
         found = _canvas(root, names)
@@ -138,16 +141,17 @@ def _is_paper(path):
 
 
 def _clean(found):
-    """person and identities as valid text, with accents composed in the same way on all systems."""
-
-    def clean(text):
-        return " ".join(
-            unicodedata.normalize("NFC", text.encode("utf-8", "backslashreplace").decode()).split()
-        )
-
+    """person and identities as valid text."""
     identities = tuple((kind, clean(value)) for kind, value in found.identities)
     return clean(found.person) or "(no name)", tuple(
         (kind, value) for kind, value in identities if value
+    )
+
+
+def clean(text: str) -> str:
+    """A name as valid text, with accents composed in the same way on all systems."""
+    return " ".join(
+        unicodedata.normalize("NFC", text.encode("utf-8", "backslashreplace").decode()).split()
     )
 
 
@@ -169,28 +173,18 @@ def _plain(root, name):
     )
 
 
-def _repositories(root, names):
-    """The common prefix of cloned repositories, "assignment-"; "" if these are not repositories."""
+def _prefix(root, names):
+    """The common prefix of the clones in a folder of clones, "assignment-"; else ""."""
     folders = [name for name in names if is_folder(root / name)]
-    prefix = root.name.removesuffix("submissions")
-    if (
-        len(prefix) > 1
-        and prefix != root.name
-        and folders
-        and all(name.startswith(prefix) for name in folders)
-    ):
-        return prefix
-    repositories = [name for name in folders if _clone(root / name)]
-    if len(repositories) > 1 and len(repositories) == len(folders):
-        return re.match(r"(.*-)?", commonprefix(repositories), re.DOTALL)[0]
-    return ""
+    clones = [name for name in folders if git_folder(root / name)]
+    if len(clones) < 2 or 2 * len(clones) < len(folders):
+        return ""
+    return re.match(r"(.*-)?", commonprefix(clones), re.DOTALL)[0]
 
 
-def _repository(root, name, prefix):
-    login = name[len(prefix) :].removesuffix(".git") or name
-    source, problem = locate(root / name)
-    identities = (("github", login), ("any", login))
-    return Found(source, name, login, identities, problem=problem, repository=_clone(root / name))
+def called(one: Found, login: str) -> Found:
+    """A submission as that of a person with this login."""
+    return replace(one, person=login, identities=(("github", login), ("any", login)))
 
 
 def _clone(path):

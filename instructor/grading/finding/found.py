@@ -4,22 +4,24 @@ import hashlib
 import json
 import os
 from dataclasses import replace
-from datetime import datetime
-from pathlib import Path
+from datetime import UTC, datetime
+from pathlib import Path, PurePath
 
 from instructor.grading.fingerprint import digest_submission
 from instructor.grading.overrides import EXTENSION
 from instructor.grading.state import Handed, State
 
-from .commits import take_commit
+from .commits import rule_of, take_commit
 from .find import Found
 from .history import Before
-from .late import DAY
-from .repository import Unreadable
+from .late import DAY, parse_due
+from .logins import name_clones
+from .places import Undecided, Unreadable
 from .roster import Roster
 
 UNREAD = "unread "  # prefix of the digest of a submission that could not be read
 COMMITS = "commits"  # the folder for zips of commits, beside the state
+GRADED = "graded commits"  # the setting that keeps them
 
 
 class Commits:
@@ -28,15 +30,15 @@ class Commits:
     Args:
         state: of the class. It keeps which commits were graded.
         folder: the folder of submissions, by which zips are named.
-        at: the deadline as ISO text, which a person's extension moves; None for the last commit.
+        at: the deadline as text, which a person's extension moves; None for the last commit.
         branch: which one counts; None for the one that HEAD names.
     """
 
     def __init__(self, state: State, folder: Path, at: str | None, branch: str | None):
-        self.at = at and datetime.fromisoformat(at)
+        self.at = at and parse_due(at)
         self.branch = branch
         self._state = state
-        self._before = json.loads(state.get(COMMITS) or "{}")
+        self._before = json.loads(state.get(GRADED) or "{}")
         self._now = {}
         place = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:8]
         self._folder = state.path.parent / COMMITS / place
@@ -48,7 +50,9 @@ class Commits:
 
     def archive(self, one: Found) -> Path:
         """The zip of a clone's commit: the same for all of its commits."""
-        return self._folder / f"{one.repository.name[:200]}.zip"
+        name = os.fsencode(one.label)  # two clones may have one name in folders of their own
+        unique = hashlib.sha256(name).hexdigest()[:12]
+        return self._folder / f"{PurePath(one.label).name[:100]}-{unique}.zip"
 
     def take(self, one: Found, person: str) -> tuple[Found, str]:
         """The submission with a zip of the commit in place of the clone, and what is to be said.
@@ -57,16 +61,22 @@ class Commits:
             Unreadable: the clone cannot be read now.
         """
         at = self.at and self.at + self.extensions().get(person, 0) * DAY
-        key = f"{person}/{one.label}"
-        before = Before(*self._before[key]) if key in self._before else None
-        one, taken = take_commit(one, self.archive(one), at, self.branch, before)
+        key, rule = f"{person}/{one.label}", rule_of(at, self.branch)
+        before = self._before.get(key, [])
+        one, taken = take_commit(
+            one, self.archive(one), at, self.branch, [Before(*row) for row in before]
+        )
         if taken.commit:
-            self._now[key] = (taken.commit.hash, at and at.isoformat())
+            passed = at is None or at <= datetime.now(UTC)
+            new = [taken.commit.hash, rule if passed else None]
+            self._now[key] = before + [new] * (new not in before)
         return one, " ".join(taken.remarks)
 
     def keep(self) -> None:
-        """Keep which commits count, for later runs."""
-        self._state.put(**{COMMITS: json.dumps(self._before | self._now)})
+        """Keep which commits were graded, for later runs: each of them, so that what one run says
+        of them is said by the next one, too.
+        """
+        self._state.put(**{GRADED: json.dumps(self._before | self._now)})
 
 
 def keep_found(
@@ -81,7 +91,11 @@ def keep_found(
     Args:
         only: whether to forget all other people and submissions.
         commits: takes those of clones.
+
+    Raises:
+        UserError: there are clones, and no submission belongs to anybody in the roster.
     """
+    found = name_clones(found, roster)
     people, before = {person.id: person for person in roster.people}, state.handed()
     handed = []
     for one in found:
@@ -129,18 +143,19 @@ def _handed(one, person, remark, before, commits):
         digest = "" if one.problem else digest_submission(one.source)
     # perhaps temporary: an earlier grade is kept, and without one there is none
     except OSError as error:
-        unread = f"{error.strerror}."
-    except Unreadable as error:
+        unread = f"It cannot be read now: {error.strerror}."
+    except Undecided as error:
         unread = str(error)
+    except Unreadable as error:
+        unread = f"It cannot be read now: {error}"
     label = one.label.encode("utf-8", "backslashreplace").decode()
     submitted = one.submitted and one.submitted.isoformat()
     source = os.fsencode(one.source.absolute())
     if unread:
-        remark = f"It cannot be read now: {unread}"
         for known in before:
-            if known.source == source and known.digest:
-                return replace(known, person=person.id, remark=remark, gone=False)
-        return Handed(label, person.id, source, UNREAD + label, submitted, one.late, remark)
+            if known.source == source and known.person == person.id and known.digest:
+                return replace(known, remark=unread, gone=False)
+        return Handed(label, person.id, source, UNREAD + label, submitted, one.late, unread)
     return Handed(label, person.id, source, digest, submitted, one.late, one.problem or remark)
 
 

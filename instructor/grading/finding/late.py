@@ -1,6 +1,7 @@
 """Late days: when a submission was due, how late it is, and what that costs."""
 
 import math
+import os
 import re
 from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
@@ -33,7 +34,7 @@ def parse_due(text: str) -> datetime:
         )
         zone = match[3] or ""
         if not zone:
-            return datetime.combine(day, clock).astimezone()
+            return _here(datetime.combine(day, clock))
         if zone == "Z" or zone[0] in "+-":
             return datetime.fromisoformat(f"{datetime.combine(day, clock).isoformat()}{zone}")
         return datetime.combine(day, clock, ZoneInfo(zone))
@@ -43,6 +44,25 @@ def parse_due(text: str) -> datetime:
             f"{text!r} is not a due date. Write it as '2026-12-01 23:59', '2026-12-01 23:59 "
             "+01:00' or '2026-12-01 23:59 America/Los_Angeles'."
         ) from None
+
+
+def _here(when):
+    """A time in this machine's zone: by name, if it has one, since that knows clock changes."""
+    name = os.environ.get("TZ", os.path.realpath("/etc/localtime").partition("zoneinfo/")[2])
+    fixed = when.astimezone()
+    try:
+        named = when.replace(tzinfo=ZoneInfo(name.lstrip(":")))
+    except (ValueError, KeyError, OSError):
+        return fixed
+    return named if named.utcoffset() == fixed.utcoffset() else fixed
+
+
+def due_text(due: datetime) -> str:
+    """A due date as text that parse_due reads, with its zone's name: an offset would not know that
+    clocks change before an extension ends.
+    """
+    zone = getattr(due.tzinfo, "key", None)
+    return f"{due.replace(tzinfo=None).isoformat()} {zone}" if zone else due.isoformat()
 
 
 def read_time(text: object) -> datetime | None:

@@ -8,20 +8,19 @@ no checkout, no filter, no network. refs.py reads HEAD, branches and logs as tex
 import contextlib
 import os
 import shutil
-import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from .contents import DEPTH, MOST_FOLDERS
+from .places import AGAIN, TooLarge, Unreadable, git_folder, require_plain
 from .refs import HASH, Refs
 
-LARGEST_TREES = 16 << 20  # bytes of all folders at one depth
-MOST_OBJECTS = 200_000  # files of objects
+LARGEST_TREES = 16 << 20  # bytes of the folders that are read at once
+MOST_ENTRIES = 50_000  # of all folders that are read
+MOST_COMMITS = 100_000
 SECONDS, MEMORY = 60, 2 << 30  # for one run of git
-AGAIN = "Clone it again."
 CONFIG = """[core]
     repositoryformatversion = {version}
     bare = true
@@ -34,16 +33,15 @@ CONFIG = """[core]
 """
 
 
-class Unreadable(Exception):
-    """The clone cannot be read now, for a reason that may be the staff's; the message says it."""
-
-
 @dataclass(frozen=True)
 class Commit:
-    """A commit: its hash, and when its author says that it was made, in seconds since 1970."""
+    """A commit: its hash, when its author says that it was made, in seconds since 1970, and the
+    hashes of its parents.
+    """
 
     hash: str
     time: int
+    parents: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -52,16 +50,6 @@ class Entry:
 
     mode: int
     hash: str
-
-
-def git_folder(path: Path) -> Path | None:
-    """Where the repository of a folder is: in .git, or the folder itself if the clone is bare; None
-    if it is no clone.
-    """
-    if os.path.lexists(path / ".git"):
-        return path / ".git"
-    bare = (path / "HEAD").is_file() and all((path / name).is_dir() for name in ("objects", "refs"))
-    return path if bare else None
 
 
 @contextlib.contextmanager
@@ -75,37 +63,11 @@ def reading(path: Path) -> Iterator["Repository"]:
         raise Unreadable("git is not installed on this machine (apt install git).")
     folder = git_folder(path)
     try:
-        _require_plain(folder)
+        require_plain(folder)
         with tempfile.TemporaryDirectory(prefix="clone-") as ours:
             yield Repository(folder, Path(ours))
     except OSError as error:
         raise Unreadable(f"{error.strerror}. {AGAIN}") from None
-
-
-def _require_plain(git):
-    """Raise Unreadable unless all objects are in the clone itself."""
-    if git.is_symlink() or not git.is_dir():
-        raise Unreadable(f"Its .git is no folder, but names a repository elsewhere. {AGAIN}")
-    objects = git / "objects"
-    for name in ("alternates", "http-alternates"):
-        if os.path.lexists(objects / "info" / name):
-            raise Unreadable(
-                "It borrows objects from another repository. Clone it without --shared and "
-                "--reference."
-            )
-    waiting, seen = [objects], 0
-    if objects.is_symlink() or not objects.is_dir():
-        raise Unreadable(f"It has no folder of objects. {AGAIN}")
-    while waiting:
-        with os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                seen += 1
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
-                elif not entry.is_file(follow_symlinks=False) or seen > MOST_OBJECTS:
-                    raise Unreadable(
-                        f"Its folder of objects has links, devices, or too many files. {AGAIN}"
-                    )
 
 
 class Repository(Refs):
@@ -118,7 +80,12 @@ class Repository(Refs):
 
     def __init__(self, git: Path, ours: Path):
         super().__init__(git)
-        self.ours = ours
+        self.ours, self._entries_left = ours, MOST_ENTRIES
+        if self.branch == ".invalid" or os.path.lexists(git / "reftable"):
+            raise Unreadable(
+                "It keeps its branches in a form that is not read here (reftable). Clone it again, "
+                "with --ref-format=files."
+            )
         self.shallow = self.text("shallow").split()
         if not all(map(HASH.fullmatch, self.shallow)):
             raise Unreadable(f"Its file shallow is damaged. {AGAIN}")
@@ -132,6 +99,11 @@ class Repository(Refs):
         (ours / "config").write_text(config)
         if self.shallow:
             (ours / "shallow").write_text("".join(f"{name}\n" for name in self.shallow))
+
+    @property
+    def has_objects(self) -> bool:
+        """Whether anything was ever stored or fetched."""
+        return any(path.is_file() for path in (self.git / "objects").glob("[!i]*/*"))
 
     # What git reads
 
@@ -155,12 +127,7 @@ class Repository(Refs):
             "LC_ALL": "C",
             "PATH": os.environ.get("PATH", os.defpath),
         }
-        return {
-            "cwd": self.ours,
-            "env": settings,
-            "stderr": subprocess.DEVNULL,
-            "preexec_fn": _limit,
-        }
+        return {"cwd": self.ours, "env": settings, "stderr": subprocess.DEVNULL, **LIMITED}
 
     def _ask(self, *words, text=""):
         """Run git; returns its exit code and its output, which is short."""
@@ -176,54 +143,51 @@ class Repository(Refs):
             raise Unreadable(f"git took over {SECONDS} s to read it. {AGAIN}") from None
         return process.returncode, process.stdout
 
-    def history(self, tip: str) -> list[Commit]:
-        """The commits of a branch, newest first: of a merge, the parent that was merged into.
+    def history(self, tip: str, without: str | None = None) -> list[Commit]:
+        """All commits that a branch contains, none after one of its parents, else newest first.
+
+        Args:
+            without: leaves out what this other commit contains, too.
 
         Raises:
             Unreadable: commits are missing.
+            TooLarge: there are too many.
         """
-        code, text = self._ask(
-            "rev-list", "--first-parent", "--timestamp", "--max-count=100000", tip
-        )
+        words = ["--date-order", "--timestamp", "--parents", f"--max-count={MOST_COMMITS + 1}", tip]
+        code, text = self._ask("rev-list", *words, *([f"^{without}"] if without else []))
         rows = [line.split() for line in text.decode("ascii", "replace").splitlines()]
-        if code or not rows:
+        if code or not (rows or without):
             raise Unreadable(f"It is damaged, or lacks commits. {AGAIN}")
-        return [Commit(hash, int(time)) for time, hash in rows]
+        if len(rows) > MOST_COMMITS:
+            raise TooLarge(f"It has more than {MOST_COMMITS} commits.")
+        return [Commit(hash, int(time), tuple(parents)) for time, hash, *parents in rows]
 
-    def contains(self, tip: str, commit: str) -> bool:
-        """Whether a commit is in the history of another one, or the same. What is not in the clone
-        is in no history.
+    def contains(self, tip: str, commit: str) -> bool | None:
+        """Whether a commit is in the history of another one, or the same; None if git cannot tell,
+        since one of them is not in the clone.
         """
-        return self._ask("merge-base", "--is-ancestor", commit, tip)[0] == 0
+        return {0: True, 1: False}.get(self._ask("merge-base", "--is-ancestor", commit, tip)[0])
 
-    def folders(self, commit: str) -> dict[PurePosixPath, dict[str, Entry]]:
-        """The entries of a commit's folders near the top, by the folder's path. Hidden ones and
-        names that no submission has are left out.
+    def trees(self, names: list[str]) -> list[dict[str, Entry]]:
+        """The entries of folders. Hidden ones and names that no submission has are left out.
 
         Raises:
             Unreadable: they are damaged or missing.
+            TooLarge: all that were read have too many.
         """
-        result, level = {}, {PurePosixPath(): f"{commit}^{{tree}}"}
-        for _ in range(DEPTH + 3):  # the folder itself, and a problem's folders in the deepest one
-            below = {}
-            trees = self.contents([*level.values()], LARGEST_TREES, "tree")
-            for (path, _), content in zip(level.items(), trees, strict=True):
-                result[path] = entries = self._entries(content)
-                below |= {
-                    path / name: entry.hash
-                    for name, entry in entries.items()
-                    if stat.S_ISDIR(entry.mode)
-                }
-            level = dict([*below.items()][: MOST_FOLDERS - len(result)])
-            if not level:
-                break
-        return result
+        return [self._entries(one) for one in self.contents(names, LARGEST_TREES, "tree")]
 
     def _entries(self, tree):
         """The entries of a folder, {name: Entry}."""
         entries, at = {}, 0
         try:
             while at < len(tree):
+                self._entries_left -= 1
+                if self._entries_left < 0:
+                    raise TooLarge(
+                        f"It has more than {MOST_ENTRIES} files near its top: it is too large for "
+                        "a submission."
+                    )
                 space = tree.index(b" ", at)
                 end = tree.index(b"\0", space)
                 name = tree[space + 1 : end].decode("utf-8", "replace")
@@ -256,7 +220,8 @@ class Repository(Refs):
             kind: blob or tree.
 
         Raises:
-            Unreadable: one is missing, damaged or of another kind, or they are too large.
+            Unreadable: one is missing, damaged or of another kind.
+            TooLarge: they are larger than `most`.
         """
         with tempfile.TemporaryFile() as asked, contextlib.ExitStack() as stack:
             asked.write("".join(f"{name}\n" for name in names).encode())
@@ -272,7 +237,7 @@ class Repository(Refs):
                     raise _lacking()
                 most -= (size := int(header[2]))
                 if most < 0:
-                    raise Unreadable("It is too large for a submission.")
+                    raise TooLarge("It is too large for a submission.")
                 content = process.stdout.read(size + 1)
                 if len(content) != size + 1:
                     raise _lacking()
@@ -287,10 +252,12 @@ def _lacking():
 
 def _limit():
     """Limit what git may use: a small file of objects can unpack to any size."""
-    with contextlib.suppress(ImportError):  # not on Windows
-        import resource
+    import resource
 
-        for kind, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CPU, SECONDS)):
-            soft, hard = resource.getrlimit(kind)
-            most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-            resource.setrlimit(kind, (most, hard))
+    for kind, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CPU, SECONDS)):
+        soft, hard = resource.getrlimit(kind)
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (most, hard))
+
+
+LIMITED = {"preexec_fn": _limit} if os.name == "posix" else {}  # Windows has no such thing

@@ -15,9 +15,9 @@ def merge(args) -> int:
     Returns:
         0; or 3 if somebody has no grade yet; they are listed.
     """
-    from instructor.grading.graded_class import class_of
+    from instructor.grading.graded_class import class_of, options_of
     from instructor.grading.marks import Given
-    from instructor.grading.overrides import taking_overrides
+    from instructor.grading.overrides import EXTENSION, taking_overrides
     from instructor.grading.pages import writing_reports
     from instructor.grading.state import State
     from instructor.grading.summary import say_problems
@@ -27,8 +27,14 @@ def merge(args) -> int:
     marker = args.marker or source.stem
     place = NAME if source.resolve() == own.resolve() else str(source.resolve())
     with State(args.out) as state, contextlib.ExitStack() as stack:
+
+        def extensions():
+            return [one for one in state.overrides() if one.kind == EXTENSION]
+
         with state.transaction():
+            before = extensions()
             stack.enter_context(taking_overrides(state, args.out))
+            moved = options_of(state).get("at") and before != extensions()
             graded = class_of(state)
             if not source.exists() and args.written:
                 raise UserError(f"{source} does not exist. Check the name.")
@@ -64,6 +70,11 @@ def merge(args) -> int:
         "are not marked yet."
     )
     print(f"Updated the pages and gradebooks in {args.out}.")
+    if moved:
+        print(
+            "Which commits of clones count with these extensions is decided by the next: python -m "
+            f"instructor grade --out {args.out}"
+        )
     return say_problems(graded, args.out)
 
 

@@ -11,7 +11,7 @@ from class_of_clones import CODE, HOME, commit, git, student
 from instructor.grading.finding.commits import take_commit
 from instructor.grading.finding.find import find_submissions
 from instructor.grading.finding.late import parse_due
-from instructor.grading.finding.repository import Unreadable
+from instructor.grading.finding.places import Unreadable
 
 WHEN = "2026-02-10 12:00 +0000"
 
@@ -230,7 +230,7 @@ def garbage(hers):
         (folder_as_file, "lacks files"),
         (large_commit, "lacks commits"),
         (a_pipe, "has the branches main, other"),
-        (a_device, "It is empty"),
+        (a_device, "no branch: the clone was interrupted or is damaged"),
         (a_pipe_of_objects, "links, devices"),
         (endless_refs, "no commit on its branch main"),
         (refs_outside, "has the branches main, other"),
@@ -255,11 +255,16 @@ def test_a_log_of_any_length_ends_in_one_sentence(hers, take, tmp_path):
     (hers / ".git/logs/refs/remotes/origin").mkdir(parents=True)
     (hers / ".git/logs/refs/remotes/origin/main").write_text(row * 100_000)
     (one,) = find_submissions(tmp_path / "class")
-    told = take_commit(one, tmp_path / "a.zip", parse_due("2026-02-10 13:00 UTC"))[1].remarks
+    told = take_commit(one, tmp_path / "a.zip", parse_due("2026-02-12 UTC"))[1].remarks
     assert len(told) == 1 and told[0].endswith("So it was 199 times before.")
 
 
-def test_names_of_branches_and_files_do_nothing_to_a_terminal(hers, take):
+def test_names_of_branches_and_files_do_nothing_to_a_terminal(hers, take, tmp_path):
+    git(hers, "branch", "-m", "main", "\u202ered")
     (hers / ".git/HEAD").write_text("ref: refs/heads/\x1b[31mred\n")
-    (hers / ".git/refs/heads/other").write_text((hers / ".git/refs/heads/main").read_text())
+    (one,) = find_submissions(tmp_path / "class")
+    _, taken = take_commit(one, tmp_path / "a.zip")
+    assert taken.remarks == ["Its only branch is \\x202ered, which counts."]
+    commit_of = (hers / ".git/refs/heads/\u202ered").read_text()
+    (hers / ".git/refs/heads/other").write_text(commit_of)
     assert "\\x1b[31mred" in take().problem
