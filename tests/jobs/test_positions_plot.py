@@ -28,10 +28,15 @@ def reference(submission):
 
 
 def test_the_reference_is_right_in_all_claims(tmp_path, capsys):
-    options = dict.fromkeys(("preset", "data", "gold", "device", "compile", "resume", "log", "precision"))
+    options = dict.fromkeys(("preset", "data", "gold", "device", "compile", "resume", "log"))
     run_small(
         argparse.Namespace(
-            target="plot_positions", submission=SOLUTION, out=tmp_path, seed=0, **options
+            target="plot_positions",
+            submission=SOLUTION,
+            out=tmp_path,
+            seed=0,
+            precision="auto",
+            **options,
         )
     )
     said = capsys.readouterr().out

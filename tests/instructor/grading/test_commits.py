@@ -157,8 +157,8 @@ def test_only_what_is_handed_in_is_taken_and_it_can_be_staged(tmp_path, take):
 
 
 def test_the_commit_is_graded_and_not_the_folder(tmp_path, hers, take):
-    (hers / HOME / "model.py").write_text("# changed\n")
-    (hers / HOME / "attention.py").write_text("# new\n")
+    (hers / HOME / "model.py").write_text("# changed\n", encoding="utf-8")
+    (hers / HOME / "attention.py").write_text("# new\n", encoding="utf-8")
     _, remarks, files = take(at=None)
     assert LATE in files["model.py"] and [*files] == ["model.py"]
     assert "Not committed as in the folder: attention.py, model.py. The commit" in remarks
@@ -228,7 +228,7 @@ def test_an_empty_repository(tmp_path, take):
 
 def alternates(hers, origin):
     (hers / ".git/objects/info").mkdir(exist_ok=True)
-    (hers / ".git/objects/info/alternates").write_text(f"{origin}/.git/objects\n")
+    (hers / ".git/objects/info/alternates").write_text(f"{origin}/.git/objects\n", encoding="utf-8")
 
 
 def link(hers, origin):
@@ -243,7 +243,7 @@ def linked(hers, origin):
 
 def elsewhere(hers, origin):
     shutil.rmtree(hers / ".git")
-    (hers / ".git").write_text(f"gitdir: {origin}/.git\n")
+    (hers / ".git").write_text(f"gitdir: {origin}/.git\n", encoding="utf-8")
 
 
 def damaged(hers, origin):
@@ -369,7 +369,7 @@ def test_a_commit_that_was_pushed_after_a_fetch_after_the_deadline_is_said(origi
 def test_times_that_are_none(tmp_path, hers, take, date):
     tree = git(hers, "rev-parse", "HEAD^{tree}")
     raw = f"tree {tree}\nauthor A <a@b> {date}\ncommitter A <a@b> {date}\n\nx\n"
-    (tmp_path / "raw").write_text(raw)
+    (tmp_path / "raw").write_text(raw, encoding="utf-8")
     new = git(hers, "hash-object", "-t", "commit", "-w", "--literally", str(tmp_path / "raw"))
     git(hers, "update-ref", "refs/heads/main", new)
     git(hers, "update-ref", "-d", "refs/remotes/origin/main")
@@ -394,7 +394,7 @@ def test_a_class_of_clones(tmp_path, grade, capsys, monkeypatch):  # noqa: F811
     assert {row["source"] for row in rows(tmp_path / "out/grades-plain.csv")} >= {ada.source}
     # an extension moves one person's deadline; the options are remembered
     (tmp_path / "out/overrides.csv").write_text(
-        "id,extension days,excused,check,points,reason\nben,2,,,,ill\n"
+        "id,extension days,excused,check,points,reason\nben,2,,,,ill\n", encoding="utf-8"
     )
     assert grade(folder=None) == 0
     last = git(tmp_path / "ben", "rev-parse", "HEAD")
@@ -421,14 +421,14 @@ def test_an_unreadable_clone_keeps_its_grade_or_has_none(tmp_path, grade, capsys
     for name in ("ada", "ben"):
         clone(student(tmp_path / name, EARLY), tmp_path / "class" / f"hw5-{name}")
     harm = tmp_path / "class/hw5-ben/.git/objects/info/alternates"
-    harm.write_text("/elsewhere\n")
+    harm.write_text("/elsewhere\n", encoding="utf-8")
     assert grade() == 3
     assert "'ben': It cannot be read now: It borrows objects" in capsys.readouterr().out
     assert entries(tmp_path)["ada"].report and not entries(tmp_path)["ben"].refused
     harm.unlink()
     assert grade() == 0
     before = entries(tmp_path)["ben"]
-    harm.write_text("/elsewhere\n")
+    harm.write_text("/elsewhere\n", encoding="utf-8")
     assert grade() == 0
     after = entries(tmp_path)["ben"]
     assert (after.total, after.source) == (before.total, before.source) and after.remarks
@@ -437,7 +437,7 @@ def test_an_unreadable_clone_keeps_its_grade_or_has_none(tmp_path, grade, capsys
 def test_without_git_nobody_has_a_grade_and_zips_do(tmp_path, grade, capsys, monkeypatch):  # noqa: F811
     clone(student(tmp_path / "ada", EARLY), tmp_path / "class" / "ada")
     (tmp_path / "class" / "ben").mkdir()
-    (tmp_path / "class" / "ben" / "model.py").write_text(CODE)
+    (tmp_path / "class" / "ben" / "model.py").write_text(CODE, encoding="utf-8")
     monkeypatch.setenv("PATH", str(tmp_path))
     assert grade() == 3
     assert "git is not installed on this machine" in capsys.readouterr().out
@@ -446,6 +446,6 @@ def test_without_git_nobody_has_a_grade_and_zips_do(tmp_path, grade, capsys, mon
 
 def test_at_needs_clones(tmp_path, grade):  # noqa: F811
     (tmp_path / "class" / "ben").mkdir(parents=True)
-    (tmp_path / "class" / "ben" / "model.py").write_text(CODE)
+    (tmp_path / "class" / "ben" / "model.py").write_text(CODE, encoding="utf-8")
     with pytest.raises(UserError, match="has no clones"):
         grade("--at", AT)

@@ -54,13 +54,15 @@ def tree(*entries):
 def put_in_front(folder, top):
     """Make a commit of a tree the newest one of the branch."""
     text = f"tree {top}\nauthor A <a@b> 1770811200 +0000\ncommitter A <a@b> 1770811200 +0000\n\nx\n"
-    (folder / ".git/refs/heads/main").write_text(stored(folder, "commit", text.encode()) + "\n")
+    (folder / ".git/refs/heads/main").write_text(
+        stored(folder, "commit", text.encode()) + "\n", encoding="utf-8"
+    )
 
 
 def commands(hers, marker):
     """Settings, hooks, filters and a pager that run a program."""
     script = hers.parent.parent / "harm.sh"
-    script.write_text(f"#!/bin/sh\necho ran >> {marker}\ncat\n")
+    script.write_text(f"#!/bin/sh\necho ran >> {marker}\ncat\n", encoding="utf-8")
     script.chmod(0o755)
     for name in (
         "core.fsmonitor",
@@ -88,10 +90,14 @@ def commands(hers, marker):
     git(hers, "config", "extensions.partialClone", "origin")
     (hers / ".git/hooks").mkdir(exist_ok=True)
     for name in ("post-checkout", "post-index-change", "reference-transaction", "pre-auto-gc"):
-        (hers / ".git/hooks" / name).write_text(script.read_text())
+        (hers / ".git/hooks" / name).write_text(
+            script.read_text(encoding="utf-8"), encoding="utf-8"
+        )
         (hers / ".git/hooks" / name).chmod(0o755)
     (hers / ".git/info").mkdir(exist_ok=True)
-    (hers / ".git/info/attributes").write_text("* filter=evil diff=evil export-subst\n")
+    (hers / ".git/info/attributes").write_text(
+        "* filter=evil diff=evil export-subst\n", encoding="utf-8"
+    )
 
 
 def test_nothing_of_a_clone_runs(tmp_path, hers, take):
@@ -119,7 +125,7 @@ def test_nothing_runs_for_an_object_that_is_missing(tmp_path, hers, take):
 def test_the_graders_own_settings_of_git_do_not_count(tmp_path, hers, take, monkeypatch):
     """Such as GIT_DIR, which a hook that starts the grading has set."""
     other = student(tmp_path / "other", WHEN, WHEN)
-    (tmp_path / "config").write_text("[core]\n\tbigFileThreshold = nonsense\n")
+    (tmp_path / "config").write_text("[core]\n\tbigFileThreshold = nonsense\n", encoding="utf-8")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
     monkeypatch.setenv("GIT_DIR", str(other / ".git"))
     monkeypatch.setenv("GIT_ALTERNATE_OBJECT_DIRECTORIES", str(other / ".git/objects"))
@@ -185,7 +191,9 @@ def folder_as_file(hers):
 def large_commit(hers):
     """More than git may use: MEMORY is lowered below."""
     text = b"tree " + git(hers, "rev-parse", "HEAD^{tree}").encode() + b"\n" + bytes(400 << 20)
-    (hers / ".git/refs/heads/main").write_text(stored(hers, "commit", text) + "\n")
+    (hers / ".git/refs/heads/main").write_text(
+        stored(hers, "commit", text) + "\n", encoding="utf-8"
+    )
 
 
 def a_pipe(hers):
@@ -207,12 +215,14 @@ def a_pipe_of_objects(hers):
 
 
 def endless_refs(hers):
-    (hers / ".git/refs/heads/main").write_text("ref: refs/heads/main\n")
+    (hers / ".git/refs/heads/main").write_text("ref: refs/heads/main\n", encoding="utf-8")
 
 
 def refs_outside(hers):
     git(hers, "branch", "other")
-    (hers / ".git/HEAD").write_text("ref: refs/../../../../other/.git/refs/heads/main\n")
+    (hers / ".git/HEAD").write_text(
+        "ref: refs/../../../../other/.git/refs/heads/main\n", encoding="utf-8"
+    )
 
 
 def garbage(hers):
@@ -253,7 +263,7 @@ def test_a_log_of_any_length_ends_in_one_sentence(hers, take, tmp_path):
     old, new = git(hers, "rev-parse", "HEAD"), commit(hers, WHEN)
     row = f"{old} {new} A <a@b> 1770811200 +0000\tfetch: forced-update\n"
     (hers / ".git/logs/refs/remotes/origin").mkdir(parents=True)
-    (hers / ".git/logs/refs/remotes/origin/main").write_text(row * 100_000)
+    (hers / ".git/logs/refs/remotes/origin/main").write_text(row * 100_000, encoding="utf-8")
     (one,) = find_submissions(tmp_path / "class")
     told = take_commit(one, tmp_path / "a.zip", parse_due("2026-02-12 UTC"))[1].remarks
     assert len(told) == 1 and told[0].endswith("So it was 199 times before.")
@@ -261,10 +271,10 @@ def test_a_log_of_any_length_ends_in_one_sentence(hers, take, tmp_path):
 
 def test_names_of_branches_and_files_do_nothing_to_a_terminal(hers, take, tmp_path):
     git(hers, "branch", "-m", "main", "\u202ered")
-    (hers / ".git/HEAD").write_text("ref: refs/heads/\x1b[31mred\n")
+    (hers / ".git/HEAD").write_text("ref: refs/heads/\x1b[31mred\n", encoding="utf-8")
     (one,) = find_submissions(tmp_path / "class")
     _, taken = take_commit(one, tmp_path / "a.zip")
     assert taken.remarks == ["Its only branch is \\x202ered, which counts."]
-    commit_of = (hers / ".git/refs/heads/\u202ered").read_text()
-    (hers / ".git/refs/heads/other").write_text(commit_of)
+    commit_of = (hers / ".git/refs/heads/\u202ered").read_text(encoding="utf-8")
+    (hers / ".git/refs/heads/other").write_text(commit_of, encoding="utf-8")
     assert "\\x1b[31mred" in take().problem
