@@ -95,10 +95,12 @@ class Repository(Refs):
         config = CONFIG.format(version=int(bool(extension)), extension=extension)
         for name in ("objects", "refs"):
             (ours / name).mkdir()
-        (ours / "HEAD").write_text("ref: refs/heads/none\n")
-        (ours / "config").write_text(config)
+        (ours / "HEAD").write_text("ref: refs/heads/none\n", encoding="utf-8")
+        (ours / "config").write_text(config, encoding="utf-8")
         if self.shallow:
-            (ours / "shallow").write_text("".join(f"{name}\n" for name in self.shallow))
+            (ours / "shallow").write_text(
+                "".join(f"{name}\n" for name in self.shallow), encoding="utf-8"
+            )
 
     @property
     def has_objects(self) -> bool:
