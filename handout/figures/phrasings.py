@@ -43,17 +43,18 @@ def draw(axes, runs, field, model, color):
 
 
 def main():
-    """Draw both panels."""
+    """Draw both panels; the second one needs worlds of several numbers of people."""
     runs = read_runs()
-    figure, (phrasings, people) = plt.subplots(
-        1, 2, figsize=(WIDTH, HEIGHT), sharey=True, width_ratios=(3, 2)
+    counts = sorted({run["people"] for run in runs})
+    panels = 1 + (len(counts) > 1)
+    figure, all_axes = plt.subplots(
+        1, panels, figsize=(WIDTH, HEIGHT), sharey=True, squeeze=False, width_ratios=(3, 2)[:panels]
     )
+    phrasings = all_axes[0, 0]
     for model in MODELS:
         for order, color in COLORS.items():
             of_it = [run for run in runs if run["order"] == order and run["people"] == 220]
             draw(phrasings, of_it, "phrasings", model, color)
-        of_it = [run for run in runs if run["order"] == "changed" and run["phrasings"] == 6]
-        draw(people, of_it, "people", model, DARK)
     phrasings.plot(*zip(*PUBLISHED.items()), "*", color=QUIET, markersize=6, clip_on=False)
     for x, percent in PUBLISHED.items():
         phrasings.annotate(
@@ -65,10 +66,13 @@ def main():
     )
     phrasings.set_ylabel("right answers on dev (%)")
     phrasings.set_xticks([1, 2, 3, 6], ["1", "2", "3", "6"])
-    counts = sorted({run["people"] for run in runs})
-    people.set(xscale="log", xlim=(85, 700), xlabel="people, at equal epochs")
-    people.set_xticks(counts, [str(count) for count in counts])
-    for axes in (phrasings, people):
+    for people in all_axes[0, 1:]:
+        of_it = [run for run in runs if run["order"] == "changed" and run["phrasings"] == 6]
+        for model in MODELS:
+            draw(people, of_it, "people", model, DARK)
+        people.set(xscale="log", xlim=(85, 700), xlabel="people, at equal epochs")
+        people.set_xticks(counts, [str(count) for count in counts])
+    for axes in all_axes[0]:
         axes.minorticks_off()
         axes.grid(axis="y", color="#DDDDDD", linewidth=0.5)
         axes.set_axisbelow(True)
