@@ -17,11 +17,14 @@ from pathlib import Path
 
 import pytest
 
+import environment
 import launch
+import sources
 from conftest import ROOT
 from instructor import lock
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+TORCH = next(pin for pin in PROJECT["dependencies"] if pin.startswith("torch=="))
 
 
 def run_sh(*args, **kwargs):
@@ -144,10 +147,11 @@ def test_run_bat_hands_over():
 
 
 def test_the_launcher_needs_nothing_but_python():
-    """Not even our own modules, which another version's environment may lack."""
-    text = (ROOT / "src" / "launch.py").read_text(encoding="utf-8")
+    """Not even our other modules, which another version's environment may lack."""
+    own = ("launch", "environment", "sources")
+    text = "".join((ROOT / "src" / f"{name}.py").read_text(encoding="utf-8") for name in own)
     names = re.findall(r"^\s*(?:import|from) (\w+)", text, re.MULTILINE)
-    assert {*names} <= sys.stdlib_module_names
+    assert {*names} <= sys.stdlib_module_names | {*own}
     extras = [pin for pins in PROJECT["optional-dependencies"].values() for pin in pins]
     # students' copies have it, and nothing of the staff's
     assert not [pin for pin in extras if pin.partition("==")[0] in text.split()]
@@ -167,7 +171,7 @@ def pinned(extra):
 def test_lock_files_have_the_pins_of_pyproject(level):
     text = (ROOT / launch.LOCKS[level][1]).read_text(encoding="utf-8")
     pins = [*PROJECT["dependencies"], *(p for e in lock.EXTRAS[level] for p in pinned(e))]
-    assert launch.outdated(text, [pin.partition(";")[0] for pin in pins]) == []
+    assert environment.outdated(text, [pin.partition(";")[0] for pin in pins]) == []
     packages = re.split(r"^(?=\w)", text, flags=re.MULTILINE)[1:]
     assert len(packages) > len(pins)  # what these need, too
     for package in packages:
@@ -189,23 +193,30 @@ def test_lock_files_agree_with_each_other():
 def test_a_lock_file_that_lacks_a_pin_is_refused(made):
     text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     assert "tqdm==" in text
-    (launch.ROOT / "requirements.lock").write_text(
+    (environment.ROOT / "requirements.lock").write_text(
         re.sub("(?m)^tqdm==.*", "tqdm==1.0 \\\\", text), encoding="utf-8"
     )
     with pytest.raises(launch.Refused, match=r"lacks tqdm==\d.*Restore both"):
         make()
-    assert made.commands == [] and not launch.VENV.exists()
+    assert made.commands == [] and not environment.VENV.exists()
 
 
 class Made:
     """The commands that make an environment, which do nothing here, and what fails."""
 
     def __init__(self):
-        self.commands, self.fails, self.reachable = [], lambda command: False, True
+        self.commands, self.fails = [], lambda command: False
+        self.page = f"<a>{TORCH.replace('==', '-')}+cpu-cp311-cp311-linux_x86_64.whl</a>"
+        self.online = True
+        # its pip is there, once made
+        self.has = lambda python, names: python == environment.venv_python() and names == ["pip"]
 
     def finished(self, *command, **options):
         self.commands.append([Path(command[0]).name, *command[1:]])
         return not self.fails(command)
+
+    def read_page(self, url):
+        return self.page if "pytorch" in url else "PyPI" if self.online else None
 
     @property
     def of_torch(self):
@@ -226,19 +237,25 @@ def made(tmp_path, monkeypatch):
         "VENV": venv,
         "COMPLETE": venv / "complete",
         "INCOMPLETE": venv / "incomplete",
+        "OLD": tmp_path / ".venv.old",
+        "LOCK": tmp_path / ".venv.lock",
         "finished": made.finished,
-        "has_nvidia_gpu": lambda: False,
-        "is_reachable": lambda url: made.reachable,
+        "has_packages": lambda python, names: made.has(python, names),
     }.items():
-        monkeypatch.setattr(launch, name, value)
-    monkeypatch.setattr(launch.sys, "platform", "linux")
-    monkeypatch.setattr(launch.shutil, "which", lambda name: None)
+        monkeypatch.setattr(environment, name, value)
+    monkeypatch.setattr(sources, "has_nvidia_gpu", lambda: False)
+    monkeypatch.setattr(sources, "read_page", made.read_page)
+    monkeypatch.setattr(sources, "SETTINGS", ())
+    for name in [name for name in os.environ if name.startswith(("PIP_", "UV_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(shutil, "which", lambda name: None)
     monkeypatch.delenv("TORCH_BUILD", raising=False)
     return made
 
 
 def make():
-    launch.make_environment((), launch.ROOT / "requirements.lock")
+    environment.make_environment((), environment.ROOT / "requirements.lock")
 
 
 def test_packages_come_with_hashes_and_torch_without_cuda_where_there_is_no_gpu(made, capsys):
@@ -246,37 +263,37 @@ def test_packages_come_with_hashes_and_torch_without_cuda_where_there_is_no_gpu(
     venv, packages, torch = made.commands
     assert venv[1:3] == ["-m", "venv"]
     assert packages[1:4] == ["-m", "pip", "install"] and "--require-hashes" in packages
-    assert packages[-1] == str(launch.ROOT / "requirements.lock")
-    assert torch[-1] == next(pin for pin in PROJECT["dependencies"] if pin.startswith("torch=="))
+    assert packages[-1] == str(environment.ROOT / "requirements.lock")
+    assert torch[-1] == TORCH
     assert torch[-3:-1] == ["--index-url", "https://download.pytorch.org/whl/cpu"]
     assert "--no-deps" in torch  # nothing else is taken from there
     said = capsys.readouterr().err
     assert "without CUDA" in said and "TORCH_BUILD=cuda" in said
-    assert launch.COMPLETE.read_text(encoding="utf-8") == "cpu\n" and not launch.INCOMPLETE.exists()
+    assert environment.COMPLETE.read_text(encoding="utf-8") == "cpu\n" and not environment.INCOMPLETE.exists()
 
 
 def test_uv_does_it_where_it_is_installed(made, monkeypatch):
-    monkeypatch.setattr(launch.shutil, "which", {"uv": "/opt/uv"}.get)
+    monkeypatch.setattr(shutil, "which", {"uv": "/opt/uv"}.get)
     make()
     assert [words[0] for words in made.commands] == ["uv"] * 3
     venv, packages, torch = made.commands
-    assert venv[1] == "venv" and venv[-1] == str(launch.VENV) and "--seed" in venv  # with pip
+    assert venv[1] == "venv" and venv[-1] == str(environment.VENV) and "--seed" in venv  # with pip
     for words in (packages, torch):
         assert words[1:3] == ["pip", "install"]
-        assert words[words.index("--python") + 1] == str(launch.venv_python())
+        assert words[words.index("--python") + 1] == str(environment.venv_python())
     assert "--require-hashes" in packages and "--index-url" in torch
 
 
 @pytest.mark.parametrize("reachable", [True, False])
 def test_torch_comes_from_pypi_where_its_index_cannot_be_used(made, capsys, reachable):
     """It can't be reached, or can be, but not by pip."""
-    made.reachable = reachable
+    made.page = made.page if reachable else None
     made.fails = lambda command: "--index-url" in command
     make()
     assert len(made.of_torch) == 1 + reachable
     assert "--index-url" not in made.of_torch[-1] and "--no-deps" not in made.of_torch[-1]
     assert "torch comes from PyPI" in capsys.readouterr().err
-    assert launch.COMPLETE.read_text(encoding="utf-8") == "cpu pypi\n"
+    assert environment.COMPLETE.read_text(encoding="utf-8") == "cpu pypi\n"
 
 
 @pytest.mark.parametrize("what", ["--require-hashes", "torch=="])
@@ -284,7 +301,7 @@ def test_an_installation_that_fails_is_not_complete(made, what):
     made.fails = lambda command: what in " ".join(command)
     with pytest.raises(launch.Refused, match="could not be installed.*try again"):
         make()
-    assert launch.INCOMPLETE.exists() and not launch.COMPLETE.exists()
+    assert environment.INCOMPLETE.exists() and not environment.COMPLETE.exists()
 
 
 def test_an_index_that_answers_is_told_from_one_that_does_not(monkeypatch):
@@ -294,14 +311,14 @@ def test_an_index_that_answers_is_told_from_one_that_does_not(monkeypatch):
         monkeypatch.setattr(
             http.server.BaseHTTPRequestHandler,
             "do_GET",
-            lambda self: self.send_response(200) or self.end_headers(),
+            lambda self: self.send_response(200) or self.end_headers() or self.wfile.write(b"x"),
             raising=False,
         )
-        assert launch.is_reachable(address)
+        assert sources.read_page(address) == "x"
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        assert not launch.is_reachable(f"http://127.0.0.1:{free.getsockname()[1]}/")
-    assert not launch.is_reachable("https://nowhere.invalid/")
+        assert sources.read_page(f"http://127.0.0.1:{free.getsockname()[1]}/") is None
+    assert sources.read_page("https://nowhere.invalid/") is None
 
 
 @pytest.mark.parametrize(
@@ -311,20 +328,21 @@ def test_an_index_that_answers_is_told_from_one_that_does_not(monkeypatch):
         ("linux", "cuda", None),
         ("linux", "cu126", "cu126"),
         ("win32", "cpu", None),
-        ("win32", "cuda", launch.CUDA),
+        ("win32", "cuda", sources.CUDA),
         ("darwin", "cpu", None),
         ("darwin", "cuda", None),
     ],
 )
 def test_each_system_has_its_index(monkeypatch, platform, build, folder):
-    monkeypatch.setattr(launch.sys, "platform", platform)
-    assert launch.index_of(build) == (folder and f"https://download.pytorch.org/whl/{folder}")
+    monkeypatch.setattr(sys, "platform", platform)
+    assert sources.index_of(build) == (folder and f"https://download.pytorch.org/whl/{folder}")
 
 
 @pytest.fixture
 def all_there(made, monkeypatch):
     """All packages are wherever they are looked for, but in the active Python."""
-    monkeypatch.setattr(launch, "has_packages", lambda python, names: python != sys.executable)
+    # but torch of another version, when that is asked for
+    made.has = lambda python, names: python != sys.executable and names != [TORCH]
     ran = []
     monkeypatch.setattr(launch, "run", lambda *words: ran.append([*map(str, words)]) or 0)
     return ran
@@ -336,18 +354,18 @@ def test_an_nvidia_gpu_gets_cuda_and_one_that_came_later_is_mentioned(
     make()
     launch.launch(["python"])
     assert "TORCH_BUILD" not in capsys.readouterr().err.split("chooses otherwise")[1]
-    monkeypatch.setattr(launch, "has_nvidia_gpu", lambda: True)
+    monkeypatch.setattr(sources, "has_nvidia_gpu", lambda: True)
     launch.launch(["python"])
     assert "TORCH_BUILD=cuda" in capsys.readouterr().err and len(all_there) == 2
-    shutil.rmtree(launch.VENV)
+    shutil.rmtree(environment.VENV)
     made.commands.clear()
     make()
     assert (
         "--index-url" not in made.of_torch[0]
-        and launch.COMPLETE.read_text(encoding="utf-8") == "cuda\n"
+        and environment.COMPLETE.read_text(encoding="utf-8") == "cuda\n"
     )
     for build in ("cuda", "cpu pypi"):  # which has CUDA, too
-        launch.COMPLETE.write_text(build, encoding="utf-8")
+        environment.COMPLETE.write_text(build, encoding="utf-8")
         capsys.readouterr()
         launch.launch(["python"])
         assert capsys.readouterr().err == ""
@@ -355,14 +373,14 @@ def test_an_nvidia_gpu_gets_cuda_and_one_that_came_later_is_mentioned(
 
 def test_another_build_is_made_anew_and_the_same_is_kept(made, all_there, monkeypatch):
     make()
-    (launch.VENV / "old").touch()
+    (environment.VENV / "old").touch()
     for wanted, remade in (("cpu", False), ("cu126", True), ("cu126", False)):
         made.commands.clear()
         monkeypatch.setenv("TORCH_BUILD", wanted)
         launch.launch(["python", "-V"])
         assert bool(made.commands) == remade
-        assert all_there[-1] == [str(launch.venv_python()), "-V"]
-        assert (launch.VENV / "old").exists() == (wanted == "cpu")
+        assert all_there[-1] == [str(environment.venv_python()), "-V"]
+        assert (environment.VENV / "old").exists() == (wanted == "cpu")
     monkeypatch.delenv("TORCH_BUILD")
     made.commands.clear()
     launch.launch(["python", "-V"])
@@ -379,38 +397,38 @@ def test_changed_pins_update_the_environment_with_its_build(made, all_there, mon
     for name in ("pyproject.toml", "requirements.lock"):
         made.commands.clear()
         later = time.time() + 10
-        os.utime(launch.ROOT / name, (later, later))
+        os.utime(environment.ROOT / name, (later, later))
         launch.launch(["python"])
         assert len(made.of_torch) == 1 and made.of_torch[0][-2].endswith("/cu126")
         assert not [words for words in made.commands if "venv" in words]
-        os.utime(launch.ROOT / name, (0, 0))
+        os.utime(environment.ROOT / name, (0, 0))
 
 
 def test_an_active_environment_of_ours_is_updated_too(made, all_there, monkeypatch):
     make()
     made.commands.clear()
-    os.utime(launch.COMPLETE, (0, 0))  # the pins are newer
-    monkeypatch.setattr(launch, "has_packages", lambda python, names: True)
+    os.utime(environment.COMPLETE, (0, 0))  # the pins are newer
+    made.has = lambda python, names: names != [TORCH]
     launch.launch(["python"])
     assert made.commands == []  # that of another copy is active
-    monkeypatch.setattr(launch.sys, "prefix", str(launch.VENV))
+    monkeypatch.setattr(sys, "prefix", str(environment.VENV))
     launch.launch(["python"])
     assert made.of_torch
 
 
 def test_tests_run_in_the_project(made, all_there, monkeypatch):
-    (launch.ROOT / "tests").mkdir()
+    (environment.ROOT / "tests").mkdir()
     make()
     monkeypatch.chdir(ROOT / "data")
     launch.launch(["test", "-k", "x"])
-    assert all_there == [[str(launch.venv_python()), "-m", "pytest", "-k", "x"]]
-    assert Path.cwd() == launch.ROOT
+    assert all_there == [[str(environment.venv_python()), "-m", "pytest", "-k", "x"]]
+    assert Path.cwd() == environment.ROOT
 
 
 def test_help_needs_no_environment_and_belongs_to_the_target(made, all_there):
     for words in ([], ["help"], ["rope_pretrain", "-h"], ["--help"]):
         launch.launch(words)
-        assert all_there[-1] == [sys.executable, str(launch.ROOT / "src" / "run.py"), "--help"]
+        assert all_there[-1] == [sys.executable, str(environment.ROOT / "src" / "run.py"), "--help"]
     assert made.commands == []
     launch.launch(["python", "x.py", "--help"])
     assert all_there[-1][1:] == ["x.py", "--help"]
@@ -421,7 +439,7 @@ def test_help_needs_no_environment_and_belongs_to_the_target(made, all_there):
 
 def test_on_windows_the_launcher_waits_and_passes_the_exit_code_on(monkeypatch):
     monkeypatch.setattr(launch, "WINDOWS", True)
-    monkeypatch.setattr(launch.os, "execv", None)  # it ends the process at once there
+    monkeypatch.setattr(os, "execv", None)  # it ends the process at once there
     assert launch.run(sys.executable, "-c", "import sys; sys.exit(int(sys.argv[1]))", "7") == 7
 
 
@@ -449,5 +467,5 @@ def test_on_windows_ctrl_c_leaves_the_last_word_to_the_job(tmp_path):
 
 def test_on_windows_the_environment_has_scripts(made):
     with contextlib.suppress(FileExistsError):
-        (launch.VENV / "Scripts").mkdir(parents=True)
-    assert launch.venv_python() == launch.VENV / "Scripts" / "python.exe"
+        (environment.VENV / "Scripts").mkdir(parents=True)
+    assert environment.venv_python() == environment.VENV / "Scripts" / "python.exe"
