@@ -15,7 +15,7 @@ def for_gpu(out, submission=SOLUTION):
         [sys.executable, ROOT / "src" / "collect.py", "--for-gpu", "--submission", submission]
         + ["--out", out],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
     )
     assert process.returncode == 0, process.stderr
     return process.stdout

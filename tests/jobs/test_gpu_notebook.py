@@ -3,6 +3,7 @@ Jupyter server; lost in the middle, run again, and its results brought back.
 """
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -75,7 +76,7 @@ def test_on_colab_a_lost_machine_costs_only_the_job_that_ran(tmp_path, request, 
     machines = [tmp_path / "first", tmp_path / "second"]
     for machine in machines:
         (machine / "google").mkdir(parents=True)
-        (machine / "google" / "colab.py").write_text(COLAB)
+        (machine / "google" / "colab.py").write_text(COLAB, encoding="utf-8")
     for_gpu(machines[0] / "mine.zip", waiting_for(go, tmp_path / "mine"))
     results = drive / "MyDrive" / "transformer-assignment" / "smoke"
 
@@ -97,12 +98,13 @@ def test_on_colab_a_lost_machine_costs_only_the_job_that_ran(tmp_path, request, 
     client.execute()
     text = printed(client)
     assert text.count(" is done: ") == 7 and "rope_pretrain is done" not in text
+    assert "./run.sh look" not in text  # it has no run.sh
     assert text.count("  done\n") == 7 and text.count("  to do\n") == 4
     assert {path.name for path in results.glob("*.p*")} == {job.writes for job in JOBS.values()}
     assert {name: (results / name).stat().st_mtime_ns for name in before} == before
-    assert (machines[0] / "uploads").read_text() == "asked\n"
+    assert (machines[0] / "uploads").read_text(encoding="utf-8") == "asked\n"
     assert not (machines[1] / "uploads").exists()
-    archive = Path((machines[1] / "downloaded").read_text())
+    archive = Path((machines[1] / "downloaded").read_text(encoding="utf-8"))
     assert archive.is_relative_to(drive) and "src/submission" in text
     assert {Path(name).name for name in zipfile.ZipFile(archive).namelist()} == {
         job.writes for job in JOBS.values()
@@ -128,6 +130,61 @@ def test_elsewhere_a_wrong_zip_and_no_zip_are_said_in_a_sentence(tmp_path):
     assert "is not what ./collect_submission.sh --for-gpu writes" in stopped(opened(tmp_path))
     (tmp_path / "for_gpu.zip").write_bytes(b"no zip")
     assert "is not what ./collect_submission.sh --for-gpu writes" in stopped(opened(tmp_path))
+
+
+def test_a_damaged_zip_is_said_in_a_sentence_on_every_machine(tmp_path):
+    """A transfer that broke off, or turned bytes."""
+    for_gpu(tmp_path / "for_gpu.zip")
+    whole = (tmp_path / "for_gpu.zip").read_bytes()
+    middle = len(whole) // 2
+    for damaged in (whole[:middle], whole[:middle] + bytes(10_000) + whole[middle + 10_000 :]):
+        (tmp_path / "for_gpu.zip").write_bytes(damaged)
+        assert "or is damaged. Make it anew." in stopped(opened(tmp_path))
+    (tmp_path / "google").mkdir()
+    (tmp_path / "google" / "colab.py").write_text(COLAB, encoding="utf-8")
+    (tmp_path / "mine.zip").write_bytes(whole[:middle])
+    client = opened(tmp_path, **{"content/drive": tmp_path / "drive"})
+    assert "Make it anew, and set NEW_CODE = True." in stopped(client)
+
+
+def test_code_that_has_to_change_is_brought_again_and_no_copies_are_left(tmp_path, monkeypatch):
+    """The unwritten place is named in a copy, which is of no use to change."""
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    (tmp_path / "google").mkdir()
+    (tmp_path / "google" / "colab.py").write_text(COLAB, encoding="utf-8")
+    for_gpu(tmp_path / "mine.zip", STARTER)
+    for _ in range(2):
+        client = opened(tmp_path, **{"content/drive": tmp_path / "drive"})
+        sentence = stopped(client)
+        assert "changes there are lost" in sentence and "NEW_CODE = True" in sentence
+        assert "--for-gpu" in sentence and "Not implemented yet" in printed(client)
+    assert (tmp_path / "uploads").read_text(encoding="utf-8") == "asked\n"
+    assert re.search(r"for_gpu.zip, \d+.\d hours old. NEW_CODE = True asks", printed(client))
+    assert not [*(tmp_path / "tmp").glob("*/src")]
+
+
+@pytest.mark.parametrize(
+    ("code", "where", "told"),
+    [
+        (3, "Kaggle", "lost. Change .*new version of your dataset"),
+        (1, "", "If it is your code: .*beside this notebook"),
+        (2, "Colab", "If it is your code: .*NEW_CODE = True"),
+        (130, "Colab", "^Not all jobs are done. To continue, run all cells again.$"),
+        (-9, "", "^Not all jobs are done. To continue, run all cells again.$"),
+    ],
+)
+def test_how_to_go_on_depends_on_why_it_stopped(code, where, told):
+    with pytest.raises(UserError, match=told):
+        notebook.require_done(code, Path("/tmp/copy"), where)
+    notebook.require_done(0, Path("/tmp/copy"), where)
+
+
+def test_on_windows_the_command_is_quoted_for_its_shell(copy, tmp_path, monkeypatch):
+    monkeypatch.setattr(notebook.os, "name", "nt")
+    command = notebook.begin(copy, tmp_path / "kept with spaces", "smoke")
+    monkeypatch.undo()
+    assert f'"{tmp_path / "kept with spaces" / "smoke"}"' in command and "'" not in command
 
 
 def test_without_a_gpu_the_menu_is_named(tmp_path, monkeypatch, capsys):
@@ -164,7 +221,7 @@ def test_what_is_done_is_told_from_what_is_not(copy, tmp_path, capsys):
     told = capsys.readouterr().out
     assert told.count("  done\n") == len(JOBS) - 1
     assert "rope_finetune_with_pretrain         interrupted; continues from its checkpoint" in told
-    (copy / "src" / "submission" / "model.py").write_text("# changed\n")
+    (copy / "src" / "submission" / "model.py").write_text("# changed\n", encoding="utf-8")
     notebook.begin(copy, kept, "smoke")
     assert capsys.readouterr().out.count("  to do again: its code") == len(JOBS) - 1
 
@@ -175,9 +232,9 @@ def test_the_results_come_back_into_the_copy(copy, tmp_path, capsys):
     with pytest.raises(UserError, match="no results"):
         notebook.pack(kept, "gpu")
     (kept / "gpu" / "runs").mkdir(parents=True)
-    (kept / "gpu" / "runs" / "vanilla_pretrain.jsonl").write_text("{}\n")
+    (kept / "gpu" / "runs" / "vanilla_pretrain.jsonl").write_text("{}\n", encoding="utf-8")
     for job in list(JOBS.values())[:-1]:
-        (kept / "gpu" / job.writes).write_text("x")
+        (kept / "gpu" / job.writes).write_text("x", encoding="utf-8")
     archive = notebook.pack(kept, "gpu")
     assert "Still to do: rope_eval_test_with_pretrain." in capsys.readouterr().out
     assert not list(kept.glob("*.tmp"))
@@ -201,8 +258,8 @@ def test_the_results_come_back_into_the_copy(copy, tmp_path, capsys):
 
 def test_the_zip_has_the_students_code_and_no_results(tmp_path):
     mine = shutil.copytree(STARTER, tmp_path / "mine")
-    (mine / "model.py").write_text("# mine\n")
-    (mine / "vanilla.pretrain.params").write_text("x")
+    (mine / "model.py").write_text("# mine\n", encoding="utf-8")
+    (mine / "vanilla.pretrain.params").write_text("x", encoding="utf-8")
     told = for_gpu(tmp_path / "for_gpu.zip", mine)
     assert "attention.py, line" in told and "not filled in" in told and "problem5" not in told
     with zipfile.ZipFile(tmp_path / "for_gpu.zip") as archive:
