@@ -50,8 +50,14 @@ def say(text: str) -> None:
 def pins(tables: tuple[str, ...]) -> list[str]:
     """The pins of pyproject.toml, `name==version`, that hold on every system, those of extra
     tables included.
+
+    Raises:
+        Refused: it is missing.
     """
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    path = ROOT / "pyproject.toml"
+    if not path.exists():
+        raise Refused(f"{path} is missing, which says what to install. Restore it.")
+    project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
     found = list(project["dependencies"])
     for table in tables:
         found += project.get("optional-dependencies", {}).get(table, [])

@@ -81,6 +81,13 @@ def test_a_lock_file_that_lacks_a_pin_is_refused(made):
     assert made.commands == [] and not environment.VENV.exists()
 
 
+@pytest.mark.parametrize("name", ["pyproject.toml", "requirements.lock"])
+def test_a_missing_file_is_named(made, name):
+    (environment.ROOT / name).unlink()
+    with pytest.raises(environment.Refused, match=f"{name} is missing.*Restore it"):
+        launch.launch(["python"])
+
+
 class Made:
     """The commands that make an environment, which do nothing here, and what fails."""
 

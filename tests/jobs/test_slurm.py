@@ -28,7 +28,7 @@ def cluster(tmp_path):
     for_gpu(tmp_path / "for_gpu.zip", waiting_for(tmp_path / "go", tmp_path / "mine"))
     home, bin = tmp_path / "my home", tmp_path / "bin"
     zipfile.ZipFile(tmp_path / "for_gpu.zip").extractall(home)
-    for name in ("run.sh", "slurm.sbatch"):
+    for name in ("run.sh", "slurm.sbatch", "pyproject.toml"):
         shutil.copy(ROOT / name, home)
     bin.mkdir()
     (bin / "scontrol").write_text(
