@@ -59,6 +59,12 @@ def test_lock_files_have_the_pins_of_pyproject(level):
         assert not re.match(r"torch|nvidia|cuda|triton", package)  # several indexes have these
 
 
+def test_the_guide_names_the_pinned_torch():
+    for name in ("students.md", "running.md"):
+        text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+        assert {*re.findall(r"torch==[\d.]*\d", text)} <= {TORCH}
+
+
 def test_lock_files_agree_with_each_other():
     """An environment that is updated for the tests keeps its versions."""
     versions = {}
