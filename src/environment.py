@@ -102,7 +102,7 @@ def is_ours() -> bool:
 def why_not(names: list[str], lock: Path) -> str:
     """Why .venv can't be used as it is, in a sentence; "" if it can."""
     if INCOMPLETE.exists() and is_ours():
-        return f"Making {VENV} was interrupted."
+        return f"{VENV} is not complete: making it was interrupted, or failed."
     if not has_packages(venv_python(), names) or is_ours() and not COMPLETE.exists():
         return f"No Python here has all of: {' '.join(names)}."
     if not is_ours():

@@ -2,6 +2,7 @@
 index; and whether indexes answer.
 """
 
+import contextlib
 import os
 import re
 import shutil
@@ -10,6 +11,7 @@ import sys
 import threading
 import urllib.error
 import urllib.request
+from pathlib import Path
 from typing import NamedTuple
 
 TORCH_INDEX = "https://download.pytorch.org/whl/"  # for Linux and Windows, with CUDA and without
@@ -132,7 +134,9 @@ def find_torch(pin: str, build: str) -> Source:
 
 def is_online() -> bool:
     """Whether PyPI answers, or pip or uv are set to take packages from elsewhere, too."""
-    files = map(os.path.expanduser, SETTINGS)
-    elsewhere = [*filter(os.path.exists, files)]
-    elsewhere += [name for name in os.environ if re.fullmatch(ELSEWHERE, name)]
-    return bool(elsewhere) or read_page(PYPI) is not None
+    elsewhere = any(re.fullmatch(ELSEWHERE, name) for name in os.environ)
+    for path in map(Path, map(os.path.expanduser, SETTINGS)):
+        with contextlib.suppress(OSError):
+            text = path.read_text(encoding="utf-8", errors="replace")
+            elsewhere |= bool(re.search(r"^\W*(.*index|find-links)", text, re.MULTILINE))
+    return elsewhere or read_page(PYPI) is not None

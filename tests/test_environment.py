@@ -392,14 +392,24 @@ def test_a_launcher_killed_while_it_replaces_an_environment_disowns_none(
     assert left <= {".venv", ".venv.lock"}
 
 
-def test_without_a_network_nothing_begins(made, monkeypatch):
+def test_without_a_network_nothing_begins_unless_there_is_a_mirror(made, monkeypatch, tmp_path):
     made.online = None
     with pytest.raises(environment.Refused, match="pypi.org, which does not answer"):
         make()
     assert made.commands == [] and not environment.VENV.exists()
-    monkeypatch.setenv("PIP_INDEX_URL", "https://mirror.example")  # they know
-    make()
-    assert made.of_torch
+    settings = tmp_path / "pip.conf"
+    monkeypatch.setattr(sources, "SETTINGS", [str(settings)])
+    settings.write_text("[global]\ntimeout = 60\n", encoding="utf-8")
+    with pytest.raises(environment.Refused, match="pypi.org"):
+        make()
+    for name, text in (("", "[global]\nindex-url = https://mirror.example\n"), ("INDEX_URL", "")):
+        settings.write_text(text, encoding="utf-8")
+        if name:
+            monkeypatch.setenv(f"PIP_{name}", "https://mirror.example")
+        environment.discard(environment.VENV)
+        made.commands.clear()
+        make()
+        assert made.of_torch
 
 
 def test_what_is_said_is_why(made, all_there, monkeypatch, capsys):

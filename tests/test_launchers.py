@@ -112,7 +112,7 @@ def test_one_that_is_killed_is_followed_by_one_that_makes_it(copy, start):
     first.communicate()
     second = start()
     out, err = second.communicate(timeout=120)
-    assert out == f"{copy / '.venv'}\n" and "was interrupted" in err, err
+    assert out == f"{copy / '.venv'}\n" and "making it was interrupted" in err, err
 
 
 def test_a_python_that_became_the_systems_is_not_used(copy, start):
