@@ -1,11 +1,6 @@
 #!/usr/bin/env bash
-# Puts the deliverables into submission.zip: ./collect_submission.sh [--allow-missing]
+# Puts the deliverables into submission.zip: ./collect_submission.sh [--allow-missing]; or, with
+# --for-gpu, your code and the data into for_gpu.zip, for train_on_gpu.ipynb. All options: --help
 set -eu
 ROOT=$(CDPATH= cd -- "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-for name in python python3 py "$ROOT/.venv/bin/python" "$ROOT/.venv/Scripts/python.exe"; do
-    if command -v "$name" >/dev/null 2>&1 && "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then
-        exec "$name" "$ROOT/src/collect.py" "$@"
-    fi
-done
-echo "./collect_submission.sh needs Python 3.11 or newer, and found none named python, python3 or py." >&2
-exit 2
+exec "$BASH" "$ROOT/run.sh" collect "$@"        # which finds a Python

@@ -4,6 +4,7 @@ setlocal
 set NEW_ENOUGH=-c "import sys; sys.exit(sys.version_info < (3, 11))"
 set PYTHON=python
 call %PYTHON% %NEW_ENOUGH% >nul 2>nul || set PYTHON=py
+call %PYTHON% %NEW_ENOUGH% >nul 2>nul || set PYTHON="%~dp0.venv\Scripts\python.exe"
 call %PYTHON% %NEW_ENOUGH% >nul 2>nul || goto fetch
 goto run
 :fetch

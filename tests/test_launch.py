@@ -1,27 +1,18 @@
-"""./run.sh, run.bat and src/launch.py: which Python runs, and how an environment is made."""
+"""./run.sh, run.bat and src/launch.py: which Python runs, and what it is told."""
 
-import contextlib
-import http.server
 import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import sysconfig
-import threading
-import time
-import tomllib
 from pathlib import Path
 
 import pytest
 
 import launch
 from conftest import ROOT
-from instructor import lock
-
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 def run_sh(*args, **kwargs):
@@ -42,6 +33,11 @@ def test_run_sh_passes_targets_and_exit_codes_on(tmp_path):
     assert "making an environment" not in process.stderr.lower()
 
 
+def test_text_is_utf_8_whatever_the_locale():
+    process = run_sh("python", "-c", "import sys; print(sys.flags.utf8_mode)")
+    assert process.stdout == "1\n"
+
+
 def test_run_sh_works_through_a_link(tmp_path):
     (tmp_path / "link").symlink_to(ROOT / "run.sh")
     process = subprocess.run(
@@ -50,19 +46,54 @@ def test_run_sh_works_through_a_link(tmp_path):
     assert process.returncode == 0 and "vanilla_pretrain" in process.stdout
 
 
-def test_run_sh_says_when_there_is_no_python(tmp_path):
-    for name in ("bash", "dirname", "env"):
-        (tmp_path / name).symlink_to(shutil.which(name))
-    process = run_sh("all", env={"PATH": str(tmp_path)})
-    assert process.returncode == 2 and "needs Python" in process.stderr
+@pytest.fixture
+def copied(tmp_path):
+    """A copy in tmp_path, without .venv."""
+    for name in ("run.sh", "collect_submission.sh", "pyproject.toml", "requirements.lock"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    shutil.copytree(ROOT / "src", tmp_path / "src")
 
 
 @pytest.fixture
-def run_sh_with_bare_python(tmp_path):
+def alone(copied, tmp_path):
+    """Runs a script of that copy where nothing but it is on the PATH, and what the test puts into
+    tmp_path / "bin".
+    """
+    (tmp_path / "bin").mkdir()
+    for name in ("bash", "dirname", "env"):
+        (tmp_path / "bin" / name).symlink_to(shutil.which(name))
+    return lambda *words: subprocess.run(
+        [tmp_path / words[0], *words[1:]],
+        capture_output=True,
+        encoding="utf-8",
+        env={"PATH": str(tmp_path / "bin")},
+    )
+
+
+SCRIPTS = pytest.mark.parametrize(
+    ("words", "told"),
+    [(["run.sh", "help"], "vanilla_pretrain"), (["collect_submission.sh", "-h"], "--for-gpu")],
+)
+
+
+@SCRIPTS
+def test_both_scripts_say_when_there_is_no_python(alone, words, told):
+    process = alone(*words)
+    assert process.returncode == 2 and "needs Python" in process.stderr
+
+
+@SCRIPTS
+@pytest.mark.parametrize("name", ["bin/python3.11", "bin/python3.14", ".venv/bin/python"])
+def test_both_scripts_find_a_python_of_another_name(alone, tmp_path, words, told, name):
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).symlink_to(sys.executable)
+    process = alone(*words)
+    assert process.returncode == 0 and told in process.stdout, process.stderr
+
+
+@pytest.fixture
+def run_sh_with_bare_python(copied, tmp_path):
     """Runs a copy of ./run.sh, in tmp_path, with a Python that lacks torch."""
-    for name in ("run.sh", "pyproject.toml", "requirements.lock"):
-        shutil.copy(ROOT / name, tmp_path / name)
-    shutil.copytree(ROOT / "src", tmp_path / "src")
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
     others = [
@@ -116,18 +147,17 @@ def test_run_sh_makes_its_environment_anew_when_its_python_is_gone(
     assert not (mine / "complete").exists() and (mine / "incomplete").exists()
 
 
-def test_run_sh_lets_uv_fetch_a_python_where_there_is_none(tmp_path):
-    for name in ("bash", "dirname", "env"):
-        (tmp_path / name).symlink_to(shutil.which(name))
-    uv = tmp_path / "uv"
+@SCRIPTS
+def test_both_scripts_let_uv_fetch_a_python_where_there_is_none(alone, tmp_path, words, told):
+    uv = tmp_path / "bin" / "uv"
     uv.write_text(
         "#!/usr/bin/env bash\n"
         f'[ "$1 $2" = "python find" ] && echo "{sys.executable}" || echo "$@" >> {tmp_path}/asked\n',
         encoding="utf-8",
     )
     uv.chmod(0o755)
-    process = run_sh("help", env={"PATH": str(tmp_path)})
-    assert process.returncode == 0 and "vanilla_pretrain" in process.stdout, process.stderr
+    process = alone(*words)
+    assert process.returncode == 0 and told in process.stdout, process.stderr
     assert "python install" in (tmp_path / "asked").read_text(encoding="utf-8")
 
 
@@ -140,288 +170,12 @@ def test_run_bat_hands_over():
     assert labels == {*re.findall(r"goto (\w+)", text)} | {"run"}
 
 
-# What is installed
-
-
-def test_the_launcher_needs_nothing_but_python():
-    """Not even our own modules, which another version's environment may lack."""
-    text = (ROOT / "src" / "launch.py").read_text(encoding="utf-8")
-    names = re.findall(r"^\s*(?:import|from) (\w+)", text, re.MULTILINE)
-    assert {*names} <= sys.stdlib_module_names
-    extras = [pin for pins in PROJECT["optional-dependencies"].values() for pin in pins]
-    # students' copies have it, and nothing of the staff's
-    assert not [pin for pin in extras if pin.partition("==")[0] in text.split()]
-
-
-def pinned(extra):
-    """The pins of an extra table, with those of the tables that it names."""
-    for pin in PROJECT["optional-dependencies"][extra]:
-        if named := re.fullmatch(rf"{PROJECT['name']}\[(.*)\]", pin):
-            for other in named[1].split(","):
-                yield from pinned(other)
-        else:
-            yield pin
-
-
-@pytest.mark.parametrize("level", launch.LOCKS)
-def test_lock_files_have_the_pins_of_pyproject(level):
-    text = (ROOT / launch.LOCKS[level][1]).read_text(encoding="utf-8")
-    pins = [*PROJECT["dependencies"], *(p for e in lock.EXTRAS[level] for p in pinned(e))]
-    assert launch.outdated(text, [pin.partition(";")[0] for pin in pins]) == []
-    packages = re.split(r"^(?=\w)", text, flags=re.MULTILINE)[1:]
-    assert len(packages) > len(pins)  # what these need, too
-    for package in packages:
-        assert re.search(r"--hash=sha256:[0-9a-f]{64}\b", package), package
-        assert not re.match(r"torch|nvidia|cuda|triton", package)  # several indexes have these
-
-
-def test_lock_files_agree_with_each_other():
-    """An environment that is updated for the tests keeps its versions."""
-    versions = {}
-    for _, name in launch.LOCKS.values():
-        text = (ROOT / name).read_text(encoding="utf-8")
-        found = {*re.findall(r"^(\S+==[^\s;\\]+)", text, re.MULTILINE)}
-        versions[name] = found
-    student, staff, dev = versions.values()
-    assert student <= staff <= dev
-
-
-def test_a_lock_file_that_lacks_a_pin_is_refused(made):
-    text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-    assert "tqdm==" in text
-    (launch.ROOT / "requirements.lock").write_text(
-        re.sub("(?m)^tqdm==.*", "tqdm==1.0 \\\\", text), encoding="utf-8"
-    )
-    with pytest.raises(launch.Refused, match=r"lacks tqdm==\d.*Restore both"):
-        make()
-    assert made.commands == [] and not launch.VENV.exists()
-
-
-class Made:
-    """The commands that make an environment, which do nothing here, and what fails."""
-
-    def __init__(self):
-        self.commands, self.fails, self.reachable = [], lambda command: False, True
-
-    def finished(self, *command, **options):
-        self.commands.append([Path(command[0]).name, *command[1:]])
-        return not self.fails(command)
-
-    @property
-    def of_torch(self):
-        return [words for words in self.commands if words[-1].startswith("torch==")]
-
-
-@pytest.fixture
-def made(tmp_path, monkeypatch):
-    """A copy's folder in which the launcher makes an environment without doing it: Linux, no GPU,
-    no uv.
-    """
-    for name in ("pyproject.toml", "requirements.lock"):
-        shutil.copy(ROOT / name, tmp_path / name)
-    made = Made()
-    venv = tmp_path / ".venv"
-    for name, value in {
-        "ROOT": tmp_path,
-        "VENV": venv,
-        "COMPLETE": venv / "complete",
-        "INCOMPLETE": venv / "incomplete",
-        "finished": made.finished,
-        "has_nvidia_gpu": lambda: False,
-        "is_reachable": lambda url: made.reachable,
-    }.items():
-        monkeypatch.setattr(launch, name, value)
-    monkeypatch.setattr(launch.sys, "platform", "linux")
-    monkeypatch.setattr(launch.shutil, "which", lambda name: None)
-    monkeypatch.delenv("TORCH_BUILD", raising=False)
-    return made
-
-
-def make():
-    launch.make_environment((), launch.ROOT / "requirements.lock")
-
-
-def test_packages_come_with_hashes_and_torch_without_cuda_where_there_is_no_gpu(made, capsys):
-    make()
-    venv, packages, torch = made.commands
-    assert venv[1:3] == ["-m", "venv"]
-    assert packages[1:4] == ["-m", "pip", "install"] and "--require-hashes" in packages
-    assert packages[-1] == str(launch.ROOT / "requirements.lock")
-    assert torch[-1] == next(pin for pin in PROJECT["dependencies"] if pin.startswith("torch=="))
-    assert torch[-3:-1] == ["--index-url", "https://download.pytorch.org/whl/cpu"]
-    assert "--no-deps" in torch  # nothing else is taken from there
-    said = capsys.readouterr().err
-    assert "without CUDA" in said and "TORCH_BUILD=cuda" in said
-    assert launch.COMPLETE.read_text(encoding="utf-8") == "cpu\n" and not launch.INCOMPLETE.exists()
-
-
-def test_uv_does_it_where_it_is_installed(made, monkeypatch):
-    monkeypatch.setattr(launch.shutil, "which", {"uv": "/opt/uv"}.get)
-    make()
-    assert [words[0] for words in made.commands] == ["uv"] * 3
-    venv, packages, torch = made.commands
-    assert venv[1] == "venv" and venv[-1] == str(launch.VENV) and "--seed" in venv  # with pip
-    for words in (packages, torch):
-        assert words[1:3] == ["pip", "install"]
-        assert words[words.index("--python") + 1] == str(launch.venv_python())
-    assert "--require-hashes" in packages and "--index-url" in torch
-
-
-@pytest.mark.parametrize("reachable", [True, False])
-def test_torch_comes_from_pypi_where_its_index_cannot_be_used(made, capsys, reachable):
-    """It can't be reached, or can be, but not by pip."""
-    made.reachable = reachable
-    made.fails = lambda command: "--index-url" in command
-    make()
-    assert len(made.of_torch) == 1 + reachable
-    assert "--index-url" not in made.of_torch[-1] and "--no-deps" not in made.of_torch[-1]
-    assert "torch comes from PyPI" in capsys.readouterr().err
-    assert launch.COMPLETE.read_text(encoding="utf-8") == "cpu pypi\n"
-
-
-@pytest.mark.parametrize("what", ["--require-hashes", "torch=="])
-def test_an_installation_that_fails_is_not_complete(made, what):
-    made.fails = lambda command: what in " ".join(command)
-    with pytest.raises(launch.Refused, match="could not be installed.*try again"):
-        make()
-    assert launch.INCOMPLETE.exists() and not launch.COMPLETE.exists()
-
-
-def test_an_index_that_answers_is_told_from_one_that_does_not(monkeypatch):
-    with http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as server:
-        threading.Thread(target=server.handle_request, daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_port}/"
-        monkeypatch.setattr(
-            http.server.BaseHTTPRequestHandler,
-            "do_GET",
-            lambda self: self.send_response(200) or self.end_headers(),
-            raising=False,
-        )
-        assert launch.is_reachable(address)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        assert not launch.is_reachable(f"http://127.0.0.1:{free.getsockname()[1]}/")
-    assert not launch.is_reachable("https://nowhere.invalid/")
-
-
-@pytest.mark.parametrize(
-    ("platform", "build", "folder"),
-    [
-        ("linux", "cpu", "cpu"),
-        ("linux", "cuda", None),
-        ("linux", "cu126", "cu126"),
-        ("win32", "cpu", None),
-        ("win32", "cuda", launch.CUDA),
-        ("darwin", "cpu", None),
-        ("darwin", "cuda", None),
-    ],
-)
-def test_each_system_has_its_index(monkeypatch, platform, build, folder):
-    monkeypatch.setattr(launch.sys, "platform", platform)
-    assert launch.index_of(build) == (folder and f"https://download.pytorch.org/whl/{folder}")
-
-
-@pytest.fixture
-def all_there(made, monkeypatch):
-    """All packages are wherever they are looked for, but in the active Python."""
-    monkeypatch.setattr(launch, "has_packages", lambda python, names: python != sys.executable)
-    ran = []
-    monkeypatch.setattr(launch, "run", lambda *words: ran.append([*map(str, words)]) or 0)
-    return ran
-
-
-def test_an_nvidia_gpu_gets_cuda_and_one_that_came_later_is_mentioned(
-    made, all_there, monkeypatch, capsys
-):
-    make()
-    launch.launch(["python"])
-    assert "TORCH_BUILD" not in capsys.readouterr().err.split("chooses otherwise")[1]
-    monkeypatch.setattr(launch, "has_nvidia_gpu", lambda: True)
-    launch.launch(["python"])
-    assert "TORCH_BUILD=cuda" in capsys.readouterr().err and len(all_there) == 2
-    shutil.rmtree(launch.VENV)
-    made.commands.clear()
-    make()
-    assert (
-        "--index-url" not in made.of_torch[0]
-        and launch.COMPLETE.read_text(encoding="utf-8") == "cuda\n"
-    )
-    for build in ("cuda", "cpu pypi"):  # which has CUDA, too
-        launch.COMPLETE.write_text(build, encoding="utf-8")
-        capsys.readouterr()
-        launch.launch(["python"])
-        assert capsys.readouterr().err == ""
-
-
-def test_another_build_is_made_anew_and_the_same_is_kept(made, all_there, monkeypatch):
-    make()
-    (launch.VENV / "old").touch()
-    for wanted, remade in (("cpu", False), ("cu126", True), ("cu126", False)):
-        made.commands.clear()
-        monkeypatch.setenv("TORCH_BUILD", wanted)
-        launch.launch(["python", "-V"])
-        assert bool(made.commands) == remade
-        assert all_there[-1] == [str(launch.venv_python()), "-V"]
-        assert (launch.VENV / "old").exists() == (wanted == "cpu")
-    monkeypatch.delenv("TORCH_BUILD")
-    made.commands.clear()
-    launch.launch(["python", "-V"])
-    assert made.commands == []
-    monkeypatch.setenv("TORCH_BUILD", "../evil")
-    with pytest.raises(launch.Refused, match="TORCH_BUILD is '../evil'"):
-        launch.launch(["python"])
-
-
-def test_changed_pins_update_the_environment_with_its_build(made, all_there, monkeypatch):
-    monkeypatch.setenv("TORCH_BUILD", "cu126")
-    make()
-    monkeypatch.delenv("TORCH_BUILD")
-    for name in ("pyproject.toml", "requirements.lock"):
-        made.commands.clear()
-        later = time.time() + 10
-        os.utime(launch.ROOT / name, (later, later))
-        launch.launch(["python"])
-        assert len(made.of_torch) == 1 and made.of_torch[0][-2].endswith("/cu126")
-        assert not [words for words in made.commands if "venv" in words]
-        os.utime(launch.ROOT / name, (0, 0))
-
-
-def test_an_active_environment_of_ours_is_updated_too(made, all_there, monkeypatch):
-    make()
-    made.commands.clear()
-    os.utime(launch.COMPLETE, (0, 0))  # the pins are newer
-    monkeypatch.setattr(launch, "has_packages", lambda python, names: True)
-    launch.launch(["python"])
-    assert made.commands == []  # that of another copy is active
-    monkeypatch.setattr(launch.sys, "prefix", str(launch.VENV))
-    launch.launch(["python"])
-    assert made.of_torch
-
-
-def test_tests_run_in_the_project(made, all_there, monkeypatch):
-    (launch.ROOT / "tests").mkdir()
-    make()
-    monkeypatch.chdir(ROOT / "data")
-    launch.launch(["test", "-k", "x"])
-    assert all_there == [[str(launch.venv_python()), "-m", "pytest", "-k", "x"]]
-    assert Path.cwd() == launch.ROOT
-
-
-def test_help_needs_no_environment_and_belongs_to_the_target(made, all_there):
-    for words in ([], ["help"], ["rope_pretrain", "-h"], ["--help"]):
-        launch.launch(words)
-        assert all_there[-1] == [sys.executable, str(launch.ROOT / "src" / "run.py"), "--help"]
-    assert made.commands == []
-    launch.launch(["python", "x.py", "--help"])
-    assert all_there[-1][1:] == ["x.py", "--help"]
-
-
 # On Windows, as far as other systems can tell
 
 
 def test_on_windows_the_launcher_waits_and_passes_the_exit_code_on(monkeypatch):
     monkeypatch.setattr(launch, "WINDOWS", True)
-    monkeypatch.setattr(launch.os, "execv", None)  # it ends the process at once there
+    monkeypatch.setattr(os, "execv", None)  # it ends the process at once there
     assert launch.run(sys.executable, "-c", "import sys; sys.exit(int(sys.argv[1]))", "7") == 7
 
 
@@ -445,9 +199,3 @@ def test_on_windows_ctrl_c_leaves_the_last_word_to_the_job(tmp_path):
     assert process.stdout.readline() == "ready\n"
     os.killpg(process.pid, signal.SIGINT)
     assert process.stdout.read() == "saved\n" and process.wait() == 130
-
-
-def test_on_windows_the_environment_has_scripts(made):
-    with contextlib.suppress(FileExistsError):
-        (launch.VENV / "Scripts").mkdir(parents=True)
-    assert launch.venv_python() == launch.VENV / "Scripts" / "python.exe"

@@ -73,9 +73,10 @@ def student_gitignore(problems: Iterable[str]) -> str:
     lines = [
         "# What systems, editors and Python make.",
         *(".DS_Store", "Thumbs.db", ".idea/", ".vscode/", ".ipynb_checkpoints/"),
-        *(".venv", "venv/", "__pycache__/", ".pytest_cache/", "*.egg-info/", "build/"),
+        *(".venv*", "venv/", "__pycache__/", ".pytest_cache/", "*.egg-info/", "build/"),
         "# What ./run.sh, the grader and LaTeX make and nobody hands in.",
         *("*.ckpt", "*.tmp", "runs/", "/demo/", "/demo-*/", "src/.last_grading", "/submission.zip"),
+        *("/for_gpu.zip", "/results-*", "/kept/", "/slurm-*.log", "/all.log", "nohup.out"),
         *(f"/src/submission/{name}" for name in pages),
         *(f"/handout/*.{kind}" for kind in ("aux", "fdb_latexmk", "fls", "log", "out")),
         "# Of weights and predictions, what is handed in is committed, a few MB each.",

@@ -31,7 +31,8 @@ def choose_device(wanted: str | None, trial: Preset | None = None, quiet: bool =
         print(
             f"torch {torch.__version__} was built for CUDA {torch.version.cuda} and finds no GPU, "
             "so this runs on the CPU. If there is one, compare with the driver's CUDA version in "
-            "nvidia-smi: an older driver needs an update, or a torch built for its version.",
+            "nvidia-smi: an older driver needs an update, or a torch built for its version: "
+            "TORCH_BUILD=cu126 ./run.sh python -V, say, makes .venv with one for CUDA 12.6.",
             flush=True,
         )
     if trial is None or not torch.backends.mps.is_available():

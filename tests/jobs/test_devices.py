@@ -61,7 +61,11 @@ def test_a_torch_for_cuda_that_finds_no_gpu_says_why(mac, monkeypatch, capsys):
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
     assert devices.choose_device(None) == "cpu"
     said = capsys.readouterr().out
-    assert "built for CUDA 12.8 and finds no GPU" in said and "driver" in said
+    assert (
+        "built for CUDA 12.8 and finds no GPU" in said
+        and "driver" in said
+        and "TORCH_BUILD=cu126" in said
+    )
     assert devices.choose_device("cpu") == "cpu" and not capsys.readouterr().out
 
 

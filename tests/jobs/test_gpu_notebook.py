@@ -3,6 +3,7 @@ Jupyter server; lost in the middle, run again, and its results brought back.
 """
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -97,6 +98,7 @@ def test_on_colab_a_lost_machine_costs_only_the_job_that_ran(tmp_path, request, 
     client.execute()
     text = printed(client)
     assert text.count(" is done: ") == 7 and "rope_pretrain is done" not in text
+    assert "./run.sh look" not in text  # it has no run.sh
     assert text.count("  done\n") == 7 and text.count("  to do\n") == 4
     assert {path.name for path in results.glob("*.p*")} == {job.writes for job in JOBS.values()}
     assert {name: (results / name).stat().st_mtime_ns for name in before} == before
@@ -128,6 +130,61 @@ def test_elsewhere_a_wrong_zip_and_no_zip_are_said_in_a_sentence(tmp_path):
     assert "is not what ./collect_submission.sh --for-gpu writes" in stopped(opened(tmp_path))
     (tmp_path / "for_gpu.zip").write_bytes(b"no zip")
     assert "is not what ./collect_submission.sh --for-gpu writes" in stopped(opened(tmp_path))
+
+
+def test_a_damaged_zip_is_said_in_a_sentence_on_every_machine(tmp_path):
+    """A transfer that broke off, or turned bytes."""
+    for_gpu(tmp_path / "for_gpu.zip")
+    whole = (tmp_path / "for_gpu.zip").read_bytes()
+    middle = len(whole) // 2
+    for damaged in (whole[:middle], whole[:middle] + b"\xff" * 100 + whole[middle + 100 :]):
+        (tmp_path / "for_gpu.zip").write_bytes(damaged)
+        assert "or is damaged. Make it anew." in stopped(opened(tmp_path))
+    (tmp_path / "google").mkdir()
+    (tmp_path / "google" / "colab.py").write_text(COLAB, encoding="utf-8")
+    (tmp_path / "mine.zip").write_bytes(whole[:middle])
+    client = opened(tmp_path, **{"content/drive": tmp_path / "drive"})
+    assert "Make it anew, and set NEW_CODE = True." in stopped(client)
+
+
+def test_code_that_has_to_change_is_brought_again_and_no_copies_are_left(tmp_path, monkeypatch):
+    """The unwritten place is named in a copy, which is of no use to change."""
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    (tmp_path / "google").mkdir()
+    (tmp_path / "google" / "colab.py").write_text(COLAB, encoding="utf-8")
+    for_gpu(tmp_path / "mine.zip", STARTER)
+    for _ in range(2):
+        client = opened(tmp_path, **{"content/drive": tmp_path / "drive"})
+        sentence = stopped(client)
+        assert "changes there are lost" in sentence and "NEW_CODE = True" in sentence
+        assert "--for-gpu" in sentence and "Not implemented yet" in printed(client)
+    assert (tmp_path / "uploads").read_text(encoding="utf-8") == "asked\n"
+    assert re.search(r"for_gpu.zip, \d+.\d hours old. NEW_CODE = True asks", printed(client))
+    assert not [*(tmp_path / "tmp").glob("*/src")]
+
+
+@pytest.mark.parametrize(
+    ("code", "where", "told"),
+    [
+        (3, "Kaggle", "lost. Change .*new version of your dataset"),
+        (1, "", "If it is your code: .*beside this notebook"),
+        (2, "Colab", "If it is your code: .*NEW_CODE = True"),
+        (130, "Colab", "^Not all jobs are done. To continue, run all cells again.$"),
+        (-9, "", "^Not all jobs are done. To continue, run all cells again.$"),
+    ],
+)
+def test_how_to_go_on_depends_on_why_it_stopped(code, where, told):
+    with pytest.raises(UserError, match=told):
+        notebook.require_done(code, Path("/tmp/copy"), where)
+    notebook.require_done(0, Path("/tmp/copy"), where)
+
+
+def test_on_windows_the_command_is_quoted_for_its_shell(copy, tmp_path, monkeypatch):
+    monkeypatch.setattr(notebook.os, "name", "nt")
+    command = notebook.begin(copy, tmp_path / "kept with spaces", "smoke")
+    monkeypatch.undo()
+    assert f'"{tmp_path / "kept with spaces" / "smoke"}"' in command and "'" not in command
 
 
 def test_without_a_gpu_the_menu_is_named(tmp_path, monkeypatch, capsys):

@@ -28,7 +28,7 @@ def cluster(tmp_path):
     for_gpu(tmp_path / "for_gpu.zip", waiting_for(tmp_path / "go", tmp_path / "mine"))
     home, bin = tmp_path / "my home", tmp_path / "bin"
     zipfile.ZipFile(tmp_path / "for_gpu.zip").extractall(home)
-    for name in ("run.sh", "slurm.sbatch"):
+    for name in ("run.sh", "slurm.sbatch", "pyproject.toml"):
         shutil.copy(ROOT / name, home)
     bin.mkdir()
     (bin / "scontrol").write_text(
@@ -41,7 +41,7 @@ def cluster(tmp_path):
     settings = {"PATH": path, "SLURM_JOB_ID": "77", "SLURM_SUBMIT_DIR": str(home)}
 
     def start(*options, device=("--device", "cpu")):
-        with (tmp_path / "log").open("a", encoding="utf-8") as log:
+        with (tmp_path / "log").open("ab") as log:
             return subprocess.Popen(
                 ["bash", spool, "--preset", "smoke", "--jobs", "1", *device, *options],
                 env={**os.environ, **settings, "SCRATCH": str(tmp_path / "scratch")},
@@ -59,7 +59,7 @@ def cluster(tmp_path):
     [(signal.SIGUSR1, 0, True), pytest.param(signal.SIGTERM, 143, False, marks=pytest.mark.full)],
 )
 def test_a_job_whose_time_is_up_is_requeued_and_resumes(cluster, tmp_path, sent, code, requeued):
-    out = tmp_path / "scratch" / "transformer-assignment-results"
+    out = tmp_path / "scratch" / "results-of-my home"
     job = cluster()
     wait_for(lambda: (out / "vanilla.pretrain.test.predictions").exists() and trainings(out))
     job.send_signal(sent)
@@ -76,6 +76,19 @@ def test_a_job_whose_time_is_up_is_requeued_and_resumes(cluster, tmp_path, sent,
         assert (there / one.writes).read_bytes() == (out / one.writes).read_bytes()
         assert (there / one.writes).stat().st_mtime_ns == (out / one.writes).stat().st_mtime_ns
     assert not list(there.glob("*.tmp"))
+
+
+@pytest.mark.skipif(not shutil.which("flock"), reason="needs flock")
+def test_a_second_job_of_the_same_copy_is_refused(cluster, tmp_path):
+    out = tmp_path / "scratch" / "results-of-my home"
+    first = cluster()
+    wait_for(lambda: trainings(out))
+    assert cluster().wait(LIMIT) == 2
+    log = (tmp_path / "log").read_text(encoding="utf-8")
+    assert f"Another job trains into {out}." in log and "OUT=FOLDER" in log
+    first.send_signal(signal.SIGTERM)
+    assert first.wait(LIMIT) == 143
+    wait_for(lambda: not trainings(out))
 
 
 def test_a_job_that_fails_says_so_and_copies_nothing(cluster, tmp_path):

@@ -246,7 +246,8 @@ def test_the_script_works_from_anywhere_and_without_other_programs(folder, tmp_p
     (copy / "src").mkdir(parents=True)
     for name in (
         "collect_submission.sh",
-        "src/collect.py",
+        "run.sh",
+        *(f"src/{name}.py" for name in ("launch", "environment", "sources", "collect")),
         "src/jobs/deliverables.py",
         "src/jobs/__init__.py",
         "src/common/files.py",
@@ -281,7 +282,7 @@ def test_the_script_works_from_anywhere_and_without_other_programs(folder, tmp_p
 
 def test_the_script_for_windows_has_its_line_ends():
     raw = (ROOT / "collect_submission.bat").read_bytes()
-    assert raw.count(b"\n") == raw.count(b"\r\n") and b"src\\collect.py" in raw
+    assert raw.count(b"\n") == raw.count(b"\r\n") and b'"%~dp0run.bat" collect %*' in raw
 
 
 def test_code_that_is_not_ready_is_warned_of(folder, tmp_path):

@@ -7,6 +7,7 @@ import json
 import os
 import shlex
 import struct
+import subprocess
 import sys
 import time
 import zipfile
@@ -24,6 +25,11 @@ MENUS = {
     "Colab": "In the menu Runtime > Change runtime type, choose a GPU.",
     "Kaggle": "In the menu Settings > Accelerator, choose a GPU T4 (accounts need a verified phone "
     "number for that).",
+}
+# How another for_gpu.zip gets to the machine.
+BRING = {
+    "Colab": "set NEW_CODE = True in the first cell of code, and upload the zip when asked",
+    "Kaggle": "add the zip as a new version of your dataset, and take that version under Input",
 }
 # a notebook then shows the sentence alone
 UserError._render_traceback_ = lambda error: [str(error)]
@@ -55,7 +61,33 @@ def begin(copy: Path, kept: Path, preset: str, options: str = "", where: str = "
     for job in JOBS.values():
         print(f"  {job.target:<{max(map(len, JOBS))}}  {_state(job, copy, results, preset)}")
     command = [sys.executable, str(copy / "src" / "run.py"), "all", "--resume"]
-    return shlex.join([*command, "--preset", preset, "--out", str(results), *shlex.split(options)])
+    command += ["--preset", preset, "--out", str(results), *shlex.split(options)]
+    # for `!`, whose shell is another on Windows
+    return subprocess.list2cmdline(command) if os.name == "nt" else shlex.join(command)
+
+
+def require_done(exit_code: int, copy: Path, where: str = "") -> None:
+    """Check the exit code of the command that trains.
+
+    Args:
+        exit_code: its exit code.
+        copy: the unpacked folder of the student.
+        where: as in `begin`.
+
+    Raises:
+        UserError: not all jobs are done; says how to go on.
+    """
+    if exit_code == 0:
+        return
+    if exit_code not in (1, 2, 3):  # stopped, or killed from outside
+        raise UserError("Not all jobs are done. To continue, run all cells again.")
+    bring = BRING.get(where, "put the zip in place of the one beside this notebook")
+    unless = "" if exit_code == 3 else "If it is your code: "
+    raise UserError(
+        f"Not all jobs are done; why is said above. {unless}{copy} is only what the zip had, so "
+        "changes there are lost. Change the file in your own copy, make the zip again "
+        f"(./collect_submission.sh --for-gpu), and {bring}. Then run all cells again."
+    )
 
 
 def _look_at_machine(preset, where):

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from common.files import Interrupted, UserError, writing
+from jobs.options import ROOT
 from jobs.parallel import is_first, joined, workers
 from jobs.problem1.knowledge import knowledge_of
 from jobs.problem1.made_from import newer, sources
@@ -153,11 +154,12 @@ def _train(job, options, device, folder, submission, dataset, model, reads, prog
     if is_first():  # the weights are complete
         checkpoint.unlink(missing_ok=True)
     print(f"Wrote {out}")
-    if job.kind == "finetune":
+    has_run_sh = (ROOT / "run.sh").exists()  # not so in what train_on_gpu.ipynb unpacks
+    if job.kind == "finetune" and has_run_sh:
         print(f"Where does it look? A page to play with: {options.command(LOOK.target)}")
     if log:
         shown = [f": ./run.sh {name} shows it" for name, one in TARGETS.items() if one.log]
-        print(f"Wrote {writer.path}{''.join(shown)}")
+        print(f"Wrote {writer.path}{''.join(shown) if has_run_sh else ''}")
     return getattr(trainer, "history", [])
 
 
