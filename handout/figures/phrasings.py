@@ -82,9 +82,8 @@ def main():
         for order, color in COLORS.items()
     }
     shown["Allen-Zhu and Li"] = Line2D([], [], color=QUIET, marker="*", linestyle="", markersize=6)
-    figure.legend(
-        shown.values(), shown.keys(), loc="upper center", ncols=5, columnspacing=1.4, handlelength=2.4
-    )  # fmt: skip
+    spacing = {"columnspacing": 1.4, "handlelength": 2.4}
+    figure.legend(shown.values(), shown.keys(), loc="upper center", ncols=5, **spacing)
     figure.subplots_adjust(left=0.075, right=0.985, top=0.87, bottom=0.2, wspace=0.07)
     save(figure, "phrasings")
 
