@@ -14,10 +14,11 @@ RESULTS = (*(f"{model}, {part}" for model in MODELS for part in ("dev", "test"))
 WORLD = ("preset", "people", "phrasings", "order", "seed")  # what a run is of
 
 
-def read_runs(path: Path = RUNS) -> list[dict]:
-    """The runs in a file of benchmarks/sweep.py, their numbers as numbers; [] without the file.
-    Accuracies are from 0 to 1.
+def read_runs(path: Path | None = None) -> list[dict]:
+    """The runs in a file of benchmarks/sweep.py, by default the kept one, their numbers as numbers;
+    [] without the file. Accuracies are from 0 to 1.
     """
+    path = path or RUNS
     if not path.exists():
         return []
     with path.open(encoding="utf-8", newline="") as file:
