@@ -16,8 +16,8 @@ import time
 import tomllib
 from pathlib import Path
 
-import sources
-from sources import Refused, Source, wanted_build
+import torch_build
+from torch_build import Refused, Source, wanted_build
 
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
@@ -196,16 +196,16 @@ def install_all(lock: Path, torch: str) -> None:
     interrupted, has another build of torch, or its Python is gone.
     """
     asked = wanted_build() or "".join(recorded()[:1])
-    build = asked or ("cuda" if sources.has_nvidia_gpu() else "cpu")
+    build = asked or ("cuda" if torch_build.has_nvidia_gpu() else "cpu")
     update = is_complete() and recorded()[:1] in ([], [build]) and is_alive()
-    online = sources.is_online()
+    online = torch_build.is_online()
     if not update and not online:
         raise Refused(
             "The packages are to come from pypi.org, which does not answer. Nothing was changed. "
             f"Connect this machine to the network, and try again. {COMMAND} needs it once."
         )
     has_torch = update and has_packages(venv_python(), [torch])
-    source = Source(None) if has_torch else sources.find_torch(torch, build)
+    source = Source(None) if has_torch else torch_build.find_torch(torch, build)
     uv, python = shutil.which("uv"), str(venv_python())
     if update:
         say(f"Updating {VENV} ...")

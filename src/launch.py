@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 import environment
-import sources
+import torch_build
 from environment import COMMAND, WINDOWS
-from sources import Refused, wanted_build
+from torch_build import Refused, wanted_build
 
 # What a copy needs: the tables of pyproject.toml, and the file of all versions with hashes.
 LOCKS = {
@@ -72,7 +72,11 @@ def launch(words: list[str]) -> int:
                 return code
             environment.make_environment(tables, lock)
             python = environment.venv_python()
-        elif environment.recorded() == ["cpu"] and not wanted_build() and sources.has_nvidia_gpu():
+        elif (
+            environment.recorded() == ["cpu"]
+            and not wanted_build()
+            and torch_build.has_nvidia_gpu()
+        ):
             environment.say(
                 f"The torch in {environment.VENV} is without CUDA, so the NVIDIA GPU here is not "
                 f"used. With TORCH_BUILD=cuda in its environment, {COMMAND} makes .venv anew."

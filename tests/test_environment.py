@@ -18,7 +18,7 @@ import pytest
 
 import environment
 import launch
-import sources
+import torch_build
 from conftest import ROOT
 from instructor import lock
 
@@ -28,7 +28,7 @@ TORCH = next(pin for pin in PROJECT["dependencies"] if pin.startswith("torch==")
 
 def test_the_launcher_needs_nothing_but_python():
     """Not even our other modules, which another version's environment may lack."""
-    own = ("launch", "environment", "sources")
+    own = ("launch", "environment", "torch_build")
     text = "".join((ROOT / "src" / f"{name}.py").read_text(encoding="utf-8") for name in own)
     names = re.findall(r"^\s*(?:import|from) (\w+)", text, re.MULTILINE)
     assert {*names} <= sys.stdlib_module_names | {*own}
@@ -136,9 +136,9 @@ def made(tmp_path, monkeypatch):
         "has_packages": lambda python, names: made.has(python, names),
     }.items():
         monkeypatch.setattr(environment, name, value)
-    monkeypatch.setattr(sources, "has_nvidia_gpu", lambda: False)
-    monkeypatch.setattr(sources, "read_page", made.read_page)
-    monkeypatch.setattr(sources, "SETTINGS", ())
+    monkeypatch.setattr(torch_build, "has_nvidia_gpu", lambda: False)
+    monkeypatch.setattr(torch_build, "read_page", made.read_page)
+    monkeypatch.setattr(torch_build, "SETTINGS", ())
     for name in [name for name in os.environ if name.startswith(("PIP_", "UV_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setattr(sys, "platform", "linux")
@@ -210,11 +210,11 @@ def test_an_index_that_answers_is_told_from_one_that_does_not(monkeypatch):
             lambda self: self.send_response(200) or self.end_headers() or self.wfile.write(b"x"),
             raising=False,
         )
-        assert sources.read_page(address) == "x"
+        assert torch_build.read_page(address) == "x"
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        assert sources.read_page(f"http://127.0.0.1:{free.getsockname()[1]}/") is None
-    assert sources.read_page("https://nowhere.invalid/") is None
+        assert torch_build.read_page(f"http://127.0.0.1:{free.getsockname()[1]}/") is None
+    assert torch_build.read_page("https://nowhere.invalid/") is None
 
 
 @pytest.mark.parametrize(
@@ -224,14 +224,14 @@ def test_an_index_that_answers_is_told_from_one_that_does_not(monkeypatch):
         ("linux", "cuda", None),
         ("linux", "cu126", "cu126"),
         ("win32", "cpu", None),
-        ("win32", "cuda", sources.CUDA),
+        ("win32", "cuda", torch_build.CUDA),
         ("darwin", "cpu", None),
         ("darwin", "cuda", None),
     ],
 )
 def test_each_system_has_its_index(monkeypatch, platform, build, folder):
     monkeypatch.setattr(sys, "platform", platform)
-    assert sources.index_of(build) == (folder and f"https://download.pytorch.org/whl/{folder}")
+    assert torch_build.index_of(build) == (folder and f"https://download.pytorch.org/whl/{folder}")
 
 
 @pytest.fixture
@@ -250,7 +250,7 @@ def test_an_nvidia_gpu_gets_cuda_and_one_that_came_later_is_mentioned(
     make()
     launch.launch(["python"])
     assert "TORCH_BUILD" not in capsys.readouterr().err.split("chooses otherwise")[1]
-    monkeypatch.setattr(sources, "has_nvidia_gpu", lambda: True)
+    monkeypatch.setattr(torch_build, "has_nvidia_gpu", lambda: True)
     launch.launch(["python"])
     assert "TORCH_BUILD=cuda" in capsys.readouterr().err and len(all_there) == 2
     shutil.rmtree(environment.VENV)
@@ -398,7 +398,7 @@ def test_without_a_network_nothing_begins_unless_there_is_a_mirror(made, monkeyp
         make()
     assert made.commands == [] and not environment.VENV.exists()
     settings = tmp_path / "pip.conf"
-    monkeypatch.setattr(sources, "SETTINGS", [str(settings)])
+    monkeypatch.setattr(torch_build, "SETTINGS", [str(settings)])
     settings.write_text("[global]\ntimeout = 60\n", encoding="utf-8")
     with pytest.raises(environment.Refused, match="pypi.org"):
         make()
