@@ -30,6 +30,9 @@ from small_training import Counting  # noqa: E402
 # in a shell's background, processes that tests start would also ignore Ctrl-C
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+# under nohup, they would outlive their terminal
+if getattr(signal, "SIGHUP", None) and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 ROOT = Path(__file__).resolve().parents[1]
 SOLUTION = ROOT / "instructor" / "solution"

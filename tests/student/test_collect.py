@@ -247,7 +247,7 @@ def test_the_script_works_from_anywhere_and_without_other_programs(folder, tmp_p
     for name in (
         "collect_submission.sh",
         "run.sh",
-        *(f"src/{name}.py" for name in ("launch", "environment", "sources", "collect")),
+        *(f"src/{name}.py" for name in ("launch", "environment", "torch_build", "collect")),
         "src/jobs/deliverables.py",
         "src/jobs/__init__.py",
         "src/common/files.py",
