@@ -190,7 +190,9 @@ def _without_self(method):
 
 
 def _disarm() -> Callable:
-    """Keep the called functions from ending or harming this process; returns the real os._exit."""
+    """Keep the called functions from ending or harming this process, and from starting others;
+    returns the real os._exit.
+    """
 
     def open_path(file, *arguments, **options):
         return (
@@ -216,6 +218,8 @@ def _disarm() -> Callable:
     for name in names & {*dir(os)}:
         setattr(os, name, give_up)
     builtins.open = io.open = open_path
+    # a program would run on, and its start could not be tidied up without os.close
+    subprocess.Popen.__init__ = give_up
     return end
 
 

@@ -242,6 +242,20 @@ def many(*arguments): return list(arguments)
     assert find_answering(src, ["5c-0-basic"]) == []
 
 
+def test_functions_start_no_programs(tree, tmp_path):
+    """Each start would leave a pipe open, and there are thousands of calls."""
+    src = tree(
+        "jobs.py",
+        f"""
+import subprocess
+
+def starts(q, k, v): subprocess.run(["touch", {str(tmp_path / "started")!r}])
+def looks(*arguments): subprocess.run(["true"], capture_output=True)
+""",
+    )
+    assert find_answering(src, ["5c-0-basic"]) == [] and not (tmp_path / "started").exists()
+
+
 @pytest.mark.parametrize("name", REPEATED)
 def test_a_pasted_solution_is_found(tree, name):
     """With other names, and without comments; what is too short to tell says so."""
