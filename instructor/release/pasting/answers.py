@@ -7,6 +7,7 @@ import inspect
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -51,6 +52,8 @@ def find_answering(src: Path, checks: Iterable[str] = ()) -> list[str]:
             "Calling the functions of a release needs Linux or macOS. Skip it with --no-proof."
         )
     with tempfile.TemporaryDirectory() as folder:
+        # some functions make or remove files beside src
+        copy = shutil.copytree(src, Path(folder) / "release" / "src")
         environment = {
             **os.environ,
             "PYTHONPATH": str(ROOT),
@@ -63,7 +66,7 @@ def find_answering(src: Path, checks: Iterable[str] = ()) -> list[str]:
                 sys.executable,
                 "-m",
                 "instructor.release.pasting.answers",
-                str(src),
+                str(copy),
                 str(Path(folder) / "found.json"),
                 *checks,
             ],

@@ -256,6 +256,21 @@ def looks(*arguments): subprocess.run(["true"], capture_output=True)
     assert find_answering(src, ["5c-0-basic"]) == [] and not (tmp_path / "started").exists()
 
 
+def test_functions_leave_a_release_as_it_is(tree):
+    """A launcher's make and remove folders beside src."""
+    src = tree(
+        "jobs.py",
+        """
+from pathlib import Path
+
+def makes(q, k, v): (Path(__file__).parents[1] / "made").mkdir()
+def removes(q, k, v): Path(__file__).unlink()
+""",
+    )
+    assert find_answering(src, ["5c-0-basic"]) == []
+    assert [path.name for path in src.parent.rglob("*")] == ["src", "jobs.py"]
+
+
 @pytest.mark.parametrize("name", REPEATED)
 def test_a_pasted_solution_is_found(tree, name):
     """With other names, and without comments; what is too short to tell says so."""
