@@ -17,8 +17,6 @@ from common.files import UserError, write_text
 from instructor import ROOT
 from launch import LOCKS
 
-# the tables of pyproject.toml in each file
-EXTRAS = {"student": (), "staff": ("instructor", "canvas"), "dev": ("dev",)}
 LEFT_OUT = re.compile(r"(torch|triton|(nvidia|cuda)-[\w-]+)==")
 HEAD = """\
 # Made from pyproject.toml: all packages but torch (see src/launch.py), with versions and hashes,
@@ -26,12 +24,12 @@ HEAD = """\
 """
 
 
-def locked(uv: str, extras: tuple[str, ...], before: str, constraints: list[Path]) -> str:
+def locked(uv: str, tables: tuple[str, ...], before: str, constraints: list[Path]) -> str:
     """The text of a lock file.
 
     Args:
         uv: the program.
-        extras: the extra tables of pyproject.toml in it.
+        tables: the extra tables of pyproject.toml in it.
         before: the text until now, whose versions are kept; "" for new versions.
         constraints: files whose versions must be the same.
 
@@ -44,8 +42,8 @@ def locked(uv: str, extras: tuple[str, ...], before: str, constraints: list[Path
         command = [uv, "pip", "compile", "pyproject.toml", "--output-file", str(out), "--quiet"]
         command += ["--universal", "--generate-hashes", "--no-annotate", "--no-header"]
         command += ["--python-version", "3.11"]
-        for extra in extras:
-            command += ["--extra", extra]
+        for table in tables:
+            command += ["--extra", table]
         for path in constraints:
             command += ["--constraints", str(path)]
         if subprocess.run(command, cwd=ROOT).returncode:
@@ -76,11 +74,11 @@ def run(args: argparse.Namespace) -> int:
     if uv is None:
         raise UserError("uv, which makes the lock files, is not installed: pip install uv")
     made: list[Path] = []
-    for level, extras in EXTRAS.items():
-        path = ROOT / LOCKS[level][1]
+    for tables, name in LOCKS.values():
+        path = ROOT / name
         keep = path.exists() and not args.upgrade
         before = path.read_text(encoding="utf-8") if keep else ""
-        write_text(path, text := locked(uv, extras, before, made))
+        write_text(path, text := locked(uv, tables, before, made))
         made.append(path)
         print(f"{path.relative_to(ROOT)}: {len(re.findall('==', text))} packages")
     return 0

@@ -111,7 +111,7 @@ def _sentences(args):
         from canvasapi import exceptions as no
         from requests import RequestException
     except ImportError:
-        raise UserError("canvasapi is not installed: pip install -e '.[canvas]'") from None
+        raise UserError("canvasapi is not installed: pip install -e '.[instructor]'") from None
     try:
         yield
     except no.CanvasException as error:

@@ -1,5 +1,5 @@
-"""What train_on_gpu.ipynb does once it has unpacked the student's zip, which has this module: say
-what is done, make the command that trains, and put the results into a zip.
+"""What train_on_gpu.ipynb does once it has unpacked the student's zip, which has this module: look
+at the machine, make the command that trains, and put the results into a zip.
 """
 
 import hashlib
@@ -15,9 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from common.files import UserError, write_text, writing
-from jobs.options import Options
 from jobs.presets import PRESETS
-from jobs.problem1.made_from import is_done
 from jobs.targets import JOBS
 
 OLDEST_TORCH = "2.9"
@@ -36,7 +34,7 @@ UserError._render_traceback_ = lambda error: [str(error)]
 
 
 def begin(copy: Path, kept: Path, preset: str, options: str = "", where: str = "") -> str:
-    """Print the machine and what is done, and return the command that does the rest.
+    """Print the machine, and return the command that does what is not done yet.
 
     Args:
         copy: the unpacked folder of the student.
@@ -56,12 +54,8 @@ def begin(copy: Path, kept: Path, preset: str, options: str = "", where: str = "
         raise UserError(f"This Python lacks packages. In a cell: %pip install {' '.join(missing)}")
     _look_at_machine(preset, where)
     keep_times(copy, kept / "times.json")
-    results = kept / preset
-    print(f"The jobs, whose results are in {results}:")
-    for job in JOBS.values():
-        print(f"  {job.target:<{max(map(len, JOBS))}}  {_state(job, copy, results, preset)}")
     command = [sys.executable, str(copy / "src" / "run.py"), "all", "--resume"]
-    command += ["--preset", preset, "--out", str(results), *shlex.split(options)]
+    command += ["--preset", preset, "--out", str(kept / preset), *shlex.split(options)]
     # for `!`, whose shell is another on Windows
     return subprocess.list2cmdline(command) if os.name == "nt" else shlex.join(command)
 
@@ -107,33 +101,10 @@ def _look_at_machine(preset, where):
         )
 
 
-def _state(job, copy, results, preset):
-    """What is known of a job's result, in words."""
-    options = Options(
-        preset=PRESETS[preset],
-        data=copy / "data" / PRESETS[preset].data,
-        submission=copy / "src" / "submission",
-        out=results,
-        gold=None,
-        device="cpu",
-        seed=0,
-        compile=False,
-        resume=True,
-    )
-    result = results / job.writes
-    checkpoint = result.with_suffix(".ckpt")
-    if checkpoint.exists():
-        minutes = (time.time() - checkpoint.stat().st_mtime) / 60
-        return f"interrupted; continues from its checkpoint, {minutes:.0f} minutes old"
-    if not result.exists():
-        return "to do"
-    return "done" if is_done(job, options) else "to do again: its code, data or weights are newer"
-
-
 def keep_times(copy: Path, record: Path) -> None:
     """Date the files of a new copy by when their content first came, as `record` knows, a file that
-    is kept: `--resume` makes results again that are older than the code, and the times in a zip,
-    which have no time zone, may lie in the future.
+    is kept: `--resume` compares them with checkpoints, and the times in a zip, which have no time
+    zone, may lie in the future.
     """
     known = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
     times, now = {}, time.time()
