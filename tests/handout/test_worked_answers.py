@@ -659,6 +659,30 @@ def test_what_is_said_of_phrasings_holds_for_the_kept_runs():
     assert all(means[k, "fixed", "learned positions"] < 0.2 for k in (1, 2, 3, 6))
 
 
+def test_what_is_said_of_people_holds_for_the_kept_runs():
+    measured = (ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8")
+    spans, widest = [], 0
+    for model in evidence.MODELS[1:]:
+        shares = [
+            [run[f"{model}, dev"] for run in runs]
+            for (_, phrasings, order), runs in evidence.worlds().items()
+            if (phrasings, order) == (6, "changed")
+        ]
+        means = [sum(runs) / len(runs) for runs in shares]
+        assert [len(runs) for runs in shares] == [3, 3, 3, 3]
+        assert 0.6 < min(means) and max(means) < 0.82  # the figure's description
+        widest = max(widest, *(max(runs) - min(runs) for runs in shares))
+        spans.append(f"{min(means):.0%} to {max(means):.0%} with {model}")
+    assert " and ".join(spans) in measured and f"by up to {100 * widest:.0f} points" in measured
+    ahead = [
+        run["RoPE, dev"] > run["learned positions, dev"]
+        for (people, phrasings, order), runs in evidence.worlds().items()
+        for run in runs
+        if people >= 220 and (phrasings, order) == (6, "changed")
+    ]
+    assert f"RoPE was ahead in {sum(ahead)} of {len(ahead)}." in measured
+
+
 def test_problem_1_says_what_the_kept_models_answer():
     """1e: the names of places that strangers get."""
     answers = (RESULTS / "vanilla.nopretrain.dev.predictions").read_text(encoding="utf-8")
