@@ -62,7 +62,7 @@ def main():
             color=QUIET, ha="right", va="center",
         )  # fmt: skip
     phrasings.set(
-        xscale="log", xlim=(0.82, 7), ylim=(0, 100), xlabel="phrasings of each person's documents"
+        xscale="log", xlim=(0.76, 7), ylim=(0, 100), xlabel="phrasings of each person's documents"
     )
     phrasings.set_ylabel("right answers on dev (%)")
     phrasings.set_xticks([1, 2, 3, 6], ["1", "2", "3", "6"])
