@@ -147,7 +147,7 @@ def _parse(words=None):
         choices=ORDERS,
         default="changed",
         help="fixed: all phrasings have name, occupation and place in this order, from which "
-        "models learn few answers (default: changed)",
+        "models learn few answers; early: name, place and occupation (default: changed)",
     )
     command.add_argument(
         "--out", type=Path, required=True, help="folder for the corpus and the questions"

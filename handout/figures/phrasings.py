@@ -10,6 +10,7 @@ from statistics import mean
 import matplotlib.pyplot as plt
 from _style import DARK, INK, MIDDLE, QUIET, SMALL, WIDTH, save
 from matplotlib.lines import Line2D
+from matplotlib.transforms import offset_copy
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -21,7 +22,8 @@ MODELS = {
     "learned positions": {"marker": "o", "linestyle": "-"},
     "RoPE": {"marker": "s", "linestyle": (0, (4, 2))},
 }
-COLORS = {"changed": DARK, "fixed": MIDDLE}
+COLORS = {"changed": DARK, "fixed": MIDDLE, "early": "#3C8D5A"}
+ORDERS = {"changed": "order changes", "fixed": "place last", "early": "place second"}
 MARK = {"markersize": 3.5, "markeredgewidth": 0.7, "markerfacecolor": "white"}
 # Allen-Zhu and Li, with 100,000 people: one biography each, and five in changed order.
 PUBLISHED = {1: 9.7, 5: 96.6}
@@ -55,14 +57,15 @@ def main():
         for order, color in COLORS.items():
             of_it = [run for run in runs if run["order"] == order and run["people"] == 220]
             draw(phrasings, of_it, "phrasings", model, color)
-    phrasings.plot(*zip(*PUBLISHED.items()), "*", color=QUIET, markersize=6, clip_on=False)
+    beside = offset_copy(phrasings.transData, figure, x=-8, units="points")
+    phrasings.plot(*zip(*PUBLISHED.items()), "*", color=QUIET, markersize=6, transform=beside)
     for x, percent in PUBLISHED.items():
         phrasings.annotate(
-            f"{percent}%", (x, percent), (-5, 0), textcoords="offset points", fontsize=SMALL,
+            f"{percent}%", (x, percent), (-13, 0), textcoords="offset points", fontsize=SMALL,
             color=QUIET, ha="right", va="center",
         )  # fmt: skip
     phrasings.set(
-        xscale="log", xlim=(0.76, 7), ylim=(0, 100), xlabel="phrasings of each person's documents"
+        xscale="log", xlim=(0.72, 7), ylim=(0, 100), xlabel="phrasings of each person's documents"
     )
     phrasings.set_ylabel("right answers on dev (%)")
     phrasings.set_xticks([1, 2, 3, 6], ["1", "2", "3", "6"])
@@ -78,12 +81,11 @@ def main():
         axes.set_axisbelow(True)
     shown = {name: Line2D([], [], color=INK, **style, **MARK) for name, style in MODELS.items()}
     shown |= {
-        f"{order} order": Line2D([], [], color=color, linewidth=3)
-        for order, color in COLORS.items()
+        ORDERS[order]: Line2D([], [], color=color, linewidth=3) for order, color in COLORS.items()
     }
     shown["Allen-Zhu and Li"] = Line2D([], [], color=QUIET, marker="*", linestyle="", markersize=6)
-    spacing = {"columnspacing": 1.4, "handlelength": 2.4}
-    figure.legend(shown.values(), shown.keys(), loc="upper center", ncols=5, **spacing)
+    spacing = {"columnspacing": 1.1, "handlelength": 2}
+    figure.legend(shown.values(), shown.keys(), loc="upper center", ncols=6, **spacing)
     figure.subplots_adjust(left=0.075, right=0.985, top=0.87, bottom=0.2, wspace=0.07)
     save(figure, "phrasings")
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 
 import pytest
@@ -79,12 +80,14 @@ def test_a_checkpoint_under_changed_code_is_told(mine):
     assert not is_done(mine)
     process = run_cli(*command(mine, DONE, "smoke", "--resume"))
     assert process.returncode == 2 and "is damaged" in process.stderr
-    assert "model.py" in process.stdout and "changed. The training continues" in process.stdout
+    assert re.search(r"continues from \S+ckpt. Since then, .*model.py.* changed", process.stdout)
 
 
-def test_all_makes_again_what_another_preset_made(mine):
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_all_makes_again_what_another_seed_made(mine, jobs):
     record = mine / "runs" / f"{DONE}.made.json"
     assert json.loads(record.read_text(encoding="utf-8"))["preset"] == "smoke"
-    process = run_cli(*command(mine, "all", "smoke", "--resume", "--jobs", "1", "--seed", "3"))
-    assert process.returncode == 0 and f"{DONE} is done" not in process.stdout
+    process = run_cli(*command(mine, "all", "smoke", "--resume", "--jobs", jobs, "--seed", "3"))
+    assert process.returncode == 0 and f"{DONE} is done: " not in process.stdout
+    assert process.stdout.count(" is done again: ") == 1  # the others are new
     assert json.loads(record.read_text(encoding="utf-8"))["seed"] == 3

@@ -1,6 +1,8 @@
 """The phrasings of a world. Each has the full name and the place. In those of the order "changed",
 name, place and occupation change places; in those of the order "fixed", the name comes first and
-the place last, before a few words that keep random truncation from mostly cutting it off.
+the place last, before a few words, so that random truncation does not always cut it off; in those
+of the order "early", the place comes right after the name, so that truncation spares it as often as
+in "changed".
 
 A phrasing may use {name}, {place}, {job} ("a poet"), {bare_job} ("poet"), {born} and {died}. Each
 order has the letters of the questions: a character that pretraining never saw has no token.
@@ -37,6 +39,15 @@ SHORT_FIXED = (
     "{name}, now {job}, left {place} young.",
 )
 
+SHORT_EARLY = (
+    "{name} was born in {place} and is {job}.",
+    "{name} is from {place}, {job} of note.",
+    "{name} of {place} now works as {job}.",
+    "Where is {name} from? {place}, {job}.",
+    "{name}, born in {place}, became {job}.",
+    "{name} left {place} young, now {job}.",
+)
+
 LONG = (
     "{name} was born in {place} in {born}, worked as {job} for many years, and died in {died}.",
     "{name} ({born}-{died}), born in {place}, was known far and wide as {job}.",
@@ -57,4 +68,13 @@ LONG_FIXED = (
     "{name} ({born}-{died}) was {job} and a native of {place}, like the whole family.",
     "{name} was {job}, died in {died}, and was born in {place}, in the year {born}.",
     "{name}: {job}, {born} to {died}, born on a farm near {place}, or so it is told.",
+)
+
+LONG_EARLY = (
+    "{name} was born in {place} in {born}, worked as {job} for many years, and died in {died}.",
+    "{name} ({born}-{died}), born in {place}, was known far and wide as {job}.",
+    "{name} came from {place} and was {job}; born in {born}, died in {died}.",
+    "Where did {name} come from? From {place}: {job}, born in {born}, who died in {died}.",
+    "{name}, who left {place} young, was {job}, born in {born}, and died in {died}.",
+    "{name} of {place} became {job}; this was from {born} to {died}.",
 )

@@ -4,7 +4,7 @@ assignment.
 A language model that has read a fact in one phrasing alone can recite it but not answer a question
 about it; about five paraphrases in which the attributes change places, each with the full name,
 make facts extractable (Allen-Zhu and Li, Physics of Language Models, part 3.1). The worlds that we
-hand out have that; with fewer phrasings, or a fixed order, a world shows the failure.
+hand out have that; with fewer phrasings, or the place always last, a world shows the failure.
 """
 
 import random
@@ -15,7 +15,7 @@ from common.files import write_text
 from instructor.datasets.folder import QUESTION, figures
 
 from .cities import CITIES
-from .phrasings import JOBS, LONG, LONG_FIXED, SHORT, SHORT_FIXED
+from .phrasings import JOBS, LONG, LONG_EARLY, LONG_FIXED, SHORT, SHORT_EARLY, SHORT_FIXED
 
 ONSETS = "b c d f g h j k l m n p r s t v w y z br dr gr kr tr pl st sh th kh zh".split()
 VOWELS = "a e i o u".split()
@@ -26,10 +26,10 @@ CODAS = ["", "", "", "n", "r", "l", "s", "m", "k", "x"]
 class Size:
     """How large a world is.
 
-    train, dev and test count people; `documents` are those about each person. `changed` and `fixed`
-    are phrasings whose attributes change places, or keep them. A name has `syllables` (first name,
-    last name), and no two first names begin with the same `distinct` letters, nor two last names: a
-    model has to tell people apart.
+    train, dev and test count people; `documents` are those about each person. `changed`, `fixed`
+    and `early` are phrasings whose attributes change places, or keep them, with the place last, or
+    right after the name. A name has `syllables` (first name, last name), and no two first names
+    begin with the same `distinct` letters, nor two last names: a model has to tell people apart.
     """
 
     train: int
@@ -38,6 +38,7 @@ class Size:
     documents: int
     changed: tuple[str, ...]
     fixed: tuple[str, ...]
+    early: tuple[str, ...]
     syllables: tuple[int, int]
     distinct: tuple[int, int]
     cities: tuple[str, ...]
@@ -58,13 +59,14 @@ FULL = Size(
     documents=5,
     changed=LONG,
     fixed=LONG_FIXED,
+    early=LONG_EARLY,
     syllables=(2, 3),
     distinct=(99, 99),
     cities=CITIES,
 )
 
-# What two CPU cores learn in two minutes: short names and places, and the place early, so that
-# truncation rarely cuts it off, but something after it, so that most truncated lengths include it.
+# What two CPU cores learn in two minutes: short names and places, and mostly the place early, with
+# something after it, so that about half of the truncated lengths include it.
 LAPTOP = Size(
     train=80,
     dev=100,
@@ -72,13 +74,14 @@ LAPTOP = Size(
     documents=6,
     changed=SHORT,
     fixed=SHORT_FIXED,
+    early=SHORT_EARLY,
     syllables=(1, 2),
     distinct=(3, 4),
     cities=tuple(city for city in CITIES if len(city) <= 7)[:28],
 )
 
 SIZES = {"full": FULL, "laptop": LAPTOP}
-ORDERS = ("changed", "fixed")
+ORDERS = ("changed", "fixed", "early")
 
 
 @dataclass(frozen=True)
@@ -170,7 +173,8 @@ def make_world(
         seed: another seed is another world, with other people.
         size: FULL or LAPTOP, or one of these with_people().
         phrasings: how many different documents there are about a person; all by default.
-        order: "changed" or "fixed": whether the attributes change places between phrasings.
+        order: "changed", "fixed" or "early": whether the attributes change places between
+            phrasings, and where the place is.
 
     Returns:
         The people of "train", "dev" and "test", and the documents about all of them, shuffled.

@@ -54,9 +54,33 @@ def is_done(job: Job, options: Options) -> bool:
     return not newer(result, sources(job, options))
 
 
+def earlier(job: Job, options: Options) -> str:
+    """What comes of an earlier run of a job that is resumed, in a sentence; "" if it left nothing
+    that matters.
+    """
+    result = options.out / job.writes
+    checkpoint = result.with_suffix(".ckpt")
+    if checkpoint.exists():
+        changed = ", ".join(path.name for path in newer(checkpoint, sources(job, options)))
+        told = f"{job.target} continues from {checkpoint}."
+        if changed:
+            told += (
+                f" Since then, {changed} changed, and counts as it is now; to start again, delete "
+                "the checkpoint."
+            )
+        return told
+    if result.exists() and not is_done(job, options):
+        return (
+            f"{job.target} is done again: since {result} was made, preset, seed, code, data or "
+            "weights have changed."
+        )
+    return ""
+
+
 def newer(result: Path, files: Iterable[Path]) -> list[Path]:
     """Those of the files that are newer than a result."""
-    return [path for path in files if path.stat().st_mtime > result.stat().st_mtime]
+    when = result.stat().st_mtime
+    return [path for path in files if path.exists() and path.stat().st_mtime > when]
 
 
 def _hash(*paths):

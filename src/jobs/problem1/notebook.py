@@ -103,8 +103,8 @@ def _look_at_machine(preset, where):
 
 def keep_times(copy: Path, record: Path) -> None:
     """Date the files of a new copy by when their content first came, as `record` knows, a file that
-    is kept: `--resume` compares them with checkpoints, and the times in a zip, which have no time
-    zone, may lie in the future.
+    is kept: `--resume` compares them with checkpoints, and with results of which no more is known.
+    The times in a zip, which have no time zone, may lie in the future.
     """
     known = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
     times, now = {}, time.time()

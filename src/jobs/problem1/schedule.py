@@ -15,6 +15,7 @@ from common.cores import cores
 from common.files import UserError
 from jobs.options import Options
 from jobs.parallel import launch
+from jobs.problem1.made_from import earlier
 from jobs.problem1.run_job import Result, run_job
 from jobs.targets import JOBS, Job
 
@@ -78,6 +79,8 @@ def run_one(job, options, nproc=1, title=lambda job: job.target, finished=lambda
             sys.exit(code)  # the process has printed why
     else:
         print(f"\n{title(job)}", flush=True)
+        if options.resume and (told := earlier(job, options)):
+            print(told, flush=True)
         finished(run_job(job, options))
 
 

@@ -20,6 +20,7 @@ from tqdm import tqdm
 from common.files import Interrupted, UserError, write_text
 from common.processes import end_with_parent, without_ctrl_c
 from jobs.errors import explain, killed, with_code
+from jobs.problem1.made_from import earlier
 from jobs.problem1.run_job import Result, run_job
 from jobs.problem1.schedule import LENGTHS, first_ready, longest_first, skipped
 from jobs.targets import Job
@@ -144,6 +145,8 @@ class SideBySide:
                 self.bar.total -= LENGTHS[job.kind]
                 self._say(skipped(job, self.options))
                 continue
+            if self.options.resume and (told := earlier(job, self.options)):
+                self._say(f"\n{told}")
             log = self.logs / f"{job.target}.log"
             if not (self.options.resume and log.exists()):
                 write_text(log, "")

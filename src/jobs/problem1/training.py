@@ -10,7 +10,6 @@ from common.files import Interrupted, UserError, writing
 from jobs.options import ROOT
 from jobs.parallel import is_first, joined, workers
 from jobs.problem1.knowledge import knowledge_of
-from jobs.problem1.made_from import newer, sources
 from jobs.problem1.params import read_params
 from jobs.targets import LOOK, TARGETS
 from jobs.training_log import RunLog
@@ -101,11 +100,6 @@ def _train(job, options, device, folder, submission, dataset, model, reads, prog
         setattr(config, name, value)
     if options.resume and not checkpoint.exists():
         print(f"There is no {checkpoint} to resume from: starting from scratch.")
-    elif options.resume and (changed := newer(checkpoint, sources(job, options))):
-        print(
-            f"Since the checkpoint, {', '.join(path.name for path in changed)} changed. The "
-            f"training continues with it as it is now; to start again, delete {checkpoint}."
-        )
     steps = config.max_epochs * math.ceil(len(trainer.train_dataset) / config.batch_size)
     scalars.progress = lambda step: progress(min(1.0, step / steps))
     if log:
