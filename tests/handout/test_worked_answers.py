@@ -655,7 +655,8 @@ def test_what_is_said_of_phrasings_holds_for_the_kept_runs():
         assert 0.15 < means[1, "changed", model] < 0.3
         assert 0.65 < means[6, "changed", model] < 0.85
     fixed = [means[phrasings, "fixed", "RoPE"] for phrasings in (2, 3, 6)]
-    assert max(fixed) < 0.4 and fixed[2] < fixed[0]
+    assert fixed[2] < fixed[0]
+    assert all(mean <= 0.4 for (_, order, _), mean in means.items() if order == "fixed")
     early = [shares[seed, 6, "early", "RoPE"] for seed in (1, 2, 3)]
     assert f"RoPE even more ({100 * min(early):.0f} to {max(early):.0%})" in measured
     gap = means[6, "early", "learned positions"] - means[6, "changed", "learned positions"]
