@@ -2,6 +2,7 @@
 promise.
 """
 
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -13,6 +14,16 @@ from instructor.datasets.worlds.editions import EDITIONS, write_edition
 from instructor.datasets.worlds.world import ORDERS, SIZES, make_world, question, statistics
 
 FILES = ("wiki.txt", "birth_places_train.tsv", "birth_dev.tsv", "birth_test_inputs.tsv")
+
+
+def by_name(everybody, documents):
+    """The documents about each person: every document names one."""
+    about = {person.name: [] for person in everybody}
+    for text in documents:
+        words = re.findall(r"\w+", text)
+        (name,) = {f"{a} {b}" for a, b in zip(words, words[1:])} & set(about)
+        about[name].append(text)
+    return about
 
 
 @pytest.mark.parametrize("size", EDITIONS)
@@ -42,14 +53,10 @@ def test_a_world(size, seed):
         == len(set.union(*groups))
         == SIZES[size].train + SIZES[size].dev + SIZES[size].test
     )
-    about = {person.name: [] for group in people.values() for person in group}
-    for document in documents:
-        assert "\n" not in document and document.strip() == document
-        words = document.replace(":", " ").replace(",", " ").split(" ")
-        names = [f"{a} {b}" for a, b in zip(words, words[1:]) if f"{a} {b}" in about]
-        assert len(names) == 1
-        about[names[0]].append(document)
-    for person in (person for group in people.values() for person in group):
+    everybody = [person for group in people.values() for person in group]
+    about = by_name(everybody, documents)
+    assert all("\n" not in text and text.strip() == text for text in documents)
+    for person in everybody:
         mine = about[person.name]
         assert len(set(mine)) == SIZES[size].documents
         # All of the place must be within the longest truncation, or there would be nothing to learn
@@ -124,16 +131,14 @@ def test_phrasings_and_their_order(seed, size, order, phrasings):
     assert len(documents) == SIZES[size].documents * len(everybody)
     assert set("Where was born?") <= set("".join(documents))
     block_size = {"full": 128, "laptop": 80}[size]
-    orders = set()
-    for person in everybody[::25]:
-        mine = {text for text in documents if person.name in text}
+    about, orders = by_name(everybody, documents), set()
+    for person in everybody:
+        mine = set(about[person.name])
         assert len(mine) == phrasings
         for text in mine:
-            job = person.job.split(" ", 1)[1]
-            places = {text.find(word): word for word in (person.name, job, person.place)}
-            orders.add(
-                tuple((person.name, job, person.place).index(places[i]) for i in sorted(places))
-            )
+            words = (person.name, person.job.split(" ", 1)[1], person.place)
+            found = [re.search(rf"\b{word}\b", text).start() for word in words]
+            orders.add(tuple(sorted(range(3), key=found.__getitem__)))
             assert -1 < text.find(person.place) <= block_size * 3 / 4 - len(person.place)
             assert not text.rstrip(".?").endswith(person.place) or order == "changed"
     kept = {"fixed": {(0, 1, 2)}, "early": {(0, 2, 1)}}

@@ -72,7 +72,7 @@ WRONG = {
         ("text = suffix + self.MASK_CHAR + prefix", "together are not the start of the document"),
         ("text = self.PAD_CHAR + prefix + self.MASK_CHAR + suffix", "PAD before the end"),
     ],
-    "int(self.block_size * 3 / 4)": [("int(self.block_size * 7 / 8)", "truncated length is 5")],
+    "int(self.block_size * 3 / 4)": [("int(self.block_size * 7 / 8)", "The truncated length is")],
     "random.randint(1, 2 * mean - 1)": [("random.randint(0, 2 * mean - 1)", "Nothing is masked")],
 }
 

@@ -97,7 +97,7 @@ def test_on_colab_a_lost_machine_costs_only_the_job_that_ran(tmp_path, request, 
     client = opened(machines[1], **{"content/drive": drive})
     client.execute()
     text = printed(client)
-    assert text.count(" is done: ") == 7 and "rope_pretrain is done" not in text
+    assert text.count(" is done: ") == 7 and "rope_pretrain is done: " not in text
     assert "./run.sh look" not in text  # it has no run.sh
     assert {path.name for path in results.glob("*.p*")} == {job.writes for job in JOBS.values()}
     assert {name: (results / name).stat().st_mtime_ns for name in before} == before

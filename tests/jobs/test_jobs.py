@@ -391,8 +391,8 @@ def test_all_does_not_take_stale_results_for_done(results, change):
     change(results)
     process = run_cli("all", *SMOKE, "--out", results, "--resume")
     assert (
-        "vanilla_pretrain is done" not in process.stdout
-        and "vanilla_finetune_without_pretrain is done" in process.stdout
+        "vanilla_pretrain is done: " not in process.stdout
+        and "vanilla_finetune_without_pretrain is done: " in process.stdout
     )
 
 
