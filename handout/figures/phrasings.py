@@ -22,8 +22,11 @@ MODELS = {
     "learned positions": {"marker": "o", "linestyle": "-"},
     "RoPE": {"marker": "s", "linestyle": (0, (4, 2))},
 }
-COLORS = {"changed": DARK, "fixed": MIDDLE, "early": "#3C8D5A"}
-ORDERS = {"changed": "order changes", "fixed": "place last", "early": "place second"}
+ORDERS = {
+    "changed": ("order changes", DARK),
+    "fixed": ("place last", MIDDLE),
+    "early": ("place second", "#3C8D5A"),
+}
 MARK = {"markersize": 3.5, "markeredgewidth": 0.7, "markerfacecolor": "white"}
 # Allen-Zhu and Li, with 100,000 people: one biography each, and five in changed order.
 PUBLISHED = {1: 9.7, 5: 96.6}
@@ -54,7 +57,7 @@ def main():
     )
     phrasings = all_axes[0, 0]
     for model in MODELS:
-        for order, color in COLORS.items():
+        for order, (_, color) in ORDERS.items():
             of_it = [run for run in runs if run["order"] == order and run["people"] == 220]
             draw(phrasings, of_it, "phrasings", model, color)
     beside = offset_copy(phrasings.transData, figure, x=-8, units="points")
@@ -80,9 +83,7 @@ def main():
         axes.grid(axis="y", color="#DDDDDD", linewidth=0.5)
         axes.set_axisbelow(True)
     shown = {name: Line2D([], [], color=INK, **style, **MARK) for name, style in MODELS.items()}
-    shown |= {
-        ORDERS[order]: Line2D([], [], color=color, linewidth=3) for order, color in COLORS.items()
-    }
+    shown |= {name: Line2D([], [], color=color, linewidth=3) for name, color in ORDERS.values()}
     shown["Allen-Zhu and Li"] = Line2D([], [], color=QUIET, marker="*", linestyle="", markersize=6)
     spacing = {"columnspacing": 1.1, "handlelength": 2}
     figure.legend(shown.values(), shown.keys(), loc="upper center", ncols=6, **spacing)

@@ -10,8 +10,8 @@ from common.files import read_text
 from instructor import ROOT
 from instructor.datasets.folder import name_in
 from jobs.package import load_submission, seed_everything
-from jobs.problem1.corruption import read_draw
-from jobs.problem1.corruption_page import BLOCK_SIZE, CSS, DRAWS, SCRIPT, corpus, fragment
+from jobs.problem1.corruption.draws import read_draw
+from jobs.problem1.corruption.page import BLOCK_SIZE, CSS, DRAWS, SCRIPT, corpus, fragment
 
 FIGURE = re.compile('<figure[^>]*id="fig-span_corruption".*?</figure>', re.DOTALL)
 TITLE = f"Try it: {DRAWS:,} draws of our solution"

@@ -8,8 +8,8 @@ import torch
 from conftest import DATA, RESULTS, SOLUTION
 from jobs.options import Options
 from jobs.presets import LAPTOP, SMOKE
-from jobs.problem1.look import find, make, shown
-from jobs.problem1.look_page import page
+from jobs.problem1.look.command import find, make, shown
+from jobs.problem1.look.page import page
 from jobs.problem1.run_job import sizes
 
 PRESET = dataclasses.replace(SMOKE, n_layer=2, n_head=3, n_embd=24)

@@ -12,10 +12,10 @@ from browser import SIZES, opened, sideways, violations
 from common.files import UserError
 from conftest import ROOT, SOLUTION, STARTER
 from jobs.package import load_module
-from jobs.problem1 import corruption_page
-from jobs.problem1.corruption import read_draw
-from jobs.problem1.corruption_page import fragment, show_corruption
-from jobs.problem1.corruption_verdict import verdicts
+from jobs.problem1.corruption import page as corruption_page
+from jobs.problem1.corruption.draws import read_draw
+from jobs.problem1.corruption.page import fragment, show_corruption
+from jobs.problem1.corruption.verdict import verdicts
 from page import Page
 
 WORDS = "a be cat dogs eaten fields grew hills into jade <kept> & lines".split()

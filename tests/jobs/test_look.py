@@ -13,8 +13,8 @@ from common.files import UserError
 from conftest import RESULTS, SOLUTION, run_cli
 from jobs.deliverables import DELIVERABLES
 from jobs.problem1.answers import predict_places
-from jobs.problem1.look import find, rotations_of
-from jobs.problem1.look_page import page
+from jobs.problem1.look.command import find, rotations_of
+from jobs.problem1.look.page import page
 from jobs.targets import LOOK
 from looks import WEIGHTS, dataset_of, make_models, options_for
 from page import Page

@@ -8,7 +8,7 @@ import torch
 from browser import opened, sideways, violations
 from jobs.presets import LAPTOP
 from jobs.problem1.answers import predict_places
-from jobs.problem1.look import find, make
+from jobs.problem1.look.command import find, make
 from jobs.problem1.run_job import sizes
 from jobs.targets import JOBS
 from looks import dataset_of, make_models, options_for, references, written

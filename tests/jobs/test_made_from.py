@@ -1,13 +1,20 @@
 """What `all --resume` takes as done, and what it makes again."""
 
+import argparse
 import json
 import os
-import re
 import shutil
+import zipfile
+from dataclasses import replace
 
 import pytest
 
 from conftest import ROOT, SOLUTION, run_cli
+from jobs.options import choose_options
+from jobs.problem1 import notebook
+from jobs.problem1.made_from import earlier, ingredients, keep
+from jobs.targets import JOBS
+from run import build_parser
 
 DONE = "vanilla_finetune_without_pretrain"
 
@@ -34,25 +41,27 @@ def command(folder, target, preset="smoke", *more):
     return target, "--preset", preset, "--submission", folder, "--data", data, *more
 
 
-def is_done(folder, *arguments):
-    """Whether `all --resume` would skip the job."""
-    import argparse
-
-    from jobs.options import choose_options
-    from jobs.problem1.made_from import is_done
-    from jobs.targets import JOBS
-    from run import build_parser
-
+def options_of(folder, *arguments):
     words = [str(word) for word in (*command(folder, "all", *arguments), "--device", "cpu")]
-    args = build_parser().parse_args(words, argparse.Namespace())
-    return is_done(JOBS[DONE], choose_options(args, quiet=True))
+    return choose_options(build_parser().parse_args(words, argparse.Namespace()), quiet=True)
+
+
+def resumed(folder, *arguments):
+    """Whether `all --resume` would skip the job, and what it would say of it."""
+    return earlier(JOBS[DONE], replace(options_of(folder, *arguments), resume=True))
+
+
+def is_done(folder, *arguments):
+    return resumed(folder, *arguments)[0]
 
 
 def test_a_result_holds_as_long_as_what_it_was_made_from(mine):
     assert is_done(mine)
     os.utime(mine / "model.py")  # later, and the same
     assert is_done(mine)
-    assert not is_done(mine, "laptop") and not is_done(mine, "smoke", "--seed", "5")
+    assert " made, preset changed." in resumed(mine, "laptop")[1]
+    assert " made, preset, seed changed." in resumed(mine, "laptop", "--seed", "5")[1]
+    assert earlier(JOBS[DONE], options_of(mine)) == (False, "")
 
 
 @pytest.mark.parametrize("name", ["mine/model.py", "data/wiki.txt"])
@@ -61,31 +70,53 @@ def test_a_source_that_changed_is_seen_whatever_its_date(mine, name):
     path = mine.parent / name
     path.write_bytes(path.read_bytes() + b"\n")
     os.utime(path, (315532800, 315532800))
-    assert not is_done(mine)
+    done, told = resumed(mine)
+    assert not done and told.endswith(f" made, {path.name} changed.")
 
 
 def test_a_result_of_another_machine_must_be_newer_than_its_sources(mine):
     result = mine / "vanilla.model.params"
     result.write_bytes(result.read_bytes() + b"x")
-    (mine / "runs" / f"{DONE}.made.json").write_bytes(b"[]\xff")
+    (mine / "runs" / "vanilla.model.params.made.json").write_bytes(b"[]\xff")
     assert is_done(mine)
     os.utime(result, (315532800, 315532800))
     assert not is_done(mine)
 
 
-def test_a_checkpoint_under_changed_code_is_told(mine):
-    """It is of another training, too, so nothing is trained here."""
-    (mine / "vanilla.model.ckpt").write_bytes(b"no checkpoint")
-    os.utime(mine / "vanilla.model.ckpt", (315532800, 315532800))
-    assert not is_done(mine)
+def test_results_that_a_notebook_brings_are_done_at_home(mine):
+    """Whatever the dates: they are compared by what they were made from."""
+    (mine.parent / "kept").mkdir()
+    shutil.copytree(mine, mine.parent / "kept" / "smoke")
+    for path in (mine / "vanilla.model.params", *mine.glob("runs/*")):
+        path.unlink()
+    os.utime(mine / "model.py", (4e9, 4e9))
+    zipfile.ZipFile(notebook.pack(mine.parent / "kept", "smoke")).extractall(mine.parent)
+    shutil.copytree(mine.parent / "src" / "submission", mine, dirs_exist_ok=True)
+    assert is_done(mine)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_checkpoint_under_changed_code_is_told(mine, known):
+    """By the ingredients of the training that began; where nobody kept them, by its date."""
+    checkpoint, options = mine / "vanilla.model.ckpt", options_of(mine)
+    keep(checkpoint, ingredients(JOBS[DONE], options))
+    checkpoint.write_bytes(b"no checkpoint")  # so nothing is trained here
+    assert resumed(mine) == (False, f"{DONE} continues from {checkpoint}.")
+    when = os.stat(mine / "model.py").st_mtime
+    (mine / "model.py").write_bytes((mine / "model.py").read_bytes() + b"\n")
+    if not known:
+        (mine / "runs" / "vanilla.model.ckpt.made.json").unlink()
+        os.utime(mine / "model.py", (4e9, 4e9))
+    else:
+        os.utime(mine / "model.py", (when, when))
     process = run_cli(*command(mine, DONE, "smoke", "--resume"))
     assert process.returncode == 2 and "is damaged" in process.stderr
-    assert re.search(r"continues from \S+ckpt. Since then, .*model.py.* changed", process.stdout)
+    assert f"continues from {checkpoint}. Since it began, model.py changed" in process.stdout
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_all_makes_again_what_another_seed_made(mine, jobs):
-    record = mine / "runs" / f"{DONE}.made.json"
+    record = mine / "runs" / "vanilla.model.params.made.json"
     assert json.loads(record.read_text(encoding="utf-8"))["preset"] == "smoke"
     process = run_cli(*command(mine, "all", "smoke", "--resume", "--jobs", jobs, "--seed", "3"))
     assert process.returncode == 0 and f"{DONE} is done: " not in process.stdout

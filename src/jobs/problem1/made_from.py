@@ -10,85 +10,98 @@ from jobs.options import Options
 from jobs.targets import Job
 
 
-def sources(job: Job, options: Options) -> Iterable[Path]:
+def ingredients(job: Job, options: Options) -> dict[str, str | int]:
+    """All that a result is made from: preset, seed, and a digest of each file of code, of data and
+    of weights, by its name.
+    """
+    settings = {"preset": options.preset.name, "seed": options.seed}
+    return settings | {_name(path, options): _hash(path) for path in _sources(job, options)}
+
+
+def checkpoint_of(job: Job, options: Options) -> Path:
+    """The path of a training's checkpoint, which is there while it is unfinished."""
+    return (options.out / job.writes).with_suffix(".ckpt")
+
+
+def keep(made: Path, found: dict[str, str | int]) -> None:
+    """Keep what a result was made from; or, when a training begins, what its checkpoint will be."""
+    write_text(_record(made), json.dumps(_digest(made) | found, indent=0) + "\n")
+
+
+def forget(made: Path) -> None:
+    """Delete a checkpoint or result, and what is kept of it."""
+    made.unlink(missing_ok=True)
+    _record(made).unlink(missing_ok=True)
+
+
+def earlier(job: Job, options: Options) -> tuple[bool, str]:
+    """What an earlier run of a job left that counts now: nothing without `--resume`.
+
+    Returns:
+        Whether the job is done: its result exists, nothing that it was made from has changed, and
+        there is no checkpoint (left by a job that was started again and interrupted). And what to
+        print of it, a sentence; "" if nothing is left.
+    """
+    if not options.resume:
+        return False, ""
+    result, checkpoint = options.out / job.writes, checkpoint_of(job, options)
+    if checkpoint.exists():
+        told = f"{job.target} continues from {checkpoint}."
+        if changed := _changed(checkpoint, job, options):
+            told += (
+                f" Since it began, {changed} changed, and counts as it is now; to start again, "
+                "delete the checkpoint."
+            )
+        return False, told
+    if not result.exists():
+        return False, ""
+    if changed := _changed(result, job, options):
+        return False, f"{job.target} is done again: since {result} was made, {changed} changed."
+    return True, f"{job.target} is done: {result} is there"
+
+
+def _changed(made, job, options):
+    """Names of what has changed since a result or checkpoint was made, or "".
+
+    One whose ingredients nobody kept, such as one that comes from another machine, must be newer
+    than its sources.
+    """
+    try:
+        kept = json.loads(_record(made).read_bytes())
+        known = kept.items() >= _digest(made).items()
+    except (OSError, ValueError, AttributeError):
+        known = False
+    if known:
+        now = ingredients(job, options) | _digest(made)
+        names = [name for name in now | kept if now.get(name) != kept.get(name)]
+    else:
+        when, sources = made.stat().st_mtime, _sources(job, options)
+        names = [_name(path, options) for path in sources if path.stat().st_mtime > when]
+    return ", ".join(names)
+
+
+def _digest(made):
+    """Tells a result from another one of the same name; a checkpoint changes as it goes."""
+    return {made.name: _hash(made)} if made.suffix != ".ckpt" else {}
+
+
+def _sources(job, options) -> Iterable[Path]:
     """The files that a job's result depends on: code, data, and the weights that it reads."""
     yield from sorted(options.submission.glob("*.py"))
     yield from sorted(options.submission.glob("given/*.py"))
     yield from sorted(options.data.glob("*.t*"))
-    if job.reads:
+    if job.reads and (options.out / job.reads).exists():
         yield options.out / job.reads
 
 
-def ingredients(job: Job, options: Options) -> dict[str, str | int]:
-    """All that a result is made from: preset, seed, and the contents of its sources."""
-    return {
-        "preset": options.preset.name,
-        "seed": options.seed,
-        "sources": _hash(*sources(job, options)),
-    }
+def _name(path, options):
+    inside = path.is_relative_to(options.submission)
+    return path.relative_to(options.submission).as_posix() if inside else path.name
 
 
-def keep(job: Job, options: Options, found: dict[str, str | int]) -> None:
-    """Keep what a new result was made from."""
-    result = _hash(options.out / job.writes)
-    write_text(_record(job, options), json.dumps({"result": result} | found) + "\n")
+def _hash(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def is_done(job: Job, options: Options) -> bool:
-    """Whether a job's result exists, was made from what is there now, and has no checkpoint (left
-    by a job that was started again and interrupted).
-
-    A result whose ingredients nobody kept, such as one that comes from another machine, must be
-    newer than its sources.
-    """
-    result = options.out / job.writes
-    there = all(path.exists() for path in (result, *sources(job, options)))
-    if not there or result.with_suffix(".ckpt").exists():
-        return False
-    try:
-        kept = json.loads(_record(job, options).read_bytes())
-    except (OSError, ValueError):
-        kept = None
-    if isinstance(kept, dict) and kept.get("result") == _hash(result):
-        return {"result": kept["result"]} | ingredients(job, options) == kept
-    return not newer(result, sources(job, options))
-
-
-def earlier(job: Job, options: Options) -> str:
-    """What comes of an earlier run of a job that is resumed, in a sentence; "" if it left nothing
-    that matters.
-    """
-    result = options.out / job.writes
-    checkpoint = result.with_suffix(".ckpt")
-    if checkpoint.exists():
-        changed = ", ".join(path.name for path in newer(checkpoint, sources(job, options)))
-        told = f"{job.target} continues from {checkpoint}."
-        if changed:
-            told += (
-                f" Since then, {changed} changed, and counts as it is now; to start again, delete "
-                "the checkpoint."
-            )
-        return told
-    if result.exists() and not is_done(job, options):
-        return (
-            f"{job.target} is done again: since {result} was made, preset, seed, code, data or "
-            "weights have changed."
-        )
-    return ""
-
-
-def newer(result: Path, files: Iterable[Path]) -> list[Path]:
-    """Those of the files that are newer than a result."""
-    when = result.stat().st_mtime
-    return [path for path in files if path.exists() and path.stat().st_mtime > when]
-
-
-def _hash(*paths):
-    digest = hashlib.sha256()
-    for path in paths:
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
-
-
-def _record(job, options):
-    return options.out / "runs" / f"{job.target}.made.json"
+def _record(made):
+    return made.parent / "runs" / f"{made.name}.made.json"

@@ -2,19 +2,16 @@
 at the machine, make the command that trains, and put the results into a zip.
 """
 
-import hashlib
-import json
 import os
 import shlex
 import struct
 import subprocess
 import sys
-import time
 import zipfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from common.files import UserError, write_text, writing
+from common.files import UserError, writing
 from jobs.presets import PRESETS
 from jobs.targets import JOBS
 
@@ -53,7 +50,6 @@ def begin(copy: Path, kept: Path, preset: str, options: str = "", where: str = "
     if missing := [name for name in ("torch", "numpy", "tqdm") if find_spec(name) is None]:
         raise UserError(f"This Python lacks packages. In a cell: %pip install {' '.join(missing)}")
     _look_at_machine(preset, where)
-    keep_times(copy, kept / "times.json")
     command = [sys.executable, str(copy / "src" / "run.py"), "all", "--resume"]
     command += ["--preset", preset, "--out", str(kept / preset), *shlex.split(options)]
     # for `!`, whose shell is another on Windows
@@ -101,20 +97,6 @@ def _look_at_machine(preset, where):
         )
 
 
-def keep_times(copy: Path, record: Path) -> None:
-    """Date the files of a new copy by when their content first came, as `record` knows, a file that
-    is kept: `--resume` compares them with checkpoints, and with results of which no more is known.
-    The times in a zip, which have no time zone, may lie in the future.
-    """
-    known = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
-    times, now = {}, time.time()
-    for path in filter(Path.is_file, sorted(copy.rglob("*"))):
-        content = path.relative_to(copy).as_posix() + hashlib.sha256(path.read_bytes()).hexdigest()
-        times[content] = known.get(content, now)
-        os.utime(path, (times[content], times[content]))
-    write_text(record, json.dumps(times, indent=0))
-
-
 def pack(kept: Path, preset: str) -> Path:
     """Write the zip that brings the results back, and say where they belong; returns its path.
 
@@ -125,7 +107,7 @@ def pack(kept: Path, preset: str) -> Path:
     names = [job.writes for job in JOBS.values() if (results / job.writes).exists()]
     if not names:
         raise UserError(f"There are no results in {results} yet. Run the cell that trains.")
-    logs = [path.relative_to(results).as_posix() for path in sorted(results.glob("runs/*.jsonl"))]
+    logs = [path.relative_to(results).as_posix() for path in sorted(results.glob("runs/*.json*"))]
     with writing(archive) as temporary, zipfile.ZipFile(temporary, "w") as zipped:
         for name in (*names, *logs):
             entry = zipfile.ZipInfo.from_file(results / name, f"src/submission/{name}")

@@ -5,13 +5,12 @@ from pathlib import Path
 
 from jobs.options import choose_options
 from jobs.parallel import world_size
-from jobs.problem1.made_from import is_done
 from jobs.targets import JOBS, LOOK, SMALL
 
 
 def run(args: argparse.Namespace, student, out: Path) -> None:
     """Run `show_corruption` on the student's dataset.py, a module; out: the folder for results."""
-    from jobs.problem1.corruption_page import show_corruption
+    from jobs.problem1.corruption.page import show_corruption
 
     show_corruption(student, args.data, out / SMALL[args.target].writes)
 
@@ -24,7 +23,7 @@ def run_jobs(args: argparse.Namespace) -> None:
         run_demo(args)
         return
     if args.target == LOOK.target:
-        from jobs.problem1.look import run_look
+        from jobs.problem1.look.command import run_look
 
         run_look(args)
         return
@@ -35,10 +34,4 @@ def run_jobs(args: argparse.Namespace) -> None:
         run_one(JOBS[args.target], options, args.nproc)
         return
     at_once = jobs_at_once(args.jobs, options, args.nproc)
-    run_all(
-        list(JOBS.values()),
-        options,
-        at_once,
-        args.nproc,
-        is_done=lambda job: args.resume and is_done(job, options),
-    )
+    run_all(list(JOBS.values()), options, at_once, args.nproc, skip_done=True)

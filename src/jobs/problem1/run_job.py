@@ -78,7 +78,7 @@ def run_job(
             job, options, submission, dataset, model
         )
     if is_first():
-        keep(job, options, made_from)
+        keep(options.out / job.writes, made_from)
     result.seconds = time.monotonic() - started
     return result
 

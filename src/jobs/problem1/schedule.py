@@ -42,7 +42,7 @@ def run_all(
     at_once: int,
     nproc: int = 1,
     title: Callable[[Job], str] = lambda job: job.target,
-    is_done: Callable[[Job], bool] = lambda job: False,
+    skip_done: bool = False,
     finished: Callable[[Result], None] = lambda result: None,
 ) -> None:
     """Run jobs, up to `at_once` at the same time.
@@ -52,7 +52,7 @@ def run_all(
         options: of all of them.
         nproc: the processes of each training; above 1 only with at_once = 1.
         title: what is printed above a job's output.
-        is_done: whether to skip a job, asked when it could start.
+        skip_done: whether --resume skips jobs that are done; asked when each could start.
         finished: called with the result of each job.
 
     Raises:
@@ -62,31 +62,33 @@ def run_all(
     if at_once > 1 and len(jobs) > 1:
         from jobs.problem1.side_by_side import SideBySide
 
-        SideBySide(jobs, options, at_once, threads, title, is_done, finished).run()
+        SideBySide(jobs, options, at_once, threads, title, skip_done, finished).run()
         return
     torch.set_num_threads(threads)
     for job in jobs:
-        if is_done(job):
-            print(skipped(job, options))
-        else:
-            run_one(job, options, nproc, title, finished)
+        run_one(job, options, nproc, title, skip_done, finished)
 
 
-def run_one(job, options, nproc=1, title=lambda job: job.target, finished=lambda result: None):
+def run_one(
+    job,
+    options,
+    nproc=1,
+    title=lambda job: job.target,
+    skip_done=False,
+    finished=lambda result: None,
+):
     """Run one job, in this process or in nproc; the arguments are those of run_all."""
-    if nproc > 1 and job.kind != "evaluate":
+    done, told = earlier(job, options)
+    if done and skip_done:
+        print(f"\n{told}", flush=True)
+    elif nproc > 1 and job.kind != "evaluate":
         if code := launch(nproc, [job.target, *options.as_arguments()]):
             sys.exit(code)  # the process has printed why
     else:
         print(f"\n{title(job)}", flush=True)
-        if options.resume and (told := earlier(job, options)):
+        if told and not done:
             print(told, flush=True)
         finished(run_job(job, options))
-
-
-def skipped(job: Job, options: Options) -> str:
-    """What is printed for a job that is not run again."""
-    return f"\n{job.target} is done: {options.out / job.writes} is there"
 
 
 def longest_first(jobs: list[Job]) -> list[Job]:

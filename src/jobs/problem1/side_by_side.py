@@ -22,7 +22,7 @@ from common.processes import end_with_parent, without_ctrl_c
 from jobs.errors import explain, killed, with_code
 from jobs.problem1.made_from import earlier
 from jobs.problem1.run_job import Result, run_job
-from jobs.problem1.schedule import LENGTHS, first_ready, longest_first, skipped
+from jobs.problem1.schedule import LENGTHS, first_ready, longest_first
 from jobs.targets import Job
 
 GONE_SECONDS = 10  # from the end of its pipe to that of a process
@@ -76,9 +76,9 @@ class _Worker:
 class SideBySide:
     """Runs jobs; the arguments are those of schedule.run_all, and the threads of each job."""
 
-    def __init__(self, jobs, options, at_once, threads, title, is_done, finished):
+    def __init__(self, jobs, options, at_once, threads, title, skip_done, finished):
         self.options, self.at_once, self.threads = options, at_once, threads
-        self.title, self.is_done, self.finished = title, is_done, finished
+        self.title, self.skip_done, self.finished = title, skip_done, finished
         self.place = {job: place for place, job in enumerate(jobs)}
         self.waiting, self.workers = longest_first(jobs), []
         self.failed = []  # (job, what it printed, its error)
@@ -141,11 +141,12 @@ class SideBySide:
             if job is None:
                 break
             self.waiting.remove(job)
-            if self.is_done(job):
+            done, told = earlier(job, self.options)
+            if done and self.skip_done:
                 self.bar.total -= LENGTHS[job.kind]
-                self._say(skipped(job, self.options))
+                self._say(f"\n{told}")
                 continue
-            if self.options.resume and (told := earlier(job, self.options)):
+            if told and not done:
                 self._say(f"\n{told}")
             log = self.logs / f"{job.target}.log"
             if not (self.options.resume and log.exists()):

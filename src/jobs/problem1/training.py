@@ -10,6 +10,7 @@ from common.files import Interrupted, UserError, writing
 from jobs.options import ROOT
 from jobs.parallel import is_first, joined, workers
 from jobs.problem1.knowledge import knowledge_of
+from jobs.problem1.made_from import checkpoint_of, forget, ingredients, keep
 from jobs.problem1.params import read_params
 from jobs.targets import LOOK, TARGETS
 from jobs.training_log import RunLog
@@ -86,7 +87,7 @@ def _train(job, options, device, folder, submission, dataset, model, reads, prog
             submission.finetune,
         )
     stage.apply(config, len(trainer.train_dataset), preset.block_size)
-    checkpoint = (options.out / job.writes).with_suffix(".ckpt")
+    checkpoint = checkpoint_of(job, options)
     for name, value in {
         "device": device,
         "seed": options.seed,
@@ -117,8 +118,9 @@ def _train(job, options, device, folder, submission, dataset, model, reads, prog
     try:
         with writing(out) as temporary:
             _require_disk_space(out.parent, model)
-            if not options.resume and is_first():
-                checkpoint.unlink(missing_ok=True)  # of a run that is now restarted
+            if is_first() and not (options.resume and checkpoint.exists()):
+                forget(checkpoint)  # of a run that is now restarted
+                keep(checkpoint, ingredients(job, options))
             submission.train(model, str(temporary), trainer)
             if not temporary.exists():
                 raise UserError(
@@ -146,7 +148,7 @@ def _train(job, options, device, folder, submission, dataset, model, reads, prog
     finally:
         writer.close()
     if is_first():  # the weights are complete
-        checkpoint.unlink(missing_ok=True)
+        forget(checkpoint)
     print(f"Wrote {out}")
     has_run_sh = (ROOT / "run.sh").exists()  # not so in what train_on_gpu.ipynb unpacks
     if job.kind == "finetune" and has_run_sh:

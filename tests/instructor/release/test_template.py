@@ -94,7 +94,7 @@ def test_what_is_made_and_not_handed_in_is_ignored(repository):
     names += ["src/run/__pycache__/a.pyc", "src/submission/runs/vanilla_pretrain.log", "demo/x"]
     names += ["elsewhere/vanilla.model.params", "src/.last_grading", "src/submission/a.params.tmp"]
     names += [".venv.lock", ".venv.old/complete", "for_gpu.zip", "results-gpu.zip", "all.log"]
-    names += ["results-of-my-copy/a.log", "kept/times.json", "slurm-12.log", "nohup.out"]
+    names += ["results-of-my-copy/a.log", "kept/gpu/a.params", "slurm-12.log", "nohup.out"]
     assert ignored(repository, *names) == names
 
 

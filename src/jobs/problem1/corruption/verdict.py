@@ -3,7 +3,7 @@
 import math
 from statistics import fmean, stdev
 
-from jobs.problem1.corruption import Draw, lengths_asked
+from jobs.problem1.corruption.draws import Draw, lengths_asked
 
 FAR = 5  # standard deviations: about 3 right programs in 10 million are beyond
 ROUNDING = 0.033  # by which the grader lets the masked share differ, for its rounding

@@ -11,7 +11,7 @@ from jobs.errors import in_short
 from jobs.options import STARTER, Options, choose_options
 from jobs.package import load_submission, seed_everything
 from jobs.presets import PRESETS
-from jobs.problem1.look_data import (
+from jobs.problem1.look.data import (
     FINETUNED,
     FROM_SCRATCH,
     MOST_IN_PAGE,
@@ -22,7 +22,7 @@ from jobs.problem1.look_data import (
     Look,
     see,
 )
-from jobs.problem1.look_page import page
+from jobs.problem1.look.page import page
 from jobs.problem1.params import read_params
 from jobs.problem1.run_job import sizes
 from jobs.problem1.training import initialize

@@ -1,5 +1,5 @@
-"""The page look.html: what look.py found, packed, and the page's frame. look.js fills it in;
-look_ask.js and look_model.js answer for names that are typed in.
+"""The page look.html: what command.py found, packed, and the page's frame. page.js fills it in;
+ask.js and model.js answer for names that are typed in.
 """
 
 import base64
@@ -10,11 +10,11 @@ from pathlib import Path
 
 import torch
 
-from jobs.problem1.look_data import MOST_IN_PAGE, POSITIONS, STAGES, Found
+from jobs.problem1.look.data import MOST_IN_PAGE, POSITIONS, STAGES, Found
 from jobs.web_page import document
 
-SCRIPTS = ("look_model.js", "look_ask.js", "look_parts.js", "look.js")
-CSS = (Path(__file__).with_name("look.css")).read_text(encoding="utf-8")
+SCRIPTS = ("model.js", "ask.js", "parts.js", "page.js")
+CSS = (Path(__file__).with_name("page.css")).read_text(encoding="utf-8")
 NAMES = {"vanilla": "learned", "rope": "RoPE"}  # of the positions, on buttons
 
 

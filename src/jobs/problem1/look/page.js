@@ -1,4 +1,4 @@
-// The page: what look.py found is in elements of compressed data; this shows it, letter by letter.
+// The page: what command.py found is in elements of compressed data; this shows it, letter by letter.
 
 const $ = id => document.getElementById(id);
 const state = { model: 0, person: 0, letter: 0, layer: 0, head: 0, muted: null, away: false };

@@ -1,4 +1,4 @@
-// Parts of the page: texts, cells, shades, the table; `facts`, `state` and `shown` are look.js's.
+// Parts of the page: texts, cells, shades, the table; `facts`, `state` and `shown` are page.js's.
 
 async function unpack(id) {
   const packed = Uint8Array.from(atob($(id).textContent), c => c.charCodeAt(0));

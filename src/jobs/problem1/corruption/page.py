@@ -15,8 +15,8 @@ from common.charts import Axis, Plot, round_numbers
 from common.files import read_documents, write_text
 from jobs.errors import says_where
 from jobs.options import ROOT
-from jobs.problem1.corruption import Draw, lengths_asked, read_draw
-from jobs.problem1.corruption_verdict import verdicts
+from jobs.problem1.corruption.draws import Draw, lengths_asked, read_draw
+from jobs.problem1.corruption.verdict import verdicts
 from jobs.web_page import MARKS, characters, document, figure, scroll
 
 DRAWS, BLOCK_SIZE = 1000, 64  # rows of 65 characters fit on a screen

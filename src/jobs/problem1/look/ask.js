@@ -1,4 +1,4 @@
-// A name that is typed into the page: the model runs here (look_model.js).
+// A name that is typed into the page: the model runs here (model.js).
 
 function note(text) {
   $("note").textContent = text;

@@ -1,0 +1,1 @@
+"""./run.sh look: where the student's models look, a page to play with."""
