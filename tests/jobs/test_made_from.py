@@ -101,7 +101,8 @@ def test_a_checkpoint_under_changed_code_is_told(mine, known):
     checkpoint, options = mine / "vanilla.model.ckpt", options_of(mine)
     keep(checkpoint, ingredients(JOBS[DONE], options))
     checkpoint.write_bytes(b"no checkpoint")  # so nothing is trained here
-    assert resumed(mine) == (False, f"{DONE} continues from {checkpoint}.")
+    nothing = (False, f"{DONE} continues from {checkpoint}.")
+    assert resumed(mine) == resumed(mine, "smoke", "--seed", "5") == nothing  # which is refused
     when = os.stat(mine / "model.py").st_mtime
     (mine / "model.py").write_bytes((mine / "model.py").read_bytes() + b"\n")
     if not known:

@@ -28,10 +28,10 @@ def keep(made: Path, found: dict[str, str | int]) -> None:
     write_text(_record(made), json.dumps(_digest(made) | found, indent=0) + "\n")
 
 
-def forget(made: Path) -> None:
-    """Delete a checkpoint or result, and what is kept of it."""
-    made.unlink(missing_ok=True)
-    _record(made).unlink(missing_ok=True)
+def forget(checkpoint: Path) -> None:
+    """Delete a checkpoint, and what is kept of it."""
+    checkpoint.unlink(missing_ok=True)
+    _record(checkpoint).unlink(missing_ok=True)
 
 
 def earlier(job: Job, options: Options) -> tuple[bool, str]:
@@ -47,21 +47,23 @@ def earlier(job: Job, options: Options) -> tuple[bool, str]:
     result, checkpoint = options.out / job.writes, checkpoint_of(job, options)
     if checkpoint.exists():
         told = f"{job.target} continues from {checkpoint}."
-        if changed := _changed(checkpoint, job, options):
+        # the trainer refuses other settings or data
+        if code := [name for name in _changed(checkpoint, job, options) if name.endswith(".py")]:
             told += (
-                f" Since it began, {changed} changed, and counts as it is now; to start again, "
-                "delete the checkpoint."
+                f" Since it began, {', '.join(code)} changed, and counts as it is now; to start "
+                "again, delete the checkpoint."
             )
         return False, told
     if not result.exists():
         return False, ""
     if changed := _changed(result, job, options):
-        return False, f"{job.target} is done again: since {result} was made, {changed} changed."
+        names = ", ".join(changed)
+        return False, f"{job.target} is done again: since {result} was made, {names} changed."
     return True, f"{job.target} is done: {result} is there"
 
 
 def _changed(made, job, options):
-    """Names of what has changed since a result or checkpoint was made, or "".
+    """Names of what has changed since a result or checkpoint was made.
 
     One whose ingredients nobody kept, such as one that comes from another machine, must be newer
     than its sources.
@@ -73,11 +75,9 @@ def _changed(made, job, options):
         known = False
     if known:
         now = ingredients(job, options) | _digest(made)
-        names = [name for name in now | kept if now.get(name) != kept.get(name)]
-    else:
-        when, sources = made.stat().st_mtime, _sources(job, options)
-        names = [_name(path, options) for path in sources if path.stat().st_mtime > when]
-    return ", ".join(names)
+        return [name for name in now | kept if now.get(name) != kept.get(name)]
+    when, sources = made.stat().st_mtime, _sources(job, options)
+    return [_name(path, options) for path in sources if path.stat().st_mtime > when]
 
 
 def _digest(made):
