@@ -58,7 +58,7 @@ OF_JOBS = """\
                          the same
   --nproc N              train in N processes, each with a GPU or a share of the cores, without CUDA
                          graphs (default: 1)
-  --resume               continue an interrupted run; `all` and `demo` skip the jobs that are done
+  --resume               continue an interrupted run; skip the jobs that are done
   --log                  log the training to runs/TARGET.jsonl, with what the model knows every 250
                          steps{shown}; takes an eighth longer, on a GPU perhaps a quarter
 """

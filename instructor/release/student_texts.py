@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from autograder.manifest import Manifest
 from instructor.course import Course
-from jobs.targets import targets_of
+from jobs.targets import WRITTEN_BY, targets_of
 
 from .choosing import chosen_markdown
 
@@ -75,12 +75,14 @@ def student_gitignore(problems: Iterable[str]) -> str:
         *(".DS_Store", "Thumbs.db", ".idea/", ".vscode/", ".ipynb_checkpoints/"),
         *(".venv*", "venv/", "__pycache__/", ".pytest_cache/", "*.egg-info/", "build/"),
         "# What ./run.sh, the grader and LaTeX make and nobody hands in.",
-        *("*.ckpt", "*.tmp", "runs/", "/demo/", "/demo-*/", "src/.last_grading", "/submission.zip"),
+        *("*.ckpt", "*.tmp", "/demo/", "/demo-*/", "src/.last_grading", "/submission.zip"),
         *("/for_gpu.zip", "/results-*", "/kept/", "/slurm-*.log", "/all.log", "nohup.out"),
         *(f"/src/submission/{name}" for name in pages),
         *(f"/handout/*.{kind}" for kind in ("aux", "fdb_latexmk", "fls", "log", "out")),
-        "# Of weights and predictions, what is handed in is committed, a few MB each.",
-        *("*.params", "*.predictions"),
+        "# Of weights and predictions, what is handed in is committed, a few MB each, with records",
+        "# of what they were made from, for --resume.",
+        *("*.params", "*.predictions", "**/runs/*"),
         *(f"!/src/submission/{name}" for name in results),
+        *(f"!/src/submission/runs/{name}.made.json" for name in results if name in WRITTEN_BY),
     ]
     return "\n".join(lines) + "\n"

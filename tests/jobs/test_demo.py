@@ -1,12 +1,14 @@
 """The demo at smoke size, and the floors that its results are held to."""
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 
 import pytest
 
-from conftest import ROOT, SOLUTION, run_cli
+from conftest import ROOT, SOLUTION, STARTER, run_cli
 from jobs.problem1.demo_plot import draw
 from jobs.problem1.run_job import Result
 from jobs.targets import JOBS
@@ -69,6 +71,7 @@ def test_a_finished_demo_resumes_at_once_and_a_used_folder_is_refused(demo):
     out, _ = demo
     process = run_cli("demo", "--preset", "smoke", "--out", out, "--resume")
     assert process.returncode == 0 and "[1/11]" not in process.stdout and "RoPE" in process.stdout
+    assert process.stdout.count(" is done: ") == 11
     process = run_cli("demo", "--preset", "smoke", "--out", out, "--resume", "--seed", "1")
     assert process.returncode == 2 and "another seed: 0, not 1" in process.stderr
     process = run_cli("demo", "--preset", "smoke", "--out", out)
@@ -88,6 +91,29 @@ def test_a_refused_demo_leaves_nothing(tmp_path):
         assert run_cli("demo", *options, cwd=tmp_path).returncode == 2 and not list(
             tmp_path.iterdir()
         )
+
+
+def test_a_demo_that_fails_in_its_first_job_leaves_nothing_either(tmp_path):
+    process = run_cli("demo", "--preset", "smoke", "--submission", STARTER, cwd=tmp_path)
+    assert process.returncode == 3 and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_demo_that_is_killed_resumes_and_jobs_of_other_code_are_done_again(tmp_path, jobs):
+    """Whenever it is killed, even in the first job."""
+    mine = shutil.copytree(SOLUTION, tmp_path / "mine", ignore=shutil.ignore_patterns("*.params"))
+    command = ("demo", "--preset", "smoke", "--submission", mine, "--jobs", jobs)
+    model = (mine / "model.py").read_text(encoding="utf-8")
+    kill = "\nimport os\nos.kill(os.getppid() if os.getppid() != {} else os.getpid(), 9)\n"
+    (mine / "model.py").write_text(model + kill.format(os.getpid()), encoding="utf-8")
+    assert run_cli(*command, cwd=tmp_path).returncode == -9
+    (mine / "model.py").write_text(model, encoding="utf-8")
+    process = run_cli(*command, "--resume", cwd=tmp_path)
+    assert process.returncode == 0 and " is done" not in process.stdout
+    (mine / "model.py").write_text(model + "\n", encoding="utf-8")
+    process = run_cli(*command, "--resume", cwd=tmp_path)
+    assert process.returncode == 0 and " is done: " not in process.stdout
+    assert process.stdout.count(" was made: model.py.") >= 3 and "RoPE" in process.stdout
 
 
 def floors(tmp_path, **changes):

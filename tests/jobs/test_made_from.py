@@ -6,13 +6,14 @@ import os
 import shutil
 import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from conftest import ROOT, SOLUTION, run_cli
 from jobs.options import choose_options
 from jobs.problem1 import notebook
-from jobs.problem1.made_from import earlier, ingredients, keep
+from jobs.problem1.made_from import checkpoint_of, earlier, ingredients, keep
 from jobs.targets import JOBS
 from run import build_parser
 
@@ -59,8 +60,8 @@ def test_a_result_holds_as_long_as_what_it_was_made_from(mine):
     assert is_done(mine)
     os.utime(mine / "model.py")  # later, and the same
     assert is_done(mine)
-    assert " made, preset changed." in resumed(mine, "laptop")[1]
-    assert " made, preset, seed changed." in resumed(mine, "laptop", "--seed", "5")[1]
+    assert resumed(mine, "laptop")[1].endswith(" was made: preset.")
+    assert resumed(mine, "laptop", "--seed", "5")[1].endswith(" was made: preset, seed.")
     assert earlier(JOBS[DONE], options_of(mine)) == (False, "")
 
 
@@ -71,7 +72,7 @@ def test_a_source_that_changed_is_seen_whatever_its_date(mine, name):
     path.write_bytes(path.read_bytes() + b"\n")
     os.utime(path, (315532800, 315532800))
     done, told = resumed(mine)
-    assert not done and told.endswith(f" made, {path.name} changed.")
+    assert not done and told.endswith(f" was made: {path.name}.")
 
 
 def test_a_result_of_another_machine_must_be_newer_than_its_sources(mine):
@@ -80,7 +81,66 @@ def test_a_result_of_another_machine_must_be_newer_than_its_sources(mine):
     (mine / "runs" / "vanilla.model.params.made.json").write_bytes(b"[]\xff")
     assert is_done(mine)
     os.utime(result, (315532800, 315532800))
-    assert not is_done(mine)
+    done, told = resumed(mine)
+    assert not done and f"Newer than when {result} was made: " in told and "model.py" in told
+
+
+def test_a_run_that_was_interrupted_after_its_result_is_done_again(mine):
+    """Between the result and its record, when nobody knows what it was made from."""
+    result = mine / "vanilla.model.params"
+    result.write_bytes(result.read_bytes() + b"x")
+    keep(mine / "vanilla.model.ckpt", {"seed": 5})
+    assert resumed(mine) == (False, f"{DONE} is done again. An earlier run of it was interrupted.")
+
+
+def test_files_have_the_same_names_however_folders_are_given(mine, monkeypatch):
+    monkeypatch.chdir(mine)
+    assert is_done(Path("."), "smoke", "--data", "../data", "--out", "../mine")
+
+
+def test_files_of_editors_and_of_other_problems_do_not_count(mine):
+    (mine / ".#model.py").symlink_to("nobody@nowhere")
+    (mine / "problem5").mkdir(exist_ok=True)
+    (mine / "problem5" / "new.py").write_text("", encoding="utf-8")
+    for name in (".wiki.txt.swp", ".a.txt", "wiki.txt~", "wiki.txt.bak"):
+        (mine.parent / "data" / name).write_text("", encoding="utf-8")
+    (mine / "folder.py").mkdir()
+    assert is_done(mine)
+
+
+def test_lent_files_and_folders_of_ones_own_count(mine, monkeypatch):
+    for name in ("trainer.py", "given"):
+        assert not (mine / name).exists()  # the reference has only what students write
+    found = ingredients(JOBS[DONE], options_of(mine))
+    assert {"trainer.py", "given/epochs.py"} <= {*found}
+    (mine / "parts").mkdir()
+    (mine / "parts" / "rope.py").write_text("", encoding="utf-8")
+    assert resumed(mine)[1].endswith(" was made: parts/rope.py.")
+
+
+def test_a_preset_that_nobody_named_does_not_replace_results_of_another(mine):
+    process = run_cli("all", "--submission", mine, "--resume", "--device", "cpu")
+    assert process.returncode == 2 and "--preset smoke continues" in process.stderr
+    assert "--preset laptop makes all anew" in process.stderr
+
+
+def test_a_job_that_is_done_is_not_trained_again(mine):
+    process = run_cli(*command(mine, DONE, "smoke", "--resume"))
+    assert process.returncode == 0 and f"{DONE} is done: " in process.stdout
+    assert "batch" not in process.stderr
+
+
+def test_a_checkpoint_of_other_pretrained_weights_is_deleted(mine):
+    job, options = JOBS["rope_finetune_with_pretrain"], options_of(mine)
+    (mine / "rope.pretrain.params").write_bytes(b"x")
+    checkpoint = checkpoint_of(job, options)
+    keep(checkpoint, ingredients(job, options))
+    checkpoint.write_bytes(b"x")
+    resuming = replace(options, resume=True)
+    assert earlier(job, resuming)[1].endswith(f"continues from {checkpoint}.")
+    (mine / "rope.pretrain.params").write_bytes(b"y")
+    assert earlier(job, resuming)[1].endswith(f"{checkpoint} began: rope.pretrain.params.")
+    assert not checkpoint.exists() and earlier(job, resuming) == (False, "")
 
 
 def test_results_that_a_notebook_brings_are_done_at_home(mine):
@@ -112,7 +172,8 @@ def test_a_checkpoint_under_changed_code_is_told(mine, known):
         os.utime(mine / "model.py", (when, when))
     process = run_cli(*command(mine, DONE, "smoke", "--resume"))
     assert process.returncode == 2 and "is damaged" in process.stderr
-    assert f"continues from {checkpoint}. Since it began, model.py changed" in process.stdout
+    how = "Changed since" if known else "Newer than when"
+    assert f"continues from {checkpoint}. {how} it began: model.py." in process.stdout
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
@@ -121,5 +182,5 @@ def test_all_makes_again_what_another_seed_made(mine, jobs):
     assert json.loads(record.read_text(encoding="utf-8"))["preset"] == "smoke"
     process = run_cli(*command(mine, "all", "smoke", "--resume", "--jobs", jobs, "--seed", "3"))
     assert process.returncode == 0 and f"{DONE} is done: " not in process.stdout
-    assert process.stdout.count(" is done again: ") == 1  # the others are new
+    assert process.stdout.count(" is done again. ") == 1  # the others are new
     assert json.loads(record.read_text(encoding="utf-8"))["seed"] == 3

@@ -75,7 +75,8 @@ def test_a_job_whose_time_is_up_is_requeued_and_resumes(cluster, tmp_path, sent,
     for one in JOBS.values():
         assert (there / one.writes).read_bytes() == (out / one.writes).read_bytes()
         assert (there / one.writes).stat().st_mtime_ns == (out / one.writes).stat().st_mtime_ns
-    assert not list(there.glob("*.tmp"))
+        assert (there / "runs" / f"{one.writes}.made.json").exists()
+    assert not list(there.rglob("*.tmp"))
 
 
 @pytest.mark.skipif(not shutil.which("flock"), reason="needs flock")

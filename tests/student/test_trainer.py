@@ -114,7 +114,7 @@ def test_workers_do_not_change_the_result(fresh):
         ({"seed": 8}, "seed"),
         ({"dataset": Counting(n=36)}, "data"),
         ({"rope": True}, "model"),
-        ({"init": 6}, "initial weights"),
+        ({"init": 6}, "initialization"),
     ],
 )
 def test_a_checkpoint_of_another_training_is_refused(submission, fresh, tmp_path, change, named):

@@ -64,18 +64,23 @@ def run_demo(args: argparse.Namespace) -> None:
         keep_log()
 
     numbers = {job: number for number, job in enumerate(JOBS.values(), start=1)}
+    new = not out.exists()
+    keep_log()  # so that it can be resumed, even in the first job, and if it is killed
     try:
         run_all(
-            [job for job in JOBS.values() if job.target not in done],
+            list(JOBS.values()),
             options,
             at_once,
             title=lambda job: f"[{numbers[job]}/{len(JOBS)}] {job.target}",
+            may_skip=lambda job: job.target in done,
             finished=keep,
         )
-    except UserError as error:
-        # so that it can be resumed, even in the first job
-        if isinstance(error, Interrupted) or (out.is_dir() and any(out.iterdir())):
-            keep_log()
+    except (UserError, NotImplementedError) as error:
+        keep_log()
+        if not isinstance(error, Interrupted) and [*out.iterdir()] == [log]:
+            log.unlink()  # it was refused at once
+            if new:
+                out.rmdir()
         raise
     results = [Result(job, **done[job.target]) for job in JOBS.values()]
 

@@ -1,13 +1,18 @@
-"""What a job's result was made from, so that `--resume` knows whether it still holds."""
+"""What a job's result was made from, so that `--resume` knows whether it still holds.
 
+A result has a record in OUT/runs, NAME.made.json, with all that it was made from. A training that
+begins, and has not ended, has one for its checkpoint.
+"""
+
+import contextlib
 import hashlib
 import json
-from collections.abc import Iterable
 from pathlib import Path
 
-from common.files import write_text
-from jobs.options import Options
-from jobs.targets import Job
+from common.files import UserError, write_text
+from jobs.deliverables import GIVEN
+from jobs.options import STARTER, Options
+from jobs.targets import JOBS, Job
 
 
 def ingredients(job: Job, options: Options) -> dict[str, str | int]:
@@ -15,7 +20,7 @@ def ingredients(job: Job, options: Options) -> dict[str, str | int]:
     of weights, by its name.
     """
     settings = {"preset": options.preset.name, "seed": options.seed}
-    return settings | {_name(path, options): _hash(path) for path in _sources(job, options)}
+    return settings | {name: _hash(path) for name, path in _sources(job, options).items()}
 
 
 def checkpoint_of(job: Job, options: Options) -> Path:
@@ -29,74 +34,115 @@ def keep(made: Path, found: dict[str, str | int]) -> None:
 
 
 def forget(checkpoint: Path) -> None:
-    """Delete a checkpoint, and what is kept of it."""
-    checkpoint.unlink(missing_ok=True)
-    _record(checkpoint).unlink(missing_ok=True)
+    """Delete a checkpoint, if there is one, and what is kept of it."""
+    with contextlib.suppress(NotADirectoryError):  # the results' folder, as will be told
+        checkpoint.unlink(missing_ok=True)
+        _record(checkpoint).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # there is more in it
+        _record(checkpoint).parent.rmdir()
 
 
 def earlier(job: Job, options: Options) -> tuple[bool, str]:
     """What an earlier run of a job left that counts now: nothing without `--resume`.
 
+    A checkpoint of a finetuning whose pretrained weights are no longer the same is of no use, and
+    is deleted.
+
     Returns:
         Whether the job is done: its result exists, nothing that it was made from has changed, and
-        there is no checkpoint (left by a job that was started again and interrupted). And what to
-        print of it, a sentence; "" if nothing is left.
+        it was not started again since and interrupted. And what to print of it, sentences; "" if
+        nothing is left.
     """
     if not options.resume:
         return False, ""
     result, checkpoint = options.out / job.writes, checkpoint_of(job, options)
+    again = f"{job.target} is done again."
     if checkpoint.exists():
+        how, names = _changed(checkpoint, job, options)
+        if job.reads in names:
+            forget(checkpoint)
+            return False, f"{again} {how} {checkpoint} began: {job.reads}."
         told = f"{job.target} continues from {checkpoint}."
         # the trainer refuses other settings or data
-        if code := [name for name in _changed(checkpoint, job, options) if name.endswith(".py")]:
+        if code := [name for name in names if name.endswith(".py")]:
             told += (
-                f" Since it began, {', '.join(code)} changed, and counts as it is now; to start "
+                f" {how} it began: {', '.join(code)}. The code counts as it is now; to start "
                 "again, delete the checkpoint."
             )
         return False, told
     if not result.exists():
         return False, ""
-    if changed := _changed(result, job, options):
-        names = ", ".join(changed)
-        return False, f"{job.target} is done again: since {result} was made, {names} changed."
+    how, names = _changed(result, job, options)
+    if names:
+        return False, f"{again} {how} {result} was made: {', '.join(names)}."
+    if how == NEWER and _record(checkpoint).exists():
+        return False, f"{again} An earlier run of it was interrupted."
     return True, f"{job.target} is done: {result} is there"
 
 
+def require_same_preset(options: Options) -> None:
+    """Refuse to resume in a folder whose results were made with another preset, which is not the
+    one that the user asked for.
+
+    Raises:
+        UserError: there is such a result.
+    """
+    for job in JOBS.values():
+        kept = _read(_record(options.out / job.writes)).get("preset", options.preset.name)
+        if kept != options.preset.name and (options.out / job.writes).exists():
+            raise UserError(
+                f"{options.out / job.writes} was made with the preset {kept}, and this run's would "
+                f"be {options.preset.name}. Say which you want: --preset {kept} continues, "
+                f"--preset {options.preset.name} makes all anew."
+            )
+
+
+CHANGED, NEWER = "Changed since", "Newer than when"
+
+
 def _changed(made, job, options):
-    """Names of what has changed since a result or checkpoint was made.
+    """What has changed since a result or checkpoint was made: how that is known, and names.
 
     One whose ingredients nobody kept, such as one that comes from another machine, must be newer
     than its sources.
     """
+    kept, digest = _read(_record(made)), _digest(made)
+    if kept and kept.items() >= digest.items():
+        now = ingredients(job, options) | digest
+        return CHANGED, [name for name in now | kept if now.get(name) != kept.get(name)]
+    when = made.stat().st_mtime
+    sources = _sources(job, options).items()
+    return NEWER, [name for name, path in sources if path.stat().st_mtime > when]
+
+
+def _sources(job, options) -> dict[str, Path]:
+    """The files that a job's result depends on, by name: code without that of other problems,
+    data, and the weights that it reads.
+    """
+    code = {name: STARTER / name for name in GIVEN}  # what a submission lacks
+    for path in sorted(options.submission.rglob("*.py")):
+        code[path.relative_to(options.submission).as_posix()] = path
+    data = {path.name: path for kind in ("txt", "tsv") for path in options.data.glob(f"*.{kind}")}
+    weights = {job.reads: options.out / job.reads} if job.reads else {}
+    return {
+        name: path
+        for name, path in (code | dict(sorted(data.items())) | weights).items()
+        # editors keep files of their own, such as .#model.py
+        if path.is_file() and not name.startswith((".", "problem")) and "/." not in name
+    }
+
+
+def _read(record):
     try:
-        kept = json.loads(_record(made).read_bytes())
-        known = kept.items() >= _digest(made).items()
-    except (OSError, ValueError, AttributeError):
-        known = False
-    if known:
-        now = ingredients(job, options) | _digest(made)
-        return [name for name in now | kept if now.get(name) != kept.get(name)]
-    when, sources = made.stat().st_mtime, _sources(job, options)
-    return [_name(path, options) for path in sources if path.stat().st_mtime > when]
+        kept = json.loads(record.read_bytes())
+    except (OSError, ValueError):
+        kept = None
+    return kept if isinstance(kept, dict) else {}
 
 
 def _digest(made):
     """Tells a result from another one of the same name; a checkpoint changes as it goes."""
     return {made.name: _hash(made)} if made.suffix != ".ckpt" else {}
-
-
-def _sources(job, options) -> Iterable[Path]:
-    """The files that a job's result depends on: code, data, and the weights that it reads."""
-    yield from sorted(options.submission.glob("*.py"))
-    yield from sorted(options.submission.glob("given/*.py"))
-    yield from sorted(options.data.glob("*.t*"))
-    if job.reads and (options.out / job.reads).exists():
-        yield options.out / job.reads
-
-
-def _name(path, options):
-    inside = path.is_relative_to(options.submission)
-    return path.relative_to(options.submission).as_posix() if inside else path.name
 
 
 def _hash(path):

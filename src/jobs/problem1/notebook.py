@@ -107,9 +107,11 @@ def pack(kept: Path, preset: str) -> Path:
     names = [job.writes for job in JOBS.values() if (results / job.writes).exists()]
     if not names:
         raise UserError(f"There are no results in {results} yet. Run the cell that trains.")
-    logs = [path.relative_to(results).as_posix() for path in sorted(results.glob("runs/*.json*"))]
+    # what each was made from, and logs
+    runs = [results / "runs" / f"{name}.made.json" for name in names]
+    runs += sorted(results.glob("runs/*.jsonl"))
     with writing(archive) as temporary, zipfile.ZipFile(temporary, "w") as zipped:
-        for name in (*names, *logs):
+        for name in (*names, *(f"runs/{path.name}" for path in runs if path.exists())):
             entry = zipfile.ZipInfo.from_file(results / name, f"src/submission/{name}")
             # The time in UTC, as unzip and others read it: collect_submission.sh compares times.
             modified = int((results / name).stat().st_mtime)
@@ -119,7 +121,8 @@ def pack(kept: Path, preset: str) -> Path:
     print(f"Wrote {archive}, {archive.stat().st_size / 2**20:.1f} MiB: {', '.join(names)}")
     print(
         f"Unpack it in the root folder of your copy, where run.sh is (unzip -o {archive.name}); "
-        "its files go into src/submission. Then ./collect_submission.sh works there."
+        "its files go into src/submission. Then ./collect_submission.sh works there; to train "
+        f"again, ./run.sh all --resume --preset {preset}."
     )
     if missing:
         print(f"Still to do: {', '.join(missing)}. Run the cell that trains again.")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from jobs.options import choose_options
 from jobs.parallel import world_size
+from jobs.problem1.made_from import require_same_preset
 from jobs.targets import JOBS, LOOK, SMALL
 
 
@@ -30,8 +31,10 @@ def run_jobs(args: argparse.Namespace) -> None:
     from jobs.problem1.schedule import jobs_at_once, run_all, run_one
 
     options = choose_options(args, quiet=world_size() > 1)
+    if args.resume and not args.preset:
+        require_same_preset(options)
     if args.target != "all":
         run_one(JOBS[args.target], options, args.nproc)
         return
     at_once = jobs_at_once(args.jobs, options, args.nproc)
-    run_all(list(JOBS.values()), options, at_once, args.nproc, skip_done=True)
+    run_all(list(JOBS.values()), options, at_once, args.nproc)

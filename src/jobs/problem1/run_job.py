@@ -14,7 +14,7 @@ from jobs.package import load_submission, seed_everything
 from jobs.parallel import is_first
 from jobs.presets import Preset
 from jobs.problem1.evaluation import evaluate
-from jobs.problem1.made_from import ingredients, keep
+from jobs.problem1.made_from import checkpoint_of, forget, ingredients, keep
 from jobs.problem1.params import read_params
 from jobs.problem1.training import initialize, train
 from jobs.targets import WRITTEN_BY, Job
@@ -71,7 +71,7 @@ def run_job(
     if preset.threads:
         _choose_threads(preset.threads)
     if job.kind != "evaluate":
-        result.history = train(job, options, submission, dataset, model, reads, progress)
+        result.history = train(job, options, submission, dataset, model, reads, made_from, progress)
     elif is_first():
         model.load_state_dict(state)
         result.total, result.correct, result.baseline = evaluate(
@@ -79,6 +79,7 @@ def run_job(
         )
     if is_first():
         keep(options.out / job.writes, made_from)
+        forget(checkpoint_of(job, options))  # the result is complete
     result.seconds = time.monotonic() - started
     return result
 

@@ -42,7 +42,7 @@ def run_all(
     at_once: int,
     nproc: int = 1,
     title: Callable[[Job], str] = lambda job: job.target,
-    skip_done: bool = False,
+    may_skip: Callable[[Job], bool] = lambda job: True,
     finished: Callable[[Result], None] = lambda result: None,
 ) -> None:
     """Run jobs, up to `at_once` at the same time.
@@ -52,7 +52,7 @@ def run_all(
         options: of all of them.
         nproc: the processes of each training; above 1 only with at_once = 1.
         title: what is printed above a job's output.
-        skip_done: whether --resume skips jobs that are done; asked when each could start.
+        may_skip: whether --resume skips a job if it is done.
         finished: called with the result of each job.
 
     Raises:
@@ -62,11 +62,11 @@ def run_all(
     if at_once > 1 and len(jobs) > 1:
         from jobs.problem1.side_by_side import SideBySide
 
-        SideBySide(jobs, options, at_once, threads, title, skip_done, finished).run()
+        SideBySide(jobs, options, at_once, threads, title, may_skip, finished).run()
         return
     torch.set_num_threads(threads)
     for job in jobs:
-        run_one(job, options, nproc, title, skip_done, finished)
+        run_one(job, options, nproc, title, may_skip, finished)
 
 
 def run_one(
@@ -74,12 +74,12 @@ def run_one(
     options,
     nproc=1,
     title=lambda job: job.target,
-    skip_done=False,
+    may_skip=lambda job: True,
     finished=lambda result: None,
 ):
     """Run one job, in this process or in nproc; the arguments are those of run_all."""
     done, told = earlier(job, options)
-    if done and skip_done:
+    if done and may_skip(job):
         print(f"\n{told}", flush=True)
     elif nproc > 1 and job.kind != "evaluate":
         if code := launch(nproc, [job.target, *options.as_arguments()]):

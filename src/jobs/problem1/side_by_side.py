@@ -76,9 +76,9 @@ class _Worker:
 class SideBySide:
     """Runs jobs; the arguments are those of schedule.run_all, and the threads of each job."""
 
-    def __init__(self, jobs, options, at_once, threads, title, skip_done, finished):
+    def __init__(self, jobs, options, at_once, threads, title, may_skip, finished):
         self.options, self.at_once, self.threads = options, at_once, threads
-        self.title, self.skip_done, self.finished = title, skip_done, finished
+        self.title, self.may_skip, self.finished = title, may_skip, finished
         self.place = {job: place for place, job in enumerate(jobs)}
         self.waiting, self.workers = longest_first(jobs), []
         self.failed = []  # (job, what it printed, its error)
@@ -142,7 +142,7 @@ class SideBySide:
                 break
             self.waiting.remove(job)
             done, told = earlier(job, self.options)
-            if done and self.skip_done:
+            if done and self.may_skip(job):
                 self.bar.total -= LENGTHS[job.kind]
                 self._say(f"\n{told}")
                 continue

@@ -10,7 +10,7 @@ from common.files import Interrupted, UserError, writing
 from jobs.options import ROOT
 from jobs.parallel import is_first, joined, workers
 from jobs.problem1.knowledge import knowledge_of
-from jobs.problem1.made_from import checkpoint_of, forget, ingredients, keep
+from jobs.problem1.made_from import checkpoint_of, forget, keep
 from jobs.problem1.params import read_params
 from jobs.targets import LOOK, TARGETS
 from jobs.training_log import RunLog
@@ -36,7 +36,7 @@ def initialize(submission, variant, config):
     return _not_none(function(config), function)
 
 
-def train(job, options, submission, dataset, model, reads, progress) -> list[dict]:
+def train(job, options, submission, dataset, model, reads, made_from, progress) -> list[dict]:
     """Train a model, and write its weights to the job's file when they are complete.
 
     Args:
@@ -46,6 +46,7 @@ def train(job, options, submission, dataset, model, reads, progress) -> list[dic
         dataset: the CharCorruptionDataset of the corpus.
         model: as it was initialized.
         reads: the file of pretrained weights, or None.
+        made_from: what the weights will have been made from.
         progress: called with the part that is done, from 0 to 1.
 
     Returns:
@@ -58,10 +59,17 @@ def train(job, options, submission, dataset, model, reads, progress) -> list[dic
     with joined(options.device) as device, tempfile.TemporaryDirectory() as elsewhere:
         # of several processes, the first writes the results
         folder = options.out if is_first() else Path(elsewhere)
-        return _train(job, options, device, folder, submission, dataset, model, reads, progress)
+        try:
+            return _train(
+                job, options, device, folder, submission, dataset, model, reads, made_from, progress
+            )
+        except BaseException:
+            if is_first() and not (checkpoint := checkpoint_of(job, options)).exists():
+                forget(checkpoint)
+            raise
 
 
-def _train(job, options, device, folder, submission, dataset, model, reads, progress):
+def _train(job, options, device, folder, submission, dataset, model, reads, made_from, progress):
     preset, out, runs = options.preset, folder / job.writes, folder / "runs"
     log = options.log and is_first()
     writer = scalars = _Scalars(runs / job.target)
@@ -120,7 +128,7 @@ def _train(job, options, device, folder, submission, dataset, model, reads, prog
             _require_disk_space(out.parent, model)
             if is_first() and not (options.resume and checkpoint.exists()):
                 forget(checkpoint)  # of a run that is now restarted
-                keep(checkpoint, ingredients(job, options))
+                keep(checkpoint, made_from)
             submission.train(model, str(temporary), trainer)
             if not temporary.exists():
                 raise UserError(
@@ -147,8 +155,6 @@ def _train(job, options, device, folder, submission, dataset, model, reads, prog
         raise
     finally:
         writer.close()
-    if is_first():  # the weights are complete
-        forget(checkpoint)
     print(f"Wrote {out}")
     has_run_sh = (ROOT / "run.sh").exists()  # not so in what train_on_gpu.ipynb unpacks
     if job.kind == "finetune" and has_run_sh:

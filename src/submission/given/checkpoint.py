@@ -116,8 +116,8 @@ def _identify(trainer):
         weights = zlib.crc32(parameter.detach().cpu().numpy().tobytes(), weights)
     sizes = vars(model.config) if hasattr(model, "config") else {}
     return {
+        **{name: getattr(trainer.config, name) for name in SETTINGS},
         "data": data,
         "model": str(sorted(sizes.items())),
-        "initial weights": weights,
-        **{name: getattr(trainer.config, name) for name in SETTINGS},
+        "initialization": weights,
     }

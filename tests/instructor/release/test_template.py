@@ -14,7 +14,7 @@ from instructor.course import Course
 from instructor.release import build
 from instructor.release.student_texts import student_gitignore
 from jobs.deliverables import MADE_BY
-from jobs.targets import TARGETS
+from jobs.targets import JOBS, TARGETS
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,10 @@ def test_what_is_released_and_handed_in_is_committed(repository):
     words = ["git", "ls-files", "--others", "-z"]
     left = subprocess.run(words, cwd=repository, env=settings(), capture_output=True, check=True)
     assert left.stdout == b"", "all files of a release are added"
-    assert not ignored(repository, *(f"src/submission/{name}" for name in DELIVERABLES))
+    records = [f"runs/{job.writes}.made.json" for job in JOBS.values()]
+    assert not ignored(
+        repository, *(f"src/submission/{name}" for name in (*DELIVERABLES, *records))
+    )
     assert not ignored(repository, "handout/submission.pdf", "handout/submission.tex")
 
 
@@ -92,7 +95,12 @@ def test_what_is_made_and_not_handed_in_is_ignored(repository):
     names = [name for name in names if name.rpartition("/")[2] not in MADE_BY]
     names += ["submission.zip", ".venv", "src/submission/vanilla.pretrain.ckpt"]
     names += ["src/run/__pycache__/a.pyc", "src/submission/runs/vanilla_pretrain.log", "demo/x"]
-    names += ["elsewhere/vanilla.model.params", "src/.last_grading", "src/submission/a.params.tmp"]
+    names += [
+        "elsewhere/vanilla.model.params",
+        "src/submission/runs/vanilla.pretrain.ckpt.made.json",
+        "src/.last_grading",
+        "src/submission/a.params.tmp",
+    ]
     names += [".venv.lock", ".venv.old/complete", "for_gpu.zip", "results-gpu.zip", "all.log"]
     names += ["results-of-my-copy/a.log", "kept/gpu/a.params", "slurm-12.log", "nohup.out"]
     assert ignored(repository, *names) == names
