@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from checks.problem6.q6f.monitor import Raised
+from checks.problem6.q6f.runs import draw_fresh
 from checks.problem6.q6f.traces import (
     MISSING,
     NAMES,
@@ -201,6 +202,15 @@ def test_near_misses_are_no_faults():
             each = draw_healthy(rng, n_layer=3)
             put(each, rng)
             assert find_onsets(each) == {} and is_clear(each)
+
+
+def test_a_head_of_every_trace_would_be_dead_if_it_were_not_so_early(seed):
+    """So a monitor that does not wait for a tenth of the training is seen with every seed."""
+    rng = np.random.default_rng(seed)
+    for _ in range(100):
+        each = draw_fresh(rng)
+        early = each.columns["attention_entropy"][:20]
+        assert (early > 0.99).all(axis=0).any() and find_onsets(each) == {}
 
 
 def test_borderline_cases_are_not_kept():

@@ -138,8 +138,13 @@ def by_name(alarms: list[Raised]) -> dict[str, int]:
 
 
 def draw_fresh(rng, name: str = "healthy", **sizes) -> Trace:
-    """Draw a healthy trace in which no record is exactly at a quarter or a tenth of total_steps."""
+    """Draw a healthy trace. No record is exactly at a quarter or a tenth of total_steps, and one
+    head would be dead if it were not so early.
+    """
     trace = traces.draw_healthy(rng, name=name, **sizes)
+    early = trace.columns["attention_entropy"][:25]
+    _, layer, head = np.unravel_index(early.argmax(), early.shape)
+    early[:, layer, head] = np.maximum(early[:, layer, head], 0.995)
     # The original is a multiple of 2000, and steps are multiples of 5.
     trace.total_steps += int(rng.integers(10, 20))
     return trace
