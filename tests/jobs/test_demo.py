@@ -93,9 +93,14 @@ def test_a_refused_demo_leaves_nothing(tmp_path):
         )
 
 
-def test_a_demo_that_fails_in_its_first_job_leaves_nothing_either(tmp_path):
-    process = run_cli("demo", "--preset", "smoke", "--submission", STARTER, cwd=tmp_path)
-    assert process.returncode == 3 and not list(tmp_path.iterdir())
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_demo_that_fails_in_its_first_job_leaves_nothing_either(tmp_path, jobs):
+    mine = shutil.copytree(SOLUTION, tmp_path / "mine", ignore=shutil.ignore_patterns("*.params"))
+    (mine / "model.py").write_text("raise RuntimeError('mine')", encoding="utf-8")
+    for submission, code in ((STARTER, 3), (mine, 1)):
+        command = ("demo", "--preset", "smoke", "--submission", submission, "--jobs", jobs)
+        assert run_cli(*command, cwd=tmp_path).returncode == code
+        assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])

@@ -13,7 +13,14 @@ import pytest
 from conftest import ROOT, SOLUTION, run_cli
 from jobs.options import choose_options
 from jobs.problem1 import notebook
-from jobs.problem1.made_from import checkpoint_of, earlier, ingredients, keep
+from jobs.problem1.made_from import (
+    checkpoint_of,
+    earlier,
+    ingredients,
+    is_useless,
+    keep,
+    require_same_preset,
+)
 from jobs.targets import JOBS
 from run import build_parser
 
@@ -85,14 +92,6 @@ def test_a_result_of_another_machine_must_be_newer_than_its_sources(mine):
     assert not done and f"Newer than when {result} was made: " in told and "model.py" in told
 
 
-def test_a_run_that_was_interrupted_after_its_result_is_done_again(mine):
-    """Between the result and its record, when nobody knows what it was made from."""
-    result = mine / "vanilla.model.params"
-    result.write_bytes(result.read_bytes() + b"x")
-    keep(mine / "vanilla.model.ckpt", {"seed": 5})
-    assert resumed(mine) == (False, f"{DONE} is done again. An earlier run of it was interrupted.")
-
-
 def test_files_have_the_same_names_however_folders_are_given(mine, monkeypatch):
     monkeypatch.chdir(mine)
     assert is_done(Path("."), "smoke", "--data", "../data", "--out", "../mine")
@@ -114,14 +113,17 @@ def test_lent_files_and_folders_of_ones_own_count(mine, monkeypatch):
     found = ingredients(JOBS[DONE], options_of(mine))
     assert {"trainer.py", "given/epochs.py"} <= {*found}
     (mine / "parts").mkdir()
-    (mine / "parts" / "rope.py").write_text("", encoding="utf-8")
-    assert resumed(mine)[1].endswith(" was made: parts/rope.py.")
+    for name in ("parts/rope.py", "problem1_parts.py"):
+        (mine / name).write_text("", encoding="utf-8")
+    assert resumed(mine)[1].endswith(" was made: parts/rope.py, problem1_parts.py.")
 
 
 def test_a_preset_that_nobody_named_does_not_replace_results_of_another(mine):
     process = run_cli("all", "--submission", mine, "--resume", "--device", "cpu")
     assert process.returncode == 2 and "--preset smoke continues" in process.stderr
     assert "--preset laptop makes all anew" in process.stderr
+    (mine / "vanilla.model.params").write_bytes(b"of another machine")
+    require_same_preset(options_of(mine, "laptop"))
 
 
 def test_a_job_that_is_done_is_not_trained_again(mine):
@@ -140,7 +142,22 @@ def test_a_checkpoint_of_other_pretrained_weights_is_deleted(mine):
     assert earlier(job, resuming)[1].endswith(f"continues from {checkpoint}.")
     (mine / "rope.pretrain.params").write_bytes(b"y")
     assert earlier(job, resuming)[1].endswith(f"{checkpoint} began: rope.pretrain.params.")
-    assert not checkpoint.exists() and earlier(job, resuming) == (False, "")
+    assert is_useless(job, resuming)  # and a training deletes it
+
+
+def test_a_finetuning_of_other_pretrained_weights_begins_again(mine):
+    """Whether in one process or in two."""
+    job, rest = JOBS["rope_finetune_with_pretrain"], ("--resume", "--device", "cpu")
+    assert run_cli(*command(mine, "rope_pretrain")).returncode == 0
+    for more in ((), ("--nproc", "2")):
+        checkpoint = checkpoint_of(job, options_of(mine))
+        keep(checkpoint, {"rope.pretrain.params": "others"})
+        checkpoint.write_bytes(b"x")
+        process = run_cli(*command(mine, job.target, "smoke", *rest, *more))
+        assert process.returncode == 0, process.stderr
+        assert f"{checkpoint} began: rope.pretrain.params." in process.stdout
+        assert not checkpoint.exists() and (mine / job.writes).exists()
+        (mine / job.writes).unlink()
 
 
 def test_results_that_a_notebook_brings_are_done_at_home(mine):

@@ -75,9 +75,10 @@ def run_demo(args: argparse.Namespace) -> None:
             may_skip=lambda job: job.target in done,
             finished=keep,
         )
-    except (UserError, NotImplementedError) as error:
+    except BaseException as error:
         keep_log()
-        if not isinstance(error, Interrupted) and [*out.iterdir()] == [log]:
+        stopped = isinstance(error, (Interrupted, KeyboardInterrupt))
+        if not stopped and [*out.iterdir()] == [log]:
             log.unlink()  # it was refused at once
             if new:
                 out.rmdir()

@@ -12,7 +12,10 @@ from pathlib import Path
 from common.files import UserError, write_text
 from jobs.deliverables import GIVEN
 from jobs.options import STARTER, Options
+from jobs.problems import PROBLEMS
 from jobs.targets import JOBS, Job
+
+CHANGED, NEWER = "Changed since", "Newer than when"  # by what was kept, or by dates
 
 
 def ingredients(job: Job, options: Options) -> dict[str, str | int]:
@@ -45,23 +48,19 @@ def forget(checkpoint: Path) -> None:
 def earlier(job: Job, options: Options) -> tuple[bool, str]:
     """What an earlier run of a job left that counts now: nothing without `--resume`.
 
-    A checkpoint of a finetuning whose pretrained weights are no longer the same is of no use, and
-    is deleted.
-
     Returns:
         Whether the job is done: its result exists, nothing that it was made from has changed, and
-        it was not started again since and interrupted. And what to print of it, sentences; "" if
-        nothing is left.
+        there is no checkpoint (left by a job that was started again and interrupted). And what to
+        print of it, sentences; "" if nothing is left.
     """
     if not options.resume:
         return False, ""
     result, checkpoint = options.out / job.writes, checkpoint_of(job, options)
     again = f"{job.target} is done again."
+    if is_useless(job, options):
+        return False, f"{again} {CHANGED} {checkpoint} began: {job.reads}."
     if checkpoint.exists():
         how, names = _changed(checkpoint, job, options)
-        if job.reads in names:
-            forget(checkpoint)
-            return False, f"{again} {how} {checkpoint} began: {job.reads}."
         told = f"{job.target} continues from {checkpoint}."
         # the trainer refuses other settings or data
         if code := [name for name in names if name.endswith(".py")]:
@@ -70,14 +69,21 @@ def earlier(job: Job, options: Options) -> tuple[bool, str]:
                 "again, delete the checkpoint."
             )
         return False, told
-    if not result.exists():
+    if not result.is_file():
         return False, ""
     how, names = _changed(result, job, options)
     if names:
         return False, f"{again} {how} {result} was made: {', '.join(names)}."
-    if how == NEWER and _record(checkpoint).exists():
-        return False, f"{again} An earlier run of it was interrupted."
     return True, f"{job.target} is done: {result} is there"
+
+
+def is_useless(job: Job, options: Options) -> bool:
+    """Whether a job's checkpoint is of a finetuning that began with other pretrained weights than
+    there are now: nothing can continue it.
+    """
+    checkpoint = checkpoint_of(job, options)
+    how, names = _changed(checkpoint, job, options) if checkpoint.exists() else (None, [])
+    return how == CHANGED and job.reads in names
 
 
 def require_same_preset(options: Options) -> None:
@@ -88,16 +94,14 @@ def require_same_preset(options: Options) -> None:
         UserError: there is such a result.
     """
     for job in JOBS.values():
-        kept = _read(_record(options.out / job.writes)).get("preset", options.preset.name)
-        if kept != options.preset.name and (options.out / job.writes).exists():
+        result = options.out / job.writes
+        kept = _kept(result).get("preset", options.preset.name)
+        if kept != options.preset.name:
             raise UserError(
-                f"{options.out / job.writes} was made with the preset {kept}, and this run's would "
+                f"{result} was made with the preset {kept}, and this run's would "
                 f"be {options.preset.name}. Say which you want: --preset {kept} continues, "
                 f"--preset {options.preset.name} makes all anew."
             )
-
-
-CHANGED, NEWER = "Changed since", "Newer than when"
 
 
 def _changed(made, job, options):
@@ -106,9 +110,8 @@ def _changed(made, job, options):
     One whose ingredients nobody kept, such as one that comes from another machine, must be newer
     than its sources.
     """
-    kept, digest = _read(_record(made)), _digest(made)
-    if kept and kept.items() >= digest.items():
-        now = ingredients(job, options) | digest
+    if kept := _kept(made):
+        now = ingredients(job, options) | _digest(made)
         return CHANGED, [name for name in now | kept if now.get(name) != kept.get(name)]
     when = made.stat().st_mtime
     sources = _sources(job, options).items()
@@ -124,20 +127,25 @@ def _sources(job, options) -> dict[str, Path]:
         code[path.relative_to(options.submission).as_posix()] = path
     data = {path.name: path for kind in ("txt", "tsv") for path in options.data.glob(f"*.{kind}")}
     weights = {job.reads: options.out / job.reads} if job.reads else {}
+    others = [f"problem{number}" for number in PROBLEMS]
     return {
         name: path
         for name, path in (code | dict(sorted(data.items())) | weights).items()
         # editors keep files of their own, such as .#model.py
-        if path.is_file() and not name.startswith((".", "problem")) and "/." not in name
+        if path.is_file()
+        and not name.startswith(".")
+        and "/." not in name
+        and name.partition("/")[0] not in others
     }
 
 
-def _read(record):
+def _kept(made):
+    """What a result or checkpoint was made from; {} if that is not known."""
     try:
-        kept = json.loads(record.read_bytes())
-    except (OSError, ValueError):
-        kept = None
-    return kept if isinstance(kept, dict) else {}
+        kept = json.loads(_record(made).read_bytes())
+        return kept if kept.items() >= _digest(made).items() else {}
+    except (OSError, ValueError, AttributeError):
+        return {}
 
 
 def _digest(made):

@@ -10,7 +10,7 @@ from common.files import Interrupted, UserError, writing
 from jobs.options import ROOT
 from jobs.parallel import is_first, joined, workers
 from jobs.problem1.knowledge import knowledge_of
-from jobs.problem1.made_from import checkpoint_of, forget, keep
+from jobs.problem1.made_from import checkpoint_of, forget, is_useless, keep
 from jobs.problem1.params import read_params
 from jobs.targets import LOOK, TARGETS
 from jobs.training_log import RunLog
@@ -56,6 +56,8 @@ def train(job, options, submission, dataset, model, reads, made_from, progress) 
         UserError: no weights were saved, they don't fit the model, or the disk is full.
         Interrupted: Ctrl-C; the message says how to continue.
     """
+    if is_first() and is_useless(job, options):
+        forget(checkpoint_of(job, options))  # before any other process looks for it
     with joined(options.device) as device, tempfile.TemporaryDirectory() as elsewhere:
         # of several processes, the first writes the results
         folder = options.out if is_first() else Path(elsewhere)
