@@ -111,7 +111,7 @@ def _changed(made, job, options):
     than its sources.
     """
     if kept := _kept(made):
-        now = ingredients(job, options) | _digest(made)
+        now = ingredients(job, options)
         return CHANGED, [name for name in now | kept if now.get(name) != kept.get(name)]
     when = made.stat().st_mtime
     sources = _sources(job, options).items()
@@ -140,12 +140,13 @@ def _sources(job, options) -> dict[str, Path]:
 
 
 def _kept(made):
-    """What a result or checkpoint was made from; {} if that is not known."""
+    """The ingredients of a result or checkpoint; {} if they are not known."""
     try:
-        kept = json.loads(_record(made).read_bytes())
-        return kept if kept.items() >= _digest(made).items() else {}
+        kept, digest = json.loads(_record(made).read_bytes()), _digest(made)
+        known = kept.items() >= digest.items()
     except (OSError, ValueError, AttributeError):
         return {}
+    return {name: value for name, value in kept.items() if name not in digest} if known else {}
 
 
 def _digest(made):
