@@ -179,7 +179,7 @@ def write_summary(report: Report, table: Table) -> None:
     if reason and any(
         check.kind == "hidden" and report.outcomes[check.id].verdict for check in report.checks
     ):
-        table.write(f"  No isolation stronger than {name}: {reason}")
+        table.write(f"  No isolation stronger than {name} works here: {reason}")
     parts = groupby(
         (check for check in report.checks if not check.coded), key=lambda check: check.question
     )

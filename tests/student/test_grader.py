@@ -490,12 +490,24 @@ def test_what_is_no_plain_file_is_refused_whole(submission, tmp_path):
     assert not (tmp_path / "r.json").exists()
 
 
-def test_hidden_checks_need_a_sandbox(submission, monkeypatch, tmp_path, capsys):
+@pytest.fixture
+def only_limits(monkeypatch):
+    """A machine on which no strong isolation level works."""
     monkeypatch.setattr("checks.support.session.GradingWorker", GradingWorker)
     monkeypatch.setattr(
         "checks.support.session.choose",
         lambda: Isolation("limits", "bubblewrap: bwrap is not installed; landlock: no root"),
     )
+
+
+def test_the_reference_of_this_copy_needs_no_sandbox(only_limits, capsys):
+    assert grader.main(["5a", "--submission", os.path.relpath(SOLUTION)]) == 0
+    printed = capsys.readouterr().out
+    assert "isolation: limits" in printed
+    assert "No isolation stronger than limits works here: bubblewrap: bwrap is not" in printed
+
+
+def test_hidden_checks_need_a_sandbox(only_limits, submission, tmp_path, capsys):
     arguments = ["1h-2-basic", "--submission", str(submission), "--json", str(tmp_path / "r.json")]
     assert grader.main(arguments) == 2 and not (tmp_path / "r.json").exists()
     error = capsys.readouterr().err
