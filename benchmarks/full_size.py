@@ -1,342 +1,220 @@
-"""All measurements at full size on a GPU, as many as fit into some minutes; the same command again
-continues:
+"""Measures the assignment at full size on a GPU, in one call that nobody watches:
 
-    python benchmarks/full_size.py OUT [DATA ...] --minutes 9
+    python benchmarks/full_size.py OUT DATA [--seconds 540]
 
-First a trial of each training, then rates, then the eleven jobs on data/ and on each other folder
-of data, then more seeds of RoPE. OUT/report.md has what is there, written anew after each step.
-Needs torch, numpy, tqdm and matplotlib, and no network.
+DATA is a folder like data/, such as that of the public corpus; its demo comes first. After each
+step OUT has report.md, jobs.json, a plot for each demo, and the logs; nothing else is written
+there. Needs torch, numpy, tqdm and matplotlib, and no network. To try it out without a GPU:
 
-A step that an earlier call had no time for begins anew, but for jobs, which are resumed. One that a
-whole call is too short for, or that fails, is reported as such; `--again WORD` repeats those whose
-names have this word. Wanted: each pretraining of the public corpus at most 45 s all in, of ours 4
-minutes; 10 times the rate of a plain loop; dev over 40.4% with RoPE on the public corpus, and over
-60% with both positions on ours.
+    python benchmarks/full_size.py OUT data/laptop --preset smoke --device cpu --seconds 100
+
+Each step is a process of its own, so that one that fails or hangs takes nothing along. If the
+canary or the demo fails, it is repeated without recorded steps, then in float32, too; the steps
+after it run in the same way.
 """
 
 import argparse
 import contextlib
+import dataclasses
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tarfile
+import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
-from tables import ROOT, markdown, publish
+from tables import ROOT, markdown
 
-from common.files import Interrupted, UserError, write_text
+from common.files import write_text
 from common.packages import require_packages
 from jobs.presets import PRESETS
-from jobs.targets import JOBS
 
-SOLUTION, GOLD = ROOT / "instructor" / "solution", ROOT / "instructor" / "gold"
-GRACE = 15  # seconds that a step has to end in after Ctrl-C
-LEAST = 30  # seconds that a step needs to begin
-RATES = {
-    "plain loop": {"plain": True},
-    "recorded steps": {},
-    "without recorded steps": {"graphs": False},
-    "float32": {"precision": "fp32"},
-    "12 workers": {"num_workers": 12},
-    "2 workers": {"num_workers": 2},
-    "1 worker": {"num_workers": 1},
-    "0 workers": {"num_workers": 0},
-    "compiled, recorded steps": {"compile": True},
-    "compiled, reduce-overhead": {"graphs": False, "mode": "reduce-overhead"},
-}
+WAYS = ([], ["--no-graphs"], ["--no-graphs", "--precision", "fp32"])  # each slower, and safer
+GRACE = 12  # seconds that a step has to end in after Ctrl-C
+LEAST = {"canary": 15, "public": 25, "rates": 15, "ours": 25, "long": 15}  # seconds, on a GPU
+EPOCHS = 130  # of a pretraining of our corpus, instead of 650: as many steps as of the public one
+SAID = re.compile(r"(- |Trained in |CUDA graphs are off|Training in float32|Took )")
 
 
-@dataclass(frozen=True)
-class Step:
-    """A step: its section of the report, its name, and its command.
+def canary(args: argparse.Namespace, out: Path) -> None:
+    """200 steps of RoPE with recording and 200 without: do they run, are they the same?"""
+    from jobs.problem1.demo import machine
+    from train_throughput import Clock, setup
 
-    Attributes:
-        command: for a job, the words of its command line; else JSON for full_size_steps.py.
-        is_job: an interrupted one is resumed.
-    """
+    class Enough(Exception):
+        """The training has run as long as it should."""
 
-    section: str
-    name: str
-    command: list[str] | dict
-    is_job: bool = False
+    class Losses(Clock):
+        """Reads each of the first 40 losses, then only some, which takes no time."""
 
+        def add_scalar(self, name, value, step):
+            super().add_scalar(name, value, step)
+            if name == "loss":
+                losses[step] = value
+                config.log_every = 1 if step < 40 else 20
+                if step >= 200:
+                    raise Enough
 
-def plan(args: argparse.Namespace) -> list[Step]:
-    """All steps, in order."""
-    on = {"preset": args.preset, "device": args.device}
-    variants = ("vanilla", "rope")
-    steps = [
-        Step(
-            "trials",
-            f"{variant} {kind}",
-            {"step": "trial", "variant": variant, "kind": kind, "seconds": args.seconds, **on},
+    print(f"- On {machine()}")
+    rates, losses_of = [], []
+    for graphs in (True, False) if args.graphs else (False,):
+        losses = {}
+        dataset, _, config, trainer = setup(PRESETS[args.preset], "rope")
+        config.device, config.precision, config.graphs = args.device, args.precision, graphs
+        config.writer, config.log_every = Losses(), 1
+        config.max_epochs, config.progress = 10**6, False
+        with contextlib.suppress(Enough):
+            trainer.train()
+        times = config.writer.times
+        rates.append(100 / (times[200] - times[100]))
+        losses_of.append(losses)
+        shapes = len(getattr(trainer.one_step, "replays", ()))
+        print(
+            f"- {rates[-1]:.1f} steps/s in {trainer.hardware.precision}, {shapes} shapes recorded"
         )
-        for kind in ("pretrain", "finetune")
-        for variant in variants
-    ]
-    training = {"variant": "rope", "kind": "pretrain", **on}
-    steps.append(
-        Step(
-            "resumed",
-            "resumed",
-            {"step": "resumed", "seconds": max(15, args.seconds / 3), **training},
+    # how long two pretrainings of our corpus take
+    epochs = PRESETS[args.preset].pretrain.max_epochs or EPOCHS
+    write_text(out, str(2 * epochs * len(dataset) / config.batch_size / rates[0]))
+    if args.graphs:
+        apart = max(abs(losses_of[0][step] - losses_of[1][step]) for step in range(1, 41))
+        print(f"- Recorded, {rates[0] / rates[1]:.2f} times as fast; losses differ by {apart:.2g}")
+        if not apart < 0.01:
+            sys.exit("Recorded steps don't compute what steps do without recording.")
+
+
+def rates(args: argparse.Namespace, _: Path) -> None:
+    """Our trainer's rate, and a plain loop's."""
+    from train_throughput import our_rate, plain_rate
+
+    settings = {"graphs": args.graphs, "precision": args.precision}
+    for variant in ("rope", "vanilla"):
+        plain, _ = plain_rate(PRESETS[args.preset], variant, args.device, epochs=5, seed=0)
+        print(f"- {variant}, plain loop: {plain:,.0f} documents/s")
+        ours, _ = our_rate(PRESETS[args.preset], variant, args.device, epochs=20, **settings)
+        print(f"- {variant}, our trainer: {ours:,.0f} documents/s, {ours / plain:.2f} times")
+
+
+def target(args: argparse.Namespace, out: Path) -> None:
+    """A target of run.py: a demo, or the pretraining of our corpus at its real length."""
+    import run
+
+    words = ["vanilla_pretrain", "--submission", str(ROOT / "instructor" / "solution")]
+    if args.step != "long":
+        words = ["demo", "--jobs", "1", *(["--resume"] if (out / "jobs.json").exists() else [])]
+    if args.step == "public":
+        words += ["--data", str(args.data)]
+    if args.step == "ours":
+        preset = PRESETS[args.preset]
+        fewer = dataclasses.replace(
+            preset.pretrain, max_epochs=preset.pretrain.max_epochs or EPOCHS
         )
-    )
-    for variant in variants:
-        words = {"step": "same_losses", "steps": 200, **training, "variant": variant}
-        steps.append(Step("same losses", f"{variant} same losses", words))
-    for name, settings in RATES.items():
-        for variant in variants if "worker" not in name else ("rope",):
-            words = {"step": "rate", "variant": variant, "epochs": args.epochs, **on, **settings}
-            steps.append(Step("rates", f"{variant} {name}", words))
-    steps.append(Step("drawn", "drawn", {"step": "drawn", "variant": "rope", **on}))
-    for variant in variants:
-        words = {"step": "decoded", "variant": variant, **on}
-        steps.append(Step("decoding", f"{variant} decoding", words))
-    ours = ROOT / "data" / PRESETS[args.preset].data
-    folders = {"ours": ours, **{data.resolve().name: data.resolve() for data in args.data}}
-    for name, data in folders.items():
-        steps += [_job(args, name, data, target, 0) for target in JOBS]
-    for name, data in reversed(folders.items()):  # the others are smaller than ours
-        for seed in args.seeds:
-            for target in JOBS:
-                if target.startswith("rope") and "_test_" not in target:
-                    steps.append(_job(args, name, data, target, seed))
-    return steps
+        PRESETS[args.preset] = dataclasses.replace(preset, pretrain=fewer)
+    words += [] if args.graphs else ["--no-graphs"]
+    words += ["--preset", args.preset, "--device", args.device, "--precision", args.precision]
+    sys.argv = ["run.py", *words, "--out", str(out)]
+    sys.exit(run.main())
 
 
-def _job(args, name, data, target, seed):
-    out = args.out.resolve() / (f"{name}-seed-{seed}" if seed else name)
-    words = [sys.executable, str(ROOT / "src" / "run.py"), target, "--resume"]
-    words += ["--preset", args.preset, "--device", args.device, "--seed", str(seed)]
-    words += ["--data", str(data), "--submission", str(SOLUTION), "--out", str(out)]
-    gold = GOLD / PRESETS[args.preset].data
-    if name == "ours" and "_test_" in target and gold.is_dir():
-        words += ["--gold", str(gold)]
-    section = "seeds" if seed else "jobs"
-    return Step(section, f"{name} {target}" + f" seed {seed}" * bool(seed), words, is_job=True)
-
-
-def attempt(command: list[str], log: Path, seconds: float) -> int | None:
-    """Run a command with its output in a file; returns its exit code, None if Ctrl-C or a kill
-    ended it for want of time.
-
-    Raises:
-        KeyboardInterrupt: after the command has ended, too.
-    """
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("a", encoding="utf-8") as file:
-        process = subprocess.Popen(
-            command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT
-        )
+def attempt(command: list[str], log: Path, seconds: float) -> str:
+    """Run a command with its output in a file; returns how it ended."""
+    started, ended = time.monotonic(), "stopped, out of time,"
+    with log.open("w", encoding="utf-8") as file:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=file, stderr=subprocess.STDOUT)
     try:
-        return process.wait(max(0.1, seconds - GRACE))
-    except (subprocess.TimeoutExpired, KeyboardInterrupt) as error:
-        pressed = isinstance(error, KeyboardInterrupt)
-        if not pressed or error.args:  # else the terminal has told it, too
-            process.send_signal(signal.SIGINT)
+        code = process.wait(seconds - GRACE)
+        ended = "done" if code == 0 else f"failed with exit code {code}"
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(GRACE)
-        if pressed:
-            raise
-        return None
     finally:
         process.kill()
         process.wait()
+    return f"{ended} after {time.monotonic() - started:.0f} s"
 
 
-def perform(step: Step, before: dict, out: Path, left: float, whole: float) -> dict:
-    """Run a step, and return what to keep of it.
-
-    Args:
-        step: the step.
-        before: what was kept of its interrupted parts.
-        out: the folder of results.
-        left: the seconds that it may take.
-        whole: those of a whole call.
-    """
-    stem = re.sub(r"\W+", "-", step.name)
-    log, result = out / "logs" / f"{stem}.log", out / "logs" / f"{stem}.json"
-    result.unlink(missing_ok=True)
-    command = step.command
-    if not step.is_job:
-        script = str(Path(__file__).with_name("full_size_steps.py"))
-        command = [sys.executable, script, json.dumps(step.command), str(result.resolve())]
-    begun = log.stat().st_size if log.exists() else 0
-    started = time.monotonic()
-    code = attempt(command, log, left)
-    took = time.monotonic() - started
-    kept = {"seconds": before.get("seconds", 0) + took, "parts": before.get("parts", 0) + 1}
-    said = log.read_bytes()[begun:].decode("utf-8", errors="replace")
-    if code is None:
-        if not step.is_job and left > 0.9 * whole:
-            return {"failed": f"not done after {took:.0f} s", "done": True}
-        return kept if step.is_job else {}
-    if code:
-        lines = re.split(r"[\r\n]+", said.strip())
-        return {"failed": f"exit code {code}: {lines[-1][:200]}", "done": True}
-    if step.is_job:
-        right = re.search(r"^Correct: (\d+) of (\d+)", said, re.MULTILINE)
-        return {**kept, "right": right and [*map(int, right.groups())], "done": True}
-    return {**json.loads(result.read_text(encoding="utf-8")), "done": True}
-
-
-def report(steps: list[Step], results: dict, where: str) -> str:
-    """What is measured until now, as tables in Markdown."""
-    parts = [f"On {where}."]
-    for section, (head, row) in SECTIONS.items():
-        rows = []
-        for step in steps:
-            found = results.get(step.name, {})
-            if step.section == section and found.get("done"):
-                cells = [found["failed"]] if "failed" in found else row(found, results, step)
-                rows.append([step.name, *cells, *[""] * (len(head) - len(cells))])
-        if rows:
-            parts.append(markdown(["", *head], rows))
-    return "\n\n".join(parts) + "\n"
-
-
-def _of_trial(found, *_):
-    return [
-        found["precision"],
-        found["recorded"],
-        f"{found['rate']:.1f}",
-        f"{found['first']:.3f} to {found['last']:.3f} in {found['step']:,} steps",
-        f"{found['gpu'] / 2**30:.2f}",
-        f"{found['shared'] / 2**30:.2f}",
-        found["said"] or "-",
+def section(title: str, log: Path, jobs: dict) -> str:
+    """What the report says of a step: its jobs, what its log says of trainings, and its end."""
+    lines = re.split(r"[\r\n]+", log.read_text(encoding="utf-8", errors="replace").strip())
+    rows = [
+        [name, f"{job['seconds']:.1f}", f"{job['correct'] / max(1, job['total']):.1%}"]
+        for name, job in jobs.items()
     ]
+    told = [line for line in lines if SAID.match(line)]
+    end = ["```", *lines[-8:], "```"] if "failed" in title else []
+    table = [markdown(["job", "seconds", "right answers"], rows)] if rows else []
+    return "\n\n".join([f"## {title}", *table, "\n".join(told), "\n".join(end)]).strip()
 
 
-def _of_rate(found, results, step):
-    plain = results.get(f"{step.name.split()[0]} plain loop", {}).get("documents")
-    times = f"{found['documents'] / plain:.2f}" if plain else "?"
-    return [f"{found['documents']:,.0f}", f"{found['steps']:.1f}", times, f"{found['loss']:.3f}"]
-
-
-def _of_job(found, *_):
-    right = f"{found['right'][0] / found['right'][1]:.1%}" if found["right"] else "-"
-    return [f"{found['seconds']:.1f}", found["parts"], right]
-
-
-JOB = (["seconds, all in", "parts", "right answers"], _of_job)
-SECTIONS = {
-    "trials": (
-        [
-            "precision",
-            "recorded shapes",
-            "steps/s",
-            "loss",
-            "GiB of the GPU",
-            "GiB of /dev/shm",
-            "what it said",
-        ],
-        _of_trial,
-    ),
-    "resumed": (
-        ["goes on from"],
-        lambda found, *_: [
-            f"step {found['from']:,} (loss {found['first']:.3f}) to {found['to']:,} "
-            f"({found['last']:.3f})"
-            if found["killed"]
-            else "it ended before its first checkpoint"
-        ],
-    ),
-    "same losses": (
-        ["steps", "recorded shapes", "largest difference with recorded steps and without"],
-        lambda found, *_: [
-            found["steps"],
-            found["recorded"] or "none: nothing was compared",
-            f"{found['most']:.2g} (wanted: at most 0.001)",
-        ],
-    ),
-    "rates": (["documents/s", "steps/s", "times the plain loop", "loss"], _of_rate),
-    "drawn": (["documents/s of a core"], lambda found, *_: [f"{found['documents']:,.0f}"]),
-    "decoding": (
-        ["people/s", "one at a time, without a cache: people/s"],
-        lambda found, *_: [f"{found['batches']:.0f}", f"{found['plain']:.1f}"],
-    ),
-    "jobs": JOB,
-    "seeds": JOB,
-}
-
-
-def measure(args: argparse.Namespace) -> None:
-    """Take the steps that are missing, until the time is over.
-
-    Raises:
-        UserError: OUT is of other settings, or a folder of data is missing.
-        Interrupted: Ctrl-C; what is done is kept.
-    """
-    started, whole = time.monotonic(), args.minutes * 60
-    require_packages("torch", "numpy", "tqdm", "matplotlib")
-    from jobs.problem1.demo import machine
-
-    if missing := [data for data in args.data if not (data / "wiki.txt").exists()]:
-        raise UserError(f"{missing[0]} has no wiki.txt. Name folders of a corpus and questions.")
-    settings = {"preset": args.preset, "device": args.device}
-    kept = args.out / "results.json"
-    state = {"settings": settings, "results": {}}
-    if kept.exists():
-        state = json.loads(kept.read_text(encoding="utf-8"))
-        if state["settings"] != settings:
-            raise UserError(f"{args.out} has results of {state['settings']}. Choose another OUT.")
-    results, steps, where = state["results"], plan(args), machine()
+def measure(args: argparse.Namespace, work: Path) -> None:
+    """Take all steps that there is time for; write what is known into OUT after each."""
+    end, way, sections, jobs = time.monotonic() + args.seconds, 0, [], {}
     args.out.mkdir(parents=True, exist_ok=True)
-    for step in steps:
-        if args.again and args.again in step.name:
-            results.pop(step.name, None)
-    for number, step in enumerate(steps, start=1):
-        left = whole - (time.monotonic() - started)
-        if results.get(step.name, {}).get("done"):
-            continue
-        if left < min(LEAST, whole / 2):
-            break
-        print(f"[{number}/{len(steps)}] {step.name} ...", flush=True)
-        results[step.name] = perform(step, results.get(step.name, {}), args.out, left, whole)
-        write_text(kept, json.dumps(state))
-        write_text(args.out / "report.md", report(steps, results, where))
-    missing = [step.name for step in steps if not results.get(step.name, {}).get("done")]
-    if missing:
-        print(f"Next: {missing[0]}. The same command goes on (without --again).")
-    elif args.device.startswith("cuda") and args.preset == "gpu":
-        publish("full_size", "cuda", report(steps, results, where))
-    print(f"See {args.out / 'report.md'}")
+    words = [str(args.out), str(args.data), "--preset", args.preset, "--device", args.device]
+    for step, least in LEAST.items():
+        if step == "ours" and (work / "canary-auto").exists():
+            least += 1.2 * float((work / "canary-auto").read_text(encoding="utf-8"))
+        ended = "failed"
+        while ended.startswith("failed"):
+            left = end - time.monotonic()
+            if left < least + GRACE:
+                sections.append(f"## {step}: not begun, with {left:.0f} s left")
+                break
+            made = work / f"{step}-{'fp32' if 'fp32' in WAYS[way] else 'auto'}"
+            log = work / f"{step}-{way}.log"
+            command = [sys.executable, __file__, *words, "--step", step, "--made", str(made)]
+            ended = attempt([*command, *WAYS[way]], log, left)
+            if (made / "jobs.json").exists():
+                jobs[step] = json.loads((made / "jobs.json").read_text(encoding="utf-8"))["jobs"]
+            if (made / "accuracy.png").exists():
+                shutil.copy(made / "accuracy.png", args.out / f"accuracy-{step}.png")
+            title = " ".join([f"{step}:", ended, *WAYS[way]])
+            sections.append(section(title, log, jobs.get(step, {})))
+            write_text(args.out / "report.md", "\n\n".join(sections) + "\n")
+            write_text(args.out / "jobs.json", json.dumps(jobs))
+            with tarfile.open(args.out / "logs.tar.gz", "w:gz") as tar:
+                for log in sorted(work.glob("*.log")):
+                    tar.add(log, log.name)
+            print(sections[-1], flush=True)
+            if step not in ("canary", "public") or way + 1 == len(WAYS):
+                break
+            way += ended.startswith("failed")
+    write_text(args.out / "report.md", "\n\n".join(sections) + "\n")
 
 
-def _terminated(*_):
-    raise KeyboardInterrupt("only this process was told")
-
-
-def main() -> int:
-    """Run the command line; returns the exit code."""
+def main() -> None:
+    """Run the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("out", type=Path, metavar="OUT")
-    parser.add_argument("data", type=Path, metavar="DATA", nargs="*", help="as data/")
-    parser.add_argument("--minutes", type=float, default=9, help="of this call (default: 9)")
-    parser.add_argument("--again", metavar="WORD", help="repeat the steps with this in their names")
+    parser.add_argument("data", type=Path, metavar="DATA")
+    parser.add_argument("--seconds", type=float, default=540, help="of the call (default: 540)")
     parser.add_argument("--preset", choices=PRESETS, default="gpu")
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--seeds", type=int, nargs="*", default=[1, 2, 3], help="more, of RoPE")
-    parser.add_argument("--seconds", type=float, default=60, help="of a trial (default: 60)")
-    parser.add_argument("--epochs", type=int, default=20, help="of a rate (default: 20)")
+    parser.add_argument("--no-graphs", dest="graphs", action="store_false", help=argparse.SUPPRESS)
+    parser.add_argument("--precision", default="auto", help=argparse.SUPPRESS)
+    parser.add_argument("--step", choices=LEAST, help=argparse.SUPPRESS)
+    parser.add_argument("--made", type=Path, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.step:
+        sys.stdout.reconfigure(line_buffering=True)
+        {"canary": canary, "rates": rates}.get(args.step, target)(args, args.made)
+        return
+    require_packages("torch", "numpy", "tqdm", "matplotlib")
+    if not (args.data / "wiki.txt").exists():
+        sys.exit(f"{args.data} has no wiki.txt. Name a folder of a corpus and its questions.")
+    args.out, args.data = args.out.resolve(), args.data.resolve()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # also behind nohup, for the steps
-    signal.signal(signal.SIGTERM, _terminated)
-    try:
-        measure(parser.parse_intermixed_args())
-    except UserError as error:
-        print(error, file=sys.stderr)
-        return error.exit_code
-    except KeyboardInterrupt:
-        print("\nInterrupted. The same command goes on.", file=sys.stderr)
-        return Interrupted.exit_code
-    return 0
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with tempfile.TemporaryDirectory() as work:
+        measure(args, Path(work))
+    print(f"See {args.out / 'report.md'}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

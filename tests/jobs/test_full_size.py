@@ -1,103 +1,74 @@
-"""The measurements at full size in calls of some minutes: what is done is kept, what is interrupted
-goes on.
-"""
+"""The measurements on a GPU, without one."""
 
 import json
-import sys
+import tarfile
 
 import pytest
 
-from conftest import ROOT, call
-
-pytestmark = pytest.mark.usefixtures("steps")
-RESUMED = """
-import pathlib, sys, time
-saved = pathlib.Path(sys.argv[1])
-if saved.exists():
-    print("Correct: 3 of 4, 75%")
-else:
-    try:
-        time.sleep(60)
-    except KeyboardInterrupt:
-        saved.touch()
-        sys.exit(130)
-"""
+from conftest import DATA, ROOT, call
 
 
 @pytest.fixture
 def full_size(monkeypatch):
+    """benchmarks/full_size.py, which leaves the tests' signals alone."""
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     import full_size
 
+    monkeypatch.setattr(full_size.signal, "signal", lambda *handler: None)
     return full_size
 
 
-@pytest.fixture
-def steps(full_size, tmp_path, monkeypatch):
-    """Three jobs instead of all steps: one that works, one that fails, one that takes long."""
-    python = [sys.executable, "-c"]
-    steps = [
-        full_size.Step("jobs", "quick", [*python, "print('Correct: 1 of 8, 12.5%')"], True),
-        full_size.Step("jobs", "broken", [*python, "import sys; sys.exit('no such thing')"], True),
-        full_size.Step("jobs", "long", [*python, RESUMED, str(tmp_path / "saved")], True),
+def test_what_fails_is_repeated_in_a_slower_and_safer_way(full_size, tmp_path, monkeypatch):
+    """Without recorded steps, then in float32; the steps after it begin that way."""
+    begun = []
+
+    def attempt(command, log, seconds):
+        _, step, _, made, *way = command[command.index("--step") :]
+        begun.append((step, way))
+        log.write_text("Trained in bf16: 9 steps/s\nsome\rbar\nCUDA error\n", encoding="utf-8")
+        if step == "canary":
+            (tmp_path / made).write_text("50", encoding="utf-8")
+        failed = step == "public" and "fp32" not in way or step == "rates"
+        return f"{'failed with exit code 1' if failed else 'done'} after 1 s"
+
+    monkeypatch.setattr(full_size, "attempt", attempt)
+    assert call(full_size.main, tmp_path / "out", DATA).returncode == 0
+    graphs, slow, safe = [], ["--no-graphs"], ["--no-graphs", "--precision", "fp32"]
+    assert begun == [
+        ("canary", graphs),
+        *(("public", way) for way in (graphs, slow, safe)),
+        *((step, safe) for step in ("rates", "ours", "long")),
     ]
-    monkeypatch.setattr(full_size, "plan", lambda args: steps)
-    monkeypatch.setattr(full_size, "GRACE", 20)
-    monkeypatch.setattr(full_size.signal, "signal", lambda *handler: None)  # of the tests' process
-    return steps
+    report = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    assert "## public: failed with exit code 1 after 1 s --no-graphs\n" in report
+    assert report.count("\nCUDA error\n") == 3, "the reason of each failure"
+    with tarfile.open(tmp_path / "out" / "logs.tar.gz") as logs:
+        assert len(logs.getnames()) == len(begun)
 
 
-def measure(full_size, out, *words):
-    return call(full_size.main, out, "--device", "cpu", "--preset", "smoke", *words)
+def test_steps_that_would_take_too_long_do_not_begin(full_size, tmp_path, monkeypatch):
+    def attempt(command, log, seconds):
+        log.touch()
+        (log.parent / "canary-auto").write_text("3000", encoding="utf-8")
+        return "done after 1 s"
+
+    monkeypatch.setattr(full_size, "attempt", attempt)
+    assert call(full_size.main, tmp_path, DATA).returncode == 0
+    report = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "## ours: not begun, with 5" in report and "## long: done" in report
+    refused = call(full_size.main, tmp_path / "new", tmp_path).returncode
+    assert "has no wiki.txt. Name a folder" in refused and not (tmp_path / "new").exists()
 
 
-def test_the_next_call_goes_on(full_size, tmp_path):
-    out = tmp_path / "out"
-    process = measure(full_size, out, "--minutes", 0.4)  # 24 seconds, 20 of them to end in
-    assert process.returncode == 0 and "Next: long. The same command goes on" in process.stdout
-    assert (tmp_path / "saved").exists()  # it was told in time
-    report = (out / "report.md").read_text(encoding="utf-8")
-    assert "| quick | " in report and "12.5%" in report and "| long |" not in report
-    assert "| broken | exit code 1: no such thing |" in report
-    process = measure(full_size, out)
-    assert "quick" not in process.stdout and "broken" not in process.stdout
-    results = json.loads((out / "results.json").read_text(encoding="utf-8"))["results"]
-    assert results["long"]["right"] == [3, 4] and results["long"]["parts"] == 2
-    assert "75.0%" in (out / "report.md").read_text(encoding="utf-8")
-
-
-def test_steps_are_repeated_on_demand_alone(full_size, steps, tmp_path):
-    (tmp_path / "saved").touch()
-    measure(full_size, tmp_path / "out")
-    steps[1].command[-1] = "print('Correct: 2 of 8')"  # mended
-    assert "broken" not in measure(full_size, tmp_path / "out").stdout
-    process = measure(full_size, tmp_path / "out", "--again", "brok")
-    assert "broken" in process.stdout and "quick" not in process.stdout
-    assert "25.0%" in (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
-
-
-def test_results_of_other_settings_are_refused(full_size, tmp_path):
-    (tmp_path / "saved").touch()
-    measure(full_size, tmp_path / "out")
-    process = measure(full_size, tmp_path / "out", "--preset", "laptop")
-    assert process.returncode == 2 and "Choose another OUT" in process.stderr
-    process = measure(full_size, tmp_path / "b", tmp_path)
-    assert process.returncode == 2 and "no wiki.txt" in process.stderr
-    assert not (tmp_path / "b").exists()
-
-
-def test_all_jobs_are_planned_with_their_data(full_size, monkeypatch):
-    monkeypatch.undo()
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    monkeypatch.setattr(full_size.signal, "signal", lambda *handler: None)
-    monkeypatch.setattr(sys, "argv", ["", "out", "--minutes", "9", str(ROOT / "data" / "laptop")])
-    planned = []
-    monkeypatch.setattr(full_size, "measure", lambda args: planned.extend(full_size.plan(args)))
-    assert full_size.main() == 0
-    names = [step.name for step in planned]
-    assert len({*names}) == len(names)
-    for folder in ("ours", "laptop"):
-        assert sum(name.startswith(f"{folder} ") and "seed" not in name for name in names) == 11
-        assert f"{folder} rope_pretrain seed 3" in names
-    with_gold = [step.name for step in planned if step.is_job and "--gold" in step.command]
-    assert with_gold and all(name.startswith("ours ") and "_test_" in name for name in with_gold)
+@pytest.mark.full
+def test_the_rehearsal(full_size, tmp_path, monkeypatch):
+    """All steps on a CPU, at the size of smoke; the last ends when the time is over."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    words = [tmp_path / "out", DATA, "--preset", "smoke", "--device", "cpu"]
+    process = call(full_size.main, *words, "--seconds", 400)
+    assert process.returncode == 0 and "failed" not in process.stdout, process.stdout
+    jobs = json.loads((tmp_path / "out" / "jobs.json").read_text(encoding="utf-8"))
+    assert len(jobs["public"]) == len(jobs["ours"]) == 11
+    assert (tmp_path / "out" / "accuracy-public.png").stat().st_size > 10_000
+    assert "vanilla, our trainer" in process.stdout and "Trained in fp32: " in process.stdout
+    assert not [path for path in (tmp_path / "out").iterdir() if path.is_dir()], "it is flat"

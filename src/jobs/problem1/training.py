@@ -4,6 +4,7 @@ import math
 import shutil
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from common.files import Interrupted, UserError, writing
@@ -157,6 +158,8 @@ def _train(job, options, device, folder, submission, dataset, model, reads, made
         raise
     finally:
         writer.close()
+        if told := how(trainer, scalars.losses):
+            print(told, flush=True)
     print(f"Wrote {out}")
     has_run_sh = (ROOT / "run.sh").exists()  # not so in what train_on_gpu.ipynb unpacks
     if job.kind == "finetune" and has_run_sh:
@@ -165,6 +168,27 @@ def _train(job, options, device, folder, submission, dataset, model, reads, made
         shown = [f": ./run.sh {name} shows it" for name, one in TARGETS.items() if one.log]
         print(f"Wrote {writer.path}{''.join(shown) if has_run_sh else ''}")
     return getattr(trainer, "history", [])
+
+
+def how(trainer, losses: list[tuple[float, int, float]]) -> str:
+    """How a training ran, in a line: precision, recorded steps or why there are none, rate, loss;
+    "" if it has logged nothing.
+
+    Args:
+        trainer: the student's, which may be changed.
+        losses: (time in seconds, step, loss) of each entry of its log.
+    """
+    if not losses:
+        return ""
+    (before, first, _), (after, last, loss) = losses[0], losses[-1]
+    rate = f"{(last - first) / (after - before):.1f} steps/s, " if last > first else ""
+    recorded, ways = getattr(trainer, "one_step", None), []
+    if shapes := len(getattr(recorded, "replays", ())):
+        ways.append(f"steps of {shapes} shapes recorded")
+    if failed := getattr(recorded, "failed", ""):
+        ways.append(f"not recorded since {failed}")
+    precision = getattr(getattr(trainer, "hardware", None), "precision", "unknown precision")
+    return f"Trained in {', '.join([precision, *ways])}: {rate}loss {loss:.3f} after {last:,} steps"
 
 
 def _require_disk_space(folder, model):
@@ -192,15 +216,17 @@ def _not_none(returned, function):
 
 class _Scalars:
     """A TensorBoard writer that creates its folder with the first scalar, and writes nothing if
-    TensorBoard is not installed. It tells `progress` the step.
+    TensorBoard is not installed. It tells `progress` the step, and keeps (time, step, loss).
     """
 
     def __init__(self, folder):
-        self.folder, self.writer, self.installed = folder, None, True
+        self.folder, self.writer, self.installed, self.losses = folder, None, True, []
         self.progress = lambda step: None
 
     def add_scalar(self, name, value, step):
         self.progress(step)
+        if name == "loss":
+            self.losses.append((time.perf_counter(), step, value))
         if self.writer is None and self.installed:
             try:
                 from torch.utils.tensorboard import SummaryWriter
