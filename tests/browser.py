@@ -11,8 +11,6 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 SIZES = {"wide": (1280, 900), "narrow": (390, 844)}
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
 FLAGS = ["--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
@@ -23,9 +21,9 @@ def chromium() -> Iterator["playwright.sync_api.Browser"]:  # noqa: F821
     """Debian's Chromium. Without it a test is skipped, or fails if REQUIRE_BROWSER is set."""
     path = shutil.which("chromium") or shutil.which("google-chrome")
     if not path:
-        (pytest.fail if os.environ.get("REQUIRE_BROWSER") else pytest.skip)(
-            "needs Chromium: apt install chromium"
-        )
+        from conftest import lack
+
+        lack("Chromium", "apt install chromium", os.environ.get("REQUIRE_BROWSER"))
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

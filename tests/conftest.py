@@ -14,6 +14,7 @@ import sys
 import tempfile
 import traceback
 import warnings
+from collections import Counter
 from pathlib import Path
 from unittest import mock
 
@@ -61,6 +62,25 @@ def pytest_configure(config):
     config.addinivalue_line("filterwarnings", rf"error::EncodingWarning:({ours})\b.*")
 
 
+def lack(what, how, required):
+    """Skip a test for want of something that comes from outside Python, or fail it where CI says
+    that it is there.
+
+    Args:
+        what: what it needs. how: why that is not here, and how to get it.
+    """
+    (pytest.fail if required else pytest.skip)(f"needs {what}: {how}")
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say how many tests were skipped for want of what, and how to get it."""
+    reasons = [report.longrepr[2] for report in terminalreporter.stats.get("skipped", [])]
+    for reason, count in Counter(reasons).most_common():
+        if reason.startswith("Skipped: needs "):
+            what, _, how = reason.removeprefix("Skipped: needs ").partition(": ")
+            terminalreporter.write_line(f"{count} skipped for want of {what} ({how})")
+
+
 def require_level(name=None):
     """The isolation level of that name, or the strongest. If it doesn't work, the test is skipped,
     or fails if the variable REQUIRE_LEVELS lists the level.
@@ -74,9 +94,8 @@ def require_level(name=None):
             raise Unavailable(isolation.reason)
         return isolation
     except Unavailable as error:
-        (pytest.fail if name in required or (name is None and required) else pytest.skip)(
-            str(error)
-        )
+        what, how = name or "a strong isolation level", str(error).removeprefix(f"{name}: ")
+        lack(what, how, name in required or not name and required)
 
 
 LANDLOCK = pytest.param("landlock", marks=pytest.mark.landlock)
@@ -298,9 +317,8 @@ def warm(worker, monkeypatch):
 def require_tools(*names):
     """Skip a test if a program is missing, or fail it if REQUIRE_TEX says that all are there."""
     if missing := [name for name in names if not shutil.which(name)]:
-        (pytest.fail if os.environ.get("REQUIRE_TEX") else pytest.skip)(
-            f"not installed: {', '.join(missing)}"
-        )
+        how = "handout/README.md lists the packages"
+        lack(", ".join(missing), how, os.environ.get("REQUIRE_TEX"))
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
+from conftest import lack
 
 # What Docker leaves to root in a container, and some of the system calls that it forbids.
 # LANDLOCK's are known to no kernel before 5.13.
@@ -36,9 +36,8 @@ def require_container():
     ]
     missing = [name for name, here in missing if not here]
     if missing:
-        (pytest.fail if os.environ.get("REQUIRE_LEVELS") else pytest.skip)(
-            f"a container needs {', '.join(missing)}"
-        )
+        how = "a container can't be made without (bubblewrap: apt install bubblewrap)"
+        lack(", ".join(missing), how, os.environ.get("REQUIRE_LEVELS"))
 
 
 def _core():

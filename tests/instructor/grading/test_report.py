@@ -476,7 +476,7 @@ const found = document.createElement("textarea"); found.id = "told"; found.textC
 </script></body>"""
 
 
-@pytest.mark.skipif(not CHROMIUM, reason="needs Chromium")
+@pytest.mark.skipif(not CHROMIUM, reason="needs Chromium: apt install chromium")
 def test_the_table_sorts_and_filters(graded, out, tmp_path):
     text = (out / "class.html").read_text(encoding="utf-8")
     # so the page's policy lets its script run
