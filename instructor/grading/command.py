@@ -133,8 +133,6 @@ def run(args: argparse.Namespace) -> int:
         )
         options["column"] = roster.column
         setting = setting_of(options)
-        if args.engine == "local":
-            setting.isolation()
         folder = Path(remembered["submissions"])
         # checks the folders
         Context(folder, setting.preset, setting.data, setting.gold, {})
@@ -149,7 +147,9 @@ def run(args: argparse.Namespace) -> int:
             setting.require_hidden([Path(scratch)])
             engine = make_engine(args, scratch)
             level = engine.level()
-            if level == LEVELS[-1] and not args.allow_weak_isolation:
+            if level == LEVELS[-1] and args.engine == "local":
+                setting.isolation()  # which says what is missing, unless that is allowed
+            elif level == LEVELS[-1] and not args.allow_weak_isolation:
                 raise UserError(
                     f"Some grading machines only have isolation level {level}: code could read "
                     "hidden checks there. Fix that, or add --allow-weak-isolation if you trust "

@@ -207,7 +207,7 @@ BEHAVIORS = {
     ),
     "deep folders": (
         "import os\nfor _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\n" + RIGHT,
-        Verdict.PASSED,
+        None,  # on a slow disk they are seen while it still runs, and count as too many files
         "",
     ),
     "interrupt": (

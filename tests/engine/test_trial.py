@@ -12,7 +12,8 @@ import pytest
 from proof import open_folder
 
 from autograder.inside import sandbox
-from conftest import ROOT, SOLUTION, require_level
+from conftest import ROOT, require_level
+from variants import make
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() != 0, reason="Landlock needs root"
@@ -95,6 +96,9 @@ def test_a_python_in_a_closed_folder_is_not_for_landlock(python):
 @pytest.mark.parametrize("bubblewrap", [True, False])
 def test_with_a_python_in_a_closed_folder_nobody_loses_a_point(python, tmp_path, bubblewrap):
     """6b imports late. Either there is a level that is better, or no grade."""
+    if bubblewrap:
+        require_level("bubblewrap")
+    submission = make((), tmp_path / "code")  # somebody else's
     python.parents[2].chmod(0o700)
     without = tmp_path / "bin"
     without.mkdir()
@@ -107,7 +111,7 @@ def test_with_a_python_in_a_closed_folder_nobody_loses_a_point(python, tmp_path,
         grader,
         "6b",
         "--submission",
-        str(SOLUTION),
+        str(submission),
         **({} if bubblewrap else {"PATH": str(without)}),
     )
     if bubblewrap:

@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+import shlex
 import shutil
 import zlib
 
@@ -214,8 +215,8 @@ def test_a_finetuning_leads_to_the_page_which_is_not_handed_in(tmp_path):
     out = tmp_path / "my results"
     smoke = ("--submission", SOLUTION, "--out", out)
     process = run_cli("vanilla_finetune_without_pretrain", *smoke, "--preset", "smoke")
-    command = f"./run.sh look --submission {SOLUTION} --out '{out}'\n"
-    assert process.returncode == 0 and command in process.stdout
+    command = shlex.join(["./run.sh", "look", "--submission", str(SOLUTION), "--out", str(out)])
+    assert process.returncode == 0 and command + "\n" in process.stdout
     process = run_cli("look", *smoke)  # the preset follows from the weights
     assert process.returncode == 0, process.stderr
     assert f"Wrote {out / 'look.html'}" in process.stdout and "Preset smoke" in process.stdout

@@ -109,7 +109,7 @@ class Setting:
         """Whether several processes may run a submission's checks at the same time. Not with
         Landlock, where all write to one /dev/shm: a hidden check's inputs could get into a message.
         """
-        return can_share() and not self.debug and self.isolation().name != "landlock"
+        return can_share() and not self.debug and choose().name != "landlock"
 
     @property
     def reference(self) -> Path | None:
@@ -126,7 +126,7 @@ class Setting:
         """Raise UserError if the submission could read hidden checks or answers in the folders
         shown to it.
         """
-        isolation = self.isolation()
+        isolation = choose()
         for secret in filter(
             None,
             (self.hidden, self.gold, self.reference) if self.hidden and isolation.strong else (),
