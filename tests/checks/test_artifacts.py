@@ -124,15 +124,10 @@ def test_weights_of_the_other_model(folder, outcome):
     ("spoil", "message"),
     [
         (
-            lambda folder: (folder / "rope.finetune.params").write_bytes(b"no weights"),
-            "not a usable weights file",
-        ),
-        (
             lambda folder: save(folder, {"tok_emb.weight": torch.ones(3, 4)}),
             "doesn't fit the model that your code creates for the preset laptop",
         ),
-        (lambda folder: save(folder, [1, 2]), "not a usable weights file"),
-        (lambda folder: save(folder, torch.nn.Linear(2, 2)), "not a usable weights file"),
+        (lambda folder: save(folder, [1, 2]), "not a state_dict but a list"),
         (
             lambda folder: save(
                 folder,
@@ -151,6 +146,45 @@ def test_weights_that_are_none(folder, outcome, spoil, message):
     spoil(folder)
     result = outcome(DEV)
     assert result.verdict is Verdict.WRONG_ANSWER and message in result.message
+
+
+LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
+INSTEAD = {  # what people hand in instead of weights -> what they read
+    "prefix of torch.compile": (
+        lambda state: {f"_orig_mod.{name}": value for name, value in state.items()},
+        "All names in it begin with '_orig_mod.', which torch.compile puts before them. Save "
+        "model._orig_mod.state_dict() instead.",
+    ),
+    "prefix of DataParallel": (
+        lambda state: {f"module.{name}": value for name, value in state.items()},
+        "begin with 'module.', which DataParallel or DistributedDataParallel puts",
+    ),
+    "empty dict": (lambda state: {}, "It is an empty dict."),
+    "checkpoint": (
+        lambda state: {"model": state, "optimizer": {}, "epoch": 3},
+        "It is a checkpoint, a dict with 'epoch', 'model', 'optimizer'.",
+    ),
+    "whole model": (lambda state: torch.nn.Linear(2, 2), "It is a whole Python object"),
+    "pointer": (LFS, "It is a pointer of Git LFS"),
+    "page": (b"\n<!DOCTYPE html><html><title>Sign in</title>", "It is a web page"),
+    "safetensors": (b"\x40" + bytes(7) + b'{"tok_emb.weight":{"dtype":"F32"', "safetensors file"),
+    "nothing": (b"", "It is empty: 0 bytes."),
+    "text": (b"no weights", "It is damaged, or was not written by torch.save."),
+}
+
+
+@pytest.mark.parametrize("name", INSTEAD)
+def test_what_is_handed_in_instead_of_weights_is_named(folder, outcome, name):
+    made, message = INSTEAD[name]
+    path = folder / "rope.finetune.params"
+    if isinstance(made, bytes):
+        path.write_bytes(made)
+    else:
+        save(folder, made(torch.load(path, weights_only=True)))
+    told = outcome(DEV).message
+    assert "rope.finetune.params is not a usable weights file. " in told and message in told
+    assert "./run.sh rope_finetune_with_pretrain creates it again." in told
+    assert "weights_only" not in told and "\x1b" not in told, "torch's own advice would be wrong"
 
 
 def test_code_that_changed_after_the_weights(folder, outcome):

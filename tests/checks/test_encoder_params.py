@@ -62,8 +62,8 @@ def test_no_weights(folder, outcome, content):
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (lambda state: [1, 2, 3], "it is not a state_dict"),
-        (lambda state: {**state, "head.bias": 3}, "it is not a state_dict"),
+        (lambda state: [1, 2, 3], "It is not a state_dict"),
+        (lambda state: {**state, "head.bias": 3}, "It is not a state_dict"),
         (lambda state: {**state, "head.bias": torch.full((5,), float("nan"))}, "NaN or infinite"),
         (
             lambda state: {**state, "pos_emb": torch.zeros(25, 32)},
@@ -75,6 +75,7 @@ def test_no_weights(folder, outcome, content):
         ),
         (lambda state: {**state, "tok_emb.weight": state["tok_emb.weight"].to_sparse()}, "sparse"),
         (lambda state: redraw(state), "A bag of words may reach a half"),
+        (lambda state: {f"module.{name}": value for name, value in state.items()}, "DataParallel"),
     ],
 )
 def test_wrong_weights(folder, outcome, edit, message):

@@ -252,7 +252,11 @@ BAD_WEIGHTS = [
     (lambda r: shutil.copy(r / "rope.finetune.params", r / "vanilla.finetune.params"), "with RoPE"),
     (swap_vocabulary, "vocabulary of"),
     (lambda r: rewrite(r / "vanilla.finetune.params", lambda b: b[: len(b) // 2]), "damaged"),
-    (lambda r: rewrite(r / "vanilla.finetune.params", lambda b: b""), "damaged"),
+    (lambda r: rewrite(r / "vanilla.finetune.params", lambda b: b""), "It is empty: 0 bytes"),
+    (
+        lambda r: torch.save({"module.head": torch.ones(2)}, r / "vanilla.finetune.params"),
+        "which DataParallel",
+    ),
     (lambda r: torch.save([1, 2], r / "vanilla.finetune.params"), "not a state_dict"),
     (lambda r: torch.save({3: torch.ones(2)}, r / "vanilla.finetune.params"), "not a state_dict"),
     (lambda r: (r / "vanilla.finetune.params").write_text("bad\n", encoding="utf-8"), "damaged"),

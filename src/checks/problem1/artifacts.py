@@ -11,6 +11,7 @@ from common.files import read_documents
 from jobs.deliverables import MADE_BY
 from jobs.presets import PRESETS, Preset
 from jobs.targets import JOBS, WRITTEN_BY
+from jobs.weights import why_no_state, why_unreadable
 
 # A CPU and a GPU may answer differently where two characters are almost equally likely.
 UNREPRODUCED = 0.05
@@ -23,19 +24,22 @@ def answer_questions(weights, variant, sizes, corpus, questions):
 
     try:
         state = torch.load(weights, map_location="cpu", weights_only=True)
-        odd = [
-            name
-            for name, value in state.items()
-            if value.layout != torch.strided or value.nelement() > 10**8
-        ]
-        if odd:
-            return {
-                "unreadable": f"{odd[0]} is a sparse tensor, or has more than 100 million numbers"
-            }
-        if not all(torch.isfinite(value).all() for value in state.values()):
-            return {"unreadable": "some of the weights are NaN or infinite"}
     except Exception as error:
-        return {"unreadable": str(error)[:300]}
+        return {"unreadable": str(error)[:3000]}
+    if not isinstance(state, dict):
+        return {"odd": f"It is not a state_dict but a {type(state).__name__}"}
+    names = [str(name)[:60] for name in state][:500]
+    if not state or not all(isinstance(value, torch.Tensor) for value in state.values()):
+        return {"names": names, "odd": "It is not a state_dict, a dict of tensors"}
+    odd = [
+        name
+        for name, value in state.items()
+        if value.layout != torch.strided or value.nelement() > 10**8
+    ]
+    if odd:
+        return {"odd": f"{odd[0]} is a sparse tensor, or has more than 100 million numbers"}
+    if not all(torch.isfinite(value).all() for value in state.values()):
+        return {"odd": "Some of the weights are NaN or infinite"}
     from answers import predict_places
 
     from submission import helper
@@ -51,7 +55,7 @@ def answer_questions(weights, variant, sizes, corpus, questions):
     try:
         model.load_state_dict(state)
     except RuntimeError as error:
-        return {"mismatch": str(error)[:600], "learned": learned}
+        return {"mismatch": str(error)[:600], "learned": learned, "names": names}
     return {"places": predict_places(model, questions, dataset), "learned": learned}
 
 
@@ -168,7 +172,7 @@ def judge_predictions(
         corpus=read_documents(context.data_of(preset) / "wiki.txt"),
         questions=[pairs[i][0] for i in chosen],
     )
-    places = _places(answer, job, preset, len(chosen))
+    places = _places(answer, job, preset, weights, len(chosen))
     reproduced = {i for i, place in zip(chosen, places) if place.strip() == claims[i]}
     lost = [i for i in chosen if i not in reproduced]
     if len(lost) > max(1, UNREPRODUCED * len(chosen)):
@@ -194,15 +198,34 @@ def _require_accuracy(right, total, needed, which):
         )
 
 
-def _places(answer, job, preset, count):
-    """Return the places that the weights answer."""
-    entries = answer.entries()
-    again = f"./run.sh {WRITTEN_BY[job.reads].target} creates it again."
+def require_weights(answer, weights: Path, again: str) -> None:
+    """Refuse what a probe found to be no model's weights.
+
+    Args:
+        answer: with the entry `unreadable`, what torch.load said; `odd`, what else is wrong; or
+            `names`, those in the file.
+        weights: the file.
+        again: the command that makes it anew, in a sentence.
+
+    Raises:
+        WrongAnswer: it says what the file is, and what to do.
+    """
+    entries, why = answer.entries(), ""
     if "unreadable" in entries:
-        raise WrongAnswer(
-            f"{job.reads} is not a usable weights file: {answer['unreadable'].text()}. {again}"
-        )
-    if "mismatch" in entries:
+        why = why_unreadable(weights, answer["unreadable"].text())
+    elif "names" in entries:
+        why = why_no_state(answer["names"].texts())
+    if not why and "odd" in entries:
+        why = answer["odd"].text() + "."
+    if why:
+        raise WrongAnswer(f"{weights.name} is not a usable weights file. {why} {again}")
+
+
+def _places(answer, job, preset, weights, count):
+    """Return the places that the weights answer."""
+    again = f"./run.sh {WRITTEN_BY[job.reads].target} creates it again."
+    require_weights(answer, weights, again)
+    if "mismatch" in answer.entries():
         if answer["learned"].flag() != (job.variant == "vanilla"):
             kinds = (
                 ("learned positions", "RoPE")

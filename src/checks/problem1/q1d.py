@@ -181,7 +181,7 @@ def _read_saved(answer, table):
     if "unreadable" in entries:
         raise WrongAnswer(
             "What train saved cannot be loaded with weights_only=True. Save model.state_dict()"
-            f" alone, not the model or the Trainer. torch says: {answer['unreadable'].text()}"
+            " alone, not the model or the Trainer."
         )
     if "missing" not in entries:
         raise WrongAnswer(

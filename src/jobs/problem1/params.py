@@ -5,6 +5,7 @@ from pathlib import Path
 import torch
 
 from common.files import UserError
+from jobs.weights import why_no_state, why_unreadable
 
 
 def read_params(path: Path, model, job, made_by: str) -> dict[str, torch.Tensor]:
@@ -25,9 +26,12 @@ def read_params(path: Path, model, job, made_by: str) -> dict[str, torch.Tensor]
     again = f"./run.sh {made_by} makes it again."
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception:  # torch raises many kinds of errors for a damaged file
-        raise UserError(f"{path} is damaged or not a weights file. {again}") from None
+    except Exception as error:  # torch raises many kinds of errors for a damaged file
+        why = why_unreadable(path, str(error))
+        raise UserError(f"{path} is not a usable weights file. {why} {again}") from None
     wanted = model.state_dict()
+    if isinstance(state, dict) and (why := why_no_state(map(str, state))):
+        raise UserError(f"{path} is not a usable weights file. {why} {again}")
     if not isinstance(state, dict) or not all(
         isinstance(k, str) and isinstance(v, torch.Tensor) for k, v in state.items()
     ):

@@ -5,7 +5,7 @@ occupations.
 import numpy as np
 
 from autograder import WrongAnswer, check, probe
-from checks.problem1.artifacts import require_result
+from checks.problem1.artifacts import require_result, require_weights
 from checks.problem5.forbidden_builtins import forbid_builtins
 from checks.problem5.q5g.fitting import require_repetition
 from checks.problem5.q5g.pieces import judge_pieces
@@ -72,24 +72,24 @@ def classify(path, vocab_size, tokens, renumbered, order, batch):
 
         try:
             state = torch.load(path, weights_only=True, map_location="cpu")
-            if not isinstance(state, dict) or not all(
-                isinstance(value, torch.Tensor) for value in state.values()
-            ):
-                return {"unreadable": "it is not a state_dict, a dict of tensors"}
-            odd = [
-                name
-                for name, value in state.items()
-                if value.layout != torch.strided or value.nelement() > 10**7
-            ]
-            if odd:
-                return {
-                    "unreadable": f"{str(odd[0])[:60]} is a sparse tensor, or has more than 10 "
-                    "million numbers"
-                }
-            if not all(torch.isfinite(value).all() for value in state.values()):
-                return {"unreadable": "some of the weights are NaN or infinite"}
         except Exception as error:
-            return {"unreadable": str(error)[:300]}
+            return {"unreadable": str(error)[:3000]}
+        if not isinstance(state, dict):
+            return {"odd": f"It is not a state_dict but a {type(state).__name__}"}
+        names = [str(name)[:60] for name in state][:500]
+        if not state or not all(isinstance(value, torch.Tensor) for value in state.values()):
+            return {"names": names, "odd": "It is not a state_dict, a dict of tensors"}
+        odd = [
+            name
+            for name, value in state.items()
+            if value.layout != torch.strided or value.nelement() > 10**7
+        ]
+        if odd:
+            return {
+                "odd": f"{str(odd[0])[:60]} is a sparse tensor, or has more than 10 million numbers"
+            }
+        if not all(torch.isfinite(value).all() for value in state.values()):
+            return {"odd": "Some of the weights are NaN or infinite"}
 
         def answer(state, tokens):
             model = Encoder(EncoderConfig(vocab_size, tokens.shape[1], 5))
@@ -103,7 +103,7 @@ def classify(path, vocab_size, tokens, renumbered, order, batch):
         except RuntimeError as error:
             if "state_dict" not in str(error):
                 raise
-            return {"mismatch": str(error)[:600]}
+            return {"mismatch": str(error)[:600], "names": names}
         renumbered, order = torch.from_numpy(renumbered), torch.from_numpy(order)
         moved = dict(state)
         moved["tok_emb.weight"] = torch.empty_like(state["tok_emb.weight"])
@@ -139,13 +139,8 @@ def test_weights(student, rng, context):
         order=order,
         batch=BATCH,
     )
-    entries = answer.entries()
-    if "unreadable" in entries:
-        raise WrongAnswer(
-            f"encoder.params is not a usable weights file: {answer['unreadable'].text()}. ./run.sh "
-            "encoder_report creates it again."
-        )
-    if "mismatch" in entries:
+    require_weights(answer, path, "./run.sh encoder_report creates it again.")
+    if "mismatch" in answer.entries():
         raise WrongAnswer(
             f"encoder.params doesn't fit your Encoder with default options, {size} tokens, "
             f"{MAX_LEN} positions and {N_CLASSES} classes: {answer['mismatch'].text()}\n"

@@ -1,0 +1,65 @@
+"""What a file is that should be a model's weights, but isn't. Imports no torch, so that the grader
+can ask before the submission's process has read the file.
+"""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+SAVE = "Save the weights alone: torch.save(model.state_dict(), path)."
+
+# How files begin that people hand in instead.
+BEGINNINGS = (
+    (
+        rb"version https://git-lfs",
+        "It is a pointer of Git LFS, not the file that it stands for: `git lfs pull` fetches that.",
+    ),
+    (
+        rb"(?i)\s*<(!doctype|html|\?xml)",
+        "It is a web page, as after a download that needs a login. Download the file again.",
+    ),
+    (rb'(?s).{8}\s*\{"', f"It is a safetensors file. {SAVE}"),
+)
+# Prefixes that wrappers put before the names of a model's weights.
+WRAPPERS = {
+    "_orig_mod.": ("torch.compile", "model._orig_mod.state_dict()"),
+    "module.": ("DataParallel or DistributedDataParallel", "model.module.state_dict()"),
+}
+PARTS = {"model", "model_state_dict", "state_dict", "optimizer", "optimizer_state_dict", "epoch"}
+
+
+def why_unreadable(path: Path, error: str) -> str:
+    """Why torch.load(path, weights_only=True) fails, in sentences that say what to do.
+
+    Args:
+        path: an existing file.
+        error: what torch said.
+    """
+    with path.open("rb") as file:
+        beginning = file.read(200)
+    if not beginning:
+        return "It is empty: 0 bytes. Was it saved, or downloaded, to the end?"
+    for pattern, sentence in BEGINNINGS:
+        if re.match(pattern, beginning):
+            return sentence
+    if "GLOBAL" in error:
+        return f"It is a whole Python object, such as a model. {SAVE}"
+    return f"It is damaged, or was not written by torch.save. {SAVE}"
+
+
+def why_no_state(names: Iterable[str]) -> str:
+    """Why a dict with these keys is not the state_dict of a model, in sentences that say what to
+    do; "" if it may be one.
+    """
+    names = list(names)
+    if not names:
+        return f"It is an empty dict. {SAVE}"
+    for prefix, (wrapper, right) in WRAPPERS.items():
+        if all(name.startswith(prefix) for name in names):
+            return (
+                f"All names in it begin with {prefix!r}, which {wrapper} puts before them. Save "
+                f"{right} instead."
+            )
+    if found := sorted(PARTS & {*names}):
+        return f"It is a checkpoint, a dict with {', '.join(map(repr, found))}. {SAVE}"
+    return ""
