@@ -77,8 +77,8 @@ def pytest_terminal_summary(terminalreporter):
     reasons = [report.longrepr[2] for report in terminalreporter.stats.get("skipped", [])]
     for reason, count in Counter(reasons).most_common():
         if reason.startswith("Skipped: needs "):
-            what, _, how = reason.removeprefix("Skipped: needs ").partition(": ")
-            terminalreporter.write_line(f"{count} skipped for want of {what} ({how})")
+            what = reason.removeprefix("Skipped: needs ")
+            terminalreporter.write_line(f"{count} skipped for want of {what}")
 
 
 def require_level(name=None):

@@ -141,7 +141,7 @@ def test_what_jobs_print_is_whole_and_together(at_once):
         expected = [f"Wrote {out / name}\n"]
         if JOBS[target].kind != "evaluate":
             lines = "".join(f"{name} {number}\n" for number in range(3000))
-            expected += [f"{lines}from the shell\n", "100%|", f"the end of {name}Wrote"]
+            expected += [f"{lines}from the shell\n", "100%|", f"the end of {name}Trained in "]
         assert all(text in log and text in f"{block}\n" for text in expected)
         assert block.count("%|") == (JOBS[target].kind != "evaluate")
 
