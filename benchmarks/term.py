@@ -249,9 +249,7 @@ def prepare() -> None:
 
     manifest = read_manifest(FULL)
     setting = session.Setting(ROOT / "instructor" / "checks", ROOT / "instructor" / "gold")
-    fingerprints = Fingerprints(manifest, setting)
-    for check in manifest.checks.values():
-        fingerprints.of(check)
+    Fingerprints(manifest, setting)
 
 
 def play(disturbed: int) -> tuple[dict[str, str], int]:

@@ -270,15 +270,15 @@ def keep_class(graded, out):
     """Put a class into a state, as `grade` leaves it; marks, and what staff decided, are not in
     it.
     """
-    from instructor.grading.options import DEFAULTS
+    from instructor.grading.fingerprint import Fingerprints
+    from instructor.grading.graded_class import setting_of
+    from instructor.grading.options import DEFAULTS, complete
     from instructor.grading.state import Handed, State
 
     with State(out, make=True) as state:
-        options = DEFAULTS | {
-            "title": graded.title,
-            "column": graded.column,
-            "due": graded.due and graded.due.isoformat(),
-        }
+        given = {"title": graded.title, "due": graded.due and graded.due.isoformat()}
+        options = complete(DEFAULTS | given, weak=False) | {"column": graded.column}
+        wanted = Fingerprints(graded.manifest, setting_of(options)).wanted
         state.put(options=json.dumps(options), seed="1")
         handed = []
         for entry in graded.entries:
@@ -296,5 +296,5 @@ def keep_class(graded, out):
                     )
                 )
             if entry.report:
-                state.put_report(id, "", dict.fromkeys(graded.manifest.checks, ""), entry.report)
+                state.put_report(id, "", wanted, entry.report)
         state.put_found([entry.person for entry in graded.entries], handed)

@@ -155,12 +155,17 @@ def run(args: argparse.Namespace) -> int:
                     "hidden checks there. Fix that, or add --allow-weak-isolation if you trust "
                     "the code."
                 )
-            totals = (
-                {entry.person.id: entry.total for entry in class_of(state).entries}
-                if previous
-                else {}
-            )
+            # What an interrupted run began stays as it is until a run ends: what the grades were,
+            # and what --again has marked.
+            begun = _loaded(state, "begun") or {
+                "options": previous,
+                "totals": _totals(class_of(state, stale=True)) if previous else {},
+                "history": len(state.history()),
+                "again": [],
+            }
             with state.transaction():
+                for sentence in differences(previous, remembered):
+                    state.log("option", "", "", "", "", sentence)
                 state.put(
                     options=json.dumps(options),
                     remembered=json.dumps(remembered),
@@ -171,31 +176,23 @@ def run(args: argparse.Namespace) -> int:
                 with taking_overrides(state, args.out):
                     if commits.at and extensions != commits.extensions():
                         keep_found(state, found, roster, args.only_these, commits)
-                    # An interrupted run has not reported its changes yet.
-                    changes = [
-                        *(_loaded(state, "untold") or []),
-                        *_changes(state, previous, remembered, options),
-                    ]
-                    state.put(untold=json.dumps(changes))
-                    if args.again is not None:
+                    if args.again is not None and [args.again, args.why] not in begun["again"]:
                         _again(state, args.again, args.why)
+                        begun["again"].append([args.again, args.why])
+                    state.put(begun=json.dumps(begun))
             counts = grade_missing(state, setting, seed, engine, level, args.apart)
         graded = class_of(state)
-        counts["removed"] = [
-            (id, total)
-            for id, total in totals.items()
-            if id in graded.left and id not in graded.renamed
-        ]
         write_reports(graded, args.out)
         gone = [one for one in state.handed() if one.gone]
-        state.put(untold="[]")
+        state.put(begun="null")
+    changes = differences(begun["options"], remembered)
     if roster.is_gradebook and not roster.column:
         changes.append(
             f"The gradebook has no column {options['title']!r}, or several: grades.csv would add "
             "a new one, and nobody counts as excused. Give its name with the number: --title "
             "'NAME (12345)'."
         )
-    return say_summary(graded, counts, args.out, changes, gone)
+    return say_summary(graded, counts, begun, args.out, changes, gone)
 
 
 def _loaded(state, key):
@@ -217,30 +214,13 @@ def _seed(state, wanted):
     return int(there)
 
 
-def _changes(state, before, after, options):
-    """The effects of changed options, as sentences: the options, and the people whose points
-    change.
-    """
-    from .graded_class import class_of
-    from .summary import few
-
-    said = differences(before, after)
-    if not said:
-        return []
-    for sentence in said:
-        state.log("option", "", "", "", "", sentence)
-    old = {entry.person.id: entry for entry in class_of(state, {**options, **before}).entries}
-    people = [
-        f"  {entry.person.id!r}: {old[entry.person.id].total:g} points before, {entry.total:g} now"
-        for entry in class_of(state).entries
-        if entry.total != old[entry.person.id].total
-    ]
-    return [
-        *said,
-        f"This changes the points of {len(people)} people who were graded "
-        f"before{':' if people else '.'}",
-        *few(people),
-    ]
+def _totals(graded):
+    """The grade of everybody who has one, by id."""
+    return {
+        entry.person.id: entry.total
+        for entry in graded.entries
+        if entry.final and (entry.report or entry.written or entry.manual)
+    }
 
 
 def _again(state, words, why):
@@ -250,7 +230,7 @@ def _again(state, words, why):
 
     from .graded_class import class_of
 
-    graded, checks, person = class_of(state), set(), None
+    graded, checks, person = class_of(state, stale=True), set(), None
     ids = {entry.person.id for entry in graded.entries}
     for word in words:
         try:

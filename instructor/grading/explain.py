@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
 
     with State(args.out) as state:
         graded, setting, seed = (
-            class_of(state),
+            class_of(state, stale=True),
             setting_of(options_of(state)),
             int(state.get("seed")),
         )

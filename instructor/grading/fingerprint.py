@@ -12,7 +12,6 @@ import hmac
 import json
 import os
 import stat
-from dataclasses import asdict
 from pathlib import Path
 
 from autograder import Check, Manifest
@@ -87,6 +86,7 @@ class Fingerprints:
 
     Attributes:
         intake: hash of how submissions are taken in: refused ones are tried again when it changes.
+        wanted: the hash of each automatic check, by id.
     """
 
     def __init__(self, manifest: Manifest, setting: Setting):
@@ -115,6 +115,9 @@ class Fingerprints:
         self._exercises = {name: _digest_of(context.path, name) for name in EXERCISES} | {
             name: _digest_of(context.gold_path, name) for name in GOLD_EXERCISES + GOLD_SHARED
         }
+
+        coded = (check for check in manifest.checks.values() if check.coded)
+        self.wanted = {check.id: self.of(check) for check in coded}
 
     def of(self, check: Check) -> str:
         """The hash for one check; "" if it has no file, which will be a grader error."""
@@ -150,7 +153,7 @@ class Fingerprints:
             return ""
         path, asks = self._files[check.id]
         maker = self._makers.get(check.id)
-        entry = {name: asdict(check)[name] for name in SHIPPED}
+        entry = {name: getattr(check, name) for name in SHIPPED}
         texts = (_texts(path) if asks else set()) | (_texts(maker) if maker else set())
         read = {name: digest for name, digest in self._exercises.items() if name in texts}
         taken = [sorted(_texts(path) & {*ANSWERS}), [MADE_BY.get(name) for name in check.artifacts]]

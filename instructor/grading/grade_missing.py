@@ -14,7 +14,7 @@ from .state import State
 
 def grade_missing(
     state: State, setting: Setting, seed: int, engine, level: str, apart: bool
-) -> dict[str, int | list]:
+) -> dict[str, int]:
     """Grade what is not graded yet.
 
     Args:
@@ -26,8 +26,7 @@ def grade_missing(
         apart: give each submission a process that imports torch again.
 
     Returns:
-        The numbers of submissions graded "now" and "before" and of those with a timeout ("late"),
-        and the rows of the history that are new ("changed").
+        The numbers of submissions graded "now" and "before" and of those with a timeout ("late").
 
     Raises:
         Interrupted: by Ctrl-C. What was graded is kept.
@@ -43,7 +42,7 @@ def grade_missing(
 
     manifest = read_manifest(session.MANIFEST).only(setting.problems)
     fingerprints = Fingerprints(manifest, setting)
-    wanted = {check.id: fingerprints.of(check) for check in manifest.checks.values() if check.coded}
+    wanted = fingerprints.wanted
     source = to_grade(state)
     missing = {
         digest: state.missing(digest, wanted, fingerprints.intake, level) for digest in source
@@ -53,7 +52,7 @@ def grade_missing(
         for digest, ids in missing.items()
         if ids
     ]
-    verdicts, late, done, past = Counter(), set(), set(), len(state.history())
+    verdicts, late, done = Counter(), set(), set()
     with (
         _one_thread_each(),
         tqdm(
@@ -90,12 +89,7 @@ def grade_missing(
                 f"Stopped: {error} {len(done)} submissions were graded and are kept. Fix this, "
                 "then run it again."
             ) from None
-    return {
-        "now": len(tasks),
-        "before": len(source) - len(tasks),
-        "late": len(late),
-        "changed": state.history()[past:],
-    }
+    return {"now": len(tasks), "before": len(source) - len(tasks), "late": len(late)}
 
 
 class Stopped(Exception):

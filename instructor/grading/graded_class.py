@@ -16,6 +16,7 @@ from instructor.course import read_course
 from instructor.grading.grades import Entry, GradedClass
 
 from .finding import late
+from .fingerprint import Fingerprints
 from .marks import resolve
 from .overrides import EXCUSED, EXTENSION
 from .state import State
@@ -43,7 +44,7 @@ def load_sources(out: Path) -> dict[str, Path]:
         source = {one.label: Path(os.fsdecode(one.source)) for one in state.handed()}
         return {
             entry.person.id: source[entry.source]
-            for entry in class_of(state).entries
+            for entry in class_of(state, stale=True).entries
             if entry.report
         }
 
@@ -77,13 +78,18 @@ def setting_of(options: dict) -> Setting:
     )
 
 
-def class_of(state: State, options: dict | None = None) -> GradedClass:
-    """The GradedClass of a state.
+def class_of(state: State, stale: bool = False) -> GradedClass:
+    """The GradedClass of a state. Results that are to be graded again are pending.
 
     Args:
-        options: used in place of those of the last run.
+        state: of the class.
+        stale: count those results, too, as if they were not to be graded again.
     """
-    options, manifest = options or options_of(state), read_course().manifest(MANIFEST)
+    options, manifest = options_of(state), read_course().manifest(MANIFEST)
+    current = ()
+    if not stale:
+        fingerprints = Fingerprints(manifest, setting_of(options))
+        current = fingerprints.wanted, fingerprints.intake
     due = late.parse_due(options["due"]) if options["due"] else None
     people, handed, overrides = state.people(), {}, {}
     for one in state.handed():
@@ -98,7 +104,8 @@ def class_of(state: State, options: dict | None = None) -> GradedClass:
         start = Entry(person, folder)
         _decide(start, overrides.get(person.id, []), manifest)
         candidates = [
-            _entry(state, manifest, options, due, start, one) for one in handed.get(person.id, [])
+            _entry(state, manifest, options, due, start, one, current)
+            for one in handed.get(person.id, [])
         ]
         graded.entries.append(_chosen(candidates, options["keep"]) if candidates else start)
     # Includes people who have left: a form may be older.
@@ -161,7 +168,7 @@ def _mark(graded, parts):
             )
 
 
-def _entry(state, manifest, options, due, start, one):
+def _entry(state, manifest, options, due, start, one, current):
     """The person's Entry if this submission counts."""
     submitted = datetime.fromisoformat(one.submitted) if one.submitted else None
     entry = replace(start, source=one.label, submitted=submitted, remarks=[])
@@ -182,7 +189,7 @@ def _entry(state, manifest, options, due, start, one):
         )
         entry.remarks.append(f"It is marked as late, without a time: that counts as {days}.")
     coded = [check.id for check in manifest.checks.values() if check.coded]
-    grading = state.grading(one.digest) if one.digest else None
+    grading = state.grading(one.digest, *current) if one.digest else None
     if not one.digest:
         entry.refused = one.remark
     elif grading is None:

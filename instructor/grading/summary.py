@@ -22,14 +22,20 @@ def few(lines: list[str]) -> list[str]:
 
 
 def say_summary(
-    graded: GradedClass, counts: dict, out: Path, changes: list[str], gone: list[Handed]
+    graded: GradedClass,
+    counts: dict[str, int],
+    begun: dict,
+    out: Path,
+    changes: list[str],
+    gone: list[Handed],
 ) -> int:
     """Print the summary of a run of `grade`.
 
     Args:
-        counts: numbers of submissions graded "now", "before" and with timeouts ("late"); history
-            rows of results that "changed"; and (id, points) of people who left ("removed").
-        changes: the effects of options that differ from the previous run.
+        counts: numbers of submissions graded "now", "before" and with timeouts ("late").
+        begun: when the run began, or the interrupted run that it continued: the "totals" by id,
+            and the length of the "history".
+        changes: sentences about options that differ from the previous run.
         gone: submissions that the run no longer found.
 
     Returns:
@@ -51,13 +57,23 @@ def say_summary(
             print(harmless(f"  {entry.person.id!r}: {text}"))
     for text in changes:
         print(text)
-    if counts["changed"]:
-        print(f"{len(counts['changed'])} results have changed ({out / 'history.csv'}):")
-        told = [
-            f"  {person!r}, {id}: {old}; now {new} ({why})"
-            for _, _, _, person, id, old, new, why in counts["changed"]
-        ]
-        print("\n".join(few(told)))
+    results = [
+        f"  {person!r}, {id}: {old}; now {new} ({why})"
+        for _, _, what, person, id, old, new, why in graded.history[begun["history"] :]
+        if what == "graded again"
+    ]
+    if results:
+        print(f"{len(results)} results have changed ({out / 'history.csv'}):")
+        print("\n".join(few(results)))
+    before = {graded.renamed.get(id, id): total for id, total in begun["totals"].items()}
+    totals = [
+        f"  {entry.person.id!r}: {before[entry.person.id]:g} points before, {entry.total:g} now"
+        for entry in entries
+        if entry.final and before.get(entry.person.id, entry.total) != entry.total
+    ]
+    if totals:
+        print(f"The points of {len(totals)} people who were graded before have changed:")
+        print("\n".join(few(totals)))
     unknown = sum(
         entry.source != "" and entry.submitted is None and not entry.days_late for entry in entries
     )
@@ -68,8 +84,8 @@ def say_summary(
         f"Canvas), {out / 'grades-plain.csv'}; to fill in: {out / 'written.csv'}, "
         f"{out / 'overrides.csv'}"
     )
-    if counts["removed"]:
-        told = [f"  {id!r} had {total:g} points" for id, total in counts["removed"]]
+    if removed := sorted(before.keys() & graded.left):
+        told = [f"  {id!r} had {before[id]:g} points" for id in removed]
         print(f"{len(told)} people are no longer in the class:\n" + "\n".join(few(told)))
     if left_out := gradebook.canvas(graded)[1]:
         print(

@@ -178,22 +178,35 @@ class Results(Database):
                 (digest, intake, reason),
             )
 
-    def grading(self, digest: str) -> tuple[dict, dict[str, dict]] | None:
+    def grading(
+        self, digest: str, wanted: dict[str, str] | None = None, intake: str = ""
+    ) -> tuple[dict, dict[str, dict]] | None:
         """A grading: refused, notices, isolation and reason; and the outcomes by id. None if there
-        is none.
+        is neither a refusal nor an outcome.
+
+        Args:
+            digest: of the submission's content.
+            wanted: leave out what is to be graded again: a refusal with another fingerprint than
+                `intake`, outcomes with others than these, and what --again has marked. By default,
+                everything that is stored is returned.
+            intake: as for missing.
         """
         row = self._rows(
-            "SELECT refused, notices, isolation, reason FROM gradings WHERE digest = ?", digest
+            "SELECT refused, notices, isolation, reason, intake FROM gradings WHERE digest = ?",
+            digest,
         )
         if not row:
             return None
-        refused, notices, isolation, reason = row[0]
+        refused, notices, isolation, reason, taken = row[0]
         outcomes = {
             id: json.loads(outcome)
-            for id, outcome in self._rows(
-                "SELECT id, outcome FROM outcomes WHERE digest = ?", digest
+            for id, outcome, fingerprint, why in self._rows(
+                "SELECT id, outcome, fingerprint, why FROM outcomes WHERE digest = ?", digest
             )
+            if wanted is None or (not why and wanted.get(id) == fingerprint)
         }
+        if not (outcomes or (refused and (wanted is None or taken == intake))):
+            return None
         return {
             "refused": refused,
             "notices": json.loads(notices),

@@ -143,8 +143,8 @@ def test_another_result_than_the_grade_is_said_with_its_repair(graded, capsys, m
 
 
 def test_points_that_staff_gave_are_said(graded, capsys, monkeypatch):
-    def with_manual(state, load=graded_class.class_of):
-        graded = load(state)
+    def with_manual(state, stale, load=graded_class.class_of):
+        graded = load(state, stale)
         for entry in graded.entries:
             entry.manual["1h-2-basic"] = 1.5
         return graded

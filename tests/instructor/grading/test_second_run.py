@@ -288,21 +288,23 @@ def test_who_is_forgotten_is_listed(tmp_path, grade, capsys):
 # Again
 
 
+def other_results(task):
+    """The result of each check is the opposite of what it was."""
+    result = quick(task)
+    for check in result["report"]["checks"] if "report" in result else ():
+        passed = check["verdict"] != "passed"
+        check |= {
+            "verdict": "passed" if passed else "timeout",
+            "score": passed * check["max_score"],
+        }
+    return result
+
+
 def test_grading_again_keeps_what_was_and_why(tmp_path, grade, capsys):
     hand_in(tmp_path / "class", "ada", "ben")
     grade()
 
-    def other(task):
-        result = quick(task)
-        for check in result["report"]["checks"]:
-            passed = check["verdict"] != "passed"
-            check |= {
-                "verdict": "passed" if passed else "timeout",
-                "score": passed * check["max_score"],
-            }
-        return result
-
-    before, engine = entries(tmp_path), Here(other)
+    before, engine = entries(tmp_path), Here(other_results)
     capsys.readouterr()
     grade("--again", "ada", "5f-0-basic", "--why", "the machine was slow", engine=engine)
     assert [(task.checks, task.source.rpartition("/")[2]) for task in engine.tasks] == [
@@ -328,14 +330,51 @@ def test_grading_again_keeps_what_was_and_why(tmp_path, grade, capsys):
         assert questions == (ids or {check.question for check in CHECKS.values() if check.coded})
 
 
-def test_grading_again_can_be_interrupted(tmp_path, grade):
+def other_limits(tmp_path, monkeypatch):
+    text = MANIFEST.read_text(encoding="utf-8").replace("\nseconds = 20\n", "\nseconds = 19\n")
+    (tmp_path / "manifest.toml").write_text(text, encoding="utf-8")
+    for place in ("instructor.grading.graded_class.MANIFEST", "checks.support.session.MANIFEST"):
+        monkeypatch.setattr(place, tmp_path / "manifest.toml")
+
+
+@pytest.mark.parametrize("words", [("--again", "5c", "--why", "a fault"), ()])
+def test_an_interrupted_regrading_gives_no_mixed_grades_and_goes_on(
+    tmp_path, grade, merge, monkeypatch, capsys, words
+):
+    """--again, and another limit in the manifest."""
+
+    def totals():
+        return {row["id"]: row["total"] for row in rows(tmp_path / "out" / "grades-plain.csv")}
+
     hand_in(tmp_path / "class", "ada", "ben", "cy")
-    grade()
-    with pytest.raises(Interrupted):
-        grade("--again", "1c", "--why", "a fault", engine=Here(stop=1))
-    engine = Here()
-    grade(engine=engine)
-    assert len(engine.tasks) == 2
+    (tmp_path / "class" / "cy" / "refuse").touch()
+    grade("--seed", "5")
+    before = totals()
+    if not words:
+        other_limits(tmp_path, monkeypatch)
+        assert merge() == 3 and totals() == {"ada": "", "ben": "", "cy": "0"}
+    with pytest.raises(Interrupted, match="Run the same command to continue"):
+        grade(*words, engine=Here(other_results, stop=1))
+    capsys.readouterr()
+    assert merge() == 3
+    half = totals()
+    assert half["ada"] not in ("", before["ada"]) and half["ben"] == ""
+    assert "not a grade yet" in page_of(tmp_path, "ben")
+    assert "'ben'" in capsys.readouterr().err
+    engine = Here(other_results)
+    assert grade(*words, engine=engine) == 0
+    left = ["ben", "cy"] if words else ["ben"]  # --again looks at what was refused, too
+    assert [task.source.rpartition("/")[2] for task in engine.tasks] == left
+    printed = capsys.readouterr().out
+    for person in ("ada", "ben"):
+        change = f"'{person}': {before[person]} points before, {totals()[person]} now"
+        assert change in printed and (not words or f"'{person}', 5c-" in printed)
+    assert merge() == 0 and "" not in totals().values()
+    engine = Here(other_results)
+    capsys.readouterr()
+    grade(*words, engine=engine)  # a new run
+    assert len(engine.tasks) == (3 if words else 0)
+    assert "points before" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
