@@ -14,7 +14,7 @@ from instructor.grading.state import Handed, State
 from .commits import rule_of, take_commit
 from .find import Found
 from .history import Before
-from .late import DAY, parse_due
+from .late import deadline, parse_due
 from .logins import name_clones
 from .places import Undecided, Unreadable
 from .roster import Roster
@@ -60,7 +60,7 @@ class Commits:
         Raises:
             Unreadable: the clone cannot be read now.
         """
-        at = self.at and self.at + self.extensions().get(person, 0) * DAY
+        at = self.at and deadline(self.at, self.extensions().get(person, 0))
         key, rule = f"{person}/{one.label}", rule_of(at, self.branch)
         before = self._before.get(key, [])
         one, taken = take_commit(

@@ -1,6 +1,5 @@
 """Late days: when a submission was due, how late it is, and what that costs."""
 
-import math
 import os
 import re
 from datetime import UTC, datetime, time, timedelta
@@ -82,6 +81,14 @@ def read_time(text: object) -> datetime | None:
         return None
 
 
+def deadline(due: datetime, days: float) -> datetime:
+    """The same time of day as `due`, in its zone, this many days later. When clocks change, a time
+    that comes twice is the second one, and one that is skipped is that much later.
+    """
+    later = due + days * DAY
+    return max((later.replace(fold=fold) for fold in (0, 1)), key=datetime.timestamp)
+
+
 def days_late(
     submitted: datetime | None,
     due: datetime | None,
@@ -90,7 +97,8 @@ def days_late(
     unknown_days: int = 1,
     extension: int = 0,
 ) -> int:
-    """The days after the due date; each day begun counts.
+    """The days after the due date; each day begun counts. A day ends at the due date's time of day
+    in its zone, also when clocks change.
 
     Args:
         submitted: when; None if unknown.
@@ -102,8 +110,14 @@ def days_late(
     """
     if submitted is None or due is None:
         return max(0, unknown_days - extension) if marked_late else 0
-    late = submitted - (due + extension * DAY)
-    return math.ceil(late / DAY) if late > timedelta(minutes=grace_minutes) else 0
+    submitted = submitted.astimezone(UTC)
+    late = submitted - deadline(due, extension)
+    if late <= timedelta(minutes=grace_minutes):
+        return 0
+    days = max(0, late // DAY - 1)
+    while submitted > deadline(due, extension + days):
+        days += 1
+    return days
 
 
 def penalty(days: int, per_day: float, free_days: int = 0, cap: float = 1.0) -> float:

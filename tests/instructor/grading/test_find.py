@@ -628,6 +628,33 @@ def test_an_extension_moves_the_due_date():
         assert days_late(submitted, due, grace_minutes=15, extension=2) == count, days
 
 
+@pytest.mark.parametrize(
+    "due, submitted, days",
+    [
+        # Clocks in New York go back on 1 November 2026 at 06:00 UTC: the day has 25 hours.
+        ("2026-10-31 20:00", "2026-11-02T00:30Z", 1),  # 19:30 there
+        ("2026-10-31 20:00", "2026-11-02T01:00Z", 1),
+        ("2026-10-31 20:00", "2026-11-02T01:01Z", 2),
+        ("2026-10-30 20:00", "2026-11-02T00:30Z", 2),
+        # They go forward on 14 March 2027 at 07:00 UTC: the day has 23 hours.
+        ("2027-03-13 20:00", "2027-03-15T00:00Z", 1),
+        ("2027-03-13 20:00", "2027-03-15T00:30Z", 2),  # 20:30 there
+        # A time that comes twice is over when it was there the second time.
+        ("2026-11-01 01:30", "2026-11-01T06:30Z", 0),
+        ("2026-11-01 01:30", "2026-11-01T06:31Z", 1),
+        ("2026-10-31 01:30", "2026-11-01T06:30Z", 1),
+        # A time that is skipped is an hour later.
+        ("2027-03-13 02:30", "2027-03-14T07:30Z", 1),
+        ("2027-03-13 02:30", "2027-03-14T07:31Z", 2),
+    ],
+)
+def test_days_late_end_at_the_same_time_of_day_when_clocks_change(due, submitted, days):
+    due, submitted = parse_due(f"{due} America/New_York"), datetime.fromisoformat(submitted)
+    for where in (submitted, submitted.astimezone(due.tzinfo)):
+        assert days_late(where, due) == days
+    assert days_late(submitted, due, extension=1) == max(0, days - 1)
+
+
 def test_how_late_is_what_an_export_only_calls_late():
     options = [
         {},
