@@ -105,6 +105,7 @@ def run(args: argparse.Namespace) -> int:
     from checks.support.context import Context
     from instructor.grading.finding.find import find_submissions
     from instructor.grading.finding.found import Commits, keep_found
+    from instructor.grading.finding.late import parse_due
     from instructor.grading.pages import write_reports
 
     from .grade_missing import grade_missing
@@ -112,6 +113,7 @@ def run(args: argparse.Namespace) -> int:
     from .overrides import taking_overrides
     from .state import State
     from .summary import say_summary
+    from .text import moment
 
     if args.engine == "dask" and not args.scheduler:
         raise UserError("--engine dask needs --scheduler: tcp://HOST:PORT, or a scheduler file.")
@@ -127,6 +129,9 @@ def run(args: argparse.Namespace) -> int:
                 "Which submissions? Give their folder: python -m instructor grade SUBMISSIONS "
                 "--out OUT"
             )
+        for name, words in (("due", "Due"), ("at", "What counts is the last commit before")):
+            if remembered[name]:
+                print(f"{words} {moment(parse_due(remembered[name]))}.")
         options = complete(remembered, args.allow_weak_isolation)
         roster, kept = choose_roster(
             args, None if args.forget else _loaded(state, "roster"), options["title"]

@@ -1,6 +1,7 @@
-"""Makes untrusted text safe to show: in HTML, in Markdown, in a line."""
+"""Values as text, and untrusted text made safe to show: in HTML, in Markdown, in a line."""
 
 import re
+from datetime import datetime
 
 from autograder.report import harmless
 
@@ -30,6 +31,13 @@ def points(value: float | None) -> str:
 def percent(fraction: float) -> str:
     """A fraction in percent: 49%, 0.4%."""
     return f"{100 * fraction:.1f}".removesuffix(".0") + "%"
+
+
+def moment(time: datetime | None) -> str:
+    """A time to the minute, with the name of its zone, else with its offset; "" for None."""
+    if time is None:
+        return ""
+    return f"{time:%Y-%m-%d %H:%M} {getattr(time.tzinfo, 'key', None) or time.tzname()}"
 
 
 def markdown(text: str) -> str:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from autograder import Verdict
 from instructor.grading.grades import Entry, GradedClass
-from instructor.grading.text import line, points
+from instructor.grading.text import line, moment, points
 
 from .models import EPOCHS, MODELS
 from .plot import histogram, key, scatter
@@ -46,7 +46,7 @@ def page(graded: GradedClass) -> str:
         script=Markup(script),
         digest=digest,
         title=graded.title,
-        due=f"{graded.due:%Y-%m-%d %H:%M %Z}".strip() if graded.due else "",
+        due=moment(graded.due),
         people=len(entries),
         graded=sum(entry.report is not None for entry in entries),
         pending=pending,

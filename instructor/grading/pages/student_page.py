@@ -7,7 +7,7 @@ from markupsafe import Markup
 from autograder import Verdict
 from autograder.causes import root_causes
 from instructor.grading.grades import GRADER_ERROR, Entry, GradedClass
-from instructor.grading.text import percent, points
+from instructor.grading.text import moment, percent, points
 
 from .models import MODELS
 from .plot import Bar, bars, numbers
@@ -76,8 +76,8 @@ def _content(graded, entry):
         "title": graded.title,
         "entry": entry,
         "name": entry.person.name,
-        "due": _time(graded.due),
-        "submitted": _time(entry.submitted),
+        "due": moment(graded.due),
+        "submitted": moment(entry.submitted),
         # the folders above it are the staff's
         "source": entry.source.rstrip("/").rpartition("/")[2],
         "score": score(graded, entry),
@@ -175,10 +175,6 @@ def _compared(numbers_of):
         )
         for name, key in (("Expected", "expected"), ("Yours", "got"))
     ]
-
-
-def _time(time):
-    return f"{time:%Y-%m-%d %H:%M %Z}".strip() if time else ""
 
 
 def _drawing(models):

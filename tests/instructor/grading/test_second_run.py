@@ -11,6 +11,7 @@ import resource
 import signal
 import sqlite3
 import stat
+import time
 
 import pytest
 from batch_work import Here
@@ -141,6 +142,21 @@ def test_options_are_remembered_and_others_are_told(tmp_path, grade, capsys):
     assert [row for row in rows(tmp_path / "out" / "history.csv") if row["what"] == "option"]
     grade("--forget")
     assert not any(entry.penalty for entry in entries(tmp_path).values())
+
+
+def test_the_zone_of_a_due_date_is_shown_wherever_the_date_is(tmp_path, grade, monkeypatch, capsys):
+    hand_in(tmp_path / "class", "ada")
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        grade("--due", "2026-12-01 23:59")
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    shown = "2026-12-01 23:59 Asia/Tokyo"
+    assert f"Due {shown}." in capsys.readouterr().out
+    page = (tmp_path / "out" / "class.html").read_text(encoding="utf-8")
+    assert shown in page and shown in page_of(tmp_path, "ada")
 
 
 def test_whoever_has_vanished_keeps_the_grade(tmp_path, grade, capsys):
