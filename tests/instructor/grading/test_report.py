@@ -289,6 +289,11 @@ def test_refused_and_missing_say_why_and_what_to_do():
         assert "Nothing was handed in" in shown and "tell the staff" in shown
 
 
+def test_an_excused_person_has_no_total():
+    for page in rendered(one(excused="ill"))[:2]:
+        assert "Excused" in page and "Points" in page and "Total" not in page
+
+
 def test_a_grader_error_is_no_grade():
     for shown in rendered(one())[:2]:
         assert "This is not a grade yet" in shown and "not your fault" in re.sub(r"\s+", " ", shown)
