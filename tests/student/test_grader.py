@@ -405,6 +405,18 @@ def test_given_files_are_ours(tmp_path, submission):
     ]
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc"), reason="a folder where nobody may write")
+@pytest.mark.parametrize("before", ["import copy", "trainer_obj.train()", "tconf = trainer_obj"])
+def test_a_change_of_folder_costs_nothing(tmp_path, submission, before):
+    """At the import of a file, or in a function."""
+    text = (submission / "helper.py").read_text(encoding="utf-8")
+    change = r"\1__import__('os').chdir('/proc')\n\g<0>"
+    text = re.sub(rf"^( *){re.escape(before)}", change, text, flags=re.MULTILINE)
+    (submission / "helper.py").write_text(text, encoding="utf-8")
+    process, *_ = grade_to_json(tmp_path, "1d", "1f", "--no-artifacts", "--submission", submission)
+    assert process.returncode == 0, process.stdout
+
+
 def test_the_config_changed_in_place_is_a_hint(tmp_path, submission):
     replace(submission / "helper.py", "rope_conf = copy.copy(mconf)", "rope_conf = mconf")
     process, _, checks = grade_to_json(tmp_path, "1h", "--no-artifacts", "--submission", submission)

@@ -73,6 +73,7 @@ def train_a_table(table, rows, epochs, rate):
 
     import torch
 
+    scratch = os.getcwd()  # the submission may change to another folder
     from submission import helper
     from submission.trainer import Trainer, TrainerConfig
 
@@ -101,7 +102,7 @@ def train_a_table(table, rows, epochs, rate):
                 parameter.data = parameter.data.clone()
             return super().train()
 
-    model, path = Table(), "trained.params"
+    model, path = Table(), os.path.join(scratch, "trained.params")
     rows = torch.from_numpy(rows)
     config = TrainerConfig(
         max_epochs=epochs, batch_size=4, learning_rate=rate, progress=False, device="cpu"
@@ -114,7 +115,7 @@ def train_a_table(table, rows, epochs, rate):
     result = {
         "trainings": trainer.trainings,
         "written": os.path.exists(path),
-        "files": sorted(os.listdir(".")),
+        "files": sorted(os.listdir(scratch)),
         "changed": not all(torch.equal(value, before[name]) for name, value in now.items()),
     }
     if not result["written"]:

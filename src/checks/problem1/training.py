@@ -47,6 +47,7 @@ def prepare(
 
     import torch
 
+    scratch = pathlib.Path.cwd()  # the submission may change to another folder
     from submission import helper
     from submission.dataset import CharCorruptionDataset
     from submission.model import GPT, GPTConfig
@@ -69,6 +70,7 @@ def prepare(
             raise
         return None  # judged by another question
     if path:
+        path = str(scratch / path)
         other = make(*pretrained)
         tag = torch.serialization.location_tag
         if saved_on != "cpu":
@@ -83,7 +85,7 @@ def prepare(
     if rate is not None:
         more["finetune_lr" if task == "finetune" else "pretrain_lr"] = rate
     if task == "finetune":
-        questions = pathlib.Path("questions.tsv")
+        questions = scratch / "questions.tsv"
         questions.write_text(rows, encoding="utf-8")
         result = function(path, str(questions), dataset, block_size, model, **more)
     else:
