@@ -171,6 +171,13 @@ BEHAVIORS = {
         Verdict.WRONG_ANSWER,
         "larger than 64 MiB",
     ),
+    "threads": (
+        "import os\nos.environ['OMP_NUM_THREADS'] = '96'\n"
+        "import torch\ntorch.set_num_threads(96)\ntorch.set_num_interop_threads(96)\n"
+        "torch.ones(800, 800) @ torch.ones(800, 800)\n" + RIGHT,
+        Verdict.PASSED,
+        "",
+    ),
     "chatty": ("print('x' * 3_000_000)\n" + RIGHT, Verdict.PASSED, ""),
     "chatty and wrong": (
         "print('a' * 3_000_000 + 'the end')\n" + RIGHT.replace("2 *", "3 *"),
