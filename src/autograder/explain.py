@@ -14,6 +14,15 @@ BROKEN = {  # errno -> the limit that was exceeded
     errno.EROFS: "the grader allows no writing there.",
 }
 
+SETTINGS = {  # what the submission has set for all of torch -> what that does, and what to do
+    "set_default_dtype": "changes the dtype of all new tensors, also in code that isn't yours. "
+    "Remove it; where a tensor needs another dtype, pass dtype=.",
+    "set_default_device": "puts every new tensor on that device, and grading has no GPU. "
+    "Remove it; where a tensor needs a device, pass that of an input: device=x.device.",
+    "set_grad_enabled": "turns gradients off for all code that runs later. "
+    "Write `with torch.no_grad():` around what needs none.",
+}
+
 
 @dataclass(frozen=True)
 class RemoteError:
@@ -96,6 +105,18 @@ def explain(error: RemoteError, package: str, offered: str, memory: int) -> Fail
     if limit := _broken_limit(kinds, text):
         return Failed(Verdict.BLOCKED, f"{first}{limit} {text}{trace}")
     return Failed(Verdict.EXCEPTION, f"{first}{error.type}: {text}{trace}")
+
+
+def explain_settings(settings: list) -> str:
+    """A line for each of torch's settings that the submission has changed, as received from
+    inside/execute.py; raises any kind of exception if they are malformed.
+    """
+    causes = ""
+    for function, *call in settings[: len(SETTINGS)]:
+        file, line, code = call or ("", 0, f"torch.{function}")
+        where = f"{str(file)[:100]}, line {int(line)}: " if file else ""
+        causes += f"\nLikely cause: {where}{str(code)[:300]} {SETTINGS[function]}"
+    return causes
 
 
 def _broken_limit(kinds, text):

@@ -215,6 +215,8 @@ class Judge:
             outcome.score = check.points * min(1.0, max(0.0, fraction))
             outcome.compared = _compared(error) if check.kind == "basic" else None
             outcome.details = str(error).strip() or "wrong"
+            if student and outcome.verdict is not Verdict.NOT_IMPLEMENTED:
+                outcome.details += student.causes
             if student and student.output.strip():
                 outcome.details += "\nThe code printed:\n" + student.output.strip()[-1000:]
         elif error is not None:

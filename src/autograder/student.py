@@ -9,7 +9,7 @@ from pathlib import Path
 from .allowance import Allowance
 from .answer import Answer
 from .endless_imports import Stuck
-from .explain import RemoteError, explain
+from .explain import RemoteError, explain, explain_settings
 from .inside import wire
 from .manifest import Check
 from .probe import Probe
@@ -68,6 +68,7 @@ class Student:
         self.hints: list[str] = []
         self.facts: dict[str, float] = {}
         self.output = ""
+        self.causes = ""  # lines on torch's settings that the submission has changed
         self.whole = whole or Allowance()
         self.stuck = stuck or Stuck(process, submission, self.whole)
         self.seconds = check.seconds if seconds is None else seconds
@@ -187,6 +188,7 @@ class Student:
     def _read(self, message):
         try:
             value = wire.decode(message)
+            self.causes = explain_settings(value.get("settings", []))
             if isinstance(value, dict) and "value" in value:
                 return Answer(value["value"], "the result")
             error = RemoteError.read(value["error"])

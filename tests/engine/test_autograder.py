@@ -178,6 +178,38 @@ BEHAVIORS = {
         Verdict.PASSED,
         "",
     ),
+    "default dtype": (
+        "import torch\ntorch.set_default_dtype(torch.float64)\n"
+        "def answer(x):\n    return 2 * torch.tensor(x.tolist()) * torch.ones(())\n",
+        Verdict.WRONG_ANSWER,
+        "it is a float64 tensor of shape (5,).\n"
+        "Likely cause: toy.py, line 2: torch.set_default_dtype(torch.float64) changes",
+    ),
+    "default tensor type": (
+        "import torch\ntorch.set_default_tensor_type(torch.DoubleTensor)\n"
+        "def answer(x):\n    return torch.ones(5)\n",
+        Verdict.WRONG_ANSWER,
+        "\nLikely cause: toy.py, line 2: torch.set_default_tensor_type(torch.DoubleTensor) changes",
+    ),
+    "default device": (
+        "import torch\ntorch.set_default_device('cuda')\n"
+        "def answer(x):\n    return torch.ones(5)\n",
+        Verdict.EXCEPTION,
+        "\nLikely cause: toy.py, line 2: torch.set_default_device('cuda') puts every new tensor on "
+        "that device, and grading has no GPU.",
+    ),
+    "no gradients": (
+        "import torch\ndef answer(x):\n    with torch.set_grad_enabled(False): pass\n"
+        "    torch.set_grad_enabled(False)\n    torch.ones(1, requires_grad=True).exp().backward()\n",
+        Verdict.EXCEPTION,
+        "\nLikely cause: toy.py, line 4: torch.set_grad_enabled(False) turns",
+    ),
+    "default dtype under another name": (
+        "import torch\nset_dtype = torch.set_default_dtype\nset_dtype(torch.float64)\n"
+        "def answer(x):\n    return x\n",
+        Verdict.WRONG_ANSWER,
+        "\nLikely cause: torch.set_default_dtype changes",
+    ),
     "chatty": ("print('x' * 3_000_000)\n" + RIGHT, Verdict.PASSED, ""),
     "chatty and wrong": (
         "print('a' * 3_000_000 + 'the end')\n" + RIGHT.replace("2 *", "3 *"),
