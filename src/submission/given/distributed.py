@@ -21,7 +21,7 @@ class Processes:
         """The model to call in training: its gradients are averaged over the processes."""
         if self.world == 1:
             return model
-        return DistributedDataParallel(model, forward_sync_buffers=False, static_graph=True)
+        return DistributedDataParallel(model, static_graph=True)
 
     def mean(self, loss: torch.Tensor) -> torch.Tensor:
         """The mean of the processes' losses."""
