@@ -10,6 +10,7 @@ from pathlib import Path
 
 from jinja2 import ChoiceLoader, FileSystemLoader
 
+from common.files import private
 from instructor.grading.pages.render import HTML
 from instructor.grading.sheet import MARK, table
 
@@ -55,12 +56,14 @@ def write_pages(
         (pair, f"released-{number:03d}.html")
         for number, pair in enumerate(pasted[:MOST_PAGES], start=1)
     ]
-    with tempfile.TemporaryDirectory(
-        dir=out, prefix=".similar-", ignore_cleanup_errors=True
-    ) as scratch:
+    with (
+        private(),
+        tempfile.TemporaryDirectory(
+            dir=out, prefix=".similar-", ignore_cleanup_errors=True
+        ) as scratch,
+    ):
         fresh = Path(scratch) / FOLDER
         fresh.mkdir()
-        fresh.chmod(0o755)
         for pair, name in shown + released:
             sides = [
                 (person, share, _pieces(texts[person], spans))

@@ -69,8 +69,7 @@ class Database:
                 f"SUBMISSIONS --out {out}"
             )
         with self._errors():
-            out.mkdir(parents=True, exist_ok=True)
-            os.chmod(out, 0o700)
+            out.mkdir(0o700, parents=True, exist_ok=True)
             self.path.touch(mode=0o600)
             self.connection = sqlite3.connect(self.path, timeout=0.5, isolation_level=None)
             try:

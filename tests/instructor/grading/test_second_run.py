@@ -754,6 +754,17 @@ def test_nobody_else_may_read_grades(tmp_path, grade, merge):
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
 
 
+def test_a_folder_that_was_there_keeps_its_mode(tmp_path, grade, merge):
+    hand_in(tmp_path / "class", "ada")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out").chmod(0o750)
+    grade()
+    merge()
+    with pytest.raises(UserError):
+        cli("explain", tmp_path / "out", "nobody", "1c")
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o750
+
+
 def test_a_state_of_version_1_is_read(tmp_path, grade):
     hand_in(tmp_path / "class", "ada_LATE_11_100_a.zip")
     grade("--late-percent", "10", *DUE)

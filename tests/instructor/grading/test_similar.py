@@ -358,7 +358,8 @@ def test_code_is_shown_as_text_and_formulas_are_none(tmp_path):
 
 @pytest.mark.full
 def test_a_second_run_replaces_the_first(command):
-    command("--threshold", "0.6")
+    before = command("--threshold", "0.6")
+    assert {path.stat().st_mode & 0o077 for path in (before, *before.iterdir())} == {0}
     folder = command(people=("careful_with_try", "copy"))
     assert sorted(path.name for path in folder.iterdir()) == ["index.html", "similar.csv"]
     assert "No pair reaches 60%" in (folder / "index.html").read_text(encoding="utf-8")
