@@ -56,12 +56,11 @@ class RemoteError:
         )
 
 
-def explain(error: RemoteError, package: str, offered: str, memory: int) -> Failed:
+def explain(error: RemoteError, submission, memory: int) -> Failed:
     """The verdict for an exception.
 
     Args:
-        package: the name under which the submission is imported.
-        offered: what it may import, for advice.
+        submission: the student.Submission that raised it.
         memory: the check's limit in MiB.
     """
     kinds, text = error.kinds, error.text
@@ -82,7 +81,13 @@ def explain(error: RemoteError, package: str, offered: str, memory: int) -> Fail
         file, line, function, _ = error.frames[-1]
         what = re.sub(r"^\w+: ", "", text) or function  # the question is known
         return NotImplementedYet(f"{file}:{line}  {what}")
-    if missing := _missing(error, package):
+    if statement := _right_import(error, submission.root):
+        return Failed(
+            Verdict.EXCEPTION,
+            f"{first}{error.type}: {text}. To import from another file of the submission, write "
+            f"`{statement}`.{trace}",
+        )
+    if missing := _missing(error, submission.package):
         return NotImplementedYet(missing + trace)
     if "MemoryError" in kinds or re.search(r"(can't|not enough|cannot) (allocate )?memory", text):
         return Failed(
@@ -91,7 +96,8 @@ def explain(error: RemoteError, package: str, offered: str, memory: int) -> Fail
     if "ModuleNotFoundError" in kinds:
         return Failed(
             Verdict.EXCEPTION,
-            f"{first}there is no module {error.name!r} here. The code may import {offered}.{trace}",
+            f"{first}there is no module {error.name!r} here. The code may import "
+            f"{submission.offered}.{trace}",
         )
     if "SystemExit" in kinds:
         code = "" if text == "None" else text
@@ -127,8 +133,39 @@ def _broken_limit(kinds, text):
     return BROKEN.get(int(found[1])) if found else None
 
 
+def _right_import(error, root):
+    """The statement that imports the file of the submission that an import looked for elsewhere;
+    None for any other error.
+    """
+    if not error.frames or (
+        "ModuleNotFoundError" not in error.kinds
+        and not error.text.startswith("attempted relative import")
+    ):
+        return None
+    file, *_, code = error.frames[-1]
+    imported = re.match(r"(?:from|import) +([\w.]+)", code)
+    files = [path.relative_to(root).with_suffix("").parts for path in root.rglob("*.py")]
+    places = {root.name: (), **{parts[-1]: parts for parts in files}}
+    known = {root.name}.union(*files)  # and folders
+    for name in (error.name, imported[1] if imported else ""):
+        within = name.strip(".").split(".")
+        if root.name in within:
+            within = within[within.index(root.name) :]
+        if within[0] in known and (stem := within[-1]) in places:
+            folders, dots, parts = places.get(file.removesuffix(".py"), ())[:-1], ".", places[stem]
+            while parts[: len(folders)] != folders:
+                folders, dots = folders[:-1], dots + "."
+            parts = parts[len(folders) :]
+            if parts and code.startswith("import"):
+                return f"from {dots}{'.'.join(parts[:-1])} import {stem}"
+            return f"from {dots}{'.'.join(parts)} import ..."
+    return None
+
+
 def _missing(error, package):
     """A sentence naming the file or name that the submission lacks; None for any other error."""
+    if "circular import" in error.text:
+        return None
     if "ImportError" in error.kinds and error.name.split(".")[0] == package:
         file = _file(error.name, package)
         if "ModuleNotFoundError" in error.kinds:

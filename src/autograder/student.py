@@ -196,7 +196,7 @@ class Student:
             raise Failed(
                 Verdict.CRASHED, "The code interfered with the channel that answers are sent on."
             ) from None
-        raise explain(error, self.submission.package, self.submission.offered, self.check.memory)
+        raise explain(error, self.submission, self.check.memory)
 
 
 def _what(probe, inputs):

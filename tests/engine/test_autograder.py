@@ -305,6 +305,39 @@ def test_each_way_to_end_has_its_verdict(grade_code, name):
     assert grade_code(RIGHT, "9a-0-basic").outcomes["9a-0-basic"].verdict is Verdict.PASSED
 
 
+@pytest.mark.parametrize(
+    ("file", "statement", "message"),
+    [
+        ("main", "from data import SIZE", "write `from .data import ...`."),
+        ("main", "import data", "write `from . import data`."),
+        ("main", "from src.toy.data import SIZE", "write `from .data import ...`."),
+        ("main", "from src.toy import data", "write `from . import ...`."),
+        ("main", "from ..data import SIZE", "write `from .data import ...`."),
+        ("main", "from part.inner import SIZE", "write `from .part.inner import ...`."),
+        ("part.inner", "from data import SIZE", "write `from ..data import ...`."),
+        ("part.inner", "from .data import SIZE", "write `from ..data import ...`."),
+        ("main", "from far_away.data import SIZE", "there is no module 'far_away' here."),
+        ("main", "from .lost import SIZE", "lost.py is missing."),
+        ("main", "from .part.other import SIZE", "does not define SIZE."),
+        ("main", "from .part.circle import SIZE", "ImportError: cannot import name 'answer' from"),
+        ("main", "from toy.data import SIZE", None),
+    ],
+)
+def test_an_import_of_ones_own_file_is_put_right(tmp_path, process, file, statement, message):
+    code = f"{statement}\n{RIGHT}"
+    files = {"__init__": f"from .{file} import answer\n", "data": "SIZE = 2\n", "main": code}
+    files |= {"part.inner": code, "part.other": "", "part.circle": "from ..main import answer\n"}
+    (tmp_path / "toy" / "part").mkdir(parents=True)
+    for name, text in files.items():
+        path = tmp_path / "toy" / f"{name.replace('.', '/')}.py"
+        path.write_text(text, encoding="utf-8")
+    submission = Submission((tmp_path,), tmp_path / "toy", "toy")
+    checks = MANIFEST.select(["9a-0-basic"])
+    outcomes = grade(MANIFEST, checks, [TOY / "checks"], process, submission, 1).outcomes
+    assert (message or "") in outcomes["9a-0-basic"].message
+    assert (outcomes["9a-0-basic"].verdict is Verdict.PASSED) == (message is None)
+
+
 def test_what_looks_like_a_tensor_of_another_dtype_gets_no_points(grade_code):
     source, *_ = BEHAVIORS["other dtype than it says"]
     assert grade_code(source, "9a-0-basic").score == 0

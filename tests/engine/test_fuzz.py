@@ -22,13 +22,15 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from test_intake import entry, forge, pack
 
-from autograder import Failed
+from autograder import Failed, Submission
 from autograder.answer import Answer
 from autograder.explain import RemoteError, explain
 from autograder.inside import wire
 from autograder.intake import Limits, Refused, take
 from autograder.process import FOREVER, Reply, StudentProcess
 from autograder.report import harmless
+
+TOY = Path(__file__).with_name("toy")
 
 CASES = int(os.environ.get("FUZZ_CASES", 1500))
 LIMIT = 1 << 20
@@ -351,7 +353,7 @@ def receive(raw):
         error = RemoteError.read(value["error"])
     except Exception:  # as documented; student.py takes it for a disturbance
         return
-    failed = explain(error, "toy", "torch", 512)
+    failed = explain(error, Submission((), TOY, "toy", "torch"), 512)
     assert isinstance(failed, Failed)
     speakable(failed.message)
 
