@@ -24,6 +24,7 @@ from jobs.deliverables import (
     TRAINED,
 )
 from jobs.targets import JOBS
+from jobs.weights import why_other
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDTH = max(map(len, DELIVERABLES)) + 2
@@ -154,8 +155,8 @@ def _size(path):
 
 
 def unfinished(submission: Path) -> list[str]:
-    """A line for each place that is not filled in yet, and for each file that cannot be parsed,
-    including the answer files.
+    """A line for each place that is not filled in yet, for each file that cannot be parsed,
+    including the answer files, and for each result that is something else.
     """
     lines = []
     for name in STUDENT_FILES:
@@ -172,12 +173,20 @@ def unfinished(submission: Path) -> list[str]:
             for number, line in enumerate(text.splitlines(), start=1)
             if (stub := re.match(r'\s*raise NotImplementedError\("(\w+: \S+)"', line))
         ]
-    return lines + [
-        line
-        for name in ANSWERS
-        if (content := _read(submission / name))
-        for line in _blanks(name, content)
-    ]
+    return (
+        lines
+        + [
+            line
+            for name in ANSWERS
+            if (content := _read(submission / name))
+            for line in _blanks(name, content)
+        ]
+        + [
+            f"{name}: {why}"
+            for name in MADE_BY
+            if (why := why_other(_read(submission / name) or b""))
+        ]
+    )
 
 
 def _blanks(name, content):

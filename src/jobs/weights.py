@@ -39,12 +39,16 @@ def why_unreadable(path: Path, error: str) -> str:
         beginning = file.read(200)
     if not beginning:
         return "It is empty: 0 bytes. Was it saved, or downloaded, to the end?"
-    for pattern, sentence in BEGINNINGS:
-        if re.match(pattern, beginning):
-            return sentence
+    if why := why_other(beginning):
+        return why
     if "GLOBAL" in error:
         return f"It is a whole Python object, such as a model. {SAVE}"
     return f"It is damaged, or was not written by torch.save. {SAVE}"
+
+
+def why_other(content: bytes) -> str:
+    """What a file is instead of a result, by its beginning, and what to do; "" if unknown."""
+    return next((why for pattern, why in BEGINNINGS if re.match(pattern, content)), "")
 
 
 def why_no_state(names: Iterable[str]) -> str:

@@ -256,6 +256,7 @@ def test_the_script_works_from_anywhere_and_without_other_programs(folder, tmp_p
         "src/jobs/problems.py",
         "src/jobs/target.py",
         "src/jobs/targets.py",
+        "src/jobs/weights.py",
         *(f"src/jobs/problem{number}/contents.py" for number in PROBLEMS),
     ):
         (copy / name).parent.mkdir(exist_ok=True)
@@ -288,11 +289,13 @@ def test_the_script_for_windows_has_its_line_ends():
 def test_code_that_is_not_ready_is_warned_of(folder, tmp_path):
     shutil.copy(ROOT / "src" / "submission" / "dataset.py", folder / "dataset.py")
     (folder / "model.py").write_text("x = 1\ndef (\n", encoding="utf-8")
+    (folder / "encoder.params").write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
     said = collect("--submission", folder, "--out", tmp_path / "x.zip").stdout
     assert (
         "dataset.py, line" in said
         and "not filled in (1c: CharCorruptionDataset.__getitem__)" in said
         and "model.py, line 2" in said
+        and "  encoder.params: It is a pointer of Git LFS" in said
     )
 
 
