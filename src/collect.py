@@ -22,6 +22,8 @@ from jobs.deliverables import (
     MADE_BY,
     STUDENT_FILES,
     TRAINED,
+    look_alike,
+    why_unusable,
 )
 from jobs.targets import JOBS
 from jobs.weights import why_other
@@ -71,7 +73,12 @@ def collect(submission: Path, out: Path, allow_missing: bool) -> None:
     files = {name: _read(submission / name) for name in DELIVERABLES}
     missing = [name for name, content in files.items() if not content]
     lines = [
-        f"  {name:<{WIDTH}} {_remedy(name)}{' (it is empty)' if files[name] == b'' else ''}"
+        f"  {name:<{WIDTH}} "
+        + (
+            f"{_remedy(name)} (it is empty)"
+            if files[name] == b""
+            else look_alike(submission, name).removeprefix("; ") or _remedy(name)
+        )
         for name in missing
     ]
     if len(missing) == len(DELIVERABLES):
@@ -159,8 +166,15 @@ def unfinished(submission: Path) -> list[str]:
     including the answer files, and for each result that is something else.
     """
     lines = []
-    for name in STUDENT_FILES:
-        text = (_read(submission / name) or b"").decode("utf-8", errors="replace")
+    for name in (*STUDENT_FILES, *ANSWERS):
+        content = _read(submission / name) or b""
+        if why := why_unusable(submission, name):
+            lines.append(why)
+            continue
+        if name in ANSWERS:
+            lines += _blanks(name, content) if content else []
+            continue
+        text = content.decode("utf-8", errors="replace")
         try:
             ast.parse(text)
         except (SyntaxError, ValueError) as error:  # ValueError: a NUL
@@ -173,20 +187,9 @@ def unfinished(submission: Path) -> list[str]:
             for number, line in enumerate(text.splitlines(), start=1)
             if (stub := re.match(r'\s*raise NotImplementedError\("(\w+: \S+)"', line))
         ]
-    return (
-        lines
-        + [
-            line
-            for name in ANSWERS
-            if (content := _read(submission / name))
-            for line in _blanks(name, content)
-        ]
-        + [
-            f"{name}: {why}"
-            for name in MADE_BY
-            if (why := why_other(_read(submission / name) or b""))
-        ]
-    )
+    return lines + [
+        f"{name}: {why}" for name in MADE_BY if (why := why_other(_read(submission / name) or b""))
+    ]
 
 
 def _blanks(name, content):

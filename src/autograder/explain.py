@@ -81,6 +81,10 @@ def explain(error: RemoteError, submission, memory: int) -> Failed:
         file, line, function, _ = error.frames[-1]
         what = re.sub(r"^\w+: ", "", text) or function  # the question is known
         return NotImplementedYet(f"{file}:{line}  {what}")
+    if "ModuleNotFoundError" in kinds and (
+        why := submission.unusable.get(_file(error.name, submission.package))
+    ):
+        return Failed(Verdict.EXCEPTION, why + trace)
     if statement := _right_import(error, submission.root):
         return Failed(
             Verdict.EXCEPTION,

@@ -3,7 +3,7 @@
 import hashlib
 import math
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from .allowance import Allowance
@@ -29,12 +29,14 @@ class Submission:
 
     path: folders to import from. root: the folder whose frames in a traceback are the student's.
     package: the name under which it is imported. offered: what else may be imported, for advice.
+    unusable: file -> why it was left out, in sentences that say what to do.
     """
 
     path: tuple[Path, ...]
     root: Path
     package: str
     offered: str = "the standard library"
+    unusable: dict[str, str] = field(default_factory=dict)
 
 
 class Student:

@@ -1,6 +1,7 @@
 """The files to hand in, by their paths in src/submission."""
 
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
@@ -30,6 +31,8 @@ TRAINED = {
 MADE_BY = {target.writes: target.target for target in TARGETS.values() if target.handed_in}
 DELIVERABLES = (*CODE, *ANSWERS, *MADE_BY)
 
+# what browsers and systems add to the name of a copy, before its ending
+COPY = re.compile(r"( ?\(\d+\)|[ -]\d+|( -)? copy)(?=\.)")
 _PLACES = {PurePosixPath(name).name: name for name in (*CODE, *ANSWERS)}
 
 
@@ -38,6 +41,40 @@ def place_of(name: str) -> str:
     are.
     """
     return _PLACES.get(name, name)
+
+
+def names_in(folder: Path) -> list[str]:
+    """The names of everything at a submission's top and in the problems' folders."""
+    return [
+        path.relative_to(folder).as_posix()
+        for place in (folder, *(folder / name for name in FOLDERS))
+        if place.is_dir()
+        for path in place.iterdir()
+    ]
+
+
+def look_alike(folder: Path, *missing: str) -> str:
+    """Words on the file that may be one of the missing ones under another name, such as
+    "; there is 'attention (1).py': rename it"; "" if there is none.
+    """
+    found = [name for name in sorted(names_in(folder)) if original_name(name) in missing]
+    return f"; there is {found[0]!r}: rename it" if found else ""
+
+
+def original_name(name: str) -> str:
+    """A file's name before a browser, an editor or a system changed it, as to "Attention (1).py" or
+    "attention.py.txt"; with its problem's folder.
+    """
+    return place_of(COPY.sub("", name.casefold()).removesuffix(".txt"))
+
+
+def why_unusable(folder: Path, name: str) -> str:
+    """Why a student's file cannot be used although its work is there, in sentences that say what to
+    do: it has another name. "" otherwise.
+    """
+    if not (folder / name).is_file() and (alike := look_alike(folder, name)):
+        return f"{name} is missing{alike}."
+    return ""
 
 
 def has_code(folder: Path) -> bool:

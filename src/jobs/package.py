@@ -1,5 +1,6 @@
 """Import a submission for a job, and seed its random numbers."""
 
+import contextlib
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -12,7 +13,7 @@ import numpy as np
 import torch
 
 from common.files import UserError
-from jobs.deliverables import FOLDERS, STUDENT_FILES, SUPPLIED, has_code
+from jobs.deliverables import FOLDERS, STUDENT_FILES, SUPPLIED, has_code, look_alike, why_unusable
 from jobs.options import STARTER
 
 
@@ -40,13 +41,14 @@ def load_submission(folder: Path):
     Missing supplied files, including __init__.py, are taken from src/submission.
 
     Raises:
-        UserError: there is no package there.
+        UserError: there is no package there, or one of its files has another name.
     """
     folder = folder.resolve()
     if not (folder / "__init__.py").is_file() and not has_code(folder):
         raise UserError(
             f"{folder} is not a submission: it has neither __init__.py nor any of the student's "
-            f"files, such as {STUDENT_FILES[0]}. Check --submission."
+            f"files, such as {STUDENT_FILES[0]}{look_alike(folder, *STUDENT_FILES)}. Check "
+            "--submission."
         )
     if not any(isinstance(finder, _GivenFiles) for finder in sys.meta_path):
         sys.meta_path.append(_GivenFiles())
@@ -57,7 +59,8 @@ def load_submission(folder: Path):
         "submission", init / "__init__.py", submodule_search_locations=[str(folder)]
     )
     package = sys.modules["submission"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(package)
+    with _importing(folder):
+        spec.loader.exec_module(package)
     return package
 
 
@@ -70,10 +73,26 @@ def load_module(folder: Path, name: str):
     load_submission(folder)
     for place in (name, Path(name).name):
         if (folder / place).is_file() or name in SUPPLIED:
-            return importlib.import_module(
-                "submission." + place.removesuffix(".py").replace("/", ".")
-            )
-    raise UserError(f"{folder} has no {name}, which this job needs. Check --submission.")
+            with _importing(folder):
+                return importlib.import_module(
+                    "submission." + place.removesuffix(".py").replace("/", ".")
+                )
+    raise UserError(
+        f"{folder} has no {name}, which this job needs{look_alike(folder, name)}. Check "
+        "--submission."
+    )
+
+
+@contextlib.contextmanager
+def _importing(folder):
+    """Say which of the student's files cannot be used, if an import in the block fails."""
+    try:
+        yield
+    except (ModuleNotFoundError, SyntaxError):
+        for name in STUDENT_FILES:
+            if why := why_unusable(folder, name):
+                raise UserError(f"{folder}: {why}") from None
+        raise
 
 
 def seed_everything(seed: int) -> None:

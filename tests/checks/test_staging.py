@@ -1,8 +1,9 @@
 """Submissions of any layout become the package that is graded."""
 
 import re
+import shutil
 import zipfile
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -79,3 +80,37 @@ def test_both_layouts_may_be_mixed(tmp_path):
     package, _ = staged(source, tmp_path)
     for name in STUDENT_FILES:
         assert (package / name).read_bytes() == (SOLUTION / name).read_bytes(), name
+
+
+@pytest.mark.parametrize("kind", ["folder", "zip"])
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("attention.py", "attention (1).py"),
+        ("attention.py", "attention - Copy.py"),
+        ("attention.py", "attention-2.py"),
+        ("attention.py", "Attention.py"),
+        ("attention.py", "attention.py.txt"),
+        ("problem5/encoder.py", "problem5/encoder copy.py"),
+        ("problem5/encoder.py", "encoder(2).py"),
+        ("problem6/choices.toml", "problem6/choices.toml.txt"),
+    ],
+)
+def test_a_missing_file_under_another_name_is_named(tmp_path, kind, file, name):
+    source = tmp_path / "mine"
+    shutil.copytree(SOLUTION, source, ignore=shutil.ignore_patterns("*.p*s"))
+    text = (source / file).read_bytes()
+    (source / file).unlink()
+    (source / name).write_bytes(text)
+    if kind == "zip":
+        source = Path(shutil.make_archive(str(source), "zip", source))
+    message = f"{file} is missing; there is {name!r}: rename it."
+    assert f"{message} Checks that need it earn no points." in staged(source, tmp_path)[1]
+
+
+def test_nothing_but_a_file_under_another_name_is_no_submission(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "attention.py.txt").touch()
+    message = "it is not a submission; there is 'attention.py.txt': rename it."
+    with pytest.raises(NotTaken, match=re.escape(message)):
+        staged(tmp_path / "mine", tmp_path)

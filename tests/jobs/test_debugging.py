@@ -218,14 +218,15 @@ def test_the_corpus_is_that_of_its_seed():
 def test_on_the_command_line(tmp_path):
     """A folder without fixes.py, and options that make no difference."""
     shutil.copytree(SOLUTION, tmp_path / "mine")
-    (tmp_path / "mine" / "problem6" / "fixes.py").unlink()
+    (tmp_path / "mine" / "problem6" / "fixes.py").rename(tmp_path / "mine" / "fixes copy.py")
     process = run_cli(
         "debug_slow", "--submission", tmp_path / "mine", "--out", tmp_path, "--preset", "gpu"
     )
     assert "--preset makes no difference" in process.stdout
     assert (
         process.returncode == 2
-        and "has no problem6/fixes.py" in process.stderr
+        and "has no problem6/fixes.py, which this job needs; there is 'fixes copy.py': rename it."
+        in process.stderr
         and "Traceback" not in process.stderr
     )
 

@@ -324,6 +324,20 @@ def test_a_submission_without_package_is_refused(tmp_path):
     refused(run_cli("rope_pretrain", "--submission", tmp_path), "not a submission")
 
 
+@pytest.mark.parametrize(
+    ("name", "encoding", "message"),
+    [
+        ("attention.py.txt", "utf-8", "attention.py is missing; there is 'attention.py.txt'"),
+    ],
+)
+def test_a_file_with_another_name_or_encoding_is_named(tmp_path, name, encoding, message):
+    shutil.copytree(SOLUTION, tmp_path / "mine")
+    text = (SOLUTION / "attention.py").read_text(encoding="utf-8")
+    (tmp_path / "mine" / "attention.py").unlink()
+    (tmp_path / "mine" / name).write_text(text, encoding=encoding)
+    refused(run_cli("vanilla_pretrain", "--submission", tmp_path / "mine"), message)
+
+
 def test_a_function_that_returns_nothing_is_named(tmp_path):
     shutil.copytree(SOLUTION, tmp_path / "mine")
     helper = tmp_path / "mine" / "helper.py"

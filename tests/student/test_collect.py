@@ -121,6 +121,8 @@ def test_what_is_missing_is_listed_with_the_command_that_makes_it(folder, tmp_pa
     (folder / "rope.finetune.params").touch()
     for name in ("utils.py", *ANSWERS):
         (folder / name).unlink()
+    (folder / "Utils.py.txt").touch()
+    (folder / "encoder (1).params").touch()
     process = collect("--submission", folder, "--out", tmp_path / "s.zip")
     assert process.returncode == 2 and not (tmp_path / "s.zip").exists() and not process.stdout
     lines = {line.split()[0]: line for line in process.stderr.splitlines() if line.startswith("  ")}
@@ -130,7 +132,8 @@ def test_what_is_missing_is_listed_with_the_command_that_makes_it(folder, tmp_pa
         *(job.writes for job in JOBS.values()),
         "encoder.params",
     }
-    assert lines["encoder.params"].endswith(" ./run.sh encoder_report")
+    assert lines["utils.py"].endswith(" there is 'Utils.py.txt': rename it")
+    assert lines["encoder.params"].endswith(" there is 'encoder (1).params': rename it")
     assert lines["rope.finetune.params"].endswith(
         "./run.sh rope_finetune_with_pretrain (it is empty)"
     )
@@ -138,10 +141,7 @@ def test_what_is_missing_is_listed_with_the_command_that_makes_it(folder, tmp_pa
         lines[job.writes].removesuffix(" (it is empty)").endswith(f"./run.sh {job.target}")
         for job in JOBS.values()
     )
-    assert (
-        all("starter" in lines[name] for name in ("utils.py", *ANSWERS))
-        and "--allow-missing" in process.stderr
-    )
+    assert all("starter" in lines[name] for name in ANSWERS) and "--allow-missing" in process.stderr
 
     process = collect("--submission", folder, "--out", tmp_path / "s.zip", "--allow-missing")
     assert process.returncode == 0 and process.stdout.startswith("Left out")

@@ -365,13 +365,28 @@ def test_a_syntax_error(tmp_path, submission):
     assert "SyntaxError: invalid syntax" in checks["1h-2-basic"]["message"]
 
 
-def test_a_missing_file(tmp_path, submission):
+@pytest.mark.parametrize(
+    ("name", "encoding", "verdict", "message"),
+    [
+        (None, None, "not implemented", "attention.py is missing."),
+        (
+            "attention (1).py",
+            "utf-8",
+            "exception",
+            "attention.py is missing; there is 'attention (1).py': rename it.",
+        ),
+    ],
+)
+def test_a_missing_file(tmp_path, submission, name, encoding, verdict, message):
+    text = (submission / "attention.py").read_text(encoding="utf-8")
     (submission / "attention.py").unlink()
+    if name:
+        (submission / name).write_text(text, encoding=encoding)
     _, content, checks = grade_to_json(tmp_path, "1c", "1h", "--submission", submission)
-    assert (
-        all(passing(checks, "1c")) and checks["1h-2-basic"]["message"] == "attention.py is missing."
-    )
-    assert any("attention.py is missing" in notice for notice in content["notices"])
+    check = checks["1h-2-basic"]
+    assert all(passing(checks, "1c")) and check["verdict"] == verdict
+    assert check["message"].partition("\n")[0] == message
+    assert any(notice.startswith(message.removesuffix(".")) for notice in content["notices"])
 
 
 @pytest.mark.full

@@ -4,7 +4,7 @@ import os
 import stat
 from pathlib import Path, PurePath
 
-from jobs.deliverables import FOLDERS, STUDENT_FILES, has_code
+from jobs.deliverables import FOLDERS, STUDENT_FILES, has_code, look_alike
 
 PASSED_OVER = {"__macosx", "thumbs.db", "desktop.ini", "__pycache__"}
 DEPTH, MOST_FOLDERS = 4, 200  # how far a submission's folder is searched for the student's files
@@ -30,13 +30,14 @@ def locate(path: Path) -> tuple[Path, str]:
 
 def _inside(top):
     """Like locate, for a folder: itself, the folder inside it with the code, or the only zip."""
-    homes, zips, level, seen, deeper = [], [], [top], 0, False
+    homes, zips, level, seen, deeper, alike = [], [], [top], 0, False, ""
     for depth in range(DEPTH + 1):
         below = []
         for folder in level:
             names = names_in(folder)
             if home := has_code(folder):
                 homes.append(folder)
+            alike = alike or look_alike(folder, *STUDENT_FILES)
             zips += [
                 folder / name
                 for name in names
@@ -63,7 +64,7 @@ def _inside(top):
             top,
             f"It has many folders, and none of {', '.join(STUDENT_FILES)} near the top. {ASK}",
         )
-    return top, f"It has none of {', '.join(STUDENT_FILES)}. {ASK}"
+    return top, f"It has none of {', '.join(STUDENT_FILES)}{alike}. {ASK}"
 
 
 def choose_home(homes: list[PurePath]) -> tuple[PurePath | None, str]:

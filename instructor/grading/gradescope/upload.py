@@ -8,7 +8,7 @@ from pathlib import Path
 from autograder import draw_seed
 from autograder.intake import PASSED_OVER
 from common.files import UserError
-from jobs.deliverables import STUDENT_FILES, has_code
+from jobs.deliverables import STUDENT_FILES, has_code, look_alike
 
 # where the files may be: the deliverables, a repository, its folder
 HOMES = ("", "src/submission", "submission")
@@ -42,7 +42,8 @@ def find_submission(upload: Path) -> Path:
     if len(zips) == 1:
         return zips[0]
     raise UserError(
-        f"None of {', '.join(STUDENT_FILES)} was handed in. Upload the submission.zip that "
+        f"None of {', '.join(STUDENT_FILES)} was handed in"
+        f"{look_alike(upload, *STUDENT_FILES)}. Upload the submission.zip that "
         "./collect_submission.sh makes, or the files in it."
     )
 

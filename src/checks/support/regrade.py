@@ -78,11 +78,8 @@ def grade_once(
         )
         again = grade(
             together,
-            Submission(
-                (copy, *submission.path[1:]),
-                copy / submission.package,
-                submission.package,
-                submission.offered,
+            dataclasses.replace(
+                submission, path=(copy, *submission.path[1:]), root=copy / submission.package
             ),
         )
         for check in together:

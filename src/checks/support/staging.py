@@ -22,7 +22,11 @@ from jobs.deliverables import (
     files_of,
     has_code,
     lent,
+    look_alike,
+    names_in,
+    original_name,
     place_of,
+    why_unusable,
 )
 from jobs.problems import PROBLEMS
 
@@ -97,7 +101,7 @@ def stage(
         raise NotTaken(
             harmless(
                 f"{source.name or source} has none of {', '.join(STUDENT_FILES)}: it is not a "
-                "submission. Check --submission."
+                f"submission{look_alike(taken, *STUDENT_FILES)}. Check --submission."
             )
         )
     if results is None:
@@ -109,6 +113,9 @@ def stage(
         notices += take_in(results, into / RESULTS, result_limit)
     package = into / "submission"
     put_in_place(taken, package)
+    unusable = {name: why for name in files_of(problems) if (why := why_unusable(package, name))}
+    for name in unusable:
+        (package / name).unlink(missing_ok=True)
     notices += [
         notice
         for name in files_of(problems)
@@ -116,7 +123,9 @@ def stage(
         for notice in changes_outside(package / name, name)
     ]
     notices += [
-        f"{name} is missing: checks that need it earn no points."
+        f"{unusable[name]} Checks that need it earn no points."
+        if name in unusable
+        else f"{name} is missing: checks that need it earn no points."
         for name in files_of(problems)
         if not (package / name).is_file()
     ]
@@ -136,7 +145,7 @@ def stage(
     for path in (into, *into.rglob("*")):
         # regardless of the umask: the submission may run as another user
         path.chmod(0o755 if path.is_dir() else 0o644)
-    return Submission((into,), package, "submission", OFFERED), notices
+    return Submission((into,), package, "submission", OFFERED, unusable), notices
 
 
 def put_in_place(taken: Path, package: Path) -> None:
@@ -181,7 +190,10 @@ def _relocated(code, place):
 
 def code_limit(name: str) -> int | None:
     """Return the size limit in bytes of a code or answer file; None for other files."""
-    return 1 << 20 if name.endswith(".py") else 1 << 16 if place_of(name) in ANSWERS else None
+    original = original_name(name)  # look-alikes are copied, to be named if a file is missing
+    if name.endswith(".py") or original in STUDENT_FILES:
+        return 1 << 20
+    return 1 << 16 if original in ANSWERS else None
 
 
 def result_limit(name: str) -> int | None:
@@ -216,16 +228,6 @@ def take_in(source: Path, into: Path, limit_of: Callable[[str], int | None]) -> 
         raise UserError(
             f"There is no space for a copy of the submission in {into.parent}: {error.strerror}."
         ) from None
-
-
-def names_in(folder: Path) -> list[str]:
-    """The names of everything at a submission's top and in the problems' folders."""
-    return [
-        path.relative_to(folder).as_posix()
-        for place in (folder, *(folder / name for name in FOLDERS))
-        if place.is_dir()
-        for path in place.iterdir()
-    ]
 
 
 def _lazy_init():

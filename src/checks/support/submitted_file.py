@@ -41,6 +41,8 @@ def read_content(student, probe, name: str, advice: str) -> Answer:
     """
     answer = student.run(probe, name=name).entries()
     if "missing" in answer:
+        if name in student.submission.unusable:
+            raise WrongAnswer(student.submission.unusable[name])
         raise NotImplementedYet(f"{name} is missing.")
     if "problem" in answer or "content" not in answer:
         problem = answer["problem"].text() if "problem" in answer else "the reply is damaged"

@@ -13,8 +13,9 @@ from pathlib import Path
 from autograder import Report, Verdict, draw_seed
 from autograder.report import BOLD, GREEN, RED, Table, harmless, write_failures
 from checks.support.next_part import advise
-from checks.support.staging import code_limit, names_in, result_limit
+from checks.support.staging import code_limit, result_limit
 from common.files import UserError
+from jobs.deliverables import names_in
 
 POLL = 0.05  # seconds between two looks at the files; a look takes less than 1 ms
 

@@ -109,6 +109,7 @@ def test_nobodys_hand_in_disappears(tmp_path):
     (tmp_path / "bob.rar").write_text("Rar!", encoding="utf-8")
     (tmp_path / "cleo.py").write_text("x = 1", encoding="utf-8")
     (tmp_path / "dan").mkdir()
+    (tmp_path / "dan" / "attention (1).py").touch()
     code(tmp_path / "eve" / "old"), code(tmp_path / "eve" / "new")
     code(tmp_path / "fay" / "1" / "2" / "3" / "4" / "5" / "6")
     os.symlink(tmp_path / "ann.zip", tmp_path / "gus.zip")
@@ -138,7 +139,7 @@ def test_nobodys_hand_in_disappears(tmp_path):
     for person, part in {
         "bob": "not a zip",
         "cleo": "a single",
-        "dan": "has none of",
+        "dan": "; there is 'attention (1).py': rename it. Ask for",
         "eve": "new and old",
         "fay": "many folders",
         "gus": "link",

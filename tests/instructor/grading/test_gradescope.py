@@ -317,6 +317,9 @@ def test_a_zip_in_the_upload_is_found_and_links_are_not_followed(tmp_path):
     for found in (lambda: find_submission(upload), lambda: find_submission(tmp_path / "nothing")):
         with pytest.raises(UserError, match="was handed in. Upload the submission.zip"):
             found()
+    (upload / "attention (1).py").touch()
+    with pytest.raises(UserError, match="was handed in; there is 'attention .1..py': rename it."):
+        find_submission(upload)
     (upload / "mine.ZIP").touch()
     assert find_submission(upload) == upload / "mine.ZIP"
 
