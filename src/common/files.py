@@ -3,6 +3,7 @@
 Programs print the message of a UserError, without a traceback, and exit with code 2.
 """
 
+import codecs
 import contextlib
 import errno
 import os
@@ -35,14 +36,9 @@ def read_text(path: Path) -> str:
         ) from None
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}.") from None
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise UserError(
-            f"{path}, line {line}: byte 0x{raw[error.start]:02x} is not UTF-8. Save the file as "
-            "UTF-8."
-        ) from None
+    if why := why_not_utf8(path, raw):
+        raise UserError(why)
+    text = raw.decode("utf-8")
     if text.startswith("\ufeff"):
         raise UserError(
             f"{path} starts with a byte order mark. Save the file as UTF-8 without one."
@@ -51,6 +47,23 @@ def read_text(path: Path) -> str:
     if not text.strip():
         raise UserError(f"{path} is empty.")
     return text
+
+
+def why_not_utf8(name: str | Path, content: bytes) -> str:
+    """Why a file is not UTF-8 text, in sentences that name it and its encoding; "" if it is."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in content[:2]:
+        return f"{name} is not UTF-8 but UTF-16. Save the file as UTF-8."
+    try:
+        content.decode("utf-8")
+        bad = content.find(b"\0")
+    except UnicodeDecodeError as error:
+        bad = error.start
+    if bad < 0:
+        return ""
+    line = content.count(b"\n", 0, bad) + 1
+    return (
+        f"{name}, line {line}: byte 0x{content[bad]:02x} is not UTF-8 text. Save the file as UTF-8."
+    )
 
 
 def read_documents(path: Path) -> str:

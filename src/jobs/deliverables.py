@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
+from common.files import why_not_utf8
 from jobs.problems import PROBLEMS, listed
 from jobs.targets import TARGETS
 
@@ -70,11 +71,16 @@ def original_name(name: str) -> str:
 
 def why_unusable(folder: Path, name: str) -> str:
     """Why a student's file cannot be used although its work is there, in sentences that say what to
-    do: it has another name. "" otherwise.
+    do: it has another name or encoding. "" otherwise.
     """
-    if not (folder / name).is_file() and (alike := look_alike(folder, name)):
-        return f"{name} is missing{alike}."
-    return ""
+    if not (folder / name).is_file():
+        alike = look_alike(folder, name)
+        return f"{name} is missing{alike}." if alike else ""
+    content = (folder / name).read_bytes()
+    # a JSON parser reads UTF-16, too, and Python the encoding that a comment declares
+    if name.endswith(".json") or re.match(rb"(.*\n)?.*coding[:=](?!\s*utf-?8)", content):
+        return ""
+    return why_not_utf8(name, content)
 
 
 def has_code(folder: Path) -> bool:

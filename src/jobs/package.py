@@ -41,7 +41,7 @@ def load_submission(folder: Path):
     Missing supplied files, including __init__.py, are taken from src/submission.
 
     Raises:
-        UserError: there is no package there, or one of its files has another name.
+        UserError: there is no package there, or one of its files has another name or encoding.
     """
     folder = folder.resolve()
     if not (folder / "__init__.py").is_file() and not has_code(folder):

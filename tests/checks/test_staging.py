@@ -114,3 +114,28 @@ def test_nothing_but_a_file_under_another_name_is_no_submission(tmp_path):
     message = "it is not a submission; there is 'attention.py.txt': rename it."
     with pytest.raises(NotTaken, match=re.escape(message)):
         staged(tmp_path / "mine", tmp_path)
+
+
+BAD = "Save the file as UTF-8."
+ENCODED = {  # how a file is saved -> its content, and what is said about it
+    "utf-16": ("x = 'é'\n".encode("utf-16"), f"NAME is not UTF-8 but UTF-16. {BAD}"),
+    "utf-16, no mark": ("x = 'é'\n".encode("utf-16-le"), f"NAME is not UTF-8 but UTF-16. {BAD}"),
+    "latin-1": (b"x = 1\ny = '\xe9'\n", f"NAME, line 2: byte 0xe9 is not UTF-8 text. {BAD}"),
+    "a NUL": (b"x = 1\n\n\0", f"NAME, line 3: byte 0x00 is not UTF-8 text. {BAD}"),
+    "latin-1, declared": (b"# -*- coding: latin-1 -*-\nx = '\xe9'\n", None),
+    "utf-8 with a mark": ("x = 'é'\n".encode("utf-8-sig"), None),
+}
+
+
+@pytest.mark.parametrize("encoding", ENCODED)
+@pytest.mark.parametrize("file", ["helper.py", "problem6/choices.toml"])
+def test_a_file_that_is_not_utf8_is_named_with_its_encoding(tmp_path, file, encoding):
+    shutil.copytree(SOLUTION, tmp_path / "mine", ignore=shutil.ignore_patterns("*.p*s"))
+    content, message = ENCODED[encoding]
+    (tmp_path / "mine" / file).write_bytes(content)
+    package, notices = staged(tmp_path / "mine", tmp_path)
+    told = [notice for notice in notices if "Checks that need it" in notice]
+    assert (package / file).is_file() == (message is None)
+    if message:
+        message = f"{message.replace('NAME', file)} Checks that need it earn no points."
+    assert told == ([message] if message else [])

@@ -328,6 +328,7 @@ def test_a_submission_without_package_is_refused(tmp_path):
     ("name", "encoding", "message"),
     [
         ("attention.py.txt", "utf-8", "attention.py is missing; there is 'attention.py.txt'"),
+        ("attention.py", "utf-16", "attention.py is not UTF-8 but UTF-16. Save the file as UTF-8."),
     ],
 )
 def test_a_file_with_another_name_or_encoding_is_named(tmp_path, name, encoding, message):

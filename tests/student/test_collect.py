@@ -289,12 +289,14 @@ def test_the_script_for_windows_has_its_line_ends():
 def test_code_that_is_not_ready_is_warned_of(folder, tmp_path):
     shutil.copy(ROOT / "src" / "submission" / "dataset.py", folder / "dataset.py")
     (folder / "model.py").write_text("x = 1\ndef (\n", encoding="utf-8")
+    (folder / "helper.py").write_text("x = 1\n", encoding="utf-16")
     (folder / "encoder.params").write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
     said = collect("--submission", folder, "--out", tmp_path / "x.zip").stdout
     assert (
         "dataset.py, line" in said
         and "not filled in (1c: CharCorruptionDataset.__getitem__)" in said
         and "model.py, line 2" in said
+        and "  helper.py is not UTF-8 but UTF-16. Save the file as UTF-8." in said
         and "  encoder.params: It is a pointer of Git LFS" in said
     )
 
@@ -386,7 +388,7 @@ def test_choices_that_cannot_be_read_are_warned_of(folder, tmp_path, content):
     assert (
         process.returncode == 0
         and not process.stderr
-        and "  problem6/choices.toml: " in process.stdout
+        and re.search("  problem6/choices.toml(:| is not UTF-8 but UTF-16)", process.stdout)
     )
 
 

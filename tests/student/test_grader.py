@@ -375,6 +375,12 @@ def test_a_syntax_error(tmp_path, submission):
             "exception",
             "attention.py is missing; there is 'attention (1).py': rename it.",
         ),
+        (
+            "attention.py",
+            "utf-16",
+            "exception",
+            "attention.py is not UTF-8 but UTF-16. Save the file as UTF-8.",
+        ),
     ],
 )
 def test_a_missing_file(tmp_path, submission, name, encoding, verdict, message):

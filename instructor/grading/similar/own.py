@@ -16,6 +16,7 @@ from checks.support.staging import (
     put_in_place,
     result_limit,
 )
+from common.files import why_not_utf8
 from jobs.deliverables import FOLDERS, STUDENT_FILES
 
 LONGEST = 60_000  # characters between markers; the reference has 8,500, and comparing takes time
@@ -69,12 +70,11 @@ def read_own(person: str, source: Path) -> Own:
             digests[f"{name}, {counted}"] = hashlib.sha256(
                 "\n".join(written).encode("utf-8", "surrogateescape")
             ).hexdigest()
-    try:
-        text = "".join(
-            f"# {name}\n{regions(content.decode('utf-8'))}\n" for name, content in code.items()
-        )
-    except UnicodeDecodeError:
-        return Own(person, "", digests, "The code is not UTF-8.")
+    if why := next(filter(None, (why_not_utf8(*file) for file in code.items())), ""):
+        return Own(person, "", digests, why)
+    text = "".join(
+        f"# {name}\n{regions(content.decode('utf-8'))}\n" for name, content in code.items()
+    )
     if len(text) > LONGEST:
         return Own(
             person,

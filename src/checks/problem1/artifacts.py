@@ -7,7 +7,7 @@ from pathlib import Path
 
 from autograder import NotImplementedYet, WrongAnswer, probe
 from checks.support.context import GRADED, Context
-from common.files import read_documents
+from common.files import read_documents, why_not_utf8
 from jobs.deliverables import MADE_BY
 from jobs.presets import PRESETS, Preset
 from jobs.targets import JOBS, WRITTEN_BY
@@ -78,13 +78,9 @@ def read_predictions(path: Path) -> list[str]:
         WrongAnswer: it is not UTF-8.
     """
     raw = path.read_bytes()
-    try:
-        text = raw.decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        raise WrongAnswer(
-            f"{path.name}, line {raw.count(10, 0, error.start) + 1}: byte 0x{raw[error.start]:02x} "
-            "is not UTF-8."
-        ) from None
+    if why := why_not_utf8(path.name, raw):
+        raise WrongAnswer(why)
+    text = raw.decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n")
     return [line.strip() for line in text.removesuffix("\n").split("\n")]
 
 

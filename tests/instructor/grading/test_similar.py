@@ -166,7 +166,7 @@ def test_numbers_are_no_code(tmp_path):
         (lambda folder: folder.mkdir(), "none of the required files"),
         (
             lambda folder: (folder.mkdir(), (folder / "model.py").write_bytes(b"\xff\xfe\x00")),
-            "not UTF-8",
+            "model.py is not UTF-8 but UTF-16",
         ),
         (
             lambda folder: (
