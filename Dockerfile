@@ -17,7 +17,7 @@ RUN umask 022 \
     && cd /opt/assignment \
     && python3 -m venv /opt/grading \
     && python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies'], sep='\n')" > /tmp/pins \
-    && grep '^torch==' /tmp/pins > /tmp/torch \
+    && grep '^torch>=' /tmp/pins > /tmp/torch \
     && pip install --no-cache-dir --index-url "$TORCH_INDEX" -r /tmp/torch \
     && pip install --no-cache-dir '.[instructor]' \
     && rm -rf /tmp/pins /tmp/torch build *.egg-info

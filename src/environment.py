@@ -49,7 +49,7 @@ def say(text: str) -> None:
 
 def pins(tables: tuple[str, ...]) -> list[str]:
     """The pins of pyproject.toml, `name==version`, that hold on every system, those of extra
-    tables included.
+    tables included; of a range of versions, the newest.
 
     Raises:
         Refused: it is missing.
@@ -61,7 +61,8 @@ def pins(tables: tuple[str, ...]) -> list[str]:
     found = list(project["dependencies"])
     for table in tables:
         found += project.get("optional-dependencies", {}).get(table, [])
-    return [pin for pin in found if ";" not in pin and "==" in pin]
+    found = [re.sub(r">=.*<=", "==", pin) for pin in found if ";" not in pin]
+    return [pin for pin in found if "==" in pin]
 
 
 def has_packages(python: str | Path, names: list[str]) -> bool:

@@ -22,7 +22,7 @@ import torch_build
 from conftest import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-TORCH = next(pin for pin in PROJECT["dependencies"] if pin.startswith("torch=="))
+TORCH = next(pin for pin in environment.pins(()) if pin.startswith("torch=="))
 
 
 def test_the_launcher_needs_nothing_but_python():

@@ -30,7 +30,7 @@ if [ -z "${AUTOGRADER_PYTHON:-}" ]; then
     apt-get install -qq -y --no-install-recommends bubblewrap || echo "No bubblewrap; Landlock is used instead."
     "/usr/bin/python$version" -m venv "$home"       # whatever else is on the PATH
     # Torch from its own index first: PyPI's build for Linux brings gigabytes of CUDA.
-    grep '^torch==' "$source/requirements.txt" > /tmp/torch.txt
+    grep '^torch>=' "$source/requirements.txt" > /tmp/torch.txt
     "$python" -m pip install -q --no-cache-dir --index-url "${TORCH_INDEX:-https://download.pytorch.org/whl/cpu}" -r /tmp/torch.txt
     "$python" -m pip install -q --no-cache-dir -r "$source/requirements.txt"
 fi

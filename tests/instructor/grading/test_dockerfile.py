@@ -58,7 +58,7 @@ def test_pins_stand_in_pyproject_alone():
             "dependencies"
         ]
     )
-    assert any(line.startswith("torch==") for line in printed)
+    assert any(line.startswith("torch>=") for line in printed)
 
 
 def test_what_it_installs_is_to_be_had():
