@@ -52,7 +52,7 @@ def say_summary(
     )
     for entry in entries:
         if entry.refused:
-            print(f"  refused, {entry.person.id!r}: {entry.refused}")
+            print(harmless(f"  refused, {entry.person.id!r}: {entry.refused}"))
         for text in [*entry.remarks, *entry.reasons]:
             print(harmless(f"  {entry.person.id!r}: {text}"))
     for text in changes:

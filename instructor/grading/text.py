@@ -3,19 +3,12 @@
 import re
 from datetime import datetime
 
-from autograder.report import harmless
-
 # Control characters and those that change the writing direction; ZWJ and ZWNJ stay: some scripts
 # need them.
 UNSEEN = (
     r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e"
     r"\u2060-\u2069\ufeff]"
 )
-
-
-def block(text: str) -> str:
-    """Text of several lines, with control characters made visible, that can be written as UTF-8."""
-    return harmless(text).encode("utf-8", "replace").decode("utf-8")
 
 
 def line(text: str) -> str:

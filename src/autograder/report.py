@@ -18,12 +18,13 @@ WIDTH = 15  # of the column of verdicts
 
 
 def harmless(text: str) -> str:
-    """Text that is safe to print in a terminal: control characters other than newline and tab,
-    bidirectional overrides and line separators are escaped.
+    """Text that is safe to print in a terminal and to write as UTF-8: control characters other than
+    newline and tab, bidirectional overrides, line separators and lone surrogates are escaped.
     """
     return re.sub(
-        r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]",
-        lambda match: f"\\x{ord(match[0]):02x}",
+        r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff"
+        r"\ud800-\udfff]",
+        lambda match: match[0].encode("unicode_escape").decode(),
         text.replace("\r\n", "\n"),
     )
 

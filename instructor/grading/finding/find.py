@@ -49,7 +49,7 @@ class Found:
     Attributes:
         source: the zip, or the folder that holds the student's files, as
             checks.support.staging.stage takes it.
-        label: its path in the folder of submissions, for messages. It may contain anything.
+        label: its path in the folder of submissions, for messages.
         person: whose it is, according to its name.
         identities: (kind, value) pairs, strongest first, to look up in a roster. A kind is a field
             of grades.Person, or "any" if any of them may have the value.
@@ -113,11 +113,7 @@ def find_submissions(folder: Path) -> list[Found]:
     if all(one.paper for one in found):
         raise UserError(harmless(f"{folder} has no submissions: {EXPECTED}."))
     shift = "" if root == folder else f"{root.name}/"
-    return [
-        replace(one, label=shift + one.label, person=person, identities=identities)
-        for one in found
-        for person, identities in [_clean(one)]
-    ]
+    return [_clean(replace(one, label=shift + one.label)) for one in found]
 
 
 def _unwrap(folder):
@@ -141,10 +137,14 @@ def _is_paper(path):
 
 
 def _clean(found):
-    """person and identities as valid text."""
-    identities = tuple((kind, clean(value)) for kind, value in found.identities)
-    return clean(found.person) or "(no name)", tuple(
-        (kind, value) for kind, value in identities if value
+    """The submission with names that can be stored and printed, whatever its files are called."""
+    identities = ((kind, clean(value)) for kind, value in found.identities)
+    return replace(
+        found,
+        label=harmless(found.label),
+        person=clean(found.person) or "(no name)",
+        identities=tuple((kind, value) for kind, value in identities if value),
+        problem=harmless(found.problem),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
 
+from autograder.report import harmless
 from instructor.grading.fingerprint import digest_submission
 from instructor.grading.overrides import EXTENSION
 from instructor.grading.state import Handed, State
@@ -50,7 +51,7 @@ class Commits:
 
     def archive(self, one: Found) -> Path:
         """The zip of a clone's commit: the same for all of its commits."""
-        name = os.fsencode(one.label)  # two clones may have one name in folders of their own
+        name = one.label.encode()  # two clones may have one name in folders of their own
         unique = hashlib.sha256(name).hexdigest()[:12]
         return self._folder / f"{PurePath(one.label).name[:100]}-{unique}.zip"
 
@@ -118,8 +119,7 @@ def keep_found(
         one = replace(one, person=renamed.get(one.person, one.person), gone=True)
         if one.source not in sources and (one.digest, one.person) not in contents:
             if one.label in labels:  # in another folder
-                path = os.fsdecode(one.source).encode("utf-8", "backslashreplace").decode()
-                one = replace(one, label=path)
+                one = replace(one, label=harmless(os.fsdecode(one.source)))
             gone.append(one)
     stay = {one.person for one in gone} | (set() if only else state.decided())
     for id in stay & known.keys() - people.keys():
@@ -148,15 +148,14 @@ def _handed(one, person, remark, before, commits):
         unread = str(error)
     except Unreadable as error:
         unread = f"It cannot be read now: {error}"
-    label = one.label.encode("utf-8", "backslashreplace").decode()
     submitted = one.submitted and one.submitted.isoformat()
     source = os.fsencode(one.source.absolute())
     if unread:
         for known in before:
             if known.source == source and known.person == person.id and known.digest:
                 return replace(known, remark=unread, gone=False)
-        return Handed(label, person.id, source, UNREAD + label, submitted, one.late, unread)
-    return Handed(label, person.id, source, digest, submitted, one.late, one.problem or remark)
+        return Handed(one.label, person.id, source, UNREAD + one.label, submitted, one.late, unread)
+    return Handed(one.label, person.id, source, digest, submitted, one.late, one.problem or remark)
 
 
 def to_grade(state: State) -> dict[str, str]:

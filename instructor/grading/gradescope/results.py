@@ -191,5 +191,5 @@ def _text(text):
     """Text that a submission may have written, without control characters or lone surrogates, cut
     to TEXT_LIMIT.
     """
-    text = harmless(text).encode("utf-8", "replace").decode()
+    text = harmless(text)
     return text if len(text) <= TEXT_LIMIT else text[:TEXT_LIMIT] + "\n… (cut off)"

@@ -8,15 +8,16 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from autograder.report import harmless
 from common import charts
-from instructor.grading.text import block, line, markdown, percent, points
+from instructor.grading.text import line, markdown, percent, points
 
 
 def fence(text: str) -> Markup:
     """Text of several lines as a code block that nothing in it can close."""
     longest = max(map(len, re.findall("`+", text)), default=0)
     marks = "`" * max(3, longest + 1)
-    return Markup(f"{marks}\n{block(text)}\n{marks}")
+    return Markup(f"{marks}\n{harmless(text)}\n{marks}")
 
 
 def _environment(escape_html, finalize):
@@ -35,7 +36,7 @@ def _environment(escape_html, finalize):
 
 
 def _plain(value):
-    return block(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return harmless(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _marked(value):

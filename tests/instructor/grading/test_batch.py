@@ -368,6 +368,37 @@ def test_names_of_any_kind(tmp_path):
     assert {path.name for path in (tmp_path / "out" / "students").iterdir()} == set(folders)
 
 
+def test_names_that_are_no_text_or_control_a_terminal(tmp_path):
+    """Only their own submissions are refused, with names that can be read."""
+    folder = submissions(tmp_path / "class", 2)
+    for name in ("x.\udcff", "y.\x1b]0;title\x07"):
+        (folder / name).touch()
+    for name in ("old", "L\udcf6sung"):
+        shutil.copytree(folder / "student00", folder / "blatt" / name)
+    with zipfile.ZipFile(folder / "L\udcf6sung.zip", "w") as archive:
+        archive.writestr("notes.txt", "no code")
+
+    def grade(task):
+        if task.source.endswith("student01"):
+            return {"refused": "It has \x1b[31m."}
+        return (work.run if task.source.endswith(".zip") else run)(task)
+
+    options = "--out", tmp_path / "out", "--allow-weak-isolation"
+    done = command("grade", folder, *options, engine=Here(grade))
+    assert done.returncode == 0, done.stderr
+    assert "1 graded, 5 refused" in done.stdout
+    for part in (
+        "a single .\\udcff file",
+        "a single .\\x1b]0;title\\x07 file",
+        "It has \\x1b[31m.",
+        "in several folders, L\\udcf6sung and old",
+        r"'L\\udcf6sung': It has none of the required files",
+    ):
+        assert part in done.stdout
+    pages = [path.read_text(encoding="utf-8") for path in (tmp_path / "out").rglob("*.html")]
+    assert len(pages) == 7 and any("L\\udcf6sung and old" in page for page in pages)
+
+
 def test_people_due_dates_and_several_submissions(tmp_path):
     """A roster, a Canvas export with a late and a second submission, and somebody who handed
     nothing in.

@@ -274,7 +274,7 @@ def test_names_of_branches_and_files_do_nothing_to_a_terminal(hers, take, tmp_pa
     (hers / ".git/HEAD").write_text("ref: refs/heads/\x1b[31mred\n", encoding="utf-8")
     (one,) = find_submissions(tmp_path / "class")
     _, taken = take_commit(one, tmp_path / "a.zip")
-    assert taken.remarks == ["Its only branch is \\x202ered, which counts."]
+    assert taken.remarks == ["Its only branch is \\u202ered, which counts."]
     commit_of = (hers / ".git/refs/heads/\u202ered").read_text(encoding="utf-8")
     (hers / ".git/refs/heads/other").write_text(commit_of, encoding="utf-8")
     assert "\\x1b[31mred" in take().problem
