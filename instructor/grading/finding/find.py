@@ -1,5 +1,5 @@
-"""Finding submissions in a folder: as Gradescope and Canvas export them, cloned repositories named
-assignment-username, or one zip or folder a person.
+"""Finding submissions in a folder: as Gradescope, Canvas and Moodle export them, cloned
+repositories named assignment-username, or one zip or folder a person.
 
 Nothing is unpacked or run here, and no link is followed. What cannot be graded is listed too, with
 its problem, so that no submission disappears.
@@ -26,6 +26,10 @@ CANVAS = re.compile(
     r"(?P<name>.+?)(?P<late>_LATE)?_(?P<id>\d+)_(?:(?P<file_id>\d+)_(?P<file>.*)|(?:text|link)\.html?)",
     re.IGNORECASE | re.DOTALL,
 )
+MOODLE = re.compile(
+    r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)(?:[_.](?P<file>.*))?",
+    re.IGNORECASE | re.DOTALL,
+)
 CANVAS_ANONYMOUS = re.compile(
     r"(?P<name>anon_[0-9a-z]+)(?P<late>_LATE)?_(?P<file_id>\d+)_(?P<file>.*)",
     re.IGNORECASE | re.DOTALL,
@@ -37,8 +41,9 @@ ENDING = re.compile(r"(\.tar)?\.(zip|rar|7z|tar|gz|tgz|bz2|xz|py|ipynb|pdf|docx?
 # may be the course's own files beside plain submissions
 PAPERS = {".csv", ".htm", ".html", ".json", ".md", ".txt", ".xlsx", ".yaml", ".yml"}
 EXPECTED = (
-    "expected one zip or folder for each student, an unpacked download from Canvas, an unpacked "
-    "export from Gradescope, or a folder of cloned repositories, each called assignment-username"
+    "expected one zip or folder for each student, an unpacked download from Canvas or Moodle, an "
+    "unpacked export from Gradescope, or a folder of cloned repositories, each called "
+    "assignment-username"
 )
 
 
@@ -199,12 +204,12 @@ def _clone(path):
 
 
 def _canvas_name(name):
-    return CANVAS_ANONYMOUS.fullmatch(name) or CANVAS.fullmatch(name)
+    return MOODLE.fullmatch(name) or CANVAS_ANONYMOUS.fullmatch(name) or CANVAS.fullmatch(name)
 
 
 def _canvas(root, names):
-    """Canvas' download: a file for each that was handed in. Loose files of one person are one
-    submission, which cannot be graded.
+    """Canvas' or Moodle's download: a file for each that was handed in, or in Moodle a folder for
+    each person. Loose files of one person are one submission, which cannot be graded.
     """
     people, found = {}, []
     for name in names:
@@ -214,13 +219,16 @@ def _canvas(root, names):
             continue
         parts = match.groupdict()
         again = AGAIN.search(parts["file"] or "")
-        order = (int(parts["file_id"] or 0), int(again[1]) if again else 0, name)
-        people.setdefault((parts["name"], parts.get("id") or ""), []).append(
-            (order, name, bool(parts["late"]))
-        )
-    for (who, number), files in people.items():
+        order = (int(parts.get("file_id") or 0), int(again[1]) if again else 0, name)
+        number = parts.get("id") or ""
+        late = bool(parts["late"]) if "late" in parts else None
+        files = people.setdefault((match.re is MOODLE, parts["name"], number), [])
+        files.append((order, name, late))
+    for (moodle, who, number), files in people.items():
+        # Moodle's number is not a student's: its grading worksheet has it as "Participant 4711"
+        known = ("id", f"Participant {number}") if moodle else ("canvas_id", number)
         anonymous = not number or who.lower() == "student"
-        identities = [("canvas_id", number)] * bool(number) + [("name", who)] * (not anonymous)
+        identities = [known] * bool(number) + [("name", who)] * (not anonymous)
         person = f"{who}_{number}" if number else who
         files.sort()
         zips = [

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePath
 
 from autograder.report import harmless
+from common.files import UserError
 from instructor.grading.fingerprint import digest_submission
 from instructor.grading.overrides import EXTENSION
 from instructor.grading.state import Handed, State
@@ -94,13 +95,24 @@ def keep_found(
         commits: takes those of clones.
 
     Raises:
-        UserError: there are clones, and no submission belongs to anybody in the roster.
+        UserError: no submission belongs to anybody in the roster.
     """
-    found = name_clones(found, roster)
+    matched = [(one, *roster.match(one)) for one in name_clones(found, roster)]
+    if roster.people and not any(person.enrolled for _, person, _ in matched):
+        labels = [one.label for one in found if not one.paper]
+        people = ", ".join(f"{person.name} ({person.id})" for person in roster.people[:3])
+        raise UserError(
+            harmless(
+                f"None of the {len(labels)} submissions, such as {', '.join(labels[:3])}, belongs "
+                f"to anybody in the roster, such as {people}. Nothing was graded. Give the roster "
+                "of this class; or call submissions by id or full name, and clones "
+                "assignment-USERNAME; or name the roster's column of the names in use: "
+                "--column github=HEADER."
+            )
+        )
     people, before = {person.id: person for person in roster.people}, state.handed()
     handed = []
-    for one in found:
-        person, remark = roster.match(one)
+    for one, person, remark in matched:
         if one.paper and not (roster.people and person.enrolled):
             continue
         people.setdefault(person.id, person)

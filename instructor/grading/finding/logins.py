@@ -3,9 +3,6 @@
 import re
 from pathlib import PurePath
 
-from autograder.report import harmless
-from common.files import UserError
-
 from .find import Found, called, clean
 from .roster import Roster
 
@@ -15,9 +12,6 @@ def name_clones(found: list[Found], roster: Roster) -> list[Found]:
 
     The prefix is that of all clones that begin with it: else the clone hw5-ann-lee of somebody who
     is not in the roster would be that of `lee`, who is.
-
-    Raises:
-        UserError: no submission belongs to anybody in the roster.
     """
     names = {_name(one) for one in found if one.repository}
     if not roster.people or not names:
@@ -44,14 +38,6 @@ def name_clones(found: list[Found], roster: Roster) -> list[Found]:
         start = next((start for start in prefixes if name.startswith(start)), "")
         stays = not one.repository and (not start or roster.match(one)[0].enrolled)
         result.append(one if stays else called(one, name.removeprefix(start) or name))
-    if not any(roster.match(one)[0].enrolled for one in result):
-        raise UserError(
-            harmless(
-                f"None of the {len(names)} clones is called after anybody in the roster, such as "
-                f"{min(names)!r}. Call them assignment-USERNAME, or name the roster's column of "
-                "usernames: --column github=HEADER."
-            )
-        )
     return result
 
 

@@ -492,6 +492,33 @@ def test_a_page_by_somebody_in_the_roster_is_no_page_of_the_course(tmp_path):
     assert entries.keys() == {"student00", "ben"} and "zip" in entries["ben"].refused
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("ada", "bob"),
+        ("ada.zip", "bob.zip"),
+        ("lovelaceada_11_100_hw.zip", "rayben_12_101_hw.zip"),
+        ("submission_1", "submission_2"),
+        ("Ada Lovelace_1_assignsubmission_file_", "Ben Ray_2_assignsubmission_file_"),
+        ("hw5-ada/.git", "hw5-bob/.git"),
+    ],
+    ids=("folders", "zips", "canvas", "gradescope", "moodle", "clones"),
+)
+def test_a_roster_with_nobody_of_the_submissions_is_refused(tmp_path, names):
+    for name in names:
+        if name.endswith(".zip"):
+            (tmp_path / "class").mkdir(exist_ok=True)
+            zipfile.ZipFile(tmp_path / "class" / name, "w").close()
+        else:
+            (tmp_path / "class" / name).mkdir(parents=True)
+    (tmp_path / "roster.csv").write_text("id,name\nu1,Cy Day\nu2,Eve\n", encoding="utf-8")
+    options = "--out", tmp_path / "out", "--roster", tmp_path / "roster.csv"
+    done = command("grade", tmp_path / "class", *options)
+    assert done.returncode == 2 and not (tmp_path / "out").exists(), done.stdout
+    for part in (names[0].partition("/")[0], "Cy Day (u1)", "Eve (u2)", "--column", "full name"):
+        assert part in done.stderr
+
+
 @pytest.mark.full
 def test_seeds_and_fingerprints(tmp_path, monkeypatch):
     digest = digest_submission(submissions(tmp_path, 1) / "student00")

@@ -6,8 +6,6 @@ from class_of_clones import HOME, clone, commit, git, student
 from test_commits import AT, EARLY, LATE, LATER
 from test_second_run import entries, grade, merge  # noqa: F401
 
-from common.files import UserError
-
 LAST_MINUTE = "2026-02-12 22:00 +0000"
 START = "2026-02-01 12:00 +0000"
 
@@ -105,12 +103,6 @@ def test_a_stranger_whose_login_ends_as_anothers_is_a_stranger(tmp_path, grade):
     grade(*roster(tmp_path, "ada", "lee"))
     found = entries(tmp_path)
     assert not found["ann-lee"].person.enrolled and "2 submissions" not in remarks(tmp_path, "lee")
-
-
-def test_a_roster_that_fits_no_clone_is_refused(tmp_path, grade):
-    classmate(tmp_path, "ada")
-    with pytest.raises(UserError, match="None of the 1 clones is called after anybody in the ros"):
-        grade(*roster(tmp_path, "u17"))
 
 
 # Later runs

@@ -211,6 +211,33 @@ def test_canvas(tmp_path):
     assert "not a zip" in found["poelu_31_text.html"].problem
 
 
+MOODLE_ROSTER = """Identifier,Full name,ID number,Email address,Status,Grade
+Participant 4711,Ada Lovelace,100,ada@x.edu,Submitted,
+Participant 12,Wei Zhang,101,wei@x.edu,Submitted,
+Participant 13,Wei Zhang,102,zhang@x.edu,Submitted,
+"""
+
+
+@pytest.mark.parametrize("ending", ["_/hw.zip", "/hw.zip", "_hw.zip"])
+def test_moodle(tmp_path, ending):
+    names = ("Ada Lovelace_4711", "Wei Zhang_12", "Participant_13", "Grace Hopper_14")
+    for name in names:
+        zipped(tmp_path / "class" / f"{name}_assignsubmission_file{ending}")
+    (tmp_path / "class" / "Ada Lovelace_4711_assignsubmission_onlinetext.html").touch()
+    (tmp_path / "class" / "Ann Lee_15_assignsubmission_file_model.py").touch()
+    found = find_submissions(tmp_path / "class")
+    problems = {one.person: one.problem for one in found}
+    assert "not a zip" in problems.pop("Ann Lee_15")
+    assert problems == dict.fromkeys(names, "") and {one.late for one in found} == {None}
+    worksheet = roster(tmp_path, MOODLE_ROSTER)
+    ids = {one.person: worksheet.match(one)[0].id for one in found}
+    assert [ids[name] for name in names] == [
+        *("Participant 4711", "Participant 12", "Participant 13", "Grace Hopper_14")
+    ]
+    other = roster(tmp_path, "id,name\nal1,Lovelace Ada\n4711,Bob Ray\n")
+    assert [other.match(one)[0].id for one in found if one.person == names[0]] == ["al1"]
+
+
 METADATA = r"""---
 submission_1:
   :submitters:
