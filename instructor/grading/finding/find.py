@@ -22,6 +22,10 @@ from .metadata import GRADESCOPE, METADATA, read_metadata
 from .places import git_folder
 
 WRAPPER = re.compile(r"assignment_\d+_export|submissions|.+-submissions", re.IGNORECASE | re.DOTALL)
+# of a download that its system has split; Google Drive adds a time
+PART = re.compile(
+    r"(submissions|.+-submissions|.+-\d{8}T\d{6}Z)(-\d+)+(\.zip)?", re.IGNORECASE | re.DOTALL
+)
 CANVAS = re.compile(
     r"(?P<name>.+?)(?P<late>_LATE)?_(?P<id>\d+)_(?:(?P<file_id>\d+)_(?P<file>.*)|(?:text|link)\.html?)",
     re.IGNORECASE | re.DOTALL,
@@ -86,11 +90,15 @@ def find_submissions(folder: Path) -> list[Found]:
         time, the later in the list is the newer.
 
     Raises:
-        UserError: the folder does not exist or has no submission; the message says what was
-            expected.
+        UserError: the folder does not exist, has no submission, or has the parts of a split
+            download; the message says what was expected.
     """
     if not folder.is_dir():
-        what = "is a file: unpack it, and give the folder" if folder.exists() else "does not exist"
+        what = (
+            "is a file: unpack it, and any other parts, into one folder, and give that"
+            if folder.exists()
+            else "does not exist"
+        )
         raise UserError(harmless(f"{folder} {what}; {EXPECTED}."))
     try:
         root, names = _unwrap(folder)
@@ -127,6 +135,14 @@ def _unwrap(folder):
     """
     names = names_in(folder)
     others = [name for name in names if not _is_paper(folder / name)]
+    parts = [PART.fullmatch(name) for name in others]
+    if len(parts) > 1 and all(parts) and len({part[1] for part in parts}) == 1:
+        raise UserError(
+            harmless(
+                f"{folder / others[0]} is a part of a download. Unpack all parts into one folder, "
+                "and give that. If it is one person's work, rename it."
+            )
+        )
     inner = (
         folder / others[0]
         if len(others) == 1 and WRAPPER.fullmatch(others[0]) and METADATA not in names

@@ -350,11 +350,21 @@ def test_clones_of_one_assignment(tmp_path, name):
     )
 
 
+def several(*names):
+    return lambda folder: [zipped(folder / name) for name in names]
+
+
+PART = "is a part of a download. Unpack all parts into one folder"
+
+
 @pytest.mark.parametrize(
     "make, part",
     [
         (lambda folder: None, "does not exist"),
-        (lambda folder: zipped(folder), "is a file: unpack it"),
+        (lambda folder: zipped(folder), "is a file: unpack it, and any other parts, into one"),
+        (several("submissions-001.zip", "submissions-002.zip"), f"submissions-001.zip {PART}"),
+        (several("HW 5-20260101T000000Z-1-001.zip", "HW 5-20260101T000000Z-1-002.zip"), PART),
+        (several("hw-submissions-1/a.zip", "hw-submissions-2/b.zip", "grades.csv"), PART),
         (lambda folder: folder.mkdir(), "has no submissions: expected one zip or folder"),
         (lambda folder: zipped(folder / ".hidden.zip"), "has no submissions"),
         (code, "is a single submission"),
