@@ -56,15 +56,15 @@ def names_in(folder: Path) -> list[str]:
 
 def look_alike(folder: Path, *missing: str) -> str:
     """Words on the file that may be one of the missing ones under another name, such as
-    "; there is 'attention (1).py': rename it"; "" if there is none.
+    "; there is 'name (1).py': rename it"; "" if there is none.
     """
     found = [name for name in sorted(names_in(folder)) if original_name(name) in missing]
     return f"; there is {found[0]!r}: rename it" if found else ""
 
 
 def original_name(name: str) -> str:
-    """A file's name before a browser, an editor or a system changed it, as to "Attention (1).py" or
-    "attention.py.txt"; with its problem's folder.
+    """A file's name before a browser, an editor or a system changed it, as to "Name (1).py" or
+    "name.py.txt"; with its problem's folder.
     """
     return place_of(COPY.sub("", name.casefold()).removesuffix(".txt"))
 
