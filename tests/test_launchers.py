@@ -115,6 +115,7 @@ def test_one_that_is_killed_is_followed_by_one_that_makes_it(copy, start):
     assert out == f"{copy / '.venv'}\n" and "making it was interrupted" in err, err
 
 
+@pytest.mark.full
 def test_a_python_that_became_the_systems_is_not_used(copy, start):
     """Without its pyvenv.cfg, it is another name of the Python that made it."""
     start().communicate(timeout=120)
@@ -124,6 +125,7 @@ def test_a_python_that_became_the_systems_is_not_used(copy, start):
     assert (copy / ".venv" / "pyvenv.cfg").exists()
 
 
+@pytest.mark.full
 def test_a_failure_leaves_the_environment_that_was_there(copy, start, tmp_path):
     """It works as before, and is as new as before."""
     start().communicate(timeout=120)

@@ -147,6 +147,7 @@ def test_a_damaged_zip_is_said_in_a_sentence_on_every_machine(tmp_path):
     assert "Make it anew, and set NEW_CODE = True." in stopped(client)
 
 
+@pytest.mark.full
 def test_code_that_has_to_change_is_brought_again_and_no_copies_are_left(tmp_path, monkeypatch):
     """The unwritten place is named in a copy, which is of no use to change."""
     (tmp_path / "tmp").mkdir()

@@ -68,12 +68,14 @@ def grade(environment, copy, code, *ids):
     return done, {check["id"]: check for check in content["checks"]}
 
 
+@pytest.mark.full
 def test_right_code_passes(copy):
     ids = ("1h-2-basic", "1c-12-basic", "5d-1-basic", "6d-7-basic")
     done, found = grade(WINDOWS, copy, SOLUTION, *ids)
     assert done.returncode == 0 and [found[id]["verdict"] for id in ids] == ["passed"] * 4, found
 
 
+@pytest.mark.full
 def test_other_code_gets_its_verdicts(copy, tmp_path):
     code = make(
         (
@@ -92,6 +94,7 @@ def test_other_code_gets_its_verdicts(copy, tmp_path):
     assert "exit code 3" in found["6a-0-basic"]["details"]
 
 
+@pytest.mark.full
 def test_a_save_ends_a_check_that_takes_forever(tmp_path):
     """There, nothing interrupts a wait."""
     src, code = copy_for(tmp_path, 10_000) / "src", make((), tmp_path / "code")
@@ -119,6 +122,7 @@ def test_a_save_ends_a_check_that_takes_forever(tmp_path):
         process.communicate()
 
 
+@pytest.mark.full
 def test_jobs_at_the_same_time(tmp_path):
     """From a console, they give what they give elsewhere, one after the other; a refused one leaves
     nothing.
