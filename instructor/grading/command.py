@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import tempfile
+from datetime import UTC
 from pathlib import Path
 
 from common.arguments import number
@@ -131,7 +132,13 @@ def run(args: argparse.Namespace) -> int:
             )
         for name, words in (("due", "Due"), ("at", "What counts is the last commit before")):
             if remembered[name]:
-                print(f"{words} {moment(parse_due(remembered[name]))}.")
+                time = parse_due(remembered[name])
+                print(f"{words} {moment(time)}.")
+                if time.tzinfo != UTC and not hasattr(time.tzinfo, "key"):
+                    print(
+                        "  Clock changes of that zone are not known. If it has any, write its "
+                        f"name: --{name} '{time:%Y-%m-%d %H:%M} America/Los_Angeles'."
+                    )
         options = complete(remembered, args.allow_weak_isolation)
         roster, kept = choose_roster(
             args, None if args.forget else _loaded(state, "roster"), options["title"]

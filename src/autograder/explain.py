@@ -14,13 +14,26 @@ BROKEN = {  # errno -> the limit that was exceeded
     errno.EROFS: "the grader allows no writing there.",
 }
 
-SETTINGS = {  # what the submission has set for all of torch -> what that does, and what to do
-    "set_default_dtype": "changes the dtype of all new tensors, also in code that isn't yours. "
-    "Remove it; where a tensor needs another dtype, pass dtype=.",
-    "set_default_device": "puts every new tensor on that device, and grading has no GPU. "
-    "Remove it; where a tensor needs a device, pass that of an input: device=x.device.",
-    "set_grad_enabled": "turns gradients off for all code that runs later. "
-    "Write `with torch.no_grad():` around what needs none.",
+NO_GPU = re.compile("not compiled with CUDA|No CUDA GPUs|Found no NVIDIA|MPS backend")
+
+# What the submission has set for all of torch -> words of the failures that it may cause; what it
+# does, and what to do.
+SETTINGS = {
+    "set_default_dtype": (
+        "dtype|float|double|half",
+        "changes the dtype of all new tensors, also in code that isn't yours. Remove it; where a "
+        "tensor needs another dtype, pass dtype=.",
+    ),
+    "set_default_device": (
+        "device|cuda|mps|meta|gpu",
+        "puts every new tensor on that device, and grading has no GPU. Remove it; where a tensor "
+        "needs a device, pass that of an input: device=x.device.",
+    ),
+    "set_grad_enabled": (
+        "grad",
+        "turns gradients off for all code that runs later. Write `with torch.no_grad():` around "
+        "what needs none.",
+    ),
 }
 
 
@@ -81,9 +94,7 @@ def explain(error: RemoteError, submission, memory: int) -> Failed:
         file, line, function, _ = error.frames[-1]
         what = re.sub(r"^\w+: ", "", text) or function  # the question is known
         return NotImplementedYet(f"{file}:{line}  {what}")
-    if "ModuleNotFoundError" in kinds and (
-        why := submission.unusable.get(_file(error.name, submission.package))
-    ):
+    if why := submission.unusable.get(_absent(error, submission)):
         return Failed(Verdict.EXCEPTION, why + trace)
     if statement := _right_import(error, submission.root):
         return Failed(
@@ -91,7 +102,7 @@ def explain(error: RemoteError, submission, memory: int) -> Failed:
             f"{first}{error.type}: {text}. To import from another file of the submission, write "
             f"`{statement}`.{trace}",
         )
-    if missing := _missing(error, submission.package):
+    if missing := _missing(error, submission):
         return NotImplementedYet(missing + trace)
     if "MemoryError" in kinds or re.search(r"(can't|not enough|cannot) (allocate )?memory", text):
         return Failed(
@@ -110,6 +121,12 @@ def explain(error: RemoteError, submission, memory: int) -> Failed:
             f"{first}the code called exit({code}), which ends the program instead of "
             f"returning.{trace}",
         )
+    if NO_GPU.search(text):
+        return Failed(
+            Verdict.EXCEPTION,
+            f"{first}grading has no GPU: {text}. Put a tensor where an input is: "
+            f"device=x.device.{trace}",
+        )
     if "PermissionError" in kinds:
         return Failed(Verdict.BLOCKED, f"{first}the grader does not allow this: {text}{trace}")
     if limit := _broken_limit(kinds, text):
@@ -117,15 +134,17 @@ def explain(error: RemoteError, submission, memory: int) -> Failed:
     return Failed(Verdict.EXCEPTION, f"{first}{error.type}: {text}{trace}")
 
 
-def explain_settings(settings: list) -> str:
-    """A line for each of torch's settings that the submission has changed, as received from
-    inside/execute.py; raises any kind of exception if they are malformed.
+def explain_settings(settings: list) -> list[tuple[str, str]]:
+    """For each of torch's settings that the submission has changed, as received from
+    inside/execute.py, a pattern of the failures that it may cause, and a line; raises any kind of
+    exception if they are malformed.
     """
-    causes = ""
+    causes = []
     for function, *call in settings[: len(SETTINGS)]:
         file, line, code = call or ("", 0, f"torch.{function}")
         where = f"{str(file)[:100]}, line {int(line)}: " if file else ""
-        causes += f"\nLikely cause: {where}{str(code)[:300]} {SETTINGS[function]}"
+        pattern, effect = SETTINGS[function]
+        causes.append((pattern, f"\nLikely cause: {where}{str(code)[:300]} {effect}"))
     return causes
 
 
@@ -166,16 +185,27 @@ def _right_import(error, root):
     return None
 
 
-def _missing(error, package):
+def _absent(error, submission):
+    """The file that an import did not find; "" for any other error."""
+    if "ModuleNotFoundError" in error.kinds:
+        return _file(error.name, submission.package)
+    folders = error.name.split(".")[1:]
+    wanted = re.match(r"cannot import name '(\w+)'", error.text)
+    if wanted and folders and submission.root.joinpath(*folders).is_dir():
+        return _file(f"{error.name}.{wanted[1]}", submission.package)
+    return ""
+
+
+def _missing(error, submission):
     """A sentence naming the file or name that the submission lacks; None for any other error."""
     if "circular import" in error.text:
         return None
+    package = submission.package
     if "ImportError" in error.kinds and error.name.split(".")[0] == package:
-        file = _file(error.name, package)
-        if "ModuleNotFoundError" in error.kinds:
+        if file := _absent(error, submission):
             return f"{file} is missing."
         if wanted := re.search(r"cannot import name '(\w+)'", error.text):
-            return f"{file} does not define {wanted[1]}."
+            return f"{_file(error.name, package)} does not define {wanted[1]}."
     absent = re.fullmatch(r"module '([\w.]+)' has no attribute '(\w+)'", error.text)
     if absent and absent[1].split(".")[0] == package and not error.frames:
         return f"{_file(absent[1], package)} does not define {absent[2]}."

@@ -3,6 +3,7 @@ result becomes an Outcome.
 """
 
 import contextlib
+import re
 import time
 import zlib
 from collections import Counter
@@ -216,7 +217,11 @@ class Judge:
             outcome.compared = _compared(error) if check.kind == "basic" else None
             outcome.details = str(error).strip() or "wrong"
             if student and outcome.verdict is not Verdict.NOT_IMPLEMENTED:
-                outcome.details += student.causes
+                outcome.details += "".join(
+                    line
+                    for pattern, line in student.causes
+                    if re.search(pattern, outcome.details, re.IGNORECASE)
+                )
             if student and student.output.strip():
                 outcome.details += "\nThe code printed:\n" + student.output.strip()[-1000:]
         elif error is not None:

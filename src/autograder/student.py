@@ -70,7 +70,7 @@ class Student:
         self.hints: list[str] = []
         self.facts: dict[str, float] = {}
         self.output = ""
-        self.causes = ""  # lines on torch's settings that the submission has changed
+        self.causes: list[tuple[str, str]] = []  # see explain_settings
         self.whole = whole or Allowance()
         self.stuck = stuck or Stuck(process, submission, self.whole)
         self.seconds = check.seconds if seconds is None else seconds

@@ -33,7 +33,7 @@ MADE_BY = {target.writes: target.target for target in TARGETS.values() if target
 DELIVERABLES = (*CODE, *ANSWERS, *MADE_BY)
 
 # what browsers and systems add to the name of a copy, before its ending
-COPY = re.compile(r"( ?\(\d+\)|[ -]\d+|( -)? copy)(?=\.)")
+COPY = re.compile(r"( ?\(\d+\)|[ -]\d+|( -)? copy)(?=\.|$)")
 _PLACES = {PurePosixPath(name).name: name for name in (*CODE, *ANSWERS)}
 
 
@@ -55,10 +55,15 @@ def names_in(folder: Path) -> list[str]:
 
 
 def look_alike(folder: Path, *missing: str) -> str:
-    """Words on the file that may be one of the missing ones under another name, such as
-    "; there is 'name (1).py': rename it"; "" if there is none.
+    """Words on the file that may be one of the missing ones under another name, or on the folder
+    that may have it, such as "; there is 'name (1).py': rename it"; "" if there is none.
     """
-    found = [name for name in sorted(names_in(folder)) if original_name(name) in missing]
+    places = {*missing, *(name.rpartition("/")[0] for name in missing)}
+    found = [
+        name
+        for name in sorted(names_in(folder))
+        if (original := original_name(name)) in places and original != name
+    ]
     return f"; there is {found[0]!r}: rename it" if found else ""
 
 
@@ -69,12 +74,15 @@ def original_name(name: str) -> str:
     return place_of(COPY.sub("", name.casefold()).removesuffix(".txt"))
 
 
-def why_unusable(folder: Path, name: str) -> str:
+def why_unusable(folder: Path, name: str, source: Path | None = None) -> str:
     """Why a student's file cannot be used although its work is there, in sentences that say what to
-    do: it has another name or encoding. "" otherwise.
+    do: it has another name or encoding, or its folder has another name. "" otherwise.
+
+    Args:
+        source: the folder that `folder` has the known files of.
     """
     if not (folder / name).is_file():
-        alike = look_alike(folder, name)
+        alike = look_alike(folder, name) or (source and look_alike(source, name))
         return f"{name} is missing{alike}." if alike else ""
     content = (folder / name).read_bytes()
     # a JSON parser reads UTF-16, too, and Python the encoding that a comment declares

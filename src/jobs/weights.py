@@ -2,6 +2,7 @@
 can ask before the submission's process has read the file.
 """
 
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -20,12 +21,14 @@ BEGINNINGS = (
     ),
     (rb'(?s).{8}\s*\{"', f"It is a safetensors file. {SAVE}"),
 )
-# Prefixes that wrappers put before the names of a model's weights.
+# What wrappers call the model in them.
 WRAPPERS = {
-    "_orig_mod.": ("torch.compile", "model._orig_mod.state_dict()"),
-    "module.": ("DataParallel or DistributedDataParallel", "model.module.state_dict()"),
+    "_orig_mod": "torch.compile",
+    "module": "DataParallel or DistributedDataParallel",
+    "_fsdp_wrapped_module": "FullyShardedDataParallel",
 }
-PARTS = {"model", "model_state_dict", "state_dict", "optimizer", "optimizer_state_dict", "epoch"}
+PARTS = {"model", "model_state_dict", "net", "params", "state_dict"}
+PARTS |= {"optimizer", "optimizer_state_dict", "epoch"}
 
 
 def why_unreadable(path: Path, error: str) -> str:
@@ -58,12 +61,15 @@ def why_no_state(names: Iterable[str]) -> str:
     names = list(names)
     if not names:
         return f"It is an empty dict. {SAVE}"
-    for prefix, (wrapper, right) in WRAPPERS.items():
-        if all(name.startswith(prefix) for name in names):
-            return (
-                f"All names in it begin with {prefix!r}, which {wrapper} puts before them. Save "
-                f"{right} instead."
-            )
+    start = os.path.commonprefix(names)
+    prefix = start[: start.rfind(".") + 1]
+    if len(names) > 1 and prefix:
+        known = [WRAPPERS[part] for part in prefix.split(".") if part in WRAPPERS]
+        return (
+            f"All names in it begin with {prefix!r}, which "
+            f"{' and '.join(known) or 'a module around the model'} puts before them. Save "
+            f"model.{prefix}state_dict() instead."
+        )
     if found := sorted(PARTS & {*names}):
         return f"It is a checkpoint, a dict with {', '.join(map(repr, found))}. {SAVE}"
     return ""

@@ -1,5 +1,6 @@
 """Predictions earn points only as far as the submitted weights and code reproduce them."""
 
+import re
 import shutil
 
 import pytest
@@ -159,6 +160,23 @@ INSTEAD = {  # what people hand in instead of weights -> what they read
         lambda state: {f"module.{name}": value for name, value in state.items()},
         "begin with 'module.', which DataParallel or DistributedDataParallel puts",
     ),
+    "prefix of both": (
+        lambda state: {f"module._orig_mod.{name}": value for name, value in state.items()},
+        "DataParallel or DistributedDataParallel and torch.compile puts before them. Save "
+        "model.module._orig_mod.state_dict() instead.",
+    ),
+    "prefix of another": (
+        lambda state: {f"model.{name}": value for name, value in state.items()},
+        "begin with 'model.', which a module around the model puts before them.",
+    ),
+    "numbers as names": (
+        lambda state: dict(enumerate(state.values())),
+        "It is not a state_dict, a dict of tensors.",
+    ),
+    "no values": (
+        lambda state: {name: value.to("meta") for name, value in state.items()},
+        "is sparse, has no values, or has more than 100 million numbers.",
+    ),
     "empty dict": (lambda state: {}, "It is an empty dict."),
     "checkpoint": (
         lambda state: {"model": state, "optimizer": {}, "epoch": 3},
@@ -185,6 +203,13 @@ def test_what_is_handed_in_instead_of_weights_is_named(folder, outcome, name):
     assert "rope.finetune.params is not a usable weights file. " in told and message in told
     assert "./run.sh rope_finetune_with_pretrain creates it again." in told
     assert "weights_only" not in told and "\x1b" not in told, "torch's own advice would be wrong"
+
+
+@pytest.mark.parametrize("content", [LFS, b"<!DOCTYPE html>\n" * 100])
+def test_what_is_handed_in_instead_of_predictions_is_named(folder, outcome, content):
+    (folder / "rope.pretrain.dev.predictions").write_bytes(content)
+    told = outcome(DEV).message
+    assert re.match(r"rope\.pretrain\.dev\.predictions: It is a (pointer of Git|web page)", told)
 
 
 def test_code_that_changed_after_the_weights(folder, outcome):

@@ -108,6 +108,14 @@ def test_a_missing_file_under_another_name_is_named(tmp_path, kind, file, name):
     assert f"{message} Checks that need it earn no points." in staged(source, tmp_path)[1]
 
 
+def test_a_folder_under_another_name_is_named(tmp_path):
+    source = tmp_path / "mine"
+    shutil.copytree(SOLUTION, source, ignore=shutil.ignore_patterns("*.p*s"))
+    (source / "problem5").rename(source / "Problem5")
+    message = "problem5/encoder.py is missing; there is 'Problem5': rename it."
+    assert f"{message} Checks that need it earn no points." in staged(source, tmp_path)[1]
+
+
 def test_nothing_but_a_file_under_another_name_is_no_submission(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "attention.py.txt").touch()

@@ -206,9 +206,20 @@ BEHAVIORS = {
     ),
     "default dtype under another name": (
         "import torch\nset_dtype = torch.set_default_dtype\nset_dtype(torch.float64)\n"
-        "def answer(x):\n    return x\n",
+        "def answer(x):\n    return torch.ones(5)\n",
         Verdict.WRONG_ANSWER,
         "\nLikely cause: torch.set_default_dtype changes",
+    ),
+    "default dtype, and another fault": (
+        "import torch\ntorch.set_default_dtype(torch.float64)\n"
+        "def answer(x):\n    return torch.from_numpy(x)[1:]\n",
+        Verdict.WRONG_ANSWER,
+        "",
+    ),
+    "no GPU": (
+        "import torch\nW = torch.ones(5).cuda()\n" + RIGHT,
+        Verdict.EXCEPTION,
+        "toy.py, line 2: grading has no GPU: ",
     ),
     "chatty": ("print('x' * 3_000_000)\n" + RIGHT, Verdict.PASSED, ""),
     "chatty and wrong": (
@@ -300,6 +311,7 @@ def test_each_way_to_end_has_its_verdict(grade_code, name):
     if verdict is not None:
         assert outcome.verdict is verdict, outcome.details
     assert message in outcome.message
+    assert "Likely cause" in message or "Likely cause" not in outcome.message
     assert outcome.score == (1 if outcome.verdict is Verdict.PASSED else 0)
     # Whatever it was: the next check starts clean.
     assert grade_code(RIGHT, "9a-0-basic").outcomes["9a-0-basic"].verdict is Verdict.PASSED
@@ -318,7 +330,9 @@ def test_each_way_to_end_has_its_verdict(grade_code, name):
         ("part.inner", "from .data import SIZE", "write `from ..data import ...`."),
         ("main", "from far_away.data import SIZE", "there is no module 'far_away' here."),
         ("main", "from .lost import SIZE", "lost.py is missing."),
-        ("main", "from .part.other import SIZE", "does not define SIZE."),
+        ("main", "from .part.other import SIZE", "part/other.py does not define SIZE."),
+        ("main", "from .part import lost", "part/lost.py is missing."),
+        ("main", "from .part import odd", "part/odd.py is in UTF-16."),
         ("main", "from .part.circle import SIZE", "ImportError: cannot import name 'answer' from"),
         ("main", "from toy.data import SIZE", None),
     ],
@@ -331,7 +345,8 @@ def test_an_import_of_ones_own_file_is_put_right(tmp_path, process, file, statem
     for name, text in files.items():
         path = tmp_path / "toy" / f"{name.replace('.', '/')}.py"
         path.write_text(text, encoding="utf-8")
-    submission = Submission((tmp_path,), tmp_path / "toy", "toy")
+    odd = {"part/odd.py": "part/odd.py is in UTF-16."}
+    submission = Submission((tmp_path,), tmp_path / "toy", "toy", unusable=odd)
     checks = MANIFEST.select(["9a-0-basic"])
     outcomes = grade(MANIFEST, checks, [TOY / "checks"], process, submission, 1).outcomes
     assert (message or "") in outcomes["9a-0-basic"].message

@@ -115,6 +115,14 @@ def test_the_grader_takes_it_in(folder, tmp_path):
     )
 
 
+def test_a_folder_under_another_name_is_named(folder, tmp_path):
+    (folder / "problem6").rename(folder / "Problem6")
+    process = collect("--submission", folder, "--out", tmp_path / "s.zip")
+    assert process.returncode == 2
+    lines = [line for line in process.stderr.splitlines() if line.startswith("  problem6/")]
+    assert lines and all(line.endswith(" there is 'Problem6': rename it") for line in lines)
+
+
 def test_what_is_missing_is_listed_with_the_command_that_makes_it(folder, tmp_path):
     for name in MADE_BY:
         (folder / name).unlink()

@@ -1,8 +1,10 @@
 """Late days: when a submission was due, how late it is, and what that costs."""
 
+import contextlib
 import os
 import re
 from datetime import UTC, datetime, time, timedelta
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from common.files import UserError
@@ -47,13 +49,17 @@ def parse_due(text: str) -> datetime:
 
 def _here(when):
     """A time in this machine's zone: by name, if it has one, since that knows clock changes."""
-    name = os.environ.get("TZ", os.path.realpath("/etc/localtime").partition("zoneinfo/")[2])
     fixed = when.astimezone()
-    try:
-        named = when.replace(tzinfo=ZoneInfo(name.lstrip(":")))
-    except (ValueError, KeyError, OSError):
-        return fixed
-    return named if named.utcoffset() == fixed.utcoffset() else fixed
+    names = [os.environ["TZ"]] if "TZ" in os.environ else [os.path.realpath("/etc/localtime")]
+    with contextlib.suppress(OSError):  # some containers copy localtime, and have this
+        names += [] if "TZ" in os.environ else [Path("/etc/timezone").read_text("ascii").strip()]
+    for name in names:
+        with contextlib.suppress(ValueError, KeyError, OSError):
+            zone = ZoneInfo(name.rpartition("zoneinfo/")[2].removeprefix(":"))
+            named = when.replace(tzinfo=zone)
+            if named.utcoffset() == fixed.utcoffset():
+                return named
+    return fixed
 
 
 def due_text(due: datetime) -> str:

@@ -11,7 +11,7 @@ from common.files import read_documents, why_not_utf8
 from jobs.deliverables import MADE_BY
 from jobs.presets import PRESETS, Preset
 from jobs.targets import JOBS, WRITTEN_BY
-from jobs.weights import why_no_state, why_unreadable
+from jobs.weights import why_no_state, why_other, why_unreadable
 
 # A CPU and a GPU may answer differently where two characters are almost equally likely.
 UNREPRODUCED = 0.05
@@ -29,15 +29,17 @@ def answer_questions(weights, variant, sizes, corpus, questions):
     if not isinstance(state, dict):
         return {"odd": f"It is not a state_dict but a {type(state).__name__}"}
     names = [str(name)[:60] for name in state][:500]
-    if not state or not all(isinstance(value, torch.Tensor) for value in state.values()):
+    if not state or not all(
+        isinstance(name, str) and isinstance(value, torch.Tensor) for name, value in state.items()
+    ):
         return {"names": names, "odd": "It is not a state_dict, a dict of tensors"}
     odd = [
         name
         for name, value in state.items()
-        if value.layout != torch.strided or value.nelement() > 10**8
+        if value.layout != torch.strided or value.is_meta or value.nelement() > 10**8
     ]
     if odd:
-        return {"odd": f"{odd[0]} is a sparse tensor, or has more than 100 million numbers"}
+        return {"odd": f"{odd[0]} is sparse, has no values, or has more than 100 million numbers"}
     if not all(torch.isfinite(value).all() for value in state.values()):
         return {"odd": "Some of the weights are NaN or infinite"}
     from answers import predict_places
@@ -75,11 +77,11 @@ def read_predictions(path: Path) -> list[str]:
     """Return the lines of a predictions file.
 
     Raises:
-        WrongAnswer: it is not UTF-8.
+        WrongAnswer: it is not UTF-8, or another file than its name says.
     """
     raw = path.read_bytes()
-    if why := why_not_utf8(path.name, raw):
-        raise WrongAnswer(why)
+    if why := why_not_utf8(path.name, raw) or why_other(raw):
+        raise WrongAnswer(why if path.name in why else f"{path.name}: {why}")
     text = raw.decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n")
     return [line.strip() for line in text.removesuffix("\n").split("\n")]
 

@@ -113,7 +113,10 @@ def stage(
         notices += take_in(results, into / RESULTS, result_limit)
     package = into / "submission"
     put_in_place(taken, package)
-    unusable = {name: why for name in files_of(problems) if (why := why_unusable(package, name))}
+    whole = source if source.is_dir() else None
+    unusable = {
+        name: why for name in files_of(problems) if (why := why_unusable(package, name, whole))
+    }
     for name in unusable:
         (package / name).unlink(missing_ok=True)
     notices += [

@@ -12,7 +12,7 @@ from checks.support.staging import stage
 from common.files import UserError
 from conftest import SOLUTION
 from instructor.grading.finding.find import find_submissions
-from instructor.grading.finding.late import days_late, parse_due, penalty
+from instructor.grading.finding.late import days_late, deadline, parse_due, penalty
 from instructor.grading.finding.roster import Roster, named_column, read_roster
 from instructor.grading.grades import Person
 
@@ -619,11 +619,14 @@ def test_due_dates(text, expected):
 
 
 @pytest.mark.skipif(not hasattr(time, "tzset"), reason="the time zone cannot be set on this system")
-def test_a_due_date_without_a_zone_is_local(monkeypatch):
-    monkeypatch.setenv("TZ", "Asia/Tokyo")
+@pytest.mark.parametrize("name", ["America/New_York", "/usr/share/zoneinfo/America/New_York"])
+def test_a_due_date_without_a_zone_is_local_and_knows_clock_changes(monkeypatch, name):
+    monkeypatch.setenv("TZ", name)
     time.tzset()
     try:
-        assert parse_due("2026-12-01 23:59") == datetime(2026, 12, 1, 14, 59, tzinfo=UTC)
+        due = parse_due("2026-10-31 20:00")
+        assert due == datetime(2026, 11, 1, 0, 0, tzinfo=UTC)
+        assert deadline(due, 1) == datetime(2026, 11, 2, 1, 0, tzinfo=UTC)
     finally:
         monkeypatch.undo()
         time.tzset()

@@ -77,17 +77,19 @@ def classify(path, vocab_size, tokens, renumbered, order, batch):
         if not isinstance(state, dict):
             return {"odd": f"It is not a state_dict but a {type(state).__name__}"}
         names = [str(name)[:60] for name in state][:500]
-        if not state or not all(isinstance(value, torch.Tensor) for value in state.values()):
+        if not state or not all(
+            isinstance(name, str) and isinstance(value, torch.Tensor)
+            for name, value in state.items()
+        ):
             return {"names": names, "odd": "It is not a state_dict, a dict of tensors"}
         odd = [
             name
             for name, value in state.items()
-            if value.layout != torch.strided or value.nelement() > 10**7
+            if value.layout != torch.strided or value.is_meta or value.nelement() > 10**7
         ]
         if odd:
-            return {
-                "odd": f"{str(odd[0])[:60]} is a sparse tensor, or has more than 10 million numbers"
-            }
+            what = "is sparse, has no values, or has more than 10 million numbers"
+            return {"odd": f"{str(odd[0])[:60]} {what}"}
         if not all(torch.isfinite(value).all() for value in state.values()):
             return {"odd": "Some of the weights are NaN or infinite"}
 
