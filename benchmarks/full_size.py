@@ -141,7 +141,11 @@ def section(title: str, log: Path, jobs: dict) -> str:
     """What the report says of a step: its jobs, what its log says of trainings, and its end."""
     lines = re.split(r"[\r\n]+", log.read_text(encoding="utf-8", errors="replace").strip())
     rows = [
-        [name, f"{job['seconds']:.1f}", f"{job['correct'] / max(1, job['total']):.1%}"]
+        [
+            name,
+            f"{job['seconds']:.1f}",
+            f"{job['correct'] / job['total']:.1%}" if job["total"] else "",
+        ]
         for name, job in jobs.items()
     ]
     told = [line for line in lines if SAID.match(line)]
