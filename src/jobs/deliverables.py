@@ -58,7 +58,7 @@ def look_alike(folder: Path, *missing: str) -> str:
     """Words on the file that may be one of the missing ones under another name, or on the folder
     that may have it, such as "; there is 'name (1).py': rename it"; "" if there is none.
     """
-    places = {*missing, *(name.rpartition("/")[0] for name in missing)}
+    places = {*missing, *(name.rpartition("/")[0] for name in missing)} - {""}
     found = [
         name
         for name in sorted(names_in(folder))

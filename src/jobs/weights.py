@@ -27,8 +27,11 @@ WRAPPERS = {
     "module": "DataParallel or DistributedDataParallel",
     "_fsdp_wrapped_module": "FullyShardedDataParallel",
 }
-PARTS = {"model", "model_state_dict", "net", "params", "state_dict"}
-PARTS |= {"optimizer", "optimizer_state_dict", "epoch"}
+# What checkpoints call their parts.
+PARTS = {
+    *("model", "model_state_dict", "net", "params", "state_dict"),
+    *("optimizer", "optimizer_state_dict", "epoch"),
+}
 
 
 def why_unreadable(path: Path, error: str) -> str:

@@ -112,8 +112,12 @@ def test_a_folder_under_another_name_is_named(tmp_path):
     source = tmp_path / "mine"
     shutil.copytree(SOLUTION, source, ignore=shutil.ignore_patterns("*.p*s"))
     (source / "problem5").rename(source / "Problem5")
+    (source / "helper.py").unlink()
+    (source / "(1)").touch()  # no other name of the top
+    notices = staged(source, tmp_path)[1]
+    assert "helper.py is missing: checks that need it earn no points." in notices
     message = "problem5/encoder.py is missing; there is 'Problem5': rename it."
-    assert f"{message} Checks that need it earn no points." in staged(source, tmp_path)[1]
+    assert f"{message} Checks that need it earn no points." in notices
 
 
 def test_nothing_but_a_file_under_another_name_is_no_submission(tmp_path):

@@ -50,9 +50,12 @@ def parse_due(text: str) -> datetime:
 def _here(when):
     """A time in this machine's zone: by name, if it has one, since that knows clock changes."""
     fixed = when.astimezone()
-    names = [os.environ["TZ"]] if "TZ" in os.environ else [os.path.realpath("/etc/localtime")]
-    with contextlib.suppress(OSError):  # some containers copy localtime, and have this
-        names += [] if "TZ" in os.environ else [Path("/etc/timezone").read_text("ascii").strip()]
+    if "TZ" in os.environ:
+        names = [os.environ["TZ"]]
+    else:
+        names = [os.path.realpath("/etc/localtime")]
+        with contextlib.suppress(OSError, ValueError):  # some containers copy localtime, have this
+            names.append(Path("/etc/timezone").read_text("ascii").strip())
     for name in names:
         with contextlib.suppress(ValueError, KeyError, OSError):
             zone = ZoneInfo(name.rpartition("zoneinfo/")[2].removeprefix(":"))

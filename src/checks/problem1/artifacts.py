@@ -80,8 +80,10 @@ def read_predictions(path: Path) -> list[str]:
         WrongAnswer: it is not UTF-8, or another file than its name says.
     """
     raw = path.read_bytes()
-    if why := why_not_utf8(path.name, raw) or why_other(raw):
-        raise WrongAnswer(why if path.name in why else f"{path.name}: {why}")
+    if why := why_not_utf8(path.name, raw):
+        raise WrongAnswer(why)
+    if why := why_other(raw):
+        raise WrongAnswer(f"{path.name}: {why}")
     text = raw.decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n")
     return [line.strip() for line in text.removesuffix("\n").split("\n")]
 
