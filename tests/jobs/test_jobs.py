@@ -254,7 +254,10 @@ BAD_WEIGHTS = [
     (lambda r: rewrite(r / "vanilla.finetune.params", lambda b: b[: len(b) // 2]), "damaged"),
     (lambda r: rewrite(r / "vanilla.finetune.params", lambda b: b""), "It is empty: 0 bytes"),
     (
-        lambda r: torch.save({"module.head": torch.ones(2)}, r / "vanilla.finetune.params"),
+        lambda r: torch.save(
+            {"module.head": torch.ones(2), "module.ln_f": torch.ones(2)},
+            r / "vanilla.finetune.params",
+        ),
         "which DataParallel",
     ),
     (lambda r: torch.save([1, 2], r / "vanilla.finetune.params"), "not a state_dict"),
