@@ -29,8 +29,14 @@ WRAPPERS = {
 }
 # What checkpoints call their parts.
 PARTS = {
-    *("model", "model_state_dict", "net", "params", "state_dict"),
-    *("optimizer", "optimizer_state_dict", "epoch"),
+    "model",
+    "model_state_dict",
+    "net",
+    "params",
+    "state_dict",
+    "optimizer",
+    "optimizer_state_dict",
+    "epoch",
 }
 
 
