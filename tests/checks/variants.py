@@ -81,7 +81,10 @@ class Wrong:
     why: str
     changes: tuple
     caught_by: tuple[str, ...]
-    kind: str = "misconception"
+    kind: str
+
+
+misconception, slip, edge = (functools.partial(Wrong, kind=kind) for kind in KINDS)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Wrong fixes of broken trainings (question 6e): scores and clipping, filters, generation, stacks
 and their initialization.
 """
-from variants import Edit, Fill, Wrong
+from variants import Edit, Fill, edge, misconception, slip
 
 SCORES, FILTERS, REPEATS, STACK, SET_UPS = (f"6e-{n}-basic" for n in range(3, 8))
 TEXTS, DRAWS = "6e-8-hidden", "6e-9-basic"
@@ -23,41 +23,32 @@ STEP = '''    for parameter in parameters:
             parameter.grad.mul_(max_norm / norm)'''
 
 EXPLODING = [
-    Wrong("scores-unscaled", "The scores are not scaled.",
-          edit(SCALED, "scores = q @ k.transpose(-2, -1)"),
-          (SCORES, SET_UPS), kind="misconception"),
-    Wrong("scores-head-dim", "The scores are divided by head_dim.",
-          edit(SCALED, SCALED.replace("math.sqrt(q.size(-1))", "q.size(-1)")),
-          (SCORES,), kind="misconception"),
-    Wrong("scores-length", "The scores are divided by the root of T.",
-          edit(SCALED, SCALED.replace("-1))", "-2))")), (SCORES,),
-          kind="slip"),
-    Wrong("scores-keys-length", "The scores are divided by the root of T_kv.",
-          edit(SCALED, SCALED.replace("q.size(-1)", "k.size(-2)")), (SCORES,), kind="slip"),
-    Wrong("scores-first-size", "head_dim is read off the first axis.",
-          edit(SCALED, SCALED.replace("q.size(-1)", "q.size(0)")),
-          (SCORES,), kind="slip"),
-    Wrong("scores-third-size", "head_dim is read off axis 1, which is right for two axes only.",
-          edit(SCALED, SCALED.replace("q.size(-1)", "q.size(1)")), (SCORES,), kind="slip"),
-    Wrong("scores-softmax", "The softmax is taken already.",
-          edit(SCALED, SCALED + "\n    scores = F.softmax(scores, dim=-1)"),
-          (SCORES,), kind="misconception"),
-    Wrong("scores-transposed", "Keys are compared with queries.",
-          edit(SCALED, "scores = k @ q.transpose(-2, -1) / math.sqrt(q.size(-1))"), (SCORES,),
-          kind="slip"),
-    Wrong("scores-times", "The scores are multiplied by the root.",
-          edit(SCALED, SCALED.replace(" / ", " * ")), (SCORES,),
-          kind="slip"),
-    Wrong("scores-four-axes", "The transposition names four axes.",
-          edit(SCALED, SCALED.replace("k.transpose(-2, -1)", "k.permute(0, 1, 3, 2)")), (SCORES,),
-          kind="slip"),
-    Wrong("scores-in-place", "The queries are scaled in place.",
-          edit(SCALED, "q.data /= math.sqrt(q.size(-1))\n    scores = q @ k.transpose(-2, -1)"),
-          (SCORES,), kind="slip"),
-    Wrong("scores-detached", "No gradient reaches queries and keys.",
-          edit(SCALED, SCALED.replace("q @ k", "q.detach() @ k.detach()")),
-          (SCORES,), kind="slip"),
-    Wrong("clip-each", "Each parameter is clipped by itself.", (Fill("clip_gradients", '''
+    misconception("scores-unscaled", "The scores are not scaled.",
+          edit(SCALED, "scores = q @ k.transpose(-2, -1)"), (SCORES, SET_UPS)),
+    misconception("scores-head-dim", "The scores are divided by head_dim.",
+          edit(SCALED, SCALED.replace("math.sqrt(q.size(-1))", "q.size(-1)")), (SCORES,)),
+    slip("scores-length", "The scores are divided by the root of T.",
+         edit(SCALED, SCALED.replace("-1))", "-2))")), (SCORES,)),
+    slip("scores-keys-length", "The scores are divided by the root of T_kv.",
+         edit(SCALED, SCALED.replace("q.size(-1)", "k.size(-2)")), (SCORES,)),
+    slip("scores-first-size", "head_dim is read off the first axis.",
+         edit(SCALED, SCALED.replace("q.size(-1)", "q.size(0)")), (SCORES,)),
+    slip("scores-third-size", "head_dim is read off axis 1, which is right for two axes only.",
+         edit(SCALED, SCALED.replace("q.size(-1)", "q.size(1)")), (SCORES,)),
+    misconception("scores-softmax", "The softmax is taken already.",
+          edit(SCALED, SCALED + "\n    scores = F.softmax(scores, dim=-1)"), (SCORES,)),
+    slip("scores-transposed", "Keys are compared with queries.",
+         edit(SCALED, "scores = k @ q.transpose(-2, -1) / math.sqrt(q.size(-1))"), (SCORES,)),
+    slip("scores-times", "The scores are multiplied by the root.",
+         edit(SCALED, SCALED.replace(" / ", " * ")), (SCORES,)),
+    slip("scores-four-axes", "The transposition names four axes.",
+         edit(SCALED, SCALED.replace("k.transpose(-2, -1)", "k.permute(0, 1, 3, 2)")), (SCORES,)),
+    slip("scores-in-place", "The queries are scaled in place.",
+         edit(SCALED, "q.data /= math.sqrt(q.size(-1))\n    scores = q @ k.transpose(-2, -1)"),
+         (SCORES,)),
+    slip("scores-detached", "No gradient reaches queries and keys.",
+         edit(SCALED, SCALED.replace("q @ k", "q.detach() @ k.detach()")), (SCORES,)),
+    misconception("clip-each", "Each parameter is clipped by itself.", (Fill("clip_gradients", '''
 parameters = [parameter for parameter in parameters if parameter.grad is not None]
 norm = math.sqrt(sum(parameter.grad.norm().item() ** 2 for parameter in parameters))
 for parameter in parameters:
@@ -65,94 +56,79 @@ for parameter in parameters:
         parameter.grad = None
     elif (own := parameter.grad.norm().item()) > max_norm:
         parameter.grad.mul_(max_norm / own)
-'''),), (SCORES,), kind="misconception"),
-    Wrong("clip-values", "Entries are limited instead of the norm.",
-          edit(CLIPPED, "            parameter.grad.clamp_(-max_norm, max_norm)"), (SCORES,),
-          kind="misconception"),
-    Wrong("clip-no-root", "The norm lacks its root.",
-          edit(NORM, NORM.replace("math.sqrt(sum(", "float(sum(")), (SCORES,),
-          kind="slip"),
-    Wrong("clip-sum-of-norms", "The norms of the parameters are added up.",
+'''),), (SCORES,)),
+    misconception("clip-values", "Entries are limited instead of the norm.",
+          edit(CLIPPED, "            parameter.grad.clamp_(-max_norm, max_norm)"), (SCORES,)),
+    slip("clip-no-root", "The norm lacks its root.",
+         edit(NORM, NORM.replace("math.sqrt(sum(", "float(sum(")), (SCORES,)),
+    misconception("clip-sum-of-norms", "The norms of the parameters are added up.",
           edit(NORM, "norm = float(sum(parameter.grad.norm().item() for parameter in parameters))"),
-          (SCORES,),
-          kind="misconception"),
-    Wrong("clip-largest-norm", "The largest norm of a parameter counts.",
+          (SCORES,)),
+    misconception("clip-largest-norm", "The largest norm of a parameter counts.",
           edit(NORM, "norm = max([parameter.grad.norm().item() for parameter in parameters], "
-                     "default=0.0)"), (SCORES,),
-          kind="misconception"),
-    Wrong("clip-root-mean-square", "The norm is the root of the mean of the squares.",
+                     "default=0.0)"), (SCORES,)),
+    misconception("clip-root-mean-square", "The norm is the root of the mean of the squares.",
           edit(NORM, NORM + "\n    norm /= math.sqrt(max(1, sum(p.grad.numel() for p in "
-                            "parameters)))"), (SCORES,),
-          kind="misconception"),
-    Wrong("clip-first-alone", "The loop ends after the first parameter.",
-          edit(STEP, STEP + "\n        break"), (SCORES,),
-          kind="slip"),
-    Wrong("clip-squares-compared", "The square of the norm is compared with max_norm.",
-          edit("        elif norm > max_norm:", "        elif norm ** 2 > max_norm:"), (SCORES,),
-          kind="slip"),
-    Wrong("clip-zeros-for-none", "Parameters without gradients get gradients of 0.",
-          edit(LISTED, "parameters = list(parameters)\n    for parameter in parameters:\n"
-                       "        parameter.grad = torch.zeros_like(parameter) if parameter.grad is "
-                       "None else parameter.grad"),
-          (SCORES,), kind="slip"),
-    Wrong("clip-nothing-there", "Of no gradients at all, there is no norm.",
-          edit(NORM, "norm = torch.stack([parameter.grad.norm() for parameter in "
-                     "parameters]).norm().item()"), (SCORES,),
-          kind="edge"),
-    Wrong("clip-weights", "The norm is that of the weights.",
-          edit(NORM, NORM.replace("parameter.grad.square", "parameter.data.square")),
-          (SCORES,), kind="misconception"),
-    Wrong("clip-generator", "The generator of parameters is run through twice.", (Fill("clip_gradients", '''
+                            "parameters)))"), (SCORES,)),
+    slip("clip-first-alone", "The loop ends after the first parameter.",
+         edit(STEP, STEP + "\n        break"), (SCORES,)),
+    slip("clip-squares-compared", "The square of the norm is compared with max_norm.",
+         edit("        elif norm > max_norm:", "        elif norm ** 2 > max_norm:"), (SCORES,)),
+    slip("clip-zeros-for-none", "Parameters without gradients get gradients of 0.",
+         edit(LISTED, "parameters = list(parameters)\n    for parameter in parameters:\n"
+                      "        parameter.grad = torch.zeros_like(parameter) if parameter.grad is "
+                      "None else parameter.grad"), (SCORES,)),
+    edge("clip-nothing-there", "Of no gradients at all, there is no norm.",
+         edit(NORM, "norm = torch.stack([parameter.grad.norm() for parameter in "
+                    "parameters]).norm().item()"), (SCORES,)),
+    misconception("clip-weights", "The norm is that of the weights.",
+          edit(NORM, NORM.replace("parameter.grad.square", "parameter.data.square")), (SCORES,)),
+    slip("clip-generator",
+         "The generator of parameters is run through twice.", (Fill("clip_gradients", '''
 norm = math.sqrt(sum(p.grad.square().sum().item() for p in parameters if p.grad is not None))
 for p in parameters:
     if p.grad is not None and not math.isfinite(norm):
         p.grad = None
     elif p.grad is not None and norm > max_norm:
         p.grad.mul_(max_norm / norm)
-'''),), (SCORES, SET_UPS), kind="slip"),
-    Wrong("clip-none-gradients", "Parameters without gradients are not thought of.",
-          edit(LISTED, "parameters = list(parameters)"), (SCORES,), kind="slip"),
-    Wrong("clip-always", "Small gradients are enlarged to max_norm.",
-          edit("        elif norm > max_norm:", "        elif norm > 0:"), (SCORES,),
-          kind="misconception"),
-    Wrong("clip-zero-norm", "A norm of 0 is divided by.",
-          edit(f"        elif norm > max_norm:\n{CLIPPED}",
-               "        else:\n            parameter.grad.mul_(min(1.0, max_norm / norm))"),
-          (SCORES,), kind="edge"),
-    Wrong("clip-unit", "max_norm is forgotten.",
-          edit(CLIPPED, CLIPPED.replace("max_norm / norm", "1 / norm")), (SCORES,),
-          kind="slip"),
-    Wrong("clip-not-in-place", "Gradients are replaced by new tensors.",
-          edit(CLIPPED, "            parameter.grad = parameter.grad * (max_norm / norm)"),
-          (SCORES,), kind="slip"),
-    Wrong("clip-lost", "The clipped gradients are computed and dropped.",
-          edit(CLIPPED, CLIPPED.replace("mul_", "mul")),
-          (SCORES, SET_UPS), kind="slip"),
-    Wrong("clip-tensor", "The norm is returned as a tensor.",
-          edit(NORM, NORM + "\n    norm = torch.tensor(norm)"), (SCORES,),
-          kind="slip"),
-    Wrong("clip-after", "The norm after clipping is returned.",
-          edit(STEP, STEP + "\n    norm = min(norm, max_norm)"), (SCORES,),
-          kind="slip"),
-    Wrong("clip-infinite", "Gradients that are no numbers are clipped like others.",
-          edit(STEP, STEP.replace("not math.isfinite(norm)", "False")), (SCORES,), kind="edge"),
-    Wrong("clip-nan-only", "NaN is thought of, and infinity is not.",
-          edit("if not math.isfinite(norm):", "if math.isnan(norm):"), (SCORES,), kind="edge"),
-    Wrong("clip-zeroed", "Instead of skipping the step, gradients become 0.",
-          edit("            parameter.grad = None", "            parameter.grad.zero_()"),
-          (SCORES,),
-          kind="slip"),
-    Wrong("clip-broken-alone", "Only the gradient that is no number becomes None.",
-          edit("            parameter.grad = None",
-               "            parameter.grad = parameter.grad if parameter.grad.isfinite().all() "
-               "else None"),
-          (SCORES,), kind="slip"),
-    Wrong("clip-raises", "A norm that is not finite is an error.", (Fill("clip_gradients", '''
+'''),), (SCORES, SET_UPS)),
+    slip("clip-none-gradients", "Parameters without gradients are not thought of.",
+         edit(LISTED, "parameters = list(parameters)"), (SCORES,)),
+    misconception("clip-always", "Small gradients are enlarged to max_norm.",
+          edit("        elif norm > max_norm:", "        elif norm > 0:"), (SCORES,)),
+    edge("clip-zero-norm", "A norm of 0 is divided by.",
+         edit(f"        elif norm > max_norm:\n{CLIPPED}",
+              "        else:\n            parameter.grad.mul_(min(1.0, max_norm / norm))"),
+         (SCORES,)),
+    slip("clip-unit", "max_norm is forgotten.",
+         edit(CLIPPED, CLIPPED.replace("max_norm / norm", "1 / norm")), (SCORES,)),
+    slip("clip-not-in-place", "Gradients are replaced by new tensors.",
+         edit(CLIPPED, "            parameter.grad = parameter.grad * (max_norm / norm)"),
+         (SCORES,)),
+    slip("clip-lost", "The clipped gradients are computed and dropped.",
+         edit(CLIPPED, CLIPPED.replace("mul_", "mul")), (SCORES, SET_UPS)),
+    slip("clip-tensor", "The norm is returned as a tensor.",
+         edit(NORM, NORM + "\n    norm = torch.tensor(norm)"), (SCORES,)),
+    slip("clip-after", "The norm after clipping is returned.",
+         edit(STEP, STEP + "\n    norm = min(norm, max_norm)"), (SCORES,)),
+    edge("clip-infinite", "Gradients that are no numbers are clipped like others.",
+         edit(STEP, STEP.replace("not math.isfinite(norm)", "False")), (SCORES,)),
+    edge("clip-nan-only", "NaN is thought of, and infinity is not.",
+         edit("if not math.isfinite(norm):", "if math.isnan(norm):"), (SCORES,)),
+    slip("clip-zeroed", "Instead of skipping the step, gradients become 0.",
+         edit("            parameter.grad = None", "            parameter.grad.zero_()"),
+         (SCORES,)),
+    slip("clip-broken-alone", "Only the gradient that is no number becomes None.",
+         edit("            parameter.grad = None",
+              "            parameter.grad = parameter.grad if parameter.grad.isfinite().all() "
+              "else None"), (SCORES,)),
+    edge("clip-raises", "A norm that is not finite is an error.", (Fill("clip_gradients", '''
 norm = torch.nn.utils.clip_grad_norm_(parameters, max_norm, error_if_nonfinite=True).item()
-'''),), (SCORES,), kind="edge"),
-    Wrong("clip-library-alone", "torch clips, but turns all gradients into NaN where one is.", (Fill("clip_gradients", '''
+'''),), (SCORES,)),
+    edge("clip-library-alone",
+         "torch clips, but turns all gradients into NaN where one is.", (Fill("clip_gradients", '''
 norm = torch.nn.utils.clip_grad_norm_(parameters, max_norm).item()
-'''),), (SCORES,), kind="edge"),
+'''),), (SCORES,)),
 ]
 
 TOP_K = "    result = logits.masked_fill(logits < kth, -math.inf)"
@@ -164,136 +140,110 @@ TOP_P = "    result = logits.masked_fill(excluded, -math.inf)"
 SORTED = "ordered, index = logits.sort(dim=-1, descending=True, stable=True)"
 
 LOGITS = [
-    Wrong("temperature-times", "The logits are multiplied.",
+    misconception("temperature-times", "The logits are multiplied.",
           edit("result = logits / temperature", "result = logits * temperature"),
-          (FILTERS, TEXTS, DRAWS), kind="misconception"),
-    Wrong("temperature-in-place", "The logits are divided in place.",
-          edit("result = logits / temperature", "result = logits.div_(temperature)"),
-          (FILTERS,), kind="slip"),
-    Wrong("temperature-zero", "A temperature of 0 means greedy decoding.", edit('''    if not temperature > 0:
+          (FILTERS, TEXTS, DRAWS)),
+    slip("temperature-in-place", "The logits are divided in place.",
+         edit("result = logits / temperature", "result = logits.div_(temperature)"), (FILTERS,)),
+    edge("temperature-zero",
+         "A temperature of 0 means greedy decoding.", edit('''    if not temperature > 0:
         raise ValueError(f"the temperature must be above 0; it is {temperature}")
 ''', '''    if temperature <= 0:
         return torch.where(logits == logits.max(-1, keepdim=True).values, logits, -math.inf)
-'''), (FILTERS, TEXTS, DRAWS), kind="edge"),
-    Wrong("temperature-of-probabilities",
+'''), (FILTERS, TEXTS, DRAWS)),
+    misconception("temperature-of-probabilities",
           "The temperature is used on probabilities, which come back.",
           edit("result = logits / temperature", "result = F.softmax(logits / temperature, dim=-1)"),
-          (FILTERS, TEXTS, DRAWS),
-          kind="misconception"),
-    Wrong("temperature-forgotten", "It is not used.", edit("result = logits / temperature",
-        "result = logits.clone()"),
-          (FILTERS, TEXTS, DRAWS), kind="slip"),
-    Wrong("temperature-of-log-probabilities", "The logits are normalized first, and then divided.",
-          edit("result = logits / temperature",
-               "result = F.log_softmax(logits, dim=-1) / temperature"), (FILTERS,),
-          kind="slip"),
-    Wrong("top-k-ties", "Exactly k stay, whatever ties.",
-          edit(TOP_K, "    index = logits.topk(min(k, logits.size(-1)), dim=-1).indices\n"
-                      "    result = torch.full_like(logits, "
-                      "-math.inf).scatter(-1, index, logits.gather(-1, index))"), (FILTERS,),
-          kind="edge"),
-    Wrong("top-k-drops-kth", "The k-th largest is dropped.", edit(TOP_K, TOP_K.replace("<", "<=")),
-          (FILTERS, TEXTS, DRAWS),
-          kind="slip"),
-    Wrong("top-k-one-more", "One more stays.", edit(KTH, KTH.replace("min(k,", "min(k + 1,")),
-          (FILTERS, TEXTS, DRAWS),
-          kind="slip"),
-    Wrong("top-k-too-large", "A k above V is not thought of.",
-          edit(KTH, KTH.replace("min(k, logits.size(-1))", "k")),
-          (FILTERS, TEXTS, DRAWS), kind="edge"),
-    Wrong("top-k-first-row", "The limit is that of the first row.",
-          edit(KTH, "kth = logits.reshape(-1, logits.size(-1))[0].topk(min(k, "
-                    "logits.size(-1))).values[-1]"), (FILTERS,),
-          kind="slip"),
-    Wrong("top-k-all-rows", "The k largest of all rows stay.",
-          edit(KTH, "kth = logits.flatten().topk(min(k, logits.numel())).values[-1]"), (FILTERS,),
-          kind="slip"),
-    Wrong("top-k-in-place", "The logits are masked in place.",
-          edit(TOP_K, TOP_K.replace("masked_fill", "masked_fill_")),
-          (FILTERS,), kind="slip"),
-    Wrong("top-k-finite", "What is excluded gets -10^10.",
-          edit(TOP_K, TOP_K.replace("-math.inf", "-1e10")), (FILTERS,),
-          kind="slip"),
-    Wrong("top-k-zero", "What is excluded gets a logit of 0.",
-          edit(TOP_K, TOP_K.replace("-math.inf", "0.0")), (FILTERS, TEXTS, DRAWS),
-          kind="misconception"),
-    Wrong("top-k-no-error", "k = 0 keeps all.", edit('''    if k < 1:
+          (FILTERS, TEXTS, DRAWS)),
+    slip("temperature-forgotten", "It is not used.", edit("result = logits / temperature",
+       "result = logits.clone()"), (FILTERS, TEXTS, DRAWS)),
+    slip("temperature-of-log-probabilities", "The logits are normalized first, and then divided.",
+         edit("result = logits / temperature",
+              "result = F.log_softmax(logits, dim=-1) / temperature"), (FILTERS,)),
+    edge("top-k-ties", "Exactly k stay, whatever ties.",
+         edit(TOP_K, "    index = logits.topk(min(k, logits.size(-1)), dim=-1).indices\n"
+                     "    result = torch.full_like(logits, "
+                     "-math.inf).scatter(-1, index, logits.gather(-1, index))"), (FILTERS,)),
+    slip("top-k-drops-kth", "The k-th largest is dropped.", edit(TOP_K, TOP_K.replace("<", "<=")),
+         (FILTERS, TEXTS, DRAWS)),
+    slip("top-k-one-more", "One more stays.", edit(KTH, KTH.replace("min(k,", "min(k + 1,")),
+         (FILTERS, TEXTS, DRAWS)),
+    edge("top-k-too-large", "A k above V is not thought of.",
+         edit(KTH, KTH.replace("min(k, logits.size(-1))", "k")), (FILTERS, TEXTS, DRAWS)),
+    slip("top-k-first-row", "The limit is that of the first row.",
+         edit(KTH, "kth = logits.reshape(-1, logits.size(-1))[0].topk(min(k, "
+                   "logits.size(-1))).values[-1]"), (FILTERS,)),
+    slip("top-k-all-rows", "The k largest of all rows stay.",
+         edit(KTH, "kth = logits.flatten().topk(min(k, logits.numel())).values[-1]"), (FILTERS,)),
+    slip("top-k-in-place", "The logits are masked in place.",
+         edit(TOP_K, TOP_K.replace("masked_fill", "masked_fill_")), (FILTERS,)),
+    slip("top-k-finite", "What is excluded gets -10^10.",
+         edit(TOP_K, TOP_K.replace("-math.inf", "-1e10")), (FILTERS,)),
+    misconception("top-k-zero", "What is excluded gets a logit of 0.",
+          edit(TOP_K, TOP_K.replace("-math.inf", "0.0")), (FILTERS, TEXTS, DRAWS)),
+    edge("top-k-no-error", "k = 0 keeps all.", edit('''    if k < 1:
         raise ValueError(f"top-k must keep at least 1 token; k is {k}")
-''', "    k = k if k > 0 else logits.size(-1)\n"), (FILTERS, TEXTS, DRAWS), kind="edge"),
-    Wrong("top-p-off-by-one", "The token that reaches p is dropped, the usual mistake.",
-          edit(BEFORE, "before = probabilities.cumsum(dim=-1)"),
-          (FILTERS, TEXTS, DRAWS), kind="misconception"),
-    Wrong("top-p-first-kept", "The same, with the first token kept.",
+''', "    k = k if k > 0 else logits.size(-1)\n"), (FILTERS, TEXTS, DRAWS)),
+    misconception("top-p-off-by-one", "The token that reaches p is dropped, the usual mistake.",
+          edit(BEFORE, "before = probabilities.cumsum(dim=-1)"), (FILTERS, TEXTS, DRAWS)),
+    misconception("top-p-first-kept", "The same, with the first token kept.",
           edit(EXCLUDED, "excluded = (probabilities.cumsum(dim=-1) > p) & (p < 1)\n"
-                         "    excluded[..., 0] = False"),
-          (FILTERS, TEXTS, DRAWS), kind="misconception"),
-    Wrong("top-p-shifted-twice", "One token too many stays.",
-          edit(EXCLUDED, EXCLUDED + "\n    excluded = torch.cat((torch.zeros_like(excluded[..., "
-                                    ":1]), excluded[..., :-1]), dim=-1)"),
-          (FILTERS, TEXTS, DRAWS), kind="slip"),
-    Wrong("top-p-overlapping-shift", "The shift is done on the first axis, which is right for one row only.", (Fill("top_p_filter", '''
+                         "    excluded[..., 0] = False"), (FILTERS, TEXTS, DRAWS)),
+    slip("top-p-shifted-twice", "One token too many stays.",
+         edit(EXCLUDED, EXCLUDED + "\n    excluded = torch.cat((torch.zeros_like(excluded[..., "
+                                   ":1]), excluded[..., :-1]), dim=-1)"), (FILTERS, TEXTS, DRAWS)),
+    slip("top-p-overlapping-shift",
+         "The shift is done on the first axis, which is right for one row only.", (Fill("top_p_filter", '''
 ordered, index = logits.sort(dim=-1, descending=True, stable=True)
 excluded = F.softmax(ordered, dim=-1).cumsum(dim=-1) >= p
 excluded[1:] = excluded[:-1].clone()
 excluded[0] = False
 excluded = torch.zeros_like(excluded).scatter(-1, index, excluded & (p < 1))
 result = logits.masked_fill(excluded, -math.inf)
-'''),), (FILTERS,), kind="slip"),
-    Wrong("top-p-not-scattered", "The mask of the sorted logits is used on the others.",
-          edit(SCATTER, "pass"), (FILTERS, TEXTS, DRAWS),
-          kind="slip"),
-    Wrong("top-p-gathered", "The mask is gathered instead of scattered.",
-          edit(SCATTER, "excluded = excluded.gather(-1, index)"),
-          (FILTERS, TEXTS, DRAWS), kind="slip"),
-    Wrong("top-p-stays-sorted", "The sorted logits come back.",
-          edit(TOP_P, "    result = ordered.masked_fill((before >= p) & (p < 1), -math.inf)"),
-          (FILTERS, TEXTS, DRAWS), kind="slip"),
-    Wrong("top-p-ties-reversed", "Of ties, the larger index comes first.",
-          edit(SORTED, "ordered, index = logits.flip(-1).sort(dim=-1, descending=True, "
-                       "stable=True)\n    index = logits.size(-1) - 1 - index"),
-          (FILTERS,), kind="edge"),
-    Wrong("top-p-ties-stay", "All that tie with the last one stay.", (Fill("top_p_filter", '''
+'''),), (FILTERS,)),
+    slip("top-p-not-scattered", "The mask of the sorted logits is used on the others.",
+         edit(SCATTER, "pass"), (FILTERS, TEXTS, DRAWS)),
+    slip("top-p-gathered", "The mask is gathered instead of scattered.",
+         edit(SCATTER, "excluded = excluded.gather(-1, index)"), (FILTERS, TEXTS, DRAWS)),
+    slip("top-p-stays-sorted", "The sorted logits come back.",
+         edit(TOP_P, "    result = ordered.masked_fill((before >= p) & (p < 1), -math.inf)"),
+         (FILTERS, TEXTS, DRAWS)),
+    edge("top-p-ties-reversed", "Of ties, the larger index comes first.",
+         edit(SORTED, "ordered, index = logits.flip(-1).sort(dim=-1, descending=True, "
+                      "stable=True)\n    index = logits.size(-1) - 1 - index"), (FILTERS,)),
+    edge("top-p-ties-stay", "All that tie with the last one stay.", (Fill("top_p_filter", '''
 ordered = logits.sort(dim=-1, descending=True).values
 probabilities = F.softmax(ordered, dim=-1)
 kept = (probabilities.cumsum(dim=-1) - probabilities < p) | (p == 1)
 least = ordered.masked_fill(~kept, math.inf).min(dim=-1, keepdim=True).values
 result = logits.masked_fill(logits < least, -math.inf)
-'''),), (FILTERS,), kind="edge"),
-    Wrong("top-p-rounding", "p = 1 drops what comes after a sum that was rounded to 1.",
-          edit(EXCLUDED, "excluded = before >= p"), (FILTERS,), kind="edge"),
-    Wrong("top-p-ascending", "The least probable are summed first.",
-          edit(SORTED, SORTED.replace("True, stable", "False, stable")),
-          (FILTERS, TEXTS, DRAWS), kind="misconception"),
-    Wrong("top-p-min-p",
+'''),), (FILTERS,)),
+    edge("top-p-rounding", "p = 1 drops what comes after a sum that was rounded to 1.",
+         edit(EXCLUDED, "excluded = before >= p"), (FILTERS,)),
+    misconception("top-p-ascending", "The least probable are summed first.",
+          edit(SORTED, SORTED.replace("True, stable", "False, stable")), (FILTERS, TEXTS, DRAWS)),
+    misconception("top-p-min-p",
           "Each probability is compared with p times the largest, which is another filter.",
           edit(EXCLUDED, "excluded = (probabilities < p * probabilities[..., :1]) & (p < 1)"),
-          (FILTERS, TEXTS, DRAWS),
-          kind="misconception"),
-    Wrong("top-p-as-many-in-all-rows",
-          "A token is dropped only if all rows drop the one at its place of the order.",
-          edit(EXCLUDED, EXCLUDED + "\n    excluded &= excluded.flatten(0, -2).all(0) if "
-                                    "excluded.dim() > 1 else True"),
-          (FILTERS,), kind="slip"),
-    Wrong("top-p-sum-of-another-axis", "The cumulative sum runs along the first axis.",
-          edit(BEFORE, "before = probabilities.cumsum(dim=0) - probabilities"), (FILTERS,),
-          kind="slip"),
-    Wrong("top-p-threshold", "Each probability is compared with 1 - p.",
+          (FILTERS, TEXTS, DRAWS)),
+    slip("top-p-as-many-in-all-rows",
+         "A token is dropped only if all rows drop the one at its place of the order.",
+         edit(EXCLUDED, EXCLUDED + "\n    excluded &= excluded.flatten(0, -2).all(0) if "
+                                   "excluded.dim() > 1 else True"), (FILTERS,)),
+    slip("top-p-sum-of-another-axis", "The cumulative sum runs along the first axis.",
+         edit(BEFORE, "before = probabilities.cumsum(dim=0) - probabilities"), (FILTERS,)),
+    misconception("top-p-threshold", "Each probability is compared with 1 - p.",
           edit(TOP_P, "    result = logits.masked_fill((F.softmax(logits, dim=-1) < 1 - p) & (p < "
-                      "1), -math.inf)"),
-          (FILTERS, TEXTS, DRAWS), kind="misconception"),
-    Wrong("top-p-no-softmax", "The logits are summed instead of probabilities.",
+                      "1), -math.inf)"), (FILTERS, TEXTS, DRAWS)),
+    misconception("top-p-no-softmax", "The logits are summed instead of probabilities.",
           edit("    probabilities = F.softmax(ordered, dim=-1)", "    probabilities = ordered"),
-          (FILTERS, TEXTS, DRAWS),
-          kind="misconception"),
-    Wrong("top-p-in-place", "The logits are masked in place.",
-          edit(TOP_P, TOP_P.replace("masked_fill", "masked_fill_")),
-          (FILTERS,), kind="slip"),
-    Wrong("top-p-probabilities", "Probabilities come back.",
-          edit(TOP_P, TOP_P + ".softmax(dim=-1)"), (FILTERS, TEXTS, DRAWS),
-          kind="slip"),
-    Wrong("top-p-above-one", "p above 1 keeps all.",
-          edit("    if not 0 < p <= 1:", "    if not 0 < p:"), (FILTERS, TEXTS, DRAWS),
-          kind="edge"),
+          (FILTERS, TEXTS, DRAWS)),
+    slip("top-p-in-place", "The logits are masked in place.",
+         edit(TOP_P, TOP_P.replace("masked_fill", "masked_fill_")), (FILTERS,)),
+    slip("top-p-probabilities", "Probabilities come back.",
+         edit(TOP_P, TOP_P + ".softmax(dim=-1)"), (FILTERS, TEXTS, DRAWS)),
+    edge("top-p-above-one", "p above 1 keeps all.",
+         edit("    if not 0 < p <= 1:", "    if not 0 < p:"), (FILTERS, TEXTS, DRAWS)),
 ]
 
 WRONG = EXPLODING + LOGITS

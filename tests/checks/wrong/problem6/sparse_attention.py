@@ -1,5 +1,5 @@
 """Wrong sparse attention (question 6d): wrong numbers, and right numbers by too much work."""
-from variants import Edit, Fill, Wrong
+from variants import Edit, Fill, edge, misconception, slip
 
 SPARSE, GRADIENTS, WORK, REST = "6d-8-basic", "6d-11-hidden", "6d-12-hidden", "6d-19-basic"
 BOTH = SPARSE, GRADIENTS
@@ -103,275 +103,234 @@ output = torch.cat(output, dim=2)
 START = "    B, n_head, T, head_dim = q.shape\n"
 
 NUMBERS = [
-    Wrong("sparse-no-scale", "The scores are not scaled.",
+    misconception("sparse-no-scale", "The scores are not scaled.",
           edit(("    q = q / math.sqrt(head_dim)\n    positions", "    q = q * 1\n    positions")),
-          BOTH,
-          kind="misconception"),
-    Wrong("sparse-scale-d", "The scores are divided by head_dim.",
-          edit(("    q = q / math.sqrt(head_dim)\n    positions",
-                "    q = q / head_dim\n    positions")), BOTH,
-          kind="slip"),
-    Wrong("sparse-scale-twice",
-          "The global rows are scaled twice: scaled_dot_product_attention scales as well.",
-          edit(("k, v, scale=1.0)", "k, v)")), BOTH, kind="slip"),
-    Wrong("sparse-in-place", "The queries are scaled in place.",
-          edit(("    q = q / math.sqrt(head_dim)\n    positions",
-                "    q /= math.sqrt(head_dim)\n    positions")), (SPARSE,),
-          kind="slip"),
-    Wrong("sparse-float32", "Everything is worked out in float32.", edit(
-        ("    q = q / math.sqrt(head_dim)\n    positions",
-         "    dtype, q, k, v = q.dtype, q.float() / math.sqrt(head_dim), k.float(), v.float()\n"
-         "    positions"),
-        ("k, v, scale=1.0)\n",
-         "k, v, scale=1.0)\n    output = output.to(dtype)\n")), BOTH,
-          kind="slip"),
-    Wrong("sparse-strides-within", "A stride within the window counts a second time.",
-          edit(("if pattern.window < stride < T})", "if stride < T})")), BOTH, kind="slip"),
-    Wrong("sparse-stride-twice", "A stride that is named twice counts twice.",
-          edit(("    strides = sorted({stride for stride in pattern.strides if pattern.window < "
-                "stride < T})",
-                "    strides = [stride for stride in pattern.strides if pattern.window < stride < "
-                "T]")),
-          (SPARSE,), kind="slip"),
-    Wrong("sparse-global-in-window", "A global key in the window counts twice.",
-          edit(("~is_local(to_global, pattern)", "torch.ones_like(to_global, dtype=torch.bool)")),
-          BOTH,
-          kind="slip"),
-    Wrong("sparse-global-at-stride", "A global key at a stride counts twice.",
-          edit(("~is_local(to_global, pattern)", "to_global.abs() > pattern.window")), BOTH,
-          kind="slip"),
-    Wrong("sparse-global-twice", "A global position that is named twice counts twice.",
-          edit(("        chosen = positions[sorted_positions(global_positions, T)]"[4:],
-                "    sorted_positions(global_positions := list(global_positions), T)\n"
-                "    chosen = positions[global_positions]")),
-          BOTH, kind="slip"),
-    Wrong("sparse-zeros-beyond", "At the ends, strides lead to keys of zeros, whose scores are 0.",
-          edit(("len(shifts)), -math.inf)", "len(shifts)), 0.0)")), BOTH, kind="misconception"),
-    Wrong("sparse-masked-zero", "Masked scores are 0.",
-          edit(("masked_fill_(~allowed, -math.inf)", "masked_fill_(~allowed, 0.0)")), BOTH,
-          kind="misconception"),
-    Wrong("sparse-no-mask-in-blocks", "All keys of the blocks within reach are attended to.",
-          edit(("near.abs() <= pattern.window", "near.abs() >= 0")), BOTH, kind="slip"),
-    Wrong("sparse-window-open", "|i - j| < window.",
-          edit(("near.abs() <= pattern.window", "near.abs() < max(pattern.window, 1)")), BOTH,
-          kind="slip"),
-    Wrong("sparse-one-block", "A block attends to its own keys alone.",
-          edit(("    behind = math.ceil(pattern.window / BLOCK)\n", "    behind = 0\n")), BOTH,
-          kind="misconception"),
-    Wrong("sparse-three-blocks",
-          "A block attends to the blocks beside its own, however wide the window is.",
-          edit(("    behind = math.ceil(pattern.window / BLOCK)\n",
-                "    behind = min(1, pattern.window)\n")), (SPARSE,),
-          kind="slip"),
-    Wrong("sparse-blocks-floor", "The blocks within reach are rounded down.",
-          edit(("    behind = math.ceil(pattern.window / BLOCK)\n",
-                "    behind = pattern.window // BLOCK\n")), BOTH,
-          kind="slip"),
-    Wrong("sparse-no-ahead", "The window looks back alone.",
-          edit(("    ahead = 0 if pattern.causal else behind\n", "    ahead = 0\n")), BOTH,
-          kind="slip"),
-    Wrong("sparse-strides-back", "Strides look back alone.",
-          edit(("    if not pattern.causal:\n        shifts +=",
-                "    if False:\n        shifts +=")), BOTH,
-          kind="slip"),
-    Wrong("sparse-causal-strides", "Strides look ahead in the causal pattern, too.",
-          edit(("    if not pattern.causal:\n        shifts +=",
-                "    if True:\n        shifts +=")), BOTH,
-          kind="slip"),
-    Wrong("sparse-causal-block", "Within a block, keys that come after the query are seen.",
-          edit(("        if pattern.causal:\n            allowed &=",
-                "        if False:\n            allowed &=")), BOTH,
-          kind="slip"),
-    Wrong("sparse-global-from-before", "In the causal pattern, global keys are seen from before.",
+          BOTH),
+    slip("sparse-scale-d", "The scores are divided by head_dim.",
+         edit(("    q = q / math.sqrt(head_dim)\n    positions",
+               "    q = q / head_dim\n    positions")), BOTH),
+    slip("sparse-scale-twice",
+         "The global rows are scaled twice: scaled_dot_product_attention scales as well.",
+         edit(("k, v, scale=1.0)", "k, v)")), BOTH),
+    slip("sparse-in-place", "The queries are scaled in place.",
+         edit(("    q = q / math.sqrt(head_dim)\n    positions",
+               "    q /= math.sqrt(head_dim)\n    positions")), (SPARSE,)),
+    slip("sparse-float32", "Everything is worked out in float32.", edit(
+       ("    q = q / math.sqrt(head_dim)\n    positions",
+        "    dtype, q, k, v = q.dtype, q.float() / math.sqrt(head_dim), k.float(), v.float()\n"
+        "    positions"),
+       ("k, v, scale=1.0)\n",
+        "k, v, scale=1.0)\n    output = output.to(dtype)\n")), BOTH),
+    slip("sparse-strides-within", "A stride within the window counts a second time.",
+         edit(("if pattern.window < stride < T})", "if stride < T})")), BOTH),
+    slip("sparse-stride-twice", "A stride that is named twice counts twice.",
+         edit(("    strides = sorted({stride for stride in pattern.strides if pattern.window < "
+               "stride < T})",
+               "    strides = [stride for stride in pattern.strides if pattern.window < stride < "
+               "T]")), (SPARSE,)),
+    slip("sparse-global-in-window", "A global key in the window counts twice.",
+         edit(("~is_local(to_global, pattern)", "torch.ones_like(to_global, dtype=torch.bool)")),
+         BOTH),
+    slip("sparse-global-at-stride", "A global key at a stride counts twice.",
+         edit(("~is_local(to_global, pattern)", "to_global.abs() > pattern.window")), BOTH),
+    slip("sparse-global-twice", "A global position that is named twice counts twice.",
+         edit(("        chosen = positions[sorted_positions(global_positions, T)]"[4:],
+               "    sorted_positions(global_positions := list(global_positions), T)\n"
+               "    chosen = positions[global_positions]")), BOTH),
+    misconception("sparse-zeros-beyond",
+          "At the ends, strides lead to keys of zeros, whose scores are 0.",
+          edit(("len(shifts)), -math.inf)", "len(shifts)), 0.0)")), BOTH),
+    misconception("sparse-masked-zero", "Masked scores are 0.",
+          edit(("masked_fill_(~allowed, -math.inf)", "masked_fill_(~allowed, 0.0)")), BOTH),
+    slip("sparse-no-mask-in-blocks", "All keys of the blocks within reach are attended to.",
+         edit(("near.abs() <= pattern.window", "near.abs() >= 0")), BOTH),
+    slip("sparse-window-open", "|i - j| < window.",
+         edit(("near.abs() <= pattern.window", "near.abs() < max(pattern.window, 1)")), BOTH),
+    misconception("sparse-one-block", "A block attends to its own keys alone.",
+          edit(("    behind = math.ceil(pattern.window / BLOCK)\n", "    behind = 0\n")), BOTH),
+    slip("sparse-three-blocks",
+         "A block attends to the blocks beside its own, however wide the window is.",
+         edit(("    behind = math.ceil(pattern.window / BLOCK)\n",
+               "    behind = min(1, pattern.window)\n")), (SPARSE,)),
+    slip("sparse-blocks-floor", "The blocks within reach are rounded down.",
+         edit(("    behind = math.ceil(pattern.window / BLOCK)\n",
+               "    behind = pattern.window // BLOCK\n")), BOTH),
+    slip("sparse-no-ahead", "The window looks back alone.",
+         edit(("    ahead = 0 if pattern.causal else behind\n", "    ahead = 0\n")), BOTH),
+    slip("sparse-strides-back", "Strides look back alone.",
+         edit(("    if not pattern.causal:\n        shifts +=",
+               "    if False:\n        shifts +=")), BOTH),
+    slip("sparse-causal-strides", "Strides look ahead in the causal pattern, too.",
+         edit(("    if not pattern.causal:\n        shifts +=",
+               "    if True:\n        shifts +=")), BOTH),
+    slip("sparse-causal-block", "Within a block, keys that come after the query are seen.",
+         edit(("        if pattern.causal:\n            allowed &=",
+               "        if False:\n            allowed &=")), BOTH),
+    misconception("sparse-global-from-before",
+          "In the causal pattern, global keys are seen from before.",
           edit(("torch.cat((near, to_global), dim=1) >= 0",
-                "torch.cat((near, to_global.abs()), dim=1) >= 0")), BOTH,
-          kind="misconception"),
-    Wrong("sparse-no-global-rows", "Global queries attend to no more than others.",
-          edit(("    if not pattern.causal and len(chosen) > 0:\n", "    if False:\n")), BOTH,
-          kind="misconception"),
-    Wrong("sparse-causal-global-rows",
+                "torch.cat((near, to_global.abs()), dim=1) >= 0")), BOTH),
+    misconception("sparse-no-global-rows", "Global queries attend to no more than others.",
+          edit(("    if not pattern.causal and len(chosen) > 0:\n", "    if False:\n")), BOTH),
+    misconception("sparse-causal-global-rows",
           "In the causal pattern, global queries attend to everything before them.", edit(
         ("    if not pattern.causal and len(chosen) > 0:\n        # q is scaled already\n"
          "        output[:, :, chosen] = F.scaled_dot_product_attention(q[:, :, chosen], k, v, "
          "scale=1.0)",
          "    if len(chosen) > 0:\n        output[:, :, chosen] = "
          "F.scaled_dot_product_attention(q[:, :, chosen], k, v, scale=1.0, attn_mask=(positions <= "
-         "chosen[:, None]) | (not pattern.causal))")), BOTH, kind="misconception"),
-    Wrong("sparse-global-rows-only-global",
+         "chosen[:, None]) | (not pattern.causal))")), BOTH),
+    misconception("sparse-global-rows-only-global",
           "Global queries attend to global keys and their window, and nothing else is written over.", edit(
-        ("k, v, scale=1.0)", "k[:, :, chosen], v[:, :, chosen], scale=1.0)")), BOTH,
-          kind="misconception"),
-    Wrong("sparse-softmax-apart", "Strides have a softmax of their own.", edit(
+        ("k, v, scale=1.0)", "k[:, :, chosen], v[:, :, chosen], scale=1.0)")), BOTH),
+    misconception("sparse-softmax-apart", "Strides have a softmax of their own.", edit(
         ("        weights = scores.softmax(dim=-1)\n        output[b]",
          "        n = allowed.size(1)\n        weights = torch.cat((scores[..., "
          ":n].softmax(dim=-1), "
-         "scores[..., n:].softmax(dim=-1).nan_to_num()), dim=-1)\n        output[b]")), BOTH,
-          kind="misconception"),
-    Wrong("sparse-no-maximum", "The exponentials are taken as they are, and overflow.", edit(
-        ("        weights = scores.softmax(dim=-1)\n        output[b]",
-         "        weights = scores.exp() / scores.exp().sum(dim=-1, keepdim=True)\n"
-         "        output[b]")), (SPARSE,),
-          kind="slip"),
-    Wrong("sparse-minus-1000", "Masked scores are -1000, which is not lower than all others.",
-          edit(("masked_fill_(~allowed, -math.inf)", "masked_fill_(~allowed, -1000.0)")),
-          (SPARSE,), kind="slip"),
-    Wrong("sparse-last-block", "What is left after the last whole block gets zeros.", edit(
-        ("    output, far_weights = torch.cat(output, dim=2), torch.cat(far_weights, dim=2)\n",
-         "    output, far_weights = torch.cat(output, dim=2), torch.cat(far_weights, dim=2)\n"
-         "    output[:, :, T // BLOCK * BLOCK:] = 0\n")), BOTH, kind="slip"),
-    Wrong("sparse-far-values", "Weights of the strides are multiplied with the values of the rows.",
-          edit(("m, None], v[:, :, columns])", "m, None], v[:, :, rows])")), BOTH, kind="slip"),
-    Wrong("sparse-stride-off-by-one", "Strides reach one position too far.", edit(
-        (START, START + "    pattern = Pattern(pattern.window, tuple(s + 1 for s in "
-                        "pattern.strides), pattern.causal)\n")), BOTH,
-          kind="slip"),
-    Wrong("sparse-stride-multiples", "All multiples of a stride are attended to.", edit(
+         "scores[..., n:].softmax(dim=-1).nan_to_num()), dim=-1)\n        output[b]")), BOTH),
+    slip("sparse-no-maximum", "The exponentials are taken as they are, and overflow.", edit(
+       ("        weights = scores.softmax(dim=-1)\n        output[b]",
+        "        weights = scores.exp() / scores.exp().sum(dim=-1, keepdim=True)\n"
+        "        output[b]")), (SPARSE,)),
+    slip("sparse-minus-1000", "Masked scores are -1000, which is not lower than all others.",
+         edit(("masked_fill_(~allowed, -math.inf)", "masked_fill_(~allowed, -1000.0)")), (SPARSE,)),
+    slip("sparse-last-block", "What is left after the last whole block gets zeros.", edit(
+       ("    output, far_weights = torch.cat(output, dim=2), torch.cat(far_weights, dim=2)\n",
+        "    output, far_weights = torch.cat(output, dim=2), torch.cat(far_weights, dim=2)\n"
+        "    output[:, :, T // BLOCK * BLOCK:] = 0\n")), BOTH),
+    slip("sparse-far-values", "Weights of the strides are multiplied with the values of the rows.",
+         edit(("m, None], v[:, :, columns])", "m, None], v[:, :, rows])")), BOTH),
+    slip("sparse-stride-off-by-one", "Strides reach one position too far.", edit(
+       (START, START + "    pattern = Pattern(pattern.window, tuple(s + 1 for s in "
+                       "pattern.strides), pattern.causal)\n")), BOTH),
+    misconception("sparse-stride-multiples", "All multiples of a stride are attended to.", edit(
         (START, START + "    multiples = tuple(d for s in pattern.strides for d in range(s, T, "
                         "s))\n"
-         "    pattern = Pattern(pattern.window, multiples, pattern.causal)\n")), BOTH,
-          kind="misconception"),
-    Wrong("sparse-stride-forgotten", "The longest stride is not used.", edit(
-        (START, START + "    pattern = Pattern(pattern.window, "
-                        "tuple(sorted(pattern.strides)[:-1]), pattern.causal)\n")), BOTH,
-          kind="slip"),
-    Wrong("sparse-window-too-far", "The window reaches one position too far.",
-          edit((START, START + "    pattern = Pattern(pattern.window + 1, pattern.strides, "
-                               "pattern.causal)\n")), BOTH,
-          kind="slip"),
-    Wrong("sparse-global-rows-causal",
+         "    pattern = Pattern(pattern.window, multiples, pattern.causal)\n")), BOTH),
+    slip("sparse-stride-forgotten", "The longest stride is not used.", edit(
+       (START, START + "    pattern = Pattern(pattern.window, "
+                       "tuple(sorted(pattern.strides)[:-1]), pattern.causal)\n")), BOTH),
+    slip("sparse-window-too-far", "The window reaches one position too far.",
+         edit((START, START + "    pattern = Pattern(pattern.window + 1, pattern.strides, "
+                              "pattern.causal)\n")), BOTH),
+    misconception("sparse-global-rows-causal",
           "In both directions, global queries attend to what comes before them alone.",
           edit(("k, v, scale=1.0)", "k, v, scale=1.0, attn_mask=positions <= chosen[:, None])")),
-          BOTH,
-          kind="misconception"),
-    Wrong("sparse-no-global-columns", "Global queries attend to all, but nobody attends to them.",
+          BOTH),
+    misconception("sparse-no-global-columns",
+          "Global queries attend to all, but nobody attends to them.",
           edit(
         ("        if pattern.causal:\n            allowed &=",
          "        allowed[:, near.size(1):] = False\n        if pattern.causal:\n"
-         "            allowed &=")), BOTH,
-          kind="misconception"),
-    Wrong("sparse-first-are-global",
+         "            allowed &=")), BOTH),
+    misconception("sparse-first-are-global",
           "The first positions are global, as many as there are in the list.", edit(
         ("chosen = positions[sorted_positions(global_positions, T)]",
-         "chosen = positions[:len(sorted_positions(global_positions, T))]")), BOTH,
-          kind="misconception"),
-    Wrong("sparse-iterator-used-up",
-          "Global positions are gone through twice; an iterator has none the second time.", edit(
-        ("chosen = positions[sorted_positions(global_positions, T)]",
-         "sorted_positions(global_positions, T)\n"
-         "    chosen = positions[sorted_positions(global_positions, T)]")), (REST,),
-          kind="edge"),
-    Wrong("sparse-first-sequence", "Global keys are those of the first sequence.", edit(
-        ("torch.cat((x[:, :, chosen], room), dim=2) for x in (k, v))",
-         "torch.cat((x[:1, :, chosen].expand(B, -1, -1, -1), room), dim=2) for x in (k, v))")),
-          BOTH,
-          kind="slip"),
-    Wrong("sparse-mask-after-softmax",
+         "chosen = positions[:len(sorted_positions(global_positions, T))]")), BOTH),
+    edge("sparse-iterator-used-up",
+         "Global positions are gone through twice; an iterator has none the second time.", edit(
+       ("chosen = positions[sorted_positions(global_positions, T)]",
+        "sorted_positions(global_positions, T)\n"
+        "    chosen = positions[sorted_positions(global_positions, T)]")), (REST,)),
+    slip("sparse-first-sequence", "Global keys are those of the first sequence.", edit(
+       ("torch.cat((x[:, :, chosen], room), dim=2) for x in (k, v))",
+        "torch.cat((x[:1, :, chosen].expand(B, -1, -1, -1), room), dim=2) for x in (k, v))")),
+         BOTH),
+    misconception("sparse-mask-after-softmax",
           "The mask is applied to the weights, and they no longer sum to 1.", edit(
         ("        weights = scores.softmax(dim=-1)\n        output[b]",
          "        weights = scores.softmax(dim=-1)\n"
          "        weights[..., :allowed.size(1)] *= allowed\n        output[b]"),
-        ("        scores[..., : allowed.size(1)] += hidden\n", "")), BOTH, kind="misconception"),
-    Wrong("sparse-one-maximum", "The largest score of the whole block is subtracted, and the "
-                                "others' exponentials are 0.", edit(
-        ("        weights = scores.softmax(dim=-1)\n        output[b]",
-         "        weights = (scores - scores.max()).exp()\n"
-         "        weights = weights / weights.sum(dim=-1, keepdim=True)\n"
-         "        output[b]")), (SPARSE,), kind="slip"),
-    Wrong("sparse-bfloat16", "Weights and values are multiplied in bfloat16, to save time.", edit(
-        ("weights @ torch.cat((*values[reach], more_values), dim=2))",
-         "weights.bfloat16() @ torch.cat((*values[reach], more_values), dim=2).bfloat16())")), BOTH,
-          kind="slip"),
-    Wrong("sparse-wrap-round", "Positions beyond the ends are those at the other end.",
-          (Fill("sparse_attention", GATHER.format(beyond="columns = columns % T")),), BOTH,
-          kind="misconception"),
-    Wrong("sparse-clamped", "Positions beyond the ends are clamped to the ends.",
-          (Fill("sparse_attention", GATHER.format(beyond="columns = columns.clamp(0, T - 1)")),),
-          BOTH,
-          kind="slip"),
-    Wrong("sparse-view", "Batch and heads are joined by view, which fails on heads that have just "
-                         "been split.", edit(
-        (START, START + "    q.view(B * n_head, T, head_dim)\n")), (SPARSE, "6d-9-basic"),
-          kind="slip"),
+        ("        scores[..., : allowed.size(1)] += hidden\n", "")), BOTH),
+    slip("sparse-one-maximum", "The largest score of the whole block is subtracted, and the "
+                               "others' exponentials are 0.", edit(
+       ("        weights = scores.softmax(dim=-1)\n        output[b]",
+        "        weights = (scores - scores.max()).exp()\n"
+        "        weights = weights / weights.sum(dim=-1, keepdim=True)\n"
+        "        output[b]")), (SPARSE,)),
+    slip("sparse-bfloat16", "Weights and values are multiplied in bfloat16, to save time.", edit(
+       ("weights @ torch.cat((*values[reach], more_values), dim=2))",
+        "weights.bfloat16() @ torch.cat((*values[reach], more_values), dim=2).bfloat16())")), BOTH),
+    misconception("sparse-wrap-round", "Positions beyond the ends are those at the other end.",
+          (Fill("sparse_attention", GATHER.format(beyond="columns = columns % T")),), BOTH),
+    slip("sparse-clamped", "Positions beyond the ends are clamped to the ends.",
+         (Fill("sparse_attention", GATHER.format(beyond="columns = columns.clamp(0, T - 1)")),),
+         BOTH),
+    slip("sparse-view", "Batch and heads are joined by view, which fails on heads that have just "
+                        "been split.", edit(
+       (START, START + "    q.view(B * n_head, T, head_dim)\n")), (SPARSE, "6d-9-basic")),
 ]
 
 GRADS = [
-    Wrong("sparse-detached-globals", "Gradients do not reach the global keys.",
-          edit(("torch.cat((x[:, :, chosen], room), dim=2) for x in (k, v))",
-                "torch.cat((x[:, :, chosen].detach(), room), dim=2) for x in (k, v))")),
-          GRADIENTS_BOTH,
-          kind="slip"),
-    Wrong("sparse-global-rows-no-grad", "The global rows are worked out without gradients.", edit(
-        ("        output[:, :, chosen] = F.scaled",
-         "        with torch.no_grad():\n            rows = F.scaled_dot_product_attention(q[:, :, "
-         "chosen], k, v, scale=1.0)\n   "
-         "     output[:, :, chosen] = rows\n    if False:\n        output[:, :, chosen] = F.scaled")), GRADIENTS_BOTH,
-          kind="slip"),
-    Wrong("sparse-no-grad", "Everything is worked out without gradients, to save memory.", edit(
-        ("def sparse_attention(\n    q: torch.Tensor",
-         "@torch.no_grad()\ndef sparse_attention(q: torch.Tensor")), GRADIENTS_BOTH,
-          kind="slip"),
-    Wrong("sparse-numpy", "Strides are worked out in NumPy.", edit(
-        ("far[:, :, rows, m] = (q[:, :, rows] * k[:, :, columns]).sum(dim=-1)",
-         'far[:, :, rows, m] = torch.from_numpy((q.detach().numpy()[:, :, rows] * '
-         'k.detach().numpy()[:, :, columns]).sum(-1))')),
-          GRADIENTS_BOTH, kind="slip"),
-    Wrong("sparse-weights-detached", "The weights of the strides carry no gradient.",
-          edit(("copy_(weights[..., allowed.size(1) :])",
-                "copy_(weights[..., allowed.size(1):].detach())")), GRADIENTS_BOTH,
-          kind="slip"),
+    slip("sparse-detached-globals", "Gradients do not reach the global keys.",
+         edit(("torch.cat((x[:, :, chosen], room), dim=2) for x in (k, v))",
+               "torch.cat((x[:, :, chosen].detach(), room), dim=2) for x in (k, v))")),
+         GRADIENTS_BOTH),
+    slip("sparse-global-rows-no-grad", "The global rows are worked out without gradients.", edit(
+       ("        output[:, :, chosen] = F.scaled",
+        "        with torch.no_grad():\n            rows = F.scaled_dot_product_attention(q[:, :, "
+        "chosen], k, v, scale=1.0)\n   "
+        "     output[:, :, chosen] = rows\n    if False:\n        output[:, :, chosen] = F.scaled")), GRADIENTS_BOTH),
+    slip("sparse-no-grad", "Everything is worked out without gradients, to save memory.", edit(
+       ("def sparse_attention(\n    q: torch.Tensor",
+        "@torch.no_grad()\ndef sparse_attention(q: torch.Tensor")), GRADIENTS_BOTH),
+    slip("sparse-numpy", "Strides are worked out in NumPy.", edit(
+       ("far[:, :, rows, m] = (q[:, :, rows] * k[:, :, columns]).sum(dim=-1)",
+        'far[:, :, rows, m] = torch.from_numpy((q.detach().numpy()[:, :, rows] * '
+        'k.detach().numpy()[:, :, columns]).sum(-1))')), GRADIENTS_BOTH),
+    slip("sparse-weights-detached", "The weights of the strides carry no gradient.",
+         edit(("copy_(weights[..., allowed.size(1) :])",
+               "copy_(weights[..., allowed.size(1):].detach())")), GRADIENTS_BOTH),
 ]
 
 TOO_MUCH = [
-    Wrong("sparse-dense", "Dense attention with a mask.",
+    misconception("sparse-dense", "Dense attention with a mask.",
           (Fill("sparse_attention",
                 MASK + "output = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)"),),
-          (*BOTH, WORK), kind="misconception"),
-    Wrong("sparse-dense-by-hand", "Dense scores, a mask, a softmax.",
+          (*BOTH, WORK)),
+    misconception("sparse-dense-by-hand", "Dense scores, a mask, a softmax.",
           (Fill("sparse_attention", MASK + "scores = (q @ k.transpose(-2, -1) / "
               "math.sqrt(q.size(-1))).masked_fill(~mask, -math.inf)\n"
-              "output = scores.softmax(dim=-1) @ v"),),
-          (*BOTH, WORK), kind="misconception"),
-    Wrong("sparse-dense-by-rows",
+              "output = scores.softmax(dim=-1) @ v"),), (*BOTH, WORK)),
+    misconception("sparse-dense-by-rows",
           "Dense attention for a block of rows at a time: little memory, all the work.",
           (Fill("sparse_attention",
                 CHUNK.format(size=128,
                              attend="output.append(F.scaled_dot_product_attention(q[:, :, rows], "
                                     "k, v, "
-                                       "attn_mask=mask))")),), (*BOTH, WORK), kind="misconception"),
-    Wrong("sparse-dense-elementwise",
+                                       "attn_mask=mask))")),), (*BOTH, WORK)),
+    misconception("sparse-dense-elementwise",
           "Dense scores by sums of products, which no counter of FLOPs sees.",
           (Fill("sparse_attention", CHUNK.format(size=16,
                                        attend='''scores = (q[:, :, rows, None] * k[:, :, None]).sum(-1) / math.sqrt(q.size(-1))
     weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
-    output.append((weights[..., None] * v[:, :, None]).sum(dim=-2))''')),), (*BOTH, WORK),
-          kind="misconception"),
-    Wrong("sparse-loop", "A loop over the positions.", (Fill("sparse_attention", '''
+    output.append((weights[..., None] * v[:, :, None]).sum(dim=-2))''')),), (*BOTH, WORK)),
+    misconception("sparse-loop", "A loop over the positions.", (Fill("sparse_attention", '''
 T, chosen = q.size(2), list(global_positions)
 output = []
 for i in range(T):
     columns = torch.tensor(attended_positions(i, T, pattern, chosen))
     output.append(F.scaled_dot_product_attention(q[:, :, i:i + 1], k[:, :, columns], v[:, :, columns]))
-output = torch.cat(output, dim=2)'''),), BOTH, kind="misconception"),
-    Wrong("sparse-mask-of-all",
-          "The blocks are sparse, but their masks are cut from one of all pairs.", edit(
-        ("    for b, rows in enumerate(blocks):\n",
-         "    local = is_local(positions[:, None] - positions, pattern)\n"
-         "    for b, rows in enumerate(blocks):\n"),
-        ("~is_local(to_global, pattern)), dim=1)", "~local[rows[:, None], chosen]), dim=1)")),
-          (*BOTH, WORK),
-          kind="slip"),
-    Wrong("sparse-views-kept", "A view of each block's weights is kept, and with it all weights.",
-          edit(
-        ("        far_weights[b].copy_(weights[..., allowed.size(1) :])\n",
-         "        far_weights[b] = weights[..., allowed.size(1):]\n")), WORK_BOTH, kind="slip"),
-    Wrong("sparse-all-blocks", "The weights of all blocks are held until the end.", edit(
-        ("        output[b].copy_(weights @ torch.cat((*values[reach], more_values), dim=2))\n",
-         "        output[b] = weights, torch.cat((*values[reach], more_values), dim=2)\n"),
-        ("    output, far_weights = torch.cat(output, dim=2), ",
-         "    output, far_weights = torch.cat([weights @ part for weights, part in output], "
-         "dim=2), ")), WORK_BOTH,
-          kind="slip"),
-    Wrong("sparse-keys-repeated", "Each row gets a copy of all keys and values that it attends to.", (Fill("sparse_attention", '''
+output = torch.cat(output, dim=2)'''),), BOTH),
+    slip("sparse-mask-of-all",
+         "The blocks are sparse, but their masks are cut from one of all pairs.", edit(
+       ("    for b, rows in enumerate(blocks):\n",
+        "    local = is_local(positions[:, None] - positions, pattern)\n"
+        "    for b, rows in enumerate(blocks):\n"),
+       ("~is_local(to_global, pattern)), dim=1)", "~local[rows[:, None], chosen]), dim=1)")),
+         (*BOTH, WORK)),
+    slip("sparse-views-kept", "A view of each block's weights is kept, and with it all weights.",
+         edit(
+       ("        far_weights[b].copy_(weights[..., allowed.size(1) :])\n",
+        "        far_weights[b] = weights[..., allowed.size(1):]\n")), WORK_BOTH),
+    slip("sparse-all-blocks", "The weights of all blocks are held until the end.", edit(
+       ("        output[b].copy_(weights @ torch.cat((*values[reach], more_values), dim=2))\n",
+        "        output[b] = weights, torch.cat((*values[reach], more_values), dim=2)\n"),
+       ("    output, far_weights = torch.cat(output, dim=2), ",
+        "    output, far_weights = torch.cat([weights @ part for weights, part in output], "
+        "dim=2), ")), WORK_BOTH),
+    slip("sparse-keys-repeated",
+         "Each row gets a copy of all keys and values that it attends to.", (Fill("sparse_attention", '''
 T = q.size(2)
 chosen = sorted_positions(global_positions, T)
 rows = [attended_positions(i, T, pattern, [g for g in chosen if g != i]) for i in range(T)]
@@ -381,27 +340,26 @@ valid = torch.tensor([[True] * len(row) + [False] * (longest - len(row)) for row
 scores = (q[:, :, :, None] * k[:, :, index]).sum(dim=-1) / math.sqrt(q.size(-1))
 output = (scores.masked_fill(~valid, -math.inf).softmax(dim=-1)[..., None] * v[:, :, index]).sum(dim=-2)
 if chosen and not pattern.causal:
-    output[:, :, chosen] = F.scaled_dot_product_attention(q[:, :, chosen], k, v)'''),), WORK_BOTH,
-          kind="slip"),
-    Wrong("sparse-union-of-wide-blocks",
-          "A block of 512 rows multiplies all keys that one of its rows attends to: eight blocks "
-          "for the strides, and everything if a row is global.",
-          (Fill("sparse_attention", UNION.replace("SIZE", "512")),), WORK_BOTH, kind="slip"),
-    Wrong("sparse-wide-blocks", "Blocks are four times as wide as the window, and each is "
-                                "multiplied with its neighbors.",
-          edit(("BLOCK = 128 ", "BLOCK = 2048 ")), WORK_BOTH, kind="slip"),
-    Wrong("sparse-strides-by-blocks", "For each stride, a block of 512 rows multiplies 512 keys, "
-                                      "of which it needs the diagonal.",
-          (Fill("sparse_attention", UNION.replace("SIZE", "512").replace('''    if not pattern.causal and is_global[rows].any():
+    output[:, :, chosen] = F.scaled_dot_product_attention(q[:, :, chosen], k, v)'''),), WORK_BOTH),
+    slip("sparse-union-of-wide-blocks",
+         "A block of 512 rows multiplies all keys that one of its rows attends to: eight blocks "
+         "for the strides, and everything if a row is global.",
+         (Fill("sparse_attention", UNION.replace("SIZE", "512")),), WORK_BOTH),
+    slip("sparse-wide-blocks", "Blocks are four times as wide as the window, and each is "
+                               "multiplied with its neighbors.",
+         edit(("BLOCK = 128 ", "BLOCK = 2048 ")), WORK_BOTH),
+    slip("sparse-strides-by-blocks", "For each stride, a block of 512 rows multiplies 512 keys, "
+                                     "of which it needs the diagonal.",
+         (Fill("sparse_attention", UNION.replace("SIZE", "512").replace('''    if not pattern.causal and is_global[rows].any():
         keep[:] = True
 ''', "").replace(" if pattern.causal else mask | is_global[rows, None]",
-                 " if pattern.causal else mask") + '''if chosen and not pattern.causal:
-    output[:, :, chosen] = F.scaled_dot_product_attention(q[:, :, chosen], k, v)'''),), WORK_BOTH,
-          kind="slip"),
-    Wrong("sparse-union-with-global-rows",
-          "A block with a global row multiplies all keys, and most blocks have one.",
-          (Fill("sparse_attention", UNION.replace("SIZE", "64")),), WORK_BOTH, kind="slip"),
-    Wrong("sparse-flex", "flex_attention, which is dense unless it is compiled.", (Fill("sparse_attention", '''
+                " if pattern.causal else mask") + '''if chosen and not pattern.causal:
+    output[:, :, chosen] = F.scaled_dot_product_attention(q[:, :, chosen], k, v)'''),), WORK_BOTH),
+    slip("sparse-union-with-global-rows",
+         "A block with a global row multiplies all keys, and most blocks have one.",
+         (Fill("sparse_attention", UNION.replace("SIZE", "64")),), WORK_BOTH),
+    misconception("sparse-flex",
+          "flex_attention, which is dense unless it is compiled.", (Fill("sparse_attention", '''
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 T = q.size(2)
 is_global = torch.zeros(T, dtype=torch.bool)
@@ -409,26 +367,22 @@ is_global[sorted_positions(global_positions, T)] = True
 def allowed(b, h, i, j):
     near = is_local(i - j, pattern) | is_global[j]
     return near & (i >= j) if pattern.causal else near | is_global[i]
-output = flex_attention(q, k, v, block_mask=create_block_mask(allowed, None, None, T, T, device="cpu"))'''),), (GRADIENTS, *WORK_BOTH),
-          kind="misconception"),
-    Wrong("sparse-dense-below",
+output = flex_attention(q, k, v, block_mask=create_block_mask(allowed, None, None, T, T, device="cpu"))'''),), (GRADIENTS, *WORK_BOTH)),
+    misconception("sparse-dense-below",
           "Dense attention up to 4,096 positions, where it is faster, and sparse beyond.", edit(
         (START, START + "    if T <= 4096:\n"
          + "".join(f"        {line}\n" for line in MASK.strip().splitlines())
          + "        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)\n")),
-          (SPARSE, WORK),
-          kind="misconception"),
-    Wrong("sparse-halves", "Each half of the text is dense attention under the mask.",
+          (SPARSE, WORK)),
+    misconception("sparse-halves", "Each half of the text is dense attention under the mask.",
           (Fill("sparse_attention", CHUNK.format(
         size="T // 2 + 1", attend="output.append(F.scaled_dot_product_attention(q[:, :, rows], k, "
-                                  "v, attn_mask=mask))")),),
-          (*BOTH, WORK), kind="misconception"),
-    Wrong("sparse-threads", "Blocks attend to all keys in threads, where nothing is measured.",
-          (Fill("sparse_attention", THREADS),),
-          (*BOTH, WORK), kind="misconception"),
-    Wrong("sparse-dense-numpy", "Dense attention in NumPy, which is not measured.",
-          (Fill("sparse_attention", NUMPY),), (*BOTH, WORK),
-          kind="misconception"),
+                                  "v, attn_mask=mask))")),), (*BOTH, WORK)),
+    misconception("sparse-threads",
+          "Blocks attend to all keys in threads, where nothing is measured.",
+          (Fill("sparse_attention", THREADS),), (*BOTH, WORK)),
+    misconception("sparse-dense-numpy", "Dense attention in NumPy, which is not measured.",
+          (Fill("sparse_attention", NUMPY),), (*BOTH, WORK)),
 ]
 
 WRONG = NUMBERS + GRADS + TOO_MUCH

@@ -1,5 +1,5 @@
 """Wrong StreamingAttention (question 6d)."""
-from variants import Edit, Fill, Wrong
+from variants import Edit, Fill, edge, misconception, slip
 
 STREAM, CACHE, LIMITS = "6d-10-basic", "6d-13-hidden", "6d-21-basic"
 KEPT = "6d-17-basic", CACHE
@@ -41,92 +41,79 @@ START = (Fill("StreamingAttention", "self.ring = max(attention.pattern.window, "
               "size = 0 if self.keys is None else self.keys.nbytes + self.values.nbytes"))
 
 WRONG = [
-    Wrong("stream-window-only", "The ring holds the window, and forgets what strides ask for.",
-          edit((HELD, "        self.ring = attention.pattern.window\n")), (STREAM, CACHE),
-          kind="misconception"),
-    Wrong("stream-last-stride", "The ring is as long as the stride that is named last.",
-          edit((HELD, "        self.ring = (attention.pattern.window, "
-                      "*attention.pattern.strides)[-1]\n")), (STREAM, CACHE),
-          kind="slip"),
-    Wrong("stream-one-short", "The ring is one position too short.",
-          edit((HELD, "        self.ring = max(attention.pattern.window, "
-                      "*attention.pattern.strides, 1) - 1\n")),
-          (STREAM, CACHE), kind="slip"),
-    Wrong("stream-one-long", "The ring is one position too long.",
-          edit((HELD, "        self.ring = max(attention.pattern.window, "
-                      "*attention.pattern.strides, 0) + 1\n")), KEPT,
-          kind="slip"),
-    Wrong("stream-sum", "The ring has room for the window and for all strides.",
+    misconception("stream-window-only",
+          "The ring holds the window, and forgets what strides ask for.",
+          edit((HELD, "        self.ring = attention.pattern.window\n")), (STREAM, CACHE)),
+    slip("stream-last-stride", "The ring is as long as the stride that is named last.",
+         edit((HELD, "        self.ring = (attention.pattern.window, "
+                     "*attention.pattern.strides)[-1]\n")), (STREAM, CACHE)),
+    slip("stream-one-short", "The ring is one position too short.",
+         edit((HELD, "        self.ring = max(attention.pattern.window, "
+                     "*attention.pattern.strides, 1) - 1\n")), (STREAM, CACHE)),
+    slip("stream-one-long", "The ring is one position too long.",
+         edit((HELD, "        self.ring = max(attention.pattern.window, "
+                     "*attention.pattern.strides, 0) + 1\n")), KEPT),
+    misconception("stream-sum", "The ring has room for the window and for all strides.",
           edit((HELD, "        self.ring = attention.pattern.window + "
-                      "sum(attention.pattern.strides)\n")), KEPT,
-          kind="misconception"),
-    Wrong("stream-forgets-globals", "Global positions are overwritten like others.", edit(
+                      "sum(attention.pattern.strides)\n")), KEPT),
+    misconception("stream-forgets-globals", "Global positions are overwritten like others.", edit(
         ("            for places, chosen in ((in_ring, recent), (apart, becomes)):\n",
          "            for places, chosen in ((in_ring, recent),):\n"),
         ("            self.held[in_ring[becomes[recent]]] = -1\n", ""),
         ("torch.cat(\n                (slots >= self.ring, becomes)\n            )",
          "torch.isin(columns, torch.tensor(self.global_positions + rows[becomes].tolist(), "
-         "dtype=torch.long))")),
-          (STREAM, CACHE), kind="misconception"),
-    Wrong("stream-globals-in-both", "While it is in the ring, a global position counts twice.",
-          edit(("            self.held[in_ring[becomes[recent]]] = -1\n", "")), (STREAM, CACHE),
-          kind="slip"),
-    Wrong("stream-globals-unlimited", "All that is declared becomes global.", edit(
-        ("        free = self.max_global - len(self.global_positions)\n",
-         "        free = 10 ** 9\n"),
-        ("self.held = torch.full((self.ring + max_global,), -1",
-         "self.held = torch.full((self.ring + 1000,), -1")),
-          (STREAM, CACHE), kind="slip"),
-    Wrong("stream-limit-per-call", "max_global counts anew in each call.", edit(
-        ("        free = self.max_global - len(self.global_positions)\n",
-         "        free = self.max_global\n"),
-        ("self.held = torch.full((self.ring + max_global,), -1",
-         "self.held = torch.full((self.ring + 1000,), -1")),
-          (STREAM, CACHE), kind="slip"),
-    Wrong("stream-globals-next-call", "A new global position is global from the next call on.",
-          edit(
-        ("torch.cat(\n                (slots >= self.ring, becomes)\n            )\n",
-         "torch.cat((slots >= self.ring, torch.zeros_like(becomes)))\n")),
-          (STREAM,), kind="slip"),
-    Wrong("stream-not-each-other",
+         "dtype=torch.long))")), (STREAM, CACHE)),
+    slip("stream-globals-in-both", "While it is in the ring, a global position counts twice.",
+         edit(("            self.held[in_ring[becomes[recent]]] = -1\n", "")), (STREAM, CACHE)),
+    slip("stream-globals-unlimited", "All that is declared becomes global.", edit(
+       ("        free = self.max_global - len(self.global_positions)\n",
+        "        free = 10 ** 9\n"),
+       ("self.held = torch.full((self.ring + max_global,), -1",
+        "self.held = torch.full((self.ring + 1000,), -1")), (STREAM, CACHE)),
+    slip("stream-limit-per-call", "max_global counts anew in each call.", edit(
+       ("        free = self.max_global - len(self.global_positions)\n",
+        "        free = self.max_global\n"),
+       ("self.held = torch.full((self.ring + max_global,), -1",
+        "self.held = torch.full((self.ring + 1000,), -1")), (STREAM, CACHE)),
+    slip("stream-globals-next-call", "A new global position is global from the next call on.",
+         edit(
+       ("torch.cat(\n                (slots >= self.ring, becomes)\n            )\n",
+        "torch.cat((slots >= self.ring, torch.zeros_like(becomes)))\n")), (STREAM,)),
+    misconception("stream-not-each-other",
           "The positions of a call see only what was there before, and themselves.", edit(
         (ALLOWED, ALLOWED + "            allowed[:, len(slots):] &= torch.eye(len(rows), "
-                            "dtype=torch.bool)\n")), (STREAM,),
-          kind="misconception"),
-    Wrong("stream-not-causal", "Within a call, positions see those that come after them.",
-          edit((ALLOWED, "            allowed &= columns >= 0\n")), (STREAM,),
-          kind="misconception"),
-    Wrong("stream-all-held", "All that is held is attended to.", edit(
+                            "dtype=torch.bool)\n")), (STREAM,)),
+    misconception("stream-not-causal", "Within a call, positions see those that come after them.",
+          edit((ALLOWED, "            allowed &= columns >= 0\n")), (STREAM,)),
+    misconception("stream-all-held", "All that is held is attended to.", edit(
         ("            allowed = is_local(distance, self.attention.pattern) | torch.cat(\n"
          "                (slots >= self.ring, becomes)\n            )\n",
          "            allowed = distance.abs() <= self.ring\n"
-         "            allowed = allowed | torch.cat((slots >= self.ring, becomes))\n")), (STREAM,),
-          kind="misconception"),
-    Wrong("stream-empty-slots", "Slots in which nothing is yet are attended to.",
-          edit((ALLOWED, "            allowed &= distance >= 0\n")), (STREAM,), kind="slip"),
-    Wrong("stream-calls-apart", "Each call is a sequence of its own.", (Fill("StreamingAttention.append", '''
+         "            allowed = allowed | torch.cat((slots >= self.ring, becomes))\n")), (STREAM,)),
+    slip("stream-empty-slots", "Slots in which nothing is yet are attended to.",
+         edit((ALLOWED, "            allowed &= distance >= 0\n")), (STREAM,)),
+    misconception("stream-calls-apart",
+          "Each call is a sequence of its own.", (Fill("StreamingAttention.append", '''
 flags = [False] * x.size(1) if is_global is None else is_global
 y = self.attention(x, [t for t, flag in enumerate(flags) if flag])
-self.length += x.size(1)'''),), (STREAM,), kind="misconception"),
-    Wrong("stream-no-scale", "The scores are not scaled.",
-          edit((" / math.sqrt(q.size(-1))\n            )\n            allowed = torch.cat",
-                "\n            )\n            allowed = torch.cat")), (STREAM,),
-          kind="slip"),
-    Wrong("stream-no-projection", "The output projection is not applied.", edit(
-        ("        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))",
-         "        y = self.attention.join_heads(torch.cat(outputs, dim=2))")), (STREAM,),
-          kind="slip"),
-    Wrong("stream-keeps-all", "Everything is kept.",
+self.length += x.size(1)'''),), (STREAM,)),
+    slip("stream-no-scale", "The scores are not scaled.",
+         edit((" / math.sqrt(q.size(-1))\n            )\n            allowed = torch.cat",
+               "\n            )\n            allowed = torch.cat")), (STREAM,)),
+    slip("stream-no-projection", "The output projection is not applied.", edit(
+       ("        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))",
+        "        y = self.attention.join_heads(torch.cat(outputs, dim=2))")), (STREAM,)),
+    misconception("stream-keeps-all", "Everything is kept.",
           (*START, Fill("StreamingAttention.append", KEEP),
-           Fill("StreamingAttention.cached_positions", "positions = list(self.kept)")), KEPT,
-          kind="misconception"),
-    Wrong("stream-keeps-all-in-secret", "Everything is kept, and what should be is reported.",
+           Fill("StreamingAttention.cached_positions", "positions = list(self.kept)")), KEPT),
+    misconception("stream-keeps-all-in-secret",
+          "Everything is kept, and what should be is reported.",
           (*START, Fill("StreamingAttention.append", KEEP), Fill("StreamingAttention.cached_positions", '''
 positions = sorted({*range(max(0, self.length - self.ring), self.length), *self.global_positions})'''), Fill("StreamingAttention.cache_bytes", '''
 C = self.attention.key.in_features
-size = 0 if self.keys is None else 2 * (self.ring + self.max_global) * self.keys.size(0) * C * 4''')), KEPT,
-          kind="misconception"),
-    Wrong("stream-views", "What is kept is a view of all that was there.", (*START, Fill("StreamingAttention.append", KEEP + CUT + '''
+size = 0 if self.keys is None else 2 * (self.ring + self.max_global) * self.keys.size(0) * C * 4''')), KEPT),
+    slip("stream-views",
+         "What is kept is a view of all that was there.", (*START, Fill("StreamingAttention.append", KEEP + CUT + '''
 if keep.all():
     return y
 first = int(keep.nonzero()[0, 0]) if keep.any() else len(keep)
@@ -134,34 +121,30 @@ if keep[first:].all():
     self.keys, self.values = self.keys[:, :, first:], self.values[:, :, first:]
 else:
     self.keys, self.values = self.keys[:, :, keep], self.values[:, :, keep]'''), Fill("StreamingAttention.cached_positions", "positions = list(self.kept)")),
-          KEPT, kind="slip"),
-    Wrong("stream-history", "The cache has gradients, and with them all that was ever read.",
-          (*START, Edit(FILE, "    @torch.no_grad()\n    def append", "    def append"),
-           Fill("StreamingAttention.append",
-                KEEP + CUT + "self.keys, self.values = self.keys[:, :, keep], self.values[:, :, "
-                             "keep]"),
-           Fill("StreamingAttention.cached_positions", "positions = list(self.kept)")), KEPT,
-          kind="slip"),
-    Wrong("stream-bytes-keys", "Only keys are counted.",
-          edit(("self.keys.nbytes + self.values.nbytes", "self.keys.nbytes")),
-          KEPT, kind="slip"),
-    Wrong("stream-bytes-numbers", "Numbers are counted instead of bytes.",
-          edit(("self.keys.nbytes + self.values.nbytes",
-                "self.keys.numel() + self.values.numel()")), KEPT,
-          kind="slip"),
-    Wrong("stream-cached-ring", "Global positions that have left the ring are not reported.", edit(
-        ("positions = sorted(self.held[self.held >= 0].tolist())",
-         "positions = [p for p in sorted(self.held[self.held >= 0].tolist()) if p >= self.length - "
-         "self.ring]")), KEPT,
-          kind="slip"),
-    Wrong("stream-bytes-times-four", "Four bytes are counted for each number, whatever its dtype.",
-          edit(("self.keys.nbytes + self.values.nbytes",
-                "4 * (self.keys.numel() + self.values.numel())")), ("6d-17-basic",), kind="edge"),
-    Wrong("stream-state-on-module", "Keys and values are kept on the module, which streams share.",
-          (
-        Edit(FILE, "        self.keys = self.values = None",
-             "        attention.cache = None, None    "),
-        Edit(FILE, "    @torch.no_grad()\n    def append", """    @property
+         KEPT),
+    slip("stream-history", "The cache has gradients, and with them all that was ever read.",
+         (*START, Edit(FILE, "    @torch.no_grad()\n    def append", "    def append"),
+          Fill("StreamingAttention.append",
+               KEEP + CUT + "self.keys, self.values = self.keys[:, :, keep], self.values[:, :, "
+                            "keep]"),
+          Fill("StreamingAttention.cached_positions", "positions = list(self.kept)")), KEPT),
+    slip("stream-bytes-keys", "Only keys are counted.",
+         edit(("self.keys.nbytes + self.values.nbytes", "self.keys.nbytes")), KEPT),
+    slip("stream-bytes-numbers", "Numbers are counted instead of bytes.",
+         edit(("self.keys.nbytes + self.values.nbytes",
+               "self.keys.numel() + self.values.numel()")), KEPT),
+    slip("stream-cached-ring", "Global positions that have left the ring are not reported.", edit(
+       ("positions = sorted(self.held[self.held >= 0].tolist())",
+        "positions = [p for p in sorted(self.held[self.held >= 0].tolist()) if p >= self.length - "
+        "self.ring]")), KEPT),
+    edge("stream-bytes-times-four", "Four bytes are counted for each number, whatever its dtype.",
+         edit(("self.keys.nbytes + self.values.nbytes",
+               "4 * (self.keys.numel() + self.values.numel())")), ("6d-17-basic",)),
+    slip("stream-state-on-module", "Keys and values are kept on the module, which streams share.",
+         (
+       Edit(FILE, "        self.keys = self.values = None",
+            "        attention.cache = None, None    "),
+       Edit(FILE, "    @torch.no_grad()\n    def append", """    @property
     def keys(self):
         return self.attention.cache[0]
 
@@ -178,100 +161,87 @@ else:
         self.attention.cache = self.attention.cache[0], value
 
     @torch.no_grad()
-    def append""")), (STREAM, *KEPT), kind="slip"),
-    Wrong("stream-room-doubled", "There is room for twice as much, to have some to spare.",
-          edit(("self.held = torch.full((self.ring + max_global,), -1",
-                "self.held = torch.full((2 * (self.ring + max_global),), -1")), KEPT,
-          kind="slip"),
-    Wrong("stream-float64", "The cache is kept in float64.",
-          edit(("part.new_zeros(*part.shape[:2]", "part.double().new_zeros(*part.shape[:2]"),
-               ("torch.cat((self.keys[:, :, needed], k), dim=2)",
-                "torch.cat((self.keys[:, :, needed].float(), k), dim=2)"),
-               ("weights @ torch.cat((self.values[:, :, needed], v), dim=2)",
-                "weights @ torch.cat((self.values[:, :, needed].float(), v), dim=2)"),
-               ("                    k[:, :, chosen],\n",
-                "                    k[:, :, chosen].double(),\n"),
-               ("                    v[:, :, chosen],\n",
-                "                    v[:, :, chosen].double(),\n")),
-          KEPT, kind="slip"),
-    Wrong("stream-refused-counts", "A call that is refused is counted all the same.", edit(
-        ("        q, k, v = self.attention.project(x, start=self.length)\n        if self.keys",
-         "        self.length += x.size(1)\n"
-         "        q, k, v = self.attention.project(x, start=self.length - x.size(1))\n        "
-         "self.length -= x.size(1)\n        if self.keys")), (LIMITS,), kind="edge"),
-    Wrong("stream-any-pattern", "A pattern in both directions is streamed as if it were causal.",
-          edit(("        if not attention.pattern.causal:\n            raise",
-                "        if False:\n            raise")), (LIMITS,),
-          kind="edge"),
-    Wrong("stream-overwritten",
-          "New keys overwrite what earlier positions of the call still ask for.",
-          edit(("        slots = torch.arange(len(self.held), device=x.device)\n"
-                "        outputs = []\n",
-                """        slots = torch.arange(len(self.held), device=x.device)
+    def append""")), (STREAM, *KEPT)),
+    slip("stream-room-doubled", "There is room for twice as much, to have some to spare.",
+         edit(("self.held = torch.full((self.ring + max_global,), -1",
+               "self.held = torch.full((2 * (self.ring + max_global),), -1")), KEPT),
+    slip("stream-float64", "The cache is kept in float64.",
+         edit(("part.new_zeros(*part.shape[:2]", "part.double().new_zeros(*part.shape[:2]"),
+              ("torch.cat((self.keys[:, :, needed], k), dim=2)",
+               "torch.cat((self.keys[:, :, needed].float(), k), dim=2)"),
+              ("weights @ torch.cat((self.values[:, :, needed], v), dim=2)",
+               "weights @ torch.cat((self.values[:, :, needed].float(), v), dim=2)"),
+              ("                    k[:, :, chosen],\n",
+               "                    k[:, :, chosen].double(),\n"),
+              ("                    v[:, :, chosen],\n",
+               "                    v[:, :, chosen].double(),\n")), KEPT),
+    edge("stream-refused-counts", "A call that is refused is counted all the same.", edit(
+       ("        q, k, v = self.attention.project(x, start=self.length)\n        if self.keys",
+        "        self.length += x.size(1)\n"
+        "        q, k, v = self.attention.project(x, start=self.length - x.size(1))\n        "
+        "self.length -= x.size(1)\n        if self.keys")), (LIMITS,)),
+    edge("stream-any-pattern", "A pattern in both directions is streamed as if it were causal.",
+         edit(("        if not attention.pattern.causal:\n            raise",
+               "        if False:\n            raise")), (LIMITS,)),
+    slip("stream-overwritten",
+         "New keys overwrite what earlier positions of the call still ask for.",
+         edit(("        slots = torch.arange(len(self.held), device=x.device)\n"
+               "        outputs = []\n",
+               """        slots = torch.arange(len(self.held), device=x.device)
         if self.ring:
             self.held[(self.length + torch.arange(min(x.size(1), self.ring))) % self.ring] = -1
         outputs = []
-""")), (STREAM, CACHE), kind="slip"),
-    Wrong("stream-ring-turned", "The ring begins anew with each call, in its first slot.", edit(
-        ("            in_ring = rows[recent] % max(self.ring, 1)\n",
-         "            in_ring = (rows[recent] - rows[0]) % max(self.ring, 1)\n")), (STREAM, CACHE),
-          kind="slip"),
-    Wrong("stream-first-slots",
-          "Of a call that is longer than the ring, the first positions are kept.", edit(
-        ("            recent = rows >= self.length - self.ring\n",
-         "            recent = rows < rows[0] + self.ring\n")), (STREAM, CACHE), kind="slip"),
-    Wrong("stream-numpy-history", "All keys are kept besides, in NumPy arrays.", edit(
+""")), (STREAM, CACHE)),
+    slip("stream-ring-turned", "The ring begins anew with each call, in its first slot.", edit(
+       ("            in_ring = rows[recent] % max(self.ring, 1)\n",
+        "            in_ring = (rows[recent] - rows[0]) % max(self.ring, 1)\n")), (STREAM, CACHE)),
+    slip("stream-first-slots",
+         "Of a call that is longer than the ring, the first positions are kept.", edit(
+       ("            recent = rows >= self.length - self.ring\n",
+        "            recent = rows < rows[0] + self.ring\n")), (STREAM, CACHE)),
+    misconception("stream-numpy-history", "All keys are kept besides, in NumPy arrays.", edit(
         ("        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))\n",
          "        self.seen = [*getattr(self, 'seen', []), k.detach().numpy().copy()]\n"
-         "        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))\n")), KEPT,
-          kind="misconception"),
-    Wrong("stream-bytes-history", "All values are kept besides, as bytes.", edit(
+         "        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))\n")), KEPT),
+    misconception("stream-bytes-history", "All values are kept besides, as bytes.", edit(
         ("        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))\n",
          "        self.seen = [*getattr(self, 'seen', []), v.detach().numpy().tobytes()]\n"
-         "        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))\n")), KEPT,
-          kind="misconception"),
-    Wrong("stream-flags-from-call", "Global positions are counted from the beginning of the call.",
-          edit(
-        ("            self.global_positions += rows[becomes].tolist()\n",
-         "            self.global_positions += (rows[becomes] - rows[0]).tolist()\n")),
-          (STREAM, CACHE),
-          kind="slip"),
-    Wrong("stream-last-output", "Only the last position's output is returned.", edit(
-        ("        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))\n",
-         "        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))[:, "
-         "-1:]\n")), (STREAM, CACHE),
-          kind="slip"),
-    Wrong("stream-sink", "The first position is always kept as a global one.", edit(
-        ("        free = self.max_global - len(self.global_positions)\n",
-         "        declared[0] = declared[0] or self.length == 0\n"
-         "        free = self.max_global - len(self.global_positions)\n")),
-          (STREAM, CACHE), kind="slip"),
-    Wrong("stream-truncated",
-          "A call that is longer than the ring is cut to the ring before it is attended to.", edit(
-        (ALLOWED, ALLOWED + "            allowed[:, len(slots):] &= rows >= self.length + "
-                            "len(rows) - self.ring\n")),
-          (STREAM, CACHE), kind="slip"),
-    Wrong("stream-batch-of-one", "There is room for one sequence.", edit(
-        ("part.new_zeros(*part.shape[:2], len(self.held)",
-         "part.new_zeros(1, part.size(1), len(self.held)")), (STREAM, CACHE),
-          kind="slip"),
-    Wrong("stream-global-leaves", "A global position is dropped when the ring comes round to it.",
+         "        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))\n")), KEPT),
+    slip("stream-flags-from-call", "Global positions are counted from the beginning of the call.",
+         edit(
+       ("            self.global_positions += rows[becomes].tolist()\n",
+        "            self.global_positions += (rows[becomes] - rows[0]).tolist()\n")),
+         (STREAM, CACHE)),
+    slip("stream-last-output", "Only the last position's output is returned.", edit(
+       ("        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))\n",
+        "        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))[:, "
+        "-1:]\n")), (STREAM, CACHE)),
+    slip("stream-sink", "The first position is always kept as a global one.", edit(
+       ("        free = self.max_global - len(self.global_positions)\n",
+        "        declared[0] = declared[0] or self.length == 0\n"
+        "        free = self.max_global - len(self.global_positions)\n")), (STREAM, CACHE)),
+    slip("stream-truncated",
+         "A call that is longer than the ring is cut to the ring before it is attended to.", edit(
+       (ALLOWED, ALLOWED + "            allowed[:, len(slots):] &= rows >= self.length + "
+                           "len(rows) - self.ring\n")), (STREAM, CACHE)),
+    slip("stream-batch-of-one", "There is room for one sequence.", edit(
+       ("part.new_zeros(*part.shape[:2], len(self.held)",
+        "part.new_zeros(1, part.size(1), len(self.held)")), (STREAM, CACHE)),
+    misconception("stream-global-leaves",
+          "A global position is dropped when the ring comes round to it.",
           edit(
         ("            self.held[in_ring[becomes[recent]]] = -1\n",
          "            self.held[in_ring[becomes[recent]]] = -1\n"
-         "            self.held[self.ring:][self.held[self.ring:] < self.length - self.ring] = -1\n")), (STREAM, CACHE),
-          kind="misconception"),
-    Wrong("stream-flags-counted", "A call with too few booleans takes the missing ones for False.",
-          edit(
-        ("        if x.size(1) == 0 or len(declared) != x.size(1):\n",
-         "        declared += [False] * (x.size(1) - len(declared))\n        if x.size(1) == 0:\n")), (LIMITS,),
-          kind="edge"),
-    Wrong("stream-rope-in-cache", "Keys are held before they are rotated.", edit(
+         "            self.held[self.ring:][self.held[self.ring:] < self.length - self.ring] = -1\n")), (STREAM, CACHE)),
+    edge("stream-flags-counted", "A call with too few booleans takes the missing ones for False.",
+         edit(
+       ("        if x.size(1) == 0 or len(declared) != x.size(1):\n",
+        "        declared += [False] * (x.size(1) - len(declared))\n        if x.size(1) == 0:\n")), (LIMITS,)),
+    misconception("stream-rope-in-cache", "Keys are held before they are rotated.", edit(
         ("                    k[:, :, chosen],\n",
          "                    self.attention.split_heads(self.attention.key(x))[\n"
          "                        :, :, rows - self.start\n                    ][:, :, chosen],\n"),
         ("        slots = torch.arange(len(self.held), device=x.device)\n",
          "        slots = torch.arange(len(self.held), device=x.device)\n"
-         "        self.start = self.length\n")), (STREAM, "6d-14-hidden"),
-          kind="misconception"),
+         "        self.start = self.length\n")), (STREAM, "6d-14-hidden")),
 ]
