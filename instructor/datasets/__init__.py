@@ -1,1 +1,1 @@
-"""Makes the data: invented worlds, editions from Wikipedia, and the recorded trainings of 6f."""
+"""Makes and checks the data: invented worlds, and the recorded trainings of question 6f."""
