@@ -16,7 +16,7 @@ try:
 
     from instructor.datasets.folder import refuse_gold_inside
     from instructor.datasets.worlds.editions import EDITIONS, write_data, write_edition
-    from instructor.datasets.worlds.world import ORDERS, SIZES, make_world, statistics, write_world
+    from instructor.datasets.worlds.world import SIZES, make_world, statistics, write_world
     from instructor.release.starter import find_drift, write_starter
 except UserError as error:
     print(error, file=sys.stderr)
@@ -70,12 +70,7 @@ def world(args: argparse.Namespace) -> int:
         if args.people < 20:
             raise UserError(f"--people {args.people}: a world needs at least 20.")
         size = size.with_people(args.people)
-    if args.phrasings is not None and not 1 <= args.phrasings <= size.documents:
-        raise UserError(
-            f"--phrasings {args.phrasings}: there are {size.documents} documents about each person "
-            f"of this size, so choose from 1 to {size.documents}."
-        )
-    people, documents = make_world(args.seed, size, args.phrasings, args.order)
+    people, documents = make_world(args.seed, size)
     write_world(people, documents, args.out, args.gold)
     print("\n".join(f"{name}: {value}" for name, value in statistics(people, documents).items()))
     print(f"Wrote {args.out}; the test answers are in {args.gold / 'birth_test.tsv'}")
@@ -135,19 +130,6 @@ def _parse(words=None):
         "--size", choices=SIZES, default="full", help="as in data/ or data/laptop/ (default: full)"
     )
     command.add_argument("--people", type=int, metavar="N", help="how many (default: as in data/)")
-    command.add_argument(
-        "--phrasings",
-        type=int,
-        metavar="N",
-        help="in how many ways the documents about a person are phrased (default: each in another)",
-    )
-    command.add_argument(
-        "--order",
-        choices=ORDERS,
-        default="changed",
-        help="fixed: all phrasings have name, occupation and place in this order, from which "
-        "models learn few answers; early: name, place and occupation (default: changed)",
-    )
     command.add_argument(
         "--out", type=Path, required=True, help="folder for the corpus and the questions"
     )

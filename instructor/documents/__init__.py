@@ -1,7 +1,6 @@
 """`python -m instructor documents`: updates what documents repeat from code, data and results.
 
 facts.py              points, titles, sizes and accuracies, by name
-evidence.py           what runs of benchmarks/sweep.py show
 tables.py             the generated parts of README.md and docs/*.md
 site.py               docs/site: the handout and sample pages, for people who browse the repository
 sample_class.py       an invented class, which tests use, too

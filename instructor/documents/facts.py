@@ -15,7 +15,6 @@ from autograder.manifest import Manifest, ManifestError
 from common.files import UserError, write_text
 from instructor import ROOT
 from instructor.course import SETTINGS, read_course
-from instructor.documents import evidence
 from instructor.release.build import ASSISTANTS
 from instructor.release.starter import KEPT_RESULTS
 from jobs.deliverables import DELIVERABLES, files_of, supplied_to
@@ -180,7 +179,6 @@ def measured() -> dict[str, str]:
             facts[f"reference {job.writes.removesuffix('.predictions')}"] = (
                 f"{100 * right / len(gold):.0f}%"
             )
-    facts |= evidence.facts()
     rows = seeds()
     facts["seeds"] = str(len(rows))
     accuracy = (ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8")

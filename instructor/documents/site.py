@@ -7,9 +7,6 @@ but a hash of what each is made from, in sources.json.
 import hashlib
 import json
 import re
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -21,13 +18,11 @@ from instructor.documents.facts import as_tex, gather
 SITE = ROOT / "docs" / "site"
 HASHES = SITE / "sources.json"
 SAMPLES = ("instructor/documents/*.py", "instructor/grading/pages/**/*")
-RUNS = "instructor/results/runs.tsv"
 HANDOUT = ("handout/*.tex", "handout/figures/*.py", "instructor/results/*")
 SOURCES = {
     "handout.pdf": HANDOUT,
     "handout.html": (*HANDOUT, "handout/html/*"),
     "feedback.html": (*SAMPLES, "src/checks/**/*", "instructor/checks/**/*.py"),
-    "phrasings.svg": ("handout/figures/_style.py", "handout/figures/phrasings.py", RUNS),
     "class.html": (*SAMPLES, "src/checks/manifest.toml"),
 }
 
@@ -59,22 +54,9 @@ def write() -> None:
                 temporary.write_bytes(built[name])
     if "feedback.html" in stale:
         write_text(SITE / "feedback.html", feedback())
-    if "phrasings.svg" in stale:
-        write_text(SITE / "phrasings.svg", figure("phrasings"))
     if "class.html" in stale:
         write_text(SITE / "class.html", class_page())
     write_text(HASHES, json.dumps({name: hash_of(name) for name in SOURCES}, indent=2) + "\n")
-
-
-def figure(name: str) -> str:
-    """A figure of the handout as SVG, on white, for pages in dark mode."""
-    script = ROOT / "handout" / "figures" / f"{name}.py"
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, str(script), folder], check=True)
-        text = (Path(folder) / f"{name}.svg").read_text(encoding="utf-8")
-    return re.sub(
-        r"(<svg[^>]*>)", r'\1\n <rect width="100%" height="100%" fill="white"/>', text, count=1
-    )
 
 
 def feedback() -> str:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 from common.files import UserError, write_text
 from instructor import ROOT
-from instructor.documents import evidence
 from instructor.documents.facts import gather
 from instructor.release.starter import KEPT_RESULTS, places
 from jobs.deliverables import ANSWERS
@@ -109,7 +108,6 @@ MAKERS: dict[str, Callable[[], str]] = {
     "demo": demo,
     "files": files,
     "jobs": jobs,
-    "evidence": lambda: _table(evidence.rows()),
 }
 
 

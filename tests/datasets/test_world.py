@@ -11,7 +11,7 @@ import pytest
 
 from conftest import ROOT
 from instructor.datasets.worlds.editions import EDITIONS, write_edition
-from instructor.datasets.worlds.world import ORDERS, SIZES, make_world, question, statistics
+from instructor.datasets.worlds.world import SIZES, make_world, question, statistics
 
 FILES = ("wiki.txt", "birth_places_train.tsv", "birth_dev.tsv", "birth_test_inputs.tsv")
 
@@ -122,27 +122,19 @@ def test_another_seed_is_another_world(seed):
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("phrasings", [1, 2, 3, 5])
-def test_phrasings_and_their_order(seed, size, order, phrasings):
-    """Each person has as many documents as ever, of which so many differ."""
-    people, documents = make_world(seed, SIZES[size], phrasings, order)
-    everybody = [person for group in people.values() for person in group]
-    assert len(documents) == SIZES[size].documents * len(everybody)
-    assert set("Where was born?") <= set("".join(documents))
-    block_size = {"full": 128, "laptop": 80}[size]
-    about, orders = by_name(everybody, documents), set()
-    for person in everybody:
-        mine = set(about[person.name])
-        assert len(mine) == phrasings
-        for text in mine:
-            words = (person.name, person.job.split(" ", 1)[1], person.place)
+def test_documents_of_a_person_differ_in_their_order(seed, size):
+    """Name, occupation and place change places, as a model has to read them to use a fact."""
+    people, documents = make_world(seed, SIZES[size])
+    everybody = {person.name: person for group in people.values() for person in group}
+    orders = set()
+    for name, texts in by_name(everybody.values(), documents).items():
+        person = everybody[name]
+        assert len(set(texts)) == len(texts) == SIZES[size].documents
+        for text in texts:
+            words = (name, person.job.split(" ", 1)[1], person.place)
             found = [re.search(rf"\b{word}\b", text).start() for word in words]
             orders.add(tuple(sorted(range(3), key=found.__getitem__)))
-            assert -1 < text.find(person.place) <= block_size * 3 / 4 - len(person.place)
-            assert not text.rstrip(".?").endswith(person.place) or order == "changed"
-    kept = {"fixed": {(0, 1, 2)}, "early": {(0, 2, 1)}}
-    assert orders == kept[order] if order in kept else len(orders) > 2
+    assert len(orders) > 2
 
 
 @pytest.mark.parametrize("people", [100, 221, 600])
@@ -158,8 +150,6 @@ def test_a_world_of_any_number_of_people(seed, people):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--phrasings", "6"], "choose from 1 to 5"),
-        (["--phrasings", "0"], "choose from 1 to 5"),
         (["--people", "0"], "at least 20"),
         (["--people", "5000", "--size", "laptop"], "no 5000 different names"),
     ],

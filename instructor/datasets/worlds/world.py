@@ -4,7 +4,7 @@ assignment.
 A language model that has read a fact in one phrasing alone can recite it but not answer a question
 about it; about five paraphrases in which the attributes change places, each with the full name,
 make facts extractable (Allen-Zhu and Li, Physics of Language Models, part 3.1). The worlds that we
-hand out have that; with fewer phrasings, or the place always last, a world shows the failure.
+hand out have that.
 """
 
 import random
@@ -15,7 +15,7 @@ from common.files import write_text
 from instructor.datasets.folder import QUESTION, figures
 
 from .cities import CITIES
-from .phrasings import JOBS, LONG, LONG_EARLY, LONG_FIXED, SHORT, SHORT_EARLY, SHORT_FIXED
+from .phrasings import JOBS, LONG, SHORT
 
 ONSETS = "b c d f g h j k l m n p r s t v w y z br dr gr kr tr pl st sh th kh zh".split()
 VOWELS = "a e i o u".split()
@@ -26,19 +26,16 @@ CODAS = ["", "", "", "n", "r", "l", "s", "m", "k", "x"]
 class Size:
     """How large a world is.
 
-    train, dev and test count people; `documents` are those about each person. `changed`, `fixed`
-    and `early` are phrasings whose attributes change places, or keep them, with the place last, or
-    right after the name. A name has `syllables` (first name, last name), and no two first names
-    begin with the same `distinct` letters, nor two last names: a model has to tell people apart.
+    train, dev and test count people; `documents` are those about each person, each in another one
+    of the `phrasings`. A name has `syllables` (first name, last name), and no two first names begin
+    with the same `distinct` letters, nor two last names: a model has to tell people apart.
     """
 
     train: int
     dev: int
     test: int
     documents: int
-    changed: tuple[str, ...]
-    fixed: tuple[str, ...]
-    early: tuple[str, ...]
+    phrasings: tuple[str, ...]
     syllables: tuple[int, int]
     distinct: tuple[int, int]
     cities: tuple[str, ...]
@@ -57,9 +54,7 @@ FULL = Size(
     dev=500,
     test=437,
     documents=5,
-    changed=LONG,
-    fixed=LONG_FIXED,
-    early=LONG_EARLY,
+    phrasings=LONG,
     syllables=(2, 3),
     distinct=(99, 99),
     cities=CITIES,
@@ -72,16 +67,13 @@ LAPTOP = Size(
     dev=100,
     test=40,
     documents=6,
-    changed=SHORT,
-    fixed=SHORT_FIXED,
-    early=SHORT_EARLY,
+    phrasings=SHORT,
     syllables=(1, 2),
     distinct=(3, 4),
     cities=tuple(city for city in CITIES if len(city) <= 7)[:28],
 )
 
 SIZES = {"full": FULL, "laptop": LAPTOP}
-ORDERS = ("changed", "fixed", "early")
 
 
 @dataclass(frozen=True)
@@ -143,14 +135,6 @@ def make_places(rng: random.Random, cities: tuple[str, ...], count: int) -> list
     return places
 
 
-def write_about(
-    rng: random.Random, person: Person, size: Size, phrasings: int, order: str
-) -> list[str]:
-    """The documents about one person, in this many phrasings, repeated in turn."""
-    drawn = rng.sample(getattr(size, order), phrasings)
-    return [fill(drawn[i % phrasings], person) for i in range(size.documents)]
-
-
 def fill(phrasing: str, person: Person) -> str:
     """Put a person into a phrasing; the sentence begins with a capital letter."""
     text = phrasing.format(
@@ -164,17 +148,12 @@ def fill(phrasing: str, person: Person) -> str:
     return text[0].upper() + text[1:]
 
 
-def make_world(
-    seed: int, size: Size, phrasings: int | None = None, order: str = "changed"
-) -> tuple[dict[str, list[Person]], list[str]]:
+def make_world(seed: int, size: Size) -> tuple[dict[str, list[Person]], list[str]]:
     """Draw a world.
 
     Args:
         seed: another seed is another world, with other people.
         size: FULL or LAPTOP, or one of these with_people().
-        phrasings: how many different documents there are about a person; all by default.
-        order: "changed", "fixed" or "early": whether the attributes change places between
-            phrasings, and where the place is.
 
     Returns:
         The people of "train", "dev" and "test", and the documents about all of them, shuffled.
@@ -190,10 +169,10 @@ def make_world(
                 Person(next(names), place, rng.choice(JOBS), born, born + rng.randint(30, 60))
             )
     documents = [
-        text
+        fill(phrasing, person)
         for group in people.values()
         for person in group
-        for text in write_about(rng, person, size, phrasings or size.documents, order)
+        for phrasing in rng.sample(size.phrasings, size.documents)
     ]
     rng.shuffle(documents)
     return people, documents
