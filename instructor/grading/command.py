@@ -15,7 +15,7 @@ from common.arguments import number
 from common.cores import cores
 from common.files import UserError
 
-from .options import add_arguments, add_roster, choose_options, choose_roster, complete, differences
+from .options import add_arguments, choose_options, choose_roster, complete, differences
 
 SCRATCH = "grading-"  # prefix of the folders of temporary files
 
@@ -40,7 +40,11 @@ def add_parser(commands) -> None:
         required=True,
         help="the folder for grades and pages, outside the submissions",
     )
-    add_roster(parser)
+    parser.add_argument(
+        "--roster",
+        type=Path,
+        help="a CSV file of the class: id, name, email, ...; or a gradebook exported from Canvas",
+    )
     parser.add_argument(
         "--only-these",
         action="store_true",

@@ -101,7 +101,7 @@ def class_of(state: State, stale: bool = False) -> GradedClass:
         manifest, options["title"], [], due, column, handout, history=state.history()
     )
     for person, folder in zip(people, _folders([person.id for person in people]), strict=True):
-        start = Entry(person, folder)
+        start = Entry(person, folder, remarks=[] if person.enrolled else ["Not in the roster."])
         _decide(start, overrides.get(person.id, []), manifest)
         candidates = [
             _entry(state, manifest, options, due, start, one, current)
@@ -109,7 +109,7 @@ def class_of(state: State, stale: bool = False) -> GradedClass:
         ]
         graded.entries.append(_chosen(candidates, options["keep"]) if candidates else start)
     # Includes people who have left: a form may be older.
-    graded.left, graded.renamed = state.left(), state.renamed()
+    graded.left = state.left()
     graded.codes = codes(
         state.get("seed") or "", [*(person.id for person in people), *sorted(graded.left)]
     )
@@ -171,7 +171,7 @@ def _mark(graded, parts):
 def _entry(state, manifest, options, due, start, one, current):
     """The person's Entry if this submission counts."""
     submitted = datetime.fromisoformat(one.submitted) if one.submitted else None
-    entry = replace(start, source=one.label, submitted=submitted, remarks=[])
+    entry = replace(start, source=one.label, submitted=submitted, remarks=[*start.remarks])
     entry.days_late = late.days_late(
         submitted, due, options["grace"], one.late, options["canvas_late_days"], start.extension
     )

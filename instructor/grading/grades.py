@@ -113,7 +113,7 @@ class GradedClass:
         due: the due date, if one was given.
         handout: the address of handout.html; "" if it is not known.
         given: (person's id, id of a written part, points) of each marker's latest marks.
-        left: ids of people who have left. renamed: current ids, by earlier ones.
+        left: ids of people who have left.
         marked_twice: (id of a written part, one marker's points, another's) where two marked it.
         conflicts: sentences for the staff: where two markers gave different points.
         history: the changes, as in State.history.
@@ -128,7 +128,6 @@ class GradedClass:
     handout: str = ""
     given: set[tuple[str, str, float]] = field(default_factory=set)
     left: set[str] = field(default_factory=set)
-    renamed: dict[str, str] = field(default_factory=dict)
     marked_twice: list[tuple[str, float, float]] = field(default_factory=list)
     conflicts: list[str] = field(default_factory=list)
     history: list[tuple[str, ...]] = field(default_factory=list)

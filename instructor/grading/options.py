@@ -7,10 +7,9 @@ import tempfile
 from pathlib import Path
 
 from common.arguments import number
-from common.files import UserError
 from instructor import ROOT
 from instructor.grading.finding.late import due_text, parse_due
-from instructor.grading.finding.roster import Roster, named_column, read_roster
+from instructor.grading.finding.roster import Roster, read_roster
 
 from .graded_class import KEEP
 
@@ -156,31 +155,11 @@ def choose_roster(
         UserError: it cannot be read.
     """
     if args.roster:
-        roster = read_roster(args.roster, dict(args.column), title)
-        text = args.roster.read_bytes().decode("latin-1")
-        return roster, {"file": text, "columns": dict(args.column)}
-    if args.column:
-        raise UserError("--column describes the columns of a roster. Add --roster FILE.")
+        roster = read_roster(args.roster, title)
+        return roster, {"file": args.roster.read_bytes().decode("latin-1")}
     if not kept:
         return Roster(), None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "roster.csv")
         path.write_bytes(kept["file"].encode("latin-1"))
-        return read_roster(path, kept["columns"], title), kept
-
-
-def add_roster(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the roster."""
-    parser.add_argument(
-        "--roster",
-        type=Path,
-        help="a CSV file of the class: id, name, email, ...; or a gradebook exported from Canvas",
-    )
-    parser.add_argument(
-        "--column",
-        action="append",
-        default=[],
-        type=named_column,
-        metavar="FIELD=HEADER",
-        help="the roster's column for a field, such as github=username",
-    )
+        return read_roster(path, title), kept

@@ -146,7 +146,7 @@ def taking_overrides(state, out: Path):
     if path.exists():
         # The file may still list people who have left.
         people = {person.id: person.id for person in state.people()}
-        people = {id: id for id in state.left()} | state.renamed() | people
+        people = {id: id for id in state.left()} | people
         manifest = read_course().manifest(MANIFEST)
         for sentence in state.put_overrides(read_overrides(path, people, manifest)):
             print(sentence)

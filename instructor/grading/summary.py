@@ -65,7 +65,7 @@ def say_summary(
     if results:
         print(f"{len(results)} results have changed ({out / 'history.csv'}):")
         print("\n".join(few(results)))
-    before = {graded.renamed.get(id, id): total for id, total in begun["totals"].items()}
+    before = begun["totals"]
     totals = [
         f"  {entry.person.id!r}: {before[entry.person.id]:g} points before, {entry.total:g} now"
         for entry in entries

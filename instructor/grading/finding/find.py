@@ -1,5 +1,5 @@
 """Finding submissions in a folder: as Gradescope, Canvas and Moodle export them, cloned
-repositories named assignment-username, or one zip or folder a person.
+repositories named assignment-id, or one zip or folder a person.
 
 Nothing is unpacked or run here, and no link is followed. What cannot be graded is listed too, with
 its problem, so that no submission disappears.
@@ -47,7 +47,7 @@ PAPERS = {".csv", ".htm", ".html", ".json", ".md", ".txt", ".xlsx", ".yaml", ".y
 EXPECTED = (
     "expected one zip or folder for each student, an unpacked download from Canvas or Moodle, an "
     "unpacked export from Gradescope, or a folder of cloned repositories, each called "
-    "assignment-username"
+    "assignment-id"
 )
 
 
@@ -108,21 +108,13 @@ def find_submissions(folder: Path) -> list[Found]:
         raise UserError(
             harmless(f"{root} is a single submission. Give a folder of them: {EXPECTED}.")
         )
-    prefix = _prefix(root, names)
     if METADATA in names or names and all(GRADESCOPE.fullmatch(name) for name in names):
         found = _gradescope(root, names)
-    elif prefix:
-        found = [_plain(root, name) for name in names]
-        found = [
-            called(one, one.label.removeprefix(prefix).removesuffix(".git") or one.label)
-            if one.label.startswith(prefix) and is_folder(root / one.label)
-            else one
-            for one in found
-        ]
     elif 2 * sum(bool(_canvas_name(name)) for name in names) >= len(names) > 0:
         found = _canvas(root, names)
     else:
-        found = [_plain(root, name) for name in names]
+        prefix = _prefix(root, names)
+        found = [_plain(root, name, prefix) for name in names]
     if all(one.paper for one in found):
         raise UserError(harmless(f"{folder} has no submissions: {EXPECTED}."))
     shift = "" if root == folder else f"{root.name}/"
@@ -179,33 +171,32 @@ def clean(text: str) -> str:
 # The layouts
 
 
-def _plain(root, name):
-    source, problem = locate(root / name)
-    paper = _is_paper(root / name)
-    person = name if (root / name).is_dir() else Path(name).stem if paper else ENDING.sub("", name)
+def _plain(root, name, prefix=""):
+    """A zip or folder called by anything that identifies a person; a folder's name may begin with
+    `prefix`, or with the words of it up to any dash.
+    """
+    path = root / name
+    source, problem = locate(path)
+    paper = _is_paper(path)
+    if path.is_dir():
+        names = [name.removesuffix(".git")]
+        if is_folder(path) and name.startswith(prefix):
+            names += [names[0][dash.end() :] for dash in re.finditer("-", prefix)]
+    else:
+        names = [Path(name).stem if paper else ENDING.sub("", name)]
+    identities = tuple(("any", part) for part in names)
     return Found(
-        source,
-        name,
-        person,
-        (("any", person),),
-        problem=problem,
-        paper=paper,
-        repository=_clone(root / name),
+        source, name, names[-1], identities, problem=problem, paper=paper, repository=_clone(path)
     )
 
 
 def _prefix(root, names):
-    """The common prefix of the clones in a folder of clones, "assignment-"; else ""."""
+    """What the names of most folders begin with if they are clones: "assignment-"; else ""."""
     folders = [name for name in names if is_folder(root / name)]
     clones = [name for name in folders if git_folder(root / name)]
     if len(clones) < 2 or 2 * len(clones) < len(folders):
         return ""
     return re.match(r"(.*-)?", commonprefix(clones), re.DOTALL)[0]
-
-
-def called(one: Found, login: str) -> Found:
-    """A submission as that of a person with this login."""
-    return replace(one, person=login, identities=(("github", login), ("any", login)))
 
 
 def _clone(path):

@@ -17,7 +17,6 @@ from .commits import rule_of, take_commit
 from .find import Found
 from .history import Before
 from .late import deadline, parse_due
-from .logins import name_clones
 from .places import Undecided, Unreadable
 from .roster import Roster
 
@@ -87,8 +86,7 @@ def keep_found(
     """Store the people and their submissions in the state.
 
     What only an earlier run found is kept as gone, with its people: a run on half of a class must
-    not delete the other half's grades. People with marks or decisions are kept, too. Someone with
-    another name in a new roster stays the same person.
+    not delete the other half's grades. People with marks or decisions are kept, too.
 
     Args:
         only: whether to forget all other people and submissions.
@@ -97,7 +95,7 @@ def keep_found(
     Raises:
         UserError: no submission belongs to anybody in the roster.
     """
-    matched = [(one, *roster.match(one)) for one in name_clones(found, roster)]
+    matched = [(one, *roster.match(one)) for one in found]
     if roster.people and not any(person.enrolled for _, person, _ in matched):
         labels = [one.label for one in found if not one.paper]
         people = ", ".join(f"{person.name} ({person.id})" for person in roster.people[:3])
@@ -105,9 +103,8 @@ def keep_found(
             harmless(
                 f"None of the {len(labels)} submissions, such as {', '.join(labels[:3])}, belongs "
                 f"to anybody in the roster, such as {people}. Nothing was graded. Give the roster "
-                "of this class; or call submissions by id or full name, and clones "
-                "assignment-USERNAME; or name the roster's column of the names in use: "
-                "--column github=HEADER."
+                "of this class, or call submissions by id or full name, and clones by id or "
+                "assignment-ID."
             )
         )
     people, before = {person.id: person for person in roster.people}, state.handed()
@@ -118,17 +115,12 @@ def keep_found(
         people.setdefault(person.id, person)
         handed.append(_handed(one, person, remark, before, commits))
     known = {person.id: person for person in state.people()}
-    renamed = {}
-    for id in known.keys() - people.keys():
-        if (same := roster.find(known[id])) and same.id not in known:
-            renamed[id] = same.id
-    state.rename(renamed)
     sources = {one.source for one in handed}
     contents = {(one.digest, one.person) for one in handed}
     labels = {one.label for one in handed}
     gone = []
     for one in () if only else before:
-        one = replace(one, person=renamed.get(one.person, one.person), gone=True)
+        one = replace(one, gone=True)
         if one.source not in sources and (one.digest, one.person) not in contents:
             if one.label in labels:  # in another folder
                 one = replace(one, label=harmless(os.fsdecode(one.source)))
@@ -137,7 +129,7 @@ def keep_found(
     for id in stay & known.keys() - people.keys():
         people[id] = replace(known[id], enrolled=not roster.people)
     # Keep the order in which they were first found: without times, the last one is the latest.
-    first = {(one.digest, renamed.get(one.person, one.person)): n for n, one in enumerate(before)}
+    first = {(one.digest, one.person): n for n, one in enumerate(before)}
     everything = [*gone, *handed]
     everything.sort(key=lambda one: first.get((one.digest, one.person), len(before)))
     state.put_found(list(people.values()), everything)

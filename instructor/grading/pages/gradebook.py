@@ -85,8 +85,6 @@ def _remarks(graded: GradedClass, entry: Entry):
         yield f"refused: {entry.refused}"
     elif not entry.report and not entry.pending:
         yield "nothing was handed in"
-    if not entry.person.enrolled and not any("in the roster" in text for text in entry.remarks):
-        yield "not in the roster"
     if entry.report and (left := unmarked(graded, entry)):
         yield f"{len(left)} written parts are not marked yet"
     yield from entry.reasons

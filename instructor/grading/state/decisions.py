@@ -1,5 +1,5 @@
-"""The part of the state that people decide: marks, overrides, and who is the same person in another
-roster. Their CSV files are only forms and can be lost.
+"""The part of the state that people decide: marks and overrides. Their CSV files are only forms and
+can be lost.
 """
 
 from instructor.grading.marks import Given, keep_new
@@ -96,24 +96,6 @@ class Decisions(Database):
                         f"({reason})."
                     )
         return said
-
-    def rename(self, names: dict[str, str]) -> None:
-        """Move marks and decisions of people from their old ids to their new ones."""
-        with self.transaction() as execute:
-            for old, new in names.items():
-                execute("UPDATE marks SET person = ? WHERE person = ?", (new, old))
-                execute("UPDATE OR REPLACE overrides SET person = ? WHERE person = ?", (new, old))
-                self.log("renamed", new, "", old, new, "the same person in another roster")
-
-    def renamed(self) -> dict[str, str]:
-        """People's current ids, by their earlier ids."""
-        names: dict[str, str] = {}
-        for _, _, what, _, _, old, new, _ in self.history():
-            if what == "renamed":
-                names = {before: new if now == old else now for before, now in names.items()} | {
-                    old: new
-                }
-        return names
 
     def decided(self) -> set[str]:
         """The ids of people who have marks or decisions."""

@@ -213,9 +213,6 @@ def _people(graded):
                     f"Two people have the id {text!r}, apart from invisible characters. Fix the "
                     "roster."
                 )
-    for old, new in graded.renamed.items():  # a form may be older than the roster
-        for text in {cell(old), graded.codes.get(old, old)}:
-            people.setdefault(text, people.get(new, new))
     return people
 
 

@@ -515,7 +515,7 @@ def test_a_roster_with_nobody_of_the_submissions_is_refused(tmp_path, names):
     options = "--out", tmp_path / "out", "--roster", tmp_path / "roster.csv"
     done = command("grade", tmp_path / "class", *options)
     assert done.returncode == 2 and not (tmp_path / "out").exists(), done.stdout
-    for part in (names[0].partition("/")[0], "Cy Day (u1)", "Eve (u2)", "--column", "full name"):
+    for part in (names[0].partition("/")[0], "Cy Day (u1)", "Eve (u2)", "full name"):
         assert part in done.stderr
 
 

@@ -74,37 +74,6 @@ def test_a_clone_that_was_somebody_elses_keeps_no_grade(tmp_path, grade):
     assert not entries(tmp_path)["ben"].report
 
 
-@pytest.mark.parametrize("others", [(), ("ben",)])
-def test_a_folder_without_a_repository_or_a_lone_clone_changes_no_names(tmp_path, grade, others):
-    for name in ("ada", *others):
-        classmate(tmp_path, name)
-    if others:
-        (tmp_path / "class" / "hw5-cy").mkdir()
-        (tmp_path / "class" / "hw5-cy" / "model.py").write_text("# of cy", encoding="utf-8")
-    grade(*roster(tmp_path, "ada", "ben", "cy"))
-    found = entries(tmp_path)
-    assert {*found} == {"ada", "ben", "cy"}
-    assert all(found[name].report for name in ("ada", *others))
-    assert bool(found["cy"].report) is bool(others)
-
-
-def test_logins_that_begin_alike(tmp_path, grade):
-    for name in ("ada", "alan"):
-        classmate(tmp_path, name, folder=f"hw5-cs-{name}")
-    grade(*roster(tmp_path, "cs-ada", "cs-alan"))
-    assert all(entry.report for entry in entries(tmp_path).values())
-    grade(*roster(tmp_path, "ada", "alan"), "--only-these")
-    assert {id for id, one in entries(tmp_path).items() if one.report} == {"ada", "alan"}
-
-
-def test_a_stranger_whose_login_ends_as_anothers_is_a_stranger(tmp_path, grade):
-    for name in ("ada", "lee", "ann-lee"):
-        classmate(tmp_path, name)
-    grade(*roster(tmp_path, "ada", "lee"))
-    found = entries(tmp_path)
-    assert not found["ann-lee"].person.enrolled and "2 submissions" not in remarks(tmp_path, "lee")
-
-
 # Later runs
 
 

@@ -197,26 +197,22 @@ def roster(tmp_path, text):
     return "--roster", tmp_path / "roster.csv"
 
 
-def test_the_first_batch_belongs_to_whom_a_later_roster_says(tmp_path, grade, merge):
-    """Found without a roster, then with one, then with one of other ids: marks and decisions go
-    along.
-    """
-    canvas(tmp_path / "class", ("lovelaceada", 11), ("turingalan", 12))
+def test_marks_and_submissions_of_ids_that_a_later_roster_lacks_are_listed(
+    tmp_path, grade, merge, capsys
+):
+    hand_in(tmp_path / "class", "ada", "ben")
     grade()
-    merge("--written", write_marks(tmp_path / "eva.csv", ("lovelaceada_11", 1)))
-    override(tmp_path, "turingalan_12,,,,2,a fault of ours")
-    merge()
-    before = {entry.person.canvas_id: entry.total for entry in entries(tmp_path).values()}
-    canvas(tmp_path / "late", ("hoppergrace", 13))
-    for ids in (("ada", "alan", "grace"), ("Ada1", "Alan1", "Grace1")):
-        lines = [f"{id},{n}" for n, id in enumerate(ids, start=11)]
-        grade(*roster(tmp_path, "id,canvas_id\n" + "\n".join(lines) + "\n"), folder="late")
-        after = entries(tmp_path)
-        assert after.keys() == {*ids} and all(entry.report for entry in after.values())
-        assert [after[id].total for id in ids[:2]] == [before["11"], before["12"]]
-        assert merge() == 0
-    merge("--written", tmp_path / "eva.csv")  # under the first id of all
-    assert entries(tmp_path)["Ada1"].written == {PART: 1}
+    merge("--written", write_marks(tmp_path / "eva.csv", ("ben", 1)))
+    hand_in(tmp_path / "late", "Ada1")
+    capsys.readouterr()
+    assert grade(*roster(tmp_path, "id\nAda1\ndan\n"), folder="late") == 0
+    after = entries(tmp_path)
+    assert after.keys() == {"Ada1", "ada", "ben", "dan"} and after["ben"].written == {PART: 1}
+    assert after["ada"].report and not after["ada"].person.enrolled
+    said = capsys.readouterr().out
+    assert [id for id in after if f"  {id!r}: Not in the roster." in said] == ["ada", "ben"]
+    plain = {row["id"]: row["remarks"] for row in rows(tmp_path / "out" / "grades-plain.csv")}
+    assert "Not in the roster" in plain["ben"] and "roster" not in plain["Ada1"]
 
 
 def test_a_folder_of_the_same_names_replaces_nothing(tmp_path, grade):
