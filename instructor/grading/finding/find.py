@@ -19,7 +19,7 @@ from jobs.deliverables import has_code
 from .contents import ASK, is_folder, locate, names_in
 from .late import read_time
 from .metadata import GRADESCOPE, METADATA, read_metadata
-from .places import git_folder
+from .repository import git_folder
 
 WRAPPER = re.compile(r"assignment_\d+_export|submissions|.+-submissions", re.IGNORECASE | re.DOTALL)
 # of a download that its system has split; Google Drive adds a time

@@ -3,9 +3,10 @@
 import hashlib
 import json
 import os
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from autograder.report import harmless
 from common.files import UserError
@@ -13,23 +14,22 @@ from instructor.grading.fingerprint import digest_submission
 from instructor.grading.overrides import EXTENSION
 from instructor.grading.state import Handed, State
 
-from .commits import rule_of, take_commit
+from .commits import take_commit
 from .find import Found
-from .history import Before
 from .late import deadline, parse_due
-from .places import Undecided, Unreadable
+from .repository import Unreadable
 from .roster import Roster
 
 UNREAD = "unread "  # prefix of the digest of a submission that could not be read
 COMMITS = "commits"  # the folder for zips of commits, beside the state
-GRADED = "graded commits"  # the setting that keeps them
+GRADED = "commits by deadline"  # the setting that keeps them
 
 
 class Commits:
     """Takes the commits of clones that count.
 
     Args:
-        state: of the class. It keeps which commits were graded.
+        state: of the class. It keeps which commits were graded after a deadline.
         folder: the folder of submissions, by which zips are named.
         at: the deadline as text, which a person's extension moves; None for the last commit.
         branch: which one counts; None for the one that HEAD names.
@@ -39,45 +39,39 @@ class Commits:
         self.at = at and parse_due(at)
         self.branch = branch
         self._state = state
-        self._before = json.loads(state.get(GRADED) or "{}")
-        self._now = {}
+        self._graded = json.loads(state.get(GRADED) or "{}")
         place = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:8]
         self._folder = state.path.parent / COMMITS / place
 
     def extensions(self) -> dict[str, float]:
         """The days that people have more, by id."""
-        given = self._state.overrides()
-        return {one.person: one.value for one in given if one.kind == EXTENSION}
+        overrides = self._state.overrides()
+        return {one.person: one.value for one in overrides if one.kind == EXTENSION}
 
-    def archive(self, one: Found) -> Path:
+    def archive(self, clone: Found) -> Path:
         """The zip of a clone's commit: the same for all of its commits."""
-        name = one.label.encode()  # two clones may have one name in folders of their own
-        unique = hashlib.sha256(name).hexdigest()[:12]
-        return self._folder / f"{PurePath(one.label).name[:100]}-{unique}.zip"
+        plain = re.sub(r"[^A-Za-z0-9_-]+", "-", clone.label)[:100]
+        unique = hashlib.sha256(clone.label.encode()).hexdigest()[:12]
+        return self._folder / f"{plain}-{unique}.zip"
 
-    def take(self, one: Found, person: str) -> tuple[Found, str]:
-        """The submission with a zip of the commit in place of the clone, and what is to be said.
+    def take(self, clone: Found, person: str) -> tuple[Found, str]:
+        """The submission with a zip of the commit in place of the clone, and remarks.
 
         Raises:
-            Unreadable: the clone cannot be read now.
+            Unreadable, OSError: the clone cannot be read now.
         """
         at = self.at and deadline(self.at, self.extensions().get(person, 0))
-        key, rule = f"{person}/{one.label}", rule_of(at, self.branch)
-        before = self._before.get(key, [])
-        one, taken = take_commit(
-            one, self.archive(one), at, self.branch, [Before(*row) for row in before]
+        key = f"{at and at.isoformat()} {self.branch or ''} {person}/{clone.label}"
+        found, commit, remarks = take_commit(
+            clone, self.archive(clone), at, self.branch, self._graded.get(key)
         )
-        if taken.commit:
-            passed = at is None or at <= datetime.now(UTC)
-            new = [taken.commit.hash, rule if passed else None]
-            self._now[key] = before + [new] * (new not in before)
-        return one, " ".join(taken.remarks)
+        if commit and at and at <= datetime.now(UTC):
+            self._graded.setdefault(key, commit)
+        return found, remarks
 
     def keep(self) -> None:
-        """Keep which commits were graded, for later runs: each of them, so that what one run says
-        of them is said by the next one, too.
-        """
-        self._state.put(**{GRADED: json.dumps(self._before | self._now)})
+        """Keep which commit the first run after a deadline graded, for later runs."""
+        self._state.put(**{GRADED: json.dumps(self._graded)})
 
 
 def keep_found(
@@ -95,9 +89,9 @@ def keep_found(
     Raises:
         UserError: no submission belongs to anybody in the roster.
     """
-    matched = [(one, *roster.match(one)) for one in found]
+    matched = [(submission, *roster.match(submission)) for submission in found]
     if roster.people and not any(person.enrolled for _, person, _ in matched):
-        labels = [one.label for one in found if not one.paper]
+        labels = [submission.label for submission in found if not submission.paper]
         people = ", ".join(f"{person.name} ({person.id})" for person in roster.people[:3])
         raise UserError(
             harmless(
@@ -109,22 +103,25 @@ def keep_found(
         )
     people, before = {person.id: person for person in roster.people}, state.handed()
     handed = []
-    for one, person, remark in matched:
-        if one.paper and not (roster.people and person.enrolled):
+    for submission, person, remark in matched:
+        if submission.paper and not (roster.people and person.enrolled):
             continue
         people.setdefault(person.id, person)
-        handed.append(_handed(one, person, remark, before, commits))
-    known = {person.id: person for person in state.people()}
+        handed.append(_handed(submission, person, remark, before, commits))
     sources = {one.source for one in handed}
     contents = {(one.digest, one.person) for one in handed}
     labels = {one.label for one in handed}
-    gone = []
-    for one in () if only else before:
-        one = replace(one, gone=True)
-        if one.source not in sources and (one.digest, one.person) not in contents:
-            if one.label in labels:  # in another folder
-                one = replace(one, label=harmless(os.fsdecode(one.source)))
-            gone.append(one)
+    gone = [
+        # the label of another one may be the same, in another folder
+        replace(
+            one,
+            gone=True,
+            label=harmless(os.fsdecode(one.source)) if one.label in labels else one.label,
+        )
+        for one in (() if only else before)
+        if one.source not in sources and (one.digest, one.person) not in contents
+    ]
+    known = {person.id: person for person in state.people()}
     stay = {one.person for one in gone} | (set() if only else state.decided())
     for id in stay & known.keys() - people.keys():
         people[id] = replace(known[id], enrolled=not roster.people)
@@ -136,30 +133,35 @@ def keep_found(
     commits.keep()
 
 
-def _handed(one, person, remark, before, commits):
+def _handed(submission, person, remark, before, commits):
     """The submission as the state stores it."""
     unread = ""
     try:
-        if one.repository:
-            one = replace(one, source=commits.archive(one))
-            one, told = commits.take(one, person.id)
-            remark = " ".join(filter(None, (remark, told)))
-        digest = "" if one.problem else digest_submission(one.source)
+        if submission.repository:
+            submission = replace(submission, source=commits.archive(submission))
+            submission, more = commits.take(submission, person.id)
+            remark = " ".join(filter(None, (remark, more)))
+        digest = "" if submission.problem else digest_submission(submission.source)
     # perhaps temporary: an earlier grade is kept, and without one there is none
     except OSError as error:
         unread = f"It cannot be read now: {error.strerror}."
-    except Undecided as error:
-        unread = str(error)
     except Unreadable as error:
         unread = f"It cannot be read now: {error}"
-    submitted = one.submitted and one.submitted.isoformat()
-    source = os.fsencode(one.source.absolute())
+    source = os.fsencode(submission.source.absolute())
     if unread:
+        digest = UNREAD + submission.label
         for known in before:
             if known.source == source and known.person == person.id and known.digest:
                 return replace(known, remark=unread, gone=False)
-        return Handed(one.label, person.id, source, UNREAD + one.label, submitted, one.late, unread)
-    return Handed(one.label, person.id, source, digest, submitted, one.late, one.problem or remark)
+    return Handed(
+        submission.label,
+        person.id,
+        source,
+        digest,
+        submission.submitted and submission.submitted.isoformat(),
+        submission.late,
+        unread or submission.problem or remark,
+    )
 
 
 def to_grade(state: State) -> dict[str, str]:

@@ -1,55 +1,77 @@
 """Reads a clone without trusting it: the configuration, hooks and filters of a stranger's
 repository can make git run programs.
 
-Git gets a folder of ours, with our configuration, and of the clone its objects alone: no work tree,
-no checkout, no filter, no network. refs.py reads HEAD, branches and logs as text.
+Git gets a folder of ours with our configuration, and of the clone its objects and branches alone:
+no work tree, no checkout, no filter, no network.
 """
 
 import contextlib
+import functools
 import os
+import re
 import shutil
+import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .places import AGAIN, TooLarge, Unreadable, git_folder, require_plain
-from .refs import HASH, Refs
+from autograder.intake import OPEN_FLAGS
 
-LARGEST_TREES = 16 << 20  # bytes of the folders that are read at once
-MOST_ENTRIES = 50_000  # of all folders that are read
-MOST_COMMITS = 100_000
+LARGEST = 16 << 20  # bytes of a text file, and of a list of branches or files
+MOST_OBJECTS = 200_000  # files of objects and branches
 SECONDS, MEMORY = 60, 2 << 30  # for one run of git
+PUSHED = "refs/remotes/origin/"
+HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+AGAIN = "Clone it again."
 CONFIG = """[core]
-    repositoryformatversion = {version}
+    repositoryformatversion = 1
     bare = true
     commitGraph = false
     multiPackIndex = false
     packedGitWindowSize = 32m
     packedGitLimit = 256m
 [extensions]
-    {extension}
+    objectFormat = {format}
 """
+
+
+class Unreadable(Exception):
+    """The clone cannot be read now, for a reason that may be the staff's; the message says it."""
+
+
+class Refused(Exception):
+    """It is no submission, whoever cloned it; the message says why."""
 
 
 @dataclass(frozen=True)
 class Commit:
-    """A commit: its hash, when its author says that it was made, in seconds since 1970, and the
-    hashes of its parents.
-    """
+    """A commit: its hash, and when its author says that it was made, in seconds since 1970."""
 
     hash: str
     time: int
-    parents: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A file in a commit: its mode, which is that of a file system, and the hash of its content."""
+class Blob:
+    """A file in a commit: its mode, which is that of a file system, the hash of its content, and
+    its size in bytes; None if the clone lacks it.
+    """
 
     mode: int
     hash: str
+    size: int | None
+
+
+def git_folder(path: Path) -> Path | None:
+    """Where the repository of a folder is: in .git, or the folder itself if the clone is bare; None
+    if it is no clone.
+    """
+    if os.path.lexists(path / ".git"):
+        return path / ".git"
+    bare = (path / "HEAD").is_file() and all((path / name).is_dir() for name in ("objects", "refs"))
+    return path if bare else None
 
 
 @contextlib.contextmanager
@@ -58,63 +80,148 @@ def reading(path: Path) -> Iterator["Repository"]:
 
     Raises:
         Unreadable: it is damaged, or needs something outside of it; git is missing.
+        OSError: it cannot be read.
     """
     if not shutil.which("git"):
         raise Unreadable("git is not installed on this machine (apt install git).")
     folder = git_folder(path)
-    try:
-        require_plain(folder)
-        with tempfile.TemporaryDirectory(prefix="clone-") as ours:
-            yield Repository(folder, Path(ours))
-    except OSError as error:
-        raise Unreadable(f"{error.strerror}. {AGAIN}") from None
+    _require_whole(folder)
+    with tempfile.TemporaryDirectory(prefix="clone-") as ours:
+        yield Repository(folder, Path(ours))
 
 
-class Repository(Refs):
+def _require_whole(git):
+    """Raise Unreadable unless all of a clone's objects and branches are in its own folder."""
+    if git.is_symlink() or not git.is_dir():
+        raise Unreadable(f"Its .git is no folder, but names a repository elsewhere. {AGAIN}")
+    for name, why in (
+        ("objects/info/alternates", "It borrows objects. Clone it without --shared, --reference."),
+        ("objects/info/http-alternates", f"It borrows objects. {AGAIN}"),
+        ("shallow", "It lacks older commits. Fetch them: git fetch --unshallow."),
+        ("reftable", "Its branches are in a reftable. Clone it with --ref-format=files."),
+    ):
+        if os.path.lexists(git / name):
+            raise Unreadable(why)
+    waiting, seen = [git / "objects", git / "refs"], 0
+    for folder in waiting:
+        if folder.is_symlink() or not folder.is_dir():
+            raise Unreadable(f"It has no folder {folder.name}. {AGAIN}")
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                seen += 1
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                elif not entry.is_file(follow_symlinks=False) or seen > MOST_OBJECTS:
+                    raise Unreadable(
+                        "Its folders of objects and branches have links, devices, or too many "
+                        f"files. {AGAIN}"
+                    )
+
+
+class Repository:
     """An open clone; see `reading`.
 
     Args:
         git: the clone's own folder.
         ours: an empty folder.
+
+    Attributes:
+        head: the branch or hash that HEAD names; "" if it is damaged.
+        tips: the hashes of all branches.
+        branches: the hash of each branch by its name: as it was fetched, if it was.
     """
 
     def __init__(self, git: Path, ours: Path):
-        super().__init__(git)
-        self.ours, self._entries_left = ours, MOST_ENTRIES
-        if self.branch == ".invalid" or os.path.lexists(git / "reftable"):
-            raise Unreadable(
-                "It keeps its branches in a form that is not read here (reftable). Clone it again, "
-                "with --ref-format=files."
-            )
-        self.shallow = self.text("shallow").split()
-        if not all(map(HASH.fullmatch, self.shallow)):
-            raise Unreadable(f"Its file shallow is damaged. {AGAIN}")
-        hashes = map(self.resolve, ("HEAD", *self.refs()))
-        self.width = next((len(hash) for hash in hashes if hash), 40)
-        extension = "objectFormat = sha256" if self.width == 64 else ""
-        config = CONFIG.format(version=int(bool(extension)), extension=extension)
-        for name in ("objects", "refs"):
-            (ours / name).mkdir()
-        (ours / "HEAD").write_text("ref: refs/heads/none\n", encoding="utf-8")
+        self.git, self.ours = git, ours
+        sha256 = re.search(rb"(?im)^\s*objectformat\s*=\s*sha256\s*$", _content(git / "config"))
+        config = CONFIG.format(format="sha256" if sha256 else "sha1")
         (ours / "config").write_text(config, encoding="utf-8")
-        if self.shallow:
-            (ours / "shallow").write_text(
-                "".join(f"{name}\n" for name in self.shallow), encoding="utf-8"
-            )
+        (ours / "HEAD").write_text("ref: refs/heads/none\n", encoding="utf-8")
+        (ours / "packed-refs").write_bytes(_content(git / "packed-refs"))
+        (ours / "refs").symlink_to((git / "refs").absolute())
+        head = _content(git / "HEAD").decode("utf-8", "replace").strip()
+        self.head = head.removeprefix("ref: refs/heads/")
+        if self.head == head and not HASH.fullmatch(head):
+            self.head = ""
+        with self._git("for-each-ref", "--format=%(objectname) %(refname)") as file:
+            rows = file.read().decode("utf-8", "replace").split("\n")[:-1]
+        refs = {ref: hash for hash, _, ref in (row.partition(" ") for row in rows)}
+        self.branches = {
+            ref.removeprefix(kind): hash
+            for kind in ("refs/heads/", PUSHED)
+            for ref, hash in refs.items()
+            if ref.startswith(kind) and ref != f"{PUSHED}HEAD"
+        }
+        self.tips = {hash for ref, hash in refs.items() if ref.startswith(("refs/heads/", PUSHED))}
 
     @property
     def has_objects(self) -> bool:
         """Whether anything was ever stored or fetched."""
         return any(path.is_file() for path in (self.git / "objects").glob("[!i]*/*"))
 
-    # What git reads
+    def last(
+        self, tips: list[str], before: float | None = None, without: str | None = None
+    ) -> Commit | None:
+        """The newest commit, of those that no other one on time descends from; None if there is
+        none.
 
-    def _words(self, *words):
-        return ["git", "--no-pager", f"--git-dir={self.ours}", *words]
+        Args:
+            tips: the hashes of the commits whose history is searched.
+            before: the last time that is on time, in seconds since 1970; by default, all are.
+            without: leaves out what this commit contains.
 
-    @property
-    def _options(self):
-        """How git is started: with nothing of the user's, the system's or the clone's settings."""
+        Raises:
+            Unreadable: commits are missing or damaged.
+        """
+        words = ["--date-order", "--timestamp", "--max-count=1", "--stdin"]
+        words += [] if before is None else [f"--min-age={int(before)}"]
+        text = "".join(f"{tip}\n" for tip in tips) + (f"^{without}\n" if without else "")
+        with self._git("rev-list", *words, text=text) as file:
+            row = file.read().decode("ascii").split()
+        return Commit(row[1], int(row[0])) if row else None
+
+    def files(self, commit: str, folder: str = ".") -> dict[str, Blob]:
+        """The files and links in a folder of a commit and in all below it, by path. Hidden ones,
+        and names that no submission has, are left out. A submodule is a file without a size.
+
+        Raises:
+            Unreadable: folders are damaged or missing.
+            Refused: there are too many files.
+        """
+        found = {}
+        with self._git("ls-tree", "-rlz", "--full-tree", commit, folder) as file:
+            rows = file.read().split(b"\0")[:-1]
+        for row in rows:
+            about, _, name = row.partition(b"\t")
+            mode, _, hash, size = about.decode("ascii").split()
+            name = name.decode("utf-8", "replace")
+            if name in found:
+                raise Unreadable(f"A folder in it has two entries of one name. {AGAIN}")
+            if not {*name} & {*"\\\ufffd"} and not re.search(r"(^|/)(\.|/|$)", name):
+                found[name] = Blob(int(mode, 8), hash, int(size) if size.isdigit() else None)
+        return found
+
+    def contents(self, blobs: list[Blob]) -> Iterator[bytes]:
+        """The contents of files, one after the other.
+
+        Raises:
+            Unreadable: one is missing or damaged.
+        """
+        text = "".join(f"{blob.hash}\n" for blob in blobs)
+        most = 100 + sum(100 + blob.size for blob in blobs)  # each has a line before it
+        with self._git("cat-file", "--batch", text=text, most=most) as file:
+            for blob in blobs:
+                if file.readline().split()[1:] != [b"blob", b"%d" % blob.size]:
+                    raise _damaged()
+                yield file.read(blob.size)
+                file.read(1)
+
+    @contextlib.contextmanager
+    def _git(self, *words, text="", most=LARGEST):
+        """Run git with nothing of the user's, the system's or the clone's settings. Yields its
+        output, less than `most` bytes, as a file.
+        """
         settings = {
             "GIT_OBJECT_DIRECTORY": str(self.git.absolute() / "objects"),
             "GIT_CONFIG_NOSYSTEM": "1",
@@ -129,137 +236,53 @@ class Repository(Refs):
             "LC_ALL": "C",
             "PATH": os.environ.get("PATH", os.defpath),
         }
-        return {"cwd": self.ours, "env": settings, "stderr": subprocess.DEVNULL, **LIMITED}
-
-    def _ask(self, *words, text=""):
-        """Run git; returns its exit code and its output, which is short."""
-        try:
-            process = subprocess.run(
-                self._words(*words),
-                input=text.encode(),
-                stdout=subprocess.PIPE,
-                timeout=SECONDS,
-                **self._options,
-            )
-        except subprocess.TimeoutExpired:
-            raise Unreadable(f"git took over {SECONDS} s to read it. {AGAIN}") from None
-        return process.returncode, process.stdout
-
-    def history(self, tip: str, without: str | None = None) -> list[Commit]:
-        """All commits that a branch contains, none after one of its parents, else newest first.
-
-        Args:
-            without: leaves out what this other commit contains, too.
-
-        Raises:
-            Unreadable: commits are missing.
-            TooLarge: there are too many.
-        """
-        words = ["--date-order", "--timestamp", "--parents", f"--max-count={MOST_COMMITS + 1}", tip]
-        code, text = self._ask("rev-list", *words, *([f"^{without}"] if without else []))
-        rows = [line.split() for line in text.decode("ascii", "replace").splitlines()]
-        if code or not (rows or without):
-            raise Unreadable(f"It is damaged, or lacks commits. {AGAIN}")
-        if len(rows) > MOST_COMMITS:
-            raise TooLarge(f"It has more than {MOST_COMMITS} commits.")
-        return [Commit(hash, int(time), tuple(parents)) for time, hash, *parents in rows]
-
-    def contains(self, tip: str, commit: str) -> bool | None:
-        """Whether a commit is in the history of another one, or the same; None if git cannot tell,
-        since one of them is not in the clone.
-        """
-        return {0: True, 1: False}.get(self._ask("merge-base", "--is-ancestor", commit, tip)[0])
-
-    def trees(self, names: list[str]) -> list[dict[str, Entry]]:
-        """The entries of folders. Hidden ones and names that no submission has are left out.
-
-        Raises:
-            Unreadable: they are damaged or missing.
-            TooLarge: all that were read have too many.
-        """
-        return [self._entries(one) for one in self.contents(names, LARGEST_TREES, "tree")]
-
-    def _entries(self, tree):
-        """The entries of a folder, {name: Entry}."""
-        entries, at = {}, 0
-        try:
-            while at < len(tree):
-                self._entries_left -= 1
-                if self._entries_left < 0:
-                    raise TooLarge(
-                        f"It has more than {MOST_ENTRIES} files near its top: it is too large for "
-                        "a submission."
-                    )
-                space = tree.index(b" ", at)
-                end = tree.index(b"\0", space)
-                name = tree[space + 1 : end].decode("utf-8", "replace")
-                if name in entries:
-                    raise Unreadable(f"A folder in it has two entries of one name. {AGAIN}")
-                mode, at = int(tree[at:space], 8), end + 1 + self.width // 2
-                if not name.startswith(".") and not {*name} & {*"/\\\ufffd"}:
-                    entries[name] = Entry(mode, tree[end + 1 : at].hex())
-        except ValueError:
-            raise Unreadable(f"A folder in it is damaged. {AGAIN}") from None
-        return entries
-
-    def sizes(self, names: list[str]) -> list[int]:
-        """The sizes of objects in bytes, without reading them.
-
-        Raises:
-            Unreadable: one is missing.
-        """
-        _, text = self._ask("cat-file", "--batch-check", text="".join(f"{x}\n" for x in names))
-        rows = [line.split() for line in text.decode("ascii", "replace").splitlines()]
-        if len(rows) != len(names) or any(row[1:2] != ["blob"] for row in rows):
-            raise _lacking()
-        return [int(row[2]) for row in rows]
-
-    def contents(self, names: list[str], most: int, kind: str = "blob") -> Iterator[bytes]:
-        """The contents of objects, one after the other.
-
-        Args:
-            most: bytes in all.
-            kind: blob or tree.
-
-        Raises:
-            Unreadable: one is missing, damaged or of another kind.
-            TooLarge: they are larger than `most`.
-        """
-        with tempfile.TemporaryFile() as asked, contextlib.ExitStack() as stack:
-            asked.write("".join(f"{name}\n" for name in names).encode())
-            asked.seek(0)
-            words = self._words("cat-file", "--batch")
-            process = stack.enter_context(
-                subprocess.Popen(words, stdin=asked, stdout=subprocess.PIPE, **self._options)
-            )
-            stack.callback(process.kill)
-            for _ in names:
-                header = process.stdout.readline(1000).split()
-                if header[1:2] != [kind.encode()]:
-                    raise _lacking()
-                most -= (size := int(header[2]))
-                if most < 0:
-                    raise TooLarge("It is too large for a submission.")
-                content = process.stdout.read(size + 1)
-                if len(content) != size + 1:
-                    raise _lacking()
-                yield content[:-1]
+        with tempfile.TemporaryFile() as output:
+            try:
+                process = subprocess.run(
+                    ["git", "--no-pager", f"--git-dir={self.ours}", *words],
+                    input=text.encode(),
+                    stdout=output,
+                    stderr=subprocess.DEVNULL,
+                    timeout=SECONDS,
+                    cwd=self.ours,
+                    env=settings,
+                    preexec_fn=functools.partial(_limit, most) if os.name == "posix" else None,
+                )
+            except subprocess.TimeoutExpired:
+                raise Unreadable(f"git took over {SECONDS} s to read it. {AGAIN}") from None
+            if os.fstat(output.fileno()).st_size >= most:
+                raise Refused("It is too large for a submission.")
+            if process.returncode:
+                raise _damaged()
+            output.seek(0)
+            yield output
 
 
-def _lacking():
+def _content(path):
+    """The content of a file that may be anything; b"" if it is no file."""
+    try:
+        descriptor = os.open(path, OPEN_FLAGS)
+    except OSError:
+        return b""
+    with open(descriptor, "rb") as file:
+        return file.read(LARGEST) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+
+
+def _damaged():
     return Unreadable(
-        "It is damaged, or lacks files of its commits. Clone it again, without --filter."
+        "It is damaged, or lacks commits or files. Clone it again, without --depth and --filter."
     )
 
 
-def _limit():
-    """Limit what git may use: a small file of objects can unpack to any size."""
+def _limit(most):
+    """Limit what git may use and write: a small file of objects can unpack to any size."""
     import resource
 
-    for kind, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CPU, SECONDS)):
-        soft, hard = resource.getrlimit(kind)
-        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(kind, (most, hard))
-
-
-LIMITED = {"preexec_fn": _limit} if os.name == "posix" else {}  # Windows has no such thing
+    for kind, wanted in (
+        (resource.RLIMIT_AS, MEMORY),
+        (resource.RLIMIT_CPU, SECONDS),
+        (resource.RLIMIT_FSIZE, most),
+    ):
+        _, hard = resource.getrlimit(kind)
+        wanted = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(kind, (wanted, hard))
