@@ -12,9 +12,9 @@ from autograder.report import harmless
 from checks.support.staging import code_limit, result_limit
 from common.files import private, writing
 from instructor.grading.text import moment
-from jobs.deliverables import FOLDERS, STUDENT_FILES
+from jobs.deliverables import FOLDERS
 
-from .contents import ASK, choose_home
+from .contents import ASK, NONE, choose_home
 from .find import Found
 from .repository import HASH, Blob, Commit, Refused, Repository, Unreadable, reading
 
@@ -130,17 +130,15 @@ def _find_files(clone: Repository, commit: str) -> dict[str, Blob]:
     """The files of the submission in a commit, by name: those in src/submission; without code
     there, those in the folder with code.
     """
-    home, files = PLACE, clone.files(commit, PLACE.as_posix())
-    if home not in _homes(files):
+    files = clone.files(commit, PLACE.as_posix())
+    home, _ = choose_home(map(PurePosixPath, files))
+    if home != PLACE:
         files = clone.files(commit)
-        homes = _homes(files)
+        home, problem = choose_home(map(PurePosixPath, files))
         modules = [name for name, blob in files.items() if stat.S_IFMT(blob.mode) == SUBMODULE]
-        if not homes:
-            others = f" {modules[0]} is a submodule, whose files are elsewhere." if modules else ""
-            raise Refused(f"Its commit has none of {', '.join(STUDENT_FILES)}.{others} {ASK}")
-        home, problem = choose_home(homes)
         if home is None:
-            raise Refused(problem)
+            others = f" {modules[0]} is a submodule, whose files are elsewhere." if modules else ""
+            raise Refused(problem or f"Its commit has {NONE}.{others} {ASK}")
     names = {
         path.relative_to(home).as_posix(): blob
         for path, blob in ((PurePosixPath(name), blob) for name, blob in files.items())
@@ -152,18 +150,6 @@ def _find_files(clone: Repository, commit: str) -> dict[str, Blob]:
         if name.rpartition("/")[0] in ("", *FOLDERS) and limit_of(name) is not None
     )
     return dict(islice(wanted, Limits().files + 1))  # one too many is refused with the zip
-
-
-def _homes(files):
-    """The folders with a file that students write, in its place or at the top."""
-    homes = set()
-    for path in map(PurePosixPath, files):
-        for name in map(PurePosixPath, STUDENT_FILES):
-            if path.name == name.name:
-                homes.add(path.parent)
-                if path.parts[-len(name.parts) :] == name.parts:
-                    homes.add(path.parents[len(name.parts) - 1])
-    return sorted(homes)
 
 
 def _write(clone, files, archive):

@@ -2,13 +2,15 @@
 
 import os
 import stat
-from pathlib import Path, PurePath
+from collections.abc import Iterable
+from pathlib import Path, PurePath, PurePosixPath
 
-from jobs.deliverables import FOLDERS, STUDENT_FILES, has_code, look_alike
+from jobs.deliverables import STUDENT_FILES, look_alike
 
 PASSED_OVER = {"__macosx", "thumbs.db", "desktop.ini", "__pycache__"}
-DEPTH, MOST_FOLDERS = 4, 200  # how far a submission's folder is searched for the student's files
+DEPTH, MOST_FOLDERS = 6, 200  # how far a submission's folder is searched for the student's files
 ASK = "Ask for a zip of the files that the handout lists."
+NONE = f"none of {', '.join(STUDENT_FILES)}"
 
 
 def locate(path: Path) -> tuple[Path, str]:
@@ -29,58 +31,65 @@ def locate(path: Path) -> tuple[Path, str]:
 
 
 def _inside(top):
-    """Like locate, for a folder: itself, the folder inside it with the code, or the only zip."""
-    homes, zips, level, seen, deeper, alike = [], [], [top], 0, False, ""
-    for depth in range(DEPTH + 1):
-        below = []
-        for folder in level:
-            names = names_in(folder)
-            if home := has_code(folder):
-                homes.append(folder)
-            alike = alike or look_alike(folder, *STUDENT_FILES)
-            zips += [
-                folder / name
-                for name in names
-                if name.lower().endswith(".zip") and stat.S_ISREG(os.lstat(folder / name).st_mode)
-            ]
-            below += [
-                folder / name
-                for name in names
-                if is_folder(folder / name) and not (home and name in FOLDERS)
-            ]
-        seen += len(below)
-        level, deeper = below, bool(below) and (depth == DEPTH or seen > MOST_FOLDERS)
-        if deeper:
+    """Like locate, for a folder: the folder with the code, or the only zip."""
+    files, level, seen = [], [top], 0
+    for _ in range(DEPTH):
+        paths = [folder / name for folder in level for name in names_in(folder)]
+        level = [path for path in paths if is_folder(path)]
+        files += [path for path in paths if not is_folder(path)]
+        seen += len(level)
+        if seen > MOST_FOLDERS:
             break
-    if homes:
-        home, problem = choose_home([home.relative_to(top) for home in homes])
-        return (top, problem) if home is None else (top / home, "")
+    home, problem = choose_home(PurePosixPath(path.relative_to(top)) for path in files)
+    if home or problem:
+        return (top, problem) if problem else (top / home, "")
+    zips = [
+        path
+        for path in files
+        if path.suffix.lower() == ".zip" and stat.S_ISREG(os.lstat(path).st_mode)
+    ]
     if len(zips) == 1:
         return zips[0], ""
-    if len(zips) > 1:
+    if zips:
         return top, f"It has {len(zips)} zip files. Keep the right one of them."
-    if deeper:
-        return (
-            top,
-            f"It has many folders, and none of {', '.join(STUDENT_FILES)} near the top. {ASK}",
-        )
-    return top, f"It has none of {', '.join(STUDENT_FILES)}{alike}. {ASK}"
+    if level:
+        return top, f"It has many folders, and {NONE} near the top. {ASK}"
+    folders = sorted({top, *(path.parent for path in files)})
+    alike = next(filter(None, (look_alike(folder, *STUDENT_FILES) for folder in folders)), "")
+    return top, f"It has {NONE}{alike}. {ASK}"
 
 
-def choose_home(homes: list[PurePath]) -> tuple[PurePath | None, str]:
+def choose_home(files: Iterable[PurePosixPath]) -> tuple[PurePath | None, str]:
     """Which of the folders with code is the submission, by the same rule as for a zip: the one that
-    contains the others, or the only one called `submission`. If there is none, why.
+    contains the others, or the only one called `submission`.
+
+    Args:
+        files: relative paths of files. A folder has code if one that students write is in it, in
+            its place or at the top.
+
+    Returns:
+        The folder; None if there is none, and why if there are several.
     """
+    homes = set()
+    for path in files:
+        for name in map(PurePosixPath, STUDENT_FILES):
+            if path.name == name.name:
+                homes.add(path.parent)
+                if path.parts[-len(name.parts) :] == name.parts:
+                    homes.add(path.parents[len(name.parts) - 1])
+    homes = sorted(homes)
     around = [
         home for home in homes if all(home == other or home in other.parents for other in homes)
     ]
     called = [home for home in homes if home.name == "submission"]
     if around or len(called) == 1:
         return (around or called)[0], ""
-    one, other = (home.as_posix() for home in (called or homes)[:2])
+    if not homes:
+        return None, ""
+    first, second = (home.as_posix() for home in (called or homes)[:2])
     return (
         None,
-        f"It has code in several folders, {one} and {other}. Ask for a zip of the right files "
+        f"It has code in several folders, {first} and {second}. Ask for a zip of the right files "
         "alone.",
     )
 

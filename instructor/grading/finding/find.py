@@ -227,31 +227,24 @@ def _canvas(root, names):
         parts = match.groupdict()
         again = AGAIN.search(parts["file"] or "")
         order = (int(parts.get("file_id") or 0), int(again[1]) if again else 0, name)
-        number = parts.get("id") or ""
         late = bool(parts["late"]) if "late" in parts else None
-        files = people.setdefault((match.re is MOODLE, parts["name"], number), [])
-        files.append((order, name, late))
+        key = match.re is MOODLE, parts["name"], parts.get("id") or ""
+        people.setdefault(key, []).append((order, name, late))
     for (moodle, who, number), files in people.items():
         # Moodle's number is not a student's: its grading worksheet has it as "Participant 4711"
         known = ("id", f"Participant {number}") if moodle else ("canvas_id", number)
         anonymous = not number or who.lower() == "student"
-        identities = [known] * bool(number) + [("name", who)] * (not anonymous)
+        identities = (known,) * bool(number) + (("name", who),) * (not anonymous)
         person = f"{who}_{number}" if number else who
         files.sort()
         zips = [
             file for file in files if file[1].lower().endswith(".zip") or (root / file[1]).is_dir()
         ]
-        for _, name, late in zips:
+        for _, name, late in zips or files[-1:]:
             source, problem = locate(root / name)
-            found.append(Found(source, name, person, tuple(identities), None, late, problem))
-        if not zips:
-            _, name, late = files[-1]
-            problem = (
-                locate(root / name)[1]
-                if len(files) == 1
-                else f"It is {len(files)} loose files and no zip. {ASK}"
-            )
-            found.append(Found(root / name, name, person, tuple(identities), None, late, problem))
+            if not zips and len(files) > 1:
+                problem = f"It is {len(files)} loose files and no zip. {ASK}"
+            found.append(Found(source, name, person, identities, None, late, problem))
     return found
 
 
@@ -262,39 +255,32 @@ def _gradescope(root, names):
     metadata = read_metadata(root / METADATA)
     found = []
     for name in sorted({*metadata, *names}, key=lambda name: (len(name), name)):
-        if name not in names:
-            source, problem = (
+        if name in names and _is_paper(root / name):
+            continue
+        source, problem = (
+            locate(root / name)
+            if name in names
+            else (
                 root / name,
                 "The export names this submission, but does not contain it. Export it again.",
             )
-        elif _is_paper(root / name):
-            continue
-        else:
-            source, problem = locate(root / name)
+        )
         about = metadata.get(name, {})
         created = about.get(":created_at")  # text, or Ruby's form of a time with a zone
-        submitted = read_time(
-            (created.get("utc") or created.get("time")) if isinstance(created, dict) else created
-        )
+        if isinstance(created, dict):
+            created = created.get("utc") or created.get("time")
         people = about.get(":submitters")
         people = (
             [one for one in people if isinstance(one, dict)] if isinstance(people, list) else []
         )
-        for one in people or [{}]:
+        for person in people or [{}]:
             email, number, who = (
-                value if isinstance(value := one.get(key), str) else ""
+                value if isinstance(value := person.get(key), str) else ""
                 for key in (":email", ":sid", ":name")
             )
             identities = (("email", email), ("sis_id", number), ("id", number), ("name", who))
+            called = email or number or who or name
             found.append(
-                Found(
-                    source,
-                    name,
-                    email or number or who or name,
-                    identities,
-                    submitted,
-                    None,
-                    problem,
-                )
+                Found(source, name, called, identities, read_time(created), problem=problem)
             )
     return found

@@ -96,7 +96,6 @@ def _require_whole(git):
         raise Unreadable(f"Its .git is no folder, but names a repository elsewhere. {AGAIN}")
     for name, why in (
         ("objects/info/alternates", "It borrows objects. Clone it without --shared, --reference."),
-        ("objects/info/http-alternates", f"It borrows objects. {AGAIN}"),
         ("shallow", "It lacks older commits. Fetch them: git fetch --unshallow."),
         ("reftable", "Its branches are in a reftable. Clone it with --ref-format=files."),
     ):
@@ -226,11 +225,8 @@ class Repository:
             "GIT_OBJECT_DIRECTORY": str(self.git.absolute() / "objects"),
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_ATTR_NOSYSTEM": "1",
             "GIT_NO_REPLACE_OBJECTS": "1",
             "GIT_NO_LAZY_FETCH": "1",
-            "GIT_OPTIONAL_LOCKS": "0",
-            "GIT_TERMINAL_PROMPT": "0",
             "GIT_ALLOW_PROTOCOL": "",
             "HOME": str(self.ours),
             "LC_ALL": "C",

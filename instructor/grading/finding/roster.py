@@ -16,26 +16,21 @@ from .find import Found
 
 # The known headers, without case, blanks and punctuation, and their fields of a Person.
 HEADERS = {
-    "id": "id",
-    "identifier": "id",
-    "name": "name",
-    "fullname": "name",
-    "student": "name",
-    "email": "email",
-    "emailaddress": "email",
-    "section": "section",
-    "sections": "section",
-    "canvasid": "canvas_id",
-    "sisid": "sis_id",
-    "sisuserid": "sis_id",
-    "sid": "sis_id",
-    "sislogin": "sis_login",
-    "sisloginid": "sis_login",
-    "github": "github",
-    "githubusername": "github",
-    "firstname": "first",
-    "lastname": "last",
-    "role": "role",
+    header: field
+    for field, headers in {
+        "id": "id identifier",
+        "name": "name fullname student",
+        "email": "email emailaddress",
+        "section": "section sections",
+        "canvas_id": "canvasid",
+        "sis_id": "sisid sisuserid sid",
+        "sis_login": "sislogin sisloginid",
+        "github": "github githubusername",
+        "first": "firstname",
+        "last": "lastname",
+        "role": "role",
+    }.items()
+    for header in headers.split()
 }
 # The first of these that a row has is the person's id.
 IDENTIFIES = ("id", "sis_login", "email", "sis_id", "canvas_id", "github")

@@ -217,22 +217,6 @@ def elsewhere(git_folder, origin):
     git_folder.write_text(f"gitdir: {origin}/.git\n", encoding="utf-8")
 
 
-def damaged(git_folder, origin):
-    for path in (git_folder / "objects").rglob("*"):
-        if path.is_file():
-            path.chmod(0o600)
-            path.write_bytes(b"x" * 100)
-
-
-def lacking(git_folder, origin):
-    blob = git(origin, "rev-parse", f"HEAD:{HOME}/model.py")
-    for path in (git_folder / "objects/pack").iterdir():
-        path.chmod(0o600)
-        path.unlink()
-    shutil.copytree(origin / ".git/objects", git_folder / "objects", dirs_exist_ok=True)
-    (git_folder / "objects" / blob[:2] / blob[2:]).unlink()
-
-
 def interrupted(git_folder, origin):
     for name in ("refs/heads/main", "packed-refs", "refs/remotes/origin/HEAD"):
         (git_folder / name).unlink(missing_ok=True)
@@ -255,8 +239,6 @@ def moved(name):
         (("--depth=1",), "git fetch --unshallow"),
         (("--filter=blob:none", "--no-checkout"), "lacks .*without --filter"),
         (elsewhere, "no folder, but names a repository elsewhere"),
-        (damaged, "damaged, or lacks commits"),
-        (lacking, "lacks model.py. Clone it again, without --filter"),
         (interrupted, "the clone was interrupted"),
         (lambda git_folder, origin: (git_folder / "reftable").mkdir(), "--ref-format=files"),
         (moved("objects"), "no folder objects"),
