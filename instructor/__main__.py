@@ -14,7 +14,6 @@ try:
     import importlib
     from pathlib import Path
 
-    from instructor.datasets.folder import refuse_gold_inside
     from instructor.datasets.worlds.editions import EDITIONS, write_data, write_edition
     from instructor.datasets.worlds.world import SIZES, make_world, statistics, write_world
     from instructor.release.starter import find_drift, write_starter
@@ -64,13 +63,11 @@ def starter(args: argparse.Namespace) -> int:
 
 def world(args: argparse.Namespace) -> int:
     """Make a world of invented people."""
-    refuse_gold_inside(args.out, args.gold)
-    size = SIZES[args.size]
-    if args.people is not None:
-        if args.people < 20:
-            raise UserError(f"--people {args.people}: a world needs at least 20.")
-        size = size.with_people(args.people)
-    people, documents = make_world(args.seed, size)
+    if args.gold.resolve().is_relative_to(args.out.resolve()):
+        raise UserError(
+            "--gold must not be inside --out: students get that folder. Nothing was written."
+        )
+    people, documents = make_world(args.seed, SIZES[args.size])
     write_world(people, documents, args.out, args.gold)
     print("\n".join(f"{name}: {value}" for name, value in statistics(people, documents).items()))
     print(f"Wrote {args.out}; the test answers are in {args.gold / 'birth_test.tsv'}")
@@ -129,7 +126,6 @@ def _parse(words=None):
     command.add_argument(
         "--size", choices=SIZES, default="full", help="as in data/ or data/laptop/ (default: full)"
     )
-    command.add_argument("--people", type=int, metavar="N", help="how many (default: as in data/)")
     command.add_argument(
         "--out", type=Path, required=True, help="folder for the corpus and the questions"
     )

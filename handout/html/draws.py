@@ -8,7 +8,7 @@ import re
 from common.charts import SHAPES
 from common.files import read_text
 from instructor import ROOT
-from instructor.datasets.folder import name_in
+from instructor.datasets.worlds.world import name_in
 from jobs.package import load_submission, seed_everything
 from jobs.problem1.corruption.draws import read_draw
 from jobs.problem1.corruption.page import BLOCK_SIZE, CSS, DRAWS, SCRIPT, corpus, fragment

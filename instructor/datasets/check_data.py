@@ -7,13 +7,19 @@ from itertools import combinations
 from pathlib import Path
 
 from common.files import UserError, read_documents, read_questions, read_text
-from instructor.datasets.folder import SPLITS, Rows, name_in
+from instructor.datasets.worlds.world import name_in
 
+SPLITS = {
+    "train": "birth_places_train.tsv",
+    "dev": "birth_dev.tsv",
+    "test": "birth_test_inputs.tsv",
+}
 OVERLAP = 0.01  # share of a split's names that may be in another split, as in the public corpus
 BASELINE = 0.10  # accuracy of a constant answer; above this, accuracies say little
 UNREAD = 0.05  # share of people whose place no model can read
 ASKED = re.compile(r"Where was [^?]*\S born\?")
 
+Rows = list[tuple[str, str | None]]  # questions with their places; None where they are not known
 Result = tuple[str, list[str]]  # what a check measured, and its problems
 
 

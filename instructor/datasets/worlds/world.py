@@ -8,11 +8,12 @@ hand out have that.
 """
 
 import random
-from dataclasses import dataclass, replace
+import re
+from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 from common.files import write_text
-from instructor.datasets.folder import QUESTION, figures
 
 from .cities import CITIES
 from .phrasings import JOBS, LONG, SHORT
@@ -39,12 +40,6 @@ class Size:
     syllables: tuple[int, int]
     distinct: tuple[int, int]
     cities: tuple[str, ...]
-
-    def with_people(self, count: int) -> "Size":
-        """The same with `count` people, of which train, dev and test have the same shares."""
-        total = self.train + self.dev + self.test
-        train, dev = (round(count * part / total) for part in (self.train, self.dev))
-        return replace(self, train=train, dev=dev, test=count - train - dev)
 
 
 # The numbers of the public corpus. The place is within the first 96 characters, all that a
@@ -153,7 +148,7 @@ def make_world(seed: int, size: Size) -> tuple[dict[str, list[Person]], list[str
 
     Args:
         seed: another seed is another world, with other people.
-        size: FULL or LAPTOP, or one of these with_people().
+        size: FULL or LAPTOP.
 
     Returns:
         The people of "train", "dev" and "test", and the documents about all of them, shuffled.
@@ -201,15 +196,28 @@ def write_world(
 
 def question(person: Person) -> str:
     """What finetuning and evaluation ask about a person."""
-    return QUESTION.format(person.name)
+    return f"Where was {person.name} born?"
+
+
+def name_in(question: str) -> str:
+    """The name that a question asks for; the whole question if it has another form."""
+    match = re.fullmatch(r"Where was (.*\S) born\?", question)
+    return match[1].strip() if match else question
 
 
 def statistics(people: dict[str, list[Person]], documents: list[str]) -> dict[str, object]:
     """The figures that data/README.md states about a world."""
-    return figures(
-        documents,
-        {
-            split: [(question(person), person.place) for person in group]
-            for split, group in people.items()
-        },
-    )
+    lengths = [len(document) for document in documents]
+    everybody = [person for group in people.values() for person in group]
+    common, count = Counter(person.place for person in people["dev"]).most_common(1)[0]
+    return {
+        "people": len(everybody),
+        "train / dev / test": " / ".join(str(len(group)) for group in people.values()),
+        "documents": len(documents),
+        "characters": sum(lengths) + len(lengths),
+        "mean and longest document": f"{sum(lengths) / len(lengths):.0f} and {max(lengths)} "
+        "characters",
+        "symbols, with MASK and PAD": len(set("\n".join(documents))) + 2,
+        "places": len({person.place for person in everybody}),
+        "most common place in dev": f"{common}, {count / len(people['dev']):.1%}",
+    }

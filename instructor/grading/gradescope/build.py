@@ -32,9 +32,7 @@ SOURCES = (
     "instructor/grading/__init__.py",
     "instructor/grading/gradescope/*.py",
     "instructor/datasets/__init__.py",
-    # fresh sentences for 5g
-    "instructor/datasets/folder.py",
-    *(
+    *(  # fresh sentences for 5g
         f"instructor/datasets/worlds/{name}.py"
         for name in ("__init__", "exercises", "world", "cities", "phrasings")
     ),
