@@ -24,9 +24,10 @@ from common.alarms import TOLERANCE
 from conftest import ROOT, SOLUTION
 from instructor.checks.problem6.q6f.onsets import find_onsets, loss_ends
 from instructor.checks.problem6.q6f.trace_file import FILE, Tally, pack, read_traces, rounded
-from instructor.datasets.traces.command import is_clear, make_traces
+from instructor.datasets.traces.command import DRAWN, is_clear, records
 from instructor.datasets.traces.drawn import draw_traces
 from instructor.datasets.traces.training import Setup, train
+from instructor.datasets.worlds.editions import TRACES
 from jobs.package import load_submission
 
 GOLD = ROOT / "instructor" / "gold" / FILE
@@ -40,15 +41,11 @@ def trace(total_steps=1000, reference_loss=None, **columns):
 
 
 def replay(each: Trace, monitor) -> list[Raised]:
-    raised = []
-    for i in range(len(each)):
-        record = {
-            name: values[i].tolist()
-            for name, values in each.columns.items()
-            if not (values[i] == MISSING).any()
-        }
-        raised += [Raised(i, alarm.name) for alarm in monitor.update(record)]
-    return raised
+    return [
+        Raised(i, alarm.name)
+        for i, record in enumerate(records(each))
+        for alarm in monitor.update(record)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -86,9 +83,6 @@ def test_the_reference_finds_them(kept):
 
 
 def test_drawn_ones_are_the_same_again(kept):
-    from instructor.datasets.traces.command import DRAWN
-    from instructor.datasets.worlds.editions import TRACES
-
     again = {
         each.name: each
         for each in map(rounded, draw_traces(np.random.default_rng(TRACES + 1), DRAWN))
@@ -108,7 +102,7 @@ def test_drawn_ones_are_the_same_again(kept):
 
 
 def test_a_training_is_the_same_again():
-    setup = Setup(n=5, sampled=2, noise=0.5, text="short")
+    setup = Setup(n=5, sampled=2, noise=0.5, short=True)
     first, second = (
         train(setup, "The cat sat on the mat. " * 30, seed=3, reference_loss=1.0) for _ in range(2)
     )
@@ -131,40 +125,42 @@ def test_what_is_packed_is_read_again():
     )
 
 
-def test_the_table_finds_onsets():
-    def onsets(**columns):
-        return find_onsets(trace(**columns))
+LOW, HIGH = [1.0] * 10, [1.6] * 6
+FALLS = np.linspace(4, 3.9, 60)
+HEADS = np.full((60, 2, 2), 0.5)
+HEADS[:25, 0, 0], HEADS[30:50, 1, 1] = 0.995, 0.005
+NORMS = np.ones((60, 3))
+NORMS[:, 0] = 1e-4
 
-    low, high = [1.0] * 10, [1.6] * 6
-    assert onsets(loss=low + high + [3.1] * 5) == {"exploding_loss": 12}  # the median of five
-    assert onsets(loss=low + high + [1.0] * 6 + [1.6] * 3 + [1.0] * 9) == {}
-    # the first rise was over
-    assert onsets(loss=low + high + low + [3.1] * 5) == {"exploding_loss": 28}
-    assert onsets(loss=low + high + [np.nan]) == {"exploding_loss": 12} and onsets(
-        loss=low + [np.inf]
-    ) == {"exploding_loss": 10}
-    assert loss_ends(trace(loss=low + [np.inf])) == 10 and loss_ends(trace(loss=low)) is None
-    falls = np.linspace(4, 3.9, 60)
-    # step 260 is past 250
-    assert find_onsets(trace(reference_loss=1.0, loss=falls)) == {"slow_convergence": 25}
-    assert find_onsets(trace(reference_loss=3.9, loss=falls)) == {}
-    assert onsets(repetition_rate=[0.6, 0.6, 0.4, 0.6, MISSING, 0.6, MISSING, 0.6]) == {
-        "repetition": 7
-    }
-    assert onsets(repetition_rate=[0.6, 0.6, 0.5] * 5) == {}
-    heads = np.full((60, 2, 2), 0.5)
-    heads[:25, 0, 0], heads[30:50, 1, 1] = 0.995, 0.005
-    assert onsets(attention_entropy=heads) == {"dead_attention": 19, "saturated_attention": 49}
-    # it woke in time
-    assert find_onsets(trace(total_steps=5000, attention_entropy=heads)) == {
-        "saturated_attention": 49
-    }
-    norms = np.ones((60, 3))
-    norms[:, 0] = 1e-4
-    assert (
-        onsets(grad_norm=norms) == {"vanishing_gradients": 19}
-        and onsets(grad_norm=norms[:, ::-1]) == {}
-    )
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        # the median of five
+        ({"loss": LOW + HIGH + [3.1] * 5}, {"exploding_loss": 12}),
+        ({"loss": LOW + HIGH + [1.0] * 6 + [1.6] * 3 + [1.0] * 9}, {}),
+        # the first rise was over
+        ({"loss": LOW + HIGH + LOW + [3.1] * 5}, {"exploding_loss": 28}),
+        ({"loss": LOW + HIGH + [np.nan]}, {"exploding_loss": 12}),
+        ({"loss": LOW + [np.inf]}, {"exploding_loss": 10}),
+        # step 260 is past 250
+        ({"loss": FALLS, "reference_loss": 1.0}, {"slow_convergence": 25}),
+        ({"loss": FALLS, "reference_loss": 3.9}, {}),
+        ({"repetition_rate": [0.6, 0.6, 0.4, 0.6, MISSING, 0.6, MISSING, 0.6]}, {"repetition": 7}),
+        ({"repetition_rate": [0.6, 0.6, 0.5] * 5}, {}),
+        ({"attention_entropy": HEADS}, {"dead_attention": 19, "saturated_attention": 49}),
+        # it woke in time
+        ({"attention_entropy": HEADS, "total_steps": 5000}, {"saturated_attention": 49}),
+        ({"grad_norm": NORMS}, {"vanishing_gradients": 19}),
+        ({"grad_norm": NORMS[:, ::-1]}, {}),
+    ],
+)
+def test_the_table_finds_onsets(fields, expected):
+    assert find_onsets(trace(**fields)) == expected
+
+
+def test_the_loss_ends_where_it_is_no_number():
+    assert loss_ends(trace(loss=LOW + [np.inf])) == 10 and loss_ends(trace(loss=LOW)) is None
 
 
 def test_the_tally_counts_pairs_and_faults_in_time():
@@ -221,4 +217,3 @@ def test_borderline_cases_are_not_kept():
     )
     # for how long would one wait?
     assert not is_clear(trace(loss=[1.0] * 20 + [1.6] * 12 + [1.0] * 9))
-    assert make_traces(3, trainings=0, drawn=0) == []

@@ -70,14 +70,14 @@ def longest_rise(trace: Trace) -> int:
     return longest
 
 
-def make_traces(seed: int, trainings: int = TRAININGS, drawn: int = DRAWN) -> list[Trace]:
+def make_traces(seed: int) -> list[Trace]:
     """All traces that are kept. Drawn ones are the same everywhere, recorded ones on the same
     machine and version of torch.
     """
     from .drawn import draw_traces
 
-    made = record_trainings(seed, trainings)
-    made += draw_traces(np.random.default_rng(seed + 1), drawn)
+    made = record_trainings(seed, TRAININGS)
+    made += draw_traces(np.random.default_rng(seed + 1), DRAWN)
     return [trace for trace in map(rounded, made) if is_clear(trace)]
 
 

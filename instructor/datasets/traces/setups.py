@@ -9,7 +9,7 @@ from .training import Setup
 REFERENCE = 1.7  # the loss of a good run after as many steps
 
 
-def draw_setups(rng: np.random.Generator, count: int = 8) -> Iterator[Setup]:
+def draw_setups(rng: np.random.Generator, count: int) -> Iterator[Setup]:
     """Draw `count` trainings with a fault of each kind, and twice as many without.
 
     Only the cause is set here: a training with too large a learning rate may show several faults,
@@ -27,7 +27,6 @@ def _setup(rng, name, **fields):
     sizes = {
         "n_layer": int(rng.integers(2, 4)),
         "n_head": int(rng.integers(1, 4)),
-        "n_embd": 24,
         "init": float(rng.uniform(0.12, 0.25)),
         "lr": float(rng.uniform(2e-3, 6e-3)),
         "warm_up": float(rng.uniform(0.02, 0.09)),
@@ -44,7 +43,7 @@ def _healthy(rng, number):
         {"batch": 2},
         {"norm": "post", "lr": 1e-3},
         {"optimizer": "sgd", "lr": 0.1, "clip": 1.0},
-        {"text": "short"},
+        {"short": True},
         {"init": 0.06, "whole": 900, "warm_up": 0.04},
         {"measured": 4},
         {"measured": 0, "sampled": 5, "noise": 0.06},

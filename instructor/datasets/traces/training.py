@@ -13,6 +13,8 @@ from common.ngrams import repetition_rate
 
 LENGTH = 24  # of a row, in characters
 SAMPLE = 40  # of a sampled text
+WIDTH = 24  # of the network
+EVERY = 2  # steps from one record to the next
 
 
 @dataclass(frozen=True)
@@ -21,16 +23,14 @@ class Setup:
 
     Attributes:
         name: says what is special.
-        n, whole, every: records, how many the whole training would have, and the steps from one to
-            the next.
+        n, whole: records, and how many the whole training would have.
         norm: "pre", "post" or "none". init: the standard deviation of all weights. squash: tanh
             instead of GELU.
         scale: times 1/sqrt(head_dim), on the scores of all heads; one_head: the same for the last
             head of the middle layer.
         warm_up: as a share of the whole; endless: it never ends, and the rate keeps rising.
         noise: the share of batches that are random characters.
-        text: "world", the corpus; "loop", one short sentence over and over; "short", a few
-            sentences of the corpus.
+        short: the text is a few sentences of the corpus.
         ascent: a wrong sign, so the loss is maximized. temperature: of sampled texts; 0: the
             most probable character.
         measured, sampled: records from one measurement of gradients and entropies, or one sampled
@@ -41,10 +41,8 @@ class Setup:
     name: str = "healthy"
     n: int = 150
     whole: int = 400
-    every: int = 2
     n_layer: int = 3
     n_head: int = 2
-    n_embd: int = 32
     norm: str = "pre"
     residual: bool = True
     squash: bool = False
@@ -59,11 +57,10 @@ class Setup:
     ascent: bool = False
     batch: int = 8
     noise: float = 0.0
-    text: str = "world"
+    short: bool = False
     temperature: float = 1.0
     measured: int = 1
     sampled: int = 10
-    reference: bool = True
     changes: tuple = ()
 
 
@@ -74,7 +71,7 @@ class Block(nn.Module):
 
     def __init__(self, setup: Setup):
         super().__init__()
-        C = setup.n_embd
+        C = WIDTH
         self.norms = nn.ModuleList(
             nn.Identity() if setup.norm == "none" else nn.LayerNorm(C) for _ in range(2)
         )
@@ -111,13 +108,10 @@ class Network(nn.Module):
 
     def __init__(self, setup: Setup, vocab_size: int):
         super().__init__()
-        self.tok, self.pos = (
-            nn.Embedding(vocab_size, setup.n_embd),
-            nn.Embedding(LENGTH, setup.n_embd),
-        )
+        self.tok, self.pos = nn.Embedding(vocab_size, WIDTH), nn.Embedding(LENGTH, WIDTH)
         self.blocks = nn.ModuleList(Block(setup) for _ in range(setup.n_layer))
-        self.last = nn.LayerNorm(setup.n_embd) if setup.norm == "pre" else nn.Identity()
-        self.head = nn.Linear(setup.n_embd, vocab_size)
+        self.last = nn.LayerNorm(WIDTH) if setup.norm == "pre" else nn.Identity()
+        self.head = nn.Linear(WIDTH, vocab_size)
         for module in self.modules():
             if isinstance(module, (nn.Linear, nn.Embedding)):
                 nn.init.normal_(module.weight, std=setup.init)
@@ -140,17 +134,13 @@ class Network(nn.Module):
         return self.head(self.last(x))
 
 
-def read_text(kind: str, world: str) -> str:
-    """The text that a training reads."""
-    return {"world": world, "loop": "The cat sat on the mat. " * 200, "short": world[:400]}[kind]
-
-
-def train(setup: Setup, world: str, seed: int, reference_loss: float | None) -> Trace:
+def train(setup: Setup, world: str, seed: int, reference_loss: float) -> Trace:
     """Train, and record a trace; stops at the third record with a loss that isn't finite."""
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
     letters = sorted(set(world))
-    text = torch.tensor([letters.index(letter) for letter in read_text(setup.text, world)])
+    read = world[:400] if setup.short else world
+    text = torch.tensor([letters.index(letter) for letter in read])
     network = Network(setup, len(letters))
     adam, group = setup.optimizer == "adam", network.parameters()
     optimizer = (
@@ -158,12 +148,12 @@ def train(setup: Setup, world: str, seed: int, reference_loss: float | None) -> 
     )
     changes, records, ended = dict(setup.changes), [], 0
     network.set_scale(setup)
-    for step in range(setup.n * setup.every):
-        number, recorded = step // setup.every, step % setup.every == 0
+    for step in range(setup.n * EVERY):
+        number, recorded = step // EVERY, step % EVERY == 0
         if recorded and number in changes:
             setup = replace(setup, **changes[number])
             network.set_scale(setup)
-        lr = rate(setup, step / (setup.whole * setup.every))
+        lr = rate(setup, step / (setup.whole * EVERY))
         for each in optimizer.param_groups:
             each["lr"], each["maximize"] = lr, setup.ascent
         starts = torch.from_numpy(rng.integers(len(text) - LENGTH - 1, size=setup.batch))
@@ -194,9 +184,7 @@ def train(setup: Setup, world: str, seed: int, reference_loss: float | None) -> 
         name: np.array(column, dtype=np.int64 if name == "step" else float)
         for name, column in zip(names, zip(*records))
     }
-    return Trace(
-        setup.name, setup.whole * setup.every, reference_loss if setup.reference else None, columns
-    )
+    return Trace(setup.name, setup.whole * EVERY, reference_loss, columns)
 
 
 def rate(setup: Setup, share: float) -> float:
