@@ -37,9 +37,7 @@ MODULES = (
     "grading.command",
     "grading.explain",
     "grading.written.merge",
-    "grading.written",
     "grading.similar",
-    "grading.canvas",
 )  # each adds a command
 
 

@@ -9,7 +9,7 @@ import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder import Board, read_manifest
+from autograder import read_manifest
 from autograder.report import as_dict, harmless
 from checks.support.session import MANIFEST, GradingWorker, Setting, grade_submission
 from checks.support.staging import NotTaken
@@ -20,8 +20,7 @@ from instructor.grading.fingerprint import digest_submission
 @dataclass(frozen=True)
 class Task:
     """One submission to grade. source is its path, checks are the ids of those to run; with apart
-    it gets a fresh process of its own. board is the folder of a Board, where workers of the same
-    machine share the checks; those that only help return nothing of use.
+    it gets a fresh process of its own.
     """
 
     digest: str
@@ -30,8 +29,6 @@ class Task:
     seed: int
     setting: Setting
     apart: bool = False
-    board: str | None = None
-    helps: bool = False
 
 
 def run(task: Task) -> dict:
@@ -51,7 +48,6 @@ def run(task: Task) -> dict:
             task.seed,
             manifest,
             worker=None if task.apart else _worker(task.setting),
-            board=Board(Path(task.board), leads=not task.helps) if task.board else None,
         )
         return _if_unchanged(task, {"report": as_dict(report)})
     except NotTaken as error:

@@ -21,7 +21,6 @@ import pytest
 from batch_work import Here, run, run_few
 
 from autograder import read_manifest
-from autograder.isolation import choose
 from checks.support.session import MANIFEST, Setting
 from conftest import ROOT, SOLUTION, STARTER, call, copy_reference
 from instructor import __main__ as program
@@ -158,18 +157,6 @@ def test_each_is_graded_once(undisturbed, tmp_path):
     assert sorted(name for name, _ in log_of(tmp_path / "log")) == sorted(
         path.name for path in undisturbed[0].iterdir()
     )
-
-
-@pytest.mark.skipif(choose().name == "landlock", reason="no two processes run one's checks")
-def test_idle_workers_help_with_the_last_submission(tmp_path):
-    """Each of the others once, and nothing of what they return counts."""
-    folder = submissions(tmp_path / "class", 1, pause=[0])
-    log = tmp_path / "log"
-    options = "--out", tmp_path / "out", "--workers", 3
-    done = start("grade", folder, *options, BATCH_WORK=str(log))
-    assert done.returncode == 0, done.stderr
-    assert [name for name, _ in log_of(log)] == ["student00"]
-    assert [name for name, _ in log_of(tmp_path / "log.helps")] == ["student00", "student00"]
 
 
 @pytest.mark.full

@@ -1,0 +1,255 @@
+"""`python -m instructor similar`: submissions of a graded class whose code looks alike, by
+copydetect, and equal files. Nothing of a submission is executed.
+"""
+
+import argparse
+import contextlib
+import hashlib
+import io
+import os
+import re
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+from tqdm import tqdm
+
+from autograder.intake import Refused, take
+from autograder.report import harmless
+from checks.support.staging import (
+    END,
+    GIVEN,
+    START,
+    NotTaken,
+    code_limit,
+    put_in_place,
+    result_limit,
+)
+from common.files import private, why_not_utf8, write_text
+from instructor import ROOT
+from instructor.release.starter import SOLUTION
+from jobs.deliverables import FOLDERS, STUDENT_FILES
+
+# Of the right submissions in tests/checks/right that have enough code of their own, no two exceed
+# 0.45; a copy with other names or in another order reaches 0.85 or more.
+THRESHOLD = 0.6
+NOISE = 25  # characters, where a name is one: shorter matches are chance
+LEAST = 200  # such characters of own code: with fewer, right answers to a small task look alike
+LONGEST = 60_000  # characters between markers; the reference has 8,500, and comparing takes time
+
+
+def add_parser(commands) -> None:
+    """Add the command to the parser of `python -m instructor`."""
+    parser = commands.add_parser(
+        "similar",
+        help="find submissions that look alike",
+        description="Find submissions whose code between the markers looks alike, and equal files. "
+        "Writes OUT/similar.html.",
+    )
+    parser.add_argument("out", type=Path, help="the folder that `grade` wrote")
+    parser.add_argument(
+        "--threshold",
+        type=_fraction,
+        default=THRESHOLD,
+        metavar="T",
+        help=f"list pairs above this similarity, from 0 to 1 (default: {THRESHOLD})",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare, print what is equal, and write copydetect's report; returns 0, whatever was found.
+
+    Raises:
+        UserError: nothing was graded in args.out, or nothing can be written there.
+    """
+    from instructor.grading.graded_class import load_sources
+
+    sources = load_sources(args.out)
+    texts, digests, left_out = {}, {}, {}
+    for person, source in tqdm(sources.items(), "reading", disable=None, leave=False):
+        texts[person], digests[person], left_out[person] = read_own(source)
+    texts = {person: text for person, text in texts.items() if text}
+    left_out |= {person: "It has too little code of its own." for person in too_short(texts)}
+    left_out = {person: why for person, why in left_out.items() if why}
+    compared = {person: text for person, text in texts.items() if person not in left_out}
+    pairs, report = compare(compared, args.threshold)
+    if report:
+        with private():
+            write_text(args.out / "similar.html", report)
+    print(f"Compared {len(compared)} submissions.")
+    for person, why in left_out.items():
+        print(harmless(f"  {person} was left out: {why}"))
+    print(f"Pairs with a similarity above {args.threshold:g}: {len(pairs)}.")
+    for share, first, second in pairs:
+        print(harmless(f"  {share:.0%}  {first}, {second}"))
+    groups = equal_files(digests)
+    print(f"Groups with equal files: {len(groups)}.")
+    for names, people in groups:
+        print(harmless(f"  {', '.join(people)}: {'; '.join(names)}"))
+    if report:
+        print(f"See {args.out / 'similar.html'}")
+    return 0
+
+
+def read_own(source: Path) -> tuple[str, dict[str, str], str]:
+    """Read a submission, a zip or a folder.
+
+    Returns:
+        The code between the markers; the SHA-256 of the weights, the predictions and the code
+        written in each file, by the file's name with a note such as its number of lines (few lines
+        may be equal by chance); and why there is no code to compare, or "".
+    """
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        results, taken, package = (Path(folder) / name for name in ("results", "taken", "code"))
+        digests = {}
+        with contextlib.suppress(Refused, OSError):  # none, or bad ones, which grading has reported
+            take(source, results, result_limit)
+            digests |= dict(_result(path) for path in sorted(results.iterdir()) if _size(path))
+        try:
+            take(source, taken, code_limit, folders=FOLDERS)
+            put_in_place(taken, package)
+            files = [name for name in STUDENT_FILES if (package / name).is_file()]
+            code = {name: (package / name).read_bytes() for name in files}
+        except (Refused, NotTaken, OSError) as error:
+            return "", digests, str(error)
+    for name, content in code.items():
+        given = set(map(str.rstrip, _text(GIVEN / name).split("\n")))
+        lines = map(str.rstrip, regions(content.decode("utf-8", "surrogateescape")).split("\n"))
+        if written := [line for line in lines if line and line not in given]:
+            counted = f"{name}, {len(written)} line{'s' * (len(written) > 1)}"
+            digests[counted] = _hash("\n".join(written).encode("utf-8", "surrogateescape"))
+    if why := next(filter(None, (why_not_utf8(*file) for file in code.items())), ""):
+        return "", digests, why
+    text = "".join(f"# {name}\n{regions(code[name].decode('utf-8'))}\n" for name in code)
+    if len(text) > LONGEST:
+        why = f"It has {len(text):,} characters between the markers, more than {LONGEST:,}."
+    return text, digests, why
+
+
+def regions(text: str) -> str:
+    """The lines between the markers of a file; all lines if there are no markers, so that removing
+    them hides nothing.
+    """
+    lines, inside, found = [], False, False
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    for line in text.split("\n"):
+        if line.strip() == START:
+            inside = found = True
+        elif line.strip() == END:
+            inside = False
+        elif inside:
+            lines.append(line)
+    return "\n".join(lines) if found else text
+
+
+def boilerplate() -> list[str]:
+    """Code that anyone may have: the starter, the reference, and the released code in src/."""
+    student = [folder / name for name in STUDENT_FILES for folder in (GIVEN, SOLUTION)]
+    texts = [_text(path) for path in student]
+    texts += [*map(regions, texts), read_own(SOLUTION)[0]]
+    texts += [
+        _text(path) for path in sorted((ROOT / "src").rglob("*.py")) if GIVEN not in path.parents
+    ]
+    return texts
+
+
+def too_short(texts: dict[str, str]) -> list[str]:
+    """The people with fewer than LEAST characters of code that is no boilerplate."""
+    from copydetect import CodeFingerprint
+
+    def fingerprint(text, known=()):
+        return CodeFingerprint("own.py", NOISE, 1, known, fp=io.StringIO(text))
+
+    hashes = set().union(*(fingerprint(text).hashes for text in boilerplate()))
+    known = np.unique(np.array([*hashes]))
+    return [
+        person for person, text in texts.items() if fingerprint(text, known).token_coverage < LEAST
+    ]
+
+
+def compare(texts: dict[str, str], threshold: float) -> tuple[list[tuple[float, str, str]], str]:
+    """Compare every pair of people by copydetect's fingerprints: names, blanks, comments and
+    strings don't count, nor does the order of functions.
+
+    Returns:
+        (similarity, person, person) of the pairs above the threshold, most similar first, where
+        the similarity is the larger share of one's code that the other has too; and copydetect's
+        report as HTML, "" without two people.
+    """
+    if len(texts) < 2:
+        return [], ""
+    from copydetect import CopyDetector
+
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        # A window of one (guarantee_t = noise_t) keeps all hashes, whatever Python's hash seed.
+        detector = CopyDetector(
+            noise_t=NOISE, guarantee_t=NOISE, display_t=threshold, autoopen=False, silent=True
+        )
+        people = {}
+        for person, text in texts.items():
+            plain = re.sub(r"[^\w.@+-]", "_", person)[:100]
+            name = f"{plain}.py" if f"{plain}.py" not in people else f"{plain}-{len(people)}.py"
+            people[name] = person
+            Path(name).write_text(text, encoding="utf-8")
+            detector.add_file(name)
+        os.mkdir("boilerplate")
+        for number, text in enumerate(boilerplate()):
+            Path(name := f"boilerplate/{number}.py").write_text(text, encoding="utf-8")
+            detector.add_file(name, "boilerplate")
+        detector.run()
+        pairs = [
+            (max(one, other), people[first], people[second])
+            for one, other, first, second, *_ in detector.get_copied_code_list()
+        ]
+        return sorted(pairs, reverse=True), detector.generate_html_report("return")
+
+
+def equal_files(digests: dict[str, dict[str, str]]) -> list[tuple[list[str], list[str]]]:
+    """The groups of people with equal files, as (files, people); most files first, then most
+    people.
+
+    Args:
+        digests: of each person, by file, as read_own returns them.
+    """
+    people = defaultdict(list)
+    for person, files in digests.items():
+        for file in files.items():
+            people[file].append(person)
+    groups = defaultdict(list)
+    for (name, _), group in sorted(people.items()):
+        if len(group) > 1:
+            groups[tuple(group)].append(name)
+    return sorted(
+        ((names, list(group)) for group, names in groups.items()),
+        key=lambda both: (-len(both[0]), -len(both[1]), both[1]),
+    )
+
+
+def _result(path):
+    """What a file of results is called, and its hash."""
+    if path.suffix != ".predictions":
+        with open(path, "rb") as file:
+            return path.name, hashlib.file_digest(file, "sha256").hexdigest()
+    lines = path.read_bytes().splitlines()  # line ends depend on the system
+    return path.name + ", always the same answer" * (len(set(lines)) < 2), _hash(b"\n".join(lines))
+
+
+def _hash(content):
+    return hashlib.sha256(content).hexdigest()
+
+
+def _size(path):
+    return path.stat().st_size
+
+
+def _text(path):
+    return path.read_text(encoding="utf-8")
+
+
+def _fraction(text):
+    with contextlib.suppress(ValueError):
+        if 0 < float(text) <= 1:
+            return float(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and up to 1")
