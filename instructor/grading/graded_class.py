@@ -16,6 +16,7 @@ from instructor.course import read_course
 from instructor.grading.grades import Entry, GradedClass
 
 from .finding import late
+from .finding.found import UNREAD
 from .fingerprint import Fingerprints
 from .marks import resolve
 from .overrides import EXCUSED, EXTENSION
@@ -101,7 +102,7 @@ def class_of(state: State, stale: bool = False) -> GradedClass:
         manifest, options["title"], [], due, column, handout, history=state.history()
     )
     for person, folder in zip(people, _folders([person.id for person in people]), strict=True):
-        start = Entry(person, folder, remarks=[] if person.enrolled else ["Not in the roster."])
+        start = Entry(person, folder, for_staff=[] if person.enrolled else ["Not in the roster."])
         _decide(start, overrides.get(person.id, []), manifest)
         candidates = [
             _entry(state, manifest, options, due, start, one, current)
@@ -171,7 +172,8 @@ def _mark(graded, parts):
 def _entry(state, manifest, options, due, start, one, current):
     """The person's Entry if this submission counts."""
     submitted = datetime.fromisoformat(one.submitted) if one.submitted else None
-    entry = replace(start, source=one.label, submitted=submitted, remarks=[*start.remarks])
+    entry = replace(start, source=one.label, submitted=submitted)
+    entry.remarks, entry.for_staff = [*start.remarks], [*start.for_staff]
     entry.days_late = late.days_late(
         submitted, due, options["grace"], one.late, options["canvas_late_days"], start.extension
     )
@@ -201,7 +203,8 @@ def _entry(state, manifest, options, due, start, one, current):
         graded = {check["id"] for check in entry.checks if check["verdict"]}
         entry.pending = [id for id in coded if id not in graded and id not in entry.manual]
     if one.digest and one.remark:
-        entry.remarks.append(one.remark)
+        of_staff = one.digest.startswith(UNREAD) or not start.person.enrolled
+        (entry.for_staff if of_staff else entry.remarks).append(one.remark)
     return entry
 
 

@@ -42,6 +42,8 @@ class Entry:
         refused: why nothing was graded, for the student; "" if something was.
         pending: ids of the automatic checks of today's manifest that are still to be graded.
         remarks: for the staff and the student: other submissions of the same person, and the like.
+        for_staff: remarks on what is no business of the student: git is missing, or two people of
+            the roster have one name.
         excused: why the person is excused from the assignment; "" if they are not.
         manual: what staff decided: points by the id of an automatic check, in place of the check's
             own, or by "" for points added to the total.
@@ -60,6 +62,7 @@ class Entry:
     refused: str = ""
     pending: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    for_staff: list[str] = field(default_factory=list)
     excused: str = ""
     manual: dict[str, float] = field(default_factory=dict)
     reasons: list[str] = field(default_factory=list)

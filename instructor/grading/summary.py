@@ -16,9 +16,9 @@ MANY = 3, 0.25
 
 
 def few(lines: list[str]) -> list[str]:
-    """The first lines, and how many more there are."""
+    """The first lines, safe for a terminal, and how many more there are."""
     more = [f"  and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
-    return [*lines[:SHOWN], *more]
+    return [*(harmless(line).replace("\n", " ") for line in lines[:SHOWN]), *more]
 
 
 def say_summary(
@@ -53,7 +53,7 @@ def say_summary(
     for entry in entries:
         if entry.refused:
             print(harmless(f"  refused, {entry.person.id!r}: {entry.refused}"))
-        for text in [*entry.remarks, *entry.reasons]:
+        for text in [*entry.for_staff, *entry.remarks, *entry.reasons]:
             print(harmless(f"  {entry.person.id!r}: {text}"))
     for text in changes:
         print(text)
@@ -98,7 +98,7 @@ def say_summary(
             "grades still count. To drop them: --only-these.",
             file=sys.stderr,
         )
-        told = [harmless(f"  {one.label} of {one.person!r}").replace("\n", " ") for one in gone]
+        told = [f"  {one.label} of {one.person!r}" for one in gone]
         print("\n".join(few(told)), file=sys.stderr)
     code = say_problems(graded, out)
     if counts["late"] >= max(MANY[0], MANY[1] * counts["now"]):

@@ -1,4 +1,4 @@
-"""Values as text, and untrusted text made safe to show: in HTML, in Markdown, in a line."""
+"""Values as text, and untrusted text made safe to show in a line."""
 
 import re
 from datetime import datetime
@@ -31,11 +31,3 @@ def moment(time: datetime | None) -> str:
     if time is None:
         return ""
     return f"{time:%Y-%m-%d %H:%M} {getattr(time.tzinfo, 'key', None) or time.tzname()}"
-
-
-def markdown(text: str) -> str:
-    """Text in one line with all Markdown escaped: markup, HTML, links."""
-    text = re.sub(r"([\\`*_{}\[\]<>#|~&!$])", r"\\\1", line(text))
-    return re.sub(
-        r"(:)(?=//)|(?<=www)(\.)", lambda match: "\\" + match[0], text, flags=re.IGNORECASE
-    )

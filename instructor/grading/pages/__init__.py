@@ -12,16 +12,16 @@ from instructor.grading.written import forms
 
 from . import gradebook
 
-PAGES = ("feedback.html", "feedback.md", "grading.json")
+PAGES = ("feedback.html", "grading.json")
 HISTORY = ("when", "who", "what", "id", "check or part", "before", "after", "why")
 
 
 def write_reports(graded: GradedClass, out: Path) -> None:
     """Write the results of grading a class, all of them or nothing.
 
-    OUT/students/FOLDER has feedback.html and feedback.md for the student, and grading.json for the
-    staff. OUT has class.html, grades.csv (for Canvas), grades-plain.csv, history.csv, and
-    written.csv, which keeps what people filled in.
+    OUT/students/FOLDER has feedback.html for the student, and grading.json for the staff. OUT has
+    class.html, grades.csv (for Canvas), grades-plain.csv, history.csv, and written.csv, which keeps
+    what people filled in.
 
     Raises:
         UserError: a file can't be written, or written.csv can't be read; then nothing was changed.
@@ -57,7 +57,6 @@ def _texts(graded, out):
     for entry in graded.entries:
         folder = out / "students" / entry.folder
         texts[folder / "feedback.html"] = student_page.page(graded, entry)
-        texts[folder / "feedback.md"] = student_page.markdown(graded, entry)
         texts[folder / "grading.json"] = _grading(entry)
     return {path: text for path, text in texts.items() if text is not None}
 

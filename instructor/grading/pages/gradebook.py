@@ -88,7 +88,7 @@ def _remarks(graded: GradedClass, entry: Entry):
     if entry.report and (left := unmarked(graded, entry)):
         yield f"{len(left)} written parts are not marked yet"
     yield from entry.reasons
-    yield from entry.remarks
+    yield from [*entry.for_staff, *entry.remarks]
 
 
 def _listed(ids):

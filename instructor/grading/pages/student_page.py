@@ -1,8 +1,4 @@
-"""The feedback for one person: what a student may see of a grading, as an HTML page and as
-Markdown.
-"""
-
-from markupsafe import Markup
+"""The feedback for one person: what a student may see of a grading, as an HTML page."""
 
 from autograder import Verdict
 from autograder.causes import root_causes
@@ -11,18 +7,13 @@ from instructor.grading.text import moment, percent, points
 
 from .models import MODELS
 from .plot import Bar, bars, numbers
-from .render import HTML, MARKDOWN
+from .render import HTML
 from .tally import by_question, unmarked
 
 
 def page(graded: GradedClass, entry: Entry) -> str:
     """The feedback as a self-contained HTML page."""
     return HTML.get_template("student.html.j2").render(_content(graded, entry))
-
-
-def markdown(graded: GradedClass, entry: Entry) -> str:
-    """The feedback as Markdown."""
-    return MARKDOWN.get_template("student.md.j2").render(_content(graded, entry))
 
 
 def accuracies(entry: Entry) -> list[Bar]:
@@ -67,7 +58,7 @@ def score(graded: GradedClass, entry: Entry) -> tuple[str, str]:
 
 
 def _content(graded, entry):
-    """The variables of the templates."""
+    """The variables of the template."""
     tally = by_question(graded, entry)
     models = accuracies(entry)
     before = round(sum(entry.scores.values()), 4)
@@ -104,7 +95,6 @@ def _content(graded, entry):
         if any(bar.value is not None or bar.refused for bar in models)
         else None,
         "needed": any(bar.needed for bar in models),
-        "drawing": _drawing(models),
     }
 
 
@@ -175,16 +165,3 @@ def _compared(numbers_of):
         )
         for name, key in (("Expected", "expected"), ("Yours", "got"))
     ]
-
-
-def _drawing(models):
-    """The plot as text, for Markdown."""
-    rows = []
-    for bar in models:
-        drawn = bar.result if bar.value is None else "█" * round(30 * min(1, max(0, bar.value)))
-        rows.append(
-            f"{bar.label:<20}{drawn or '▏':<31}"
-            + ("" if bar.value is None else f"{percent(bar.value):>6}")
-            + (f"  needed {percent(bar.needed)}" if bar.needed else "")
-        )
-    return Markup("```\n{}\n```").format(Markup("\n".join(row.rstrip() for row in rows)))

@@ -274,7 +274,8 @@ def refetch(tmp_path, name):
 
 
 def remarks(tmp_path, id):
-    return " ".join(entries(tmp_path)[id].remarks)
+    entry = entries(tmp_path)[id]
+    return " ".join([*entry.for_staff, *entry.remarks])
 
 
 def override(tmp_path, id, days):

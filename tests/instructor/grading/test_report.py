@@ -17,8 +17,8 @@ import pytest
 from browser import SIZES, opened, sideways, violations
 from instructor.documents.sample_class import MANIFEST, fail, full_report, make_class
 from instructor.grading.grades import Entry, GradedClass, Person
-from instructor.grading.pages import class_page, student_page, write_reports
-from instructor.grading.text import markdown, points
+from instructor.grading.pages import class_page, gradebook, student_page, write_reports
+from instructor.grading.text import points
 
 HOSTILE = (
     '<img src=x onerror=alert(1)></pre></script><script>alert(2)</script>" onload="x\' {{ 7*7 }} '
@@ -69,12 +69,8 @@ def one(text="plain", **changes):
 
 
 def rendered(graded):
-    """The student's page, the Markdown, the class page."""
-    return (
-        student_page.page(graded, graded.entries[0]),
-        student_page.markdown(graded, graded.entries[0]),
-        class_page.page(graded),
-    )
+    """The student's page, and the class page."""
+    return student_page.page(graded, graded.entries[0]), class_page.page(graded)
 
 
 class Outline(HTMLParser):
@@ -109,20 +105,17 @@ def test_a_page_tells_points_penalty_messages_and_written_parts():
     given = MANIFEST.checks["1g-0-written"].points
     left = sum(check.points for check in MANIFEST.checks.values() if not check.coded) - given
     automatic = sum(check["max_score"] for check in checks if check["verdict"] == "passed")
-    for text in rendered(graded)[:2]:
-        words = re.sub(r"<[^>]+>|[*|]|\s+", " ", text)
-        words = re.sub(r"\s+", " ", words).replace("−", "-").replace("\\", "")
-        earned, before, cost = map(points, (0.8 * automatic, automatic, 0.2 * automatic))
-        assert (
-            f"{earned} of {points(graded.automatic_points)} automatic points and 1.5 of "
-            f"{points(given)} written points; {points(left)} written points are not marked yet"
-        ) in words
-        total = points(0.8 * automatic + 1.5)
-        assert f"Total {total} {points(graded.regular_points)}" in words
-        assert f"2 days late, 20% of the {before} automatic points -{cost}" in words
-        assert "it is 3 and should be 4" in words and MANIFEST.checks["1h-5-hidden"].title in words
-        assert "Comment" in words
-    assert "no grade" not in text
+    words = shown(rendered(graded)[0]).replace("−", "-")
+    earned, before, cost = map(points, (0.8 * automatic, automatic, 0.2 * automatic))
+    assert (
+        f"{earned} of {points(graded.automatic_points)} automatic points and 1.5 of "
+        f"{points(given)} written points; {points(left)} written points are not marked yet"
+    ) in words
+    total = points(0.8 * automatic + 1.5)
+    assert f"Total {total} {points(graded.regular_points)}" in words
+    assert f"2 days late, 20% of the {before} automatic points -{cost}" in words
+    assert "it is 3 and should be 4" in words and MANIFEST.checks["1h-5-hidden"].title in words
+    assert "Comment" in words and "no grade" not in words
 
 
 def shown(page):
@@ -139,27 +132,24 @@ def test_the_score_and_where_to_start_come_first(handout):
     automatic = points(graded.automatic_points)
     left = points(sum(check.points for check in MANIFEST.checks.values() if not check.coded))
     line = f"{automatic} of {automatic} automatic points; {left} written points are not marked yet"
-    page, text, _ = rendered(graded)
-    assert line in shown(page) and f"**{line}**" in text
-    assert "Start here" not in page + text
+    page, _ = rendered(graded)
+    assert line in shown(page) and "Start here" not in page
     said = "encoder.py:71  MultiHeadAttention.forward"
     lost = "5d-1-basic", "5d-4-hidden", "5e-0-basic"
     for id in lost:
         fail(entry.report, id, "not implemented", said)
     worth = points(sum(MANIFEST.checks[id].points for id in lost))
-    page, text, _ = rendered(graded)
+    page, _ = rendered(graded)
     start = page[page.index("Start here") : page.index("<h2>Points")]
     assert page.index('class="score"') < page.index("Start here")
-    assert start.count("<li>") == 1 and text.count("\n1. **5d**") == 1
-    for found in (shown(start), text.replace("\\", "")):
-        assert "MultiHeadAttention.forward is not written yet: encoder.py, line 71" in found
-        assert f"{worth} points" in found and "3 checks" in found
-    link = f"{handout}#q-5d"
-    assert (f'href="{link}"' in start) == bool(handout) == (link in text.replace("\\", ""))
+    assert start.count("<li>") == 1
+    assert "MultiHeadAttention.forward is not written yet: encoder.py, line 71" in shown(start)
+    assert f"{worth} points" in shown(start) and "3 checks" in shown(start)
+    assert (f'href="{handout}#q-5d"' in start) == bool(handout)
 
 
 def test_what_passed_and_what_is_hidden_is_folded():
-    page, _, _ = rendered(one("it is 3"))
+    page, _ = rendered(one("it is 3"))
     unfolded = shown(re.sub(r"(?s)<details>.*?</details>", "", page))
     assert "1c-0-basic" in unfolded and "it is 3" in unfolded
     assert "1c-2-basic" not in unfolded and "-hidden" not in unfolded
@@ -171,10 +161,9 @@ def test_a_message_stands_once():
     ids = "5e-0-basic", "5e-3-basic", "5e-9-basic"
     for id in ids:
         fail(graded.entries[0].report, id, "exception", "encoder.py, line 7: KeyError: 'once'")
-    page, text, _ = rendered(graded)
+    page, _ = rendered(graded)
     assert shown(page.split("<h2>Checks")[1]).count("'once'") == 1
-    assert text.split("## Checks")[1].count("'once'") == 1
-    assert all(f"{id}" in page and id in text for id in ids)
+    assert all(id in page for id in ids)
 
 
 def test_wrong_numbers_are_outlined_beside_the_right_ones():
@@ -214,9 +203,8 @@ def test_hidden_checks_keep_their_secrets():
             }
             if check["verdict"] == "passed":
                 check["message"] = ""
-    page, text, staff = rendered(graded)
-    for shown in (page, text):
-        assert not re.search(r"SECRET|0\.123|98\.7|55\.5", shown)
+    page, staff = rendered(graded)
+    assert not re.search(r"SECRET|0\.123|98\.7|55\.5", page)
     assert "SECRET" in staff
 
 
@@ -225,7 +213,7 @@ def test_a_check_that_the_manifest_lost_is_not_shown():
     graded.entries[0].report["checks"].append(
         graded.entries[0].report["checks"][0] | {"id": "1c-99-hidden", "message": "GONE"}
     )
-    assert "GONE" not in "".join(rendered(graded)[:2])
+    assert "GONE" not in rendered(graded)[0]
 
 
 @pytest.mark.parametrize(
@@ -233,9 +221,7 @@ def test_a_check_that_the_manifest_lost_is_not_shown():
 )
 def test_html_obeys_no_stranger(changes):
     plain = {"report": None, "refused": "plain", "written": {}, "comments": {}} if changes else {}
-    for hostile, benign in zip(
-        rendered(one(HOSTILE, **changes))[::2], rendered(one("plain", **plain))[::2]
-    ):
+    for hostile, benign in zip(rendered(one(HOSTILE, **changes)), rendered(one("plain", **plain))):
         there, expected = Outline(hostile), Outline(benign)
         assert Counter(there.tags) == Counter(expected.tags)  # nothing but what the templates hold
         assert not there.wrong and not there.open
@@ -253,50 +239,29 @@ def test_pages_need_no_network(graded, out):
     assert "<script" not in text  # of a student's page
 
 
-def test_markdown_obeys_no_stranger():
-    for changes in ({}, {"report": None, "refused": HOSTILE}):
-        outside, fence = [], None
-        for row in rendered(one(HOSTILE, **changes))[1].split("\n"):
-            marks = re.match("`{3,}$", row)
-            if fence is None and marks:
-                fence = marks[0]
-            elif fence is not None and row.startswith(fence):
-                fence = None
-            elif fence is None:
-                outside.append(row)
-        assert fence is None
-        ours = rendered(one(**changes))[1].split("\n")
-        for row in set(outside) - set(ours):
-            row = re.sub(r"\\.", "", row)  # what is escaped
-            assert not re.search(r"[<>`\[\]]|://|www\.", row), row
-        assert "# heading" not in outside and "\ud800" not in "\n".join(outside)
-
-
-def test_markdown_escapes():
-    assert markdown("a*b_c [d](e) <f> `g`\nh | i") == r"a\*b\_c \[d\](e) \<f\> \`g\` h \| i"
-    assert (
-        markdown("see http://x.example and WWW.y.example")
-        == r"see http\://x.example and WWW\.y.example"
-    )
-
-
 def test_refused_and_missing_say_why_and_what_to_do():
     graded = one(report=None, refused="It is an HTML page.", written={}, comments={})
-    for shown in rendered(graded)[:2]:
-        assert "It is an HTML page." in shown and "collect_submission.sh" in shown
-        assert f"of {points(graded.regular_points)}" not in shown
-    for shown in rendered(one(report=None, source="", written={}, comments={}))[:2]:
-        assert "Nothing was handed in" in shown and "tell the staff" in shown
+    page = rendered(graded)[0]
+    assert "It is an HTML page." in page and "collect_submission.sh" in page
+    assert f"of {points(graded.regular_points)}" not in page
+    page = rendered(one(report=None, source="", written={}, comments={}))[0]
+    assert "Nothing was handed in" in page and "tell the staff" in page
 
 
 def test_an_excused_person_has_no_total():
-    for page in rendered(one(excused="ill"))[:2]:
-        assert "Excused" in page and "Points" in page and "Total" not in page
+    page = rendered(one(excused="ill"))[0]
+    assert "Excused" in page and "Points" in page and "Total" not in page
+
+
+def test_what_concerns_the_staff_alone_is_on_no_students_page():
+    graded = one(for_staff=["git is not installed on this machine"])
+    assert "git is not installed" not in rendered(graded)[0]
+    assert "git is not installed" in gradebook.plain(graded)
 
 
 def test_a_grader_error_is_no_grade():
-    for shown in rendered(one())[:2]:
-        assert "This is not a grade yet" in shown and "not your fault" in re.sub(r"\s+", " ", shown)
+    page = shown(rendered(one())[0])
+    assert "This is not a grade yet" in page and "not your fault" in page
 
 
 def test_the_plot_shows_the_basic_checks_accuracies():
@@ -307,11 +272,10 @@ def test_the_plot_shows_the_basic_checks_accuracies():
         {"accuracy vanilla.pretrain.dev": 0.495, "needed vanilla.pretrain.dev": 0.2}
     )
     facts["1h-8-basic"].clear()
-    page, text, _ = rendered(graded)
+    page, _ = rendered(graded)
     assert "without pretraining: 0%; learned positions: 49.5%, needed 20%; RoPE: no result" in page
-    assert re.search(r"learned positions   █{15} .* 49.5%  needed 20%", text)
     del facts["1f-6-basic"]["needed vanilla.pretrain.dev"]
-    assert "needed 20%" not in "".join(rendered(graded)[:2])
+    assert "needed 20%" not in rendered(graded)[0]
 
 
 def test_a_claim_is_not_drawn_as_a_result():
@@ -323,20 +287,18 @@ def test_a_claim_is_not_drawn_as_a_result():
         {"claimed vanilla.pretrain.dev": 0.913, "needed vanilla.pretrain.dev": 0.2}
     )
     facts["1h-8-basic"].update({"claimed rope.pretrain.dev": 0.07, "needed rope.pretrain.dev": 0.2})
-    page, text, staff = rendered(graded)
+    page, staff = rendered(graded)
     assert "learned positions: not reproduced, needed 20%" in page
     assert "RoPE: not enough: 7% by your predictions, needed 20%" in page
-    assert "not reproduced" in text and "91.3" not in page + text + staff
+    assert "91.3" not in page + staff
     bars = re.search(r'(?s)<svg[^>]*class="plot".*?</svg>', page)[0]
     assert bars.count('class="bar"') == 1  # without pretraining
 
 
 def test_names_in_any_script(graded, out):
     for entry in graded.entries[:5]:
-        for name in ("feedback.html", "feedback.md"):
-            assert entry.person.name in (out / "students" / entry.folder / name).read_text(
-                encoding="utf-8"
-            )
+        page = out / "students" / entry.folder / "feedback.html"
+        assert entry.person.name in page.read_text(encoding="utf-8")
 
 
 def test_equal_files_stay(graded, tmp_path):
