@@ -4,6 +4,7 @@ graded by it.
 
 import argparse
 import importlib.util
+import json
 import re
 import shutil
 import subprocess
@@ -262,7 +263,8 @@ def test_the_upload_autograder_grades_the_problems_of_the_course(tmp_path, of_co
     failed = (tmp_path / "zip" / "failed.json").read_text(encoding="utf-8")
     names = {*re.findall(r'"(?:number|name)": "(\d)[a-z(]', failed)}
     assert names == {"1"}
-    assert '"problems"' in (tmp_path / "zip" / "settings.json").read_text(encoding="utf-8")
+    settings = json.loads((tmp_path / "zip" / "settings.json").read_text(encoding="utf-8"))
+    assert (settings["title"], settings["problems"]) == ("One", ["1", "3", "4"])
 
 
 @pytest.mark.parametrize("kept", ["", "1 / 0\n"])
@@ -290,8 +292,8 @@ def test_the_given_solution_is_ours_in_grading(tmp_path, kept):
     "arguments", ["--problems 1 3 4", "--problems 5 6 --given 1h"], ids=["1 3 4", "5 6"]
 )
 def test_it_proves_itself_as_a_release_does(tmp_path, capsys, arguments):
-    """With its handout: no leak, no trace, no function that answers; its README's commands, the
-    starter, the reference collected and graded.
+    """With its handout: no leak, no trace; its README's commands, the starter, the reference
+    collected and graded.
     """
     assert release(tmp_path / "x", *arguments.split()) == 0
     printed = capsys.readouterr().out
