@@ -11,11 +11,10 @@ import stat
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterable
 from pathlib import Path
 
-from autograder import Manifest, Report, Verdict, draw_seed, read_manifest
-from checks.support.session import MANIFEST, Setting, grade_submission
+from autograder import Manifest, Report, Verdict, draw_seed
+from checks.support.session import Setting, grade_submission
 from common.files import UserError
 from instructor import ROOT
 from instructor.datasets.worlds.exercises import as_json, solve
@@ -31,8 +30,8 @@ PRESET = PRESETS["laptop"]  # of the saved or newly made results
 
 
 def commands(manifest: Manifest) -> list[Command]:
-    """The README's quick commands. `./run.sh all` and a complete collection come later, with the
-    reference filled in.
+    """The README's commands that take seconds. The others come later, with the reference filled
+    in.
     """
     check, target = examples(manifest)
     results = [one for one in targets_of(manifest.problems).values() if one.handed_in]
@@ -52,34 +51,22 @@ def commands(manifest: Manifest) -> list[Command]:
     ]
 
 
-def prove(
-    archive: Path,
-    gold: Path | None,
-    quick: bool = False,
-    new_environment: bool = False,
-    manifest: Manifest | None = None,
-) -> None:
+def prove(archive: Path, manifest: Manifest, gold: Path | None = None) -> None:
     """Test a release step by step, printing a line for each step.
 
     Args:
         archive: the zip of the release.
+        manifest: what it is graded by.
         gold: the test answers, for a new cohort's data.
-        quick: grade only the code of the reference.
-        new_environment: have its ./run.sh make an environment, and use it.
-        manifest: what it is graded by; by default all problems.
 
     Raises:
         Failed: a step did not give the expected result.
     """
-    manifest = manifest or read_manifest(MANIFEST)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         tree = unpack(archive, Path(folder) / "release")
         student = Student(tree, Path(folder) / "home")
         submission = tree / "src" / "submission"
         readme = (tree / "README.md").read_text(encoding="utf-8")
-        if new_environment:
-            with _step("./run.sh makes an environment (this takes minutes)"):
-                student.make_environment(Path(folder) / "bare")
         for command in commands(manifest):
             with _step(command.line):
                 if not _names(readme, command.line):
@@ -113,11 +100,6 @@ def prove(
         grader = "python src/grader.py --no-artifacts"
         with _step(f"the starter filled with the reference passes {grader}"):
             student.type(Command(grader, 0, "  all  "))
-        if quick:
-            with _step("the starter filled with the reference gets full points for its code"):
-                _require_full(_grade(submission, tree, gold, manifest, results=False))
-            print("  Skipped (--quick): running the jobs, collecting and grading their results")
-            return
         targets = targets_of(manifest.problems)
         if gold:
             print(
@@ -176,22 +158,10 @@ def _names(readme: str, line: str) -> bool:
     return re.search(rf"(^|`){re.escape(line)}($|`|\s+#)", readme, re.MULTILINE) is not None
 
 
-def _grade(
-    submission: Path,
-    tree: Path,
-    gold: Path | None,
-    manifest: Manifest | None = None,
-    results: bool = True,
-    names: Iterable[str] = (),
-) -> Report:
-    """Grade as staff does, with the release's data: all checks, or those of some questions."""
-    manifest = manifest or read_manifest(MANIFEST)
+def _grade(submission: Path, tree: Path, gold: Path | None, manifest: Manifest) -> Report:
+    """Grade as staff does, with the release's data."""
     data = tree / "data" / PRESET.data
-    checks = [
-        check
-        for check in manifest.select([*names])
-        if check.coded and (results or not check.artifacts)
-    ]
+    checks = [check for check in manifest.checks.values() if check.coded]
     # The code is ours, so it may be graded without isolation.
     setting = Setting(
         hidden=HIDDEN,
