@@ -10,10 +10,10 @@ from urllib.parse import parse_qsl
 import pytest
 
 from instructor import __main__
-from instructor.documents.sample_class import fail, make_class
 from instructor.grading import canvas
 from instructor.grading.grades import Person
 from instructor.grading.pages import gradebook
+from tests.instructor.grading.sample_class import fail, make_class
 
 TOKEN = "7~secret"
 

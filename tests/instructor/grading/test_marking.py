@@ -11,12 +11,12 @@ import pytest
 from common.files import UserError
 from conftest import ROOT, require_tools
 from instructor.documents.facts import points
-from instructor.documents.sample_class import MANIFEST
 from instructor.grading import graded_class
 from instructor.grading.graded_class import codes
 from instructor.grading.grades import Entry, GradedClass, Person
 from instructor.grading.written import add_parser, cut, pdf
 from instructor.grading.written.cut import collect
+from tests.instructor.grading.sample_class import MANIFEST
 
 NAMES = points(MANIFEST)
 WRITTEN = [check.id for check in MANIFEST.checks.values() if not check.coded]
