@@ -95,6 +95,14 @@ def test_settings_that_are_no_lists_are_refused(tmp_path):
     assert read_course(tmp_path / "course.toml") == SECOND
 
 
+def test_a_draft_beside_the_handout_is_no_problem(tmp_path, monkeypatch):
+    (tmp_path / "handout").mkdir()
+    for name in (*"123456", "2-draft"):
+        (tmp_path / "handout" / f"problem{name}.tex").touch()
+    monkeypatch.setattr(course_module, "ROOT", tmp_path)
+    assert Course("T").handed_out == (*"123456",)
+
+
 def test_what_is_lent_belongs_to_the_questions_that_are_built_on():
     """So that `given` names all that a class gets: no other question's place is in these files."""
     for number in PROBLEMS:
