@@ -3,7 +3,6 @@ graded by it.
 """
 
 import argparse
-import importlib.util
 import json
 import re
 import shutil
@@ -20,7 +19,7 @@ from common.files import UserError
 from conftest import ROOT, call, copy_reference
 from instructor import __main__ as program
 from instructor import course as course_module
-from instructor.course import Course, read_course
+from instructor.course import Course
 from instructor.release import build
 from instructor.release import command as release_command
 from instructor.release.answer_sheet import answer_sheet
@@ -84,15 +83,6 @@ def test_a_set_that_makes_no_sense_is_refused(tmp_path, arguments, complaint):
     with pytest.raises(UserError, match=re.escape(complaint)):
         release(tmp_path / "x", "--no-proof", "--no-handout", *arguments.split())
     assert not list(tmp_path.iterdir())
-
-
-def test_settings_that_are_no_lists_are_refused(tmp_path):
-    for text in ("problems = 1", 'problems = ["1"]', "given = [1]", 'given = "1h"'):
-        (tmp_path / "course.toml").write_text(f'title = "T"\n{text}\n', encoding="utf-8")
-        with pytest.raises(UserError, match="should be a list such as"):
-            read_course(tmp_path / "course.toml")
-    (tmp_path / "course.toml").write_text(SECOND.as_toml(), encoding="utf-8")
-    assert read_course(tmp_path / "course.toml") == SECOND
 
 
 def test_a_draft_beside_the_handout_is_no_problem(tmp_path, monkeypatch):
@@ -181,13 +171,11 @@ def test_a_given_solution_is_whole_and_works():
         assert ("torch.outer(" in texts.get(name, "")) == bool(course.given)
     text = _texts(SECOND)[name]
     assert "START_CODE" not in text and "[part" not in text and "Hint" not in text
-    spec = importlib.util.spec_from_loader("given_attention", None)
-    given = importlib.util.module_from_spec(spec)
-    exec(compile(text, name, "exec"), vars(given))
+    given = {"__name__": "given_attention"}
+    exec(compile(text, name, "exec"), given)
     x = torch.randn(2, 3, 5, 8)
-    table = given.precompute_rotary_emb(8, 7)
-    assert torch.equal(given.apply_rotary_emb(x, table)[:, :, 0], x[:, :, 0])
-    turned = given.apply_rotary_emb(x, table)
+    turned = given["apply_rotary_emb"](x, given["precompute_rotary_emb"](8, 7))
+    assert torch.equal(turned[:, :, 0], x[:, :, 0])
     assert torch.allclose(turned.norm(dim=-1), x.norm(dim=-1), rtol=1e-5)
 
 
