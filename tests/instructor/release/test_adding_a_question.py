@@ -55,6 +55,7 @@ def project(tmp_path_factory):
     folder = tmp_path_factory.mktemp("copy") / "project"
     made = (".*", "__pycache__", "build", "runs", "demo", "demo-*")  # here, by its use
     shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*made))
+    shutil.copy(ROOT / ".gitattributes", folder)
     before = fingerprints(folder)
     for path, start, block in BLOCKS:
         file = folder / path

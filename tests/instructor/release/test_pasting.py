@@ -30,30 +30,19 @@ from instructor.release.starter import SOLUTION, bodies
 REPEATED = {f"{place.function} {place.question}": body for place, body in bodies(SOLUTION)}
 
 
-@pytest.fixture
-def tree(tmp_path):
-    """A release with one file outside src/submission: a function that puts text there."""
-
-    def write(text):
-        path = tmp_path / "src" / "jobs" / "leaked.py"
-        path.parent.mkdir(parents=True)
-        path.write_text(text, encoding="utf-8")
-        return tmp_path / "src"
-
-    return write
-
-
 def test_nothing_released_repeats_a_solution():
     assert find_repeated(ROOT / "src") == []
 
 
 @pytest.mark.parametrize("name", REPEATED)
-def test_a_pasted_solution_is_found(tree, name):
+def test_a_pasted_solution_is_found(tmp_path, name):
     """With other names, and without comments; what is too short to tell says so."""
     body = re.sub(r"#.*", "", REPEATED[name])
     for word in sorted(set(re.findall(r"\b[a-z]\w*(?= = )", body))):
         body = re.sub(rf"(?<!\.)\b{word}\b", f"{word}_", body)
-    found = find_repeated(tree(f"def f(self):\n    if self:\n{body}\n"))
+    text = f"def f(self):\n    if self:\n{body}\n"
+    (tmp_path / "jobs.py").write_text(text, encoding="utf-8")
+    found = find_repeated(tmp_path)
     if telling(REPEATED[name]) >= TELLING:
         assert found, name
     else:
@@ -142,14 +131,15 @@ def functions(module):
     for name, value in vars(module).items():
         if isinstance(value, Probe):
             found[name] = value.function
-        elif getattr(value, "__module__", "") == module.__name__ and inspect.isclass(value):
-            for inner, method in vars(value).items():
-                if isinstance(method, (staticmethod, classmethod)):
-                    found[f"{name}.{inner}"] = getattr(value, inner)
-                elif inspect.isfunction(method) and not inner.startswith("__"):
-                    found[f"{name}.{inner}"] = functools.partial(method, None)
-        elif getattr(value, "__module__", "") == module.__name__ and inspect.isfunction(value):
+        elif getattr(value, "__module__", "") != module.__name__:
+            continue
+        elif inspect.isfunction(value):
             found[name] = value
+        elif inspect.isclass(value):
+            for inner, method in inspect.getmembers(value, inspect.isroutine):
+                plain = isinstance(vars(value).get(inner), (staticmethod, classmethod))
+                if inner in vars(value) and not inner.startswith("__"):
+                    found[f"{name}.{inner}"] = method if plain else functools.partial(method, None)
     return found
 
 
