@@ -3,6 +3,7 @@ of a release and the pages of grades; how AI assistants should help, for AGENTS.
 that it hands out and grades.
 """
 
+import functools
 import json
 import tomllib
 from dataclasses import asdict, dataclass
@@ -146,10 +147,12 @@ class Course:
         )
 
 
+@functools.cache
 def _all_problems():
-    """The numbers of all problems: each has a text in the handout."""
-    texts = (ROOT / "handout").glob("problem*.tex")
-    return tuple(sorted(path.stem.removeprefix("problem") for path in texts))
+    """The numbers of all problems: those in the manifest, and those that discuss one of them."""
+    from autograder.manifest import read_manifest  # imports pytest
+
+    return tuple(sorted({*read_manifest(MANIFEST).problems, *DISCUSSES}, key=int))
 
 
 def _listed(names):

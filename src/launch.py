@@ -15,10 +15,10 @@ import torch_build
 from environment import COMMAND, WINDOWS
 from torch_build import Refused, wanted_build
 
-# What a copy needs: the tables of pyproject.toml, and the file of all versions with hashes.
+# What a copy needs: the tables of pyproject.toml, and the file of versions and hashes to install.
 LOCKS = {
     "student": ((), "requirements.lock"),
-    "staff": (("instructor",), "requirements-staff.lock"),
+    "staff": (("instructor",), "requirements-dev.lock"),
     "dev": (("instructor", "dev"), "requirements-dev.lock"),
 }
 

@@ -2,9 +2,7 @@
 
 facts.py              points, titles, sizes and accuracies, by name
 tables.py             the generated parts of README.md and docs/*.md
-site.py               docs/site: the handout and sample pages, for people who browse the repository
-sample_class.py       an invented class, which tests use, too
-sample_submission.py  a submission with typical mistakes
+site.py               docs/site: the handout and a page of feedback
 """
 
 import argparse
@@ -17,7 +15,7 @@ def add_parser(commands: argparse._SubParsersAction) -> None:
         "documents",
         help="update generated tables in README.md and docs/, and the pages of docs/site",
         description="Update the generated parts of README.md and docs/*.md, and those pages of "
-        "docs/site whose sources have changed (a minute; the handout needs TeX Live and pandoc).",
+        "docs/site whose text has changed (a minute; the handout needs TeX Live and pandoc).",
     )
     command.add_argument(
         "--check", action="store_true", help="only compare; exit 1 if anything is stale"
@@ -33,7 +31,9 @@ def run(args: argparse.Namespace) -> int:
     """
     from . import site, tables
 
-    stale = tables.find_stale() + site.find_stale()
+    pages = site.make_pages()
+    stale_pages = site.find_stale(pages)
+    stale = tables.find_stale() + [f"docs/site/{name}" for name in stale_pages]
     if args.check:
         if stale:
             print("\n".join(stale))
@@ -42,6 +42,6 @@ def run(args: argparse.Namespace) -> int:
         print("Documents and docs/site are up to date.")
         return 0
     tables.write()
-    site.write()
+    site.write({name: pages[name] for name in stale_pages})
     print("\n".join(f"Updated {name}" for name in stale) or "Everything was up to date.")
     return 0

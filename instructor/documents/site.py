@@ -1,93 +1,103 @@
-"""docs/site: the built handout, a sample feedback page and the page of a sample class.
+"""docs/site: the built handout, and the page that a student gets, for people who browse the
+repository.
 
-Building the handout's PDF gives other bytes with another TeX, so what is compared is not the pages
-but a hash of what each is made from, in sources.json.
+Another version of TeX, pandoc or torch gives other bytes, so what readers see is compared.
 """
 
-import hashlib
-import json
 import re
-from collections.abc import Iterable
+import shutil
+import subprocess
+import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 
-from common.files import write_text, writing
+from autograder import read_manifest
+from autograder.report import as_dict
+from checks.support.session import MANIFEST, Setting, grade_submission
+from common.files import writing
 from instructor import ROOT
 from instructor.course import read_course
-from instructor.documents.facts import as_tex, gather
+from instructor.grading.grades import Entry, GradedClass, Person
+from instructor.grading.pages import student_page
+from instructor.release.handout import build_handout
+from instructor.release.starter import KEPT_RESULTS, SOLUTION, STARTER
 
 SITE = ROOT / "docs" / "site"
-HASHES = SITE / "sources.json"
-SAMPLES = ("instructor/documents/*.py", "instructor/grading/pages/**/*")
-HANDOUT = ("handout/*.tex", "handout/figures/*.py", "instructor/results/*")
-SOURCES = {
-    "handout.pdf": HANDOUT,
-    "handout.html": (*HANDOUT, "handout/html/*"),
-    "feedback.html": (*SAMPLES, "src/checks/**/*", "instructor/checks/**/*.py"),
-    "class.html": (*SAMPLES, "src/checks/manifest.toml"),
-}
+SEED = 20260512  # of the checks' random inputs
+# Typical mistakes: file, what the reference has, what stands in its place
+MISTAKES = (
+    (
+        "dataset.py",
+        "        mean = max(1, math.floor(length / 4 + random.random()))\n"
+        "        masked_length = random.randint(1, 2 * mean - 1)\n",
+        "        masked_length = max(1, length // 4)\n",
+    ),
+    ("problem5/encoder.py", "math.sqrt(q.size(-1))", "math.sqrt(x.size(-1))"),
+    ("problem6/fixes.py", "logits / temperature", "logits * temperature"),
+)
+NOT_WRITTEN = "problem6/diagnostics.py"  # as in the starter
+WRITTEN = {"1g-0-written": 1.5, "3a-0-written": 1.0}
+COMMENT = "Say why the rotation matrix of a difference is the product of the two."
 
 
-def find_stale() -> list[str]:
-    """The names of pages that are missing, or whose sources have changed since they were made."""
-    made = json.loads(HASHES.read_text(encoding="utf-8")) if HASHES.exists() else {}
-    return [
-        f"docs/site/{name}"
-        for name in SOURCES
-        if made.get(name) != hash_of(name) or not (SITE / name).exists()
-    ]
-
-
-def write() -> None:
-    """Make those pages anew that are stale.
+def make_pages() -> dict[str, bytes]:
+    """Make the pages of docs/site, a minute: name -> content.
 
     Raises:
-        UserError: a tool for the handout is missing, or no isolation level works.
+        UserError: a tool for the handout is missing, or no strong isolation level works.
     """
-    from instructor.release.handout import build_handout
-
-    stale = [Path(name).name for name in find_stale()]
-    SITE.mkdir(exist_ok=True)
-    if any(name.startswith("handout") for name in stale):
-        built = build_handout(read_course())
-        for name in ("handout.pdf", "handout.html"):
-            with writing(SITE / name) as temporary:
-                temporary.write_bytes(built[name])
-    if "feedback.html" in stale:
-        write_text(SITE / "feedback.html", feedback())
-    if "class.html" in stale:
-        write_text(SITE / "class.html", class_page())
-    write_text(HASHES, json.dumps({name: hash_of(name) for name in SOURCES}, indent=2) + "\n")
+    built = build_handout(read_course())
+    return {name: built[name] for name in ("handout.pdf", "handout.html")} | {
+        "feedback.html": feedback().encode()
+    }
 
 
 def feedback() -> str:
-    """The page that a student gets."""
-    from instructor.grading.pages import student_page
-
-    from .sample_submission import graded
-
-    return student_page.page(*graded())
-
-
-def class_page() -> str:
-    """The page of an invented class; the links of all its people lead to the sample feedback."""
-    from instructor.grading.pages import class_page
-
-    from .sample_class import make_class
-
-    return re.sub(r'href="students/[^"]*"', 'href="feedback.html"', class_page.page(make_class()))
-
-
-def hash_of(name: str) -> str:
-    """A hash of what a page is made from."""
-    digest = hashlib.sha256()
-    if name.startswith("handout"):
-        digest.update(as_tex(gather()).encode())
-    for path in _sources(name):
-        digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:16]
+    """The page that a student gets for the reference with typical mistakes."""
+    manifest, instructor = read_manifest(MANIFEST), ROOT / "instructor"
+    setting = Setting(instructor / "checks", instructor / "gold", results=KEPT_RESULTS)
+    checks = [check for check in manifest.checks.values() if check.coded]
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = shutil.copytree(SOLUTION, Path(scratch) / "submission")
+        for name, right, wrong in MISTAKES:
+            text = (folder / name).read_text(encoding="utf-8")
+            assert text.count(right) == 1, (name, right)
+            (folder / name).write_text(text.replace(right, wrong), encoding="utf-8")
+        shutil.copy(STARTER / NOT_WRITTEN, folder / NOT_WRITTEN)
+        report = grade_submission(folder, checks, setting, SEED, manifest)
+    entry = Entry(Person("100207", "Sam Sample", "sam@uni.example"), "sample")
+    entry.report, entry.source = as_dict(report), "s100207_submission.zip"
+    entry.submitted = datetime(2026, 5, 12, 21, 40, tzinfo=UTC)
+    entry.written, entry.comments = dict(WRITTEN), {"1g-0-written": COMMENT}
+    due = datetime(2026, 5, 12, 23, 59, tzinfo=UTC)
+    title = read_course().title
+    graded = GradedClass(manifest, title, [entry], due, handout="handout.html")
+    return student_page.page(graded, entry)
 
 
-def _sources(name: str) -> Iterable[Path]:
-    """The files that a page is made from, sorted."""
-    found = {path for pattern in SOURCES[name] for path in ROOT.glob(pattern)}
-    return sorted(path for path in found if path.is_file() and "__pycache__" not in path.parts)
+def find_stale(pages: dict[str, bytes]) -> list[str]:
+    """The pages that docs/site lacks, or has with another text."""
+    return [
+        name
+        for name, content in pages.items()
+        if not (SITE / name).exists()
+        or _shown(name, (SITE / name).read_bytes()) != _shown(name, content)
+    ]
+
+
+def write(pages: dict[str, bytes]) -> None:
+    """Write pages into docs/site."""
+    SITE.mkdir(exist_ok=True)
+    for name, content in pages.items():
+        with writing(SITE / name) as temporary:
+            temporary.write_bytes(content)
+
+
+def _shown(name: str, content: bytes) -> list[str]:
+    """The words of a page, but for measured numbers, which each machine rounds otherwise."""
+    if name.endswith(".pdf"):
+        command = ["pdftotext", "-", "-"]
+        content = subprocess.run(command, input=content, capture_output=True, check=True).stdout
+    text = content.decode("utf-8", errors="replace")
+    text = re.sub(r"<(style|script)\b.*?</\1>|<[^>]*>", " ", text, flags=re.DOTALL)
+    return re.sub(r"-?\d+\.\d{3,}(e-?\d+)?", "0.0", text).split()

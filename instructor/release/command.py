@@ -62,20 +62,9 @@ def add_parser(commands) -> None:
         help="with --cohort: the folder to make for the answers to its test questions",
     )
     command.add_argument(
-        "--new-environment",
-        action="store_true",
-        help="also let the copy's ./run.sh make its environment, which downloads packages",
-    )
-    command.add_argument(
         "--no-handout",
         action="store_true",
         help="omit the handout, which needs TeX Live and pandoc",
-    )
-    command.add_argument(
-        "--quick",
-        action="store_true",
-        help="grade only the code of the reference, not its results "
-        "(with --cohort, this saves the training: about 5 minutes)",
     )
     command.add_argument("--no-proof", action="store_true", help="scan for leaks, but test nothing")
     command.set_defaults(run=run)
@@ -88,22 +77,14 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         UserError: the options or this copy of the project are wrong.
     """
-    from instructor.checks.makers import all_makers
-    from instructor.release.pasting.answers import find_answering
-    from instructor.release.pasting.fingerprints import find_repeated
-
     from .cases import find_differences
     from .handout import build_handout
     from .known_secrets import gather_secrets
     from .leaks import find_leaks, read_zip
+    from .pasting import find_repeated
     from .smoke_test import Failed, prove
     from .traces import find_traces
 
-    if args.no_proof and (args.quick or args.new_environment):
-        raise UserError(
-            "--quick and --new-environment set how the release is tested, but --no-proof skips the "
-            "tests. Leave out --no-proof, or the others."
-        )
     course = read_course(
         title=args.title,
         course=args.course,
@@ -148,14 +129,6 @@ def run(args: argparse.Namespace) -> int:
             for difference in find_differences()
         ]
         leaks += find_repeated(tree / "src", course.given)
-        if not args.no_proof:
-            print(
-                "Calling every released function with the inputs of solved cases (minutes)",
-                flush=True,
-            )
-            leaks += find_answering(
-                tree / "src", [id for id in all_makers() if id in manifest.checks]
-            )
         if leaks:
             print(
                 "\n".join(
@@ -171,9 +144,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"Leak scan: nothing found in {len(handed_out)} files", flush=True)
         if not args.no_proof:
             try:
-                prove(
-                    archive, answers if seeds else None, args.quick, args.new_environment, manifest
-                )
+                prove(archive, manifest, answers if seeds else None)
             except Failed as error:
                 print(
                     f"\n{error}\nThe release does not work. Nothing was written.", file=sys.stderr

@@ -6,7 +6,6 @@ import re
 import secrets
 import time
 import unicodedata
-from dataclasses import dataclass
 from pathlib import Path
 
 from proof import CHECKS, FRESH, HIDDEN, MANIFEST, ROOT, open_folder
@@ -28,18 +27,6 @@ ZIP = "submission.zip"  # which an attack may put next to its files: then it is 
 # seconds that a check may take beyond its limit, for a process that must be killed and restarted
 GRACE = 12
 BIDIRECTIONAL = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-
-
-@dataclass
-class Result:
-    """An attack's outcome: its problems (none, if it was contained), and each check's verdict and
-    points.
-    """
-
-    problems: list[str]
-    verdicts: dict[str, str]
-    points: float = 0.0
-    seconds: float = 0.0
 
 
 class Recorder(StudentProcess):
@@ -66,35 +53,36 @@ class Recorder(StudentProcess):
         return reply
 
 
-def contain(attack: Hostile, isolation: Isolation, scene: Scene) -> Result:
-    """Grade an attack at an isolation level, and look for harm."""
+def contain(attack: Hostile, isolation: Isolation, scene: Scene) -> list[str]:
+    """Grade an attack at an isolation level, and look for harm; returns the problems, none if it
+    was contained.
+    """
     mark = "h" + secrets.token_hex(6)
     before = traces.judge()
     started = time.time()
-    result, said = Result([], {}), ""
+    problems, said = [], ""
     with open_folder() as folder, open_folder() as staged:
         submission = build(attack, mark, scene, folder / "submission")
         try:
             ready, notices = stage(submission, staged)
         except (UserError, Refused) as error:
             said = str(error)
-            result.verdicts = {id: "refused" for id in attack.checks}
             if not attack.refused:
-                result.problems.append(f"refused: {error}")
+                problems.append(f"refused: {error}")
         else:
             if attack.refused:
-                result.problems.append("the intake did not refuse it")
-            said = _grade(attack, isolation, staged, ready, notices, result)
-        result.seconds = time.time() - started
+                problems.append("the intake did not refuse it")
+            said = _grade(attack, isolation, staged, ready, notices, problems)
+        seconds = time.time() - started
         time.sleep(attack.waits)
-        result.problems += _look(mark, started, before, scene, folder)
+        problems += _look(mark, started, before, scene, folder)
     allowed = 5 + sum(check.seconds + GRACE for check in _limited(attack)[1])
-    if result.seconds > allowed:
-        result.problems.append(f"took {result.seconds:.0f} s where {allowed:.0f} are enough")
+    if seconds > allowed:
+        problems.append(f"took {seconds:.0f} s where {allowed:.0f} are enough")
     for what, token in (("a secret", scene.canary), ("loot", f"LOOT-{mark[::-1]}")):
         if token in said:
-            result.problems.append(f"{what} came out: {said[said.index(token) :][:200]!r}")
-    return result
+            problems.append(f"{what} came out: {said[said.index(token) :][:200]!r}")
+    return problems
 
 
 def build(attack: Hostile, mark: str, scene: Scene, folder: Path) -> Path:
@@ -134,10 +122,8 @@ def _limited(attack):
     return manifest, [check for check in manifest.select(list(attack.checks)) if check.coded]
 
 
-def _grade(attack, isolation, staged, ready, notices, result) -> str:
-    """Grade it, record problems in `result`, and return everything shown to a person or the
-    judge.
-    """
+def _grade(attack, isolation, staged, ready, notices, problems) -> str:
+    """Grade it, add to `problems`, and return everything shown to a person or the judge."""
     manifest, checks = _limited(attack)
     context = Context(
         staged / RESULTS,
@@ -159,23 +145,19 @@ def _grade(attack, isolation, staged, ready, notices, result) -> str:
             manifest, checks, [CHECKS, HIDDEN], process, ready, draw_seed(), context, True, finished
         )
     report.notices = notices
-    result.verdicts = {outcome.id: outcome.verdict.value for outcome in report.outcomes.values()}
-    result.points = report.score
-    result.problems += left
+    problems += left
     if report.score > attack.points:
-        result.problems.append(f"{report.score:g} points, where {attack.points:g} are deserved")
+        problems.append(f"{report.score:g} points, where {attack.points:g} are deserved")
     for outcome in report.outcomes.values():
         if outcome.verdict is Verdict.GRADER_ERROR:
-            result.problems.append(f"grader error: {outcome.details[-600:]}")
+            problems.append(f"grader error: {outcome.details[-600:]}")
         elif attack.verdicts and outcome.verdict.value not in attack.verdicts:
-            result.problems.append(
+            problems.append(
                 f"{outcome.id} is {outcome.verdict.value}, not "
                 f"{' or '.join(sorted(attack.verdicts))}: {outcome.details[:300]}"
             )
         elif outcome.verdict is not Verdict.PASSED and not re.search(attack.says, outcome.details):
-            result.problems.append(
-                f"{outcome.id} does not say {attack.says!r}: {outcome.details[:300]}"
-            )
+            problems.append(f"{outcome.id} does not say {attack.says!r}: {outcome.details[:300]}")
     texts = _written(report)
     for name, text in texts.items():
         if found := {
@@ -185,7 +167,7 @@ def _grade(attack, isolation, staged, ready, notices, result) -> str:
             or character not in "\n\t"
             and unicodedata.category(character) == "Cc"
         }:
-            result.problems.append(f"the {name} has raw control characters: {sorted(found)}")
+            problems.append(f"the {name} has raw control characters: {sorted(found)}")
     return process.said + "".join(texts.values())
 
 

@@ -53,8 +53,9 @@ def anchors(text):
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in headings}
 
 
-def test_generated_parts_and_pages_are_up_to_date():
-    assert tables.find_stale() + site.find_stale() == [], "run: python -m instructor documents"
+def test_generated_parts_are_up_to_date():
+    """CI compares the pages, too, which takes a minute: python -m instructor documents --check."""
+    assert tables.find_stale() == [], "run: python -m instructor documents"
 
 
 def test_a_stale_part_is_found_and_made_anew(tmp_path, monkeypatch):
@@ -73,22 +74,14 @@ def test_a_stale_part_is_found_and_made_anew(tmp_path, monkeypatch):
         tables.find_stale()
 
 
-def test_a_changed_source_makes_a_page_stale(tmp_path, monkeypatch):
-    for name in site.SOURCES:
-        (tmp_path / name).touch()
-    (tmp_path / "a.tex").write_text("one", encoding="utf-8")
-    monkeypatch.setattr(site, "ROOT", tmp_path)
+def test_pages_are_stale_when_what_a_reader_sees_differs(tmp_path, monkeypatch):
     monkeypatch.setattr(site, "SITE", tmp_path)
-    monkeypatch.setattr(site, "HASHES", tmp_path / "sources.json")
-    monkeypatch.setattr(site, "SOURCES", {"class.html": ("*.tex",), "feedback.html": ("*.md",)})
-    monkeypatch.setattr(site, "class_page", lambda: "new")
-    monkeypatch.setattr(site, "feedback", lambda: "feedback")
-    site.write()
-    assert site.find_stale() == []
-    (tmp_path / "a.tex").write_text("two", encoding="utf-8")
-    assert site.find_stale() == ["docs/site/class.html"]
-    (tmp_path / "feedback.html").unlink()
-    assert len(site.find_stale()) == 2
+    page = b"<style>b {}</style><p>An error of 0.123456, for 1.5 points"
+    site.write({"a.html": page})
+    assert site.find_stale({"a.html": page.replace(b"456", b"457").replace(b"{}", b"{ }")}) == []
+    for old, new in ((b"1.5", b"2.5"), (b"error", b"fault")):
+        assert site.find_stale({"a.html": page.replace(old, new)}) == ["a.html"]
+    assert site.find_stale({"b.html": page}) == ["b.html"]
 
 
 def test_front_doors_are_short():
@@ -97,13 +90,11 @@ def test_front_doors_are_short():
     assert sum(path.stat().st_size for path in site.SITE.iterdir()) <= 4 * 2**20
 
 
-def test_the_sample_pages_are_pages_of_the_grader():
+def test_the_feedback_page_has_all_checks():
     feedback = (site.SITE / "feedback.html").read_text(encoding="utf-8")
     shown = set(re.findall(r"\b(\d[a-z]-\d+-\w+)\b", feedback))
     coded = {check.id for check in read_manifest(MANIFEST).checks.values() if check.coded}
     assert shown == coded and "wrong answer" in feedback and "not implemented" in feedback
-    links = re.findall(r'href="([^"#]+)', (site.SITE / "class.html").read_text(encoding="utf-8"))
-    assert links and set(links) == {"feedback.html"}
 
 
 def test_every_block_of_code_is_closed():
@@ -130,8 +121,8 @@ def test_links_lead_somewhere():
 
 def test_files_that_documents_name_exist():
     for name, text in documents().items():
-        if name in ("docs/adding-a-question.md", "tests/hostile/attacks.md"):
-            continue  # it adds files; the attacks have files of their own
+        if name == "docs/adding-a-question.md":
+            continue  # it adds files
         for path in re.findall(rf"`((?:{TOP})/[\w./-]*\w)`", text):
             here = (ROOT / path).exists() or (ROOT / name).parent.joinpath(path).exists()
             assert here or path in MADE, f"{name}: {path}"

@@ -74,11 +74,12 @@ def build(out: Path, args: argparse.Namespace) -> dict:
     )
     content["requirements.txt"] = "".join(f"{pin}\n" for pin in _pins()).encode()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    course = read_course(title=args.title)
     settings = {
-        "title": args.title,
+        "title": course.title,
         "version": f"{project['version']}+{_digest(content)}",
         "preset": args.preset,
-        "problems": read_course().numbers,
+        "problems": course.numbers,
         "seconds": args.seconds,
         "secret": secrets.token_hex(32)
         if args.seed is None
@@ -281,9 +282,7 @@ def add_parser(commands) -> None:
         help="run hidden checks even without isolation",
     )
     command.add_argument(
-        "--title",
-        default="Transformer assignment",
-        help="the assignment's name in the staff's output",
+        "--title", help="the assignment's title in the staff's output (default: from course.toml)"
     )
     command.set_defaults(run=run)
 

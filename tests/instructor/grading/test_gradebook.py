@@ -10,13 +10,19 @@ from datetime import UTC, datetime
 import pytest
 
 from common.files import UserError
-from instructor.documents.sample_class import MANIFEST, fail, full_report, keep_class, make_class
 from instructor.grading import overrides
 from instructor.grading.grades import Entry, GradedClass, Person
 from instructor.grading.pages import gradebook, write_reports
 from instructor.grading.sheet import cell
 from instructor.grading.written import forms
 from instructor.grading.written.merge import add_parser
+from tests.instructor.grading.sample_class import (
+    MANIFEST,
+    fail,
+    full_report,
+    keep_class,
+    make_class,
+)
 
 FORMULAS = [
     "=1+1",

@@ -15,10 +15,10 @@ from html.parser import HTMLParser
 import pytest
 
 from browser import SIZES, opened, sideways, violations
-from instructor.documents.sample_class import MANIFEST, fail, full_report, make_class
 from instructor.grading.grades import Entry, GradedClass, Person
 from instructor.grading.pages import class_page, gradebook, student_page, write_reports
 from instructor.grading.text import points
+from tests.instructor.grading.sample_class import MANIFEST, fail, full_report, make_class
 
 HOSTILE = (
     '<img src=x onerror=alert(1)></pre></script><script>alert(2)</script>" onload="x\' {{ 7*7 }} '

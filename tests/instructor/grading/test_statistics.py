@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from instructor.documents.sample_class import MANIFEST, fail, full_report
 from instructor.grading.grades import Entry, GradedClass, Person
 from instructor.grading.pages import class_page, statistics
+from tests.instructor.grading.sample_class import MANIFEST, fail, full_report
 
 CODED = [check.id for check in MANIFEST.checks.values() if check.coded]
 POINTS = {id: MANIFEST.checks[id].points for id in CODED}

@@ -2,14 +2,13 @@
 (docs/instructors.md).
 """
 
-import json
 import re
-import tomllib
+from dataclasses import replace
 
 import pytest
 
 import grader
-from autograder import ManifestError, read_manifest
+from autograder import read_manifest
 from checks.support.session import MANIFEST
 from conftest import ROOT
 from instructor.documents import facts
@@ -26,47 +25,18 @@ SETTINGS = {
 }
 
 
-def entries(table):
-    """The entries of a table, as TOML."""
-    return [f"{name} = {json.dumps(value)}" for name, value in table.items()]
-
-
-def changed(path, change):
-    """Write the manifest with the change, and read it."""
-    content = tomllib.loads(MANIFEST.read_text(encoding="utf-8"))
-    change(content)
-    lines = [
-        "[questions]",
-        *(
-            f"{id} = {{ {', '.join(entries(question))} }}"
-            for id, question in content["questions"].items()
-        ),
-    ]
-    lines += ["[defaults]", *entries(content["defaults"])]
-    for check in content["check"]:
-        lines += ["[[check]]", *entries(check)]
-    path.write_text("\n".join(lines) + "\n[accuracy.laptop]\n", encoding="utf-8")
-    return read_manifest(path)
-
-
-def everything_else(content):
+def test_all_follows_the_manifest():
     """Other points everywhere, some of them not binary fractions, other titles, and other limits."""
-    for number, check in enumerate(content["check"]):
-        check |= {
-            "points": check["points"] + number / 10,
-            "title": f"Check {number} & more",
-            "seconds": 7,
-            "memory": 1234,
-        }
-    for id, question in content["questions"].items():
-        worth = sum(
-            check["points"] for check in content["check"] if check["id"].startswith(f"{id}-")
-        )
-        question |= {"points": round(worth, 4), "title": f"Question {id} & more"}
-
-
-def test_all_follows_the_manifest(tmp_path):
-    manifest = changed(tmp_path / "manifest.toml", everything_else)
+    whole = read_manifest(MANIFEST)
+    limits, checks = {"seconds": 7, "memory": 1234}, {}
+    for number, (id, check) in enumerate(whole.checks.items()):
+        points, title = check.points + number / 10, f"Check {number} & more"
+        checks[id] = replace(check, points=points, title=title, **limits)
+    questions = {}
+    for id, question in whole.questions.items():
+        points = round(sum(check.points for check in checks.values() if check.question == id), 4)
+        questions[id] = replace(question, points=points, title=f"Question {id} & more")
+    manifest = replace(whole, questions=questions, checks=checks)
     stated = facts.points(manifest)
     for id, question in manifest.questions.items():
         assert stated[f"question {id} title"] == f"Question {id} & more"
@@ -90,17 +60,7 @@ def test_all_follows_the_manifest(tmp_path):
     )
 
 
-def test_points_that_do_not_add_up_are_named(tmp_path):
-    with pytest.raises(
-        ManifestError,
-        match=r"question 5a has 40 points, but its checks have .* in total. Change .* manifest.toml",
-    ):
-        changed(
-            tmp_path / "manifest.toml", lambda content: content["questions"]["5a"].update(points=40)
-        )
-
-
-def test_the_grader_names_them_too(tmp_path, monkeypatch, capsys):
+def test_points_that_do_not_add_up_are_named(tmp_path, monkeypatch, capsys):
     path = tmp_path / "manifest.toml"
     path.write_text(
         MANIFEST.read_text(encoding="utf-8").replace(

@@ -3,6 +3,7 @@ it.
 """
 
 import argparse
+import dataclasses
 import getpass
 import json
 import os
@@ -16,11 +17,10 @@ from pathlib import Path
 import pytest
 
 from autograder import read_manifest
-from checks.support.cases import RELEASED
 from checks.support.session import MANIFEST
 from collect import write_zip
 from common.files import UserError
-from conftest import ROOT, SOLUTION, STARTER, copy_reference
+from conftest import ROOT, STARTER, copy_reference
 from instructor.course import Course, read_course
 from instructor.datasets.worlds.editions import EDITIONS, EXERCISES
 from instructor.datasets.worlds.exercises import as_json, blank, solve
@@ -31,7 +31,10 @@ from instructor.release.student_texts import student_readme
 from run import build_parser
 
 COHORT = 987654321012
-COURSE = Course("A title", "A course", "a day", "# Explain,\n\nand ask back.\n")
+WHOLE = read_manifest(MANIFEST)
+GOLD_FOLDER = ROOT / "instructor" / "gold"
+COPIES = ("submission", "checks/given")  # folders of src/ with the starter
+COURSE = dataclasses.replace(read_course(), title="A title", course="A course", due="a day")
 
 
 def command(*arguments):
@@ -68,53 +71,29 @@ def secrets():
 
 # What is in it
 
+TOP = """
+    .gitattributes .github .gitignore AGENTS.md LICENSE README.md collect_submission.bat
+    collect_submission.sh course.toml data docs environment.yml pyproject.toml requirements.lock
+    run.bat run.sh slurm.sbatch src train_on_gpu.ipynb
+"""
+AMONG = """
+    data/wiki.txt data/laptop/birth_test_inputs.tsv data/hand_attention.json
+    data/occupations/train.tsv data/occupations/dev.tsv src/launch.py src/checks/manifest.toml
+    src/checks/given/model.py src/checks/given/problem5/hand_attention.json
+    src/submission/problem5/hand_attention.json src/submission/problem6/choices.toml
+    src/submission/mingpt-demo/play_char.ipynb
+"""
+
 
 def test_it_has_what_students_need_and_nothing_else(built):
     names = build.read_tree(built[0]).keys()
-    assert {name.split("/")[0] for name in names} == {
-        "README.md",
-        "LICENSE",
-        ".gitattributes",
-        "run.sh",
-        "run.bat",
-        "environment.yml",
-        "requirements.lock",
-        "pyproject.toml",
-        "course.toml",
-        "AGENTS.md",
-        "data",
-        "src",
-        "collect_submission.sh",
-        "collect_submission.bat",
-        ".github",
-        ".gitignore",
-        "slurm.sbatch",
-        "train_on_gpu.ipynb",
-        "docs",
-    }
+    assert sorted({name.split("/")[0] for name in names}) == sorted(TOP.split())
     assert [name for name in names if name.startswith("docs")] == ["docs/running.md"]
     assert {path.relative_to(ROOT).as_posix() for path in STARTER.rglob("*.py")} == {
         name for name in names if re.fullmatch(r"src/submission/.+\.py", name)
     }
-    assert {
-        "data/wiki.txt",
-        "data/laptop/birth_test_inputs.tsv",
-        "src/launch.py",
-        "src/checks/manifest.toml",
-        "src/checks/given/model.py",
-        "src/submission/mingpt-demo/play_char.ipynb",
-        "src/submission/problem5/hand_attention.json",
-        "src/checks/given/problem5/hand_attention.json",
-        "src/submission/problem6/choices.toml",
-        "data/hand_attention.json",
-        "data/occupations/train.tsv",
-        "data/occupations/dev.tsv",
-    } <= names
-    assert not [
-        name
-        for name in names - {".gitattributes", ".gitignore", ".github/workflows/basic-checks.yml"}
-        if name.startswith(("instructor", "tests", ".")) or "gold" in name or "__pycache__" in name
-    ]
+    assert {*AMONG.split()} <= names
+    assert not [name for name in names if "gold" in name or "__pycache__" in name]
 
 
 def test_files_that_git_does_not_track_stay_here(tmp_path, monkeypatch):
@@ -133,34 +112,24 @@ def test_files_that_git_does_not_track_stay_here(tmp_path, monkeypatch):
         build.released_files()
 
 
-def test_the_readme_is_that_of_students(built):
+def test_its_documents_are_for_students(built, tmp_path):
+    """Their links lead somewhere, and the options that they name are there."""
     readme = (built[0] / "README.md").read_text(encoding="utf-8")
     assert readme.startswith("# A title\n\nA course\n\n**Due: a day**\n\n")
     assert "## 1. Environment" in readme and "./collect_submission.sh" in readme
     assert "instructor" not in readme.lower() and "python -m" not in readme
-    assert "| 1c | Span corruption | `dataset.py` |" in readme and "<!--" not in readme
-    assert "[docs/running.md](docs/running.md)" in readme
-
-
-def test_what_is_said_of_machines_fits_the_release(built):
-    """Its links lead somewhere, and what it tells to type is there."""
-    path = built[0] / "docs" / "running.md"
-    text = path.read_text(encoding="utf-8")
-    assert "<!--" not in text and "./run.sh dashboard" in text
-    links = re.findall(r"\]\(([^)]+)\)", text)
-    assert links and all((path.parent / link).is_file() for link in links)
-    options = {*re.findall(r"`[^`\n]*?\./run\.sh [^`]*`|`--[^`]*`", text)}
-    known = build_parser()._option_string_actions
-    for option in re.findall(r"--[a-z-]+", " ".join(options)):
-        assert option in known or option in ("--shm-size", "--version"), option
-
-
-def test_assistants_are_told_how_to_help(built, tmp_path):
+    assert "| 1c | Span corruption | `dataset.py` |" in readme
+    text = (built[0] / "docs" / "running.md").read_text(encoding="utf-8")
+    assert "./run.sh dashboard" in text and "<!--" not in readme + text
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", text)
+    assert links and all((built[0] / "docs" / link).is_file() for link in links)
+    typed = " ".join(re.findall(r"`[^`\n]*?\./run\.sh [^`]*`|`--[^`]*`", text))
+    known = {*build_parser()._option_string_actions, "--shm-size", "--version"}
+    assert {*re.findall(r"--[a-z-]+", typed)} <= known
     assert (built[0] / "AGENTS.md").read_text(encoding="utf-8") == COURSE.assistants
+    assert "Never write" in COURSE.assistants and "src/grader.py ID" in COURSE.assistants
     build.make_tree(tmp_path / "tree", Course("A title"))
     assert not (tmp_path / "tree" / "AGENTS.md").exists()
-    ours = read_course().assistants
-    assert "START_CODE_HERE" in ours and "Never write" in ours and "src/grader.py ID" in ours
 
 
 def test_links_that_lead_nowhere_become_text():
@@ -171,123 +140,79 @@ def test_links_that_lead_nowhere_become_text():
 
 def test_settings_of_the_course_are_in_it(built):
     assert read_course(built[0] / "course.toml") == COURSE
-    project = tomllib.loads((built[0] / "pyproject.toml").read_text(encoding="utf-8"))
-    ours = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert (
-        project["project"]["dependencies"] == ours["project"]["dependencies"]
-        and "build-system" in project
+    mine, ours = (
+        tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+        for folder in (built[0], ROOT)
     )
-    assert "optional-dependencies" not in project["project"] and "pytest" not in project["tool"]
+    assert mine["project"]["dependencies"] == ours["project"]["dependencies"]
+    assert "optional-dependencies" not in mine["project"] and "pytest" not in mine["tool"]
 
 
-def test_settings_of_the_course(tmp_path):
-    path = tmp_path / "course.toml"
-    odd = Course('A "title" \\ with # 日本', "", "23:59")
-    path.write_text(odd.as_toml(), encoding="utf-8")
-    assert read_course(path) == odd and read_course(path, due="later", course=None) == Course(
-        odd.title, "", "later"
-    )
-    for text, complaint in (
+@pytest.mark.parametrize(
+    "text, complaint",
+    [
         ("title = 1", "line of text"),
         ("title = 'a'\nassistants = 1", "assistants should be text"),
         ("title = ' '", "no title"),
         ("course = 'x'", "nothing else"),
         ("title = 'a'\nteacher = 'b'", "teacher"),
         ("title", "nothing else"),
-    ):
-        path.write_text(text, encoding="utf-8")
-        with pytest.raises(UserError, match=complaint):
-            read_course(path)
-    with pytest.raises(UserError, match="--due"):
-        read_course(due="two\nlines")
+        ("title = 'a'\ndue = 'two\\nlines'", "--due"),
+        ("title = 'a'\nproblems = 1", "should be a list such as"),
+        ("title = 'a'\nproblems = ['1']", "should be a list such as"),
+        ("title = 'a'\ngiven = [1]", "should be a list such as"),
+        ("title = 'a'\ngiven = '1h'", "should be a list such as"),
+    ],
+)
+def test_wrong_settings_of_the_course_are_named(tmp_path, text, complaint):
+    (tmp_path / "course.toml").write_text(text.replace("'", '"'), encoding="utf-8")
+    with pytest.raises(UserError, match=complaint):
+        read_course(tmp_path / "course.toml")
 
 
-def test_the_tests_of_the_project_are_told_not_to_be_there(built):
-    process = subprocess.run(
-        [str(built[0] / "run.sh"), "test"], capture_output=True, encoding="utf-8"
-    )
-    assert (
-        process.returncode == 2
-        and "not part of this copy" in process.stderr
-        and "\n" not in process.stderr.strip()
-    )
+def test_settings_of_the_course_are_read_as_they_are_written(tmp_path):
+    path = tmp_path / "course.toml"
+    odd = Course('A "title" \\ with # 日本', "", "23:59", problems=(5, 6), given=("1h",))
+    path.write_text(odd.as_toml(), encoding="utf-8")
+    assert read_course(path) == odd
+    assert read_course(path, due="later", course=None) == dataclasses.replace(odd, due="later")
+
+
+def test_the_projects_tests_are_not_in_it(built):
+    words = [str(built[0] / "run.sh"), "test"]
+    done = subprocess.run(words, capture_output=True, encoding="utf-8")
+    assert done.returncode == 2 and "not part of this copy" in done.stderr
 
 
 @pytest.mark.full
 def test_the_same_bytes_every_time(built, tmp_path):
     """With another umask, time zone, language, day and name of OUT."""
-    code = (
-        "import argparse, os, sys; os.umask(0o077); sys.path.insert(0, sys.argv[1]); from "
-        "instructor.release import command as release;p = argparse.ArgumentParser(); "
-        "release.add_parser(p.add_subparsers()); a = p.parse_args(sys.argv[2:]); sys.exit(a.run(a))"
-    )
     out = tmp_path / "other"
-    options = [
-        "--no-handout",
-        "--no-proof",
-        "--title",
-        COURSE.title,
-        "--course",
-        COURSE.course,
-        "--due",
-        COURSE.due,
-    ]
+    code = "import os, sys; os.umask(0o077); from instructor.__main__ import main; sys.exit(main())"
+    options = ["--title", COURSE.title, "--course", COURSE.course, "--due", COURSE.due]
     process = subprocess.run(
-        [sys.executable, "-c", code, str(ROOT), "release", str(out), *options],
+        [sys.executable, "-c", code, "release", out, "--no-handout", "--no-proof", *options],
+        cwd=ROOT,
         capture_output=True,
         encoding="utf-8",
         env={**os.environ, "TZ": "Asia/Tokyo", "LC_ALL": "C", "PYTHONHASHSEED": "7"},
     )
     assert process.returncode == 0, process.stderr
-    assert (tmp_path / "other.zip").read_bytes() == built[1].read_bytes() and build.read_tree(
-        out
-    ) == build.read_tree(built[0])
+    assert (tmp_path / "other.zip").read_bytes() == built[1].read_bytes()
+    assert build.read_tree(out) == build.read_tree(built[0])
     for path in [out, *out.rglob("*")]:
-        assert path.stat().st_mode & 0o777 == (
-            0o755 if path.is_dir() or path.suffix == ".sh" else 0o644
-        ), path
+        mode = 0o755 if path.is_dir() or path.suffix == ".sh" else 0o644
+        assert path.stat().st_mode & 0o777 == mode, path
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "other.zip"]
     with zipfile.ZipFile(built[1]) as archive:
         entries = archive.infolist()
-    assert [entry.filename for entry in entries] == sorted(entry.filename for entry in entries)
-    assert {entry.filename.split("/")[0] for entry in entries} == {"transformer-assignment"}
+    names = [entry.filename for entry in entries]
+    assert names == sorted(names)
+    assert {name.split("/")[0] for name in names} == {"transformer-assignment"}
     assert {entry.date_time for entry in entries} == {(1980, 1, 1, 0, 0, 0)}
-    assert {
-        entry.filename: entry.external_attr >> 16
-        for entry in entries
-        if entry.external_attr >> 16 != 0o100644
-    } == {
-        "transformer-assignment/run.sh": 0o100755,
-        "transformer-assignment/collect_submission.sh": 0o100755,
-    }
-
-
-def test_line_ends_do_not_depend_on_this_system():
-    for raw in (b"a\nb\n", b"a\r\nb\r\n"):
-        assert build._line_ends(Path("x.py"), raw) == b"a\nb\n"
-        assert build._line_ends(Path("x.bat"), raw) == b"a\r\nb\r\n"
-    for name in ("x.pdf", "x.npz"):
-        assert build._line_ends(Path(name), b"a\r\nb") == b"a\r\nb"
-
-
-def test_the_cases_are_those_of_the_repository(built):
-    for path in RELEASED.iterdir():
-        assert (
-            built[0] / "src" / "checks" / "cases" / path.name
-        ).read_bytes() == path.read_bytes(), path.name
-
-
-def test_all_is_given_its_name_or_nothing(tmp_path):
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "c").mkdir()
-    with pytest.raises(UserError, match="cannot be written"):
-        release_command._publish(
-            [(tmp_path / "a", tmp_path / "c"), (tmp_path / "b", tmp_path / "nowhere" / "d")]
-        )
-    assert (tmp_path / "a").is_dir() and (tmp_path / "b").is_dir() and not (tmp_path / "c").exists()
-    release_command._publish([(tmp_path / "a", tmp_path / "c"), (tmp_path / "b", tmp_path / "d")])
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "d"]
+    modes = {name.split("/")[1]: entry.external_attr >> 16 for name, entry in zip(names, entries)}
+    programs = {name for name, mode in modes.items() if mode == 0o100755}
+    assert programs == {"run.sh", "collect_submission.sh"}
 
 
 # Leaks
@@ -299,211 +224,108 @@ def test_nothing_leaks(built, secrets):
     assert problems == [] and len(files) == len(build.read_tree(built[0]))
 
 
+def read(*names):
+    """The text of a file of instructor/."""
+    return ROOT.joinpath("instructor", *names).read_text(encoding="utf-8")
+
+
 def body_of(name):
     """The longest line between the solution's markers in a file."""
-    bodies = re.findall(
-        f"{START}(.*?){END}", (SOLUTION / name).read_text(encoding="utf-8"), re.DOTALL
-    )
+    bodies = re.findall(f"{START}(.*?){END}", read("solution", name), re.DOTALL)
     return max((line.strip() for line in "\n".join(bodies).splitlines()), key=len)
 
 
-def hidden_function():
-    """A function of the hidden checks, and the lines of it that are not there in basic ones left
-    out.
-    """
-    text = (ROOT / "instructor" / "checks" / "problem1" / "q1h" / "q1h.py").read_text(
-        encoding="utf-8"
-    )
-    return max(re.findall(r"^def .*?(?=^\S|\Z)", text, re.DOTALL | re.MULTILINE), key=len)
-
-
-def gold(folder="laptop"):
-    return (
-        (ROOT / "instructor" / "gold" / folder / "birth_test.tsv")
-        .read_text(encoding="utf-8")
-        .splitlines()
-    )
-
-
-def kept():
-    return (
-        (ROOT / "instructor" / "gold" / "occupations" / "test.tsv")
-        .read_text(encoding="utf-8")
-        .splitlines()
-    )
-
-
-def by_hand():
-    return json.loads((SOLUTION / "problem5" / "hand_attention.json").read_text(encoding="utf-8"))
-
-
-def commit():
-    process = subprocess.run(
-        ["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, encoding="utf-8"
-    )
-    if process.returncode:
-        pytest.skip("there is no git history here")
-    return process.stdout.strip()
-
-
 def notebook(text):
-    return json.dumps(
-        {"cells": [{"source": [], "outputs": [{"data": {"text/plain": ["1\n", "  " + text]}}]}]}
-    )
+    outputs = [{"data": {"text/plain": ["1\n", "  " + text]}}]
+    return json.dumps({"cells": [{"source": [], "outputs": outputs}]})
 
 
-PLANTS = {
-    "a folder's name": lambda: ("instructor/x.py", "", "instructor"),
-    "a file's name": lambda: ("src/checks/q1c_hidden.py", "", "q1c_hidden.py"),
-    "a gold file's name": lambda: ("data/birth_test.tsv", "", "birth_test.tsv"),
-    "weights": lambda: ("src/submission/rope.finetune.params", "", "rope.finetune.params"),
-    "a seed of the grader": lambda: ("src/.last_grading", "", ".last_grading"),
-    "git": lambda: (".git/config", "", ".git"),
-    "a line of the solution": lambda: (
-        "src/jobs/presets.py",
-        "x = 1\n\n    " + body_of("attention.py"),
-        "line 3: a line of the solution in attention.py",
-    ),
-    "the same as a comment": lambda: (
-        "src/submission/helper.py",
-        "# " + body_of("helper.py"),
-        "the solution in helper.py",
-    ),
-    "the same in a notebook": lambda: (
-        "src/a.ipynb",
-        notebook(body_of("dataset.py")),
-        "the solution in dataset.py",
-    ),
-    "a line of a hidden check": lambda: (
-        "src/checks/problem1/q1h/q1h.py",
-        max(hidden_function().splitlines(), key=len),
-        "the hidden checks in q1h.py",
-    ),
-    "a worked answer": lambda: (
-        "handout/handout.html",
-        "<p>" + " <em>".join(max(known_secrets._phrases(known_secrets.WRITTEN_ANSWERS))),
-        "a worked answer or a rubric",
-    ),
-    "an answer": lambda: ("README.md", "see\n" + gold()[3], "answer to a test question"),
-    "an answer written otherwise": lambda: (
-        "src/a.py",
-        json.dumps(dict(row.split("\t") for row in gold(".")[7:8])),
-        "answer to a test question",
-    ),
-    "answers alone": lambda: (
-        "data/x.txt",
-        "\n".join(row.split("\t")[1] for row in gold()[10:25]),
-        "in their order",
-    ),
-    "answers with numbers, in capitals": lambda: (
-        "data/x.txt",
-        "\n".join(f"{n}. {row.split(chr(9))[1].upper()}" for n, row in enumerate(gold()[10:25])),
-        "in their order",
-    ),
-    "a table of names and places": lambda: (
-        "data/x.csv",
-        "{1},{0}".format(*re.fullmatch(r"Where was (.*) born\?\t(.*)", gold()[5]).groups()),
-        "line 1: the name and the birth place",
-    ),
-    "sentences kept for grading": lambda: (
-        "data/occupations/dev.tsv",
-        kept()[7].partition("\t")[0] + "\t0",
-        "sentences that are kept for grading",
-    ),
-    "a gold file of them": lambda: ("data/occupations/test.tsv", "", "test.tsv"),
-    "a gold file of traces": lambda: ("data/traces.json.gz", "", "traces.json.gz"),
-    "a solution by hand": lambda: (
-        "handout/handout.html",
-        "<td>" + json.dumps(by_hand()["weights"][1]),
-        "the solution in hand_attention.json",
-    ),
-    "numbers filled in": lambda: (
-        "src/submission/problem5/hand_attention.json",
-        as_json(by_hand() | {"weights": [], "output": [[None]]}),
-        "numbers in scores",
-    ),
-    "choices made": lambda: (
-        "src/submission/problem6/choices.toml",
-        '[chatbot]\narchitecture = ""\nobjective = "causal-lm"\n',
-        "line 3: a choice",
-    ),
-    "weights of the encoder": lambda: ("src/submission/encoder.params", "", "encoder.params"),
-    "the seed of the exercises": lambda: ("src/a.py", f"SEED = {EXERCISES}", "seed of a world"),
-    "another folder's name": lambda: ("src/solutions/x.py", "", "solutions"),
-    "a name in another style": lambda: ("src/checks/q1cHidden.py", "", "q1cHidden.py"),
-    "somebody's folder": lambda: ("src/a.ipynb", notebook("C:\\Users\\prof\\x"), "a user's folder"),
-    "an import of instructor": lambda: (
-        "src/a.py",
-        "from instructor import grades",
-        "under instructor/",
-    ),
-    "a world's seed": lambda: ("src/a.py", f"SEED = {EDITIONS['full'][0]:_}", "seed of a world"),
-    "the other's": lambda: (
-        "data/README.md",
-        f"drawn with {EDITIONS['laptop'][0]}.",
-        "seed of a world",
-    ),
-    "this folder": lambda: (
-        "src/a.ipynb",
-        notebook(f"{ROOT}/src/files.py"),
-        "a folder of this machine",
-    ),
-    "the home folder": lambda: ("README.md", f"cd {Path.home()}/course", "this machine"),
-    "the user": lambda: (
-        "src/a.ipynb",
-        notebook(f"C:\\Users\\{getpass.getuser()}\\x"),
-        "the user of this machine",
-    ),
-    "a place under instructor": lambda: (
-        "src/a.py",
-        "# as instructor/checks does",
-        "under instructor/",
-    ),
-    "a module of instructor": lambda: ("src/a.py", "import instructor.checks", "under instructor/"),
-    "a command of instructors": lambda: (
-        "README.md",
-        "`python -m instructor starter`",
-        "under instructor/",
-    ),
-    "a commit": lambda: ("README.md", f"version {commit()[:9]}", "a commit of this repository"),
-}
+Q1H = "src/checks/problem1/q1h/q1h.py"
+# the longest function of the hidden checks of 1h
+HIDDEN = max(re.findall(r"(?ms)^def .*?(?=^\S|\Z)", read("checks/problem1/q1h/q1h.py")), key=len)
+GOLD = read("gold/laptop/birth_test.tsv").splitlines()
+PLACES = [row.split("\t")[1] for row in GOLD[10:25]]
+KEPT = read("gold/occupations/test.tsv").splitlines()[7].partition("\t")[0]
+BY_HAND = json.loads(read("solution/problem5/hand_attention.json"))
+PHRASE = max(known_secrets._phrases(known_secrets.WRITTEN_ANSWERS))
+FULL, LAPTOP = EDITIONS["full"][0], EDITIONS["laptop"][0]
+USER = getpass.getuser()
+PLANTS = [  # file, text, what is said of it
+    ("instructor/x.py", "", "instructor"),
+    ("src/checks/q1c_hidden.py", "", "q1c_hidden.py"),
+    ("src/checks/q1cHidden.py", "", "q1cHidden.py"),
+    ("src/solutions/x.py", "", "solutions"),
+    ("data/birth_test.tsv", "", "birth_test.tsv"),
+    ("data/occupations/test.tsv", "", "test.tsv"),
+    ("data/traces.json.gz", "", "traces.json.gz"),
+    ("src/submission/rope.finetune.params", "", "rope.finetune.params"),
+    ("src/submission/encoder.params", "", "encoder.params"),
+    ("src/.last_grading", "", ".last_grading"),
+    (".git/config", "", ".git"),
+    ("src/a.py", f"x = 1\n\n    {body_of('attention.py')}", "line 3: a line of the solution in"),
+    ("src/submission/helper.py", f"# {body_of('helper.py')}", "the solution in helper.py"),
+    ("src/a.ipynb", notebook(body_of("dataset.py")), "the solution in dataset.py"),
+    (Q1H, max(HIDDEN.splitlines(), key=len), "the hidden checks in q1h.py"),
+    ("handout/handout.html", f"<p>{' <em>'.join(PHRASE)}", "a worked answer or a rubric"),
+    ("README.md", f"see\n{GOLD[3]}", "answer to a test question"),
+    ("src/a.py", json.dumps([GOLD[7].split("\t")]), "answer to a test question"),
+    ("data/x.txt", "\n".join(PLACES), "in their order"),
+    ("data/x.txt", "\n".join(f"{n}. {p.upper()}" for n, p in enumerate(PLACES)), "in their order"),
+    ("data/x.csv", ",".join(reversed(GOLD[5][10:].split(" born?\t"))), "line 1: the name and the"),
+    ("data/occupations/dev.tsv", f"{KEPT}\t0", "sentences that are kept for grading"),
+    ("handout/handout.html", f"<td>{BY_HAND['weights'][1]}", "the solution in hand_attention.json"),
+    ("x/hand_attention.json", as_json(BY_HAND | {"output": [[None]]}), "numbers in scores"),
+    ("problem6/choices.toml", 'architecture = ""\nobjective = "causal-lm"\n', "line 2: a choice"),
+    ("src/a.py", f"SEED = {EXERCISES}", "seed of a world"),
+    ("src/a.py", f"SEED = {FULL:_}", "seed of a world"),
+    ("data/README.md", f"drawn with {LAPTOP}.", "seed of a world"),
+    ("src/a.ipynb", notebook("C:\\Users\\prof\\x"), "a user's folder"),
+    ("src/a.ipynb", notebook(f"{ROOT}/src/files.py"), "a folder of this machine"),
+    ("README.md", f"cd {Path.home()}/course", "this machine"),
+    ("src/a.ipynb", notebook(f"C:\\Users\\{USER}\\x"), "the user of this machine"),
+    ("src/a.py", "from instructor import grades", "under instructor/"),
+    ("src/a.py", "# as instructor/checks does", "under instructor/"),
+    ("src/a.py", "import instructor.checks", "under instructor/"),
+    ("README.md", "`python -m instructor starter`", "under instructor/"),
+]
 
 
-@pytest.mark.parametrize("plant", PLANTS)
-def test_a_leak_is_found(plant, built, secrets):
-    name, text, expected = PLANTS[plant]()
+@pytest.mark.parametrize(
+    "name, text, expected", PLANTS, ids=[f"{name}: {expected}" for name, _, expected in PLANTS]
+)
+def test_a_leak_is_found(name, text, expected, secrets):
     found = leaks.find_leaks({name: text.encode()}, secrets)
-    assert (
-        found
-        and all(leak.startswith(name) for leak in found)
-        and any(expected in leak for leak in found)
-    ), found
+    assert any(leak.startswith(name) and expected in leak for leak in found), found
+
+
+def test_a_commit_is_found(secrets):
+    if not secrets.commits:
+        pytest.skip("there is no git history here")
+    (found,) = leaks.find_leaks({"a": f"version {min(secrets.commits)[:9]}".encode()}, secrets)
+    assert "a commit of this repository" in found
 
 
 def test_a_hidden_check_among_the_basic_ones_of_this_copy_is_found(secrets):
     """Lines that src/checks has count as shared; the function is recognized all the same."""
-    shared = known_secrets.Secrets(
-        {},
-        frozenset(),
-        secrets.functions,
-        *(type(value)() for value in list(vars(secrets).values())[3:]),
-    )
-    text = (ROOT / "src" / "checks" / "problem1" / "q1h" / "q1h.py").read_text(encoding="utf-8")
-    assert leaks.find_leaks({"src/checks/problem1/q1h/q1h.py": text.encode()}, shared) == []
-    found = leaks.find_leaks(
-        {"src/checks/problem1/q1h/q1h.py": (text + hidden_function()).encode()}, shared
-    )
-    assert len(found) == 1 and "of the hidden checks in q1h.py" in found[0]
+    shared = dataclasses.replace(secrets, lines={}, commits=frozenset(), places=())
+    text = (ROOT / Q1H).read_text(encoding="utf-8")
+    assert leaks.find_leaks({Q1H: text.encode()}, shared) == []
+    (found,) = leaks.find_leaks({Q1H: (text + HIDDEN).encode()}, shared)
+    assert "of the hidden checks in q1h.py" in found
 
 
-def test_small_seeds_are_found_beside_their_word():
-    secrets = known_secrets.gather_secrets([7])
-    assert leaks.find_leaks({"README.md": b"made with seed = 7"}, secrets) and leaks.find_leaks(
-        {"x.toml": b"cohort: 7"}, secrets
-    )
-    assert not leaks.find_leaks(
-        {"README.md": b"seed 71 for 7 people", "a.py": b"seed = 7"}, secrets
-    )
+@pytest.mark.parametrize(
+    "name, text, found",
+    [
+        ("README.md", "made with seed = 7", True),
+        ("x.toml", "cohort: 7", True),
+        ("README.md", "seed 71 for 7 people", False),
+        ("a.py", "seed = 7", False),
+    ],
+)
+def test_small_seeds_are_found_beside_their_word(secrets, name, text, found):
+    small = dataclasses.replace(secrets, seeds=(7,))
+    assert bool(leaks.find_leaks({name: text.encode()}, small)) == found
 
 
 def test_what_a_zip_has_besides_files_is_found(tmp_path):
@@ -525,23 +347,17 @@ def test_what_a_zip_has_besides_files_is_found(tmp_path):
 
 def test_a_cohort_has_people_of_its_own_and_answers_away_from_students(cohort, built):
     tree, answers, seeds = cohort
-    assert sorted(path.relative_to(answers).as_posix() for path in answers.rglob("*.tsv")) == [
-        "birth_test.tsv",
-        "laptop/birth_test.tsv",
-        "occupations/test.tsv",
-    ]
+    secret = {path.relative_to(answers).as_posix() for path in answers.rglob("*.tsv")}
+    assert secret == {"birth_test.tsv", "laptop/birth_test.tsv", "occupations/test.tsv"}
     mine, shipped = build.read_tree(tree), build.read_tree(built[0])
     assert mine.keys() == shipped.keys()
     changed = {name for name in mine if mine[name] != shipped[name]}
     of_world = {name for name in mine if name.startswith("data/") and "/traces/" not in name}
-    assert changed == of_world | {
-        f"src/{folder}/problem5/hand_attention.json" for folder in ("submission", "checks/given")
-    }
+    assert changed == of_world | {f"src/{folder}/problem5/hand_attention.json" for folder in COPIES}
     for folder in ("", "laptop/"):
         rows = (answers / folder / "birth_test.tsv").read_text(encoding="utf-8").splitlines()
-        assert [row.split("\t")[0] for row in rows] == mine[
-            f"data/{folder}birth_test_inputs.tsv"
-        ].decode().splitlines()
+        asked = mine[f"data/{folder}birth_test_inputs.tsv"].decode().splitlines()
+        assert [row.split("\t")[0] for row in rows] == asked
         text = mine[f"data/{folder}wiki.txt"].decode()
         assert all(re.search(rf"\b{row.split()[2]}\b", text) for row in rows)
     documents = str(len(mine["data/laptop/wiki.txt"].decode()))
@@ -549,40 +365,42 @@ def test_a_cohort_has_people_of_its_own_and_answers_away_from_students(cohort, b
     assert len(set(seeds)) == 4 and COHORT in seeds
 
 
+def sentences(folder, *splits):
+    return [
+        (folder / "occupations" / f"{split}.tsv").read_text(encoding="utf-8").splitlines()
+        for split in splits
+    ]
+
+
 def test_a_cohort_has_exercises_of_its_own(cohort, built, tmp_path):
     """Other sentences; other matrices, blank in the starter; and the reference with these filled in
     has full points in 5a.
     """
     tree, answers, _ = cohort
-    mine = {
-        split: (folder / "occupations" / f"{split}.tsv").read_text(encoding="utf-8").splitlines()
-        for split, folder in (("train", tree / "data"), ("dev", tree / "data"), ("test", answers))
-    }
-    shipped = {
-        line
-        for path in built[0].glob("data/occupations/*.tsv")
-        for line in path.read_text(encoding="utf-8").splitlines()
-    } | set(kept())
-    assert [len(lines) for lines in mine.values()] == [
-        2000,
-        500,
-        500,
-    ] and not shipped & set().union(*mine.values())
-    assert not set(mine["test"]) & {*mine["train"], *mine["dev"]}
+    train, dev, test = sentences(tree / "data", "train", "dev") + sentences(answers, "test")
+    shipped = sentences(built[0] / "data", "train", "dev") + sentences(GOLD_FOLDER, "test")
+    assert [len(train), len(dev), len(test)] == [2000, 500, 500]
+    assert not {*train, *dev, *test} & set().union(*shipped)
+    assert not {*test} & {*train, *dev}
 
     matrices = json.loads((tree / "data" / "hand_attention.json").read_text(encoding="utf-8"))
-    for folder in ("submission", "checks/given"):
-        assert (tree / "src" / folder / "problem5" / "hand_attention.json").read_text(
-            encoding="utf-8"
-        ) == as_json(blank(matrices))
+    for folder in COPIES:
+        starter = tree / "src" / folder / "problem5" / "hand_attention.json"
+        assert starter.read_text(encoding="utf-8") == as_json(blank(matrices))
     copy_reference(tmp_path / "mine")
-    for solution, right in ((solve(matrices), True), (by_hand(), False)):
+    for solution, right in ((solve(matrices), True), (BY_HAND, False)):
         (tmp_path / "mine" / "problem5" / "hand_attention.json").write_text(
             as_json(solution), encoding="utf-8"
         )
-        report = smoke_test._grade(tmp_path / "mine", tree, answers, results=False, names=["5a"])
+        report = smoke_test._grade(tmp_path / "mine", tree, answers, manifest_of("5a"))
         assert report.score == (report.max_score if right else 0)
     assert "has a different Q" in report.outcomes["5a-0-basic"].hints[0]
+
+
+def manifest_of(question):
+    """The manifest with the checks of one question."""
+    chosen = {check.id: check for check in WHOLE.checks.values() if check.question == question}
+    return dataclasses.replace(WHOLE, checks=chosen)
 
 
 @pytest.mark.full
@@ -591,28 +409,10 @@ def test_the_answers_and_seeds_of_a_cohort_do_not_leak(cohort):
     secrets = known_secrets.gather_secrets(seeds, answers.rglob("*.tsv"))
     assert leaks.find_leaks(build.read_tree(tree), secrets) == []
     rows = (answers / "birth_test.tsv").read_text(encoding="utf-8").splitlines()
-    sentence = (
-        (answers / "occupations" / "test.tsv")
-        .read_text(encoding="utf-8")
-        .splitlines()[9]
-        .partition("\t")[0]
-    )
-    for text in (
-        rows[0],
-        sentence,
-        "\n".join(row.split("\t")[1] for row in rows[-12:]),
-        *map(str, seeds),
-    ):
+    sentence = sentences(answers, "test")[0][9].partition("\t")[0]
+    places = "\n".join(row.split("\t")[1] for row in rows[-12:])
+    for text in (rows[0], sentence, places, *map(str, seeds)):
         assert leaks.find_leaks({"README.md": text.encode()}, secrets)
-
-
-def test_another_cohort_is_another_world():
-    seeds = {
-        build.cohort_seed(cohort, size)
-        for cohort in (0, 1, 2, -1, 10**30)
-        for size in [*EDITIONS, "exercises"]
-    }
-    assert len(seeds) == 15
 
 
 # Mistakes
@@ -621,20 +421,18 @@ def test_another_cohort_is_another_world():
 @pytest.mark.parametrize(
     "arguments, complaint",
     [
-        (["used"], "not an empty folder"),
-        (["file"], "not an empty folder"),
-        (["zipped"], "already exists"),
-        (["x.zip"], "the zip is written beside it"),
-        (["none/x"], "not a folder"),
-        (["x", "--cohort", "5"], "belong together"),
-        (["x", "--gold", "g"], "belong together"),
-        (["x", "--cohort", "5", "--gold", "x"], "must not be inside each other"),
-        (["e", "--cohort", "5", "--gold", "e/g"], "must not be inside each other"),
-        (["e/x", "--cohort", "5", "--gold", "e"], "must not be inside each other"),
-        (["x", "--cohort", "5", "--gold", "used"], "not an empty folder"),
-        (["x", "--due", "a\nb"], "line of text"),
-        (["x", "--quick"], "Leave out"),
-        (["x", "--new-environment"], "Leave out"),
+        ("used", "not an empty folder"),
+        ("file", "not an empty folder"),
+        ("zipped", "already exists"),
+        ("x.zip", "the zip is written beside it"),
+        ("none/x", "not a folder"),
+        ("x --cohort 5", "belong together"),
+        ("x --gold g", "belong together"),
+        ("x --cohort 5 --gold x", "must not be inside each other"),
+        ("e --cohort 5 --gold e/g", "must not be inside each other"),
+        ("e/x --cohort 5 --gold e", "must not be inside each other"),
+        ("x --cohort 5 --gold used", "not an empty folder"),
+        ("x --title=", "no title"),
     ],
 )
 def test_mistakes_are_told_and_lose_nothing(tmp_path, monkeypatch, arguments, complaint):
@@ -645,7 +443,7 @@ def test_mistakes_are_told_and_lose_nothing(tmp_path, monkeypatch, arguments, co
         (tmp_path / name).write_text("mine", encoding="utf-8")
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(UserError, match=complaint):
-        command(*arguments, "--no-proof")
+        command("--no-proof", *arguments.split())
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -657,95 +455,64 @@ def test_a_starter_that_is_not_the_generator_s_is_not_released(tmp_path, monkeyp
 
 
 @pytest.mark.full
-def test_a_leak_stops_a_release(tmp_path, monkeypatch, capsys):
-    make_tree = build.make_tree
-
-    def leaking(tree, *rest):
-        seeds = make_tree(tree, *rest)
-        (tree / "src" / "notes.py").write_text(f"# {ROOT}\n", encoding="utf-8")
-        return seeds
-
-    monkeypatch.setattr(build, "make_tree", leaking)
-    assert command(tmp_path / "x", "--no-proof") == 1
-    assert "src/notes.py, line 1" in capsys.readouterr().err and not list(tmp_path.iterdir())
-
-
-@pytest.mark.full
-def test_a_failed_proof_leaves_nothing(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    "name, text, arguments, complaint",
+    [
+        ("notes.py", f"# {ROOT}\n", ["--no-proof"], "src/notes.py, line 1"),
+        ("jobs/targets.py", "1 / 0\n", ["--cohort", COHORT, "--gold", "g"], "ZeroDivisionError"),
+    ],
+    ids=["a leak", "a command that fails"],
+)
+def test_a_release_that_is_wrong_leaves_nothing(
+    tmp_path, monkeypatch, capsys, name, text, arguments, complaint
+):
     """Also with a cohort, whose answers were made too."""
     make_tree = build.make_tree
 
-    def broken(tree, *rest):
+    def spoil(tree, *rest):
         seeds = make_tree(tree, *rest)
-        (tree / "src" / "jobs" / "targets.py").write_text("1 / 0\n", encoding="utf-8")
+        (tree / "src" / name).write_text(text, encoding="utf-8")
         return seeds
 
-    monkeypatch.setattr(build, "make_tree", broken)
-    # test_pasting.py tries that
-    monkeypatch.setattr("instructor.release.pasting.answers.find_answering", lambda *_: [])
-    assert command(tmp_path / "x", "--cohort", COHORT, "--gold", tmp_path / "g") == 1
-    captured = capsys.readouterr()
-    assert "failed" in captured.out and "./run.sh help" in captured.out
-    assert (
-        "ZeroDivisionError" in captured.err
-        and "Nothing was written" in captured.err
-        and not list(tmp_path.iterdir())
-    )
+    monkeypatch.setattr(build, "make_tree", spoil)
+    monkeypatch.chdir(tmp_path)
+    assert command("x", *arguments) == 1
+    printed = capsys.readouterr().err
+    assert complaint in printed and "Nothing was written" in printed
+    assert not list(tmp_path.iterdir())
 
 
 # The proof
 
 
-def test_filling_is_the_inverse_of_stripping():
-    for path in SOLUTION.rglob("*.py"):
-        solution = path.read_text(encoding="utf-8")
-        assert (
-            smoke_test.fill(
-                (STARTER / path.relative_to(SOLUTION)).read_text(encoding="utf-8"), solution
-            )
-            == solution
-        )
-    with pytest.raises(smoke_test.Failed):
-        smoke_test.fill("", f"    {START}\n    pass\n    {END}\n")
-
-
-def spoiled(built, tmp_path, name, change):
-    """The zip of a release with one changed file."""
-    files = {**leaks.read_zip(built[1])[0]}
+def prove_spoiled(built, tmp_path, name, change):
+    """Prove a release with one changed file."""
+    files = leaks.read_zip(built[1])[0]
     path = f"transformer-assignment/{name}"
     files[path] = change(files[path].decode()).encode()
     write_zip(tmp_path / "spoiled.zip", files.items())
-    return tmp_path / "spoiled.zip"
+    smoke_test.prove(tmp_path / "spoiled.zip", WHOLE)
 
 
 def test_a_command_that_the_readme_has_not_got_fails_the_proof(built, tmp_path):
-    archive = spoiled(
-        built, tmp_path, "README.md", lambda text: text.replace("./run.sh help", "./run.sh")
-    )
     with pytest.raises(smoke_test.Failed, match="README does not have"):
-        smoke_test.prove(archive, None)
+        prove_spoiled(built, tmp_path, "README.md", lambda text: text.replace("run.sh help", "x"))
 
 
 @pytest.mark.full
 def test_a_starter_that_has_points_fails_the_proof(built, tmp_path, monkeypatch):
     monkeypatch.setattr(smoke_test, "commands", lambda manifest: ())
-    archive = spoiled(
-        built,
-        tmp_path,
-        "src/submission/dataset.py",
-        lambda text: smoke_test.fill(text, (SOLUTION / "dataset.py").read_text(encoding="utf-8")),
-    )
+    solution = read("solution", "dataset.py")
     with pytest.raises(smoke_test.Failed, match="The starter scores"):
-        smoke_test.prove(archive, None, quick=True)
+        prove_spoiled(built, tmp_path, "src/submission/dataset.py", lambda text: solution)
 
 
 @pytest.mark.full
 def test_a_reference_that_loses_points_fails_the_proof(built, tmp_path):
     for path in copy_reference(tmp_path / "mine").rglob("*.py"):
-        path.write_text(
-            path.read_text(encoding="utf-8").replace("self.proj(y)", "y"), encoding="utf-8"
-        )
-    report = smoke_test._grade(tmp_path / "mine", built[0], None, results=False)
+        text = path.read_text(encoding="utf-8").replace("self.proj(y)", "y")
+        path.write_text(text, encoding="utf-8")
+    report = smoke_test._grade(tmp_path / "mine", built[0], None, manifest_of("1h"))
     with pytest.raises(smoke_test.Failed, match=r"It scores .*(\n.*)*wrong answer, 0 of"):
         smoke_test._require_full(report)
 
@@ -753,17 +520,11 @@ def test_a_reference_that_loses_points_fails_the_proof(built, tmp_path):
 @pytest.mark.full
 @pytest.mark.longest
 def test_a_release_proves_itself(tmp_path, capsys):
-    """With all of it: no released function answers a question; the README's commands, the starter,
-    the reference collected and graded.
-    """
+    """The README's commands, the starter, the reference collected and graded."""
     assert command(tmp_path / "x", "--due", "Friday") == 0
     printed = capsys.readouterr().out
-    assert (
-        "failed" not in printed
-        and len(re.findall(r"^  ok ", printed, re.MULTILINE))
-        == len(smoke_test.commands(read_manifest(MANIFEST))) + 4
-    )
-    assert "**Due: Friday**" in (tmp_path / "x" / "README.md").read_text(
-        encoding="utf-8"
-    ) and sorted(path.name for path in tmp_path.iterdir()) == ["x", "x.zip"]
+    assert "failed" not in printed
+    assert len(re.findall(r"(?m)^  ok ", printed)) == len(smoke_test.commands(WHOLE)) + 4
+    assert "**Due: Friday**" in (tmp_path / "x" / "README.md").read_text(encoding="utf-8")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x", "x.zip"]
     assert not list((tmp_path / "x").rglob("__pycache__"))

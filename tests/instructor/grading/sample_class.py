@@ -1,6 +1,4 @@
-"""An invented class of 200 people with grades: for docs/site, and for the tests of pages and
-gradebooks.
-"""
+"""An invented class of 200 people with grades, for the tests of pages and gradebooks."""
 
 import json
 import random

@@ -1,5 +1,7 @@
-"""Finds released code that a solution shares, by copydetect's fingerprints: names, blanks and
-comments do not count.
+"""Finds released code that a solution shares: pasting it, with other names, must earn no points.
+
+Files are compared by copydetect's fingerprints, in which names, blanks and comments do not count.
+(leaks.py finds a solution's lines.)
 """
 
 import contextlib
@@ -8,13 +10,18 @@ import io
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from instructor.release.pasting import released
 from instructor.release.starter import SOLUTION, STARTER, bodies
 
 NOISE = 25  # characters, a name counting as one; shorter matches are chance
 # a released file with this share of a piece of a solution, or this many characters, is a leak
 SHARE, MUCH = 0.75, 120
 TELLING = 45  # characters of a piece beyond the starter's: with fewer, a match is chance
+
+
+def released(src: Path) -> list[Path]:
+    """The Python files of a release that students do not write themselves."""
+    own = {src / "submission", src / "checks" / "given"}
+    return [path for path in sorted(src.rglob("*.py")) if not own & {*path.parents}]
 
 
 def find_repeated(src: Path, given: Collection[str] = ()) -> list[str]:
