@@ -62,20 +62,9 @@ def add_parser(commands) -> None:
         help="with --cohort: the folder to make for the answers to its test questions",
     )
     command.add_argument(
-        "--new-environment",
-        action="store_true",
-        help="also let the copy's ./run.sh make its environment, which downloads packages",
-    )
-    command.add_argument(
         "--no-handout",
         action="store_true",
         help="omit the handout, which needs TeX Live and pandoc",
-    )
-    command.add_argument(
-        "--quick",
-        action="store_true",
-        help="grade only the code of the reference, not its results "
-        "(with --cohort, this saves the training: about 5 minutes)",
     )
     command.add_argument("--no-proof", action="store_true", help="scan for leaks, but test nothing")
     command.set_defaults(run=run)
@@ -99,11 +88,6 @@ def run(args: argparse.Namespace) -> int:
     from .smoke_test import Failed, prove
     from .traces import find_traces
 
-    if args.no_proof and (args.quick or args.new_environment):
-        raise UserError(
-            "--quick and --new-environment set how the release is tested, but --no-proof skips the "
-            "tests. Leave out --no-proof, or the others."
-        )
     course = read_course(
         title=args.title,
         course=args.course,
@@ -171,9 +155,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"Leak scan: nothing found in {len(handed_out)} files", flush=True)
         if not args.no_proof:
             try:
-                prove(
-                    archive, answers if seeds else None, args.quick, args.new_environment, manifest
-                )
+                prove(archive, answers if seeds else None, manifest)
             except Failed as error:
                 print(
                     f"\n{error}\nThe release does not work. Nothing was written.", file=sys.stderr

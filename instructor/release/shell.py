@@ -73,28 +73,3 @@ class Student:
                 f"ended with exit code {process.returncode}. Expected: {expected}. Its output is "
                 "above."
             )
-
-    def make_environment(self, folder: Path) -> None:
-        """Have ./run.sh make .venv from a Python without packages, and use it from then on.
-
-        Raises:
-            Failed: ./run.sh failed.
-        """
-        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
-        path = self.environment["PATH"]
-        # Reaching the package index depends on this machine, not on the release.
-        reach = {
-            name: value
-            for name, value in os.environ.items()
-            if name.startswith(("PIP_", "UV_"))
-            or name.lower().endswith("_proxy")
-            or name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
-        }
-        bare = folder / ("Scripts" if os.name == "nt" else "bin")
-        self.environment = {**reach, **self.environment, "PATH": os.pathsep.join((str(bare), path))}
-        self.type(Command("./run.sh vanilla_finetune_without_pretrain", 3, "Making an environment"))
-        made = self.tree / ".venv" / bare.name
-        self.environment = {
-            name: value for name, value in self.environment.items() if name not in reach
-        }
-        self.environment["PATH"] = os.pathsep.join((str(made), path))

@@ -52,20 +52,12 @@ def commands(manifest: Manifest) -> list[Command]:
     ]
 
 
-def prove(
-    archive: Path,
-    gold: Path | None,
-    quick: bool = False,
-    new_environment: bool = False,
-    manifest: Manifest | None = None,
-) -> None:
+def prove(archive: Path, gold: Path | None, manifest: Manifest | None = None) -> None:
     """Test a release step by step, printing a line for each step.
 
     Args:
         archive: the zip of the release.
         gold: the test answers, for a new cohort's data.
-        quick: grade only the code of the reference.
-        new_environment: have its ./run.sh make an environment, and use it.
         manifest: what it is graded by; by default all problems.
 
     Raises:
@@ -77,9 +69,6 @@ def prove(
         student = Student(tree, Path(folder) / "home")
         submission = tree / "src" / "submission"
         readme = (tree / "README.md").read_text(encoding="utf-8")
-        if new_environment:
-            with _step("./run.sh makes an environment (this takes minutes)"):
-                student.make_environment(Path(folder) / "bare")
         for command in commands(manifest):
             with _step(command.line):
                 if not _names(readme, command.line):
@@ -113,11 +102,6 @@ def prove(
         grader = "python src/grader.py --no-artifacts"
         with _step(f"the starter filled with the reference passes {grader}"):
             student.type(Command(grader, 0, "  all  "))
-        if quick:
-            with _step("the starter filled with the reference gets full points for its code"):
-                _require_full(_grade(submission, tree, gold, manifest, results=False))
-            print("  Skipped (--quick): running the jobs, collecting and grading their results")
-            return
         targets = targets_of(manifest.problems)
         if gold:
             print(

@@ -357,7 +357,6 @@ PLANTS = {
     "a file's name": lambda: ("src/checks/q1c_hidden.py", "", "q1c_hidden.py"),
     "a gold file's name": lambda: ("data/birth_test.tsv", "", "birth_test.tsv"),
     "weights": lambda: ("src/submission/rope.finetune.params", "", "rope.finetune.params"),
-    "a seed of the grader": lambda: ("src/.last_grading", "", ".last_grading"),
     "git": lambda: (".git/config", "", ".git"),
     "a line of the solution": lambda: (
         "src/jobs/presets.py",
@@ -633,8 +632,6 @@ def test_another_cohort_is_another_world():
         (["e/x", "--cohort", "5", "--gold", "e"], "must not be inside each other"),
         (["x", "--cohort", "5", "--gold", "used"], "not an empty folder"),
         (["x", "--due", "a\nb"], "line of text"),
-        (["x", "--quick"], "Leave out"),
-        (["x", "--new-environment"], "Leave out"),
     ],
 )
 def test_mistakes_are_told_and_lose_nothing(tmp_path, monkeypatch, arguments, complaint):
@@ -736,7 +733,7 @@ def test_a_starter_that_has_points_fails_the_proof(built, tmp_path, monkeypatch)
         lambda text: smoke_test.fill(text, (SOLUTION / "dataset.py").read_text(encoding="utf-8")),
     )
     with pytest.raises(smoke_test.Failed, match="The starter scores"):
-        smoke_test.prove(archive, None, quick=True)
+        smoke_test.prove(archive, None)
 
 
 @pytest.mark.full
