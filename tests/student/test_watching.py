@@ -237,7 +237,6 @@ def test_a_save_at_the_very_end_of_a_grading_is_no_ctrl_c(watched, pause):
     [
         (["--debug"], "--watch and --debug don't go together"),
         (["--list"], "--watch and --list don't go together"),
-        (["--replay", "1c-0"], "--watch and --replay don't go together"),
         (["--json", "r.json"], "--watch and --json don't go together"),
         (["--next"], "--watch and --next don't go together"),
         (["--submission", "upload.zip"], "--watch needs a folder, and upload.zip is none"),

@@ -98,7 +98,6 @@ def test_what_is_made_and_not_handed_in_is_ignored(repository):
     names += [
         "elsewhere/vanilla.model.params",
         "src/submission/runs/vanilla.pretrain.ckpt.made.json",
-        "src/.last_grading",
         "src/submission/a.params.tmp",
     ]
     names += [".venv.lock", ".venv.old/complete", "for_gpu.zip", "results-gpu.zip", "all.log"]
