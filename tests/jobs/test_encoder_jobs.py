@@ -31,7 +31,6 @@ def job(target, out, **changes):
         "gold": None,
         "device": None,
         "seed": 0,
-        "compile": False,
         "resume": False,
         "log": False,
         "precision": "auto",

@@ -28,7 +28,7 @@ def reference(submission):
 
 
 def test_the_reference_is_right_in_all_claims(tmp_path, capsys):
-    options = dict.fromkeys(("preset", "data", "gold", "device", "compile", "resume", "log"))
+    options = dict.fromkeys(("preset", "data", "gold", "device", "resume", "log"))
     run_small(
         argparse.Namespace(
             target="plot_positions",

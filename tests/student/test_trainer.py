@@ -280,14 +280,6 @@ def test_a_loss_that_is_no_number_stops_with_advice(submission, fresh):
         trainer.train()
 
 
-def test_test_loss_is_logged(submission, fresh):
-    trainer = fresh(max_epochs=2)
-    trainer.test_dataset = Counting(n=20)
-    trainer.train()
-    losses = [entry["test_loss"] for entry in trainer.history if "test_loss" in entry]
-    assert len(losses) == 2 and losses[1] < losses[0]
-
-
 def test_tensorboard_scalars(fresh):
     class Writer:
         scalars = []
@@ -298,16 +290,6 @@ def test_tensorboard_scalars(fresh):
     trainer = fresh(max_epochs=1, writer=Writer())
     trainer.train()
     assert ("loss", trainer.step) in Writer.scalars and ("lr", trainer.step) in Writer.scalars
-
-
-def test_compiled_models_save_plain_names(fresh, monkeypatch):
-    trainer = fresh(max_epochs=1, compile=True)
-    # Whether a compiler is installed must not matter here, only that compiling is asked for in
-    # place.
-    monkeypatch.setattr(torch.nn.Module, "compile", lambda self: setattr(self, "_compiled", True))
-    names = list(copy.deepcopy(trainer.model).state_dict())
-    trainer.train()
-    assert trainer.model._compiled and list(trainer.model.state_dict()) == names
 
 
 def test_float16_learns_what_float32_learns(fresh):
