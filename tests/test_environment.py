@@ -478,9 +478,3 @@ def test_help_needs_no_environment_and_belongs_to_the_target(made, all_there):
     assert made.commands == []
     launch.launch(["python", "x.py", "--help"])
     assert all_there[-1][1:] == ["x.py", "--help"]
-
-
-def test_on_windows_the_environment_has_scripts(made):
-    with contextlib.suppress(FileExistsError):
-        (environment.VENV / "Scripts").mkdir(parents=True)
-    assert environment.venv_python() == environment.VENV / "Scripts" / "python.exe"
