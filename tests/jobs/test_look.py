@@ -186,18 +186,6 @@ def test_a_model_whose_code_fails_costs_the_page_that_model_only(models, tmp_pat
     assert caught.value.exit_code == 1
 
 
-def test_a_rotation_that_fails_for_one_head_costs_names_of_ones_own_only(models, tmp_path):
-    folder = changed_submission(
-        tmp_path / "code", SLICE, "assert x.size(1) > 1, 'one head'\n    " + SLICE
-    )
-    found = find(options_for(tmp_path, folder))
-    weights = {look.positions: look.weights for look in finetuned(found)}
-    assert weights["vanilla"] and weights["rope"] is None and found.rotations is None
-    (said,) = [sentence for sentence in found.missing if "name of your own" in sentence]
-    assert re.search(r"^RoPE, .*: attention.py, line \d+: AssertionError: one head$", said)
-    page(found)
-
-
 def test_code_that_hides_its_weights_or_heads_is_shown_without_them(models, tmp_path):
     hidden = changed_submission(
         tmp_path / "code", "self.attn_drop(F.softmax(att, dim=-1))", "F.softmax(att, dim=-1)"

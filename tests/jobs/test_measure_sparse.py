@@ -1,6 +1,5 @@
 """./run.sh measure_sparse: what it measures, prints and draws (question 6d)."""
 
-import math
 import re
 
 import pytest
@@ -66,12 +65,6 @@ def sparse_attention(q, k, v, pattern, global_positions=()):
     assert abs(one["bytes"] - expected) < 0.2 * expected
 
 
-def test_exponents():
-    for power in (1, 1.5, 2):
-        grown = [{"n": n, "seconds": 3e-6 * n**power} for n in (500, 900, 7000)]
-        assert math.isclose(job.exponent(grown, "seconds"), power)
-
-
 def test_a_process_that_dies_is_explained(short, tmp_path):
     fill(
         tmp_path / "student",
@@ -95,27 +88,3 @@ def test_a_part_that_is_missing_is_named(tmp_path):
     process = run_cli("measure_sparse", "--submission", STARTER, "--out", tmp_path)
     assert process.returncode == 3 and "Not implemented yet: 6d: sparse_attention" in process.stderr
     assert not list(tmp_path.iterdir())
-
-
-def test_without_proc_the_rest_is_measured(short, monkeypatch, capsys, tmp_path):
-    measured = {"seconds": 1.0, "bytes": None}
-
-    class Pool:
-        def __init__(self, *_):
-            pass
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *_):
-            pass
-
-        def submit(self, function, n, *_):
-            return type("Done", (), {"result": lambda self: measured | {"n": n}})()
-
-    monkeypatch.setattr(job, "ProcessPoolExecutor", Pool)
-    grown = job.grow(SOLUTION)
-    assert "Memory is measured on Linux only" in capsys.readouterr().out
-    pairs = [{"n": n, "sparse": 1.0, "dense": 2.0} for n in job.COMPARED]
-    job.draw(grown, pairs, tmp_path / "plot.png")
-    assert (tmp_path / "plot.png").stat().st_size > 10_000

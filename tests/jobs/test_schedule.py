@@ -3,7 +3,6 @@
 import json
 import os
 import pty
-import random
 import re
 import shutil
 import signal
@@ -18,8 +17,7 @@ import torch
 
 from conftest import ROOT, SOLUTION, STARTER, run_cli
 from jobs.options import choose_options
-from jobs.problem1 import run_job, schedule, side_by_side
-from jobs.problem1.schedule import first_ready, longest_first
+from jobs.problem1 import schedule, side_by_side
 from jobs.targets import JOBS
 from run import build_parser
 
@@ -152,19 +150,6 @@ def test_a_terminal_shows_one_bar_with_the_time_that_is_left(at_once):
     assert "100%|" in shown and "batch/s" not in shown
 
 
-def test_no_job_starts_before_what_it_reads_is_written(seed):
-    waiting, running, done, started = longest_first(ALL), [], set(), []
-    while waiting or running:
-        while len(running) < 3 and (job := first_ready(waiting, running)):
-            assert job.reads is None or job.reads in done
-            waiting.remove(job)
-            running.append(job)
-            started.append(job)
-        done.add(running.pop(random.randrange(len(running))).writes)
-    assert sorted(started, key=ALL.index) == ALL
-    assert [job.kind for job in started[:2]] == ["pretrain", "pretrain"]
-
-
 @pytest.mark.parametrize(
     "line, exit_code, message",
     [
@@ -188,21 +173,6 @@ def test_a_failure_is_told_as_ever_and_leaves_what_comes_before(
     written = [job for job in ALL if (out / job.writes).exists()]
     assert written == [job for job in ALL if job.variant == "vanilla"]
     assert all(same(in_order, out, job) for job in written)
-
-
-def test_it_ends_when_nobody_reads_what_it_prints(tmp_path):
-    process = start(
-        "demo", SOLUTION, tmp_path / "out", stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert any(b"jobs, up to 2" in line for line in process.stdout)
-    process.stdout.close()
-    try:
-        _, said = process.communicate(timeout=120)
-    finally:
-        process.kill()
-    assert process.returncode == 1
-    assert said.startswith(b"\nNobody reads any more what this prints, so it ended.")
-    assert b"Traceback" not in said
 
 
 @pytest.fixture
@@ -292,18 +262,6 @@ def test_no_job_outlives_a_killed_run(stuck):
     while any(map(running, children)) and time.monotonic() < deadline:
         time.sleep(0.2)
     assert not any(map(running, children))
-
-
-@pytest.mark.parametrize("busy, threads", [(0.2, 2), (0.9, 1), (7.0, 1)])
-def test_a_single_job_leaves_busy_cores_alone(monkeypatch, capsys, busy, threads):
-    chosen = []
-    monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
-    monkeypatch.setattr(torch, "set_num_threads", chosen.append)
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    monkeypatch.setattr(run_job, "cores", lambda: 2)
-    monkeypatch.setattr(run_job, "load", lambda: busy)
-    run_job._choose_threads(2)
-    assert chosen == [threads] and f"{busy} of 2 cores were busy" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
