@@ -220,6 +220,7 @@ def test_print_says_which_model_it_shows_and_asks_for_no_click(browser, kept):
         tab.evaluate("ready")
         assert "RoPE, finetuned" not in tab.inner_text("main")
         tab.emulate_media(media="print")
+        tab.evaluate("dispatchEvent(new Event('beforeprint'))")
         assert tab.inner_text("#verdict").startswith("RoPE, finetuned: Where was")
         assert "mute one" not in tab.inner_text("#compare")
         assert not tab.locator("#controls").is_visible() and tab.locator("#table").is_visible()
