@@ -11,6 +11,7 @@ import torch
 
 from conftest import DATA, ROOT, SOLUTION, STARTER, run_cli
 from jobs.targets import JOBS
+from variants import Edit, make
 
 SMOKE = ("--preset", "smoke", "--submission", SOLUTION)
 
@@ -80,22 +81,10 @@ def test_without_gold_there_is_no_test_accuracy(results):
 
 @pytest.fixture
 def mine(tmp_path):
-    """A function that copies the reference with texts replaced, {file: [(old, new), ...]}, and
-    returns the options that run it at smoke size.
+    """A function that writes the reference with changes, and returns the options that run it at
+    smoke size.
     """
-
-    def copy(changes):
-        folder = shutil.copytree(SOLUTION, tmp_path / "mine")
-        for name, pairs in changes.items():
-            source = folder / name if (folder / name).exists() else STARTER / name
-            text = source.read_text(encoding="utf-8")
-            for old, new in pairs:
-                assert old in text, old
-                text = text.replace(old, new)
-            (folder / name).write_text(text, encoding="utf-8")
-        return "--preset", "smoke", "--submission", folder
-
-    return copy
+    return lambda *edits: ("--preset", "smoke", "--submission", make(edits, tmp_path / "mine"))
 
 
 def refused(process, *words, code=2):
@@ -298,12 +287,12 @@ def test_a_file_with_another_name_or_encoding_is_named(tmp_path, name, encoding,
 
 
 def test_a_function_that_returns_nothing_is_named(mine):
-    options = mine({"helper.py": [("    model = GPT(mconf)\n", "    GPT(mconf)\n")]})
+    options = mine(Edit("helper.py", "    model = GPT(mconf)\n", "    GPT(mconf)\n"))
     refused(run_cli("vanilla_pretrain", *options), "initialize_vanilla_model", "None")
 
 
 def test_loading_pretrained_weights_is_left_to_the_student(finished, results, mine):
-    options = mine({})
+    options = mine()
     helper = options[-1] / "helper.py"
     load = r"model\.load_state_dict\(\s+torch\.load\(reading_params_path.*?\)\s+\)"
     text, found = re.subn(load, "pass", helper.read_text(encoding="utf-8"))
@@ -318,7 +307,7 @@ def test_loading_pretrained_weights_is_left_to_the_student(finished, results, mi
 
 
 def test_an_error_in_the_students_code_keeps_its_traceback(mine):
-    options = mine({"model.py": [("self.head(self.ln_f(x))", "self.head(x @ x)")]})
+    options = mine(Edit("model.py", "self.head(self.ln_f(x))", "self.head(x @ x)"))
     process = run_cli("vanilla_pretrain", *options)
     assert process.returncode == 1 and "Traceback" in process.stderr and "x @ x" in process.stderr
     assert not list(options[-1].glob("*.params*"))
@@ -374,10 +363,9 @@ def test_ctrl_c_keeps_a_checkpoint_and_resume_gives_the_same_weights(mine, tmp_p
     )
     train = "    trainer_obj.train()\n"
     options = mine(
-        {
-            "trainer.py": [("ckpt_seconds = 30", "ckpt_seconds = 0"), (epoch, epoch + stop)],
-            "helper.py": [(train, f"    trainer_obj.config.max_epochs = 6\n{train}")],
-        }
+        Edit("trainer.py", "ckpt_seconds = 30", "ckpt_seconds = 0"),
+        Edit("trainer.py", epoch, epoch + stop),
+        Edit("helper.py", train, f"    trainer_obj.config.max_epochs = 6\n{train}"),
     )
     command = ("vanilla_finetune_without_pretrain", *options)
     interrupted = run_cli(*command, "--out", tmp_path / "a")
@@ -401,21 +389,16 @@ def test_published_code_drops_in(mine, tmp_path):
     """
     append = "        if cache is not None:\n            k, v = cache.append(k, v)\n"
     rotate = "q = apply_rotary_emb(q, {}rope_cache)"
-    pad = "({}self.block_size{} - len(text))\n        ids"
+    pad = "({} - len(text))\n        ids"
+    block = "self.block_size"
     options = mine(
-        {
-            "attention.py": [
-                ("def forward(self, x: torch.Tensor, cache=None)", "def forward(self, x)"),
-                ("0 if cache is None else cache.length", "0"),
-                (append, ""),
-                (rotate.format(""), rotate.format("self.")),
-            ],
-            "dataset.py": [
-                (pad.format("", " + 1"), pad.format("", "")),
-                ("self.block_size * 3 / 4", "self.block_size * 7 / 8"),
-            ],
-            "helper.py": [("copy.copy(mconf)", "mconf")],
-        }
+        Edit("attention.py", "(self, x: torch.Tensor, cache=None)", "(self, x)"),
+        Edit("attention.py", "0 if cache is None else cache.length", "0"),
+        Edit("attention.py", append, ""),
+        Edit("attention.py", rotate.format(""), rotate.format("self.")),
+        Edit("dataset.py", pad.format(f"{block} + 1"), pad.format(block)),
+        Edit("dataset.py", f"{block} * 3 / 4", f"{block} * 7 / 8"),
+        Edit("helper.py", "copy.copy(mconf)", "mconf"),
     )
     process = run_cli("all", *options, "--out", tmp_path / "out")
     assert process.returncode == 0, process.stderr

@@ -19,6 +19,7 @@ from jobs.problem1.look.page import page
 from jobs.targets import LOOK
 from looks import WEIGHTS, dataset_of, make_models, options_for
 from page import Page
+from variants import Edit, make
 
 
 @pytest.fixture
@@ -147,13 +148,9 @@ def test_what_is_missing_or_wrong_is_left_out_and_named(models, tmp_path):
         find(options_for(tmp_path))
 
 
-def changed_submission(folder, old, new, name="attention.py"):
-    """A copy of the reference in which something is different."""
-    shutil.copytree(SOLUTION, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    text = (folder / name).read_text(encoding="utf-8")
-    assert old in text
-    (folder / name).write_text(text.replace(old, new), encoding="utf-8")
-    return folder
+def changed_submission(folder, old, new):
+    """A copy of the reference whose attention.py is different."""
+    return make((Edit("attention.py", old, new),), folder)
 
 
 def test_without_rope_there_are_learned_positions(models, tmp_path):
