@@ -17,6 +17,7 @@ import argparse
 import contextlib
 import dataclasses
 import json
+import math
 import re
 import shutil
 import signal
@@ -29,7 +30,7 @@ from pathlib import Path
 
 from tables import ROOT, markdown
 
-from common.files import write_text
+from common.files import read_documents, write_text
 from common.packages import require_packages
 from jobs.presets import PRESETS
 
@@ -40,10 +41,41 @@ EPOCHS = 130  # of a pretraining of our corpus, instead of 650: as many steps as
 SAID = re.compile(r"(- |Trained in |CUDA graphs are off|Training in float32|Took )")
 
 
+def setup(preset, variant: str, **settings):
+    """What pretrain() of the reference returns for our corpus, with these settings of the trainer:
+    (config, trainer).
+    """
+    from jobs.package import load_submission, seed_everything
+
+    seed_everything(0)
+    submission = load_submission(ROOT / "instructor" / "solution")
+    documents = read_documents(ROOT / "data" / preset.data / "wiki.txt")
+    dataset = submission.CharCorruptionDataset(documents, preset.block_size)
+    shape = {name: getattr(preset, name) for name in ("n_layer", "n_head", "n_embd")}
+    drop = dict.fromkeys(("embd_pdrop", "resid_pdrop", "attn_pdrop"), preset.dropout)
+    config = submission.GPTConfig(dataset.vocab_size, preset.block_size, **shape, **drop)
+    model = getattr(submission, f"initialize_{variant}_model")(config)
+    config, trainer = submission.pretrain(dataset, preset.block_size, model)
+    preset.pretrain.apply(config, len(dataset), preset.block_size)
+    for name, value in {"progress": False, **settings}.items():
+        setattr(config, name, value)
+    return config, trainer
+
+
+class Clock:
+    """A writer that keeps the time of each log entry."""
+
+    def __init__(self):
+        self.times = {}
+
+    def add_scalar(self, name, value, step):
+        """Called by the trainer after reading the losses, so all steps until then are done."""
+        self.times[step] = time.perf_counter()
+
+
 def canary(args: argparse.Namespace, out: Path) -> None:
     """200 steps of RoPE with recording and 200 without: do they run, are they the same?"""
     from jobs.problem1.demo import machine
-    from train_throughput import Clock, setup
 
     class Enough(Exception):
         """The training has run as long as it should."""
@@ -62,15 +94,20 @@ def canary(args: argparse.Namespace, out: Path) -> None:
     print(f"- On {machine()}")
     rates, losses_of = [], []
     for graphs in (True, False) if args.graphs else (False,):
-        losses = {}
-        dataset, _, config, trainer = setup(PRESETS[args.preset], "rope")
-        config.device, config.precision, config.graphs = args.device, args.precision, graphs
-        config.writer, config.log_every = Losses(), 1
-        config.max_epochs, config.progress = 10**6, False
+        losses, clock = {}, Losses()
+        config, trainer = setup(
+            PRESETS[args.preset],
+            "rope",
+            device=args.device,
+            precision=args.precision,
+            graphs=graphs,
+            writer=clock,
+            log_every=1,
+            max_epochs=10**6,
+        )
         with contextlib.suppress(Enough):
             trainer.train()
-        times = config.writer.times
-        rates.append(100 / (times[200] - times[100]))
+        rates.append(100 / (clock.times[200] - clock.times[100]))
         losses_of.append(losses)
         shapes = len(getattr(trainer.one_step, "replays", ()))
         print(
@@ -78,7 +115,8 @@ def canary(args: argparse.Namespace, out: Path) -> None:
         )
     # how long two pretrainings of our corpus take
     epochs = PRESETS[args.preset].pretrain.max_epochs or EPOCHS
-    write_text(out, str(2 * epochs * len(dataset) / config.batch_size / rates[0]))
+    documents = len(trainer.train_dataset)
+    write_text(out, str(2 * epochs * documents / config.batch_size / rates[0]))
     if args.graphs:
         apart = max(abs(losses_of[0][step] - losses_of[1][step]) for step in range(1, 41))
         print(f"- Recorded, {rates[0] / rates[1]:.2f} times as fast; losses differ by {apart:.2g}")
@@ -88,14 +126,76 @@ def canary(args: argparse.Namespace, out: Path) -> None:
 
 def rates(args: argparse.Namespace, _: Path) -> None:
     """Our trainer's rate, and a plain loop's."""
-    from train_throughput import our_rate, plain_rate
-
-    settings = {"graphs": args.graphs, "precision": args.precision}
     for variant in ("rope", "vanilla"):
-        plain, _ = plain_rate(PRESETS[args.preset], variant, args.device, epochs=5, seed=0)
+        plain = plain_rate(args, variant)
         print(f"- {variant}, plain loop: {plain:,.0f} documents/s")
-        ours, _ = our_rate(PRESETS[args.preset], variant, args.device, epochs=20, **settings)
+        ours = our_rate(args, variant)
         print(f"- {variant}, our trainer: {ours:,.0f} documents/s, {ours / plain:.2f} times")
+
+
+def plain_rate(args: argparse.Namespace, variant: str, epochs: int = 5) -> float:
+    """Documents a second of the loop that most people write first, after its first epoch: float32,
+    eager mode, a DataLoader whose four workers restart every epoch, rows as long as block_size,
+    AdamW that isn't fused, and loss.item() in each step. The learning rate is our trainer's.
+    """
+    import torch
+    from torch.utils.data import DataLoader
+
+    config, trainer = setup(PRESETS[args.preset], variant)
+    model, dataset = trainer.model, trainer.train_dataset
+    learning_rate_at = sys.modules[type(trainer).__module__].learning_rate_at
+    model.to(args.device).train()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=config.learning_rate, betas=config.betas)
+    loader = DataLoader(
+        dataset,
+        batch_size=config.batch_size,
+        shuffle=True,
+        num_workers=4,
+        multiprocessing_context="fork",
+        pin_memory=args.device != "cpu",
+    )
+    tokens = 0
+    for epoch in range(1 + epochs):
+        if epoch == 1:
+            started = time.perf_counter()
+        for x, y in loader:
+            x, y = x.to(args.device), y.to(args.device)
+            _, loss = model(x, y)
+            optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), config.grad_norm_clip)
+            tokens += x.numel()
+            for group in optimizer.param_groups:
+                group["lr"] = learning_rate_at(tokens, config.batch_size * x.size(1), config)
+            optimizer.step()
+            loss.item()
+    return epochs * len(dataset) / (time.perf_counter() - started)
+
+
+def our_rate(args: argparse.Namespace, variant: str, epochs: int = 20) -> float:
+    """Documents a second of our trainer, after its first epoch; on a GPU, after the first fifth:
+    graphs are recorded, and workers have drawn epochs in advance.
+    """
+    from jobs.parallel import workers
+
+    preset, clock = PRESETS[args.preset], Clock()
+    config, trainer = setup(
+        preset,
+        variant,
+        device=args.device,
+        precision=args.precision,
+        graphs=args.graphs,
+        writer=clock,
+        log_every=5,
+        max_epochs=1 + epochs,
+        num_workers=workers(preset.num_workers),
+    )
+    trainer.train()
+    documents = len(trainer.train_dataset)
+    per_epoch = math.ceil(documents / config.batch_size)
+    begin = per_epoch * (1 if args.device == "cpu" else epochs // 5)
+    first, *_, last = sorted(step for step in clock.times if step >= begin)
+    return (last - first) * documents / per_epoch / (clock.times[last] - clock.times[first])
 
 
 def target(args: argparse.Namespace, out: Path) -> None:

@@ -24,8 +24,6 @@ from common.packages import require_packages  # noqa: E402
 from common.streams import use_utf8  # noqa: E402
 from jobs.deliverables import MADE_BY  # noqa: E402
 
-LAST = SRC / ".last_grading"  # the seed of the last run, for --replay
-
 HELP = """usage: python src/grader.py [ID ...] [options]
 
 Grades the code in src/submission. An ID is a check, as --list names it (without -basic, too), a
@@ -45,7 +43,6 @@ Options:
   --summary FILE     also write points and failures to a file, in Markdown, as a Git host shows
                      them after a push; then a part that is not written yet is no failure
   --seed N           use the same random inputs as a run with that seed (default: a new seed)
-  --replay ID        run checks again with the seed of the last run
   --workers N        how many checks run at a time (default: one per core, if there are many)
   --watch            grade again when a file of the submission is saved, and print what changed;
                      Ctrl-C ends it
@@ -85,7 +82,6 @@ def build_parser() -> argparse.ArgumentParser:
         parser.add_argument(name, type=Path)
     parser.add_argument("--preset", choices=("laptop", "gpu"))
     parser.add_argument("--seed", type=seed)
-    parser.add_argument("--replay", metavar="ID")
     parser.add_argument("--workers", type=number(1, kind=int), default=cores())
     return parser
 
@@ -93,7 +89,7 @@ def build_parser() -> argparse.ArgumentParser:
 def refuse_contradictions(args: argparse.Namespace) -> None:
     """Raise UserError for an option that makes no sense with --watch or --next."""
     for option in ("watch", "next"):
-        for other in ("list", "next", "replay", "debug", "json", "summary"):
+        for other in ("list", "next", "debug", "json", "summary"):
             if getattr(args, option) and other != option and getattr(args, other):
                 raise UserError(f"--{option} and --{other} don't go together. Leave one out.")
         if getattr(args, option) and args.submission and not args.submission.is_dir():
@@ -131,19 +127,6 @@ def require_checks(args: argparse.Namespace, checks: list, hidden: bool) -> None
     )
 
 
-def choose_seed(args, secret: bool) -> int:
-    """The requested seed, that of the last run, or a new one."""
-    from autograder import draw_seed
-
-    if args.seed is not None:
-        return args.seed
-    if args.replay:
-        with contextlib.suppress(OSError, ValueError):
-            return int(LAST.read_text(encoding="utf-8"))
-        raise UserError("There is no last run to replay. Run a check first, or give its --seed.")
-    return draw_seed(secret)
-
-
 def require_python() -> None:
     """Raise UserError if this Python lacks what grading needs."""
     if not __debug__:
@@ -157,13 +140,11 @@ def require_python() -> None:
 def run(args: argparse.Namespace, stream) -> int:
     """Grade, and write the report to `stream`; returns the exit code."""
     refuse_contradictions(args)
-    if args.replay:
-        args.ids.insert(0, args.replay)
     require_python()
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # NumPy's; more only wait for the other processes
     from tqdm import tqdm
 
-    from autograder import ManifestError, ProcessError, read_manifest
+    from autograder import ManifestError, ProcessError, draw_seed, read_manifest
     from autograder.report import (
         Table,
         code_span,
@@ -198,7 +179,7 @@ def run(args: argparse.Namespace, stream) -> int:
         if path and not path.absolute().parent.is_dir():
             raise UserError(f"{path.absolute().parent} is not a folder. Check {option}.")
     hidden = (args.hidden or ROOT / "instructor" / "checks").absolute()
-    seed = choose_seed(args, secret=hidden.is_dir())
+    seed = draw_seed(secret=hidden.is_dir()) if args.seed is None else args.seed
     if args.hidden and not list(hidden.rglob("q*.py")):
         raise UserError(f"{hidden} has no check files, q*.py. Check --hidden.")
     require_checks(args, checks, hidden.is_dir())
@@ -232,10 +213,7 @@ def run(args: argparse.Namespace, stream) -> int:
     with GradingWorker(setting, questions) if args.watch else contextlib.nullcontext() as worker:
 
         def grade_with(seed, finished):
-            report = grade_submission(submission, checks, setting, seed, manifest, finished, worker)
-            with contextlib.suppress(UserError):
-                write_text(LAST, str(seed))
-            return report
+            return grade_submission(submission, checks, setting, seed, manifest, finished, worker)
 
         def repeat(ids, seed=seed):
             return command_again(args, ids, seed)

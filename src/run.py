@@ -45,12 +45,10 @@ OF_JOBS = """\
                          demo: laptop)
   --data DIR             the folder of wiki.txt, birth_places_train.tsv, ... (default: the preset's)
   --gold DIR             where birth_test.tsv is, the test answers, for staff
-  --device cpu|cuda|mps  where to compute (default: cuda if available, else cpu; on a Mac, cpu or
-                         mps, whichever is faster in a trial)
+  --device cpu|cuda|mps  where to compute (default: cuda if available, else cpu); mps is Apple's GPU
   --precision auto|bf16|fp16|fp32
                          of matrix products in training (default: auto: bf16 or fp16 on GPUs that
                          are fast at it, else fp32)
-  --compile              torch.compile the model (default: --no-compile)
   --no-graphs            on a GPU: don't use CUDA graphs. Slower, but Python code in a model (print,
                          counting, random) runs in every step, not only in the first ones
   --jobs N               `all` and `demo`: run up to N jobs at the same time (default: as many as
@@ -75,7 +73,6 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--device")
     parser.add_argument("--precision", choices=("auto", "bf16", "fp16", "fp32"), default="auto")
     parser.add_argument("--seed", type=seed, default=0)
-    parser.add_argument("--compile", action=argparse.BooleanOptionalAction, default=False)
     parser.add_argument("--graphs", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--jobs", type=processes)
     parser.add_argument("--nproc", type=processes, default=1)

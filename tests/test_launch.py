@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import sysconfig
@@ -11,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-import launch
 from conftest import ROOT
 
 
@@ -168,34 +166,3 @@ def test_run_bat_hands_over():
     assert re.search(r"\(3, 11\)", text) and "uv python find" in text
     labels = {*re.findall(r"^:(\w+)", text, re.MULTILINE)}
     assert labels == {*re.findall(r"goto (\w+)", text)} | {"run"}
-
-
-# On Windows, as far as other systems can tell
-
-
-def test_on_windows_the_launcher_waits_and_passes_the_exit_code_on(monkeypatch):
-    monkeypatch.setattr(launch, "WINDOWS", True)
-    monkeypatch.setattr(os, "execv", None)  # it ends the process at once there
-    assert launch.run(sys.executable, "-c", "import sys; sys.exit(int(sys.argv[1]))", "7") == 7
-
-
-def test_on_windows_ctrl_c_leaves_the_last_word_to_the_job(tmp_path):
-    """Both get it; the launcher must not end, or kill the job, before that has saved its work."""
-    job = (
-        "import pathlib, sys, time\n"
-        "try: print('ready', flush=True); time.sleep(60)\n"
-        "except KeyboardInterrupt: time.sleep(1); print('saved', flush=True); sys.exit(130)\n"
-    )
-    code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); import launch; launch.WINDOWS = True; "
-        "sys.exit(launch.run(sys.executable, '-c', sys.argv[2]))"
-    )
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, str(ROOT / "src"), job],
-        stdout=subprocess.PIPE,
-        encoding="utf-8",
-        start_new_session=True,
-    )
-    assert process.stdout.readline() == "ready\n"
-    os.killpg(process.pid, signal.SIGINT)
-    assert process.stdout.read() == "saved\n" and process.wait() == 130

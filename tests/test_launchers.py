@@ -123,19 +123,3 @@ def test_a_python_that_became_the_systems_is_not_used(copy, start):
     out, err = start().communicate(timeout=120)
     assert out == f"{copy / '.venv'}\n", err
     assert (copy / ".venv" / "pyvenv.cfg").exists()
-
-
-@pytest.mark.full
-def test_a_failure_leaves_the_environment_that_was_there(copy, start, tmp_path):
-    """It works as before, and is as new as before."""
-    start().communicate(timeout=120)
-    (copy / ".venv" / "mine").touch()
-    (tmp_path / "wheels" / "torch-0.1-py3-none-any.whl").rename(tmp_path / "away.whl")
-    (copy / ".venv" / "complete").write_text("cpu\n", encoding="utf-8")
-    process = start(TORCH_BUILD="cuda")
-    _, err = process.communicate(timeout=120)
-    assert process.returncode == 2 and "TORCH_BUILD is cuda, and the torch in" in err
-    assert "No Python here" not in err and "is as it was before" in err, err
-    assert start().communicate(timeout=120)[0] == f"{copy / '.venv'}\n"
-    assert (copy / ".venv" / "mine").exists()
-    assert not [*copy.glob(".venv.old"), *copy.glob(".venv.trash*")]

@@ -60,6 +60,15 @@ def test_scripts_are_valid_bash_and_old_enough(name):
     assert not newer, "macOS ships bash 3.2"
 
 
+def test_slurm_reads_its_settings():
+    """They count only above the first command; Slurm refuses line ends of Windows."""
+    text = (ROOT / "slurm.sbatch").read_bytes().decode()
+    head, _, body = text.partition("\nset -eu\n")
+    for option in ("--gres=gpu:1", "--requeue", "--signal=B:USR1@", "--open-mode=append"):
+        assert f"\n#SBATCH {option}" in head
+    assert "#SBATCH" not in body and "\r" not in text
+
+
 def test_documents_have_no_open_places():
     for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "data").glob("*.md")]:
         assert not re.search(r"@[A-Z]+@|TODO|XXX", path.read_text(encoding="utf-8")), path

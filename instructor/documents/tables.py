@@ -51,7 +51,7 @@ def demo() -> str:
     )
     lines = [
         f"The demo took {summary['total_seconds'] / 60:.0f} minutes on {summary['machine']} "
-        f"({summary['date']}); [benchmarks/](benchmarks/README.md) has the times of all commands.",
+        f"({summary['date']}).",
         f"Right answers on dev: {none} without pretraining, {learned} with learned positions, "
         f"{rope} with RoPE.",
         f"Over {facts['seeds']} other seeds{earlier}: {facts['seeds vanilla dev']} and "

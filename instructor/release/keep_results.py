@@ -53,7 +53,6 @@ def keep_results(folder: Path, out: Path = KEPT_RESULTS) -> None:
         gold=ROOT / "instructor" / "gold" / LAPTOP.data,
         device="cpu",
         seed=0,
-        compile=False,
         resume=False,
     )
     for job in evaluations:

@@ -18,7 +18,7 @@ from .known_secrets import PHRASE, Secrets, normalized, runs_of, words_of
 
 # words in file names: .git, q1cHidden.py
 NAMES = {"instructor", "test", "benchmark", "gold", "git", "ci", "hidden", "solution", "answer"}
-FILES = {"birth_test.tsv", "traces.json.gz", ".last_grading", "__pycache__"}
+FILES = {"birth_test.tsv", "traces.json.gz", "__pycache__"}
 SUFFIXES = {".params", ".predictions", ".ckpt", ".pyc"}
 SHORT = 10_000  # smaller seeds are like any other number
 # in the engine; decoding for ./run.sh; questions without answers

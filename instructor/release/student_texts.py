@@ -75,7 +75,7 @@ def student_gitignore(problems: Iterable[str]) -> str:
         *(".DS_Store", "Thumbs.db", ".idea/", ".vscode/", ".ipynb_checkpoints/"),
         *(".venv*", "venv/", "__pycache__/", ".pytest_cache/", "*.egg-info/", "build/"),
         "# What ./run.sh, the grader and LaTeX make and nobody hands in.",
-        *("*.ckpt", "*.tmp", "/demo/", "/demo-*/", "src/.last_grading", "/submission.zip"),
+        *("*.ckpt", "*.tmp", "/demo/", "/demo-*/", "/submission.zip"),
         *("/for_gpu.zip", "/results-*", "/kept/", "/slurm-*.log", "/all.log", "nohup.out"),
         *(f"/src/submission/{name}" for name in pages),
         *(f"/handout/*.{kind}" for kind in ("aux", "fdb_latexmk", "fls", "log", "out")),

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jobs.presets import PRESETS, Preset
-from jobs.targets import JOBS
 
 ROOT = Path(__file__).resolve().parents[2]
 STARTER = ROOT / "src" / "submission"
-TRAININGS = [name for name, job in JOBS.items() if job.kind != "evaluate"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,6 @@ class Options:
     gold: Path | None
     device: str
     seed: int
-    compile: bool
     resume: bool
     log: bool = False
     graphs: bool = True
@@ -50,7 +47,7 @@ class Options:
         for name in ("data", "submission", "out", "gold"):
             if (path := getattr(self, name)) is not None:
                 arguments += [f"--{name}", str(path)]
-        arguments += [f"--{name}" for name in ("compile", "resume", "log") if getattr(self, name)]
+        arguments += [f"--{name}" for name in ("resume", "log") if getattr(self, name)]
         return arguments if self.graphs else [*arguments, "--no-graphs"]
 
     def command(self, target: str) -> str:
@@ -80,9 +77,7 @@ def choose_options(
     """
     from jobs.devices import choose_device  # imports torch
 
-    trains = args.target in ("all", "demo") or args.target in TRAININGS
-    trial = PRESETS[args.preset or own or "laptop"] if trains else None
-    device = choose_device(args.device, trial, quiet)
+    device = choose_device(args.device, quiet)
     name = args.preset or own or ("gpu" if device.startswith("cuda") else "laptop")
     why = (
         "by --preset"
@@ -102,7 +97,6 @@ def choose_options(
         gold=args.gold,
         device=device,
         seed=args.seed,
-        compile=args.compile,
         resume=args.resume,
         log=args.log,
         graphs=args.graphs,

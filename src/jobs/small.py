@@ -42,7 +42,6 @@ def say_what_is_ignored(args: argparse.Namespace) -> None:
         "--preset": args.preset,
         "--device": args.device and args.device != "cpu",
         "--gold": args.gold,
-        "--compile": args.compile,
         "--precision": args.precision != "auto",
         "--resume": args.resume,
         "--log": args.log,

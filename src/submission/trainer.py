@@ -41,7 +41,6 @@ class TrainerConfig:
     device = None  # "cpu", "cuda", "mps", ...; None takes an NVIDIA GPU if there is one
     seed = 0  # for the order of examples, random choices within them, and dropout
     precision = "auto"  # "bf16", "fp16", "fp32"; auto: what this device is fast at
-    compile = False  # torch.compile the model
     # Record steps as CUDA graphs, on an NVIDIA GPU. What a model computes in a recorded step and
     # keeps (a table, say), later steps may overwrite: compute it in __init__.
     graphs = True
@@ -76,11 +75,11 @@ class Trainer:
     Args:
         model: called as model(x, y), returns (logits, loss).
         train_dataset: items are (x, y), int64 tensors of one length, with 0 for padding.
-        test_dataset: a dataset whose loss is computed after every epoch, or None.
+        test_dataset: as in minGPT; not read here.
         config: a TrainerConfig; it may be changed until train() is called.
 
     `history` lists the log entries, {step, epoch, tokens, lr, loss} with the mean loss of the
-    batches since the previous entry (nats per target), and test_loss at the end of an epoch.
+    batches since the previous entry (nats per target).
 
     On an NVIDIA GPU, steps are recorded and replayed (given/cuda_graphs.py): Python code in the
     model's forward that does not call torch, such as counting, printing or drawing from `random`,
@@ -119,8 +118,6 @@ class Trainer:
                     self._count(rows, length)
                     first += rows
                 self.epoch += 1
-                if self.test_dataset is not None:
-                    self._log(test_loss=self.test_loss())
                 if self.checkpoints.is_due():
                     self._mean_of_losses()  # raises, rather than save weights that are NaN
                     self.checkpoints.save()
@@ -143,20 +140,6 @@ class Trainer:
         self.scaler.update()
         return self.processes.mean(sum(losses))
 
-    @torch.no_grad()
-    def test_loss(self) -> float:
-        """The mean loss over test_dataset in nats per target; the same examples at every call."""
-        size = self.config.batch_size
-        x, y, _ = Epochs(self.test_dataset, size, self.config.seed)[0]
-        device = next(self.model.parameters()).device
-        self.model.eval()
-        total = 0.0
-        for xs, ys in zip(x.long().split(size), y.long().split(size)):
-            _, loss = self.model(xs.to(device), ys.to(device))
-            total += loss.item() * (ys != 0).sum().item()
-        self.model.train()
-        return total / (y != 0).sum().item()
-
     def _prepare(self) -> None:
         """Make all that the loop needs, and go to where an interrupted run was."""
         config = self.config
@@ -173,12 +156,8 @@ class Trainer:
         self.scaler = self.hardware.make_scaler()
         self.optimizer = self._make_optimizer()
         # Almost half of a batch of unequal rows is padding, which costs a CPU as much as text.
-        # Compiled code would need more shapes, as recorded steps would.
-        self.cut = self.device.type == "cpu" and not config.compile
-        if config.compile:
-            # without a compiler, or where it fails, train uncompiled
-            torch._dynamo.config.suppress_errors = True
-            self.model.compile()  # in place: the state_dict keeps its names
+        # Recorded steps would need more shapes.
+        self.cut = self.device.type == "cpu"
         self.checkpoints = Checkpoints(self)
         if config.resume:
             self.checkpoints.resume()

@@ -1,8 +1,7 @@
 """Keeps what wrong submissions lost, so that they are graded again only after a change.
 
 A result is kept under the hash of the submission, of the checks and of the engine, as when a class
-is graded. It is then from a seed of an earlier run: benchmarks/grader_proof.py always draws new
-ones, and so do tests with `-p no:cacheprovider`.
+is graded. It is then from a seed of an earlier run; with `-p no:cacheprovider`, all seeds are new.
 """
 
 import hashlib

@@ -1,6 +1,4 @@
-"""Grades many submissions, for test_proof.py, benchmarks/grader.py and the table in
-tests/checks/proof.md.
-"""
+"""Grades many submissions, for test_proof.py and benchmarks/grader.py."""
 
 import contextlib
 import functools
@@ -139,14 +137,6 @@ def grade_changes(
         )
 
 
-def grade_wrong(process: StudentProcess, wrong, all_checks: bool = False) -> Report:
-    """Grade a wrong submission with the checks that must catch it; with all_checks, with all checks
-    of their questions, but slow ones only if one of these must catch it.
-    """
-    names = _around(wrong) if all_checks else list(wrong.caught_by)
-    return grade_changes(process, wrong.changes, names)
-
-
 def points_of_wrong(process: StudentProcess, wrong) -> dict[str, float]:
     """Grade a wrong submission with as few checks as it takes to judge it; returns the points lost,
     by check.
@@ -154,7 +144,7 @@ def points_of_wrong(process: StudentProcess, wrong) -> dict[str, float]:
     The others of its question matter to an edge, which must not lose much, and where those that
     must catch it are no basic ones, or take too few points.
     """
-    taken = lost(grade_wrong(process, wrong))
+    taken = lost(grade_changes(process, wrong.changes, list(wrong.caught_by)))
     if wrong.kind == "edge" or faults(wrong, taken) or out_of_proportion(wrong, taken):
         others = [id for id in _around(wrong) if id not in wrong.caught_by]
         taken |= lost(grade_changes(process, wrong.changes, others)) if others else {}
@@ -173,22 +163,6 @@ def _around(wrong):
         and not check.artifacts
         and (slow or check.seconds <= SLOW)
     ]
-
-
-def grade_right(process: StudentProcess, right, run: int, all_checks: bool = False) -> Report:
-    """Grade a right submission for the run-th time: the first time with the questions whose checks
-    run code that differs from the reference's (with all_checks, all of their problems, slow checks
-    included), then with those that ask for this code.
-    """
-    names = touched_by(right.changes) if run else questions_of(right.changes)
-    slow = any(
-        check.seconds > SLOW
-        for check in MANIFEST.select(names)
-        if check.coded and not check.artifacts
-    )
-    if all_checks and not run:
-        names = sorted({question[0] for question in names})
-    return grade_changes(process, right.changes, names, slow=slow and run == 0)
 
 
 def questions_of(changes: tuple) -> list[str]:

@@ -1,11 +1,10 @@
 """Proof of the grader: wrong submissions lose the points they should, right ones none, with any
 seed.
 
-tests/checks/wrong and tests/checks/right hold the submissions. `python benchmarks/grader_proof.py`
-runs right ones 20 times each, reference and starter 50 times, and writes tests/checks/proof.md. By
-default, tests take the reference, and wrong submissions that fail each check once, always the same
-ones; with --full, all of them. Results of wrong ones are kept: see kept.py. Points out of
-proportion cause a warning; `-W "error:out of proportion"` makes it fail.
+tests/checks/wrong and tests/checks/right hold the submissions. By default, tests take the
+reference, and wrong submissions that fail each check once, always the same ones; with --full, all
+of them, each time with new seeds; `-k 5c` those of a question. Results of wrong ones are kept: see
+kept.py. Points out of proportion cause a warning; `-W "error:out of proportion"` makes it fail.
 """
 
 import warnings
@@ -17,11 +16,13 @@ from proof import (
     collect,
     exceptions,
     faults,
+    grade_changes,
     grade_folder,
-    grade_right,
     lost,
     out_of_proportion,
     points_of_wrong,
+    questions_of,
+    touched_by,
 )
 
 from autograder import Verdict
@@ -112,9 +113,11 @@ def test_wrong_submissions_lose_points(process, kept, wrong):
 
 
 @full
-@pytest.mark.parametrize("right", RIGHT, ids=[right.name for right in RIGHT])
+@pytest.mark.parametrize(
+    "right", RIGHT, ids=["-".join([*touched_by(right.changes), right.name]) for right in RIGHT]
+)
 def test_right_submissions_lose_none(process, right):
-    report = grade_right(process, right, run=0)
+    report = grade_changes(process, right.changes, questions_of(right.changes))
     assert not lost(report), (
         f"{right.what} seed {report.seed}: "
         f"{[o.details for o in report.outcomes.values() if o.details]}"

@@ -27,11 +27,8 @@ def demo(tmp_path_factory):
 def test_table_plot_and_summary(demo):
     out, printed = demo
     summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
-    assert [(m["variant"], m["pretrained"]) for m in summary["models"]] == [
-        ("vanilla", False),
-        ("vanilla", True),
-        ("rope", True),
-    ]
+    models = [(model["variant"], model["pretrained"]) for model in summary["models"]]
+    assert models == [("vanilla", False), ("vanilla", True), ("rope", True)]
     assert all(0 <= m[split] <= 1 for m in summary["models"] for split in ("dev", "test"))
     assert summary["baseline_dev"] == pytest.approx(0.05) and summary["dev_people"] == 100
     assert (
@@ -123,34 +120,25 @@ def test_a_demo_that_is_killed_resumes_and_jobs_of_other_code_are_done_again(tmp
     assert process.stdout.count(" was made: model.py.") >= 3 and "RoPE" in process.stdout
 
 
-def floors(tmp_path, **changes):
-    accuracies = {"none": 0.04, "vanilla": 0.5, "rope": 0.6, "people": 105, **changes}
+GOOD = {"none": 0.04, "vanilla": 0.5, "rope": 0.6}
+KEYS = {"none": ("vanilla", False), "vanilla": ("vanilla", True), "rope": ("rope", True)}
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "people", "code"),
+    [
+        (GOOD, 105, 0),
+        (GOOD, 90, 1),
+        ({}, 105, 1),
+        *((GOOD | change, 105, 1) for change in ({"none": 0.11}, {"vanilla": 0.2}, {"rope": 0.3})),
+    ],
+)
+def test_floors(tmp_path, accuracies, people, code):
     models = [
-        {"variant": v, "pretrained": p, "dev": accuracies[k], "test": accuracies[k]}
-        for v, p, k in (
-            ("vanilla", False, "none"),
-            ("vanilla", True, "vanilla"),
-            ("rope", True, "rope"),
-        )
+        {"variant": KEYS[name][0], "pretrained": KEYS[name][1], "dev": share}
+        for name, share in accuracies.items()
     ]
-    (tmp_path / "summary.json").write_text(
-        json.dumps({"models": models, "dev_people": accuracies["people"]}), encoding="utf-8"
-    )
-    return subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "floors.py"), str(tmp_path / "summary.json")]
-    ).returncode
-
-
-def test_floors(tmp_path):
-    assert floors(tmp_path) == 0
-    for change in ({"none": 0.11}, {"vanilla": 0.2}, {"rope": 0.3}, {"people": 90}):
-        assert floors(tmp_path, **change) == 1
-    (tmp_path / "summary.json").write_text(
-        json.dumps({"models": [], "dev_people": 105}), encoding="utf-8"
-    )
-    assert (
-        subprocess.run(
-            [sys.executable, str(ROOT / "benchmarks" / "floors.py"), str(tmp_path / "summary.json")]
-        ).returncode
-        == 1
-    )
+    summary = tmp_path / "summary.json"
+    summary.write_text(json.dumps({"models": models, "dev_people": people}), encoding="utf-8")
+    command = [sys.executable, ROOT / "benchmarks" / "floors.py", summary]
+    assert subprocess.run(command).returncode == code

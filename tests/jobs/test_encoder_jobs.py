@@ -3,16 +3,13 @@ cut to a fraction here.
 """
 
 import argparse
-import errno
 import re
-import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from common.files import Interrupted, UserError
+from common.files import UserError
 from conftest import ROOT, SOLUTION, STARTER, run_cli
 from jobs.package import load_module
 from jobs.problem5 import copying, maps, report, report_page, scaling
@@ -31,7 +28,6 @@ def job(target, out, **changes):
         "gold": None,
         "device": None,
         "seed": 0,
-        "compile": False,
         "resume": False,
         "log": False,
         "precision": "auto",
@@ -66,44 +62,25 @@ def without_seconds(html: str) -> str:
 def test_the_report(small, tmp_path, capsys):
     job("encoder_report", tmp_path / "a", data=small)
     printed = capsys.readouterr().out
-    assert f"Occupations from {small / 'occupations'}" in printed and {
-        p.name for p in (tmp_path / "a").iterdir()
-    } == {"encoder.params", "encoder_report.html", "encoder_maps.png"}
+    assert f"Occupations from {small / 'occupations'}" in printed
+    names = {"encoder.params", "encoder_report.html", "encoder_maps.png"}
+    assert {path.name for path in (tmp_path / "a").iterdir()} == names
     assert (tmp_path / "a" / "encoder_maps.png").read_bytes().startswith(b"\x89PNG")
     html = (tmp_path / "a" / "encoder_report.html").read_text(encoding="utf-8")
     page = Page(html)
-    assert [attrs["id"] for tag, attrs in page.tags if tag == "section"] == [
-        f"part-{i}" for i in range(1, 7)
-    ]
-    for words in (
-        "Chance, 1/5",
-        "Bag of words",
-        "post-norm",
-        "Layer 2, head 0",
-        "largest possible",
-        "GELU inputs",
-        "feed-forward",
-        "total",
-    ):
+    sections = [attrs["id"] for tag, attrs in page.tags if tag == "section"]
+    assert sections == [f"part-{i}" for i in range(1, 7)]
+    for words in ("Chance, 1/5", "Bag of words", "Layer 2, head 0", "largest possible", "total"):
         assert words in page.text
     # sentences, heads
-    assert sum("class" in attrs and attrs["class"] == "map" for _, attrs in page.tags) == 4 * 8
+    assert sum(attrs.get("class") == "map" for _, attrs in page.tags) == 4 * 8
     labeled = re.findall(r'<svg class="map"[^>]*>(?:(?!</svg>).)*<text', html, re.DOTALL)
     assert len(labeled) == 4, "small maps have no labels that nobody could read"
-    assert all(
-        "aria-label" in attrs or "aria-hidden" in attrs for tag, attrs in page.tags if tag == "svg"
-    )
+    drawings = [attrs for tag, attrs in page.tags if tag == "svg"]
+    assert all("aria-label" in attrs or "aria-hidden" in attrs for attrs in drawings)
     assert not {"script", "img", "iframe", "object"} & {tag for tag, _ in page.tags}
-    assert (
-        "http" not in html
-        and "url(" not in html
-        and "@import" not in html
-        and "nan" not in re.findall(r"[a-z]+", html)
-    )
-    assert (
-        all(attrs["href"] == "data:," for tag, attrs in page.tags if tag == "link")
-        and "@media print" in html
-    )
+    assert not {"http", "url", "import", "nan"} & {*re.findall(r"[a-z]+", html)}
+    assert "@media print" in html
 
     # the weights: those of a fresh default encoder, float32, with the accuracy that was printed
     encoder, data = (
@@ -229,19 +206,11 @@ def test_the_verdict_is_read_off_the_curves(monkeypatch):
 
 
 def test_copy_prints_four_numbers_and_what_to_look_at(tmp_path, capsys):
-    copying.copy(
-        lambda seed: {"loss": 0.002, "padding_gap": 0.0, "seconds": 9.0, "passed": True}, 0
-    )
+    good = {"loss": 0.002, "padding_gap": 0.0, "seconds": 9.0, "passed": True}
+    copying.copy(lambda seed: good, 0)
     printed = capsys.readouterr().out
-    assert all(
-        words in printed
-        for words in (
-            "loss         0.00200",
-            "padding_gap  0.00e+00",
-            "seconds      9.0",
-            "Passed:",
-        )
-    )
+    for words in ("loss         0.00200", "padding_gap  0.00e+00", "seconds      9.0", "Passed:"):
+        assert words in printed
     for numbers, words in (
         ((2.6, 0.0), "nothing is learned"),
         ((1.2, 0.0), "positions"),
@@ -293,32 +262,6 @@ def test_nonsense_from_a_submission_is_a_sentence(small, tmp_path, monkeypatch):
     assert not list((tmp_path / "out").iterdir()) and not list(tmp_path.glob("p.png*"))
 
 
-def test_writing_that_fails_is_a_sentence(small, tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    for target in ("encoder_scaling", "encoder_report"):
-        with pytest.raises(UserError, match="cannot be written.*--out"):
-            job(target, tmp_path / "file", data=small)
-
-    def full(self, content):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(Path, "write_bytes", full)
-    for target in ("encoder_scaling", "encoder_report"):
-        with pytest.raises(UserError, match="could not be written: No space left"):
-            job(target, tmp_path / "out", data=small)
-    assert not list((tmp_path / "out").iterdir())
-
-
-def test_an_interrupted_report_is_a_sentence_and_leaves_nothing(small, tmp_path, monkeypatch):
-    def interrupt(*args, **options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(report, "measure", interrupt)
-    with pytest.raises(Interrupted, match="encoder_report was interrupted; it wrote nothing"):
-        job("encoder_report", tmp_path / "out", data=small)
-    assert not list((tmp_path / "out").iterdir())
-
-
 def test_where_the_occupations_are(small, tmp_path):
     find = find_occupations
     assert find(None) == OCCUPATIONS and find(small) == small / "occupations"
@@ -344,10 +287,3 @@ def test_damaged_occupations_are_refused(small, tmp_path, content, words):
     with pytest.raises(UserError, match=words):
         job("encoder_report", tmp_path / "out", data=small)
     assert not (tmp_path / "out").exists()
-
-
-def test_a_submission_without_the_file(tmp_path):
-    shutil.copytree(SOLUTION, tmp_path / "mine")
-    (tmp_path / "mine" / "problem5" / "encoder.py").unlink()
-    with pytest.raises(UserError, match="no problem5/encoder.py"):
-        job("encoder_copy", tmp_path, submission=tmp_path / "mine")

@@ -11,6 +11,7 @@ import torch
 
 from conftest import DATA, ROOT, SOLUTION, STARTER, run_cli
 from jobs.targets import JOBS
+from variants import Edit, make
 
 SMOKE = ("--preset", "smoke", "--submission", SOLUTION)
 
@@ -78,6 +79,14 @@ def test_without_gold_there_is_no_test_accuracy(results):
     assert process.returncode == 0 and "The answers are not here" in process.stdout
 
 
+@pytest.fixture
+def mine(tmp_path):
+    """A function that writes the reference with changes, and returns the options that run it at
+    smoke size.
+    """
+    return lambda *edits: ("--preset", "smoke", "--submission", make(edits, tmp_path / "mine"))
+
+
 def refused(process, *words, code=2):
     """Assert a refusal: the exit code, a sentence with these words, no traceback."""
     assert process.returncode == code, process.stdout + process.stderr
@@ -88,17 +97,13 @@ def refused(process, *words, code=2):
     return process.stderr
 
 
-@pytest.mark.parametrize("target", [t for t, job in JOBS.items() if job.kind != "evaluate"])
-def test_the_starter_refuses_helpfully(results, target, tmp_path):
-    if target.endswith("finetune_with_pretrain"):
-        message = refused(run_cli(target, "--preset", "smoke", "--out", results), code=3)
-    else:
-        message = refused(run_cli(target, "--preset", "smoke", "--out", tmp_path / "new"), code=3)
-        assert not any((tmp_path / "new").glob("*"))
-    question = (
-        "1h: initialize_rope_model" if target.startswith("rope") else "1d: initialize_vanilla_model"
-    )
-    assert question in message and str(STARTER / "helper.py") in message
+@pytest.mark.parametrize("variant", ["vanilla", "rope"])
+def test_the_starter_refuses_helpfully(variant, tmp_path):
+    process = run_cli(f"{variant}_pretrain", "--preset", "smoke", "--out", tmp_path)
+    question = "1h" if variant == "rope" else "1d"
+    place = f"{question}: initialize_{variant}_model"
+    refused(process, place, str(STARTER / "helper.py"), code=3)
+    assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("target", [t for t, job in JOBS.items() if job.reads])
@@ -108,17 +113,22 @@ def test_a_missing_input_names_the_target_that_makes_it(target, tmp_path):
     assert f"./run.sh {maker}" in message and not any(tmp_path.iterdir())
 
 
-def test_unknown_targets_get_suggestions():
-    refused(run_cli("vanila_pretrain"), "vanilla_pretrain")
-    refused(run_cli("tset"), "Did you mean test")
-    refused(run_cli("qqqqq"), "./run.sh help")
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("vanila_pretrain", "vanilla_pretrain"),
+        ("tset", "Did you mean test"),
+        ("qqqqq", "./run.sh help"),
+    ],
+)
+def test_unknown_targets_get_suggestions(target, words):
+    refused(run_cli(target), words)
 
 
 def test_help_lists_every_target():
     process = run_cli("help")
-    assert process.returncode == 0 and all(
-        target in process.stdout for target in (*JOBS, "all", "demo", "test")
-    )
+    assert process.returncode == 0
+    assert all(target in process.stdout for target in (*JOBS, "all", "demo", "test"))
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
@@ -145,67 +155,32 @@ def test_bad_options(options, words, tmp_path):
 def test_results_that_cannot_be_written_are_refused_before_the_training(tmp_path):
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
     for out in (tmp_path / "file", tmp_path / "file" / "below"):
-        message = refused(
-            run_cli("vanilla_finetune_without_pretrain", *SMOKE, "--out", out),
-            "cannot be written",
-            "--out",
-        )
-        assert "batch/s" not in message
+        process = run_cli("vanilla_finetune_without_pretrain", *SMOKE, "--out", out)
+        assert "batch/s" not in refused(process, "cannot be written", "--out")
 
 
 def rewrite(path, change):
     path.write_bytes(change(path.read_bytes()))
 
 
+CORPUS = ("vanilla_pretrain", "wiki.txt")
+PLACES = ("vanilla_finetune_without_pretrain", "birth_places_train.tsv")
+DEV = ("rope_eval_dev_with_pretrain", "birth_dev.tsv")
+TEST = ("rope_eval_test_with_pretrain", "birth_test_inputs.tsv")
 BAD_DATA = [
-    ("vanilla_pretrain", "wiki.txt", None, "does not exist"),
-    ("vanilla_pretrain", "wiki.txt", lambda b: b"\n \n", "is empty"),
-    ("vanilla_pretrain", "wiki.txt", lambda b: b[:100] + b"\xff" + b[100:], "not UTF-8"),
-    ("vanilla_pretrain", "wiki.txt", lambda b: b.replace(b"\n", "\u2047\n".encode(), 1), "line 1"),
-    ("vanilla_finetune_without_pretrain", "birth_places_train.tsv", None, "does not exist"),
-    ("vanilla_finetune_without_pretrain", "birth_places_train.tsv", lambda b: b"", "is empty"),
-    (
-        "vanilla_finetune_without_pretrain",
-        "birth_places_train.tsv",
-        lambda b: b.replace(b"\t", b" ", 1),
-        "line 1: expected",
-    ),
-    (
-        "vanilla_finetune_without_pretrain",
-        "birth_places_train.tsv",
-        lambda b: b + b"Where was X born?\t\n",
-        "line 81: expected",
-    ),
-    (
-        "vanilla_finetune_without_pretrain",
-        "birth_places_train.tsv",
-        lambda b: b.replace(b"was ", b"was " + b"a" * 80, 1),
-        "reads only 81",
-    ),
-    (
-        "vanilla_finetune_without_pretrain",
-        "birth_places_train.tsv",
-        lambda b: b.replace(b"was ", "was Ω".encode(), 1),
-        "'Ω' (U+03A9)",
-    ),
-    (
-        "rope_eval_dev_with_pretrain",
-        "birth_dev.tsv",
-        lambda b: b.replace(b"\t", b" ", 1),
-        "line 1: expected",
-    ),
-    (
-        "rope_eval_dev_with_pretrain",
-        "birth_dev.tsv",
-        lambda b: b.replace(b"was ", "was Ω".encode(), 1),
-        "'Ω' (U+03A9)",
-    ),
-    (
-        "rope_eval_test_with_pretrain",
-        "birth_test_inputs.tsv",
-        lambda b: b"\xef\xbb\xbf" + b,
-        "byte order mark",
-    ),
+    (*CORPUS, None, "does not exist"),
+    (*CORPUS, lambda b: b"\n \n", "is empty"),
+    (*CORPUS, lambda b: b[:100] + b"\xff" + b[100:], "not UTF-8"),
+    (*CORPUS, lambda b: b.replace(b"\n", "\u2047\n".encode(), 1), "line 1"),
+    (*PLACES, None, "does not exist"),
+    (*PLACES, lambda b: b"", "is empty"),
+    (*PLACES, lambda b: b.replace(b"\t", b" ", 1), "line 1: expected"),
+    (*PLACES, lambda b: b + b"Where was X born?\t\n", "line 81: expected"),
+    (*PLACES, lambda b: b.replace(b"was ", b"was " + b"a" * 80, 1), "reads only 81"),
+    (*PLACES, lambda b: b.replace(b"was ", "was Ω".encode(), 1), "'Ω' (U+03A9)"),
+    (*DEV, lambda b: b.replace(b"\t", b" ", 1), "line 1: expected"),
+    (*DEV, lambda b: b.replace(b"was ", "was Ω".encode(), 1), "'Ω' (U+03A9)"),
+    (*TEST, lambda b: b"\xef\xbb\xbf" + b, "byte order mark"),
 ]
 
 
@@ -224,80 +199,51 @@ def test_bad_data_is_refused_whole(results, data, target, name, change, words):
 def test_windows_line_ends_and_a_missing_last_newline_are_fine(finished, data, tmp_path):
     for path in data.iterdir():
         rewrite(path, lambda b: b.rstrip(b"\n").replace(b"\n", b"\r\n"))
-    target = "vanilla_finetune_without_pretrain"
-    assert run_cli(target, *SMOKE, "--out", tmp_path, "--data", data).returncode == 0
-    assert (
-        run_cli(
-            "vanilla_eval_dev_without_pretrain", *SMOKE, "--out", tmp_path, "--data", data
-        ).returncode
-        == 0
-    )
-    name = JOBS[target].writes
-    a, b = (torch.load(folder / name, weights_only=True) for folder in (tmp_path, finished[0]))
+    jobs = ("vanilla_finetune_without_pretrain", "vanilla_eval_dev_without_pretrain")
+    for target in jobs:
+        assert run_cli(target, *SMOKE, "--out", tmp_path, "--data", data).returncode == 0
+    weights, predictions = (JOBS[target].writes for target in jobs)
+    a, b = (torch.load(folder / weights, weights_only=True) for folder in (tmp_path, finished[0]))
     assert all(torch.equal(a[key], b[key]) for key in a)
-    name = "vanilla.nopretrain.dev.predictions"
-    assert (tmp_path / name).read_bytes() == (finished[0] / name).read_bytes()
+    assert (tmp_path / predictions).read_bytes() == (finished[0] / predictions).read_bytes()
 
 
-def swap_vocabulary(results):
+def swap_vocabulary(path):
     """Weights as if made with a corpus of three more characters."""
-    path = results / "vanilla.finetune.params"
     state = torch.load(path, weights_only=True)
     for name in ("tok_emb.weight", "head.weight"):
         state[name] = torch.cat((state[name], state[name][:3]))
     torch.save(state, path)
 
 
+WRAPPED = {"module.head": torch.ones(2), "module.ln_f": torch.ones(2)}
 BAD_WEIGHTS = [
-    (lambda r: shutil.copy(r / "rope.finetune.params", r / "vanilla.finetune.params"), "with RoPE"),
+    (lambda path: shutil.copy(path.with_name("rope.finetune.params"), path), "with RoPE"),
     (swap_vocabulary, "vocabulary of"),
-    (lambda r: rewrite(r / "vanilla.finetune.params", lambda b: b[: len(b) // 2]), "damaged"),
-    (lambda r: rewrite(r / "vanilla.finetune.params", lambda b: b""), "It is empty: 0 bytes"),
-    (
-        lambda r: torch.save(
-            {"module.head": torch.ones(2), "module.ln_f": torch.ones(2)},
-            r / "vanilla.finetune.params",
-        ),
-        "which DataParallel",
-    ),
-    (lambda r: torch.save([1, 2], r / "vanilla.finetune.params"), "not a state_dict"),
-    (lambda r: torch.save({3: torch.ones(2)}, r / "vanilla.finetune.params"), "not a state_dict"),
-    (lambda r: (r / "vanilla.finetune.params").write_text("bad\n", encoding="utf-8"), "damaged"),
+    (lambda path: rewrite(path, lambda b: b[: len(b) // 2]), "damaged"),
+    (lambda path: rewrite(path, lambda b: b""), "It is empty: 0 bytes"),
+    (lambda path: torch.save(WRAPPED, path), "which DataParallel"),
+    (lambda path: torch.save([1, 2], path), "not a state_dict"),
+    (lambda path: torch.save({3: torch.ones(2)}, path), "not a state_dict"),
+    (lambda path: path.write_text("bad\n", encoding="utf-8"), "damaged"),
 ]
 
 
 @pytest.mark.parametrize(("change", "words"), BAD_WEIGHTS)
 def test_bad_weights_are_refused(results, change, words):
-    change(results)
+    change(results / "vanilla.finetune.params")
     before = (results / "vanilla.pretrain.dev.predictions").read_bytes()
-    refused(
-        run_cli("vanilla_eval_dev_with_pretrain", *SMOKE, "--out", results),
-        "vanilla.finetune.params",
-        words,
-        "./run.sh vanilla_finetune_with_pretrain",
-    )
+    process = run_cli("vanilla_eval_dev_with_pretrain", *SMOKE, "--out", results)
+    maker = "./run.sh vanilla_finetune_with_pretrain"
+    refused(process, "vanilla.finetune.params", words, maker)
     assert (results / "vanilla.pretrain.dev.predictions").read_bytes() == before
 
 
 def test_weights_of_another_preset_are_refused(results):
-    refused(
-        run_cli(
-            "vanilla_eval_dev_with_pretrain",
-            "--preset",
-            "laptop",
-            "--submission",
-            SOLUTION,
-            "--out",
-            results,
-        ),
-        "another size",
-        "--preset",
-    )
+    options = ("--preset", "laptop", "--submission", SOLUTION, "--out", results)
+    refused(run_cli("vanilla_eval_dev_with_pretrain", *options), "another size", "--preset")
 
 
-@pytest.mark.skipif(
-    sys.platform == "win32", reason="Windows has no file size limit to play a full disk with"
-)
 @pytest.mark.parametrize(
     "target, room",
     [
@@ -316,11 +262,8 @@ def test_a_full_disk_leaves_everything_as_it_was(results, target, room):
         resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
 
     command = [sys.executable, ROOT / "src" / "run.py", target, *SMOKE, "--out", results]
-    refused(
-        subprocess.run(command, capture_output=True, encoding="utf-8", preexec_fn=limit),
-        str(written),
-        "could not be written",
-    )
+    process = subprocess.run(command, capture_output=True, encoding="utf-8", preexec_fn=limit)
+    refused(process, str(written), "could not be written")
     assert written.read_bytes() == before and not list(results.glob("*.tmp"))
 
 
@@ -343,38 +286,19 @@ def test_a_file_with_another_name_or_encoding_is_named(tmp_path, name, encoding,
     refused(run_cli("vanilla_pretrain", "--submission", tmp_path / "mine"), message)
 
 
-def test_a_function_that_returns_nothing_is_named(tmp_path):
-    shutil.copytree(SOLUTION, tmp_path / "mine")
-    helper = tmp_path / "mine" / "helper.py"
-    helper.write_text(
-        helper.read_text(encoding="utf-8").replace("    model = GPT(mconf)\n", "    GPT(mconf)\n"),
-        encoding="utf-8",
-    )
-    refused(
-        run_cli("vanilla_pretrain", "--preset", "smoke", "--submission", tmp_path / "mine"),
-        "initialize_vanilla_model",
-        "None",
-    )
+def test_a_function_that_returns_nothing_is_named(mine):
+    options = mine(Edit("helper.py", "    model = GPT(mconf)\n", "    GPT(mconf)\n"))
+    refused(run_cli("vanilla_pretrain", *options), "initialize_vanilla_model", "None")
 
 
-def test_loading_pretrained_weights_is_left_to_the_student(finished, results, tmp_path):
-    shutil.copytree(SOLUTION, tmp_path / "mine")
-    helper = tmp_path / "mine" / "helper.py"
-    text = helper.read_text(encoding="utf-8")
+def test_loading_pretrained_weights_is_left_to_the_student(finished, results, mine):
+    options = mine()
+    helper = options[-1] / "helper.py"
     load = r"model\.load_state_dict\(\s+torch\.load\(reading_params_path.*?\)\s+\)"
-    text, found = re.subn(load, "pass", text)
+    text, found = re.subn(load, "pass", helper.read_text(encoding="utf-8"))
     assert found == 1
     helper.write_text(text, encoding="utf-8")
-    command = (
-        "rope_finetune_with_pretrain",
-        "--preset",
-        "smoke",
-        "--submission",
-        tmp_path / "mine",
-        "--out",
-        results,
-    )
-    assert run_cli(*command).returncode == 0
+    assert run_cli("rope_finetune_with_pretrain", *options, "--out", results).returncode == 0
     forgot, did = (
         torch.load(folder / "rope.finetune.params", weights_only=True)["tok_emb.weight"]
         for folder in (results, finished[0])
@@ -382,16 +306,11 @@ def test_loading_pretrained_weights_is_left_to_the_student(finished, results, tm
     assert not torch.allclose(forgot, did, atol=1e-3)
 
 
-def test_an_error_in_the_students_code_keeps_its_traceback(tmp_path):
-    shutil.copytree(SOLUTION, tmp_path / "mine", ignore=shutil.ignore_patterns("*.params"))
-    model = tmp_path / "mine" / "model.py"
-    model.write_text(
-        model.read_text(encoding="utf-8").replace("self.head(self.ln_f(x))", "self.head(x @ x)"),
-        encoding="utf-8",
-    )
-    process = run_cli("vanilla_pretrain", "--preset", "smoke", "--submission", tmp_path / "mine")
+def test_an_error_in_the_students_code_keeps_its_traceback(mine):
+    options = mine(Edit("model.py", "self.head(self.ln_f(x))", "self.head(x @ x)"))
+    process = run_cli("vanilla_pretrain", *options)
     assert process.returncode == 1 and "Traceback" in process.stderr and "x @ x" in process.stderr
-    assert not list((tmp_path / "mine").glob("*.params*"))
+    assert not list(options[-1].glob("*.params*"))
 
 
 def test_it_runs_from_any_folder(tmp_path):
@@ -433,94 +352,55 @@ def test_all_resumes_where_it_was(results):
     assert (results / "rope.finetune.params").exists()
 
 
-def test_ctrl_c_keeps_a_checkpoint_and_resume_gives_the_same_weights(finished, tmp_path):
-    """A real SIGINT in the middle of a pretraining; the result is that of a run that was never
+def test_ctrl_c_keeps_a_checkpoint_and_resume_gives_the_same_weights(mine, tmp_path):
+    """A real SIGINT in the middle of a training; the result is that of one that was never
     interrupted.
     """
-    shutil.copytree(SOLUTION, tmp_path / "mine")
-    trainer = tmp_path / "mine" / "trainer.py"
-    text = (
-        (STARTER / "trainer.py")
-        .read_text(encoding="utf-8")
-        .replace("ckpt_seconds = 30", "ckpt_seconds = 0")
+    epoch = "                self.epoch += 1\n"
+    stop = (
+        "                if self.epoch == 3 and not config.resume:\n"
+        '                    __import__("signal").raise_signal(2)\n'
     )
-    trainer.write_text(
-        text.replace(
-            "                self.epoch += 1\n",
-            """                self.epoch += 1
-                if self.epoch == 3 and not config.resume:
-                    __import__("signal").raise_signal(2)
-""",
-        ),
-        encoding="utf-8",
+    train = "    trainer_obj.train()\n"
+    options = mine(
+        Edit("trainer.py", "ckpt_seconds = 30", "ckpt_seconds = 0"),
+        Edit("trainer.py", epoch, epoch + stop),
+        Edit("helper.py", train, f"    trainer_obj.config.max_epochs = 6\n{train}"),
     )
-    helper = tmp_path / "mine" / "helper.py"
-    command = (
-        "vanilla_finetune_without_pretrain",
-        "--preset",
-        "smoke",
-        "--submission",
-        tmp_path / "mine",
-    )
-    # The smoke preset has one epoch: train() makes it six.
-    helper.write_text(
-        helper.read_text(encoding="utf-8").replace(
-            "    trainer_obj.train()\n",
-            "    trainer_obj.config.max_epochs = 6\n    trainer_obj.train()\n",
-        ),
-        encoding="utf-8",
-    )
-    process = run_cli(*command, "--out", tmp_path / "a")
-    refused(process, "was interrupted", "--resume continues", code=130)
-    assert (tmp_path / "a" / "vanilla.model.ckpt").exists() and not (
-        tmp_path / "a" / "vanilla.model.params"
-    ).exists()
+    command = ("vanilla_finetune_without_pretrain", *options)
+    interrupted = run_cli(*command, "--out", tmp_path / "a")
+    refused(interrupted, "was interrupted", "--resume continues", code=130)
+    assert {path.suffix for path in (tmp_path / "a").glob("*.*")} == {".ckpt"}
     assert run_cli(*command, "--out", tmp_path / "a", "--resume").returncode == 0
-    trainer.write_text(text, encoding="utf-8")
+    trainer = options[-1] / "trainer.py"
+    trainer.write_text(trainer.read_text(encoding="utf-8").replace(stop, ""), encoding="utf-8")
     assert run_cli(*command, "--out", tmp_path / "b").returncode == 0
     a, b = (
         torch.load(tmp_path / name / "vanilla.model.params", weights_only=True) for name in "ab"
     )
-    assert (
-        all(torch.equal(a[key], b[key]) for key in a)
-        and not (tmp_path / "a" / "vanilla.model.ckpt").exists()
-    )
+    assert all(torch.equal(a[key], b[key]) for key in a)
+    assert not (tmp_path / "a" / "vanilla.model.ckpt").exists()
 
 
 @pytest.mark.full
-def test_published_code_drops_in(results, tmp_path):
+def test_published_code_drops_in(mine, tmp_path):
     """Attention as published editions have it: no caches, the whole table; x and y shorter by one;
     mconf changed in place.
     """
-    shutil.copytree(SOLUTION, tmp_path / "mine")
-    for name, old, new in (
-        ("attention.py", "def forward(self, x: torch.Tensor, cache=None)", "def forward(self, x)"),
-        ("attention.py", "0 if cache is None else cache.length", "0"),
-        (
-            "attention.py",
-            "        if cache is not None:\n            k, v = cache.append(k, v)\n",
-            "",
-        ),
-        (
-            "attention.py",
-            "q = apply_rotary_emb(q, rope_cache)",
-            "q = apply_rotary_emb(q, self.rope_cache)",
-        ),
-        (
-            "dataset.py",
-            "(self.block_size + 1 - len(text))\n        ids",
-            "(self.block_size - len(text))\n        ids",
-        ),
-        ("dataset.py", "self.block_size * 3 / 4", "self.block_size * 7 / 8"),
-        ("helper.py", "copy.copy(mconf)", "mconf"),
-    ):
-        path = tmp_path / "mine" / name
-        text = path.read_text(encoding="utf-8")
-        assert old in text, old
-        path.write_text(text.replace(old, new), encoding="utf-8")
-    process = run_cli(
-        "all", "--preset", "smoke", "--submission", tmp_path / "mine", "--out", tmp_path / "out"
+    append = "        if cache is not None:\n            k, v = cache.append(k, v)\n"
+    rotate = "q = apply_rotary_emb(q, {}rope_cache)"
+    pad = "({} - len(text))\n        ids"
+    block = "self.block_size"
+    options = mine(
+        Edit("attention.py", "(self, x: torch.Tensor, cache=None)", "(self, x)"),
+        Edit("attention.py", "0 if cache is None else cache.length", "0"),
+        Edit("attention.py", append, ""),
+        Edit("attention.py", rotate.format(""), rotate.format("self.")),
+        Edit("dataset.py", pad.format(f"{block} + 1"), pad.format(block)),
+        Edit("dataset.py", f"{block} * 3 / 4", f"{block} * 7 / 8"),
+        Edit("helper.py", "copy.copy(mconf)", "mconf"),
     )
+    process = run_cli("all", *options, "--out", tmp_path / "out")
     assert process.returncode == 0, process.stderr
 
 

@@ -19,6 +19,7 @@ from jobs.problem1.look.page import page
 from jobs.targets import LOOK
 from looks import WEIGHTS, dataset_of, make_models, options_for
 from page import Page
+from variants import Edit, make
 
 
 @pytest.fixture
@@ -147,13 +148,9 @@ def test_what_is_missing_or_wrong_is_left_out_and_named(models, tmp_path):
         find(options_for(tmp_path))
 
 
-def changed_submission(folder, old, new, name="attention.py"):
-    """A copy of the reference in which something is different."""
-    shutil.copytree(SOLUTION, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    text = (folder / name).read_text(encoding="utf-8")
-    assert old in text
-    (folder / name).write_text(text.replace(old, new), encoding="utf-8")
-    return folder
+def changed_submission(folder, old, new):
+    """A copy of the reference whose attention.py is different."""
+    return make((Edit("attention.py", old, new),), folder)
 
 
 def test_without_rope_there_are_learned_positions(models, tmp_path):
@@ -184,18 +181,6 @@ def test_a_model_whose_code_fails_costs_the_page_that_model_only(models, tmp_pat
     with pytest.raises(UserError, match=f"^attention.py, line {at}: RuntimeError: ") as caught:
         find(options_for(tmp_path, folder))
     assert caught.value.exit_code == 1
-
-
-def test_a_rotation_that_fails_for_one_head_costs_names_of_ones_own_only(models, tmp_path):
-    folder = changed_submission(
-        tmp_path / "code", SLICE, "assert x.size(1) > 1, 'one head'\n    " + SLICE
-    )
-    found = find(options_for(tmp_path, folder))
-    weights = {look.positions: look.weights for look in finetuned(found)}
-    assert weights["vanilla"] and weights["rope"] is None and found.rotations is None
-    (said,) = [sentence for sentence in found.missing if "name of your own" in sentence]
-    assert re.search(r"^RoPE, .*: attention.py, line \d+: AssertionError: one head$", said)
-    page(found)
 
 
 def test_code_that_hides_its_weights_or_heads_is_shown_without_them(models, tmp_path):

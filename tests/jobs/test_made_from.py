@@ -4,23 +4,13 @@ import argparse
 import json
 import os
 import shutil
-import zipfile
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from conftest import ROOT, SOLUTION, run_cli
 from jobs.options import choose_options
-from jobs.problem1 import notebook
-from jobs.problem1.made_from import (
-    checkpoint_of,
-    earlier,
-    ingredients,
-    is_useless,
-    keep,
-    require_same_preset,
-)
+from jobs.problem1.made_from import checkpoint_of, earlier, ingredients, keep, require_same_preset
 from jobs.targets import JOBS
 from run import build_parser
 
@@ -92,11 +82,6 @@ def test_a_result_of_another_machine_must_be_newer_than_its_sources(mine):
     assert not done and f"Newer than when {result} was made: " in told and "model.py" in told
 
 
-def test_files_have_the_same_names_however_folders_are_given(mine, monkeypatch):
-    monkeypatch.chdir(mine)
-    assert is_done(Path("."), "smoke", "--data", "../data", "--out", "../mine")
-
-
 def test_files_of_editors_and_of_other_problems_do_not_count(mine):
     (mine / ".#model.py").symlink_to("nobody@nowhere")
     (mine / "problem5").mkdir(exist_ok=True)
@@ -107,42 +92,12 @@ def test_files_of_editors_and_of_other_problems_do_not_count(mine):
     assert is_done(mine)
 
 
-def test_lent_files_and_folders_of_ones_own_count(mine, monkeypatch):
-    for name in ("trainer.py", "given"):
-        assert not (mine / name).exists()  # the reference has only what students write
-    found = ingredients(JOBS[DONE], options_of(mine))
-    assert {"trainer.py", "given/epochs.py"} <= {*found}
-    (mine / "parts").mkdir()
-    for name in ("parts/rope.py", "problem1_parts.py"):
-        (mine / name).write_text("", encoding="utf-8")
-    assert resumed(mine)[1].endswith(" was made: parts/rope.py, problem1_parts.py.")
-
-
 def test_a_preset_that_nobody_named_does_not_replace_results_of_another(mine):
     process = run_cli("all", "--submission", mine, "--resume", "--device", "cpu")
     assert process.returncode == 2 and "--preset smoke continues" in process.stderr
     assert "--preset laptop makes all anew" in process.stderr
     (mine / "vanilla.model.params").write_bytes(b"of another machine")
     require_same_preset(options_of(mine, "laptop"))
-
-
-def test_a_job_that_is_done_is_not_trained_again(mine):
-    process = run_cli(*command(mine, DONE, "smoke", "--resume"))
-    assert process.returncode == 0 and f"{DONE} is done: " in process.stdout
-    assert "batch" not in process.stderr
-
-
-def test_a_checkpoint_of_other_pretrained_weights_is_deleted(mine):
-    job, options = JOBS["rope_finetune_with_pretrain"], options_of(mine)
-    (mine / "rope.pretrain.params").write_bytes(b"x")
-    checkpoint = checkpoint_of(job, options)
-    keep(checkpoint, ingredients(job, options))
-    checkpoint.write_bytes(b"x")
-    resuming = replace(options, resume=True)
-    assert earlier(job, resuming)[1].endswith(f"continues from {checkpoint}.")
-    (mine / "rope.pretrain.params").write_bytes(b"y")
-    assert earlier(job, resuming)[1].endswith(f"{checkpoint} began: rope.pretrain.params.")
-    assert is_useless(job, resuming)  # and a training deletes it
 
 
 def test_a_finetuning_of_other_pretrained_weights_begins_again(mine):
@@ -158,18 +113,6 @@ def test_a_finetuning_of_other_pretrained_weights_begins_again(mine):
         assert f"{checkpoint} began: rope.pretrain.params." in process.stdout
         assert not checkpoint.exists() and (mine / job.writes).exists()
         (mine / job.writes).unlink()
-
-
-def test_results_that_a_notebook_brings_are_done_at_home(mine):
-    """Whatever the dates: they are compared by what they were made from."""
-    (mine.parent / "kept").mkdir()
-    shutil.copytree(mine, mine.parent / "kept" / "smoke")
-    for path in (mine / "vanilla.model.params", *mine.glob("runs/*")):
-        path.unlink()
-    os.utime(mine / "model.py", (4e9, 4e9))
-    zipfile.ZipFile(notebook.pack(mine.parent / "kept", "smoke")).extractall(mine.parent)
-    shutil.copytree(mine.parent / "src" / "submission", mine, dirs_exist_ok=True)
-    assert is_done(mine)
 
 
 @pytest.mark.parametrize("known", [True, False])

@@ -28,22 +28,13 @@ def reference(submission):
 
 
 def test_the_reference_is_right_in_all_claims(tmp_path, capsys):
-    options = dict.fromkeys(("preset", "data", "gold", "device", "compile", "resume", "log"))
-    run_small(
-        argparse.Namespace(
-            target="plot_positions",
-            submission=SOLUTION,
-            out=tmp_path,
-            seed=0,
-            precision="auto",
-            **options,
-        )
-    )
+    options = dict.fromkeys(("preset", "data", "gold", "device", "resume", "log"))
+    options |= {"target": "plot_positions", "submission": SOLUTION, "seed": 0, "precision": "auto"}
+    run_small(argparse.Namespace(out=tmp_path, **options))
     said = capsys.readouterr().out
     assert [path.name for path in tmp_path.iterdir()] == ["positions.png"]
-    assert (tmp_path / "positions.png").read_bytes().startswith(
-        b"\x89PNG"
-    ) and f"Wrote {tmp_path / 'positions.png'}" in said
+    assert (tmp_path / "positions.png").read_bytes().startswith(b"\x89PNG")
+    assert f"Wrote {tmp_path / 'positions.png'}" in said
     lines = re.findall(r"^  (\S.*?)  +(\S+)   (\S+)   right$", said, flags=re.MULTILINE)
     assert [name for name, _, _ in lines] == [
         "sinusoidal",
@@ -54,60 +45,35 @@ def test_the_reference_is_right_in_all_claims(tmp_path, capsys):
     assert all(float(error) < float(limit) for _, error, limit in lines) and "too large" not in said
 
 
-@pytest.mark.parametrize(
-    "changes, lines",
-    [
-        (
-            {"sinusoidal": lambda f: lambda n, d: f(n, d).astype(np.float32).astype(float)},
-            ["sinusoidal", "stay in float64"],
-        ),
-        (
-            {"sinusoidal": lambda f: lambda n, d: -f(n, d)},
-            ["sinusoidal", "not measured yet: sinusoidal"],
-        ),
-        (
-            {"shift_matrix": lambda f: lambda k, d: f(k, d).T},
-            ["shift_matrix, k = 1 ", "a row on the left"],
-        ),
-        (
-            {"shift_matrix": lambda f: lambda k, d: f(min(k, 99), d)},
-            ["shift_matrix, k = 100", "a row on the left"],
-        ),
-        (
-            {"rope_scores": lambda f: lambda q, k, m, n: f(q, k, m, [0] * len(m))},
-            ["rope_scores, spread", "both in the same direction"],
-        ),
-        (
-            {"rope_scores": lambda f: lambda q, k, m, n: torch.zeros(len(m))},
-            ["rope_scores, error", "not scaled"],
-        ),
-        (
-            {"rope_scores": lambda f: lambda q, k, m, n: f(q, k, n, m)},
-            ["rope_scores, error", "both in the same direction"],
-        ),
-    ],
-    ids=[
-        "float32",
-        "another table",
-        "transposed",
-        "far shifts",
-        "key not rotated",
-        "zeros",
-        "exchanged",
-    ],
-)
-def test_errors_that_are_too_large_get_advice(reference, tmp_path, capsys, changes, lines):
-    for name, change in changes.items():
-        setattr(reference, name, change(getattr(reference, name)))
+def narrow(values):
+    return values.astype(np.float32).astype(float)
+
+
+CHANGES = {
+    "float32": ("sinusoidal", lambda f: lambda n, d: narrow(f(n, d)), "stay in float64"),
+    "another table": ("sinusoidal", lambda f: lambda n, d: -f(n, d), "not measured yet"),
+    "transposed": ("shift_matrix", lambda f: lambda k, d: f(k, d).T, "a row on the left"),
+    "far shifts": ("shift_matrix", lambda f: lambda k, d: f(min(k, 99), d), "a row on the left"),
+    "key not rotated": (
+        "rope_scores",
+        lambda f: lambda q, k, m, n: f(q, k, m, [0] * len(m)),
+        "both in the same direction",
+    ),
+    "zeros": ("rope_scores", lambda f: lambda q, k, m, n: torch.zeros(len(m)), "not scaled"),
+    "exchanged": (
+        "rope_scores",
+        lambda f: lambda q, k, m, n: f(q, k, n, m),
+        "both in the same direction",
+    ),
+}
+
+
+@pytest.mark.parametrize("name, change, advice", CHANGES.values(), ids=CHANGES)
+def test_errors_that_are_too_large_get_advice(reference, tmp_path, capsys, name, change, advice):
+    setattr(reference, name, change(getattr(reference, name)))
     plot_positions(reference, tmp_path, 0)
     said = capsys.readouterr().out
-    assert (
-        any(
-            line.startswith(f"  {lines[0]}") and line.endswith("too large")
-            for line in said.splitlines()
-        )
-        and lines[1] in said
-    )
+    assert re.search(rf"^  {name}\b.*too large$", said, re.MULTILINE) and advice in said
 
 
 def test_what_is_missing_is_said_in_its_place(reference, tmp_path, capsys):
@@ -119,15 +85,6 @@ def test_what_is_missing_is_said_in_its_place(reference, tmp_path, capsys):
     said = capsys.readouterr().out
     assert said.count("not implemented yet: 6c: shift_matrix") == 4 and said.count("right") == 3
     assert (tmp_path / "positions.png").is_file()
-
-
-def test_an_operator_that_torch_lacks_is_not_taken_for_a_missing_part(reference, tmp_path):
-    def lacking(*args):
-        raise NotImplementedError('"max_all" not implemented for this')
-
-    reference.shift_matrix = lacking
-    with pytest.raises(NotImplementedError, match="max_all"):
-        plot_positions(reference, tmp_path, 0)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -148,35 +105,23 @@ def test_a_table_of_rope_in_float32_is_right(submission, monkeypatch, seed):
     )
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda table: table[:, np.arange(512) ^ 1],  # cosines first
-        lambda table: table[:, np.r_[0:512:2, 1:512:2]],  # all sines first
-        lambda table: np.concatenate((table[1:], table[:1])),  # positions from 1
-        lambda table: table * 0.5,
-        lambda table: table + 1e-10,
-        lambda table: np.where(np.arange(len(table))[:, None] == 900, table[899:900], table),
-        lambda table: table[
-            :, np.arange(512) // 4 * 4 + np.arange(512) % 2
-        ],  # each frequency twice
-    ],
-    ids=[
-        "cosines first",
-        "halves",
-        "from one",
-        "scaled",
-        "a little off",
-        "one row",
-        "frequencies twice",
-    ],
-)
+COLUMNS = np.arange(512)
+TABLES = {
+    "cosines first": lambda table: table[:, COLUMNS ^ 1],
+    "all sines first": lambda table: table[:, np.r_[0:512:2, 1:512:2]],
+    "positions from one": lambda table: np.concatenate((table[1:], table[:1])),
+    "scaled": lambda table: table * 0.5,
+    "a little off": lambda table: table + 1e-10,
+    "one row": lambda table: np.where(np.arange(1000)[:, None] == 900, table[899:900], table),
+    "frequencies twice": lambda table: table[:, COLUMNS // 4 * 4 + COLUMNS % 2],
+}
+
+
+@pytest.mark.parametrize("change", TABLES.values(), ids=TABLES)
 def test_a_wrong_table_is_told_from_the_right_one(reference, change):
     table = reference.sinusoidal(1000, 512)
-    assert (
-        positions_plot.encoding_error(table) < 1e-12
-        and positions_plot.encoding_error(change(table)) > 5e-11
-    )
+    assert positions_plot.encoding_error(table) < 1e-12
+    assert positions_plot.encoding_error(change(table)) > 5e-11
 
 
 @pytest.mark.parametrize(
@@ -225,9 +170,3 @@ def test_nonsense_is_a_sentence(reference, tmp_path, name, value, says):
     with pytest.raises(UserError, match=f"{name}.* returned (.|\n)*{says}"):
         plot_positions(reference, tmp_path, 0)
     assert not list(tmp_path.glob("*.tmp"))
-
-
-def test_a_picture_that_cannot_be_written_is_a_sentence(reference, tmp_path):
-    (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    with pytest.raises(UserError, match="cannot be written.*--out"):
-        plot_positions(reference, tmp_path / "file", 0)

@@ -11,12 +11,12 @@ from browser import opened, sideways, violations
 from checks.problem6.q6f.traces import MISSING, NAMES, Trace
 from common.alarms import TOLERANCE
 from common.files import UserError
-from conftest import ROOT, SOLUTION, STARTER, run_cli
+from conftest import ROOT, STARTER, run_cli
 from instructor.checks.problem6.q6f.onsets import find_onsets
 from instructor.checks.problem6.q6f.trace_file import FILE, read_traces
 from instructor.datasets.traces.command import records
 from instructor.release.build import released_files
-from jobs.problem6.practice import TRACES, judge, merged, practice_monitor
+from jobs.problem6.practice import TRACES, judge, practice_monitor
 from jobs.training_log import read_log
 from page import Page
 
@@ -77,20 +77,6 @@ def test_the_reference_reports_all_in_time(diagnostics, tmp_path, capsys):
     assert not {name for _, attributes in page.tags for name in attributes} & {"src", "onload"}
 
 
-def test_a_monitor_that_says_nothing_misses_all(diagnostics, tmp_path, capsys):
-    class Silent(diagnostics.Monitor):
-        def update(self, record):
-            return []
-
-    diagnostics.Monitor, kept = Silent, diagnostics.Monitor
-    try:
-        practice_monitor(diagnostics, tmp_path)
-    finally:
-        diagnostics.Monitor = kept
-    said = capsys.readouterr().out
-    assert "0 of 8 faults and alarms are right." in said and said.count("missed") == 8
-
-
 def log_of(n, **losses):
     """Records of every fifth step; losses by their number."""
     return [{"step": 5 * i, "loss": losses.get(f"at_{i}", 1.0)} for i in range(n)]
@@ -112,11 +98,6 @@ def test_after_a_loss_that_is_not_finite_it_is_too_late():
     for number, fine in ((30, True), (31, False)):
         judged = judge({"exploding_loss": 100}, records, [("exploding_loss", 5 * number, "")])
         assert judged[1][2] is fine
-
-
-def test_an_alarm_without_a_fault_is_false():
-    judged = judge({}, log_of(9), [("dead_attention", 20, "")])
-    assert judged == [("dead_attention", 20, False, judged[0][3])] and "false" in judged[0][3]
 
 
 def test_an_alarm_of_a_name_or_a_step_that_there_is_not(diagnostics, tmp_path, capsys, monkeypatch):
@@ -147,17 +128,6 @@ def test_alarms_at_every_record_are_a_row(diagnostics, tmp_path, capsys, monkeyp
     assert [tag for tag, _ in page.tags].count("tr") < 60
 
 
-def test_runs_of_alarms_end_at_another_verdict():
-    alarms = [("repetition", 5 * number, "") for number in range(90)]
-    runs = merged(judge({"repetition": 200}, log_of(90), alarms))
-    assert [step for _, step, *_ in runs] == [0, 100, 200, 305]
-    assert "steps 0 to 95, 20 alarms: not in time" in runs[0][3]
-    alarms = [("dead_attention", 5 * number, "") for number in range(90)]
-    assert merged(judge({}, log_of(90), alarms))[0][3].startswith(
-        "steps 0 to 445, 90 alarms: false"
-    )
-
-
 def test_no_traces_and_no_monitor_are_explained(diagnostics, tmp_path):
     with pytest.raises(UserError, match="no traces in .*Copy it"):
         practice_monitor(diagnostics, tmp_path, tmp_path)
@@ -168,11 +138,6 @@ def test_no_traces_and_no_monitor_are_explained(diagnostics, tmp_path):
     )
     with pytest.raises(UserError, match="a.jsonl, line 2"):
         practice_monitor(diagnostics, tmp_path, tmp_path)
-
-
-def test_the_target_runs(tmp_path):
-    process = run_cli("practice_monitor", "--submission", SOLUTION, "--out", tmp_path)
-    assert process.returncode == 0 and "8 of 8" in process.stdout
 
 
 @pytest.mark.full

@@ -3,9 +3,7 @@
 import json
 import os
 import pty
-import random
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,12 +14,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from conftest import ROOT, SOLUTION, STARTER, run_cli
+from conftest import ROOT, run_cli
 from jobs.options import choose_options
-from jobs.problem1 import run_job, schedule, side_by_side
-from jobs.problem1.schedule import first_ready, longest_first
+from jobs.problem1 import schedule, side_by_side
 from jobs.targets import JOBS
 from run import build_parser
+from variants import Edit, make
 
 SMOKE = ("--preset", "smoke")
 ALL = list(JOBS.values())
@@ -30,18 +28,6 @@ ALL = list(JOBS.values())
 def full(*values):
     """A case that runs with --full only."""
     return pytest.param(*values, marks=pytest.mark.full)
-
-
-def changed(folder, file, *replacements):
-    """A copy of the reference in which a file, perhaps a given one, is changed."""
-    shutil.copytree(SOLUTION, folder, dirs_exist_ok=True)
-    source = folder if (folder / file).exists() else STARTER
-    text = (source / file).read_text(encoding="utf-8")
-    for old, new in replacements:
-        assert text.count(old) == 1, old
-        text = text.replace(old, new)
-    (folder / file).write_text(text, encoding="utf-8")
-    return folder
 
 
 def same(one, other, job):
@@ -58,20 +44,15 @@ def talkative(tmp_path_factory):
     """The reference; its train() prints 3000 lines and more, also through the shell, and the last
     line without an end.
     """
-    return changed(
-        tmp_path_factory.mktemp("talkative"),
-        "helper.py",
-        (
-            "    trainer_obj.train()\n",
-            """    name = writing_params_path.split("/")[-1].removesuffix(".tmp")
+    train = "    trainer_obj.train()\n"
+    talks = """    name = writing_params_path.split("/")[-1].removesuffix(".tmp")
     for number in range(3000):
         print(name, number)
     __import__("os").system("echo from the shell")
     trainer_obj.train()
     print("the end of", name, end="")
-""",
-        ),
-    )
+"""
+    return make((Edit("helper.py", train, talks),), tmp_path_factory.mktemp("code") / "talkative")
 
 
 @pytest.fixture(scope="module")
@@ -152,19 +133,6 @@ def test_a_terminal_shows_one_bar_with_the_time_that_is_left(at_once):
     assert "100%|" in shown and "batch/s" not in shown
 
 
-def test_no_job_starts_before_what_it_reads_is_written(seed):
-    waiting, running, done, started = longest_first(ALL), [], set(), []
-    while waiting or running:
-        while len(running) < 3 and (job := first_ready(waiting, running)):
-            assert job.reads is None or job.reads in done
-            waiting.remove(job)
-            running.append(job)
-            started.append(job)
-        done.add(running.pop(random.randrange(len(running))).writes)
-    assert sorted(started, key=ALL.index) == ALL
-    assert [job.kind for job in started[:2]] == ["pretrain", "pretrain"]
-
-
 @pytest.mark.parametrize(
     "line, exit_code, message",
     [
@@ -181,7 +149,7 @@ def test_a_failure_is_told_as_ever_and_leaves_what_comes_before(
 ):
     mine, out = tmp_path / "mine", tmp_path / "out"
     definition = "def initialize_rope_model(mconf: GPTConfig) -> GPT:\n"
-    changed(mine, "helper.py", (definition, f"{definition}    {line}\n"))
+    make((Edit("helper.py", definition, f"{definition}    {line}\n"),), mine)
     process = run_cli("all", *SMOKE, "--submission", mine, "--out", out, "--jobs", 2)
     assert process.returncode == exit_code and message in process.stderr.split("\n\n")[-1]
     assert ("Traceback" in process.stderr) == (exit_code == 1)
@@ -190,44 +158,21 @@ def test_a_failure_is_told_as_ever_and_leaves_what_comes_before(
     assert all(same(in_order, out, job) for job in written)
 
 
-def test_it_ends_when_nobody_reads_what_it_prints(tmp_path):
-    process = start(
-        "demo", SOLUTION, tmp_path / "out", stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert any(b"jobs, up to 2" in line for line in process.stdout)
-    process.stdout.close()
-    try:
-        _, said = process.communicate(timeout=120)
-    finally:
-        process.kill()
-    assert process.returncode == 1
-    assert said.startswith(b"\nNobody reads any more what this prints, so it ended.")
-    assert b"Traceback" not in said
-
-
 @pytest.fixture
 def stuck(tmp_path):
     """A demo whose two pretrainings wait after their first checkpoint: the process, the folder of
     the results, and the processes of the jobs.
     """
-    mine = changed(
-        tmp_path / "mine",
-        "trainer.py",
-        ("ckpt_seconds = 30", "ckpt_seconds = 0"),
+    save, train = "                    self.checkpoints.save()\n", "    trainer_obj.train()\n"
+    wait = f"{save}                    time.sleep(0 if config.resume else 600)\n"
+    mine = make(
         (
-            "                    self.checkpoints.save()\n",
-            """                    self.checkpoints.save()
-                    if not config.resume:
-                        time.sleep(600)
-""",
+            Edit("trainer.py", "ckpt_seconds = 30", "ckpt_seconds = 0"),
+            Edit("trainer.py", save, wait),
+            Edit("helper.py", train, f"    trainer_obj.config.max_epochs = 2\n{train}"),
         ),
+        tmp_path / "mine",
     )
-    helper = mine / "helper.py"
-    changed_twice = helper.read_text(encoding="utf-8").replace(
-        "    trainer_obj.train()\n",
-        "    trainer_obj.config.max_epochs = 2\n    trainer_obj.train()\n",
-    )
-    helper.write_text(changed_twice, encoding="utf-8")
     with open(tmp_path / "said", "wb") as said:
         process = start("demo", mine, tmp_path / "out", stdout=said, stderr=said)
     deadline = time.monotonic() + 120
@@ -273,7 +218,7 @@ def test_ctrl_c_and_resume_with_another_number_of_jobs(stuck, in_order):
     process = run_cli(*command, "--jobs", 1)
     assert process.returncode == 0
     for variant in ("vanilla", "rope"):  # not from scratch
-        assert f"{variant}_pretrain\nWrote" in process.stdout
+        assert f"{variant}_pretrain continues from " in process.stdout
     waited = json.loads((out / "jobs.json").read_text(encoding="utf-8"))["seconds"]
     assert json.loads((out / "summary.json").read_text(encoding="utf-8"))[
         "total_seconds"
@@ -292,18 +237,6 @@ def test_no_job_outlives_a_killed_run(stuck):
     while any(map(running, children)) and time.monotonic() < deadline:
         time.sleep(0.2)
     assert not any(map(running, children))
-
-
-@pytest.mark.parametrize("busy, threads", [(0.2, 2), (0.9, 1), (7.0, 1)])
-def test_a_single_job_leaves_busy_cores_alone(monkeypatch, capsys, busy, threads):
-    chosen = []
-    monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
-    monkeypatch.setattr(torch, "set_num_threads", chosen.append)
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    monkeypatch.setattr(run_job, "cores", lambda: 2)
-    monkeypatch.setattr(run_job, "load", lambda: busy)
-    run_job._choose_threads(2)
-    assert chosen == [threads] and f"{busy} of 2 cores were busy" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

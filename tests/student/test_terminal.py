@@ -7,7 +7,7 @@ from itertools import takewhile
 
 import pytest
 
-from autograder import Outcome, Report, Verdict, draw_seed, read_manifest
+from autograder import Outcome, Report, Verdict, read_manifest
 from autograder.report import DIM, Table, to_markdown, write_failures, write_summary
 from checks.support.next_part import advise
 from checks.support.session import MANIFEST
@@ -91,23 +91,9 @@ def test_equal_failures_are_written_once(shown):
     assert text.count("y is not x") == 1 and "again 1c-0-basic 1c-1-basic" in text
 
 
-def test_many_equal_failures_and_written_points_wrap(shown):
-    ids = [id for id in COURSE.checks if id.startswith(("1c", "1d")) and id.endswith("basic")]
-    written = [Outcome(id) for id, check in COURSE.checks.items() if not check.coded]
-    raised = "dataset.py, line 3: TypeError: no"
-    text = shown(*(failed(id, Verdict.EXCEPTION, raised) for id in ids), *written)
-    assert text.count("TypeError") == 1 and max(map(len, text.split("\n"))) <= 80
-
-
 def test_what_is_hidden_is_dim_and_no_warning(shown):
     text = shown(Outcome("1h-4-hidden"), color=True)
     assert re.search(re.escape(DIM) + r"hidden +\033\[0m", text) and "\033[33m" not in text
-
-
-def test_a_seed_is_short_where_nothing_is_hidden():
-    short, secret = ([draw_seed(secret) for _ in range(200)] for secret in (False, True))
-    assert all(6 <= len(str(seed)) <= 8 for seed in short) and len({*short}) > 190
-    assert min(secret) < max(secret) and max(secret) > 2**60
 
 
 def test_a_summary_has_equal_failures_once():

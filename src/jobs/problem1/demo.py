@@ -45,7 +45,6 @@ def run_demo(args: argparse.Namespace) -> None:
         "data": str(options.data.resolve()),
         "seed": options.seed,
         "submission": str(options.submission.resolve()),
-        "compile": options.compile,
         "precision": options.precision,
     }
     log = out / "jobs.json"

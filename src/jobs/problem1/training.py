@@ -102,7 +102,6 @@ def _train(job, options, device, folder, submission, dataset, model, reads, made
     for name, value in {
         "device": device,
         "seed": options.seed,
-        "compile": options.compile,
         "graphs": options.graphs,
         "precision": options.precision,
         "resume": options.resume,

@@ -1,12 +1,10 @@
 """./run.sh measure_sparse: how time and memory of the student's sparse_attention grow with the text
-(question 6d), and its time against dense attention's.
-
-benchmarks/efficient_attention.py measures our own code with the same functions.
+(question 6d), and its time against dense attention's. Times are of the processor, in one thread,
+since other programs hardly disturb these.
 """
 
 import math
 import multiprocessing
-import statistics
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -25,7 +23,6 @@ LENGTHS = (5_000, 10_000, 20_000, 40_000, 75_000)
 COMPARED = (4_096, 32_768)
 # The handout's. The last two: time relative to dense attention.
 LIMITS = {"exponent": 1.15, "GB": 1.5, 4_096: 1.5, 32_768: 1 / 8}
-Ways = dict[str, Callable[[], torch.Tensor]]
 
 
 def measure_sparse(student, submission: Path, out: Path) -> None:
@@ -43,7 +40,7 @@ def measure_sparse(student, submission: Path, out: Path) -> None:
     with torch.inference_mode():  # so that what is missing is reported from here
         student.sparse_attention(*inputs(1024), student.Pattern(), every(1024).tolist())
     grown = grow(submission)
-    pairs = compare(lambda n: sparse_and_dense(student, n))
+    pairs = compare(student)
     draw(grown, pairs, out / "sparse_attention.png")
 
 
@@ -58,20 +55,11 @@ def every(n: int) -> torch.Tensor:
     return torch.arange(GLOBALS) * n // GLOBALS
 
 
-def sparse_and_dense(student, n: int) -> Ways:
-    """The two ways that are compared, on the same n tokens."""
-    q, k, v = inputs(n)
-    return {
-        "sparse": lambda: student.sparse_attention(q, k, v, student.Pattern(), every(n).tolist()),
-        "dense": lambda: F.scaled_dot_product_attention(q, k, v),
-    }
-
-
-def clock() -> float:
-    """Seconds of CPU time if there is one thread, since other programs hardly disturb these; else
-    of wall time.
-    """
-    return time.process_time() if torch.get_num_threads() == 1 else time.perf_counter()
+def seconds_of(call: Callable[[], torch.Tensor]) -> float:
+    """Seconds of processor time that a call takes."""
+    started = time.process_time()
+    call()
+    return time.process_time() - started
 
 
 def memory(field: str) -> int | None:
@@ -83,32 +71,30 @@ def memory(field: str) -> int | None:
     return next(int(line.split()[1]) << 10 for line in lines if line.startswith(field + ":"))
 
 
-def measure(n: int, rounds: int, threads: int, submission: Path) -> dict:
-    """Median seconds on n tokens, after a first call on few; and the peak memory of this process
-    beyond what it held before: queries, keys, values, and whatever sparse_attention makes.
+def measure(n: int, submission: Path) -> dict:
+    """Seconds on n tokens, after a first call on few; and the peak memory of this process beyond
+    what it held before: queries, keys, values, and whatever sparse_attention makes.
 
     Returns:
         "n", "seconds", and "bytes", which is None where it cannot be read.
     """
-    torch.set_num_threads(threads)
+    torch.set_num_threads(1)
     student = load_module(submission, FILE)
-    pattern, seconds = student.Pattern(), []
+    pattern = student.Pattern()
     with torch.inference_mode():
         student.sparse_attention(*inputs(1024), pattern, every(1024).tolist())
         before = memory("VmRSS")
         if before is not None:
             Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # reset the peak
         q, k, v = inputs(n)
-        for _ in range(rounds):
-            started = clock()
-            student.sparse_attention(q, k, v, pattern, every(n).tolist())
-            seconds.append(clock() - started)
+        positions = every(n).tolist()
+        seconds = seconds_of(lambda: student.sparse_attention(q, k, v, pattern, positions))
     # at least a page: short texts may fit into what was free
     held = None if before is None else max(memory("VmHWM") - before, 4096)
-    return {"n": n, "seconds": statistics.median(seconds), "bytes": held}
+    return {"n": n, "seconds": seconds, "bytes": held}
 
 
-def grow(submission: Path, rounds: int = 1, threads: int = 1) -> list[dict]:
+def grow(submission: Path) -> list[dict]:
     """Print a line for each of LENGTHS, each measured in a process of its own, then the exponents.
 
     Raises:
@@ -124,16 +110,16 @@ def grow(submission: Path, rounds: int = 1, threads: int = 1) -> list[dict]:
     for n in LENGTHS:
         with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
             try:
-                one = pool.submit(measure, n, rounds, threads, submission).result()
+                result = pool.submit(measure, n, submission).result()
             except BrokenProcessPool:
                 raise UserError(
                     f"The process with {n:,} tokens was ended from outside, most likely because "
                     "memory ran out. Are T x T scores, or the weights of all blocks, held at once?"
                 ) from None
-        results.append(one)
-        held = "-" if one["bytes"] is None else f"{one['bytes'] / 1e9:.2f}"
+        results.append(result)
+        held = "-" if result["bytes"] is None else f"{result['bytes'] / 1e9:.2f}"
         print(
-            f"{n:8,}{one['seconds']:10.2f}{one['seconds'] / n * 1e6:12.1f}{held:>8}"
+            f"{n:8,}{result['seconds']:10.2f}{result['seconds'] / n * 1e6:12.1f}{held:>8}"
             f"{4 * N_HEAD * n * n / 1e9:20.1f}",
             flush=True,
         )
@@ -151,34 +137,24 @@ def grow(submission: Path, rounds: int = 1, threads: int = 1) -> list[dict]:
     return results
 
 
-def compare(ways_for: Callable[[int], Ways], rounds: int = 1) -> list[dict]:
-    """Print a line for each of COMPARED: median seconds of each way, in turn, and sparse against
-    dense.
-
-    Args:
-        ways_for: makes the functions for a length, "sparse" and "dense" among them.
-    """
+def compare(student) -> list[dict]:
+    """Print a line for each of COMPARED: seconds of sparse attention and of dense attention."""
     print("\nAgainst dense attention, seconds:")
     pairs = []
     for n in COMPARED:
+        q, k, v = inputs(n)
+        pattern, positions = student.Pattern(), every(n).tolist()
         with torch.inference_mode():
-            ways = ways_for(n)
-            seconds = {name: [] for name in ways}
-            for _ in range(rounds):
-                for name, way in ways.items():
-                    started = clock()
-                    way()
-                    seconds[name].append(clock() - started)
-        pair = {name: statistics.median(times) for name, times in seconds.items()}
-        limit, ratio = LIMITS[n], pair["sparse"] / pair["dense"]
-        said = (
+            sparse = seconds_of(lambda: student.sparse_attention(q, k, v, pattern, positions))
+            dense = seconds_of(lambda: F.scaled_dot_product_attention(q, k, v))
+        limit, ratio = LIMITS[n], sparse / dense
+        verdict = (
             f"{ratio:.2f} times as long; wanted: at most {limit:g}"
             if limit > 1
             else f"{1 / ratio:.1f} times faster; wanted: at least {1 / limit:g}"
         )
-        times = "   ".join(f"{name} {value:.2f}" for name, value in pair.items())
-        print(f"{n:8,}   {times}   (sparse {said})", flush=True)
-        pairs.append({"n": n, **pair})
+        print(f"{n:8,}   sparse {sparse:.2f}   dense {dense:.2f}   (sparse {verdict})", flush=True)
+        pairs.append({"n": n, "sparse": sparse, "dense": dense})
     return pairs
 
 
@@ -189,7 +165,7 @@ def exponent(results: list[dict], what: str) -> float:
 
 
 def draw(grown: list[dict], pairs: list[dict], path: Path) -> None:
-    """Time, also of the other ways, and memory, on logarithmic axes.
+    """Time, also of dense attention, and memory, on logarithmic axes.
 
     Raises:
         UserError: the picture cannot be written.
@@ -200,20 +176,14 @@ def draw(grown: list[dict], pairs: list[dict], path: Path) -> None:
     import matplotlib.pyplot as plt
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
-    lengths = [one["n"] for one in grown]
-    left.plot(lengths, [one["seconds"] for one in grown], "o-", label="sparse")
-    for name, look in (("dense", "s--C1"), ("sparse", "^--C0"), ("flex", "d--C2")):
-        points = [pair for pair in pairs if name in pair]
-        if points:
-            left.plot(
-                [pair["n"] for pair in points],
-                [pair[name] for pair in points],
-                look,
-                label=f"{name}, compared",
-            )
+    lengths = [result["n"] for result in grown]
+    left.plot(lengths, [result["seconds"] for result in grown], "o-", label="sparse")
+    for name, look in (("dense", "s--C1"), ("sparse", "^--C0")):
+        seconds = [pair[name] for pair in pairs]
+        left.plot([pair["n"] for pair in pairs], seconds, look, label=f"{name}, compared")
     left.set(ylabel="seconds", title=f"Time: exponent {exponent(grown, 'seconds'):.2f}")
     if grown[0]["bytes"] is not None:
-        right.plot(lengths, [one["bytes"] / 1e9 for one in grown], "o-", label="sparse")
+        right.plot(lengths, [result["bytes"] / 1e9 for result in grown], "o-", label="sparse")
     dense = [4 * N_HEAD * n * n / 1e9 for n in lengths]
     right.plot(lengths, dense, "s--C1", label="dense scores, if they were held")
     right.axhline(LIMITS["GB"], color="grey", linestyle=":", label="limit")

@@ -15,6 +15,8 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+from conftest import lack
+
 # What Docker leaves to root in a container, and some of the system calls that it forbids.
 # LANDLOCK's are known to no kernel before 5.13.
 CAPABILITIES = """
@@ -34,8 +36,6 @@ def require_container():
     ]
     missing = [name for name, here in missing if not here]
     if missing:
-        from conftest import lack  # not for benchmarks/upload.py
-
         how = "a container can't be made without (bubblewrap: apt install bubblewrap)"
         lack(", ".join(missing), how, os.environ.get("REQUIRE_LEVELS"))
 
