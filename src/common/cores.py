@@ -8,7 +8,7 @@ from pathlib import Path
 
 def cores(system: Path = Path("/")) -> int:
     """How many cores this process may use, at least 1: the cores in its affinity mask, capped by
-    the quotas of its control groups, rounded down.
+    the quotas of its control groups (cgroup v2), rounded down.
 
     Args:
         system: the folder that contains proc and sys.
@@ -33,30 +33,20 @@ def _quotas(system: Path) -> Iterator[float]:
     top = system / "sys/fs/cgroup"
     with contextlib.suppress(OSError):
         for line in (system / "proc/self/cgroup").read_text(encoding="utf-8").splitlines():
-            _, kind, path = line.split(":", 2)
-            if kind and "cpu" not in kind.split(","):
+            _, controllers, path = line.split(":", 2)
+            if controllers:  # of cgroup v1
                 continue
-            mounts = (top / kind, top / "cpu") if kind else (top, top / "unified")
             # The path may be the host's, of which a container sees only the last folder, as its
             # top. So every part of it that exists counts.
             names = [name for name in path.split("/") if name not in ("", "..")]
-            for mount in mounts:
-                folders = [mount.joinpath(*names[:n]) for n in range(len(names) + 1)]
-                yield from filter(None, map(_quota, folders))
+            folders = [top.joinpath(*names[:n]) for n in range(len(names) + 1)]
+            yield from filter(None, map(_quota, folders))
 
 
 def _quota(folder: Path) -> float | None:
-    """The cores that a control group may use, or None for no limit. Version 2 has "QUOTA PERIOD" or
-    "max PERIOD"; version 1 has a file for each, and -1 for no limit.
-    """
+    """The cores that a control group may use, or None for no limit, "max PERIOD"."""
     with contextlib.suppress(OSError, ValueError):
-        if (folder / "cpu.max").exists():
-            words = (folder / "cpu.max").read_text(encoding="utf-8").split()
-        else:
-            words = [
-                (folder / f"cpu.cfs_{name}_us").read_text(encoding="utf-8")
-                for name in ("quota", "period")
-            ]
+        words = (folder / "cpu.max").read_text(encoding="utf-8").split()
         quota, period = map(int, words)
-        return quota / period if quota > 0 else None
+        return quota / period
     return None

@@ -8,24 +8,21 @@ from autograder.manifest import Check
 # MiB for the judge, the process that forks for each check, and what else the kernel counts
 RESERVED = 350
 LEAST = 128  # MiB that a check always gets
-# cgroup versions 2 and 1
-CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+CGROUP = Path("/sys/fs/cgroup/memory.max")
 
 
 def container_memory() -> int:
     """MiB that this container may use: the minimum of its cgroup's and the machine's limit."""
-    sizes = []
-    for path in CGROUPS:
-        try:
-            sizes.append(int(Path(path).read_text(encoding="utf-8")))  # "max" stands for no limit
-        except (OSError, ValueError):
-            continue
     total = next(
         line
         for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
         if line.startswith("MemTotal:")
     )
-    return min([*sizes, int(total.split()[1]) << 10]) >> 20
+    machine = int(total.split()[1]) << 10
+    try:
+        return min(machine, int(CGROUP.read_text(encoding="utf-8"))) >> 20
+    except (OSError, ValueError):  # there is none; "max" stands for no limit
+        return machine >> 20
 
 
 def within(check: Check, memory: int) -> Check:

@@ -152,11 +152,7 @@ class Container:
         for path in self.hidden:
             command += ["--ro-bind", "/dev/null", path]
         if self.cgroup:
-            command += [
-                "--ro-bind",
-                str(self.cgroup),
-                str(CGROUPS / "memory" if self.version == 1 else CGROUPS),
-            ]
+            command += ["--ro-bind", str(self.cgroup), str(CGROUPS)]
         command += [
             "--dev",
             "/dev",
@@ -205,25 +201,19 @@ class Container:
         """A cgroup with that much memory: how a shell joins it, and a function that tells the
         peak.
         """
-        for self.version, parent, limit, most in (  # noqa: B007  it is read below
-            (1, CGROUPS / "memory", "memory.limit_in_bytes", "memory.max_usage_in_bytes"),
-            (2, CGROUPS, "memory.max", "memory.peak"),
-        ):
-            self.cgroup = parent / f"autograder-{secrets.token_hex(4)}"
-            try:
-                self.cgroup.mkdir()
-                (self.cgroup / limit).write_text(str(self.memory << 20), encoding="utf-8")
-                break
-            except OSError:
-                self._remove_cgroup()
-        else:
+        self.cgroup = CGROUPS / f"autograder-{secrets.token_hex(4)}"
+        try:
+            self.cgroup.mkdir()
+            (self.cgroup / "memory.max").write_text(str(self.memory << 20), encoding="utf-8")
+        except OSError:
+            self._remove_cgroup()
             self.cgroup = None
             yield "", lambda: None
             return
         try:
             yield (
                 f"echo $$ > {self.cgroup}/cgroup.procs; ",
-                lambda: int((self.cgroup / most).read_text(encoding="utf-8")) >> 20,
+                lambda: int((self.cgroup / "memory.peak").read_text(encoding="utf-8")) >> 20,
             )
         finally:
             self._remove_cgroup()
