@@ -19,6 +19,12 @@ from .student import Submission
 from .verdicts import GRADER_FAILED, Outcome, Verdict
 
 SETTINGS = Path(__file__).with_name("verdicts.ini")
+# unraisableexception and threadexception collect garbage five times at the end
+PYTEST_OPTIONS = """
+--import-mode=importlib --noconftest --assert=plain --capture=no --continue-on-collection-errors
+-p no:cacheprovider -p no:terminal -p no:logging -p no:warnings -p no:debugging
+-p no:unraisableexception -p no:threadexception
+""".split()
 
 
 @dataclass
@@ -125,35 +131,10 @@ def grade(
     whole = whole or Allowance()
     judge = Judge(to_run, process, submission, seed, context, finished, whole, board)
     if to_run:
-        # Relative paths: pytest gives brackets in its arguments a special meaning.
         root = Path(os.path.commonpath([folder.resolve() for folder in folders]))
-        arguments = [
-            "-c",
-            str(SETTINGS),
-            "--rootdir",
-            str(root),
-            "--import-mode=importlib",
-            "--noconftest",
-            "--assert=plain",
-            "--capture=no",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "no:terminal",
-            "-p",
-            "no:logging",
-            "-p",
-            "no:warnings",
-            "-p",
-            "no:debugging",
-            # these two collect garbage five times at the end
-            "-p",
-            "no:unraisableexception",
-            "-p",
-            "no:threadexception",
-            "--continue-on-collection-errors",
-            *(os.path.relpath(path, root) for path in _files(folders, to_run)),
-        ]
+        arguments = ["-c", str(SETTINGS), "--rootdir", str(root), *PYTEST_OPTIONS]
+        # Relative paths: pytest gives brackets in its arguments a special meaning.
+        arguments += [os.path.relpath(path, root) for path in _files(folders, to_run)]
         process.begin()
         with _own_pytest(root, tuple(f"{folder.resolve()}{os.sep}" for folder in folders)):
             code = pytest.main(arguments, plugins=[judge])

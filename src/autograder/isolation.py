@@ -22,17 +22,9 @@ INSIDE = Path(sandbox.__file__).parent
 TRIAL_SECONDS = 60  # enough for a cold disk and a busy machine
 TMPFS_BYTES = 600 << 20  # of each private folder: what a check may write and print
 LEVELS = ("bubblewrap", "landlock", "limits")  # strongest first
-KEPT = (
-    "PATH",
-    "LD_LIBRARY_PATH",
-    "SYSTEMROOT",
-    "SYSTEMDRIVE",
-    "VIRTUAL_ENV",
-    "CONDA_PREFIX",
-    "PYTHONHOME",
-    "USERPROFILE",
-    "APPDATA",
-)
+KEPT = """
+PATH LD_LIBRARY_PATH SYSTEMROOT SYSTEMDRIVE VIRTUAL_ENV CONDA_PREFIX PYTHONHOME USERPROFILE APPDATA
+""".split()
 
 
 class Unavailable(RuntimeError):
@@ -140,35 +132,11 @@ def _bubblewrap(readable):
     where only a private /tmp and /dev/shm are writable. It is the first process there: no other
     process can stop or kill it, and all end with it.
     """
-    command = [
-        "bwrap",
-        "--unshare-all",
-        "--unshare-user",
-        "--disable-userns",
-        "--die-with-parent",
-        "--new-session",
-        "--as-pid-1",
-        "--cap-drop",
-        "ALL",
-        "--uid",
-        "1000",
-        "--gid",
-        "1000",
-        "--hostname",
-        "student",
-        "--proc",
-        "/proc",
-        "--dev",
-        "/dev",
-        "--size",
-        str(TMPFS_BYTES),
-        "--tmpfs",
-        sandbox.SHARED_MEMORY,
-        "--size",
-        str(TMPFS_BYTES),
-        "--tmpfs",
-        "/tmp",
-    ]
+    command = f"""
+    bwrap --unshare-all --unshare-user --disable-userns --die-with-parent --new-session --as-pid-1
+    --cap-drop ALL --uid 1000 --gid 1000 --hostname student --proc /proc --dev /dev
+    --size {TMPFS_BYTES} --tmpfs {sandbox.SHARED_MEMORY} --size {TMPFS_BYTES} --tmpfs /tmp
+    """.split()
     shown, bound = (*sandbox.SYSTEM, *sandbox.python_folders(), *readable), set()
     # A mount deep within /tmp would be inside folders that can be renamed, so the topmost folder
     # gets a file system of its own.
@@ -188,18 +156,8 @@ def _bubblewrap(readable):
     # /proc, too: to the kernel, root in there is root out here, and may write to /proc/sys.
     for top in tops:
         command += ["--remount-ro", top]
-    return [
-        *command,
-        "--remount-ro",
-        "/proc",
-        "--remount-ro",
-        "/dev",
-        "--remount-ro",
-        "/",
-        "--chdir",
-        "/tmp",
-        "--",
-    ]
+    rest = "--remount-ro /proc --remount-ro /dev --remount-ro / --chdir /tmp --"
+    return [*command, *rest.split()]
 
 
 def _try(name):

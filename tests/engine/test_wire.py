@@ -1,7 +1,5 @@
 """The wire format brings data across unharmed, and refuses everything else."""
 
-import random
-
 import numpy as np
 import pytest
 import torch
@@ -67,37 +65,6 @@ def test_parameters_with_gradients_cross():
 def test_large_messages_are_refused(value):
     with pytest.raises(wire.WireError, match="larger"):
         wire.encode(value, LIMIT)
-
-
-def test_spoiled_messages_are_refused(seed):
-    """No byte that is changed, lost or added makes the reader fail otherwise."""
-    message = wire.encode(
-        {
-            "a": np.arange(6.0).reshape(2, 3),
-            "b": ["text", (1, 2)],
-            "c": torch.ones(2, dtype=torch.bfloat16),
-        },
-        LIMIT,
-    )
-    refused = 0
-    for _ in range(3000):
-        spoiled = bytearray(message)
-        for _ in range(random.randint(1, 3)):
-            position = random.randrange(len(spoiled))
-            kind = random.randrange(3)
-            if kind == 0:
-                spoiled[position] = random.randrange(256)
-            elif kind == 1:
-                del spoiled[position : position + random.randint(1, 9)]
-            else:
-                spoiled[position:position] = random.randbytes(random.randint(1, 9))
-            if not spoiled:
-                break
-        try:
-            wire.decode(bytes(spoiled))
-        except wire.WireError:
-            refused += 1
-    assert refused > 1000
 
 
 @pytest.mark.parametrize(

@@ -33,16 +33,7 @@ msgctl
 mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify vmsplice
 sched_setscheduler sched_setparam sched_setattr ioprio_set
 """.split()
-# CLONE_NEW*
-NEW_NAMESPACES = (
-    0x00020000,
-    0x02000000,
-    0x04000000,
-    0x08000000,
-    0x10000000,
-    0x20000000,
-    0x40000000,
-)
+NEW_NAMESPACES = (0x20000, *(1 << bit for bit in range(25, 31)))  # CLONE_NEW*
 SHARED_ANONYMOUS = 0x21  # mmap's MAP_SHARED and MAP_ANONYMOUS
 TERMINAL_INPUT = (0x5412, 0x541C)  # ioctls TIOCSTI, TIOCLINUX: they inject terminal input
 
@@ -61,18 +52,9 @@ SYSTEM = (
         for top in ("/usr", "/usr/local")
         for name in ("bin", "sbin", "lib", "lib32", "lib64", "libexec", "share")
     ),
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/bin",
-    "/sbin",
-    "/etc/ld.so.cache",
-    "/etc/ld.so.conf",
-    "/etc/ld.so.conf.d",
-    "/etc/alternatives",
-    "/etc/localtime",
-    "/sys/devices/system/cpu",
-    "/sys/devices/system/node",
+    *"/lib /lib32 /lib64 /bin /sbin".split(),
+    *"/etc/ld.so.cache /etc/ld.so.conf /etc/ld.so.conf.d /etc/alternatives /etc/localtime".split(),
+    *"/sys/devices/system/cpu /sys/devices/system/node".split(),
 )
 # torch reads the processor's features; a namespace has a /proc of its own
 HARDWARE = ("/proc/cpuinfo", "/proc/meminfo")

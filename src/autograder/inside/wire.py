@@ -13,22 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-DTYPES = (
-    "bool",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "float16",
-    "float32",
-    "float64",
-    "complex64",
-    "complex128",
-)
+DTYPES = """
+bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128
+""".split()
 TEXT_LIMIT = 8 << 20  # bytes of JSON, which is slow to parse
 MAX_DEPTH = 12
 KEYS = (str, int)  # of dicts; of other types, any number of keys could have the same hash
