@@ -203,6 +203,7 @@ class Container:
         """
         self.cgroup = CGROUPS / f"autograder-{secrets.token_hex(4)}"
         try:
+            (CGROUPS / "cgroup.controllers").read_text(encoding="utf-8")  # of version 2
             self.cgroup.mkdir()
             (self.cgroup / "memory.max").write_text(str(self.memory << 20), encoding="utf-8")
         except OSError:

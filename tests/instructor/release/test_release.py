@@ -260,7 +260,6 @@ PLANTS = [  # file, text, what is said of it
     ("data/traces.json.gz", "", "traces.json.gz"),
     ("src/submission/rope.finetune.params", "", "rope.finetune.params"),
     ("src/submission/encoder.params", "", "encoder.params"),
-    ("src/.last_grading", "", ".last_grading"),
     (".git/config", "", ".git"),
     ("src/a.py", f"x = 1\n\n    {body_of('attention.py')}", "line 3: a line of the solution in"),
     ("src/submission/helper.py", f"# {body_of('helper.py')}", "the solution in helper.py"),

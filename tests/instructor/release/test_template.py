@@ -83,7 +83,7 @@ def test_what_is_released_and_handed_in_is_committed(repository):
 
 
 MADE = """
-    submission.zip .venv .venv.lock .venv.old/complete src/.last_grading src/run/__pycache__/a.pyc
+    submission.zip .venv .venv.lock .venv.old/complete src/run/__pycache__/a.pyc
     src/submission/vanilla.pretrain.ckpt src/submission/runs/vanilla.pretrain.ckpt.made.json
     src/submission/runs/vanilla_pretrain.log src/submission/a.params.tmp demo/x
     elsewhere/vanilla.model.params results-of-my-copy/a.log kept/gpu/a.params for_gpu.zip

@@ -57,7 +57,7 @@ def edges(rng):
         near_zero(rng),
         near_zero(rng),
         underflowing(rng),
-        scaling_case(EPSILONS, d_k=int(rng.integers(960, 1020)), seed=draw_seed(rng)),
+        saturated(rng),
     ]
 
 
@@ -75,6 +75,19 @@ def near_zero(rng) -> Case:
         scores = np.sort(draw_scores(**call)[0][0])
         if 12 < scores[-1] - scores[-2] < 13 and scores[-1] - scores[-3] > 13:
             return scaling_case(EPSILONS, NEAR_ZERO, **call)
+
+
+def saturated(rng) -> Case:
+    """A call that takes time and memory, with a weight so near 1 that sums of powers of weights
+    cancel: the Jacobian's norm by such sums is the root of a negative number.
+    """
+    while True:
+        call = {"d_k": int(rng.integers(960, 1020)), "seed": draw_seed(rng)}
+        scores = draw_scores(n_query=512, n_key=64, **call)[0]
+        p = np.exp(scores - scores.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        if ((p**2).sum(1) - 2 * (p**3).sum(1) + (p**2).sum(1) ** 2 < 0).any():
+            return scaling_case(EPSILONS, **call)
 
 
 def underflowing(rng) -> Case:
