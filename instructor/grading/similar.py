@@ -26,6 +26,7 @@ from checks.support.staging import (
     put_in_place,
     result_limit,
 )
+from common.arguments import number
 from common.files import private, why_not_utf8, write_text
 from instructor import ROOT
 from instructor.release.starter import SOLUTION
@@ -50,7 +51,7 @@ def add_parser(commands) -> None:
     parser.add_argument("out", type=Path, help="the folder that `grade` wrote")
     parser.add_argument(
         "--threshold",
-        type=_fraction,
+        type=number(0, 1),
         default=THRESHOLD,
         metavar="T",
         help=f"list pairs above this similarity, from 0 to 1 (default: {THRESHOLD})",
@@ -106,7 +107,8 @@ def read_own(source: Path) -> tuple[str, dict[str, str], str]:
         digests = {}
         with contextlib.suppress(Refused, OSError):  # none, or bad ones, which grading has reported
             take(source, results, result_limit)
-            digests |= dict(_result(path) for path in sorted(results.iterdir()) if _size(path))
+            files = [path for path in sorted(results.iterdir()) if path.stat().st_size]
+            digests |= dict(map(_result, files))
         try:
             take(source, taken, code_limit, folders=FOLDERS)
             put_in_place(taken, package)
@@ -240,16 +242,5 @@ def _hash(content):
     return hashlib.sha256(content).hexdigest()
 
 
-def _size(path):
-    return path.stat().st_size
-
-
 def _text(path):
     return path.read_text(encoding="utf-8")
-
-
-def _fraction(text):
-    with contextlib.suppress(ValueError):
-        if 0 < float(text) <= 1:
-            return float(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and up to 1")

@@ -1,5 +1,5 @@
 """Grading on a Dask cluster, however its scheduler and workers were started (by hand, SLURM,
-Kubernetes).
+Kubernetes). Its scheduler gives the tasks of a lost worker to others.
 """
 
 import asyncio
@@ -9,15 +9,14 @@ import logging
 import pickle
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 
-from autograder.isolation import strength
+from autograder.isolation import choose, strength
 from autograder.report import harmless
 from common.files import UserError
 from instructor import ROOT
 
-from . import work
+from . import work, work_off
 
 # tasks sent ahead per worker: memory stays small, and no worker waits
 AHEAD = 3
@@ -49,61 +48,39 @@ class Cluster:
             UserError: no scheduler answers, it has no worker, or a worker cannot read this
                 repository.
         """
-
-        def here():
-            """Runs on a worker."""
-            import instructor  # noqa: F401     makes the modules of src/ importable
-            from autograder.isolation import choose
-
-            return choose().level
-
         with self._client() as client:
-            return min(client.run(here).values(), key=strength)
+            try:
+                levels = client.run(*_call(isolation_level))
+            except ImportError:
+                raise UserError(
+                    f"A worker cannot read {ROOT}. Workers need this repository under the same "
+                    "path, as on a shared file system."
+                ) from None
+            return min(levels.values(), key=strength)
 
     def results(self, tasks: Iterable[work.Task]) -> Iterator[tuple[work.Task, dict]]:
-        """Run tasks, and yield each with its result as it arrives. Another worker redoes the tasks
-        of a lost one.
+        """Run tasks, and yield each with its result as it arrives.
 
         Raises:
-            UserError: as in level; or the scheduler is lost.
+            UserError: no scheduler answers, it has no worker, or it is lost.
         """
-        from distributed import as_completed
-
         with self._client() as client:
+            executor = client.get_executor(pure=False)
             workers = len(client.scheduler_info(n_workers=-1)["workers"])
-
-            def unpack(packed):
-                """Runs on a worker. Tasks are packed so that the scheduler need not import this
-                repository.
-                """
-                import pickle
-
-                from instructor.grading.engines.cluster import run_alone
-
-                return run_alone(*pickle.loads(packed))
-
-            tasks, task_of = iter(tasks), {}
-
-            def submit(count):
-                """Submit `count` more tasks; yields their futures."""
-                for task in islice(tasks, count):
-                    future = client.submit(unpack, pickle.dumps((self.run, task)), pure=False)
-                    task_of[future.key] = task
-                    yield future
-
-            done = as_completed(list(submit(AHEAD * workers)), loop=client.loop)
-            for future in done:
-                if future.cancelled():
-                    raise UserError(
-                        f"The Dask scheduler at {harmless(self.scheduler)} is lost. What was "
-                        "graded is kept: restart it, then run the same command."
-                    )
-                done.update(submit(1))
-                yield task_of.pop(future.key), work.result_of(future)
+            lost = yield from work_off(
+                lambda task: executor.submit(*_call(run_alone, self.run, task)),
+                iter(tasks),
+                AHEAD * workers,
+            )
+        if lost:
+            raise UserError(
+                f"The Dask scheduler at {harmless(self.scheduler)} is lost. What was graded is "
+                "kept: restart it, then run the same command."
+            )
 
     @contextlib.contextmanager
     def _client(self):
-        """A client of the scheduler, whose workers can import this repository."""
+        """A client of the scheduler, which has a worker."""
         from distributed import Client
 
         # their logs repeat the messages below
@@ -121,8 +98,44 @@ class Cluster:
                 f"start one {HELP}."
             ) from None
         with client:
-            _prepare(client, shown)
+            try:
+                client.wait_for_workers(1, timeout=COMES)
+            except TimeoutError:
+                raise UserError(
+                    f"The Dask scheduler at {shown} has no workers. Start some {HELP}."
+                ) from None
             yield client
+
+
+def isolation_level() -> str:
+    """The isolation level of this machine."""
+    return choose().level
+
+
+def run_alone(run: Callable[[work.Task], dict], task: work.Task) -> dict:
+    """Run a task in this process, one at a time across its threads."""
+    with ONE:
+        return run(task)
+
+
+def _call(function, *arguments):
+    """A call of a function of this repository for a worker, as (function, its arguments). Neither
+    the scheduler nor a worker has to import the repository to read it.
+    """
+
+    # a function within a function is sent as it is, not by its name
+    def unpack(root, packed):
+        import pickle
+        import sys
+
+        if root not in sys.path:
+            sys.path.insert(0, root)
+        import instructor  # noqa: F401     makes the modules of src/ importable
+
+        function, arguments = pickle.loads(packed)
+        return function(*arguments)
+
+    return unpack, str(ROOT), pickle.dumps((function, arguments))
 
 
 def _address(scheduler):
@@ -149,8 +162,6 @@ async def _reach(address):
     from distributed.core import rpc
 
     connection = Security().get_connection_args("client")
-    if address.startswith("tls:") and not connection["ssl_context"]:
-        raise ValueError("Dask's configuration, distributed.comm.tls, has no certificates")
     async with rpc(address, connection_args=connection, timeout=ANSWERS) as scheduler:
         kind = (await asyncio.wait_for(scheduler.identity(), ANSWERS + 2))["type"]
         if kind != "Scheduler":
@@ -159,48 +170,8 @@ async def _reach(address):
 
 def _why(error):
     """The cause of an error, in one line: the deepest one in its chain with a message."""
-    said = f"no answer in {ANSWERS} seconds"
+    reason = f"no answer in {ANSWERS} seconds"
     while error:
-        said = harmless(str(error)).split("\n")[0] or said
+        reason = harmless(str(error)).split("\n")[0] or reason
         error = error.__cause__
-    return said
-
-
-def run_alone(run: Callable[[work.Task], dict], task: work.Task) -> dict:
-    """Run a task in this process, one at a time across its threads."""
-    with ONE:
-        return run(task)
-
-
-def _prepare(client, scheduler):
-    """Let all workers, later ones included, import this repository."""
-    from distributed import WorkerPlugin
-
-    # defined here, so that it is sent as it is: a worker cannot import it yet
-    class Repository(WorkerPlugin):
-        name = "repository"
-
-        def __init__(self, root):
-            self.root = root
-
-        def setup(self, worker):
-            import os
-            import sys
-
-            if not os.path.isdir(os.path.join(self.root, "instructor", "grading")):
-                raise FileNotFoundError(f"{worker.address} cannot read {self.root}")
-            if self.root not in sys.path:
-                sys.path.insert(0, self.root)
-
-    try:
-        client.wait_for_workers(1, timeout=COMES)
-        client.register_plugin(Repository(str(ROOT)))
-    except TimeoutError:
-        raise UserError(
-            f"The Dask scheduler at {scheduler} has no workers. Start some {HELP}."
-        ) from None
-    except FileNotFoundError as error:
-        raise UserError(
-            f"{error}. Workers need this repository under the same path, as on a shared file "
-            "system."
-        ) from None
+    return reason

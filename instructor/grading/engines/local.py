@@ -1,21 +1,19 @@
 """Grading on this machine, several submissions at a time, in worker processes.
 
 If a worker dies, Python's whole pool breaks. So the submissions in progress are graded again one by
-one, and only one that kills its worker when alone is blamed. (Dask's scheduler gives lost tasks to
-other workers.)
+one, and only one that kills its worker when alone is blamed.
 """
 
 import contextlib
 import multiprocessing
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from itertools import islice
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from functools import partial
 
 from autograder.isolation import choose
-from common.processes import serve, without_ctrl_c
+from common.processes import serve
 
-from . import work
+from . import result_of, work, work_off
 
 ATTEMPTS = 2  # for a submission alone, since its worker may also die by chance
 
@@ -42,40 +40,18 @@ class Local:
         """Run tasks, and yield each with its result as it arrives. If a worker dies, the tasks in
         progress run again one by one, so that no submission is blamed for another's crash.
         """
-        tasks = iter(tasks)
-        while (lost := (yield from self._together(tasks))) is not None:
+        tasks, lost = iter(tasks), True
+        while lost:
+            with self._pool(self.workers) as pool:
+                lost = yield from work_off(partial(pool.submit, self.run), tasks, self.workers)
             for task in lost:
                 yield task, self._alone(task)
-
-    def _together(self, tasks):
-        """Yield results until all are done, then return None; or until a worker dies, then return
-        the tasks in progress.
-        """
-        running = {}
-        with self._pool(self.workers) as pool:
-            while True:
-                try:
-                    for task in islice(tasks, self.workers - len(running)):
-                        running[task] = None
-                        with without_ctrl_c():
-                            running[task] = pool.submit(self.run, task)
-                except BrokenProcessPool:
-                    return list(running)
-                if not running:
-                    return None
-                done = wait(running.values(), return_when=FIRST_COMPLETED).done
-                if any(isinstance(future.exception(), BrokenProcessPool) for future in done):
-                    return list(running)
-                for task in [task for task, future in running.items() if future in done]:
-                    yield task, work.result_of(running.pop(task))
 
     def _alone(self, task):
         """The result of a task that may kill its worker."""
         for _ in range(ATTEMPTS):
-            with self._pool(1) as pool:
-                future = pool.submit(self.run, task)
-                if not isinstance(future.exception(), BrokenProcessPool):
-                    return work.result_of(future)
+            with self._pool(1) as pool, contextlib.suppress(BrokenExecutor):
+                return result_of(pool.submit(self.run, task))
         return {"error": f"The process that graded it was killed, {ATTEMPTS} times in a row."}
 
     @contextlib.contextmanager

@@ -91,9 +91,3 @@ def _worker(setting):
     worker = GradingWorker(setting)
     atexit.register(worker.close)
     return worker
-
-
-def result_of(future) -> dict:
-    """What `run` returned, or {"error": text} where the process or the network around it failed."""
-    error = future.exception()
-    return future.result() if error is None else {"error": f"{type(error).__name__}: {error}"}

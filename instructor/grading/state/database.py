@@ -5,7 +5,6 @@ It is consistent whenever the program or the machine stops, even by `kill -9`.
 
 import contextlib
 import getpass
-import json
 import os
 import sqlite3
 from datetime import UTC, datetime
@@ -15,27 +14,23 @@ from common.files import UserError
 
 VERSION = "2"
 NAME = "grades.sqlite"
-FIRST_TABLES = """
+# Rows of marks and history are never changed.
+TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 -- Everybody, and every submission with its content's hash.
 CREATE TABLE people (id TEXT PRIMARY KEY, person TEXT NOT NULL);
 CREATE TABLE handed (
     label TEXT NOT NULL, person TEXT NOT NULL, source BLOB NOT NULL, digest TEXT NOT NULL,
-    submitted TEXT, late INTEGER, remark TEXT NOT NULL, PRIMARY KEY (label, person));
+    submitted TEXT, late INTEGER, remark TEXT NOT NULL, gone INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (label, person));
 -- Grading results, by content: never removed, so that nothing is graded twice.
 CREATE TABLE gradings (
     digest TEXT PRIMARY KEY, intake TEXT NOT NULL, refused TEXT NOT NULL, notices TEXT NOT NULL,
     isolation TEXT NOT NULL, reason TEXT NOT NULL);
+-- why: a check is to run again; '' if its outcome stands.
 CREATE TABLE outcomes (
     digest TEXT NOT NULL, id TEXT NOT NULL, fingerprint TEXT NOT NULL, outcome TEXT NOT NULL,
-    PRIMARY KEY (digest, id))"""
-# Added in version 2, to which older files are upgraded. Rows of marks and history are never
-# changed.
-SECOND_TABLES = """
-ALTER TABLE handed ADD COLUMN gone INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE outcomes ADD COLUMN level TEXT NOT NULL DEFAULT '';
--- Why a check is to run again; '' if its outcome stands.
-ALTER TABLE outcomes ADD COLUMN why TEXT NOT NULL DEFAULT '';
+    level TEXT NOT NULL DEFAULT '', why TEXT NOT NULL DEFAULT '', PRIMARY KEY (digest, id));
 CREATE TABLE marks (
     person TEXT NOT NULL, rubric TEXT NOT NULL, marker TEXT NOT NULL, points REAL,
     comment TEXT NOT NULL, decides INTEGER NOT NULL, most REAL NOT NULL, source TEXT NOT NULL,
@@ -77,14 +72,9 @@ class Database:
                 self.connection.execute("PRAGMA locking_mode = EXCLUSIVE")
                 self.connection.execute("BEGIN EXCLUSIVE")
                 if not self.connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-                    self._execute_all(FIRST_TABLES)
-                    self.connection.execute("INSERT INTO meta VALUES ('version', '1')")
-                if self.get("version") == "1":
-                    self._execute_all(SECOND_TABLES)
-                    self._remember()
-                    self.connection.execute(
-                        "UPDATE meta SET value = ? WHERE key = 'version'", (VERSION,)
-                    )
+                    for statement in TABLES.split(";\n"):
+                        self.connection.execute(statement)
+                    self.connection.execute("INSERT INTO meta VALUES ('version', ?)", (VERSION,))
                 self.connection.execute("COMMIT")
                 os.chmod(self.path, 0o600)
                 version = self.get("version")
@@ -110,28 +100,6 @@ class Database:
         with contextlib.suppress(OSError):
             for path in self._created if unused else ():
                 path.rmdir() if path.is_dir() else path.unlink()
-
-    def _execute_all(self, statements):
-        for statement in statements.split(";\n"):
-            self.connection.execute(statement)
-
-    def _remember(self):
-        """Keep the late-work rules from the options of a version 1 file."""
-        if text := self.get("options"):
-            options = json.loads(text) | {"canvas_late_days": 1, "column": ""}
-            rules = (
-                "due",
-                "grace",
-                "late_percent",
-                "late_cap",
-                "free_days",
-                "canvas_late_days",
-                "keep",
-            )
-            self.put(
-                options=json.dumps(options),
-                remembered=json.dumps({name: options[name] for name in rules}),
-            )
 
     @contextlib.contextmanager
     def _errors(self):

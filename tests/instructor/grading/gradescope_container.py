@@ -105,15 +105,9 @@ class Container:
                 **self.environment,
             }
             with open(self._filter(folder), "rb") as filter:
+                bubblewrap = self._bubblewrap(root, filter.fileno())
                 process = subprocess.run(
-                    [
-                        "sh",
-                        "-c",
-                        join + 'exec "$@"',
-                        "sh",
-                        *self._bubblewrap(root, filter.fileno()),
-                        command,
-                    ],
+                    ["sh", "-c", join + 'exec "$@"', "sh", *bubblewrap, command],
                     env=environment,
                     pass_fds=(filter.fileno(),),
                     timeout=300,
@@ -133,15 +127,8 @@ class Container:
                 Path(archive.extract(entry, into)).chmod(entry.external_attr >> 16)
 
     def _bubblewrap(self, root, filter):
-        command = [
-            "bwrap",
-            "--unshare-pid",
-            "--unshare-ipc",
-            "--unshare-net",
-            "--die-with-parent",
-            "--cap-drop",
-            "ALL",
-        ]
+        command = "bwrap --unshare-pid --unshare-ipc --unshare-net --die-with-parent".split()
+        command += ["--cap-drop", "ALL"]
         for capability in CAPABILITIES:
             command += ["--cap-add", f"CAP_{capability}"]
         for path in sorted(Path("/").iterdir()):
@@ -153,26 +140,9 @@ class Container:
             command += ["--ro-bind", "/dev/null", path]
         if self.cgroup:
             command += ["--ro-bind", str(self.cgroup), str(CGROUPS)]
-        command += [
-            "--dev",
-            "/dev",
-            "--perms",
-            "1777",
-            "--size",
-            str(64 << 20),
-            "--tmpfs",
-            "/dev/shm",
-            "--proc",
-            "/proc",
-            "--bind",
-            str(root),
-            "/autograder",
-            "--chdir",
-            "/autograder",
-            "--seccomp",
-            str(filter),
-            "--",
-        ]
+        command += f"--dev /dev --perms 1777 --size {64 << 20} --tmpfs /dev/shm".split()
+        command += ["--proc", "/proc", "--bind", str(root), "/autograder"]
+        command += ["--chdir", "/autograder", "--seccomp", str(filter), "--"]
         return [*command, *(["taskset", "-c", str(_core())] if shutil.which("taskset") else [])]
 
     def _filter(self, folder):

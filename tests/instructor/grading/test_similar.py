@@ -55,7 +55,7 @@ def handed_in(tmp_path_factory):
 def rename(text):
     for old, new in NAMES.items():
         text = re.sub(rf"\b{old}\b", new, text)
-    return text.replace("        x = torch", "        # my own idea\n\n        x = torch")
+    return text.replace("        x = torch", f"        # my own {EVIL}\n\n        x = torch")
 
 
 def reorder(text):
@@ -152,10 +152,12 @@ def command(handed_in, tmp_path, monkeypatch):
 
 
 def test_the_command_names_pairs_and_writes_a_report_that_obeys_no_stranger(command, capsys):
-    page = command(BEGINNER, "copy", "careful_with_try", "starter").read_text(encoding="utf-8")
+    page = command(BEGINNER, "copy", "renamed", "careful_with_try", "starter").read_text(
+        encoding="utf-8"
+    )
     printed = capsys.readouterr().out
     assert "starter was left out: It has too little code of its own." in printed
-    assert "similarity above 0.6: 1." in printed and f"100%  {BEGINNER}, {EVIL}" in printed
+    assert "similarity above 0.6: 3." in printed and f"100%  {BEGINNER}, {EVIL}" in printed
     assert re.search(rf"(?m)^  {BEGINNER}, {re.escape(EVIL)}: .*dataset\.py, \d+ lines", printed)
     assert EVIL not in page and "_script_alert_1___script_.py" in page
 
