@@ -48,6 +48,13 @@ def grade(tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def graded(tmp_path, grade):
+    """Submissions of ada and ben are graded."""
+    hand_in(tmp_path / "class", "ada", "ben")
+    grade()
+
+
+@pytest.fixture
 def merge(tmp_path):
     """A function that runs `merge` on tmp_path/out."""
     return lambda *arguments: cli("merge", tmp_path / "out", *arguments)
@@ -64,6 +71,17 @@ def hand_in(folder, *names):
     for name in names:
         (folder / name).mkdir(parents=True)
         (folder / name / "model.py").write_text(f"# {name}\n", encoding="utf-8")
+
+
+def canvas(folder, *people, late=""):
+    """Submissions as Canvas names them, of (login, number)."""
+    for login, number in people:
+        hand_in(folder, f"{login}{late}_{number}_{number}_a.zip")
+
+
+def roster(tmp_path, text):
+    (tmp_path / "roster.csv").write_text(text, encoding="utf-8")
+    return "--roster", tmp_path / "roster.csv"
 
 
 def entries(tmp_path):
@@ -91,9 +109,9 @@ def write_marks(path, *marks):
 
 def test_whoever_is_not_graded_yet_has_no_grade(tmp_path, grade, merge, capsys):
     hand_in(tmp_path / "class", "ada", "ben", "cy")
-    (tmp_path / "roster.csv").write_text("id,sis_id\nada,1\nben,2\ncy,3\ndan,4\n", encoding="utf-8")
+    people = roster(tmp_path, "id,sis_id\nada,1\nben,2\ncy,3\ndan,4\n")
     with pytest.raises(Interrupted):
-        grade("--roster", tmp_path / "roster.csv", engine=Here(stop=2))
+        grade(*people, engine=Here(stop=2))
     assert merge() == 3
     assert "1 people have checks that are not graded yet" in capsys.readouterr().err
     cells = {row["SIS User ID"]: row for row in rows(tmp_path / "out" / "grades.csv")[1:]}
@@ -123,10 +141,7 @@ def test_a_new_check_is_missing_until_it_is_graded(tmp_path, grade, merge, monke
 def test_options_are_remembered_and_others_are_told(tmp_path, grade, capsys):
     folder = tmp_path / "class"
     hand_in(folder, "lovelaceada_LATE_11_100_a.zip", "turingalan_12_101_a.zip")
-    (tmp_path / "roster.csv").write_text(
-        "id,name,canvas_id\nada,Ada,11\nalan,Alan,12\n", encoding="utf-8"
-    )
-    grade("--roster", tmp_path / "roster.csv", *DUE, *LATE)
+    grade(*roster(tmp_path, "id,name,canvas_id\nada,Ada,11\nalan,Alan,12\n"), *DUE, *LATE)
     before = entries(tmp_path)["ada"].total
     assert entries(tmp_path)["ada"].penalty == 0.2 and "without a time" in page_of(tmp_path, "ada")
     capsys.readouterr()
@@ -157,9 +172,7 @@ def test_the_zone_of_a_due_date_is_shown_wherever_the_date_is(tmp_path, grade, m
     assert shown in page and shown in page_of(tmp_path, "ada")
 
 
-def test_whoever_has_vanished_keeps_the_grade(tmp_path, grade, capsys):
-    hand_in(tmp_path / "class", "ada", "ben")
-    grade()
+def test_whoever_has_vanished_keeps_the_grade(tmp_path, graded, grade, capsys):
     before = {id: entry.total for id, entry in entries(tmp_path).items()}
     hand_in(tmp_path / "late", "cy")
     assert grade(folder="late") == 0
@@ -172,25 +185,9 @@ def test_whoever_has_vanished_keeps_the_grade(tmp_path, grade, capsys):
     assert f"'ben' had {before['ben']:g} points" in capsys.readouterr().out
 
 
-def canvas(folder, *people, late=""):
-    """Submissions as Canvas names them, of (login, number), with other contents in each folder."""
-    for login, number in people:
-        hand_in(folder, f"{login}{late}_{number}_{number}_a.zip")
-        (folder / f"{login}{late}_{number}_{number}_a.zip" / "model.py").write_text(
-            f"# {folder} {login}\n", encoding="utf-8"
-        )
-
-
-def roster(tmp_path, text):
-    (tmp_path / "roster.csv").write_text(text, encoding="utf-8")
-    return "--roster", tmp_path / "roster.csv"
-
-
 def test_marks_and_submissions_of_ids_that_a_later_roster_lacks_are_listed(
-    tmp_path, grade, merge, capsys
+    tmp_path, graded, grade, merge, capsys
 ):
-    hand_in(tmp_path / "class", "ada", "ben")
-    grade()
     merge("--written", write_marks(tmp_path / "eva.csv", ("ben", 1)))
     hand_in(tmp_path / "late", "Ada1")
     capsys.readouterr()
@@ -288,10 +285,7 @@ def other_results(task):
     return result
 
 
-def test_grading_again_keeps_what_was_and_why(tmp_path, grade, capsys):
-    hand_in(tmp_path / "class", "ada", "ben")
-    grade()
-
+def test_grading_again_keeps_what_was_and_why(tmp_path, graded, grade, capsys):
     before, engine = entries(tmp_path), Here(other_results)
     capsys.readouterr()
     grade("--again", "ada", "5f-0-basic", "--why", "the machine was slow", engine=engine)
@@ -394,7 +388,7 @@ def test_better_isolation_grades_again_what_ran_behind_less(tmp_path, grade):
         assert len(engine.tasks) == (number < 4)
 
 
-def test_a_timeout_on_a_busy_machine_counts_only_when_it_comes_again_alone(tmp_path, grade, capsys):
+def test_a_timeout_on_a_busy_machine_counts_only_when_it_comes_again_alone(tmp_path, grade):
     hand_in(tmp_path / "class", "ada", "ben")
     under_way = []
 
@@ -433,9 +427,7 @@ def test_many_timeouts_are_said(tmp_path, grade, capsys):
 # Marks
 
 
-def test_marks_outlive_their_file(tmp_path, grade, merge):
-    hand_in(tmp_path / "class", "ada", "ben")
-    grade()
+def test_marks_outlive_their_file(tmp_path, graded, grade, merge):
     form = tmp_path / "out" / "written.csv"
     write_marks(form, ("ada", 1), ("ben", 0.5))
     merge()
@@ -448,9 +440,7 @@ def test_marks_outlive_their_file(tmp_path, grade, merge):
     assert sum(row["what"] == "marked" for row in rows(tmp_path / "out" / "history.csv")) == 2
 
 
-def test_a_second_markers_other_mark_is_shown_and_no_overwrite(tmp_path, grade, merge, capsys):
-    hand_in(tmp_path / "class", "ada", "ben")
-    grade()
+def test_a_second_markers_other_mark_is_shown_and_no_overwrite(tmp_path, graded, merge, capsys):
     merge("--written", write_marks(tmp_path / "eva.csv", ("ada", 1), ("ben", 1)))
     merge("--written", write_marks(tmp_path / "tom.csv", ("ada", 2), ("ben", 1)))
     said = capsys.readouterr().err
@@ -499,10 +489,8 @@ def test_a_file_of_the_same_name_is_no_marker_again(tmp_path, grade, merge):
     assert entries(tmp_path)["ada"].written == {PART: 2} and load_class(tmp_path / "out").conflicts
 
 
-def test_marks_follow_the_points_of_their_part(tmp_path, grade, merge, monkeypatch):
+def test_marks_follow_the_points_of_their_part(tmp_path, graded, merge, monkeypatch):
     """Half the points, then no such part, then as before: nothing is lost."""
-    hand_in(tmp_path / "class", "ada", "ben")
-    grade()
     most = CHECKS[PART].points
     write_marks(tmp_path / "out" / "written.csv", ("ada", most), ("ben", most / 2))
     merge()
@@ -546,9 +534,7 @@ def test_merge_needs_a_grading(merge):
         merge()
 
 
-def test_a_full_disk_during_merge_changes_nothing(tmp_path, grade, merge):
-    hand_in(tmp_path / "class", "ada", "ben")
-    grade()
+def test_a_full_disk_during_merge_changes_nothing(tmp_path, graded, merge):
     write_marks(tmp_path / "out" / "written.csv", ("ada", 1), ("ben", 1))
     # which is made anew, but not by a merge that fails
     (tmp_path / "out" / "overrides.csv").unlink()
@@ -568,9 +554,7 @@ def test_a_full_disk_during_merge_changes_nothing(tmp_path, grade, merge):
     assert after == before and entries(tmp_path)["ada"].written == {}
 
 
-def test_somebody_who_has_left_stops_neither_grade_nor_merge(tmp_path, grade, merge):
-    hand_in(tmp_path / "class", "ada", "ben")
-    grade()
+def test_somebody_who_has_left_stops_neither_grade_nor_merge(tmp_path, graded, grade, merge):
     write_marks(tmp_path / "out" / "written.csv", ("ada", 1), ("ben", 1))
     (tmp_path / "out" / "overrides.csv").write_text(
         "id,extension days,excused,check,points,reason\nben,2,,,,ill\n", encoding="utf-8"
@@ -594,11 +578,9 @@ def override(tmp_path, *lines):
 def test_overrides_count_are_shown_and_are_kept(tmp_path, grade, merge):
     names = "ada_LATE_11_1_a.zip ben_12_2_a.zip cy_13_3_a.zip dan_14_4_a.zip"
     hand_in(tmp_path / "class", *names.split())
-    (tmp_path / "roster.csv").write_text(
-        "id,canvas_id\nada,11\nben,12\ncy,13\ndan,14\n", encoding="utf-8"
-    )
+    people = roster(tmp_path, "id,canvas_id\nada,11\nben,12\ncy,13\ndan,14\n")
     most = CHECKS["5f-0-basic"].points
-    grade("--roster", tmp_path / "roster.csv", *LATE, *DUE)
+    grade(*people, *LATE, *DUE)
     before = entries(tmp_path)
     assert before["ada"].penalty == 0.2
     reasons = {"ada": "ill", "ben": "left", "cy": "a slow disk", "dan": "copied 3a"}

@@ -41,24 +41,13 @@ ENDS = (0, 3)  # the exit codes of a completed command
 LONGEST = 0.9  # seconds until a command is disturbed, at most
 
 
-class Engine:
-    """Grades in this process; with `slow`, a check times out for some submissions."""
-
-    def __init__(self, slow: bool):
-        self.slow = slow
-
-    def level(self) -> str:
-        """The strongest isolation level."""
-        return "bubblewrap 0.8.0"
-
-    def results(self, tasks):
-        """Quick results, a little later."""
-        for task in tasks:
-            result = batch_work.run(task)
-            for check in result["report"]["checks"] if self.slow and "report" in result else ():
-                if check["id"] == SLOW and task.digest[0] in "02468ace":
-                    check |= {"verdict": "timeout", "score": 0.0}
-            yield task, result
+def slowly(task):
+    """A quick result, in which a check times out for some submissions."""
+    result = batch_work.run(task)
+    for check in result["report"]["checks"] if "report" in result else ():
+        if check["id"] == SLOW and task.digest[0] in "02468ace":
+            check |= {"verdict": "timeout", "score": 0.0}
+    return result
 
 
 class Term:
@@ -82,9 +71,7 @@ class Term:
         self.run("grade", first, "--out", out, *roster, *rules, manifest=less, slow=True)
         self.run("merge", out, "--written", self._marks("eva", 1, NAMES), manifest=less)
         self.run("grade", second, "--out", out, manifest=less, slow=True)
-        self.run(
-            "grade", "--out", out, "--again", SLOW, "--why", "the machine was slow", manifest=less
-        )
+        self.run("grade", "--out", out, "--again", SLOW, "--why", "a slow machine", manifest=less)
         self.run("grade", "--out", out)  # with one more check
         self._decide()
         self.run("merge", out)
@@ -125,10 +112,8 @@ class Term:
         lines = ["id,name,canvas_id,section"]
         for n, name in enumerate(NAMES):
             lines.append(f"{name},Person {n},{1000 + n},{'AB'[n % 2]}")
-            late = "_LATE" * (n >= 11)
-            self._submission(
-                "second" if n >= 11 else "first", f"{name}{late}_{1000 + n}_{n}_a.zip", name
-            )
+            folder, late = ("second", "_LATE") if n >= 11 else ("first", "")
+            self._submission(folder, f"{name}{late}_{1000 + n}_{n}_a.zip", name)
         (self.folder / "first" / "s03_1003_3_a.zip" / "refuse").touch()
         self._submission("second", "s02_LATE_1002_70_a-1.zip", "a second try")
         self._submission("first", "stranger_4711_80_a.zip", "a stranger")
@@ -147,41 +132,27 @@ class Term:
         return path
 
     def _decide(self):
-        lines = [
-            "id,extension days,excused,check,points,reason",
-            "s12,2,,,,ill",
-            "s13,,yes,,,left",
-            "s04,,,,1,found a fault",
-        ]
-        (self.out / "overrides.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        lines = "s12,2,,,,ill\ns13,,yes,,,left\ns04,,,,1,found a fault\n"
+        text = "id,extension days,excused,check,points,reason\n" + lines
+        (self.out / "overrides.csv").write_text(text, encoding="utf-8")
 
     def result(self) -> dict[str, str]:
         """All that people see at the end, by the name of the file; and the state of the class."""
-        files = [path for path in self.out.rglob("*") if path.suffix in (".csv", ".html", ".md")]
+        files = [path for path in self.out.rglob("*") if path.suffix in (".csv", ".html")]
         texts = {
-            path.relative_to(self.out).as_posix(): path.read_text(encoding="utf-8")
-            for path in files
+            str(path.relative_to(self.out)): path.read_text(encoding="utf-8") for path in files
         }
         texts["leftovers"] = str(sorted(path.name for path in self.out.rglob("*.tmp")))
         # The time of a change differs in every play, and a killed run asks again.
         with open(self.out / "history.csv", encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file))
         asked = ("again", "option")
-        texts["history.csv"] = "\n".join(
-            sorted(
-                {
-                    f"{row['what']} {row['id']} {row['check or part']} {row['before']} "
-                    f"{row['after']}"
-                    for row in rows
-                    if row["what"] not in asked
-                }
-            )
-        )
+        shown = "{what} {id} {check or part} {before} {after}"
+        changes = {shown.format(**row) for row in rows if row["what"] not in asked}
+        texts["history.csv"] = "\n".join(sorted(changes))
+        entries = load_class(self.out).entries
         texts["class"] = str(
-            [
-                (entry.person.id, entry.total, entry.final, entry.excused)
-                for entry in load_class(self.out).entries
-            ]
+            [(one.person.id, one.total, one.final, one.excused) for one in entries]
         )
         return texts
 
@@ -200,7 +171,8 @@ def _start(words, manifest, slow):
         os.dup2(quiet, 1)
         session.MANIFEST = graded_class.MANIFEST = manifest
         session.Setting.isolation = session.Setting.require_hidden = lambda *_: None
-        command.make_engine = lambda args, scratch: Engine(slow)
+        engine = batch_work.Here(slowly if slow else batch_work.run)
+        command.make_engine = lambda args, scratch: engine
         errors = os.dup(2)
         os.dup2(quiet, 2)
         args = program._parse(words)
@@ -225,11 +197,9 @@ def _without(id, folder):
     text = text.replace("[[check]]" + entry, "")
     line = next(line for line in text.splitlines() if re.match(rf"{check.question} = ", line))
     points = read_manifest(FULL).questions[check.question].points
-    text = text.replace(
-        line, line.replace(f"points = {points:g}", f"points = {points - check.points:g}")
-    )
+    less = line.replace(f"points = {points:g}", f"points = {points - check.points:g}")
     path = folder / "manifest.toml"
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text.replace(line, less), encoding="utf-8")
     return path
 
 
@@ -243,7 +213,7 @@ def expected(tmp_path_factory):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("number", range(50))
+@pytest.mark.parametrize("number", range(12))
 def test_a_disturbed_term_ends_with_the_same_grades(expected, tmp_path, number):
     result = Term(tmp_path, disturbed=3).play()
     differ = [name for name in expected | result if expected.get(name) != result.get(name)]
