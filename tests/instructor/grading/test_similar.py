@@ -160,6 +160,8 @@ def test_the_command_names_pairs_and_writes_a_report_that_obeys_no_stranger(comm
     assert "similarity above 0.6: 3." in printed and f"100%  {BEGINNER}, {EVIL}" in printed
     assert re.search(rf"(?m)^  {BEGINNER}, {re.escape(EVIL)}: .*dataset\.py, \d+ lines", printed)
     assert EVIL not in page and "_script_alert_1___script_.py" in page
+    policy = page.index("default-src 'none'")
+    assert policy < min(page.index("<link"), page.index("<script")), "nothing is loaded"
 
 
 def test_one_submission_is_like_no_other(command, capsys):
