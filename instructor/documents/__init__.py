@@ -31,9 +31,12 @@ def run(args: argparse.Namespace) -> int:
     """
     from . import site, tables
 
+    stale = tables.find_stale()
+    if not args.check:
+        tables.write()  # first: these need no TeX
     pages = site.make_pages()
     stale_pages = site.find_stale(pages)
-    stale = tables.find_stale() + [f"docs/site/{name}" for name in stale_pages]
+    stale += [f"docs/site/{name}" for name in stale_pages]
     if args.check:
         if stale:
             print("\n".join(stale))
@@ -41,7 +44,6 @@ def run(args: argparse.Namespace) -> int:
             return 1
         print("Documents and docs/site are up to date.")
         return 0
-    tables.write()
     site.write({name: pages[name] for name in stale_pages})
     print("\n".join(f"Updated {name}" for name in stale) or "Everything was up to date.")
     return 0

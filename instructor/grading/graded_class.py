@@ -172,8 +172,9 @@ def _mark(graded, parts):
 def _entry(state, manifest, options, due, start, one, current):
     """The person's Entry if this submission counts."""
     submitted = datetime.fromisoformat(one.submitted) if one.submitted else None
-    entry = replace(start, source=one.label, submitted=submitted)
-    entry.remarks, entry.for_staff = [*start.remarks], [*start.for_staff]
+    entry = replace(
+        start, source=one.label, submitted=submitted, remarks=[], for_staff=[*start.for_staff]
+    )
     entry.days_late = late.days_late(
         submitted, due, options["grace"], one.late, options["canvas_late_days"], start.extension
     )

@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import hashlib
 import io
-import os
 import re
 import tempfile
 from collections import defaultdict
@@ -29,13 +28,13 @@ from checks.support.staging import (
 from common.arguments import number
 from common.files import private, why_not_utf8, write_text
 from instructor import ROOT
+from instructor.release.pasting import NOISE, fingerprints, released
 from instructor.release.starter import SOLUTION
 from jobs.deliverables import FOLDERS, STUDENT_FILES
 
 # Of the right submissions in tests/checks/right that have enough code of their own, no two exceed
 # 0.45; a copy with other names or in another order reaches 0.85 or more.
 THRESHOLD = 0.6
-NOISE = 25  # characters, where a name is one: shorter matches are chance
 LEAST = 200  # such characters of own code: with fewer, right answers to a small task look alike
 # for the report: copydetect's page would load a style sheet and a script from the web
 LOADS_NOTHING = (
@@ -72,19 +71,18 @@ def run(args: argparse.Namespace) -> int:
     """
     from instructor.grading.graded_class import load_sources
 
-    sources = load_sources(args.out)
     texts, digests, left_out = {}, {}, {}
-    for person, source in tqdm(sources.items(), "reading", disable=None, leave=False):
-        texts[person], digests[person], left_out[person] = read_own(source)
-    texts = {person: text for person, text in texts.items() if text}
-    left_out |= {person: "It has too little code of its own." for person in too_short(texts)}
-    left_out = {person: why for person, why in left_out.items() if why}
-    compared = {person: text for person, text in texts.items() if person not in left_out}
-    pairs, report = compare(compared, args.threshold)
+    for person, source in tqdm(
+        load_sources(args.out).items(), "reading", disable=None, leave=False
+    ):
+        text, digests[person], problem = read_own(source)
+        (left_out if problem else texts)[person] = problem or text
+    pairs, report, short = compare(texts, args.threshold)
+    left_out |= dict.fromkeys(short, "It has too little code of its own.")
     if report:
         with private():
             write_text(args.out / "similar.html", report)
-    print(f"Compared {len(compared)} submissions.")
+    print(f"Compared {len(texts) - len(short)} submissions.")
     for person, why in left_out.items():
         print(harmless(f"  {person} was left out: {why}"))
     print(f"Pairs with a similarity above {args.threshold:g}: {len(pairs)}.")
@@ -153,65 +151,51 @@ def regions(text: str) -> str:
 
 def boilerplate() -> list[str]:
     """Code that anyone may have: the starter, the reference, and the released code in src/."""
-    student = [folder / name for name in STUDENT_FILES for folder in (GIVEN, SOLUTION)]
-    texts = [_text(path) for path in student]
-    texts += [*map(regions, texts), read_own(SOLUTION)[0]]
-    texts += [
-        _text(path) for path in sorted((ROOT / "src").rglob("*.py")) if GIVEN not in path.parents
-    ]
-    return texts
+    student = [_text(folder / name) for name in STUDENT_FILES for folder in (GIVEN, SOLUTION)]
+    own = [*map(regions, student), read_own(SOLUTION)[0]]
+    return [*student, *own, *map(_text, released(ROOT / "src"))]
 
 
-def too_short(texts: dict[str, str]) -> list[str]:
-    """The people with fewer than LEAST characters of code that is no boilerplate."""
-    from copydetect import CodeFingerprint
-
-    def fingerprint(text, known=()):
-        return CodeFingerprint("own.py", NOISE, 1, known, fp=io.StringIO(text))
-
-    hashes = set().union(*(fingerprint(text).hashes for text in boilerplate()))
-    known = np.unique(np.array([*hashes]))
-    return [
-        person for person, text in texts.items() if fingerprint(text, known).token_coverage < LEAST
-    ]
-
-
-def compare(texts: dict[str, str], threshold: float) -> tuple[list[tuple[float, str, str]], str]:
+def compare(
+    texts: dict[str, str], threshold: float
+) -> tuple[list[tuple[float, str, str]], str, list[str]]:
     """Compare every pair of people by copydetect's fingerprints: names, blanks, comments and
     strings don't count, nor does the order of functions.
 
     Returns:
         (similarity, person, person) of the pairs above the threshold, most similar first, where
-        the similarity is the larger share of one's code that the other has too; and copydetect's
-        report as HTML, "" without two people.
+        the similarity is the larger share of one's code that the other has too; copydetect's
+        report as HTML, "" if there are no two people to compare; and the people who were left out,
+        since fewer than LEAST characters of their code are no boilerplate.
     """
-    if len(texts) < 2:
-        return [], ""
-    from copydetect import CopyDetector
+    from copydetect import CodeFingerprint, CopyDetector
 
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        # A window of one (guarantee_t = noise_t) keeps all hashes, whatever Python's hash seed.
-        detector = CopyDetector(
-            noise_t=NOISE, guarantee_t=NOISE, display_t=threshold, autoopen=False, silent=True
-        )
-        people = {}
-        for person, text in texts.items():
-            plain = re.sub(r"[^\w.@+-]", "_", person)[:100]
-            name = f"{plain}.py" if f"{plain}.py" not in people else f"{plain}-{len(people)}.py"
-            people[name] = person
-            Path(name).write_text(text, encoding="utf-8")
-            detector.add_file(name)
-        os.mkdir("boilerplate")
-        for number, text in enumerate(boilerplate()):
-            Path(name := f"boilerplate/{number}.py").write_text(text, encoding="utf-8")
-            detector.add_file(name, "boilerplate")
-        detector.run()
-        pairs = [
-            (max(one, other), people[first], people[second])
-            for one, other, first, second, *_ in detector.get_copied_code_list()
-        ]
-        report = detector.generate_html_report("return")
-        return sorted(pairs, reverse=True), report.replace("<head>", f"<head>{LOADS_NOTHING}", 1)
+    # A window of one (guarantee_t = noise_t) keeps all hashes, whatever Python's hash seed.
+    detector = CopyDetector(
+        noise_t=NOISE, guarantee_t=NOISE, display_t=threshold, autoopen=False, silent=True
+    )
+    known = np.unique(np.array([*set().union(*map(fingerprints, boilerplate()))]))
+    people, short = {}, []
+    for person, text in texts.items():
+        plain = re.sub(r"[^\w.@+-]", "_", person)[:100]
+        name = f"{plain}.py" if f"{plain}.py" not in people else f"{plain}-{len(people)}.py"
+        own = CodeFingerprint(name, NOISE, 1, known, fp=io.StringIO(text))
+        if own.token_coverage < LEAST:
+            short.append(person)
+            continue
+        people[name] = person
+        detector.file_data[name] = own  # so the detector reads no file of this name
+        detector.add_file(name)
+    if len(people) < 2:
+        return [], "", short
+    detector.run()
+    pairs = [
+        (max(one, other), people[first], people[second])
+        for one, other, first, second, *_ in detector.get_copied_code_list()
+    ]
+    report = detector.generate_html_report("return")
+    report = report.replace("<head>", f"<head>{LOADS_NOTHING}", 1)
+    return sorted(pairs, reverse=True), report, short
 
 
 def equal_files(digests: dict[str, dict[str, str]]) -> list[tuple[list[str], list[str]]]:

@@ -29,7 +29,8 @@ def find_repeated(src: Path, given: Collection[str] = ()) -> list[str]:
     `given` may be there.
     """
     files = {
-        path: _prints(path.read_text(encoding="utf-8", errors="replace")) for path in released(src)
+        path: fingerprints(path.read_text(encoding="utf-8", errors="replace"))
+        for path in released(src)
     }
     found = []
     for place, body in bodies(SOLUTION):
@@ -54,17 +55,17 @@ def telling(body: str) -> int:
 
 
 def _own_prints(body):
-    return {key: where for key, where in _prints(body).items() if key not in _starter_prints()}
+    return {key: where for key, where in fingerprints(body).items() if key not in _starter_prints()}
 
 
 @functools.cache
 def _starter_prints():
     return frozenset().union(
-        *(_prints(path.read_text(encoding="utf-8")) for path in sorted(STARTER.rglob("*.py")))
+        *(fingerprints(path.read_text(encoding="utf-8")) for path in sorted(STARTER.rglob("*.py")))
     )
 
 
-def _prints(text: str) -> dict[int, list[int]]:
+def fingerprints(text: str) -> dict[int, list[int]]:
     """copydetect's fingerprints of a text: hash -> where in the text without names, blanks and
     comments.
     """
