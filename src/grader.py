@@ -134,7 +134,7 @@ def require_python() -> None:
             "Python runs with -O or PYTHONOPTIMIZE, which disables the assertions that checks "
             "need. Run it without."
         )
-    require_packages("torch", "numpy", "tqdm", "pytest")
+    require_packages("torch", "numpy", "tqdm")
 
 
 def run(args: argparse.Namespace, stream) -> int:
@@ -235,7 +235,7 @@ def run(args: argparse.Namespace, stream) -> int:
 
             def ready():  # a process that was ended starts while the student writes
                 with contextlib.suppress(ProcessError):  # the next grading reports it
-                    worker.process.start()
+                    worker.processes[0].start()
 
             def grade_again(seed):
                 total = sum(outcome.verdict is not None for outcome in report.outcomes.values())

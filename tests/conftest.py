@@ -290,7 +290,7 @@ def worker(process):
     class Warm(GradingWorker):
         def __init__(self):
             self.setting, self.served = Setting(), 0
-            self.folder, self.process = Path(STAGED.name), process
+            self.folder, self.processes = Path(STAGED.name), [process]
 
         def close(self):
             """Leave it to the next test."""
@@ -306,9 +306,7 @@ def warm(worker, monkeypatch):
 
     start = session.GradingWorker
     monkeypatch.setattr(
-        session,
-        "GradingWorker",
-        lambda setting, questions=None: start(setting) if setting.debug else worker,
+        session, "GradingWorker", lambda setting, *more: start(setting) if setting.debug else worker
     )
     monkeypatch.setattr(work, "_worker", lambda setting: worker)
     return worker

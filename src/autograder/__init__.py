@@ -1,8 +1,8 @@
 """An engine that grades untrusted code. It is independent of what it grades:
 docs/adding-a-question.md explains how to use it.
 
-A check is a probe, sent as source to the student's process, and a verdict, a pytest test that
-judges the answer:
+A check is a probe, sent as source to the student's process, and a verdict, a function that judges
+the answer:
 
     @probe
     def add(a, b):
@@ -19,11 +19,10 @@ from autograder.inside.wire import describe
 
 from .allowance import Allowance
 from .answer import Answer
-from .board import Board, can_share
 from .compare import matches, require_close
 from .grade import Report, draw_seed, grade
+from .judge import check
 from .manifest import Check, Manifest, ManifestError, Question, read_manifest
-from .plugin import check
 from .probe import Probe, probe
 from .process import ProcessError, SameProcess, StudentProcess
 from .student import Student, Submission

@@ -1,6 +1,7 @@
 """The time limit of a submission: for one check, or for all of them together."""
 
 import math
+import threading
 import time
 
 PATIENCE = 10  # wall-clock limit on a busy machine, as a multiple of the check's own limit
@@ -33,6 +34,7 @@ class Allowance:
         self._patience = now + PATIENCE * self._left
         self._end = min(self._patience, math.inf if wall is None else now + wall)
         self._within = within
+        self._lock = threading.Lock()  # checks that run at the same time share one
         self.elapsed = self.cpu = self.waited = self.counted = 0.0
 
     @property
@@ -84,15 +86,12 @@ class Allowance:
         self._spend(reply)
         return reply
 
-    def spent_elsewhere(self, seconds: float) -> None:
-        """Count the submission's own time that calls of another judge used up."""
-        self._left -= seconds
-
     def _spend(self, reply):
-        self._left -= reply.counted
-        self.elapsed += reply.seconds
-        self.cpu += reply.cpu
-        self.counted += reply.counted
-        self.waited += reply.waited
+        with self._lock:
+            self._left -= reply.counted
+            self.elapsed += reply.seconds
+            self.cpu += reply.cpu
+            self.counted += reply.counted
+            self.waited += reply.waited
         if self._within:
             self._within._spend(reply)

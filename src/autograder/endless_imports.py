@@ -3,9 +3,10 @@ that later checks that need them fail immediately, and one endless loop doesn't 
 minutes, or use up the time of right answers in other files.
 """
 
+import threading
+
 from .allowance import Allowance
 from .inside import wire
-from .manifest import Check
 from .probe import Probe, probe
 
 IMPORT_SECONDS = 20  # far more than any reasonable import takes, and what most checks may take
@@ -56,48 +57,48 @@ def import_file(module):
 
 
 class Stuck:
-    """What is known about the imports of one submission.
+    """What is known about the imports of one submission; all its checks share it.
 
     Args:
-        process: where probes run.
         submission: the student.Submission.
-        whole: the time for all checks together.
     """
 
-    def __init__(self, process, submission, whole: Allowance):
-        self.process = process
+    def __init__(self, submission):
         self.submission = submission
-        self.whole = whole
         self.ends: dict[str, bool] = {}
         self._needed: dict[str, list[str]] = {}
+        self._looking = threading.Lock()  # one check finds out, and the others know
 
-    def file(self, probe: Probe, request: dict, check: Check) -> str | None:
+    def file(self, probe: Probe, request: dict, student) -> str | None:
         """A file that the probe imports and that is known to be stuck, or None.
 
         Args:
             request: the probe's; its folders and seed are reused.
-            check: the source of the limits.
+            student: the student.Student that runs it, with its process, its time and its limits.
         """
-        if all(self.ends.values()):
+        if all(list(self.ends.values())):
             return None
-        needed = self._files(probe, request, check)
+        needed = self._files(probe, request, student)
         return next((file for file in needed if not self.ends.get(file, True)), None)
 
-    def look(self, probe: Probe, request: dict, check: Check) -> str | None:
+    def look(self, probe: Probe, request: dict, student) -> str | None:
         """After a timeout of `probe`, find out which of the files that it imports is stuck, if any.
         The arguments are those of `file`.
         """
-        for file in self._files(probe, request, check):
-            if file not in self.ends:
-                module = ".".join([self.submission.package, *file.removesuffix(".py").split("/")])
-                reply = self._call(import_file, {"module": module}, request, check)
-                cut_short = reply.counted < min(IMPORT_SECONDS, check.seconds)  # proves nothing
-                self.ends[file] = reply.ended != "timeout" or cut_short
-            if not self.ends[file]:
-                return file
+        with self._looking:
+            for file in self._files(probe, request, student):
+                if file not in self.ends:
+                    module = [self.submission.package, *file.removesuffix(".py").split("/")]
+                    inputs = {"module": ".".join(module)}
+                    reply = self._call(import_file, inputs, request, student)
+                    longest = min(IMPORT_SECONDS, student.check.seconds)
+                    # cut short, it proves nothing
+                    self.ends[file] = reply.ended != "timeout" or reply.counted < longest
+                if not self.ends[file]:
+                    return file
         return None
 
-    def _files(self, probe, request, check):
+    def _files(self, probe, request, student):
         """The submission's files that a probe needs, in the order in which they are executed."""
         if probe.source not in self._needed:
             inputs = {
@@ -106,12 +107,13 @@ class Stuck:
                 "package": self.submission.package,
             }
             self._needed[probe.source] = []
-            reply = self._call(needed_files, inputs, request, check)
+            reply = self._call(needed_files, inputs, request, student)
             if reply.ended == "answered" and reply.message:
                 self._needed[probe.source] = wire.decode(reply.message).get("value", [])
         return self._needed[probe.source]
 
-    def _call(self, probe, inputs, request, check):
+    @staticmethod
+    def _call(probe, inputs, request, student):
         again = {**request, "source": probe.source, "name": probe.name, "inputs": inputs}
-        seconds = min(IMPORT_SECONDS, check.seconds)
-        return Allowance(seconds, within=self.whole).call(self.process, again, check.memory)
+        time = Allowance(min(IMPORT_SECONDS, student.check.seconds), within=student.total)
+        return time.call(student.process, again, student.check.memory)

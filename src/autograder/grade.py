@@ -1,30 +1,16 @@
-"""Grade one submission: run the manifest's checks with pytest, and sum over the manifest."""
+"""Grade one submission: run the manifest's checks, and sum over the manifest."""
 
-import contextlib
-import os
 import secrets
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pytest
-
 from .allowance import Allowance
-from .board import Board
+from .judge import Judge, Verdicts
 from .manifest import Check, Manifest
-from .plugin import Judge
 from .student import Submission
 from .verdicts import GRADER_FAILED, Outcome, Verdict
-
-SETTINGS = Path(__file__).with_name("verdicts.ini")
-# unraisableexception and threadexception collect garbage five times at the end
-PYTEST_OPTIONS = """
---import-mode=importlib --noconftest --assert=plain --capture=no --continue-on-collection-errors
--p no:cacheprovider -p no:terminal -p no:logging -p no:warnings -p no:debugging
--p no:unraisableexception -p no:threadexception
-""".split()
 
 
 @dataclass
@@ -100,7 +86,7 @@ def grade(
     hidden: bool = False,
     finished: Callable[[Outcome], None] = lambda outcome: None,
     whole: Allowance | None = None,
-    board: Board | None = None,
+    helpers: Sequence = (),
 ) -> Report:
     """Grade a submission.
 
@@ -108,7 +94,7 @@ def grade(
         manifest: the whole manifest.
         checks: which of its checks to report on.
         folders: where the check files (q*.py) are, at any depth.
-        process: a StudentProcess or SameProcess, ready for use; it is left running.
+        process: a StudentProcess or SameProcess; it is left running.
         submission: what to grade.
         seed: of everything that the checks draw.
         context: anything else that this course's checks need.
@@ -116,11 +102,11 @@ def grade(
         finished: called with each Outcome as it arrives.
         whole: the time for all checks together; checks that are unfinished by then time out. No
             limit by default.
-        board: shares the checks with other judges; by default this one runs all.
+        helpers: more StudentProcesses; each runs a check at the same time.
 
     Returns:
         A Report with an Outcome for each of `checks`: one that should have run and didn't is a
-        grader error worth 0, unless the board's leader sees to it.
+        grader error worth 0.
     """
     started = time.perf_counter()
     to_run = {
@@ -129,76 +115,19 @@ def grade(
         if check.kind == "basic" or (check.kind == "hidden" and hidden)
     }
     whole = whole or Allowance()
-    judge = Judge(to_run, process, submission, seed, context, finished, whole, board)
+    verdicts = Verdicts(folders, to_run)
+    judge = Judge(to_run, verdicts.functions, submission, seed, context, finished, whole)
     if to_run:
-        root = Path(os.path.commonpath([folder.resolve() for folder in folders]))
-        arguments = ["-c", str(SETTINGS), "--rootdir", str(root), *PYTEST_OPTIONS]
-        # Relative paths: pytest gives brackets in its arguments a special meaning.
-        arguments += [os.path.relpath(path, root) for path in _files(folders, to_run)]
-        process.begin()
-        with _own_pytest(root, tuple(f"{folder.resolve()}{os.sep}" for folder in folders)):
-            code = pytest.main(arguments, plugins=[judge])
-        if code == pytest.ExitCode.INTERRUPTED and not judge.errors:
-            raise KeyboardInterrupt
+        judge.run([process, *helpers])
+    for id in to_run.keys() - judge.outcomes.keys():
+        details = "\n".join(["This check did not run.", *verdicts.errors])
+        judge.outcomes[id] = Outcome(
+            id, Verdict.GRADER_ERROR, details=details, message=GRADER_FAILED
+        )
     return Report(
         manifest,
-        _complete(checks, judge),
+        {check.id: judge.outcomes.get(check.id) or Outcome(check.id) for check in checks},
         seed,
         (process.isolation.name, process.isolation.reason),
         seconds=time.perf_counter() - started,
     )
-
-
-def _files(folders, ids):
-    """The check files that contain these ids. If an id is in none of them, the folders, i.e. all
-    files: one of them may fail to import, and that is reported.
-    """
-    texts = {
-        path: path.read_text(encoding="utf-8", errors="replace")
-        for folder in folders
-        for path in sorted(folder.rglob("q*.py"))
-    }
-    found = {path: {id for id in ids if id in text} for path, text in texts.items()}
-    return (
-        [path for path in found if found[path]]
-        if set().union(*found.values()) == set(ids)
-        else folders
-    )
-
-
-@contextlib.contextmanager
-def _own_pytest(root, folders):
-    """Keep the plugins and options of the user's own pytest out of the judge, re-import the check
-    files, and use `root` as the working directory.
-    """
-    cwd = os.getcwd()
-    before = {
-        name: os.environ.pop(name, None)
-        for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
-    }
-    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    try:
-        os.chdir(root)
-        yield
-    finally:
-        # the next grading would reuse a file that failed to import, or one of the same name
-        for name, module in list(sys.modules.items()):
-            file = getattr(module, "__file__", None) or ""
-            if file.startswith(folders) and Path(file).match("q*.py"):
-                del sys.modules[name]
-        os.chdir(cwd)
-        del os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"]
-        os.environ.update({name: value for name, value in before.items() if value is not None})
-
-
-def _complete(checks, judge):
-    """An Outcome for every check: fail closed."""
-    outcomes = {}
-    for check in checks:
-        outcomes[check.id] = judge.outcomes.get(check.id) or Outcome(check.id)
-        if check.id in judge.checks and check.id not in judge.outcomes and not judge.helps:
-            details = "\n".join(["This check did not run.", *judge.errors])
-            outcomes[check.id] = Outcome(
-                check.id, Verdict.GRADER_ERROR, details=details, message=GRADER_FAILED
-            )
-    return outcomes

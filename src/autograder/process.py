@@ -94,12 +94,22 @@ class StudentProcess:
         self.readable = readable
         self.fork = fork and CAN_FORK
         self._process = None
+        self._stopped = False
 
     def __enter__(self):
         return self
 
     def __exit__(self, *exception):
         self.close()
+
+    def stop(self) -> None:
+        """End what another thread is running, which then gets a ProcessError, and run nothing
+        more.
+        """
+        self._stopped = True
+        process = self._process
+        with contextlib.suppress(AttributeError, OSError, ValueError):  # none, ended, closed
+            process.stdin.close()  # tells it to end what it is running
 
     def begin(self) -> None:
         """Start the process, but don't wait until its modules are imported."""
@@ -136,6 +146,8 @@ class StudentProcess:
         Raises:
             ProcessError: it ended before that; the message includes its output.
         """
+        if self._stopped:
+            raise ProcessError("The grading was stopped.")
         if self._process is None or (self._ready and self._process.poll() is not None):
             self.begin()
         if self._ready:

@@ -72,7 +72,8 @@ class Student:
         self.output = ""
         self.causes: list[tuple[str, str]] = []  # see explain_settings
         self.whole = whole or Allowance()
-        self.stuck = stuck or Stuck(process, submission, self.whole)
+        self.total = Allowance(within=self.whole)  # what its calls take, with those of `stuck`
+        self.stuck = stuck or Stuck(submission)
         self.seconds = check.seconds if seconds is None else seconds
         self.time: Allowance | None = None  # this check's, starting with its first call
 
@@ -115,7 +116,7 @@ class Student:
         if self.whole.over or self.seconds <= 0:
             raise self._too_late()
         self.process.start()  # before the clock starts: importing torch is not the student's time
-        self.time = self.time or Allowance(self.seconds, within=self.whole)
+        self.time = self.time or Allowance(self.seconds, within=self.total)
         if self.time.over:
             raise self._timeout(probe, inputs)
         digest = hashlib.sha256(f"{self.seed} {self.check.id} {self.calls}".encode()).digest()
@@ -127,12 +128,12 @@ class Student:
             "path": [str(folder) for folder in self.submission.path],
             "seed": int.from_bytes(digest[:8], "little") >> 1,
         }
-        if file := self.stuck.file(probe, request, self.check):
+        if file := self.stuck.file(probe, request, self):
             raise self._endless(file)
         reply = self.time.call(self.process, request, self.check.memory)
         self.output = reply.output
         if reply.ended == "timeout":
-            file = self.stuck.look(probe, request, self.check)
+            file = self.stuck.look(probe, request, self)
             raise self._endless(file) if file else self._timeout(probe, inputs)
         if reply.ended == "too large":
             raise WrongAnswer("What the code returned is too large to be correct.")

@@ -122,7 +122,7 @@ def test_all_checks_together_have_a_time(tmp_path, worker, limit):
         ),
         encoding="utf-8",
     )
-    worker.process.start()
+    worker.processes[0].start()
     limits = Setting(**{limit: 5 if limit == "seconds" else 12})  # wall time needs more room
     report = grade_submission(submission, checks, limits, 1, worker=worker)
     passed, slow, late = report.outcomes.values()
@@ -136,13 +136,13 @@ def test_a_timeout_on_a_busy_machine_is_tried_again_where_that_is_wanted(
     setting, finished = Setting(again=again), []
     submission = make((), tmp_path / "submission")
     ids = ["1c-0-basic", "1c-1-basic"]
-    call = worker.process.call
+    call = worker.processes[0].call
     replies = iter([Reply("timeout", seconds=60, cpu=15, waited=45)])
 
     def first_is_lost(*arguments):
         return next(replies, None) or call(*arguments)
 
-    monkeypatch.setattr(worker.process, "call", first_is_lost)
+    monkeypatch.setattr(worker.processes[0], "call", first_is_lost)
     report = grade_submission(
         submission, MANIFEST.select(ids), setting, 1, finished=finished.append, worker=worker
     )

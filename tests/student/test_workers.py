@@ -1,4 +1,4 @@
-"""Checks of one submission that run at the same time, in several processes."""
+"""Checks of one submission that run at the same time, in a student's process each."""
 
 import contextlib
 import os
@@ -10,18 +10,16 @@ import time
 
 import pytest
 
-from autograder import Board, can_share, read_manifest
+from autograder import read_manifest
 from autograder.inside.watch import descendants
 from checks.support import session
 from checks.support.session import MANIFEST, GradingWorker, Setting, grade_submission
 from conftest import ROOT, STARTER
 
-pytestmark = pytest.mark.skipif(not can_share(), reason="one judge here")
-
 
 @pytest.fixture
 def few(monkeypatch):
-    """Let a second judge help with few checks, too."""
+    """Let a second process help with few checks, too."""
     monkeypatch.setattr(session, "MANY", 0)
 
 
@@ -41,29 +39,19 @@ def test_two_workers_find_what_one_finds(few):
         id: (end.verdict, end.message) for id, end in alone.outcomes.items()
     }
     assert sorted(end.id for end in two) == sorted(end.id for end in one)
-    assert not [pid for pid in descendants() if "spawn_main" in command_of(pid)]
+    assert not [pid for pid in descendants() if "modules" in command_of(pid)]
 
 
-def test_a_helpers_process_ends_after_a_suspicious_submission(tmp_path):
-    """As any process that grades: what broke out of a check must not meet the next submission. After
-    others it goes on, though it did not run every check.
-    """
-    (tmp_path / "board").mkdir()
+def test_all_processes_end_after_a_suspicious_submission(tmp_path):
+    """What broke out of a check in any of them must not meet the next submission."""
     shutil.copytree(STARTER, tmp_path / "crashes")
     (tmp_path / "crashes" / "dataset.py").write_text("import os\nos._exit(3)\n", encoding="utf-8")
     manifest = read_manifest(MANIFEST)
-    checks, board = manifest.select(["1c-1-basic", "1c-2-basic"]), Board(tmp_path / "board", False)
-    with GradingWorker(Setting(), [manifest.questions["1c"]]) as worker:
-
-        def helps(folder):
-            """Grade all but what the board has."""
-            grade_submission(folder, checks, Setting(), 5, manifest, worker=worker, board=board)
-            return worker.process._process is not None
-
-        with board.take("1c-1-basic"):
-            assert helps(STARTER)
-        (tmp_path / "board" / "1c-2-basic.json").unlink()
-        assert not helps(tmp_path / "crashes")
+    checks = manifest.select(["1c-1-basic", "1c-2-basic"])
+    with GradingWorker(Setting(), [manifest.questions["1c"]], 2) as worker:
+        for source, runs in ((STARTER, True), (tmp_path / "crashes", False)):
+            grade_submission(source, checks, Setting(), 5, manifest, worker=worker)
+            assert [process._process is not None for process in worker.processes] == [runs] * 2
 
 
 def test_lines_keep_the_manifests_order(few):
@@ -96,9 +84,10 @@ def test_a_stopped_grading_leaves_no_process(number):
         [*command, "--workers", "2"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     until = time.monotonic() + 60
-    while not any(map(helps, children := descendants(process.pid))):
+    while sum("modules" in command_of(pid) for pid in descendants(process.pid)) < 2:
         assert process.poll() is None and time.monotonic() < until
         time.sleep(0.1)
+    children = descendants(process.pid)
     process.send_signal(number)
     _, errors = process.communicate(timeout=60)
     assert b"Traceback" not in errors
@@ -106,13 +95,6 @@ def test_a_stopped_grading_leaves_no_process(number):
     while left := [pid for pid in children if is_running(pid)]:
         assert time.monotonic() < until, [command_of(pid) for pid in left]
         time.sleep(0.1)
-
-
-def helps(pid):
-    """Whether a process is a second judge that has started a student's process."""
-    return "spawn_main" in command_of(pid) and any(
-        '"modules"' in command_of(child) for child in descendants(pid)
-    )
 
 
 def command_of(pid):

@@ -5,16 +5,14 @@ grader.py and by all staff tools.
 import contextlib
 import functools
 import importlib
-import multiprocessing
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from autograder import (
     Allowance,
-    Board,
     Check,
     Manifest,
     Outcome,
@@ -23,7 +21,6 @@ from autograder import (
     SameProcess,
     StudentProcess,
     Verdict,
-    can_share,
     grade,
     read_manifest,
 )
@@ -33,12 +30,11 @@ from checks.support.context import Context
 from checks.support.regrade import grade_once
 from checks.support.staging import RESULTS, stage
 from common.files import UserError
-from common.processes import serve, without_ctrl_c
 
 CHECKS = Path(__file__).resolve().parents[1]
 MANIFEST = CHECKS / "manifest.toml"
 MODULES = ("torch", "numpy.random", "tqdm")  # of every question
-MANY = 40  # checks: with fewer, another judge would start too late to help
+MANY = 40  # checks: with fewer, another process would start too late to help
 
 SUSPICIOUS = {
     Verdict.TIMEOUT,
@@ -69,7 +65,7 @@ class Setting:
             the grading then.
         again: rerun a check that timed out on a busy machine, after all others, and count that
             result. (When grading a class, this happens while nothing else of the class runs.)
-        workers: how many checks run at a time, in a process each, if there are many.
+        workers: how many checks run at a time, in a student's process each, if there are many.
         problems: those that the course grades; () for all.
     """
 
@@ -109,7 +105,7 @@ class Setting:
         """Whether several processes may run a submission's checks at the same time. Not with
         Landlock, where all write to one /dev/shm: a hidden check's inputs could get into a message.
         """
-        return can_share() and not self.debug and choose().name != "landlock"
+        return not self.debug and choose().name != "landlock"
 
     @property
     def reference(self) -> Path | None:
@@ -168,30 +164,34 @@ def modules_for(questions: Iterable[Question] | None = None) -> tuple[str, ...]:
 
 
 class GradingWorker:
-    """Runs submissions: a student's process with torch imported, and the folder that it may read. A
-    context manager.
+    """Runs submissions: student's processes with torch imported, and the folder that they may read.
+    A context manager.
 
     It serves one submission after another. Each probe runs in its own fork, which leaves nothing
-    behind; still, after a submission that hit a limit or was blocked, the process is replaced.
+    behind; still, after a submission that hit a limit or was blocked, the processes are replaced.
 
     Args:
         setting: the settings for grading.
         questions: those that will be graded, by default all; only what they need is imported.
+        processes: how many checks run at a time.
     """
 
-    def __init__(self, setting: Setting, questions: Iterable[Question] | None = None):
+    def __init__(
+        self, setting: Setting, questions: Iterable[Question] | None = None, processes: int = 1
+    ):
         self.setting = setting
         self.served = 0
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         self.folder = Path(self._folder.name)
         self.folder.chmod(0o755)  # the code may run as another user
         self.setting.require_hidden([self.folder])
-        self.process = (
-            SameProcess()
-            if setting.debug
-            else StudentProcess(setting.isolation(), modules_for(questions), (self.folder,))
-        )
-        self.process.begin()
+        given = None if setting.debug else (setting.isolation(), modules_for(questions))
+        self.processes = [
+            StudentProcess(*given, (self.folder,)) if given else SameProcess()
+            for _ in range(processes)
+        ]
+        for process in self.processes:
+            process.begin()
 
     def __enter__(self):
         return self
@@ -200,17 +200,21 @@ class GradingWorker:
         self.close()
 
     def close(self) -> None:
-        """End the process, and remove the folder."""
-        self.process.__exit__(None, None, None)
+        """End the processes, and remove the folder."""
+        self._end()
         self._folder.cleanup()
 
     def after(self, verdicts: set[Verdict]) -> None:
-        """End the process after a submission, given its checks' verdicts, if it should not serve
-        another one; it restarts when needed.
+        """End the processes after a submission, given its checks' verdicts, if they should not
+        serve another one; they restart when needed.
         """
         self.served += 1
         if self.served % RENEWED == 0 or verdicts & SUSPICIOUS:
-            self.process.__exit__(None, None, None)
+            self._end()
+
+    def _end(self):
+        for process in self.processes:
+            process.__exit__(None, None, None)
 
 
 def grade_submission(
@@ -221,7 +225,6 @@ def grade_submission(
     manifest: Manifest | None = None,
     finished: Callable[[Outcome], None] = lambda outcome: None,
     worker: GradingWorker | None = None,
-    board: Board | None = None,
 ) -> Report:
     """Grade a submission.
 
@@ -232,9 +235,8 @@ def grade_submission(
         manifest: the assignment's, if already read.
         finished: called with each Outcome as it arrives, and again with those of a second grading
             that count.
-        worker: runs the submission; by default a new one.
-        board: shares the checks with judges in other processes, which may already run. By default,
-            `setting.workers` are started if there are many checks.
+        worker: runs the submission; by default a new one, with `setting.workers` processes if there
+            are many checks.
 
     Raises:
         UserError: the submission is rejected (then NotTaken), or the isolation is too weak; nothing
@@ -246,10 +248,9 @@ def grade_submission(
     if isinstance(cases, Released):
         cases.require({check.question for check in checks})
     with contextlib.ExitStack() as stack:
-        if board is None and setting.workers > 1 and len(checks) > MANY and setting.shares:
-            board = stack.enter_context(_helped(source, checks, setting, seed))
         questions = {manifest.questions[check.question] for check in checks}
-        worker = worker or stack.enter_context(GradingWorker(setting, questions))
+        processes = setting.workers if len(checks) > MANY and setting.shares else 1
+        worker = worker or stack.enter_context(GradingWorker(setting, questions, processes))
         staged = Path(
             stack.enter_context(
                 tempfile.TemporaryDirectory(dir=worker.folder, ignore_cleanup_errors=True)
@@ -269,27 +270,24 @@ def grade_submission(
         started, verdicts = time.monotonic(), set()
         whole = Allowance(setting.seconds, setting.wall)
 
-        def run(checks, submission, finished=lambda outcome: None, board=None):
+        def run(checks, submission, finished=lambda outcome: None):
             report = grade(
                 manifest,
                 checks,
                 folders,
-                worker.process,
+                worker.processes[0],
                 submission,
                 seed,
                 context,
                 bool(setting.hidden),
                 finished,
                 whole,
-                board,
+                worker.processes[1:],
             )
             verdicts.update(outcome.verdict for outcome in report.outcomes.values())
             return report
 
-        report = run(checks, submission, finished, board)
-        if board and not board.leads:
-            worker.after(verdicts)
-            return report
+        report = run(checks, submission, finished)
         busy = [check for check in checks if report.outcomes[check.id].busy]
         if busy and setting.again and not whole.over:
             report.outcomes |= run(busy, submission, finished).outcomes
@@ -306,40 +304,3 @@ def grade_submission(
         worker.after(verdicts)
     report.notices = notices
     return report
-
-
-def assist(
-    source: Path, checks: list[Check], setting: Setting, seed: int, board: Path, scratch: str
-) -> None:
-    """What a process does that helps to grade a submission: run checks that are not taken yet.
-
-    Args:
-        board: the folder of the grading's Board.
-        scratch: the folder for temporary files, which the other process removes.
-    """
-    serve(scratch)
-    with contextlib.suppress(UserError):  # which the other process reports
-        grade_submission(source, checks, setting, seed, board=Board(board, leads=False))
-
-
-@contextlib.contextmanager
-def _helped(source, checks, setting, seed) -> Iterator[Board]:
-    """A Board that other processes help with, until the context ends."""
-    with (
-        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as board,
-        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch,
-    ):
-        Path(scratch).chmod(0o711)  # the code may run as another user
-        arguments = source, checks, setting, seed, Path(board), scratch
-        start = multiprocessing.get_context("spawn").Process
-        helpers = [start(target=assist, args=arguments) for _ in range(setting.workers - 1)]
-        try:
-            with without_ctrl_c():
-                for helper in helpers:
-                    helper.start()
-            yield Board(Path(board))
-        finally:
-            for helper in helpers:
-                helper.terminate()
-            for helper in helpers:
-                helper.join()

@@ -44,7 +44,7 @@ attempt(lambda: loot(os.listdir("@OTHER@")))
         "folder.",
         "The project's folder does not exist, or cannot be opened.",
         """
-for path in ("src/checks/manifest.toml", "src/autograder/plugin.py", "pyproject.toml", ".git/HEAD"):
+for path in ("src/checks/manifest.toml", "src/autograder/judge.py", "pyproject.toml", ".git/HEAD"):
     attempt(lambda: loot(open("@ROOT@/" + path).read()))
 """,
         verdicts=DENIED,
