@@ -32,7 +32,7 @@ class Kept:
         self.grader = [level, sys.version, version("torch"), version("numpy")]
         prints = Fingerprints(MANIFEST, Setting(HIDDEN, ROOT / "instructor" / "gold"))
         self.checks = {
-            check.id: [check.question, check.points, prints.of(check)]
+            check.id: [check.question, check.points, prints.wanted[check.id]]
             for check in (MANIFEST.checks.values() if folder else ())
             if check.coded
         }

@@ -411,34 +411,30 @@ def test_seeds_and_fingerprints(tmp_path, monkeypatch):
         manifest, Setting(ROOT / "instructor" / "checks", ROOT / "instructor" / "gold")
     )
     ids = [check.id for check in manifest.checks.values() if check.coded]
-    of = {id: prints.of(manifest.checks[id]) for id in ids}
+    of = prints.wanted
     assert all(of.values()) and of["1c-0-basic"] != of["1h-2-basic"]
+    results = {id for id in ids if manifest.checks[id].artifacts}
+    reading = results | {"5a-0-basic", "5a-1-hidden", "6f-2-hidden", "6f-3-hidden"}
     without = Fingerprints(manifest, Setting(ROOT / "instructor" / "checks", tmp_path))
-    changed = {id for id in ids if without.of(manifest.checks[id]) != of[id]}
-    # other answers touch the checks of results alone
-    assert changed == {id for id in ids if manifest.checks[id].artifacts}
+    # other answers and other data touch the checks that read files
+    assert {id for id in ids if without.wanted[id] != of[id]} == reading
     shutil.copytree(ROOT / "data", tmp_path / "data")
     monkeypatch.setattr("checks.support.context.DATA", tmp_path / "data")
     setting = Setting(ROOT / "instructor" / "checks", ROOT / "instructor" / "gold")
-    assert {id: Fingerprints(manifest, setting).of(manifest.checks[id]) for id in ids} == of
-    for name, touched in (
-        ("hand_attention.json", {"5a-0-basic", "5a-1-hidden"}),
-        ("occupations/train.tsv", {"5g-4-hidden"}),
-        ("occupations/dev.tsv", set()),
-    ):
+    assert Fingerprints(manifest, setting).wanted == of
+    for name in ("hand_attention.json", "occupations/train.tsv"):
         with open(tmp_path / "data" / name, "a", encoding="utf-8") as file:
             file.write("\n")
         other = Fingerprints(manifest, setting)
-        # the data of problem 5: those who read it
-        assert {id for id in ids if other.of(manifest.checks[id]) != of[id]} == touched
+        assert {id for id in ids if other.wanted[id] != of[id]} == reading
         shutil.copy(ROOT / "data" / name, tmp_path / "data" / name)
     # so do thresholds
-    for name, touched in (("a table that nobody reads", set()), ("accuracy", changed)):
+    for name, touched in (("a table that nobody reads", set()), ("accuracy", results)):
         other = Fingerprints(
             replace(manifest, settings=manifest.settings | {name: {}}),
             Setting(ROOT / "instructor" / "checks", ROOT / "instructor" / "gold"),
         )
-        assert {id for id in ids if other.of(manifest.checks[id]) != of[id]} == touched
+        assert {id for id in ids if other.wanted[id] != of[id]} == touched
 
 
 @pytest.fixture(scope="module")

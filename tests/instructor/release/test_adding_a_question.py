@@ -43,7 +43,7 @@ from checks.support.session import MANIFEST, Setting
 from instructor.grading.fingerprint import Fingerprints
 manifest = read_manifest(MANIFEST)
 prints = Fingerprints(manifest, Setting(Path("instructor/checks"), Path("instructor/gold")))
-print(json.dumps({id: prints.of(check) for id, check in manifest.checks.items() if check.coded}))
+print(json.dumps(prints.wanted))
 """
 
 
