@@ -17,7 +17,6 @@ from pathlib import Path
 
 import numpy as np
 
-from .endless_imports import Stuck
 from .process import ProcessError
 from .student import Student
 from .verdicts import GRADER_FAILED, Failed, Outcome, Verdict
@@ -112,7 +111,7 @@ class Judge:
         self.cut_short: list[str] = []  # checks
         self.repeats = False
         self.stopped = False
-        self.stuck = Stuck(submission)
+        self.endless: set[str] = set()  # files whose import does not end
 
     def run(self, processes: list) -> None:
         """Run all checks, in their order, and then those that were cut short (see `_seconds`)
@@ -179,7 +178,7 @@ class Judge:
         with self.lock:
             seconds = self._seconds(check)
         student = Student(
-            process, self.submission, check, self.seed, self.whole, self.stuck, seconds
+            process, self.submission, check, self.seed, self.whole, self.endless, seconds
         )
         started = time.perf_counter()
         error = None
@@ -191,7 +190,7 @@ class Judge:
         outcome.seconds = time.perf_counter() - started
         with self.lock:
             if outcome.verdict is Verdict.TIMEOUT or student.cut_short:
-                self.lost += student.total.counted
+                self.lost += student.counted
             if error and student.cut_short and not self.repeats:
                 self.cut_short.append(id)
             elif not self.stopped:

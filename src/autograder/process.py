@@ -25,6 +25,7 @@ from .isolation import Isolation
 MESSAGE_LIMIT = 64 << 20  # bytes of one answer
 ORDER_LIMIT = 1 << 20  # bytes of how one ended
 OUTPUT_LIMIT = 20_000  # bytes of a probe's output that are kept
+STACK_LIMIT = 20_000  # characters
 LIMITS = {  # of every request; inside/fork.py explains them
     "message_limit": MESSAGE_LIMIT,
     "output_limit": OUTPUT_LIMIT,
@@ -51,8 +52,8 @@ class ProcessError(RuntimeError):
 class Reply:
     """How a request ended: "answered" (then there is a message), "timeout", "too large", "died"
     (with its exit code, negative for a signal), or the exceeded limit, "memory", "processes",
-    "output" or "disk"; what was printed; and the seconds of wall time, of CPU time (cpu), and of
-    waiting for a CPU (waited).
+    "output" or "disk"; what was printed; at a timeout, faulthandler's account of where it was
+    (stack); and the seconds of wall time, of CPU time (cpu), and of waiting for a CPU (waited).
     """
 
     ended: str
@@ -62,6 +63,7 @@ class Reply:
     seconds: float = 0.0
     cpu: float = 0.0
     waited: float = 0.0
+    stack: str = ""
 
     @property
     def counted(self) -> float:
@@ -237,6 +239,7 @@ class StudentProcess:
                     int(ended["code"]),
                     output,
                     *(min(max(0.0, seconds), FOREVER) for seconds in times),
+                    stack=str(ended["stack"])[:STACK_LIMIT],
                 )
         except queue.Empty:
             self.close()

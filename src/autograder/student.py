@@ -2,18 +2,19 @@
 
 import hashlib
 import math
+import os
+import re
 import signal
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from .allowance import Allowance
 from .answer import Answer
-from .endless_imports import Stuck
 from .explain import RemoteError, explain, explain_settings
 from .inside import wire
 from .manifest import Check
 from .probe import Probe
-from .process import LIMITS
+from .process import LIMITS, Reply
 from .verdicts import Failed, Verdict, WrongAnswer
 
 BROKEN = {  # messages for limits that are the same for all checks
@@ -21,6 +22,10 @@ BROKEN = {  # messages for limits that are the same for all checks
     "output": f"The code printed more than {LIMITS['output']} MiB.",
     "disk": f"The code wrote more than {LIMITS['disk']} MiB, or {LIMITS['disk_files']} files.",
 }
+
+
+IMPORT_SECONDS = 20  # far more than any reasonable import takes, and what most checks may take
+FRAME = re.compile(r'File "([^"\n]+)", line (\d+) in (.+)')  # of faulthandler, innermost first
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,8 @@ class Student:
         check: the source of the limits; its time is for all its probes together.
         seed: the judge's. The student's process gets another one, which reveals nothing about it.
         whole: the time for all checks together; no limit by default.
-        stuck: what is known about the submission's imports from other checks.
+        endless: files of the submission whose import does not end, as other checks have found;
+            what this one finds is added.
         seconds: for all its probes; by default the check's limit.
     """
 
@@ -59,7 +65,7 @@ class Student:
         check: Check,
         seed: int,
         whole: Allowance | None = None,
-        stuck: Stuck | None = None,
+        endless: set[str] | None = None,
         seconds: float | None = None,
     ):
         self.process = process
@@ -72,8 +78,7 @@ class Student:
         self.output = ""
         self.causes: list[tuple[str, str]] = []  # see explain_settings
         self.whole = whole or Allowance()
-        self.total = Allowance(within=self.whole)  # what its calls take, with those of `stuck`
-        self.stuck = stuck or Stuck(submission)
+        self.endless = set() if endless is None else endless
         self.seconds = check.seconds if seconds is None else seconds
         self.time: Allowance | None = None  # this check's, starting with its first call
 
@@ -81,6 +86,11 @@ class Student:
     def cpu_seconds(self) -> float:
         """The CPU seconds of its calls."""
         return self.time.cpu if self.time else 0.0
+
+    @property
+    def counted(self) -> float:
+        """The seconds of its calls, as they count toward a limit."""
+        return self.time.counted if self.time else 0.0
 
     @property
     def cut_short(self) -> bool:
@@ -116,9 +126,9 @@ class Student:
         if self.whole.over or self.seconds <= 0:
             raise self._too_late()
         self.process.start()  # before the clock starts: importing torch is not the student's time
-        self.time = self.time or Allowance(self.seconds, within=self.total)
+        self.time = self.time or Allowance(self.seconds, within=self.whole)
         if self.time.over:
-            raise self._timeout(probe, inputs)
+            raise self._timeout(probe, inputs, Reply("timeout"))
         digest = hashlib.sha256(f"{self.seed} {self.check.id} {self.calls}".encode()).digest()
         request = {
             "source": probe.source,
@@ -126,15 +136,13 @@ class Student:
             "inputs": inputs,
             "root": str(self.submission.root),
             "path": [str(folder) for folder in self.submission.path],
+            "endless": [self._module(file) for file in sorted(self.endless)],
             "seed": int.from_bytes(digest[:8], "little") >> 1,
         }
-        if file := self.stuck.file(probe, request, self):
-            raise self._endless(file)
         reply = self.time.call(self.process, request, self.check.memory)
         self.output = reply.output
         if reply.ended == "timeout":
-            file = self.stuck.look(probe, request, self)
-            raise self._endless(file) if file else self._timeout(probe, inputs)
+            raise self._timeout(probe, inputs, reply)
         if reply.ended == "too large":
             raise WrongAnswer("What the code returned is too large to be correct.")
         if reply.ended == "memory":
@@ -165,7 +173,16 @@ class Student:
             "outside its functions?",
         )
 
-    def _timeout(self, probe, inputs):
+    def _module(self, file):
+        return ".".join([self.submission.package, *file.removesuffix(".py").split("/")])
+
+    def _timeout(self, probe, inputs, reply):
+        frames = self._frames(reply.stack)
+        importing = [file for file, _, function in frames if function == "<module>"]
+        # a shorter call proves nothing
+        if importing and reply.counted >= 0.9 * min(IMPORT_SECONDS, self.check.seconds):
+            self.endless.add(importing[0])
+            return self._endless(importing[0])
         if self.whole.over or self.cut_short:
             return self._too_late()
         limit = f"{self.check.seconds:g} seconds"
@@ -184,9 +201,20 @@ class Student:
             )
         elif not self.time.waited:  # the system doesn't report it
             advice += " Or is the machine busy with something else?"
-        return Failed(
-            Verdict.TIMEOUT, f"{says}\nWhat was running: {_what(probe, inputs)}\n{advice}"
-        )
+        says += f"\nWhat was running: {_what(probe, inputs)}"
+        if frames:
+            file, line, function = frames[0]
+            says += f"\nWhere it was: {file}, line {line}, in {function}."
+        return Failed(Verdict.TIMEOUT, f"{says}\n{advice}")
+
+    def _frames(self, stack):
+        """The submission's frames, innermost first: its file, the line, and the function."""
+        root = str(self.submission.root) + os.sep
+        return [
+            (path[len(root) :].replace(os.sep, "/")[:100], line, function[:100])
+            for path, line, function in FRAME.findall(stack)
+            if path.startswith(root)
+        ]
 
     def _read(self, message):
         try:
@@ -195,10 +223,13 @@ class Student:
             if isinstance(value, dict) and "value" in value:
                 return Answer(value["value"], "the result")
             error = RemoteError.read(value["error"])
+            stuck = [file for file in self.endless if self._module(file) == error.name]
         except Exception:  # anything that a forged message makes the reader raise
             raise Failed(
                 Verdict.CRASHED, "The code interfered with the channel that answers are sent on."
             ) from None
+        if error.type == "EndlessImport" and stuck:
+            raise self._endless(stuck[0])
         raise explain(error, self.submission, self.check.memory)
 
 

@@ -122,7 +122,7 @@ BEHAVIORS = {
     "hang, deaf": (
         "import signal, time\nfor n in (2, 15): signal.signal(n, signal.SIG_IGN)\ntime.sleep(60)\n",
         Verdict.TIMEOUT,
-        "2 seconds",
+        "Importing toy.py does not finish.",
     ),
     "memory": (
         "def answer(x):\n    return [bytearray(1 << 20) for _ in range(1000)]\n",

@@ -17,13 +17,14 @@ def execute(request: dict, message_limit: int) -> bytes:
 
     Args:
         request: source and name of the probe, a function; inputs, its keyword arguments; path,
-            folders to import from; root, the folder whose frames a traceback shows; seed, for the
-            random numbers of Python, NumPy and torch; interactive, whether Ctrl-C comes from the
-            user.
+            folders to import from; endless, modules whose import is known not to end; root, the
+            folder whose frames a traceback shows; seed, for the random numbers of Python, NumPy and
+            torch; interactive, whether Ctrl-C comes from the user.
         message_limit: bytes.
     """
     try:
         sys.path[:0] = request["path"]
+        sys.meta_path.insert(0, Endless(request.get("endless", [])))
         _seed(request["seed"])
         namespace = {"__name__": "probe"}
         exec(compile(request["source"], "<probe>", "exec"), namespace)
@@ -39,6 +40,24 @@ def execute(request: dict, message_limit: int) -> bytes:
             raise
         reply = {"error": _describe(error, request["root"])}
         return wire.encode({**reply, "settings": _settings(request["root"])}, message_limit)
+
+
+class Endless:
+    """A finder for sys.meta_path that raises EndlessImport for modules whose import does not end,
+    instead of waiting for it again.
+    """
+
+    def __init__(self, modules: list[str]):
+        self.modules = modules
+
+    def find_spec(self, name, path=None, target=None):
+        """Leave all other modules to the next finder."""
+        if name in self.modules:
+            raise EndlessImport(name=name)
+
+
+class EndlessImport(ImportError):
+    """Its `name` is the module."""
 
 
 def _seed(seed):

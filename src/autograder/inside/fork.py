@@ -1,6 +1,7 @@
 """Serve requests in forks: each starts in milliseconds, is watched, and leaves nothing behind."""
 
 import contextlib
+import faulthandler
 import os
 import select
 import signal
@@ -16,6 +17,7 @@ from .output import flush, redirect, tail
 LOOK_SECONDS, FILES_SECONDS = 0.01, 0.2  # between checks of a fork's usage, and of its files
 # On the memory limit of all processes together. The kernel enforces the limit for a single one.
 TOLERANCE = 1.05
+STACK_SECONDS, STACK_BYTES = 0.05, 20_000  # for faulthandler to write where a fork is, at a timeout
 PRIVATE = ("/tmp", sandbox.SHARED_MEMORY)  # the writable folders in bubblewrap's namespace
 
 
@@ -85,6 +87,7 @@ class Server:
         try:
             os.setsid()
             redirect(output)
+            faulthandler.register(signal.SIGUSR1, file=2, all_threads=False)  # see _wait
             # Leave neither the judge's channel nor anything else open to the submission.
             os.closerange(3, write_end)
             os.closerange(write_end + 1, os.sysconf("SC_OPEN_MAX"))
@@ -175,7 +178,11 @@ class Server:
                 why = broken
         if why == "answered":  # it may have been too quick for the periodic check
             why = self._broken(limits, output, None) or why
+        printed = os.fstat(output).st_size
         with contextlib.suppress(OSError):
+            if why == "timeout" and status is None:  # it prints where it is
+                os.kill(pid, signal.SIGUSR1)
+                time.sleep(STACK_SECONDS)
             os.killpg(pid, signal.SIGKILL)
         if status is None:
             status = _reap(pid, 0)
@@ -186,7 +193,9 @@ class Server:
         code = os.waitstatus_to_exitcode(status)
         if why == "died" and code == -signal.SIGXCPU:
             why = "timeout"
-        ended = {"ended": why, "code": code, **self.clock.times}
+        stack = os.pread(output, STACK_BYTES, printed).decode("utf-8", "replace")
+        os.ftruncate(output, printed)
+        ended = {"ended": why, "code": code, "stack": stack, **self.clock.times}
         return ended, b"".join(chunks) if why == "answered" else b""
 
     def _broken(self, limits, output, scratch):

@@ -79,6 +79,7 @@ def serve_here(order: dict, request: bytearray) -> tuple[dict, bytes]:
         message = execute(wire.decode(request), order["message_limit"])
         flush()
         os.chdir(cwd)
-        ended = {"ended": "answered", "code": 0, "output": tail(output, order["output_limit"])}
+        ended = {"ended": "answered", "code": 0, "stack": ""}
+        ended["output"] = tail(output, order["output_limit"])
     seconds, cpu = time.monotonic() - started, time.process_time() - cpu
     return {**ended, "seconds": seconds, "cpu": cpu, "waited": 0.0}, message
