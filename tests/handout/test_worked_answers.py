@@ -61,6 +61,71 @@ def solution(submission):
     return SimpleNamespace(**{name: import_module(f"submission.problem6.{name}") for name in names})
 
 
+# Problem 1
+
+
+@pytest.fixture
+def sizes(submission):
+    """For each preset, the number of documents, and our GPT's parameters without and with RoPE."""
+
+    def measured(preset):
+        corpus = (ROOT / "data" / preset.data / "wiki.txt").read_text(encoding="utf-8")
+        documents = submission.CharCorruptionDataset(corpus, preset.block_size)
+        fields = {name: getattr(preset, name) for name in ("n_layer", "n_head", "n_embd")}
+        models = [
+            submission.GPT(
+                submission.GPTConfig(documents.vocab_size, preset.block_size, rope=rope, **fields)
+            )
+            for rope in (False, True)
+        ]
+        return len(documents), *(sum(p.numel() for p in model.parameters()) for model in models)
+
+    return {preset.name: measured(preset) for preset in (LAPTOP, GPU)}
+
+
+def test_trainings_of_problem_1(submission, sizes, tmp_path):
+    """Hyperparameters from the reference's own functions; parameters and steps worked out."""
+    corpus, weights = tmp_path / "corpus.tsv", tmp_path / "weights.params"
+    corpus.write_text("Where was Ada Byron born?\tLondon\n", encoding="utf-8")
+    text = "Ada Byron was born in London, wasn't she? Where else?\n" * 3
+    documents = submission.CharCorruptionDataset(text, 80)
+    model = submission.initialize_vanilla_model(
+        submission.GPTConfig(documents.vocab_size, 80, n_layer=1, n_head=2, n_embd=8)
+    )
+    torch.save(model.state_dict(), weights)
+    scratch, pretrained = (
+        submission.finetune(path, corpus, documents, 80, model)[0] for path in (None, str(weights))
+    )
+    pretrain = submission.pretrain(documents, 80, model)[0]
+    source = (ROOT / "handout" / "problem1.tex").read_text(encoding="utf-8")
+    for name in ("max_epochs", "batch_size", "lr_decay", "warmup_tokens", "final_tokens"):
+        cells = re.search(rf"\\code\{{{name}\}} & (.*?) & (.*?) & (.*?) \\\\\n", source).groups()
+        for cell, config in zip(cells, (scratch, pretrained, pretrain)):
+            value = eval(re.sub(r"\\code|[{}]", "", cell), {"N": len(documents), "block_size": 80})
+            assert value == getattr(config, name), (name, cell)
+
+    def steps(stage, examples):
+        return stage.max_epochs * ceil(examples / stage.batch_size)
+
+    questions = len((DATA / "birth_places_train.tsv").read_text(encoding="utf-8").splitlines())
+    finetuning = [
+        steps(stage, questions)
+        for stage in (LAPTOP.finetune_from_scratch, LAPTOP.finetune_pretrained)
+    ]
+    pretraining = steps(LAPTOP.pretrain, sizes["laptop"][0])
+    stated(
+        "problem1",
+        f"Steps in all & {finetuning[0]} & {finetuning[1]} & {pretraining:,}",
+        f"{steps(pretrain, sizes['gpu'][0]):,}",
+        *(f"{learned:,}; {rope:,}" for _, learned, rope in sizes.values()),
+    )
+    stated(
+        "src/submission/mingpt-demo/play_char.ipynb",
+        f"{sizes['laptop'][1] / 1e6:.2f} million with the preset `laptop`, and "
+        f"{sizes['gpu'][1] / 1e6:.1f} million with `gpu`",
+    )
+
+
 # Problem 2: what the handout says about the reference's predictions
 
 
@@ -355,20 +420,8 @@ def test_the_reference_encoder_attends_to_the_teachers_occupation():
 # Problem 6
 
 
-def test_accounting(solution, submission):
-    """6a, and 1a's notebook: parameters, both ways to count, and the cache."""
-
-    def gpt(vocab_size, size):
-        sizes = {name: getattr(size, name) for name in ("n_layer", "n_head", "n_embd")}
-        config = submission.GPTConfig(vocab_size, size.block_size, **sizes)
-        with torch.device("meta"):
-            return sum(parameter.numel() for parameter in submission.GPT(config).parameters())
-
-    stated(
-        "src/submission/mingpt-demo/play_char.ipynb",
-        f"{gpt(53, LAPTOP) / 1e6:.2f} million with the preset `laptop`, and "
-        f"{gpt(77, GPU) / 1e6:.1f} million with `gpu`",
-    )
+def test_accounting(solution, sizes):
+    """6a: parameters, both ways to count, and the cache."""
     accounting = solution.accounting
     adds, flops = (f(D_MODEL, HEADS, D_FF, T) for f in (accounting.multiply_adds, accounting.flops))
     head, softmaxes = adds["scores"] // HEADS, flops["softmax"] // HEADS
@@ -380,7 +433,7 @@ def test_accounting(solution, submission):
     cache = accounting.kv_cache_bytes(40, 5120, 40, 4096)
     stated(
         "problem6",
-        f"with 53 symbols and the sizes of the preset \\code{{laptop}} that is {gpt(53, LAPTOP):,}",
+        f"with 53 symbols and the sizes of the preset \\code{{laptop}} that is {sizes['laptop'][1]:,}",
         f"scores, one head & {head:,} & {2 * head:,}",
         f"softmax, one head & & {softmaxes:,}",
         f"weighted sum, one head & {head:,} & {2 * head:,}",
