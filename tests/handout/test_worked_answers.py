@@ -10,9 +10,8 @@ import io
 import math
 import re
 from importlib import import_module
-from itertools import combinations_with_replacement, count
+from itertools import chain, combinations_with_replacement, count
 from math import ceil, exp, log, pi, sqrt
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,8 +19,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from conftest import DATA, RESULTS, ROOT, SOLUTION
-from jobs.package import load_module
+from conftest import DATA, RESULTS, ROOT
 from jobs.presets import GPU, LAPTOP
 from jobs.problem5.maps import choose_maps
 from jobs.problem5.report import read_corpora
@@ -48,17 +46,10 @@ def maths(number):
     return f"{number:,}".replace(",", "{,}")
 
 
-def softmax(scores):
-    """Over the last axis."""
-    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
-
-
 @pytest.fixture
 def solution(submission):
-    """The reference's modules of problem 6."""
-    names = ("accounting", "positions", "efficient_attention")
-    return SimpleNamespace(**{name: import_module(f"submission.problem6.{name}") for name in names})
+    """A function that imports a module of the reference solution."""
+    return lambda name: import_module(f"submission.{name}")
 
 
 # Problem 1
@@ -285,14 +276,15 @@ def test_shares_of_draws():
 
 def test_no_two_positions_are_the_same(solution):
     """4b ii: near-collisions of one pair, rounding, and the nearest embeddings."""
-    one_pair = solution.positions.sinusoidal(5000, 2)
+    sinusoidal = solution("problem6.positions").sinusoidal
+    one_pair = sinusoidal(5000, 2)
     gaps = np.linalg.norm(one_pair[1:] - one_pair[0], axis=1)  # by distance, from 1 on
     for distance in (44, 710):
         assert gaps[distance - 1] < gaps[: distance - 1].min()
     for dtype, equal in ((np.float16, True), (np.float32, False)):
         assert np.array_equal(*one_pair[[2, 712]].astype(dtype)) == equal
     d = 256
-    phi = solution.positions.sinusoidal(128, d)
+    phi = sinusoidal(128, d)
     distances = np.linalg.norm(phi[:, None] - phi, axis=-1) + np.diag([np.inf] * 128)
     assert distances.min() == pytest.approx(np.diagonal(distances, 1).min())  # neighbors
     stated(
@@ -308,63 +300,57 @@ def test_no_two_positions_are_the_same(solution):
 # Problem 5: self-attention by hand, and the encoder
 
 
-def test_worked_example():
+def test_worked_example(solution):
     """5a, 5c: the matrices and powers of the handout."""
+    attention = solution("problem5.numpy_attention").attention
     source = (ROOT / "handout" / "problem5.tex").read_text(encoding="utf-8")
     Q, K, V, scores, scaled, weights, output = [
         np.array([[float(number) for number in row.split("&")] for row in body.split(r"\\")])
         for body in re.findall(r"\\begin{bmatrix}(.*?)\\end{bmatrix}", source, re.DOTALL)
     ]
-    right = softmax(Q @ K.T / sqrt(3))
     np.testing.assert_array_equal(scores, Q @ K.T)
-    for shown, exact in ((scaled, Q @ K.T / sqrt(3)), (weights, right), (output, right @ V)):
-        np.testing.assert_allclose(shown, exact, atol=5.0001e-5)
+    np.testing.assert_allclose(scaled, Q @ K.T / sqrt(3), atol=5.0001e-5)
+    np.testing.assert_allclose(weights, attention(Q, K, np.eye(3)), atol=5.0001e-5)
+    np.testing.assert_allclose(output, attention(Q, K, V), atol=5.0001e-5)
     # computed on with what was rounded, within the 0.001 allowed
-    np.testing.assert_allclose(weights @ V, right @ V, atol=5e-4)
-    printed = softmax(np.eye(3)[:2] / sqrt(3)) @ [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+    np.testing.assert_allclose(weights @ V, attention(Q, K, V), atol=5e-4)
+    printed = attention(np.eye(3)[:2], np.eye(3), np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
     power = exp(1 / sqrt(3))
-    stated("problem5", f"{power:.4f}", f"{power + 2:.4f}", f"{sqrt(3):.4f}")
-    stated("problem5", " ".join(str(printed.round(4)).split()))
-    for exponent, name in ((-0.5, "{-1/2}"), (-1, "{-1}"), (-1.5, "{-3/2}"), (-2, "{-2}")):
-        stated("problem5", f"e^{name} = {exp(exponent):.5f}")
+    stated(
+        "problem5",
+        " ".join(str(printed.round(4)).split()),
+        *(f"{number:.4f}" for number in (power, power + 2, sqrt(3))),
+        *(
+            f"e^{{-{name}}} = {exp(-n / 2):.5f}"
+            for n, name in enumerate(("1/2", "1", "3/2", "2"), 1)
+        ),
+    )
 
 
-def scaling(d_k, divisor):
-    """5b's experiment with NumPy: variance, entropy, saturation, and the median norm of J."""
-    rng = np.random.default_rng(0)
-    q, k = rng.standard_normal((512, d_k)), rng.standard_normal((64, d_k))
-    scores = q @ k.T / divisor
-    p = softmax(scores)
-    J = p[..., None] * np.eye(64) - p[..., None] * p[..., None, :]
-    entropy = -(p * np.log(np.where(p > 0, p, 1))).sum(-1)
-    saturated = (p.max(-1) > 0.9).mean()
-    return scores.var(), entropy.mean(), saturated, np.median(np.linalg.norm(J, axis=(1, 2)))
-
-
-def test_table_of_scaling_experiment():
+def test_table_of_scaling_experiment(solution):
     """5b: the handout's table, each cell to the digits that it has."""
+    experiment = solution("problem5.numpy_attention").scaling_experiment
     source = (ROOT / "handout" / "problem5.tex").read_text(encoding="utf-8")
     rows = re.findall(r"^ *(\d+) &((?: [\d.]+ &){9} [\d.]+) *\\\\", source, re.MULTILINE)
     assert [d_k for d_k, _ in rows] == ["4", "16", "64", "256", "1024"]
     for d_k, cells in rows:
-        computed = zip(scaling(int(d_k), 1), scaling(int(d_k), sqrt(int(d_k))))
-        expected = [*sum(computed, ()), *gradient_of_w_q(int(d_k), seed=0).values()]
+        measured, w_q = experiment(int(d_k)), gradient_of_w_q(int(d_k), seed=0)
+        pairs = zip(measured["unscaled"].values(), measured["scaled"].values())
+        expected = [*chain(*pairs), w_q["unscaled"], w_q["scaled"]]
         for cell, value in zip(cells.split("&"), expected, strict=True):
             digits = len(cell.strip().partition(".")[2])
             assert float(cell) == pytest.approx(value, abs=0.51 * 10**-digits), (d_k, cell)
             assert cell.strip() != "0" or value == 0
 
 
-def head_gradients(d_k, seed, divisor):
-    """dL/dW_Q and dL/dq in one head by the chain rule, with NumPy. L is a random linear function of
-    the weights, averaged.
+def gradients_of_queries(divisor, seed):
+    """The length of dL/dq for each query at d_k = 1024. L is a random linear function of the
+    weights.
     """
-    rng = np.random.default_rng(seed)
-    x, keys = rng.standard_normal((512, 64)), rng.standard_normal((64, d_k))
-    q = x @ rng.standard_normal((64, d_k)) / 8
-    p, upstream = softmax(q @ keys.T / divisor), rng.standard_normal((512, 64)) / 512
-    scores = p * (upstream - (p * upstream).sum(1, keepdims=True))  # J times upstream
-    return x.T @ scores @ keys / divisor, scores @ keys / divisor
+    torch.manual_seed(seed)
+    q, keys = torch.randn(512, 1024, requires_grad=True), torch.randn(64, 1024)
+    ((q @ keys.T / divisor).softmax(dim=1) * torch.randn(512, 64)).sum().backward()
+    return q.grad.norm(dim=1)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -373,38 +359,37 @@ def test_unscaled_gradients_vanish_for_most_queries_and_explode_for_few(seed):
     norms = gradient_of_w_q(1024, seed=0)
     stated("5b", f"{norms['unscaled'] / norms['scaled']:.0f} times as large")
     stated("5b", f"is {sqrt(63) / 64:.3f} for 64 keys")
-    w_q, q = head_gradients(1024, seed, 1)
-    scaled_w_q, scaled_q = head_gradients(1024, seed, sqrt(1024))
-    lengths, scaled = np.linalg.norm(q, axis=1), np.linalg.norm(scaled_q, axis=1)
-    assert 15 < np.linalg.norm(w_q) / np.linalg.norm(scaled_w_q) < 45
-    assert 0.005 < np.median(lengths) / np.median(scaled) < 0.1  # a few hundredths
+    lengths, scaled = (gradients_of_queries(divisor, seed) for divisor in (1, sqrt(1024)))
+    assert 0.005 < lengths.median() / scaled.median() < 0.1  # a few hundredths
     assert 6 < lengths.mean() / scaled.mean() < 16  # about ten times
-    assert np.sort(lengths**2)[-100:].sum() > 0.9 * (lengths**2).sum()  # by few queries
+    assert lengths.square().topk(100).values.sum() > 0.9 * lengths.square().sum()  # by few queries
 
 
-def test_numbers_of_the_encoder():
+def test_numbers_of_the_encoder(solution):
     """5e to 5h: parameters, the loss of knowing nothing, and chance on random labels."""
+    encoder = solution("problem5.encoder")
 
-    def parameters(*modules):
-        return sum(parameter.numel() for module in modules for parameter in module.parameters())
+    def parameters(module):
+        return sum(parameter.numel() for parameter in module.parameters())
 
-    layer = nn.TransformerEncoderLayer(32, 4, 128)
-    total = parameters(nn.Embedding(1000, 32), layer, layer, nn.LayerNorm(32), nn.Linear(32, 5))
-    stated("problem5", *(f"{number:,}" for number in (total, total + 24 * 32, parameters(layer))))
-    stated("problem5", f"{log(14):.2f}")
-    stated("5h", rf"$24 \cdot 32 = {24 * 32}$")
+    learned, fixed = (
+        encoder.Encoder(encoder.EncoderConfig(1000, 24, 5, positions=kind))
+        for kind in ("learned", "sinusoidal")
+    )
+    shown = map(parameters, (learned, fixed, fixed.layers[0]))
+    stated("problem5", *(f"{number:,}" for number in shown), f"{log(14):.2f}")
+    stated("5h", rf"$24 \cdot 32 = {parameters(learned) - parameters(fixed)}$")
     error = sqrt(0.2 * 0.8 / 400)
     low, high = 100 * (0.2 - 1.96 * error), 100 * (0.2 + 1.96 * error)
     by_luck = sum(math.comb(400, n) * 0.2**n * 0.8 ** (400 - n) for n in range(88, 401))
     assert by_luck == pytest.approx(1 / 6, abs=0.03)  # 22%, or better
-    stated("5g", f"{1000 * 5 + 5:,}", rf"about {low:.0f}\% and {high:.0f}\%", "one of six cases")
+    bag = parameters(encoder.BagOfWords(1000, 5))
+    stated("5g", f"{bag:,}", rf"about {low:.0f}\% and {high:.0f}\%", "one of six cases")
 
 
-def test_the_reference_encoder_attends_to_the_teachers_occupation():
+def test_the_reference_encoder_attends_to_the_teachers_occupation(solution):
     """5g ii: what the maps of our encoder show."""
-    encoder, data = (
-        load_module(SOLUTION, f"problem5/{name}.py") for name in ("encoder", "encoder_data")
-    )
+    encoder, data = solution("problem5.encoder"), solution("problem5.encoder_data")
     corpus = read_corpora(data, ROOT / "data" / "occupations", 0)[0]
     model = encoder.Encoder(encoder.EncoderConfig(corpus.vocab_size, 24, 5))
     model.load_state_dict(torch.load(RESULTS / "encoder.params", weights_only=True))
@@ -422,7 +407,7 @@ def test_the_reference_encoder_attends_to_the_teachers_occupation():
 
 def test_accounting(solution, sizes):
     """6a: parameters, both ways to count, and the cache."""
-    accounting = solution.accounting
+    accounting = solution("problem6.accounting")
     adds, flops = (f(D_MODEL, HEADS, D_FF, T) for f in (accounting.multiply_adds, accounting.flops))
     head, softmaxes = adds["scores"] // HEADS, flops["softmax"] // HEADS
     attention = [
@@ -447,7 +432,8 @@ def test_accounting(solution, sizes):
 
 def test_wavelengths_and_distances_between_positions(solution):
     """6c: the error that is allowed, wavelengths, distances, and what short formats hold."""
-    frequencies = solution.positions.frequencies(D_MODEL)
+    reference = solution("problem6.positions")
+    frequencies = reference.frequencies(D_MODEL)
     exact = np.longdouble(10000) ** (-2 * np.arange(D_MODEL // 2) / np.longdouble(D_MODEL))
     exact = np.sin(np.outer(np.arange(1000), exact))
     angles = np.outer(np.arange(1000), frequencies)
@@ -460,7 +446,7 @@ def test_wavelengths_and_distances_between_positions(solution):
         return np.sqrt((4 * np.sin(np.outer(shifts, frequencies) / 2) ** 2).sum(axis=1))
 
     one, two, far = distance(1, 2, 62_832)
-    vectors = solution.positions.sinusoidal_at(np.array([7, 7 + 62_832]), D_MODEL)
+    vectors = reference.sinusoidal_at(np.array([7, 7 + 62_832]), D_MODEL)
     assert far == pytest.approx(np.linalg.norm(vectors[1] - vectors[0]))
     shifts = np.array_split(np.arange(100, 200_001), 20)
     nearest = min(distance(*part).min() for part in shifts)
@@ -488,7 +474,7 @@ def test_wavelengths_and_distances_between_positions(solution):
 
 def test_connections_of_the_record(solution):
     """6d: the table of estimate and exact count, the check by hand, and what i and ii say."""
-    sparse = solution.efficient_attention
+    sparse = solution("problem6.efficient_attention")
     pattern, causal = sparse.Pattern(), sparse.Pattern(causal=True)
     assert (pattern.window, pattern.strides, len(GLOBALS)) == (WINDOW, STRIDES, 150)
     estimate = [N * 2 * WINDOW, 2 * 150 * N, 32 * N]
@@ -639,26 +625,20 @@ def test_debugging():
     )
 
 
-def nucleus(probabilities, p, shifted=True):
-    """How many of these (sorted) tokens stay; unshifted is the usual mistake."""
-    sums = np.cumsum(probabilities)
-    return int((sums - probabilities < p).sum() if shifted else (sums <= p).sum())
-
-
-def test_sampling_examples():
+def test_sampling_examples(solution):
     """6e: the box of examples."""
-    probabilities = np.array([0.5, 0.3, 0.15, 0.05])
-    words = {0: "none at all", 2: "two stay", 3: "three tokens stay"}
-    right, wrong = nucleus(probabilities, 0.9), nucleus(probabilities, 0.9, shifted=False)
-    logits, penalty = np.array([2, -1, 0.5]), 1.2
-    punished = np.where(logits > 0, logits / penalty, logits * penalty)
+    fixes = solution("problem6.fixes")
+    probabilities, penalty = torch.tensor([0.5, 0.3, 0.15, 0.05]), 1.2
+    kept = fixes.top_p_filter(probabilities.log(), 0.9).isfinite()
+    wrong = probabilities.cumsum(0) <= 0.9  # without the token that crosses the threshold
+    punished = fixes.repetition_penalty(torch.tensor([2, -1, 0.5]), [0, 1], penalty)
+    assert (kept.sum(), wrong.sum(), (torch.tensor([0.95, 0.05]) <= 0.9)[0]) == (3, 2, False)
     stated(
         "problem6",
-        f"{words[right]}, together {probabilities[:right].sum():g}",
-        f"{words[wrong]}, with {probabilities[:wrong].sum():g}",
-        "with probabilities (0.95, 0.05) "
-        f"{words[nucleus(np.array([0.95, 0.05]), 0.9, shifted=False)]}",
-        f"({punished[0]:.3f}, ${punished[1]:.1f}$, {logits[2]:.1f})",
+        f"three tokens stay, together {probabilities[kept].sum():.2f}",
+        f"two stay, with {probabilities[wrong].sum():.1f}",
+        "with probabilities (0.95, 0.05) none at all",
+        f"({punished[0]:.3f}, ${punished[1]:.1f}$, {punished[2]:.1f})",
         f"gives ${-1 / penalty:.3f}$",
     )
 
