@@ -53,14 +53,8 @@ def convert(folder: Path, figures: Path, facts: dict[str, str]) -> str:
         read_text(folder / "macros.tex").partition("% Mathematics\n")[2].partition("\n%")[0]
     )
     html = _pandoc(mathematics + "\n" + sources.read(), sources)
-    # special characters get an element with a class; tags, and what is in them, stay as they are
-    html = re.sub(
-        f"<[^>]*>|[{''.join(SIGNS)}]",
-        lambda found: (
-            f'<span class="{SIGNS[found[0]]}">{found[0]}</span>' if found[0] in SIGNS else found[0]
-        ),
-        html,
-    )
+    for sign, kind in SIGNS.items():  # outside of tags
+        html = re.sub(f"{sign}(?![^<]*>)", f'<span class="{kind}">{sign}</span>', html)
     body = re.sub(r"(?s)<(style|script)>.*?</\1>", "", html)
     ids = re.findall(r'\sid="([^"]+)"', body)
     # the text, and the alternative texts of pictures
