@@ -1,20 +1,13 @@
-"""The handout's figures: letters that can be read as printed, the colors of the students' own
-picture, and the signs of MASK and PAD.
-"""
+"""The handout's figures: letters that can be read as printed, and the signs of MASK and PAD."""
 
-import base64
-import io
 import re
 import subprocess
 import xml.etree.ElementTree as ElementTree
 
-import matplotlib.pyplot as plt
-import numpy as np
 import pytest
 
 from browser import SIZES, opened
 from conftest import ROOT
-from jobs.problem6.positions import COLUMNS, ROWS, draw
 
 NAMES = sorted(path.stem for path in (ROOT / "handout" / "figures").glob("[a-z]*.py"))
 SVG = "{http://www.w3.org/2000/svg}"
@@ -97,22 +90,3 @@ def test_signs_are_one_letter_wide_in_the_page(handout, browser, size):
                 pre.locator("code").element_handle(),
             )
             assert element.bounding_box()["width"] == pytest.approx(letters, abs=0.2)
-
-
-def test_the_position_figure_has_the_colors_of_the_students_picture(handout):
-    table = np.zeros((ROWS, COLUMNS))
-    table[:, 1], table[:, 2] = 1, -1
-    picture = plt.imread(io.BytesIO(draw(table)))[..., :3]
-    zero, one, minus_one = (
-        picture[len(picture) // 2, int(picture.shape[1] * (0.09 + 0.089 * column))]
-        for column in (0.5, 1.5, 2.5)
-    )
-    assert zero.min() > 0.99 and np.abs(one - minus_one).max() > 0.5
-    image = next(svg(handout, "positions").iter(f"{SVG}image"))
-    data = image.get("{http://www.w3.org/1999/xlink}href").partition(",")[2]
-    printed = plt.imread(io.BytesIO(base64.b64decode(data)))[::-1, :, :3]  # SVG has it upside down
-    rows, columns = (np.linspace(0, size, n + 1) for size, n in zip(printed.shape, (51, 9)))
-    # positions 0 and 3 of the first pair: sin 0 = 0, cos 0 = 1, cos 3 = -0.99
-    for row, column, color in ((0, 0, zero), (0, 1, one), (3, 1, minus_one)):
-        found = printed[int(rows[row : row + 2].mean()), int(columns[column : column + 2].mean())]
-        assert np.abs(found - color).max() < 0.02

@@ -21,6 +21,7 @@ from torch.nn import functional as F
 
 from conftest import DATA, RESULTS, ROOT
 from jobs.presets import GPU, LAPTOP
+from jobs.problem1 import run_job
 from jobs.problem5.maps import choose_maps
 from jobs.problem5.report import read_corpora
 from jobs.problem5.scaling import gradient_of_w_q
@@ -62,14 +63,11 @@ def sizes(submission):
     def measured(preset):
         corpus = (ROOT / "data" / preset.data / "wiki.txt").read_text(encoding="utf-8")
         documents = submission.CharCorruptionDataset(corpus, preset.block_size)
-        fields = {name: getattr(preset, name) for name in ("n_layer", "n_head", "n_embd")}
-        models = [
-            submission.GPT(
-                submission.GPTConfig(documents.vocab_size, preset.block_size, rope=rope, **fields)
-            )
-            for rope in (False, True)
-        ]
-        return len(documents), *(sum(p.numel() for p in model.parameters()) for model in models)
+        numbers = [len(documents)]
+        for make in (submission.initialize_vanilla_model, submission.initialize_rope_model):
+            model = make(run_job.sizes(submission, documents.vocab_size, preset))
+            numbers.append(sum(parameter.numel() for parameter in model.parameters()))
+        return numbers
 
     return {preset.name: measured(preset) for preset in (LAPTOP, GPU)}
 
@@ -315,15 +313,12 @@ def test_worked_example(solution):
     # computed on with what was rounded, within the 0.001 allowed
     np.testing.assert_allclose(weights @ V, attention(Q, K, V), atol=5e-4)
     printed = attention(np.eye(3)[:2], np.eye(3), np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
-    power = exp(1 / sqrt(3))
+    power, powers = exp(1 / sqrt(3)), (("1/2", -0.5), ("1", -1), ("3/2", -1.5), ("2", -2))
     stated(
         "problem5",
         " ".join(str(printed.round(4)).split()),
         *(f"{number:.4f}" for number in (power, power + 2, sqrt(3))),
-        *(
-            f"e^{{-{name}}} = {exp(-n / 2):.5f}"
-            for n, name in enumerate(("1/2", "1", "3/2", "2"), 1)
-        ),
+        *(f"e^{{-{name}}} = {exp(power):.5f}" for name, power in powers),
     )
 
 
