@@ -35,6 +35,7 @@ def test_letters_have_at_least_7_points_as_printed(handout, name):
         sizes = [
             float(size) * scale
             for element in text.iter()
+            if element.text != "√"  # as high as what is under it
             for size in FONT.findall(element.get("style", ""))
         ]
         shown += len(sizes)
