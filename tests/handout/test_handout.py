@@ -78,16 +78,16 @@ def test_a_python_in_a_folder_with_a_space_builds_it(tmp_path, dialect):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("dialect", ["make", "bmake"])
-def test_it_is_built_in_a_folder_with_a_space_by_the_python_of_run_sh(tmp_path, dialect):
-    require_tools(dialect, "pandoc")
+def test_it_is_built_in_a_folder_with_a_space_by_the_python_of_run_sh(tmp_path):
+    """By BSD make; all other editions are built by GNU make."""
+    require_tools("bmake", "pandoc")
     copy = tmp_path / "my course"
     for name in ("src", "instructor", "data", "docs", "handout"):
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("build", "runs"))
     for name in ("run.sh", "course.toml", "pyproject.toml"):
         shutil.copy(ROOT / name, copy)
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    command = [dialect, "-C", str(copy / "handout"), "html"]
+    command = ["bmake", "-C", str(copy / "handout"), "html"]
     subprocess.run(command, env=os.environ | {"PATH": path}, check=True)
     assert "Rotary" in (copy / "handout" / "handout.html").read_text(encoding="utf-8")
 
@@ -153,7 +153,7 @@ def test_every_written_part_has_its_text_answer_rubric_and_box():
             assert rubric.count(r"\mistake{") >= 3, f"{id}: common wrong answers"
 
 
-def test_every_question_is_asked_and_hints_lead_somewhere():
+def test_every_question_and_step_is_asked():
     asked = re.findall(r"\\begin\{question\}\{(\w+)\}", STUDENTS)
     assert sorted(asked) == sorted(MANIFEST.questions)
     assert re.findall(r"\\step\{(.*?)\}", STUDENTS) == [
@@ -161,12 +161,6 @@ def test_every_question_is_asked_and_hints_lead_somewhere():
         for id, question in MANIFEST.questions.items()
         for number, _ in enumerate(question.steps, start=1)
     ]
-    hints = re.findall(r"\\begin\{hints\}\{(\w+)\}(.*?)\\end\{hints\}", STUDENTS, re.DOTALL)
-    assert sorted(re.findall(r"\\seehints\{(\w+)\}", STUDENTS)) == sorted(id for id, _ in hints)
-    for id, hint in hints:
-        levels = re.findall(r"\\(concept|procedure|direction)\b", hint)
-        assert levels == ["concept", "procedure", "direction"], id
-    assert {id for id, _ in hints} >= {"1c", "1f", "1g", "1h", "3c", "4a"}
 
 
 def test_students_get_no_answers(handout):
