@@ -10,6 +10,9 @@ from pathlib import Path
 
 import matplotlib
 
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "src")]  # for what figures import after this file
+
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402 (the backend first)
 
@@ -20,6 +23,9 @@ SMALL = 7  # points, and nothing is smaller but indices; labels are 8
 # From dark to light, in about equal steps of lightness. The first is the accent of macros.tex.
 DARK, MIDDLE, LIGHT, PALE = "#1F4E79", "#C9722B", "#A9C6E3", "#E4EBF3"
 INK, QUIET = "#1A1A1A", "#5A5A5A"
+
+CENTER = {"ha": "center", "va": "center"}
+ARROW = {"arrowstyle": "-|>", "color": INK, "shrinkA": 0, "shrinkB": 0}
 
 MASK, PAD = "\u2047", "\u25a1"
 SIGNS = {MASK: "M", PAD: "\u00b7"}  # how they are shown: a boxed M and a pale dot, as in listings
@@ -58,13 +64,9 @@ plt.rcParams.update(
 )
 
 
-def blank_axes(figure, box, xlim, ylim):
-    """Axes without a frame, with equal units in both directions.
-
-    Args:
-        figure: the figure to add them to.
-        box: (left, bottom, width, height), as fractions of the figure.
-        xlim, ylim: the limits.
+def blank_axes(figure, xlim, ylim, box=(0, 0, 1, 1)):
+    """Axes without a frame, with equal units in both directions. box: (left, bottom, width,
+    height), as fractions of the figure.
     """
     axes = figure.add_axes(box)
     axes.set(xlim=xlim, ylim=ylim, aspect="equal")

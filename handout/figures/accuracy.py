@@ -2,18 +2,11 @@
 the stored reference and the seeds alike, and a tick for their mean.
 """
 
-import sys
-from pathlib import Path
-
 import matplotlib.pyplot as plt
 from _style import DARK, INK, MIDDLE, QUIET, WIDTH, save
 from matplotlib.lines import Line2D
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-# noqa: E402 (the project's folder first)
-from instructor.course import read_course
-from instructor.documents.facts import SEED_COLUMNS, measured, points, seeds
+from instructor.documents.facts import SEED_COLUMNS, gather, seeds
 
 HEIGHT = 1.65
 # Each row's label, predictions, and column in the table of seeds.
@@ -69,7 +62,7 @@ def draw_row(axes, y, row, facts):
 
 def main():
     """Draw the three rows, from top to bottom."""
-    facts = points(read_course().manifest()) | measured()
+    facts = gather()
     figure, axes = plt.subplots(figsize=(WIDTH, HEIGHT))
     figure.subplots_adjust(left=0.18, right=0.975, top=0.86, bottom=0.24)
     axes.axvline(sum(seed_values("baseline")) / len(seeds()), **GUESS, zorder=1)

@@ -8,28 +8,21 @@ modules' parameters, and the outputs that follow from them are compared with the
 """
 
 import math
-import sys
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import torch
-from _style import DARK, INK, LIGHT, MIDDLE, SIGNS, SMALL, WIDTH, save
+from _style import DARK, INK, LIGHT, MIDDLE, ROOT, SIGNS, SMALL, WIDTH, save
 from matplotlib.colors import LinearSegmentedColormap
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "src"))
-
-from common.files import read_documents, read_questions  # noqa: E402
-from jobs.package import load_submission  # noqa: E402
-from jobs.presets import LAPTOP  # noqa: E402
-from jobs.problem1.answers import predict_places  # noqa: E402 (the folder above first)
+from common.files import read_documents, read_questions
+from jobs.package import load_submission
+from jobs.presets import LAPTOP
+from jobs.problem1.answers import predict_places
+from jobs.problem1.run_job import sizes
 
 HEIGHT = 3.1
-SOLUTION, RESULTS, DATA = (
-    ROOT / "instructor" / "solution",
-    ROOT / "instructor" / "results",
-    ROOT / "data" / LAPTOP.data,
-)
+WEIGHTS = ROOT / "instructor" / "results" / "rope.finetune.params"
+DATA = ROOT / "data" / LAPTOP.data
 NAME_START = len("Where was ")
 COLORS = LinearSegmentedColormap.from_list("ink", ("white", LIGHT, "#0B2239"))
 BARS = ((DARK, None), (LIGHT, "/////"), (MIDDLE, None))  # color and hatch
@@ -37,19 +30,11 @@ BARS = ((DARK, None), (LIGHT, "/////"), (MIDDLE, None))  # color and hatch
 
 def load():
     """The reference's package, its dataset and the model with the kept weights."""
-    submission = load_submission(SOLUTION)
+    submission = load_submission(ROOT / "instructor" / "solution")
     dataset = submission.CharCorruptionDataset(read_documents(DATA / "wiki.txt"), LAPTOP.block_size)
-    config = submission.GPTConfig(
-        dataset.vocab_size,
-        LAPTOP.block_size,
-        n_layer=LAPTOP.n_layer,
-        n_head=LAPTOP.n_head,
-        n_embd=LAPTOP.n_embd,
-    )
+    config = sizes(submission, dataset.vocab_size, LAPTOP)
     model = submission.initialize_rope_model(config).eval()
-    model.load_state_dict(
-        torch.load(RESULTS / "rope.finetune.params", map_location="cpu", weights_only=True)
-    )
+    model.load_state_dict(torch.load(WEIGHTS, map_location="cpu", weights_only=True))
     return submission, dataset, model
 
 
@@ -129,24 +114,10 @@ def draw_bars(axes, weights, heads, letters):
     """The last row of some heads, side by side over each letter."""
     for n, (head, (color, hatch)) in enumerate(zip(heads, BARS)):
         places = [column + 0.27 * (n - 1) for column in range(len(letters))]
-        axes.bar(
-            places,
-            weights[head, -1],
-            0.27,
-            label=f"head {head}",
-            color=color,
-            edgecolor=INK,
-            linewidth=0.4,
-            hatch=hatch,
-        )
-    axes.set(
-        xlim=(-0.6, len(letters) - 0.4),
-        xticks=range(len(letters)),
-        xticklabels=letters,
-        ylim=(0, 1),
-        yticks=(0, 0.5, 1),
-        ylabel="weight",
-    )
+        look = {"color": color, "edgecolor": INK, "linewidth": 0.4, "hatch": hatch}
+        axes.bar(places, weights[head, -1], 0.27, label=f"head {head}", **look)
+    axes.set(xlim=(-0.6, len(letters) - 0.4), xticks=range(len(letters)), xticklabels=letters)
+    axes.set(ylim=(0, 1), yticks=(0, 0.5, 1), ylabel="weight")
     axes.tick_params(axis="x", length=0, pad=2, labelsize=8, labelfontfamily="monospace")
     frame(axes.get_xticklabels()[-1])
     axes.legend(loc="upper left", bbox_to_anchor=(0, 1.1), ncols=3)
@@ -166,18 +137,13 @@ def main():
     draw_map(left, layers[0][first], letters, f"First layer, head {first}")
     image = draw_map(right, layers[1][seconds[0]], letters, f"Second layer, head {seconds[0]}")
     left.set_ylabel("query", fontsize=SMALL, labelpad=4)
-    scale, axes = (
-        figure.add_axes((0.958, 0.385, 0.01, 0.545)),
-        figure.add_axes((0.075, 0.06, 0.905, 0.165)),
-    )
-    figure.colorbar(image, cax=scale, ticks=(0, 0.5, 1)).ax.tick_params(
-        labelsize=SMALL, length=2, pad=1
-    )
+    scale = figure.add_axes((0.958, 0.385, 0.01, 0.545))
+    axes = figure.add_axes((0.075, 0.06, 0.905, 0.165))
+    figure.colorbar(image, cax=scale, ticks=(0, 0.5, 1))
+    scale.tick_params(labelsize=SMALL, length=2, pad=1)
     draw_bars(axes, layers[1], seconds[: len(BARS)], letters)
-    axes.set_title(
-        f"Second layer, last row: what is read to predict the \u201c{place[0]}\u201d of {place}",
-        pad=5,
-    )
+    title = f"what is read to predict the \u201c{place[0]}\u201d of {place}"
+    axes.set_title(f"Second layer, last row: {title}", pad=5)
     save(figure, "attention_maps")
 
 

@@ -1,14 +1,13 @@
 """Loss and known birthplaces in a pretraining at laptop size: facts are learned late."""
 
 import csv
-from pathlib import Path
 
 import matplotlib.pyplot as plt
-from _style import DARK, MIDDLE, SMALL, WIDTH, save
+from _style import DARK, MIDDLE, ROOT, SMALL, WIDTH, save
 
 HEIGHT = 1.6
 # The reference's log, of ./run.sh vanilla_pretrain --log with seed 0: step, loss, share known.
-LOG = Path(__file__).resolve().parents[2] / "instructor" / "results" / "knowledge.tsv"
+LOG = ROOT / "instructor" / "results" / "knowledge.tsv"
 
 
 def main():

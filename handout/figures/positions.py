@@ -2,16 +2,11 @@
 64 of a smaller model; in the colors of the students' own picture.
 """
 
-import sys
-from pathlib import Path
-
 import matplotlib.pyplot as plt
 import numpy as np
 from _style import INK, SMALL, WIDTH, save
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
-
-from jobs.problem6.positions import TICKS, show  # noqa: E402 (the folder above first)
+from jobs.problem6.positions import TICKS, show
 
 HEIGHT = 2.2
 POSITIONS = 51

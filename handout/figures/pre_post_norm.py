@@ -3,7 +3,7 @@ after each sum (post-norm).
 """
 
 import matplotlib.pyplot as plt
-from _style import DARK, INK, LIGHT, WIDTH, blank_axes, save
+from _style import ARROW, CENTER, DARK, INK, LIGHT, WIDTH, blank_axes, save
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch
 
 HEIGHT = 2.05
@@ -15,19 +15,10 @@ HALF = 0.68  # of a box's width
 def box(axes, x, y, name):
     """A box with its name."""
     face, letter = LOOKS[name]
-    axes.add_patch(
-        FancyBboxPatch(
-            (x - HALF, y - 0.24),
-            2 * HALF,
-            0.48,
-            boxstyle="round,pad=0,rounding_size=0.08",
-            facecolor=face,
-            edgecolor=INK,
-            linewidth=0.8,
-            zorder=3,
-        )
-    )
-    axes.text(x, y, name, color=letter, ha="center", va="center", zorder=4)
+    shape, round_ = (x - HALF, y - 0.24, 2 * HALF, 0.48), "round,pad=0,rounding_size=0.08"
+    look = {"facecolor": face, "edgecolor": INK, "linewidth": 0.8, "zorder": 3}
+    axes.add_patch(FancyBboxPatch(shape[:2], *shape[2:], boxstyle=round_, **look))
+    axes.text(x, y, name, color=letter, zorder=4, **CENTER)
 
 
 def add(axes, x):
@@ -39,20 +30,9 @@ def add(axes, x):
 
 def arrow(axes, *points, zorder=2):
     """A thin line through some points, with an arrowhead at the end."""
-    axes.plot(*zip(*points[:-1]), color=INK, linewidth=0.9, zorder=zorder, solid_capstyle="butt")
-    axes.add_patch(
-        FancyArrowPatch(
-            points[-2],
-            points[-1],
-            arrowstyle="-|>",
-            mutation_scale=7,
-            color=INK,
-            linewidth=0.9,
-            shrinkA=0,
-            shrinkB=0,
-            zorder=zorder,
-        )
-    )
+    thin = {"linewidth": 0.9, "zorder": zorder}
+    axes.plot(*zip(*points[:-1]), color=INK, solid_capstyle="butt", **thin)
+    axes.add_patch(FancyArrowPatch(*points[-2:], mutation_scale=7, **ARROW, **thin))
 
 
 def residual(axes, *stops):
@@ -103,7 +83,7 @@ def main():
     """Draw both, one above the other."""
     figure = plt.figure(figsize=(WIDTH, HEIGHT))
     for draw, bottom in ((pre_norm, 0.5), (post_norm, 0)):
-        draw(blank_axes(figure, (0, bottom, 1, 0.5), (-1.4, 9.8), (-0.45, 1.3)))
+        draw(blank_axes(figure, (-1.4, 9.8), (-0.45, 1.3), (0, bottom, 1, 0.5)))
     save(figure, "pre_post_norm")
 
 

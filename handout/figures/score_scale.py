@@ -42,7 +42,7 @@ def main():
             axes.bar(places + side * 0.2, weights, width=0.4, color=color, label=label)
         axes.set(title=f"$d_k = {size}$", xticks=places, xlabel="key", ylim=(0, 1))
     panels[0].set_ylabel("weight")
-    panels[0].legend(loc="upper right")
+    panels[0].legend(loc="upper right", fontsize=8)
     save(figure, "score_scale")
     rows = [[size, [round(float(score), 4) for score in scores[size]]] for size in SIZES]
     (Path(sys.argv[1]) / "score_scale.json").write_text(json.dumps(rows), encoding="utf-8")

@@ -2,8 +2,9 @@
 shift by one for x and y.
 """
 
+import _style
 import matplotlib.pyplot as plt
-from _style import DARK, INK, LIGHT, MASK, PAD, PALE, QUIET, SIGNS, SMALL, WIDTH, blank_axes, save
+from _style import CENTER, DARK, INK, LIGHT, MASK, PAD, PALE, QUIET, SIGNS, SMALL, WIDTH
 from matplotlib.patches import Rectangle
 
 HEIGHT = 2.25
@@ -13,6 +14,7 @@ LENGTH = 35  # after truncation: a random number from 4 to int(BLOCK_SIZE * 3/4)
 START, END = 25, 31  # of the masked content
 LABELS = 11  # columns for the labels on the left
 ROW = 3.2  # from one row to the next, in cells
+CODE = {"family": "monospace", "fontsize": SMALL}
 
 # Cell and letter of each kind; the suffix is hatched as well, so that all five differ without
 # color.
@@ -29,20 +31,16 @@ LOOKS = {
 
 def parts():
     """Lists of (character, kind) for the rows: document, truncated, split, rearranged."""
-    kept = DOCUMENT[:LENGTH]
-    prefix, masked, suffix = (
-        [(ch, kind) for ch in text]
-        for text, kind in (
-            (kept[:START], "prefix"),
-            (kept[START:END], "masked"),
-            (kept[END:], "suffix"),
-        )
-    )
-    mask = [(MASK, "MASK")]
+
+    def cells(start, end, kind):
+        return [(ch, kind) for ch in DOCUMENT[start:end]]
+
+    prefix, masked = cells(0, START, "prefix"), cells(START, END, "masked")
+    suffix, mask = cells(END, LENGTH, "suffix"), [(MASK, "MASK")]
     rearranged = prefix + mask + suffix + mask + masked + mask
     rearranged += [(PAD, "PAD")] * (BLOCK_SIZE + 1 - len(rearranged))
-    truncated = [(ch, "plain") for ch in kept] + [(ch, "cut") for ch in DOCUMENT[LENGTH:]]
-    return [(ch, "plain") for ch in DOCUMENT], truncated, prefix + masked + suffix, rearranged
+    truncated = cells(0, LENGTH, "plain") + cells(LENGTH, None, "cut")
+    return cells(0, None, "plain"), truncated, prefix + masked + suffix, rearranged
 
 
 def draw_row(axes, y, cells, start=0):
@@ -50,35 +48,14 @@ def draw_row(axes, y, cells, start=0):
     for column, (ch, kind) in enumerate(cells, start):
         face, letter, hatch = LOOKS[kind]
         edge = {"cut": "none", "PAD": "#C8C8C8", "MASK": INK}.get(kind, "#9A9A9A")
-        axes.add_patch(
-            Rectangle(
-                (column, y),
-                1,
-                1.7,
-                facecolor=face,
-                edgecolor=edge,
-                linewidth=0.9 if kind == "MASK" else 0.4,
-                zorder=2 if kind == "MASK" else 1,
-            )
-        )
+        line = {"linewidth": 0.9, "zorder": 2} if kind == "MASK" else {"linewidth": 0.4}
+        axes.add_patch(Rectangle((column, y), 1, 1.7, facecolor=face, edgecolor=edge, **line))
         if hatch:
-            axes.add_patch(
-                Rectangle(
-                    (column, y), 1, 1.7, fill=False, edgecolor="#B4C3D3", linewidth=0, hatch=hatch
-                )
-            )
-        axes.text(
-            column + 0.5,
-            y + 0.8,
-            SIGNS.get(ch, ch),
-            family="monospace",
-            fontsize=7.5,
-            color=letter,
-            ha="center",
-            va="center",
-            weight="bold" if kind in ("MASK", "PAD") else "normal",
-            zorder=3,
-        )
+            look = {"fill": False, "edgecolor": "#B4C3D3", "linewidth": 0, "hatch": hatch}
+            axes.add_patch(Rectangle((column, y), 1, 1.7, **look))
+        look = {"color": letter, "weight": "bold" if kind in ("MASK", "PAD") else "normal"}
+        look |= CODE | {"fontsize": 7.5}
+        axes.text(column + 0.5, y + 0.8, SIGNS.get(ch, ch), zorder=3, **CENTER, **look)
         if kind == "cut":
             axes.plot([column, column + 1], [y + 0.8] * 2, color=QUIET, linewidth=0.5, zorder=4)
 
@@ -96,37 +73,23 @@ def name_parts(axes, y):
         (START, END, "masked_content"),
         (END, LENGTH, "suffix"),
     ):
-        left, right = start + 0.15, end - 0.15
-        axes.plot(
-            [left, left, right, right],
-            [y + 1.95, y + 2.2, y + 2.2, y + 1.95],
-            color=INK,
-            linewidth=0.7,
-        )
+        left, right, low, high = start + 0.15, end - 0.15, y + 1.95, y + 2.2
+        bracket = [left, left, right, right], [low, high, high, low]
+        axes.plot(*bracket, color=INK, linewidth=0.7)
         if name == "suffix":  # too short for its name, which is placed beside it
-            axes.text(end + 0.4, y + 0.8, "suffix", family="monospace", fontsize=SMALL, va="center")
+            axes.text(end + 0.4, y + 0.8, "suffix", va="center", **CODE)
         else:
-            axes.text(
-                (start + end) / 2,
-                y + 2.4,
-                name,
-                family="monospace",
-                fontsize=SMALL,
-                ha="center",
-                va="bottom",
-            )
+            axes.text((start + end) / 2, y + 2.4, name, ha="center", va="bottom", **CODE)
 
 
 def main():
     """Draw all rows."""
     document, truncated, split, rearranged = parts()
     figure = plt.figure(figsize=(WIDTH, HEIGHT))
-    columns = LABELS + len(DOCUMENT) + 0.2
-    axes = blank_axes(
-        figure, (0, 0, 1, 1), (-LABELS, len(DOCUMENT) + 0.2), (0, columns * HEIGHT / WIDTH)
-    )
-    top = columns * HEIGHT / WIDTH - 2.2
-    ys = [top - ROW * n for n in (0, 1, 2.25, 3.25)]
+    right = len(DOCUMENT) + 0.2
+    top = (LABELS + right) * HEIGHT / WIDTH
+    axes = _style.blank_axes(figure, (-LABELS, right), (0, top))
+    ys = [top - 2.2 - ROW * n for n in (0, 1, 2.25, 3.25)]
     for y, cells in zip(ys, (document, truncated, split, rearranged)):
         draw_row(axes, y, cells)
     name_parts(axes, ys[2])
@@ -139,15 +102,14 @@ def main():
     draw_row(axes, y, rearranged[:-1])
     draw_row(axes, y - 2.5, rearranged[1:])
     label(axes, y, "4. Shift")
-    axes.text(-1.2, y + 0.8, "$x$", ha="center", va="center")
-    axes.text(-1.2, y - 1.7, "$y$", ha="center", va="center")
+    axes.text(-1.2, y + 0.8, "$x$", **CENTER)
+    axes.text(-1.2, y - 1.7, "$y$", **CENTER)
     i = START + 1 + (LENGTH - END)
-    axes.add_patch(
-        Rectangle((i - 0.15, y - 2.8), 1.3, 4.8, fill=False, edgecolor=INK, linewidth=1.4, zorder=5)
-    )
+    frame = {"fill": False, "edgecolor": INK, "linewidth": 1.4, "zorder": 5}
+    axes.add_patch(Rectangle((i - 0.15, y - 2.8), 1.3, 4.8, **frame))
     note = f"after reading $x_0 \\ldots x_{{{i}}}$, predict $y_{{{i}}}$"
     axes.text(i + 0.5, y - 3.1, note, ha="center", va="top")
-    save(figure, "span_corruption")
+    _style.save(figure, "span_corruption")
 
 
 if __name__ == "__main__":

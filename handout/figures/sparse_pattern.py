@@ -4,7 +4,7 @@ the causal mask.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from _style import DARK, LIGHT, MIDDLE, QUIET, SMALL, WIDTH, save
+from _style import CENTER, DARK, LIGHT, MIDDLE, QUIET, SMALL, WIDTH, save
 from matplotlib.collections import PolyCollection
 from matplotlib.patches import Patch
 
@@ -41,39 +41,19 @@ def draw(axes, causal):
     for kind, mask in masks.items():
         face, edge, _ = LOOKS[kind]
         inset = 0.14 if kind == "strided" else 0.04
-        cells = [
-            [
-                (j + inset, i + inset),
-                (j + 1 - inset, i + inset),
-                (j + 1 - inset, i + 1 - inset),
-                (j + inset, i + 1 - inset),
-            ]
-            for i, j in zip(*np.nonzero(mask))
-        ]
+        low, high = inset, 1 - inset
+        corners = np.array([(low, low), (high, low), (high, high), (low, high)])
+        cells = [corners + (j, i) for i, j in zip(*np.nonzero(mask))]
         axes.add_collection(PolyCollection(cells, facecolor=face, edgecolor=edge, linewidth=0.3))
     if causal:
         axes.fill([0, N, N], [0, 0, N], facecolor="#F1F1F1", zorder=0)
-        axes.text(
-            0.69 * N,
-            0.27 * N,
-            "later than\nthe query",
-            ha="center",
-            va="center",
-            color=QUIET,
-            fontsize=SMALL,
-        )
+        later = "later than\nthe query"
+        axes.text(0.69 * N, 0.27 * N, later, color=QUIET, fontsize=SMALL, **CENTER)
     total, of = sum(mask.sum() for mask in masks.values()), N * (N + 1) // 2 if causal else N * N
     axes.set_title(f"{'Causal' if causal else 'Bidirectional'}: {total} of {of} pairs")
-    axes.set(
-        xlim=(0, N),
-        ylim=(N, 0),
-        aspect="equal",
-        xlabel="key",
-        xticks=np.arange(0, N, 8) + 0.5,
-        xticklabels=range(0, N, 8),
-        yticks=np.arange(0, N, 8) + 0.5,
-        yticklabels=range(0, N, 8),
-    )
+    axes.set(xlim=(0, N), ylim=(N, 0), aspect="equal", xlabel="key")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_ticks(np.arange(0, N, 8) + 0.5, range(0, N, 8))
     axes.spines[:].set_visible(True)
 
 
@@ -88,14 +68,8 @@ def main():
         Patch(facecolor=face, edgecolor=edge, linewidth=0.3, label=text)
         for face, edge, text in LOOKS.values()
     ]
-    figure.legend(
-        handles=shown,
-        loc="lower center",
-        bbox_to_anchor=(0.53, -0.01),
-        ncols=3,
-        fontsize=8,
-        handlelength=1.2,
-    )
+    place = {"loc": "lower center", "bbox_to_anchor": (0.53, -0.01)}
+    figure.legend(handles=shown, **place, ncols=3, fontsize=8, handlelength=1.2)
     save(figure, "sparse_pattern")
 
 

@@ -3,7 +3,7 @@ stream before and after it reads a position.
 """
 
 import matplotlib.pyplot as plt
-from _style import DARK, INK, LIGHT, MIDDLE, PALE, QUIET, SMALL, WIDTH, blank_axes, save
+from _style import ARROW, DARK, INK, LIGHT, MIDDLE, PALE, QUIET, SMALL, WIDTH, blank_axes, save
 from matplotlib.patches import Rectangle
 
 HEIGHT = 1.75
@@ -41,11 +41,8 @@ def pieces(axes):
         for j in range(N):
             if color := kind(i, j):
                 cell(axes, LEFT + CELL * j, TOP - CELL * row, CELL, color, edge="white")
-    axes.add_patch(
-        Rectangle(
-            (LEFT, bottom), CELL * N, TOP - bottom, fill=False, edgecolor=QUIET, linewidth=0.6
-        )
-    )
+    frame = {"fill": False, "edgecolor": QUIET, "linewidth": 0.6}
+    axes.add_patch(Rectangle((LEFT, bottom), CELL * N, TOP - bottom, **frame))
     for j in range(BLOCK, N, BLOCK):
         axes.plot([LEFT + CELL * j] * 2, [bottom, TOP], color=QUIET, linewidth=0.4, linestyle=":")
     for j in range(0, N, BLOCK):
@@ -96,7 +93,7 @@ def cache(axes, x, y, length, new=None):
 def main():
     """Draw the pieces, and the cache twice."""
     figure = plt.figure(figsize=(WIDTH, HEIGHT))
-    axes = blank_axes(figure, (0, 0, 1, 1), (0, WIDTH), (0, HEIGHT))
+    axes = blank_axes(figure, (0, WIDTH), (0, HEIGHT))
     pieces(axes)
     y, width = 0.4, SLOT * (RING + 0.6 + ROOM)
     right = WIDTH - width - 0.03
@@ -104,18 +101,9 @@ def main():
     axes.text(LEFT - 0.1, y + 0.03, "slot", ha="right", fontsize=SMALL, color=QUIET)
     cache(axes, LEFT, y, LENGTH)
     cache(axes, right, y, LENGTH + 1, new=LENGTH)
-    axes.annotate(
-        "",
-        (right - 0.06, y - SLOT / 2),
-        (LEFT + width + 0.06, y - SLOT / 2),
-        arrowprops={
-            "arrowstyle": "-|>",
-            "color": INK,
-            "linewidth": 0.9,
-            "shrinkA": 0,
-            "shrinkB": 0,
-        },
-    )
+    start, end = LEFT + width + 0.06, right - 0.06
+    look = ARROW | {"linewidth": 0.9}
+    axes.annotate("", (end, y - SLOT / 2), (start, y - SLOT / 2), arrowprops=look)
     save(figure, "sparse_pieces")
 
 

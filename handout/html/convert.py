@@ -15,7 +15,6 @@ import subprocess
 import sys
 from collections import Counter
 from html import escape
-from html.parser import HTMLParser
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -31,70 +30,16 @@ from common.files import UserError, read_text, write_text
 from instructor.documents.facts import SETTINGS, gather
 
 # pandoc may skip these: they only affect the look
-LOOKS = {
-    "arraybackslash",
-    "bigskip",
-    "centering",
-    "clearpage",
-    "color",
-    "footnotesize",
-    "hspace",
-    "hspace*",
-    "large",
-    "Large",
-    "LARGE",
-    "linewidth",
-    "medskip",
-    "needspace",
-    "Needspace*",
-    "newpage",
-    "noindent",
-    "normalfont",
-    "normalsize",
-    "pagebreak",
-    "raggedright",
-    "setlength",
-    "small",
-    "smallskip",
-    "tableofcontents",
-    "textwidth",
-    "vspace",
-    "vspace*",
-}
+LOOKS = set(
+    """
+    arraybackslash bigskip centering clearpage color footnotesize hspace hspace* large Large
+    LARGE linewidth medskip needspace Needspace* newpage noindent normalfont normalsize
+    pagebreak raggedright setlength small smallskip tableofcontents textwidth vspace vspace*
+    """.split()
+)
 HOW = "Define it in html/commands.tex, or write it differently."
 # How the two special characters are shown; style.css draws them.
 SIGNS = {"\u2047": "mask", "\u25a1": "pad"}
-
-
-class Page(HTMLParser):
-    """What the checks of a page need: its ids, its internal links, and TeX left in its text."""
-
-    def __init__(self, html: str):
-        super().__init__()
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.leftovers: list[str] = []
-        # the open elements that may contain a backslash
-        self.code: list[str] = []
-        self.feed(html)
-
-    def handle_starttag(self, tag, attributes):
-        """See HTMLParser."""
-        values = dict(attributes)
-        self.ids += filter(None, [values.get("id")])
-        self.links += [values.get("href", "")[1:]] * values.get("href", "").startswith("#")
-        self.leftovers += [values.get("alt", "")] * ("\\" in values.get("alt", ""))
-        self.code += [tag] * (tag in ("code", "annotation", "style", "script"))
-
-    def handle_endtag(self, tag):
-        """See HTMLParser."""
-        if self.code and tag == self.code[-1]:
-            self.code.pop()
-
-    def handle_data(self, data):
-        """See HTMLParser."""
-        if "\\" in data and not self.code:
-            self.leftovers.append(" ".join(data.split())[:80])
 
 
 def convert(folder: Path, figures: Path, facts: dict[str, str]) -> str:
@@ -108,23 +53,25 @@ def convert(folder: Path, figures: Path, facts: dict[str, str]) -> str:
         read_text(folder / "macros.tex").partition("% Mathematics\n")[2].partition("\n%")[0]
     )
     html = _pandoc(mathematics + "\n" + sources.read(), sources)
-    html = re.sub(rf"<[^>]*>|[{''.join(SIGNS)}]", _sign, html)
-    page = Page(html)
-    if page.leftovers:
-        raise UserError(f"The text of the HTML edition has TeX in it: {page.leftovers[0]!r}. {HOW}")
-    if twice := [id for id, count in Counter(page.ids).items() if count > 1]:
+    for sign, kind in SIGNS.items():  # outside of tags
+        html = re.sub(f"{sign}(?![^<]*>)", f'<span class="{kind}">{sign}</span>', html)
+    body = re.sub(r"(?s)<(style|script)>.*?</\1>", "", html)
+    ids = re.findall(r'\sid="([^"]+)"', body)
+    # the text, and the alternative texts of pictures
+    words = re.sub(r"(?s)<(code|annotation)\b.*?</\1>|<(?!img)[^>]*>", "\n", body)
+    if left := re.search(r'[^"\n]{0,40}\\[^"\n]{0,40}', words):
+        raise UserError(f"The text of the HTML edition has TeX in it: {left[0]!r}. {HOW}")
+    if twice := [id for id, count in Counter(ids).items() if count > 1]:
         raise UserError(
             f"{twice[0]!r} is there twice in the HTML edition. Name questions, figures and labels "
             "once."
         )
-    for link in page.links:
-        if link not in page.ids:
-            where = sources.find(
-                ":".join(link.split("-", 1)) if link[:2] != "q-" else f"{{{link[2:]}}}"
-            )
+    for link in re.findall(r'\shref="#([^"]*)"', body):
+        if link not in ids:
+            label = f"{{{link[2:]}}}" if link.startswith("q-") else link.replace("-", ":", 1)
             raise UserError(
-                f"{where}: a link leads to {link!r}, which does not exist. Correct the name, or "
-                "write its target."
+                f"{sources.find(label)}: a link leads to {link!r}, which does not exist. Correct "
+                "the name, or write its target."
             )
     html = adjusted(html)
     html = html.replace("<style>", f"<style>\n{math_font(html)}", 1)
@@ -137,12 +84,6 @@ def convert(folder: Path, figures: Path, facts: dict[str, str]) -> str:
         flags=re.DOTALL,
     )
     return with_draws(html)
-
-
-def _sign(match: re.Match) -> str:
-    """A special character as an element with a class; tags stay as they are."""
-    kind = SIGNS.get(match[0])
-    return f'<span class="{kind}">{match[0]}</span>' if kind else match[0]
 
 
 def _pandoc(text: str, sources: Sources) -> str:
@@ -176,35 +117,26 @@ def _pandoc(text: str, sources: Sources) -> str:
             "pandoc is not installed, and the HTML edition needs it. Install it with `apt install "
             "pandoc` or `brew install pandoc`, or from https://pandoc.org/installing.html"
         ) from None
+    size = r"[\d.]+(?:cm|mm|in|pt|em|ex)?$"
     for skipped in re.findall(r"\[INFO\] Skipped '(.*?)' at ", done.stderr, re.DOTALL):
-        name = re.match(
-            r"\\(?:begin|end)\{([^}]*)\}|\\([A-Za-z]+\*?|.)|[\d.]+(?:cm|mm|in|pt|em|ex)?$", skipped
-        )
-        if name and (
-            name[2] in LOOKS
-            or (name[1] or "").startswith("edition-")
-            or not name[1]
-            and not name[2]
-        ):
+        if re.match(size, skipped):
+            continue
+        name = re.match(r"\\(?:begin|end)\{([^}]*)\}|\\([A-Za-z]+\*?|.)", skipped)
+        if name and (name[2] in LOOKS or (name[1] or "").startswith("edition-")):
             continue
         what = skipped if not name else f"\\begin{{{name[1]}}}" if name[1] else f"\\{name[2]}"
         raise UserError(f"{sources.find(what)}: the HTML edition does not support {what}. {HOW}")
     if done.returncode:
-        lines = [
-            line
-            for line in done.stderr.splitlines()
-            if line.strip() and not line.startswith("[INFO]")
-        ]
         formula = re.search(
             r"Could not convert TeX math.*?rendering as TeX:(.*?)\n *\^", done.stderr, re.DOTALL
         )
-        names = re.findall(r"\\[A-Za-z]+", formula[1]) if formula else []
-        where = (
-            f"{sources.find(names[-1])}, perhaps: pandoc cannot write this formula as MathML, "
-            f"because of {names[-1]}. {HOW}\n"
-            if names
-            else ""
-        )
+        where = ""
+        if names := re.findall(r"\\[A-Za-z]+", formula[1]) if formula else []:
+            where = (
+                f"{sources.find(names[-1])}, perhaps: pandoc cannot write this formula as MathML, "
+                f"because of {names[-1]}. {HOW}\n"
+            )
+        lines = re.findall(r"^(?!\[INFO\])(?=.*\S).*", done.stderr, re.MULTILINE)
         raise UserError(where + "pandoc says:\n" + "\n".join(lines[:12]))
     return done.stdout
 

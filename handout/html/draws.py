@@ -2,7 +2,6 @@
 ./run.sh show_corruption shows of a student's.
 """
 
-import functools
 import re
 
 from common.charts import SHAPES
@@ -17,9 +16,6 @@ FIGURE = re.compile('<figure[^>]*id="fig-span_corruption".*?</figure>', re.DOTAL
 TITLE = f"Try it: {DRAWS:,} draws of our solution"
 
 
-QUESTIONS = ROOT / "data" / "birth_test_inputs.tsv"
-
-
 def with_draws(page: str) -> str:
     """The page with the draws, their style and their script, if it has the figure."""
     figure = FIGURE.search(page)
@@ -28,7 +24,10 @@ def with_draws(page: str) -> str:
     seed_everything(0)
     solution = load_submission(ROOT / "instructor" / "solution")
     dataset, numbers = corpus(solution.CharCorruptionDataset, ROOT / "data")
-    numbers = [i for i in numbers if not _about_test(dataset.data[i])]
+    # not of people of the test questions, whose places the handout must not tell
+    questions = read_text(ROOT / "data" / "birth_test_inputs.tsv").splitlines()
+    secret = [name_in(question) for question in questions]
+    numbers = [i for i in numbers if not any(name in dataset.data[i] for name in secret)]
     draws = [read_draw(dataset, numbers[i % len(numbers)]) for i in range(DRAWS)]
     box = f"""
 <section class="dial" aria-label="{TITLE}">
@@ -38,13 +37,3 @@ def with_draws(page: str) -> str:
     page = page[: figure.end()] + box + page[figure.end() :]
     page = page.replace("</style>", f"{SHAPES}{CSS}</style>", 1)
     return page.replace("</script>", f"{SCRIPT}</script>", 1)
-
-
-@functools.cache
-def _people():
-    """The names of the test questions, whose places the handout must not tell."""
-    return [name_in(question) for question in read_text(QUESTIONS).splitlines()]
-
-
-def _about_test(document):
-    return any(name in document for name in _people())

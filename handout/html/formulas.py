@@ -30,14 +30,31 @@ def math_font(page: str) -> str:
     Raises:
         UserError: TeX does not find the font.
     """
+    try:
+        found = subprocess.run(["kpsewhich", NAME], capture_output=True, encoding="utf-8")
+        path = found.stdout.strip()
+    except FileNotFoundError:
+        path = ""
+    if not path:
+        raise UserError(
+            f"TeX does not find {NAME}, the font of the HTML edition's formulas. Install it with "
+            "`apt install lmodern`, or `tlmgr install lm-math`."
+        )
     formulas = "".join(re.findall("<math.*?</math>", page, re.DOTALL))
     formulas = formulas.replace("<msqrt>", "√")  # drawn by browsers
-    shown = html.unescape(re.sub("<annotation.*?</annotation>|<[^>]*>", "", formulas))
+    shown = {*html.unescape(re.sub("<annotation.*?</annotation>|<[^>]*>", "", formulas))}
     options = subset.Options(flavor="woff", layout_features=["*"], recalc_timestamp=False)
     options.drop_tables += ["FFTM"]
-    font = subset.load_font(_path(), options)
+    font = subset.load_font(path, options)
+    # browsers draw a single letter, MathML's variable, in its slanted form
+    slanted = {
+        char
+        for char in map(chr, font.getBestCmap())
+        if (char == "ℎ" or unicodedata.name(char, "").startswith("MATHEMATICAL ITALIC"))
+        and unicodedata.normalize("NFKC", char) in shown
+    }
     subsetter = subset.Subsetter(options)
-    subsetter.populate(text=shown + _italic(shown, font.getBestCmap()))
+    subsetter.populate(text="".join(shown | slanted))
     subsetter.subset(font)
     file = BytesIO()
     subset.save_font(font, file, options)
@@ -79,29 +96,3 @@ def _formula(match: re.Match) -> str:
     bar = '<mover(>(?:(?!</?mover>).)*<mo accent="true">¯</mo></mover>)'
     math = re.sub(bar, r'<mover class="bar"\1', math)
     return re.sub(r"<mo>([A-Za-z]{2,})</mo>", r'<mo lspace="0.1em" rspace="0.15em">\1</mo>', math)
-
-
-def _italic(shown: str, known: dict[int, str]) -> str:
-    """The slanted forms of letters: browsers draw them for a single letter, MathML's variable."""
-    letters = set(shown)
-    return "".join(
-        char
-        for char in map(chr, known)
-        if (char == "ℎ" or unicodedata.name(char, "").startswith("MATHEMATICAL ITALIC"))
-        and unicodedata.normalize("NFKC", char) in letters
-    )
-
-
-def _path() -> str:
-    try:
-        found = subprocess.run(
-            ["kpsewhich", NAME], capture_output=True, encoding="utf-8"
-        ).stdout.strip()
-    except FileNotFoundError:
-        found = ""
-    if not found:
-        raise UserError(
-            f"TeX does not find {NAME}, the font of the HTML edition's formulas. Install it with "
-            "`apt install lmodern`, or `tlmgr install lm-math`."
-        )
-    return found

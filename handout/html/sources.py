@@ -54,14 +54,11 @@ class Sources:
         self.commands: dict[str, tuple] = {}  # name -> number of arguments, body
         self.environments: dict[str, tuple] = {}  # name -> number of arguments, begin, end
         text = read_text(COMMANDS)
-        for match in re.finditer(
-            r"^\\new(command|environment)\{\\?(\w+)\}(?:\[(\d)\])?", text, re.MULTILINE
-        ):
+        definition = r"(?m)^\\new(command|environment)\{\\?(\w+)\}(?:\[(\d)\])?"
+        for match in re.finditer(definition, text):
             kept, bodies = (self.commands, 1) if match[1] == "command" else (self.environments, 2)
-            kept[match[2]] = (
-                int(match[3] or 0),
-                *self._arguments(text, match.end(), bodies, match[2])[0],
-            )
+            values, _ = self._arguments(text, match.end(), bodies, match[2])
+            kept[match[2]] = (int(match[3] or 0), *values)
 
     def read(self) -> str:
         """The whole handout, as LaTeX for pandoc.
@@ -70,7 +67,7 @@ class Sources:
             UserError: something in it makes no sense in the HTML edition; the message names file
                 and line.
         """
-        text = self._input("main")
+        text = self._tex_input("main")
 
         def number(match):
             if not self.numbers.get(match[1]):
@@ -113,7 +110,7 @@ class Sources:
                         "equations have no numbers in the HTML edition, so they take no \\label. "
                         "Name the equation in words."
                     )
-                new = re.sub(r"\\fact\{([^}]*)\}", lambda fact: self._fact(fact[1]), match[0])
+                new = re.sub(r"\\fact\{([^}]*)\}", lambda fact: self._tex_fact(fact[1]), match[0])
             result.append(new)
         return "".join(result) + text[position:]
 
@@ -133,13 +130,10 @@ class Sources:
         options = re.compile(r"\[([^\]]*)\]").match(text, position) if name in LISTS else None
         if not options:
             return match[0], position
-        label = re.search(
-            r"label=\{?([^,\\]*)\\(roman|Roman|alph|Alph|arabic)\*([^,}]*)", options[1]
-        )
-        style = {"roman": "i", "Roman": "I", "alph": "a", "Alph": "A", "arabic": "1"}
-        return match[0] + (
-            f"[{label[1]}{style[label[2]]}{label[3]}]" if label else ""
-        ), options.end()
+        kinds = {"roman": "i", "Roman": "I", "alph": "a", "Alph": "A", "arabic": "1"}
+        label = re.search(rf"label=\{{?([^,\\]*)\\({'|'.join(kinds)})\*([^,}}]*)", options[1])
+        style = f"[{label[1]}{kinds[label[2]]}{label[3]}]" if label else ""
+        return match[0] + style, options.end()
 
     def _command(self, name: str, text: str, position: int) -> tuple[str, int]:
         """The replacement of a command, and the position after it. Unknown commands are left to
@@ -158,21 +152,12 @@ class Sources:
         if name == "hyperref" and text[position] == "[":
             end = text.index("]", position)
             return f"\\hyperref[{_id(text[position + 1 : end])}]", end + 1
-        ours = {
-            "fact": 1,
-            "iffact": 3,
-            "ifproblem": 3,
-            "code": 1,
-            "input": 1,
-            "section": 1,
-            "label": 1,
-            "ref": 1,
-            "pic": 3,
-        }
-        if name not in ours:
+        method = getattr(self, f"_tex_{name}", None)
+        if not method:
             return "\\" + name, position
-        values, position = self._arguments(text, position, ours[name], name)
-        return getattr(self, "_" + name)(*values), position
+        number = method.__code__.co_argcount - 1  # without self
+        values, position = self._arguments(text, position, number, name)
+        return method(*values), position
 
     def _arguments(self, text: str, position: int, number: int, name: str) -> tuple[list[str], int]:
         """The next `number` groups in braces, and the position after them."""
@@ -198,21 +183,21 @@ class Sources:
             re.sub(r"#(\d)", lambda match: [self.problem, *values][int(match[1])], body)
         )
 
-    def _fact(self, key: str) -> str:
+    def _tex_fact(self, key: str) -> str:
         if key not in self.facts:
             raise self._error(f"there is no fact {key!r}. Correct the name, or add it to facts.py.")
         return escape(self.facts[key])
 
-    def _iffact(self, key: str, there: str, otherwise: str) -> str:
+    def _tex_iffact(self, key: str, there: str, otherwise: str) -> str:
         return self._replace(there if self.facts.get(key) else otherwise)
 
-    def _ifproblem(self, number: str, there: str, otherwise: str) -> str:
-        return self._iffact(f"problem {number} chosen", there, otherwise)
+    def _tex_ifproblem(self, number: str, there: str, otherwise: str) -> str:
+        return self._tex_iffact(f"problem {number} chosen", there, otherwise)
 
-    def _code(self, text: str) -> str:
+    def _tex_code(self, text: str) -> str:
         return next(f"\\verb{mark}{text}{mark}" for mark in "|!+;@" if mark not in text)
 
-    def _input(self, name: str) -> str:
+    def _tex_input(self, name: str) -> str:
         """The text of a file; of main.tex, only its document."""
         path = self.folder / (name if name.endswith(".tex") else name + ".tex")
         if not path.exists():
@@ -226,29 +211,25 @@ class Sources:
         self.where = outer
         return text
 
-    def _section(self, title: str) -> str:
+    def _tex_section(self, title: str) -> str:
         self.sections += 1
         self.number = chr(64 + self.sections) if self.appendix else str(self.sections)
         return f"\\section*{{{'Appendix ' * self.appendix}{self.number}: {self._replace(title)}}}"
 
-    def _label(self, label: str) -> str:
+    def _tex_label(self, label: str) -> str:
         self.numbers[label] = self.number
         return f"\\label{{{_id(label)}}}"
 
-    def _ref(self, label: str) -> str:
+    def _tex_ref(self, label: str) -> str:
         # filled in by `read`, when all are known
         return f"\\hyperref[{_id(label)}]{{\0{label}\0{self.where}\0}}"
 
-    def _pic(self, name: str, caption: str, words: str) -> str:
+    def _tex_pic(self, name: str, caption: str, words: str) -> str:
         self.figures += 1
         self.numbers[f"fig:{name}"] = str(self.figures)
-        paragraphs = (
-            f"\\verb|{name}|",
-            str(self.figures),
-            self._replace(words),
-            self._replace(caption),
-        )
-        return "\\begin{edition-pic}" + "\n\n".join(paragraphs) + "\\end{edition-pic}"
+        texts = f"{self._replace(words)}\n\n{self._replace(caption)}"
+        name = f"\\verb|{name}|\n\n{self.figures}"
+        return f"\\begin{{edition-pic}}{name}\n\n{texts}\\end{{edition-pic}}"
 
     def _error(self, text: str) -> UserError:
         return UserError(f"{self.where}: {text}")

@@ -11,7 +11,6 @@ from PIL import Image
 from browser import SIZES, opened, sideways, violations
 
 pytestmark = pytest.mark.full
-VIEWS = [(size, scheme) for size in SIZES for scheme in ("light", "dark")]
 NUMBER = r"−?\d+(?:\.\d+)?"
 
 
@@ -26,23 +25,21 @@ def numbers(tab, figure):
     return [float(number.replace("−", "-")) for number in said]
 
 
-@pytest.mark.parametrize("size, scheme", VIEWS)
-def test_it_follows_wcag_and_nothing_makes_it_wider(browser, page, size, scheme):
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_it_follows_wcag_nothing_makes_it_wider_and_figures_are_as_light(
+    browser, page, size, scheme
+):
     with opened(browser, page, size, scheme) as tab:
         assert sideways(tab) == 0
-        tab.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
-        assert violations(tab) == [] and sideways(tab) == 0
-
-
-@pytest.mark.parametrize("size, scheme", VIEWS)
-def test_figures_are_as_light_or_dark_as_the_page(browser, page, size, scheme):
-    with opened(browser, page, size, scheme) as tab:
         for picture in tab.locator("figure:not(.replaced) .scroll").all():
             pixels = np.asarray(Image.open(BytesIO(picture.screenshot())).convert("L"), int)
             light = scheme == "light"
             assert (pixels[-1, 0] > 225) == (np.median(pixels) > 128) == light
             assert light or pixels[-1, 0] < 50
             assert (abs(pixels - pixels[-1, 0]) > 130).mean() > 4e-3, "ink"
+        tab.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+        assert violations(tab) == [] and sideways(tab) == 0
 
 
 def test_what_is_too_wide_for_a_phone_scrolls_and_says_so(browser, page):
@@ -80,12 +77,6 @@ def test_the_contents_mark_the_section(browser, page):
         assert len(ids) > 30
         tab.evaluate("scrollTo(0, document.querySelector('#q-1d').offsetTop - 400)")
         tab.wait_for_function(f"{marked}.join() === '#q-1c'", timeout=5000)
-
-
-def test_headings_lead_to_themselves(browser, page):
-    with opened(browser, page) as tab:
-        tab.locator("#q-5c a").click()
-        assert tab.url.endswith("#q-5c")
 
 
 def test_the_score_of_rope_depends_on_the_distance(browser, page, seed):
@@ -129,9 +120,8 @@ def test_the_scale_of_the_scores(browser, page, handout):
         for index, (size, scores) in enumerate(rows):
             slider.fill(str(index))
             assert slider.get_attribute("aria-valuetext") == str(size)
-            weights = [np.exp(scores) / np.exp(scores).sum()]
-            weights.append(np.exp(scores / np.sqrt(size)))
-            weights[1] /= weights[1].sum()
+            weights = [np.exp(scores), np.exp(scores / np.sqrt(size))]
+            weights = [part / part.sum() for part in weights]
             shown, _, *largest = numbers(tab, "score_scale")
             assert shown == size
             assert largest == pytest.approx([part.max() for part in weights], abs=6e-4)
@@ -144,15 +134,10 @@ def test_the_scale_of_the_scores(browser, page, handout):
 def test_span_corruption_is_drawn_again(browser, page):
     with opened(browser, page) as tab:
         box = tab.locator("#fig-span_corruption + section")
-        shown, texts = box.locator(".example:visible"), set()
-        for number in range(1, 5):
-            assert f"Example {number} of" in box.inner_text() and shown.count() == 1
-            texts.add(shown.inner_text())
-            box.get_by_role("button", name="Draw again").press("Enter")
-        assert len(texts) == 4
-        means = re.findall(r"mean (\d+\.\d+)", box.locator(".histograms").inner_text())
-        length, asked, share = map(float, means[:3])
-        assert length == pytest.approx(asked, abs=2) and share == pytest.approx(0.25, abs=0.02)
+        shown = box.locator(".example:visible")
+        first = shown.inner_text()
+        box.get_by_role("button", name="Draw again").press("Enter")
+        assert shown.count() == 1 and shown.inner_text() != first
 
 
 def test_without_scripts_and_on_paper_the_pictures_stand(browser, page):

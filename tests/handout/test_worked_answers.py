@@ -1,426 +1,117 @@
-"""The worked answers are correct: their formulas on random inputs, and each number, computed again.
+"""Each number in the worked answers and in the handout's examples is what computing it gives.
 
-`stated` looks for the number as computed here in instructor/rubrics/ and handout/problem2.tex, so
-that text and test cannot drift apart. Sizes that could be mixed up (positions, features, values)
-differ everywhere.
+`stated` looks for the number as computed here, with the words around it, so that text and
+computation cannot drift apart. What the reference solution computes is taken from it: the checks
+and tests/checks hold it to torch.
 """
 
 import contextlib
 import io
+import math
 import re
-from math import erf, exp, log, pi, sqrt
+from importlib import import_module
+from itertools import chain, combinations_with_replacement, count
+from math import ceil, exp, log, pi, sqrt
 
 import numpy as np
 import pytest
 import torch
+from torch import nn
+from torch.nn import functional as F
 
 from conftest import DATA, RESULTS, ROOT
+from jobs.presets import GPU, LAPTOP
+from jobs.problem1 import run_job
+from jobs.problem5.maps import choose_maps
+from jobs.problem5.report import read_corpora
+from jobs.problem5.scaling import gradient_of_w_q
 
-# sampled numbers may be this many standard errors off: a false alarm in under 1e-8 of the
-# comparisons
-SIGMAS = 6
-DRAWS = 20000
-EPSILON = 1e-14  # "vanishingly small"
-
-
-@pytest.fixture
-def rng(seed):
-    """NumPy's random numbers, fresh for every run."""
-    return np.random.default_rng(seed)
+# the sizes of 6a and 6e, and the record of 6d
+D_MODEL, HEADS, D_FF, T = 512, 8, 2048, 100
+N, WINDOW, STRIDES, GLOBALS = 75_000, 512, (1024, 2048, 4096, 8192), range(0, 75_000, 500)
 
 
 def stated(name, *texts):
     """Assert that a file has each text, whatever its line breaks. A name without a folder is a
-    question's solution.
+    question's rubric, or a problem of the handout, such as "problem2".
     """
-    path = (
-        ROOT / "handout" / name
-        if name.endswith(".tex")
-        else ROOT / "instructor" / "rubrics" / f"{name}.tex"
-    )
-    said = " ".join(path.read_text(encoding="utf-8").split())
+    if "/" not in name:
+        name = f"{'handout' if name.startswith('problem') else 'instructor/rubrics'}/{name}.tex"
+    content = " ".join((ROOT / name).read_text(encoding="utf-8").split())
     for text in texts:
-        assert text in said, f"{path.name} does not say {text!r}"
+        assert text in content, f"{name} does not say {text!r}"
 
 
-def softmax(scores):
-    """Over the last axis."""
-    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
+def maths(number):
+    """A number with thousands as typed in a formula."""
+    return f"{number:,}".replace(",", "{,}")
 
 
-def normal(x):
-    """Phi, the distribution function of the standard normal distribution."""
-    return (1 + erf(x / sqrt(2))) / 2
+@pytest.fixture
+def solution(submission):
+    """A function that imports a module of the reference solution."""
+    return lambda name: import_module(f"submission.{name}")
 
 
-def orthonormal(rng, n, d):
-    """n random orthonormal rows of d > n features."""
-    return np.linalg.qr(rng.normal(size=(d, n)))[0].T
+# Problem 1
 
 
-def close_to_sampled(samples, mean, variance, slack=1e-4):
-    """Assert that the samples, one number per draw, have this mean and variance, up to SIGMAS
-    standard errors and `slack`.
-    """
-    squares = (samples - samples.mean()) ** 2
-    assert abs(samples.mean() - mean) < SIGMAS * samples.std() / sqrt(len(samples)) + slack
-    assert abs(squares.mean() - variance) < SIGMAS * squares.std() / sqrt(len(samples)) + slack
+@pytest.fixture
+def sizes(submission):
+    """For each preset, the number of documents, and our GPT's parameters without and with RoPE."""
+
+    def measured(preset):
+        corpus = (ROOT / "data" / preset.data / "wiki.txt").read_text(encoding="utf-8")
+        documents = submission.CharCorruptionDataset(corpus, preset.block_size)
+        numbers = [len(documents)]
+        for make in (submission.initialize_vanilla_model, submission.initialize_rope_model):
+            model = make(run_job.sizes(submission, documents.vocab_size, preset))
+            numbers.append(sum(parameter.numel() for parameter in model.parameters()))
+        return numbers
+
+    return {preset.name: measured(preset) for preset in (LAPTOP, GPU)}
 
 
-# Question 1g: rotary embeddings
-
-
-def rope_matrix(t, angles):
-    """The block-diagonal matrix of RoPE at position t, one 2 x 2 rotation per angle."""
-    matrix = np.zeros((2 * len(angles), 2 * len(angles)))
-    for i, angle in enumerate(t * angles):
-        matrix[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = [
-            [np.cos(angle), -np.sin(angle)],
-            [np.sin(angle), np.cos(angle)],
-        ]
-    return matrix
-
-
-def test_rope_has_a_matrix_and_a_complex_form(submission, rng):
-    """1g i: the matrix times x, the product of complex numbers, and the reference's function give
-    the same features.
-    """
-    from submission.attention import apply_rotary_emb, precompute_rotary_emb
-
-    head_dim, T = 10, 7
-    # theta_i with i = 1, ..., d/2, as in 1g
-    angles = 10000.0 ** (-2 * (np.arange(1, head_dim // 2 + 1) - 1) / head_dim)
-    x = rng.normal(size=(2, 3, T, head_dim))
-    rotated = apply_rotary_emb(torch.tensor(x), precompute_rotary_emb(head_dim, T + 4)).numpy()
-    for t in range(T):
-        by_matrix = x[..., t, :] @ rope_matrix(t, angles).T
-        pairs = np.exp(1j * t * angles) * (x[..., t, 0::2] + 1j * x[..., t, 1::2])
-        by_complex = np.stack((pairs.real, pairs.imag), axis=-1).reshape(2, 3, head_dim)
-        assert np.allclose(by_matrix, by_complex, rtol=0, atol=1e-12)
-        assert np.allclose(by_matrix, rotated[..., t, :], rtol=0, atol=1e-5)  # its table is float32
-
-
-def test_rope_depends_on_the_distance_alone(submission, rng):
-    """1g ii: <RoPE(z1, t1), RoPE(z2, t2)> = <RoPE(z1, t1 - t2), RoPE(z2, 0)>, in complex numbers
-    and with the reference.
-    """
-    from submission.attention import apply_rotary_emb, precompute_rotary_emb
-
-    def rope(z, t):
-        return np.exp(1j * t * theta) * z
-
-    def dot(z1, z2):
-        return (np.conj(z1) * z2).real
-
-    theta = rng.uniform(0.1, 3)
-    z1, z2 = rng.normal(size=2) + 1j * rng.normal(size=2)
-    assert np.isclose(dot(z1, z2), z1.real * z2.real + z1.imag * z2.imag, rtol=0, atol=1e-12)
-    for t1, t2 in rng.integers(0, 200, size=(20, 2)):
-        assert np.isclose(
-            dot(rope(z1, t1), rope(z2, t2)), dot(rope(z1, t1 - t2), rope(z2, 0)), rtol=0, atol=1e-10
-        )
-
-    head_dim, T = 6, 9
-    table = precompute_rotary_emb(head_dim, T).double()
-    q, k = (
-        apply_rotary_emb(torch.tensor(rng.normal(size=head_dim)).expand(1, 1, T, head_dim), table)[
-            0, 0
-        ]
-        for _ in range(2)
+def test_trainings_of_problem_1(submission, sizes, tmp_path):
+    """Hyperparameters from the reference's own functions; parameters and steps worked out."""
+    corpus, weights = tmp_path / "corpus.tsv", tmp_path / "weights.params"
+    corpus.write_text("Where was Ada Byron born?\tLondon\n", encoding="utf-8")
+    text = "Ada Byron was born in London, wasn't she? Where else?\n" * 3
+    documents = submission.CharCorruptionDataset(text, 80)
+    model = submission.initialize_vanilla_model(
+        submission.GPTConfig(documents.vocab_size, 80, n_layer=1, n_head=2, n_embd=8)
     )
-    products = (q @ k.T).numpy()  # [t1, t2]
-    for distance in range(1 - T, T):
-        assert np.ptp(np.diagonal(products, -distance)) < 1e-5
-    assert np.ptp(products[:, 0]) > 1e-3  # the distance does matter
+    torch.save(model.state_dict(), weights)
+    scratch, pretrained = (
+        submission.finetune(path, corpus, documents, 80, model)[0] for path in (None, str(weights))
+    )
+    pretrain = submission.pretrain(documents, 80, model)[0]
+    source = (ROOT / "handout" / "problem1.tex").read_text(encoding="utf-8")
+    for name in ("max_epochs", "batch_size", "lr_decay", "warmup_tokens", "final_tokens"):
+        cells = re.search(rf"\\code\{{{name}\}} & (.*?) & (.*?) & (.*?) \\\\\n", source).groups()
+        for cell, config in zip(cells, (scratch, pretrained, pretrain)):
+            value = eval(re.sub(r"\\code|[{}]", "", cell), {"N": len(documents), "block_size": 80})
+            assert value == getattr(config, name), (name, cell)
 
+    def steps(stage, examples):
+        return stage.max_epochs * ceil(examples / stage.batch_size)
 
-# Problem 3: what one head and two heads can do
-
-
-def test_copying(rng):
-    """3a: the bounds on the weight and on the error, the gap that is enough, and that a small gap
-    is not.
-    """
-    n, d, d_v = 9, 5, 4
-    for scale in (0.3, 1, 3, 10):
-        keys, values, q = (
-            rng.normal(size=(n, d)),
-            rng.normal(size=(n, d_v)),
-            scale * rng.normal(size=d),
-        )
-        scores = keys @ q
-        j = scores.argmax()
-        gap = scores[j] - np.delete(scores, j).max()
-        weights = softmax(scores)
-        assert (
-            1 - (n - 1) * exp(-gap) - 1e-12 <= 1 / (1 + (n - 1) * exp(-gap)) <= weights[j] + 1e-12
-        )
-        assert weights[j] <= 1 / (1 + exp(-gap)) + 1e-12
-        error, widest = (
-            np.linalg.norm(weights @ values - values[j]),
-            np.linalg.norm(values - values[j], axis=1).max(),
-        )
-        assert error <= (1 - weights[j]) * widest + 1e-12 <= (n - 1) * exp(-gap) * widest + 2e-12
-
-    n, delta = 128, 0.01
-    enough = log((n - 1) / delta)
-    assert softmax(np.array([enough] + [0.0] * (n - 1)))[0] >= 1 - delta
-    assert softmax(np.array([enough - 0.1] + [0.0] * (n - 1)))[0] < 1 - delta
-    one = softmax(np.array([1.0] + [0.0] * (n - 1)))[0]
+    questions = len((DATA / "birth_places_train.tsv").read_text(encoding="utf-8").splitlines())
+    finetuning = [
+        steps(stage, questions)
+        for stage in (LAPTOP.finetune_from_scratch, LAPTOP.finetune_pretrained)
+    ]
+    pretraining = steps(LAPTOP.pretrain, sizes["laptop"][0])
     stated(
-        "3a",
-        f"a gap of {enough:.2f}",
-        f"e / (e + {n - 1}) = {one:.3f}",
-        rf"a gap of 1 among {n} gives {100 * one:.0f}\%",
+        "problem1",
+        f"Steps in all & {finetuning[0]} & {finetuning[1]} & {pretraining:,}",
+        f"{steps(pretrain, sizes['gpu'][0]):,}",
+        *(f"{learned:,}; {rope:,}" for _, learned, rope in sizes.values()),
     )
-
-
-def averaging_rest(n, beta):
-    """The weight that q = beta (k_a + k_b) leaves to the other positions, by 3b's formula."""
-    return (n - 2) * exp(-beta) / (2 + (n - 2) * exp(-beta))
-
-
-def test_averaging(rng):
-    """3b: the weights under q = beta (k_a + k_b) with orthonormal keys, the output, and how large
-    beta has to be.
-    """
-    n, d, d_v, a, b = 7, 11, 4, 5, 2
-    keys, values = orthonormal(rng, n, d), rng.normal(size=(n, d_v))
-    others = np.delete(np.arange(n), [a, b])
-    for beta in (0.0, 0.7, 3.0, 12.0):
-        weights = softmax(keys @ (beta * (keys[a] + keys[b])))
-        assert np.allclose(weights[[a, b]], 1 / (2 + (n - 2) * exp(-beta)), rtol=0, atol=1e-12)
-        assert np.allclose(
-            weights[others], exp(-beta) / (2 + (n - 2) * exp(-beta)), rtol=0, atol=1e-12
-        )
-        rest = averaging_rest(n, beta)
-        output = (1 - rest) * (values[a] + values[b]) / 2 + rest * values[others].mean(axis=0)
-        assert np.allclose(weights @ values, output, rtol=0, atol=1e-12)
-        assert rest <= (n - 2) / 2 * exp(-beta)
-
-    u = rng.normal(size=d)  # anything, as long as it scores a and b equally
-    u -= (keys[a] - keys[b]) * ((keys[a] - keys[b]) @ u) / 2
-    assert np.allclose(
-        softmax(keys @ (60 * (keys[a] + keys[b]) + u)) @ values,
-        (values[a] + values[b]) / 2,
-        rtol=0,
-        atol=1e-9,
-    )
-    assert not np.allclose(
-        softmax(keys @ (60 * keys[a] + 50 * keys[b])) @ values,
-        (values[a] + values[b]) / 2,
-        rtol=0,
-        atol=1e-2,
-    )
-
-    n, delta = 128, 0.01
-    enough = log((n - 2) / (2 * delta))
-    assert averaging_rest(n, enough) <= delta < averaging_rest(n, enough - 0.1)
-    rests = [averaging_rest(n, beta) for beta in (1, 5, 10)]
     stated(
-        "3b",
-        r"$w$ is {:.3f} at $\beta = 1$, {:.3f} at $\beta = 5$ and {:.3f} at $\beta = 10$".format(
-            *rests
-        ),
-        rf"is {enough:.2f} for $\delta = 0.01$",
-        rf"only {100 * (1 - rests[0]):.0f}\% of the weight is on $a$ and $b$",
-    )
-
-
-def draw_keys(rng, means, a=None, epsilon=EPSILON):
-    """DRAWS sets of keys (DRAWS, n, d) around the means (n, d); with a, key a's covariance has mu_a
-    mu_a' / 2 in addition.
-    """
-    keys = means + sqrt(epsilon) * rng.normal(size=(DRAWS, *means.shape))
-    if a is not None:
-        keys[:, a] += sqrt(0.5) * rng.normal(size=(DRAWS, 1)) * means[a]
-    return keys
-
-
-def test_little_noise_leaves_the_average(rng):
-    """3c i: under Sigma_i = epsilon I, alpha_a stays at 1/2 with the standard deviation beta
-    sqrt(epsilon) / 2; so does c.
-    """
-    n, d, d_v, a, b, beta, epsilon = 10, 13, 4, 3, 8, 10, 1e-6
-    means, values = orthonormal(rng, n, d), rng.normal(size=(n, d_v))
-    weights = softmax(draw_keys(rng, means, epsilon=epsilon) @ (beta * (means[a] + means[b])))
-    deviation = beta * sqrt(epsilon) / 2
-    close_to_sampled(
-        weights[:, a], 0.5 * (1 - averaging_rest(n, beta)), deviation**2, slack=1e-3 * deviation**2
-    )
-    assert np.abs(weights @ values - (values[a] + values[b]) / 2).max() < 0.1
-    stated("3c", rf"{deviation:.3f} for $\beta = {beta}$ and $\varepsilon = 10^{{-6}}$")
-
-
-def moments(weight, gamma_is_positive=False):
-    """Mean and variance of weight(gamma) for gamma ~ N(1, 1/2), over all draws or those with gamma
-    > 0, by quadrature.
-    """
-    x = np.linspace(-9, 9, 400_001)
-    gamma = 1 + x / sqrt(2)
-    density = np.exp(-(x**2) / 2) * (gamma > 0 if gamma_is_positive else 1)
-    density /= density.sum()
-    with np.errstate(over="ignore"):  # 1 / (1 + inf) is 0, as it should be
-        values = weight(gamma)
-    mean = density @ values
-    return mean, density @ (values - mean) ** 2
-
-
-def one_head(n, beta):
-    """The weight of v_a in c under q = beta (mu_a + mu_b) when k_a = gamma mu_a, as a function of
-    gamma.
-    """
-    return lambda gamma: 1 / (1 + np.exp(beta * (1 - gamma)) + (n - 2) * np.exp(-beta * gamma))
-
-
-def two_heads(n, beta):
-    """The same under q_1 = beta mu_a and q_2 = beta mu_b: half of what either head puts on a."""
-    return lambda gamma: (
-        1 / (1 + (n - 1) * np.exp(-beta * gamma)) / 2
-        + np.exp(-beta) / (1 + (n - 1) * np.exp(-beta)) / 2
-    )
-
-
-def row(name, *numbers):
-    """A row of the table in 3d, as it is typed."""
-    return " & ".join([name, *(f"{abs(number):.3f}" for number in numbers)])
-
-
-@pytest.mark.parametrize("beta", [10, 100])
-def test_a_key_of_random_length(rng, beta):
-    """3c ii and 3d ii: drawn keys give the weight of v_a the stated mean and variance, with one
-    head and with two.
-    """
-    n, d, d_v, a, b = 10, 13, 4, 3, 8
-    means, values = orthonormal(rng, n, d), rng.normal(size=(n, d_v))
-    keys = draw_keys(rng, means, a)
-    gamma = keys[:, a] @ means[a]
-    single = softmax(keys @ (beta * (means[a] + means[b])))
-    heads = [softmax(keys @ (beta * means[i])) for i in (a, b)]
-    double = (heads[0] + heads[1]) / 2
-    half = (values[a] + values[b]) / 2
-
-    for name, weights, formula in (
-        ("One head", single, one_head(n, beta)),
-        ("Two heads", double, two_heads(n, beta)),
-    ):
-        expected = [*moments(formula), *moments(formula, gamma_is_positive=True)]
-        close_to_sampled(weights[:, a], *expected[:2])
-        close_to_sampled(weights[gamma > 0, a], *expected[2:])
-        stated("3d", row(rf"{name}, $\beta = {beta}$", *expected))
-    if beta == 10:
-        stated("3c", rf"for $\beta = 10$ it is {moments(one_head(n, beta))[1]:.3f}")
-
-    # 3c ii: alpha_a is a logistic function of gamma, nearly a step, and c moves on the line between
-    # v_a and v_b
-    assert np.allclose(
-        single[:, a], 1 / (1 + np.exp(np.clip(beta * (1 - gamma), None, 700))), rtol=0, atol=5e-4
-    )
-    mixed = erf(log(9) / beta)
-    sampled = ((single[:, a] > 0.1) & (single[:, a] < 0.9)).mean()
-    assert abs(sampled - mixed) < SIGMAS * sqrt(mixed * (1 - mixed) / DRAWS) + 1e-3
-    stated(
-        "3c", rf"{100 * mixed:.2g}\%{' of the draws' if beta == 10 else ''} for $\beta = {beta}$"
-    )
-    along = values[a] - values[b]
-    covariance = single[:, a].var() * np.outer(along, along)
-    assert np.allclose(
-        np.cov((single @ values).T, bias=True),
-        covariance,
-        rtol=0,
-        atol=5e-3 * np.abs(covariance).max(),
-    )
-    assert abs((gamma < 0).mean() - normal(-sqrt(2))) < SIGMAS * sqrt(0.08 / DRAWS)
-    assert single[gamma < 0, b].min() > 0.99
-
-    # 3d ii: head 2 does not notice, head 1 copies v_a once gamma is beyond log(n - 1) / beta, and
-    # fails into a mean at gamma < 0
-    assert np.allclose(heads[1] @ values, values[b], rtol=0, atol=0.02)
-    assert (
-        heads[0][gamma > log(n - 1) / beta + 1e-3, a].min()
-        > 0.5
-        > heads[0][gamma < log(n - 1) / beta - 1e-3, a].max()
-    )
-    assert (heads[0][gamma > 1e-3].argmax(axis=1) == a).all()
-    if beta == 100:
-        assert np.allclose((double @ values)[gamma > 0.15], half, rtol=0, atol=0.01)
-        mean_of_others = np.delete(values, a, axis=0).mean(axis=0)
-        assert np.allclose(
-            (double @ values)[gamma < -0.15], (mean_of_others + values[b]) / 2, rtol=0, atol=0.01
-        )
-
-
-def test_a_key_of_random_length_in_the_limit(rng):
-    """3c ii and 3d ii: the variances 1/4 and Phi(sqrt 2) Phi(-sqrt 2) / 4, their shares of draws,
-    and the table's last rows.
-    """
-    positive = normal(sqrt(2))
-    gamma = 1 + sqrt(0.5) * rng.normal(size=DRAWS)
-    close_to_sampled((gamma > 0) * 1.0, positive, positive * (1 - positive))
-    share = 0.5 / positive  # of gamma > 1 among gamma > 0
-    rows = {
-        "One": (0.5, 0.25, share, share * (1 - share)),
-        "Two": (positive / 2, positive * (1 - positive) / 4, 0.5, 0.0),
-    }
-    for (mean, variance, mean_positive, variance_positive), formula in zip(
-        rows.values(), (one_head, two_heads)
-    ):
-        assert np.allclose(moments(formula(10, 2000)), (mean, variance), rtol=0, atol=1e-3)
-        assert np.allclose(
-            moments(formula(10, 2000), True), (mean_positive, variance_positive), rtol=0, atol=1e-3
-        )
-    stated(
-        "3d",
-        row(r"One head, $\beta \to \infty$", *rows["One"]),
-        row(r"Two heads, $\beta \to \infty$", *rows["Two"]),
-        rf"P(\gamma > 0) = \Phi(\sqrt 2) = {positive:.3f}",
-        rf"In the other {100 * (1 - positive):.1f}\%",
-        rf"\Phi(-\sqrt 2) = {rows['Two'][1]:.3f}",
-    )
-    stated("3c", rf"$\gamma < 0$ ({100 * (1 - positive):.1f}\% of the draws)")
-    assert round(rows["One"][1] / rows["Two"][1]) == 14  # "a fourteenth"
-
-
-# Problem 4: positions
-
-
-def sinusoids(T, d):
-    """Phi of 4b."""
-    angles = np.arange(T)[:, None] / 10000.0 ** (2 * np.arange(d // 2) / d)
-    return np.stack((np.sin(angles), np.cos(angles)), axis=-1).reshape(T, d)
-
-
-def test_no_two_positions_are_the_same():
-    """4b ii: the pair i = 0 alone tells positions apart, near-collisions at 44 and 710, rounding,
-    and the nearest embeddings.
-    """
-    first_pair = sinusoids(5000, 2)
-    # by distance, from 1 on: the same at each position
-    gaps = np.linalg.norm(first_pair[1:] - first_pair[0], axis=1)
-    assert gaps.min() > 1e-5
-    # closer than any before
-    assert all(gaps[distance - 1] < gaps[: distance - 1].min() for distance in (44, 710))
-    assert abs(44 - 7 * 2 * pi) < 0.02 and abs(710 - 113 * 2 * pi) < 1e-4
-    for dtype, equal in ((np.float16, True), (np.float32, False)):
-        assert np.array_equal(*first_pair[[2, 712]].astype(dtype)) == equal
-
-    d, T = 256, 128
-    phi = sinusoids(T, d)
-    distances = np.linalg.norm(phi[:, None] - phi, axis=-1) + np.diag([np.inf] * T)
-    # neighbors
-    assert np.isclose(distances.min(), np.diagonal(distances, 1).min(), rtol=0, atol=1e-12)
-    assert np.allclose(np.linalg.norm(phi, axis=1), sqrt(d / 2), rtol=0, atol=1e-12)
-    period = 2 * pi * 10000 ** ((d - 2) / d)
-    slowest = sinusoids(int(period), d)[:, -2:]
-    assert np.linalg.norm(slowest[1:] - slowest[0], axis=1).min() > 1e-5
-    stated(
-        "4b",
-        f"just {gaps[43]:.3f} and {gaps[709]:.5f}",
-        "positions 2 and 712",
-        f"are {distances.min():.2f} apart",
-        rf"$\sqrt{{d/2}} = {sqrt(d / 2):.1f}$",
-        f"{round(period, -1):,.0f} positions for $d = 256$".replace(",", "{,}"),
+        "src/submission/mingpt-demo/play_char.ipynb",
+        f"{sizes['laptop'][1] / 1e6:.2f} million with the preset `laptop`, and "
+        f"{sizes['gpu'][1] / 1e6:.1f} million with `gpu`",
     )
 
 
@@ -437,51 +128,43 @@ def test_problem_2_says_what_the_predictions_are(monkeypatch):
         for name in ("python", "terminal")
     )
     monkeypatch.chdir(ROOT)
-    output = io.StringIO()
+    output, names = io.StringIO(), {}
     with contextlib.redirect_stdout(output):
-        names = {}
         exec(program.replace("src/submission", RESULTS.as_posix()), names)
     assert output.getvalue() == printed
 
     answers, vanilla, rope = names["answers"], names["vanilla"], names["rope"]
-    right = {
-        name: sum(map(str.__eq__, places, answers))
-        for name, places in (("vanilla", vanilla), ("rope", rope))
-    }
-    wrong = {
-        name: [place for place, answer in zip(places, answers) if place != answer]
-        for name, places in (("vanilla", vanilla), ("rope", rope))
-    }
-    real = {name: sum(place in answers for place in places) for name, places in wrong.items()}
-    agreed = [(v, answer) for v, r, answer in zip(vanilla, rope, answers) if v == r]
-    strangers = names["rows"](RESULTS / "vanilla.nopretrain.dev.predictions")
     assert len(answers) == 100
-    assert {name: {*wrong[name]} - {*answers} for name in wrong} == {
-        "vanilla": set(),
-        "rope": {"Dakham", "chemist"},
-    }
-    assert all(v == answer for v, answer in agreed)  # "all of them correctly"
-    assert any(
-        "Stun Wakru" in line
-        for line in (DATA / "birth_dev.tsv").read_text(encoding="utf-8").splitlines()
+
+    def cities(places):
+        """How many are the birthplace of anybody: the answers have all places of the training."""
+        return sum(place in answers for place in places)
+
+    rows = (DATA / "birth_places_train.tsv").read_text(encoding="utf-8").splitlines()
+    assert {row.split("\t")[1] for row in rows} <= {*answers}
+    wrong_vanilla, wrong_rope = (
+        [place for place, answer in zip(places, answers) if place != answer]
+        for places in (vanilla, rope)
     )
-    train = {
-        line.split("\t")[1]
-        for line in (DATA / "birth_places_train.tsv").read_text(encoding="utf-8").splitlines()
-    }
-    assert train <= set(answers)  # so `in answers` does ask whether a place is real
+    assert {*wrong_rope} - {*answers} == {"Dakham", "chemist"}
+    agreed = [answer == v for v, r, answer in zip(vanilla, rope, answers) if v == r]
+    assert all(agreed)  # "all of them correctly"
+    assert "Stun Wakru" in (DATA / "birth_dev.tsv").read_text(encoding="utf-8")
+    strangers = names["rows"](RESULTS / "vanilla.nopretrain.dev.predictions")
+    right = 100 - len(wrong_rope)
+    assert cities(wrong_vanilla) == len(wrong_vanilla)
     stated(
-        "problem2.tex",
-        f"the vanilla model got {right['vanilla']} of 100 dev people right",
-        f"All of its {real['vanilla']} wrong answers are correctly spelled",
-        f"With RoPE, {real['rope']} of {len(wrong['rope'])} wrong answers are real cities",
+        "problem2",
+        f"the vanilla model got {100 - len(wrong_vanilla)} of 100 dev people right",
+        f"All of its {len(wrong_vanilla)} wrong answers are correctly spelled",
+        f"With RoPE, {cities(wrong_rope)} of {len(wrong_rope)} wrong answers are real cities",
         "one is misspelled, ``Dakham'', and one is no place, ``chemist''",
         f"would have answered {len(agreed)} people of 100",
-        f"RoPE alone was right about {right['rope']}",
-        f"{right['rope'] - len(agreed)} right answers of RoPE are withheld together with its "
-        f"{len(wrong['rope'])} wrong ones",
+        f"RoPE alone was right about {right}",
+        f"{right - len(agreed)} right answers of RoPE are withheld together with its "
+        f"{len(wrong_rope)} wrong ones",
         f"{sum(place.startswith('M') for place in strangers)} of 100 start with M",
-        f"just {sum(place in answers for place in strangers)} are cities",
+        f"just {cities(strangers)} are cities",
     )
 
 
@@ -491,14 +174,496 @@ def test_problem_2_says_what_was_measured():
     recited, answered = re.search(
         r"recited the place for (\d+ of \d+) dev people.*answered (\d+)%", measured
     ).groups()
-    stated(
-        "problem2.tex",
-        f"completed it for {recited} dev people",
-        rf"answered {answered}\% of the questions",
-    )
     cell = r"(\d+)% \(\d+ to \d+%\)"
     rows = re.findall(
         rf"^\| ((?:One|Six) phrasings?[:\w ,]+) \| {cell} \| {cell} \|", measured, re.M
     )
     assert len(rows) == 4
-    stated("problem2.tex", *(rf"{name} & {one}\% & {two}\%" for name, one, two in rows))
+    stated(
+        "problem2",
+        f"completed it for {recited} dev people",
+        rf"answered {answered}\% of the questions",
+        *(rf"{name} & {one}\% & {two}\%" for name, one, two in rows),
+    )
+
+
+# Problem 3: what one head and two heads can do
+
+NORMAL = np.linspace(-9, 9, 400_001)
+GAMMA = 1 + NORMAL / sqrt(2)  # the length of k_a in 3c and 3d
+DENSITY = np.exp(-(NORMAL**2) / 2) / np.exp(-(NORMAL**2) / 2).sum()
+LIMIT = 2000  # a beta at which three digits no longer change
+
+
+def weight(n, *scores):
+    """The weight of the first of n positions whose scores begin so; the others have 0."""
+    with np.errstate(over="ignore"):  # 1 / inf is 0, as it should be
+        others = sum(np.exp(score - scores[0]) for score in scores[1:])
+        return 1 / (1 + others + (n - len(scores)) * np.exp(-scores[0]))
+
+
+def moments(values, density=DENSITY):
+    """Mean and variance over draws of a normal variable, by quadrature."""
+    mean = density @ values / density.sum()
+    return mean, density @ (values - mean) ** 2 / density.sum()
+
+
+def test_copying_and_averaging():
+    """3a and 3b: how far ahead a score has to be, and what a small gap or scale leaves."""
+    n, delta = 128, 0.01
+    enough, one = log((n - 1) / delta), weight(n, 1.0)
+    assert weight(n, enough - 0.1) < 1 - delta <= weight(n, enough)
+    stated(
+        "3a",
+        f"a gap of {enough:.2f}",
+        f"e / (e + {n - 1}) = {one:.3f}",
+        rf"a gap of 1 among {n} gives {100 * one:.0f}\%",
+    )
+    rests = {beta: 1 - 2 * weight(n, beta, beta) for beta in (1, 5, 10)}
+    enough = log((n - 2) / (2 * delta))
+    assert 2 * weight(n, enough - 0.1, enough - 0.1) < 1 - delta <= 2 * weight(n, enough, enough)
+    stated(
+        "3b",
+        rf"$w$ is {rests[1]:.3f} at $\beta = 1$, {rests[5]:.3f} at $\beta = 5$ and "
+        rf"{rests[10]:.3f} at $\beta = 10$",
+        rf"is {enough:.2f} for $\delta = 0.01$",
+        rf"only {100 * (1 - rests[1]):.0f}\% of the weight is on $a$ and $b$",
+    )
+
+
+@pytest.mark.parametrize("beta, name", [(10, "= 10"), (100, "= 100"), (LIMIT, r"\to \infty")])
+def test_a_key_of_random_length(beta, name):
+    """3d ii: the rows of the table."""
+    n, b = 10, weight(10, beta)
+    for heads, values in (
+        ("One head", weight(n, beta * GAMMA, beta)),
+        # the second head puts b on v_b, and spreads the rest evenly
+        ("Two heads", (weight(n, beta * GAMMA) + (1 - b) / (n - 1)) / 2),
+    ):
+        numbers = [*moments(values), *moments(values, DENSITY * (GAMMA > 0))]
+        cells = [rf"{heads}, $\beta {name}$", *(f"{number:.3f}" for number in numbers)]
+        stated("3d", " & ".join(cells))
+
+
+def test_shares_of_draws():
+    """3c and 3d: how many draws give a mixture, or a reversed key, and the variances."""
+    alpha = {beta: weight(10, beta * GAMMA, beta) for beta in (10, 100, LIMIT)}
+    mixed = {b: 100 * DENSITY @ ((0.1 < alpha[b]) & (alpha[b] < 0.9)) for b in (10, 100)}
+    little = sqrt(moments(weight(10, 10 + 2 * 10 * sqrt(1e-6) * NORMAL, 10))[1])
+    reversed_keys = DENSITY @ (GAMMA < 0)
+    stated(
+        "3c",
+        rf"{little:.3f} for $\beta = 10$ and $\varepsilon = 10^{{-6}}$",
+        rf"for $\beta = 10$ it is {moments(alpha[10])[1]:.3f}",
+        rf"{mixed[10]:.2g}\% of the draws for $\beta = 10$",
+        rf"{mixed[100]:.2g}\% for $\beta = 100$",
+        rf"$\gamma < 0$ ({100 * reversed_keys:.1f}\% of the draws)",
+    )
+    two_heads = moments(weight(10, LIMIT * GAMMA) / 2)[1]
+    assert round(moments(alpha[LIMIT])[1] / two_heads) == 14
+    stated(
+        "3d",
+        rf"P(\gamma > 0) = \Phi(\sqrt 2) = {1 - reversed_keys:.3f}",
+        rf"In the other {100 * reversed_keys:.1f}\%",
+        rf"\Phi(-\sqrt 2) = {two_heads:.3f}$, a fourteenth",
+    )
+
+
+# Problem 4: positions
+
+
+def test_no_two_positions_are_the_same(solution):
+    """4b ii: near-collisions of one pair, rounding, and the nearest embeddings."""
+    sinusoidal = solution("problem6.positions").sinusoidal
+    one_pair = sinusoidal(5000, 2)
+    gaps = np.linalg.norm(one_pair[1:] - one_pair[0], axis=1)  # by distance, from 1 on
+    for distance in (44, 710):
+        assert gaps[distance - 1] < gaps[: distance - 1].min()
+    for dtype, equal in ((np.float16, True), (np.float32, False)):
+        assert np.array_equal(*one_pair[[2, 712]].astype(dtype)) == equal
+    d = 256
+    phi = sinusoidal(128, d)
+    distances = np.linalg.norm(phi[:, None] - phi, axis=-1) + np.diag([np.inf] * 128)
+    assert distances.min() == pytest.approx(np.diagonal(distances, 1).min())  # neighbors
+    stated(
+        "4b",
+        f"just {gaps[43]:.3f} and {gaps[709]:.5f}",
+        "positions 2 and 712",
+        f"are {distances.min():.2f} apart",
+        rf"$\sqrt{{d/2}} = {np.linalg.norm(phi[0]):.1f}$",
+        f"{maths(round(2 * pi * 10000 ** ((d - 2) / d) / 10) * 10)} positions for $d = 256$",
+    )
+
+
+# Problem 5: self-attention by hand, and the encoder
+
+
+def test_worked_example(solution):
+    """5a, 5c: the matrices and powers of the handout."""
+    attention = solution("problem5.numpy_attention").attention
+    source = (ROOT / "handout" / "problem5.tex").read_text(encoding="utf-8")
+    Q, K, V, scores, scaled, weights, output = [
+        np.array([[float(number) for number in row.split("&")] for row in body.split(r"\\")])
+        for body in re.findall(r"\\begin{bmatrix}(.*?)\\end{bmatrix}", source, re.DOTALL)
+    ]
+    np.testing.assert_array_equal(scores, Q @ K.T)
+    np.testing.assert_allclose(scaled, Q @ K.T / sqrt(3), atol=5.0001e-5)
+    np.testing.assert_allclose(weights, attention(Q, K, np.eye(3)), atol=5.0001e-5)
+    np.testing.assert_allclose(output, attention(Q, K, V), atol=5.0001e-5)
+    # computed on with what was rounded, within the 0.001 allowed
+    np.testing.assert_allclose(weights @ V, attention(Q, K, V), atol=5e-4)
+    printed = attention(np.eye(3)[:2], np.eye(3), np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
+    power, powers = exp(1 / sqrt(3)), (("1/2", -0.5), ("1", -1), ("3/2", -1.5), ("2", -2))
+    stated(
+        "problem5",
+        " ".join(str(printed.round(4)).split()),
+        *(f"{number:.4f}" for number in (power, power + 2, sqrt(3))),
+        *(f"e^{{-{name}}} = {exp(power):.5f}" for name, power in powers),
+    )
+
+
+def test_table_of_scaling_experiment(solution):
+    """5b: the handout's table, each cell to the digits that it has."""
+    experiment = solution("problem5.numpy_attention").scaling_experiment
+    source = (ROOT / "handout" / "problem5.tex").read_text(encoding="utf-8")
+    rows = re.findall(r"^ *(\d+) &((?: [\d.]+ &){9} [\d.]+) *\\\\", source, re.MULTILINE)
+    assert [d_k for d_k, _ in rows] == ["4", "16", "64", "256", "1024"]
+    for d_k, cells in rows:
+        measured, w_q = experiment(int(d_k)), gradient_of_w_q(int(d_k), seed=0)
+        pairs = zip(measured["unscaled"].values(), measured["scaled"].values())
+        expected = [*chain(*pairs), w_q["unscaled"], w_q["scaled"]]
+        for cell, value in zip(cells.split("&"), expected, strict=True):
+            digits = len(cell.strip().partition(".")[2])
+            assert float(cell) == pytest.approx(value, abs=0.51 * 10**-digits), (d_k, cell)
+            assert cell.strip() != "0" or value == 0
+
+
+def gradients_of_queries(divisor, seed):
+    """The length of dL/dq for each query at d_k = 1024. L is a random linear function of the
+    weights.
+    """
+    torch.manual_seed(seed)
+    q, keys = torch.randn(512, 1024, requires_grad=True), torch.randn(64, 1024)
+    ((q @ keys.T / divisor).softmax(dim=1) * torch.randn(512, 64)).sum().backward()
+    return q.grad.norm(dim=1)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_unscaled_gradients_vanish_for_most_queries_and_explode_for_few(seed):
+    """5b: what the answer says of d_k = 1024."""
+    norms = gradient_of_w_q(1024, seed=0)
+    stated("5b", f"{norms['unscaled'] / norms['scaled']:.0f} times as large")
+    stated("5b", f"is {sqrt(63) / 64:.3f} for 64 keys")
+    lengths, scaled = (gradients_of_queries(divisor, seed) for divisor in (1, sqrt(1024)))
+    assert 0.005 < lengths.median() / scaled.median() < 0.1  # a few hundredths
+    assert 6 < lengths.mean() / scaled.mean() < 16  # about ten times
+    assert lengths.square().topk(100).values.sum() > 0.9 * lengths.square().sum()  # by few queries
+
+
+def test_numbers_of_the_encoder(solution):
+    """5e to 5h: parameters, the loss of knowing nothing, and chance on random labels."""
+    encoder = solution("problem5.encoder")
+
+    def parameters(module):
+        return sum(parameter.numel() for parameter in module.parameters())
+
+    learned, fixed = (
+        encoder.Encoder(encoder.EncoderConfig(1000, 24, 5, positions=kind))
+        for kind in ("learned", "sinusoidal")
+    )
+    shown = map(parameters, (learned, fixed, fixed.layers[0]))
+    stated("problem5", *(f"{number:,}" for number in shown), f"{log(14):.2f}")
+    stated("5h", rf"$24 \cdot 32 = {parameters(learned) - parameters(fixed)}$")
+    error = sqrt(0.2 * 0.8 / 400)
+    low, high = 100 * (0.2 - 1.96 * error), 100 * (0.2 + 1.96 * error)
+    by_luck = sum(math.comb(400, n) * 0.2**n * 0.8 ** (400 - n) for n in range(88, 401))
+    assert by_luck == pytest.approx(1 / 6, abs=0.03)  # 22%, or better
+    bag = parameters(encoder.BagOfWords(1000, 5))
+    stated("5g", f"{bag:,}", rf"about {low:.0f}\% and {high:.0f}\%", "one of six cases")
+
+
+def test_the_reference_encoder_attends_to_the_teachers_occupation(solution):
+    """5g ii: what the maps of our encoder show."""
+    encoder, data = solution("problem5.encoder"), solution("problem5.encoder_data")
+    corpus = read_corpora(data, ROOT / "data" / "occupations", 0)[0]
+    model = encoder.Encoder(encoder.EncoderConfig(corpus.vocab_size, 24, 5))
+    model.load_state_dict(torch.load(RESULTS / "encoder.params", weights_only=True))
+    active, passive = choose_maps(data, corpus, corpus, model, model)[:2]
+    for item, teacher in ((active, "judge"), (passive, "poet")):
+        weights = np.array(item["weights"][1][0])  # layer 2, head 0
+        column = weights[:, [token["text"] for token in item["tokens"]].index(teacher)]
+        assert column.min() > 0.8 and column.mean() > 0.95 and item["answer"] == item["right"]
+    assert passive["tokens"][-1]["text"] == "poet"
+    stated("5g", r"\emph{judge} in the active", r"\emph{poet}, its last word, in the passive")
+
+
+# Problem 6
+
+
+def test_accounting(solution, sizes):
+    """6a: parameters, both ways to count, and the cache."""
+    accounting = solution("problem6.accounting")
+    adds, flops = (f(D_MODEL, HEADS, D_FF, T) for f in (accounting.multiply_adds, accounting.flops))
+    head, softmaxes = adds["scores"] // HEADS, flops["softmax"] // HEADS
+    attention = [
+        sum(counts.get(name, 0) for name in ("scores", "softmax", "weighted_sum"))
+        for counts in (adds, flops)
+    ]
+    mixed = 2 * head + softmaxes
+    cache = accounting.kv_cache_bytes(40, 5120, 40, 4096)
+    stated(
+        "problem6",
+        f"with 53 symbols and the sizes of the preset \\code{{laptop}} that is {sizes['laptop'][1]:,}",
+        f"scores, one head & {head:,} & {2 * head:,}",
+        f"softmax, one head & & {softmaxes:,}",
+        f"weighted sum, one head & {head:,} & {2 * head:,}",
+        f"scores, softmax and weighted sum, 8 heads & {attention[0]:,} & {attention[1]:,}",
+        rf"512$ & {adds['projections']:,} & {flops['projections']:,}",
+        f"feed-forward network & {adds['feed_forward']:,} & {flops['feed_forward']:,}",
+        f"gives {mixed / 1e6:.2f} million for a head, {HEADS * mixed / 1e6:.2f} million for eight",
+        f"must have {cache:,} bytes = {cache / 2**30:.3f} GiB",
+    )
+
+
+def test_wavelengths_and_distances_between_positions(solution):
+    """6c: the error that is allowed, wavelengths, distances, and what short formats hold."""
+    reference = solution("problem6.positions")
+    frequencies = reference.frequencies(D_MODEL)
+    exact = np.longdouble(10000) ** (-2 * np.arange(D_MODEL // 2) / np.longdouble(D_MODEL))
+    exact = np.sin(np.outer(np.arange(1000), exact))
+    angles = np.outer(np.arange(1000), frequencies)
+    assert np.abs(np.sin(angles) - exact).max() < 1e-11
+    assert 0.5e-5 < np.abs(np.sin(angles.astype(np.float32)) - exact).max() < 5e-5
+    positions = "src/submission/problem6/positions.py"
+    stated(positions, "the error is under 1e-11", "already wrong by about 1e-5 there")
+
+    def distance(*shifts):
+        return np.sqrt((4 * np.sin(np.outer(shifts, frequencies) / 2) ** 2).sum(axis=1))
+
+    one, two, far = distance(1, 2, 62_832)
+    vectors = reference.sinusoidal_at(np.array([7, 7 + 62_832]), D_MODEL)
+    assert far == pytest.approx(np.linalg.norm(vectors[1] - vectors[0]))
+    shifts = np.array_split(np.arange(100, 200_001), 20)
+    nearest = min(distance(*part).min() for part in shifts)
+    assert one < two < nearest < far and frequencies[-1] == pytest.approx(1e-4, rel=0.05)
+    last = 2 * pi / frequencies[-1]
+    stated("problem6", rf"2\pi\cdot10000\approx{maths(round(2 * pi * 10000))}")
+    stated(
+        "6c",
+        f"a wavelength of {last:,.0f} positions",
+        f"$2\\pi\\cdot10000^{{510/512}}$ = {last:,.0f}",
+        f"or {last:,.0f}).",
+        f"It is {one:.2f} for $k=1$, {two:.2f} for $k=2$",
+        f"and {far:.2f} for $k$ = 62,832",
+        rf"$\sqrt{{512}}={sqrt(512):.1f}$",
+        f"it is at least {nearest:.2f}",
+        rf"$2\pi\approx{2 * pi:.1f}$ positions",
+        f"seven turns but for {44 - 14 * pi:.3f} radians",
+    )
+    for dtype, limit in ((torch.bfloat16, 256), (torch.float16, 2048), (torch.float32, 2**24)):
+        integers = torch.arange(max(0, limit - 5000), limit + 2, dtype=torch.float64)
+        held = integers.to(dtype).double() == integers
+        assert held[:-1].all() and not held[-1]
+        stated("6c", f"\\code{{{str(dtype).removeprefix('torch.')}}}", f"up to {limit:,}")
+
+
+def test_connections_of_the_record(solution):
+    """6d: the table of estimate and exact count, the check by hand, and what i and ii say."""
+    sparse = solution("problem6.efficient_attention")
+    pattern, causal = sparse.Pattern(), sparse.Pattern(causal=True)
+    assert (pattern.window, pattern.strides, len(GLOBALS)) == (WINDOW, STRIDES, 150)
+    estimate = [N * 2 * WINDOW, 2 * 150 * N, 32 * N]
+    window = N * (2 * WINDOW + 1) - WINDOW * (WINDOW + 1)
+    strides = 2 * sum(N - s for s in STRIDES)
+    globals_ = 2 * 150 * N - 150**2
+    total, total_causal = (sparse.count_connections(N, each, GLOBALS) for each in (pattern, causal))
+    by_hand = [
+        sparse.count_connections(16, sparse.Pattern(2, (4, 8), causal), [0])
+        for causal in (False, True)
+    ]
+    stated(
+        "problem6",
+        f"window & {estimate[0]:,} & {window:,} &",
+        f"global positions & {estimate[1]:,} & {globals_:,} &",
+        f"long range & {estimate[2]:,} & {strides:,} &",
+        f"counted twice & & $-{window + globals_ + strides - total:,}$ &",
+        f"together & {sum(estimate):,} & {total:,} &",
+        f"Full attention has {N * N:,}: the estimate says {N * N / sum(estimate):.0f} times",
+        f"the exact count {N * N / total:.1f} times",
+        f"The causal pattern has {total_causal:,}",
+        f"full causal attention {N * (N + 1) / 2 / total_causal:.1f} times as many",
+        rf"$75{{,}}000^2$ = {N * N:,} scores for one head of one layer, {N * N * 4 / 1e9:.1f} GB",
+        f"gives {by_hand[0]} connections, and {by_hand[1]} causally",
+    )
+    k = 2 * WINDOW + 1 + 2 * len(STRIDES) + 2 * 150
+    blocks = 2 * ceil(WINDOW / sparse.BLOCK) + 1
+    attended = len(sparse.attended_positions(37_400, N, pattern, GLOBALS))
+    others = attended - (2 * WINDOW + 1) - 2 * len(STRIDES)
+    stated(
+        "6d",
+        f"$k={maths(k)}$, and the bound is {N * k:,}",
+        f"The exact count is {total:,} ({total / N:,.1f} per position), {N * N / total:.1f} times "
+        f"less than {N * N:,}",
+        f"{2 * N * N // 1000:,} at 75,000",
+        f"From $n$ = {1000 * (2 * WINDOW + 1) // 2:,} on they outweigh the window",
+        f"blocks of {sparse.BLOCK} queries and $w={WINDOW}$, each row is multiplied with the keys "
+        f"of {blocks} blocks, {blocks * sparse.BLOCK:,} instead of {2 * WINDOW + 1:,}",
+        f"token 37,400 attends to {2 * WINDOW + 1:,} positions of its window (two of them global), "
+        f"8 at the strides, and {others} other",
+        f"together {attended:,} of 75,000",
+    )
+    for g, low, high in ((150, 1170, 1190), (200, 1220, 1240)):  # the range that the rubric accepts
+        chosen = range(0, g * (N // g), N // g)
+        for i in range(30_001, 45_000, 777):
+            assert low <= len(sparse.attended_positions(i, N, pattern, chosen)) <= high
+        stated("6d", f"{low:,} to {high:,}")
+
+
+def fewest_steps(distance, strides, causal):
+    """The fewest connections, each a stride or within the window, that lead this far."""
+    for steps in count(1):
+        for path in combinations_with_replacement((0, *strides), steps):  # 0: within the window
+            reach = WINDOW * path.count(0)
+            if (0 if causal else -reach) <= distance - sum(path) <= reach:
+                return steps
+
+
+def test_steps_between_far_positions():
+    """6d iii: with strides in both directions and causally, and with a window alone."""
+    both = fewest_steps(59_000, (*STRIDES, *(-s for s in STRIDES)), causal=False)
+    causal = fewest_steps(59_000, STRIDES, causal=True)
+    assert 7 * 8192 + 2048 - 392 == 7 * 8192 + 1024 + 512 + 120 == 59_000
+    stated(
+        "6d",
+        f"distance of 59,000 in {both} steps in both directions ($7\\cdot8192+2048-392$), and in "
+        f"{causal} causally ($7\\cdot8192+1024+512+120$)",
+        rf"$\lceil59000/512\rceil$ = {ceil(59_000 / WINDOW)} layers",
+        rf"$\log_2 59000\approx{math.log2(59_000):.0f}$",
+    )
+
+
+def test_streaming_memory():
+    """6d v: the bytes of the cache, of all keys and values, and of the claim."""
+    entry = 2 * D_MODEL * 4
+    held = max(WINDOW, *STRIDES) + 200
+    dense, claimed = N * entry, WINDOW + 200 + 16
+    stated(
+        "6d",
+        rf"{maths(held * entry)}\text{{ bytes}}\approx{held * entry / 1e6:.1f}\text{{ MB per layer}}",
+        f"{held * entry * 32 / 1e9:.2f} GB for 32 layers, whatever",
+        f"take {dense / 1e6:.1f} MB per layer, {dense * 32 / 1e9:.2f} GB for 32",
+        f"the saving is {N / held:.1f} times",
+        f"$512+200+16={claimed}$ entries are {claimed * 2 * D_MODEL:,} numbers",
+        f"{claimed * entry / 1e6:.2f} MB per layer in \\code{{float32}}, or "
+        f"{claimed * entry / 2e6:.2f} MB in \\code{{float16}}",
+        f"{claimed * 2 * D_MODEL / 1e6:.1f} MB counts one byte per number",
+        f"it is {claimed * entry * 32 / 1e6:.1f} MB, or {claimed * entry * 16 / 1e6:.1f} MB in "
+        "\\code{float16}, not 22",
+        f"that is {N / claimed:.0f} times ($75000/{claimed}$)",
+        f"({claimed * entry / 1e6:.1f} MB in \\texttt{{float32}}, {claimed * entry / 2e6:.1f} in",
+    )
+
+
+def at_xavier(seed):
+    """A post-norm stack of 24 layers at Xavier initialization: the variances of the branches of
+    attention and of the feed-forward networks, by layer, and the product of all 1/sigma.
+    """
+    torch.manual_seed(seed)
+
+    def linear(x, width):
+        return x @ nn.init.xavier_uniform_(torch.empty(width, x.size(-1))).T
+
+    def attention(x):
+        heads = [linear(x, D_MODEL).unflatten(-1, (HEADS, -1)).transpose(1, 2) for _ in "qkv"]
+        return linear(F.scaled_dot_product_attention(*heads).transpose(1, 2).flatten(2), D_MODEL)
+
+    def feed_forward(x):
+        return linear(F.relu(linear(x, D_FF)), D_MODEL)
+
+    x, variances, left = F.layer_norm(torch.randn(1, T, D_MODEL), (D_MODEL,)), ([], []), 1.0
+    for _ in range(24):
+        for branch, found in zip((attention, feed_forward), variances):
+            y = branch(x)
+            found.append(y.var(dim=-1).mean().item())
+            left /= (x + y).std(dim=-1).log().mean().exp().item()
+            x = F.layer_norm(x + y, (D_MODEL,))
+    return *variances, left
+
+
+def test_debugging():
+    """6e: the numbers of the three diagnoses; what was measured, over three draws."""
+    attention, feed_forward, left = map(np.array, zip(*map(at_xavier, (1, 2, 3))))
+    assert feed_forward.mean() == pytest.approx(0.32, abs=0.015)
+    assert attention.mean(axis=0)[[0, -1]] == pytest.approx([0.03, 1], abs=0.005, rel=0.15)
+    assert 3e-5 < exp(np.log(left).mean()) < 4e-5
+    stated(
+        "6e",
+        f"standard deviation {sqrt(1024):.0f}",
+        f"loss of $\\ln n_\\text{{vocab}}$ ({log(50_000):.1f} for 50,000 tokens)",
+        f"about $10^{{{-156.3 / log(10):.0f}}}$",
+        rf"$2^{{-24}}\approx{2**-24 * 1e8:.0f}\cdot10^{{-8}}$",
+        "output has variance 0.32",
+        "that of attention 0.03 in the first layer",
+        "about 1 in the last ones",
+        "3 to $4\\cdot10^{-5}$",
+        rf"{100 * (5.2 - 4.8) / (5.2 - 2.1):.0f}\% of the way to 2.1",
+        rf"$0.02/\sqrt{{2\cdot24}}={0.02 / sqrt(48):.5f}$",
+    )
+    stated(
+        "problem6",
+        "step 300: loss 156.3",
+        r"i: $\sqrt{1024}=32$",
+        f"the scaled standard deviation is {0.02 / sqrt(48):.5f}",
+        "epoch 1: loss 5.2",
+        "epoch 100: loss 4.8",
+        "A baseline reaches 2.1",
+    )
+
+
+def test_sampling_examples(solution):
+    """6e: the box of examples."""
+    fixes = solution("problem6.fixes")
+    probabilities, penalty = torch.tensor([0.5, 0.3, 0.15, 0.05]), 1.2
+    kept = fixes.top_p_filter(probabilities.log(), 0.9).isfinite()
+    wrong = probabilities.cumsum(0) <= 0.9  # without the token that crosses the threshold
+    punished = fixes.repetition_penalty(torch.tensor([2, -1, 0.5]), [0, 1], penalty)
+    assert (kept.sum(), wrong.sum(), (torch.tensor([0.95, 0.05]) <= 0.9)[0]) == (3, 2, False)
+    stated(
+        "problem6",
+        f"three tokens stay, together {probabilities[kept].sum():.2f}",
+        f"two stay, with {probabilities[wrong].sum():.1f}",
+        "with probabilities (0.95, 0.05) none at all",
+        f"({punished[0]:.3f}, ${punished[1]:.1f}$, {punished[2]:.1f})",
+        f"gives ${-1 / penalty:.3f}$",
+    )
+
+
+def test_costs_of_documents():
+    """6g: the connections, and all multiply-adds of a layer, dense and with a causal decoder."""
+    documents, question, d = 10 * [1000], 50, D_MODEL
+    n = sum(documents)
+    total = n + question
+    encoder, decoder = sum(length**2 for length in documents), question * n
+    own = question * (question + 1) // 2
+
+    def layer(queries, connections):
+        """Projections of the queries' tokens, feed-forward network, scores and weighted sum."""
+        return 4 * queries * d * d + 2 * queries * d * D_FF + 2 * connections * d
+
+    reading, memory = layer(n, encoder), 2 * n * d * d
+    writing = layer(question, question**2 + decoder) + 2 * question * d * d
+    whole, causal = layer(total, total**2), layer(total, total * (total + 1) // 2)
+    stated(
+        "6g",
+        rf"encoder $10\cdot1000^2$ = {encoder:,}",
+        rf"$50\cdot10{{,}}000$ = {decoder:,}",
+        f"self-attention {own:,}",
+        f"has {total * (total + 1) // 2:,} causally ({total**2:,} for dense work",
+        f"a factor of {total**2 / (encoder + decoder + own):.1f}",
+        f"one decoder takes {whole / (reading + memory + writing):.1f} times as many",
+        f"about {whole / (memory + writing):.0f} times as many as our decoder if that projects",
+        f"{whole / writing:.0f} times if they were kept",
+        f"({causal / (reading + memory + writing):.1f} with a causal decoder)",
+        f"{causal / (memory + writing):.0f} to {whole / (memory + writing):.0f} after the question",
+    )
+    stated("problem6", rf"ten times $1000^2$, and once ${maths(total)}^2$")
