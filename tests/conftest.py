@@ -41,7 +41,21 @@ RESULTS = ROOT / "instructor" / "results"
 STARTER = ROOT / "src" / "submission"
 DATA = ROOT / "data" / "laptop"
 
-pytest_plugins = ["tiers"]
+
+def pytest_addoption(parser):
+    """By default, what is marked `full` is left out; `-m full` runs only that."""
+    parser.addoption("--full", action="store_true", help="run all tests, those marked full too")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """What builds the handout takes half a minute. The longest tests begin first, so that no
+    process waits for them at the end.
+    """
+    for item in items:
+        if "handout" in item.fixturenames:
+            item.add_marker("full")
+    items.sort(key=lambda item: item.get_closest_marker("longest") is None)
 
 
 def pytest_xdist_setupnodes():
@@ -54,7 +68,12 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # programs that tests start write no wa
 
 
 def pytest_configure(config):
-    """That warning is an error in our code; ruff sees it only where a file is plainly a file."""
+    """Leave out what is marked `full`. And that warning is an error in our code; ruff sees it only
+    where a file is plainly a file.
+    """
+    marks = config.option.markexpr
+    if not config.getoption("--full") and "full" not in marks:
+        config.option.markexpr = f"({marks}) and not full" if marks else "not full"
     folders = (ROOT / name for name in ("src", ".", "tests", "tests/checks"))
     names = {path.stem for folder in folders for path in folder.iterdir()}
     ours = "|".join([*sorted(map(re.escape, names)), r"test_\w+"])
