@@ -4,6 +4,7 @@ the handout.
 
 import contextlib
 import io
+import multiprocessing
 import os
 import random
 import re
@@ -12,7 +13,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import traceback
 import warnings
 from collections import Counter
 from pathlib import Path
@@ -233,40 +233,28 @@ def run_cli(*args, cwd=ROOT):
     """
     words = [*map(str, args)]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        if (pid := os.fork()) == 0:
-            _run_in_fork(words, cwd, out.fileno(), err.fileno())
-        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        fork = multiprocessing.get_context("fork").Process(
+            target=_run_in_fork, args=(words, cwd, out.fileno(), err.fileno())
+        )
+        fork.start()
+        fork.join()
         for file in (out, err):
             file.seek(0)
         texts = (file.read().decode().replace("\r\n", "\n") for file in (out, err))
-        return subprocess.CompletedProcess(words, status, *texts)
+        return subprocess.CompletedProcess(words, fork.exitcode, *texts)
 
 
 def _run_in_fork(words, cwd, out, err):
-    """Replace the output of this process by files, run run.main(), and end."""
-    import torch
-
+    """Replace the output of this process by files, and end as run.main() does."""
     import run
 
-    code = 1
-    try:
-        os.dup2(out, 1)
-        os.dup2(err, 2)
-        sys.stdout, sys.stderr = (open(fd, "w", encoding="utf-8", closefd=False) for fd in (1, 2))
-        os.environ["OMP_NUM_THREADS"] = "1"
-        torch.set_num_threads(1)
-        os.chdir(cwd)
-        sys.argv = [str(ROOT / "src" / "run.py"), *words]
-        code = run.main()
-    except SystemExit as exit:
-        code = exit.code
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        with contextlib.suppress(BaseException):  # or the fork would go on testing
-            sys.stdout.flush()
-            sys.stderr.flush()
-        os._exit(code or 0)
+    os.dup2(out, 1)
+    os.dup2(err, 2)
+    sys.stdout, sys.stderr = (open(fd, "w", encoding="utf-8", closefd=False) for fd in (1, 2))
+    torch.set_num_threads(1)
+    os.chdir(cwd)
+    sys.argv = [str(ROOT / "src" / "run.py"), *words]
+    sys.exit(run.main())
 
 
 def call(main, *arguments, cwd=ROOT, **environment):
