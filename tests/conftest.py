@@ -68,8 +68,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # programs that tests start write no wa
 
 
 def pytest_configure(config):
-    """Leave out what is marked `full`. And that warning is an error in our code; ruff sees it only
-    where a file is plainly a file.
+    """Leave out what is marked `full`, and make an EncodingWarning an error in our code: ruff sees
+    a missing encoding only where a file is plainly a file.
     """
     marks = config.option.markexpr
     if not config.getoption("--full") and "full" not in marks:
