@@ -99,7 +99,7 @@ def launch(words: list[str]) -> int:
             if runs_job and (code := subprocess.run(check, stdout=sys.stderr).returncode):
                 return code
             make_environment(lock, pins["torch"])
-        elif build_asked() == "cpu" and "TORCH_BUILD" not in os.environ and has_nvidia_gpu():
+        elif build_asked() == "cpu" and not os.environ.get("TORCH_BUILD") and has_nvidia_gpu():
             say(
                 f"The torch in {VENV} is without CUDA, so the NVIDIA GPU here is not used. With "
                 f"TORCH_BUILD=cuda in its environment, {COMMAND} makes .venv anew."
@@ -248,7 +248,7 @@ def install(lock: Path, torch: str, build: str) -> None:
         torch: its pin. Its hash depends on where it comes from, so it is in no lock file.
         build: its build: cpu, cuda, or a folder of PyTorch's index.
     """
-    uv, chosen = shutil.which("uv"), "TORCH_BUILD" in os.environ
+    uv, chosen = shutil.which("uv"), os.environ.get("TORCH_BUILD")
     # PyPI has torch with CUDA for Linux, without for Windows, and what there is for a Mac
     on_pypi = {"linux": "cuda", "win32": "cpu"}.get(sys.platform, build)
     index = ["--index-url", TORCH_INDEX + (CUDA if build == "cuda" else build)]
