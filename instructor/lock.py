@@ -74,8 +74,7 @@ def run(args: argparse.Namespace) -> int:
     if uv is None:
         raise UserError("uv, which makes the lock files, is not installed: pip install uv")
     made: list[Path] = []
-    # of the levels that share a file, the last needs all of it
-    for name, tables in {name: tables for tables, name in LOCKS.values()}.items():
+    for name, tables in LOCKS.items():
         path = ROOT / name
         keep = path.exists() and not args.upgrade
         before = path.read_text(encoding="utf-8") if keep else ""

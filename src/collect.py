@@ -3,7 +3,6 @@
 import argparse
 import ast
 import json
-import os
 import re
 import stat
 import sys
@@ -29,7 +28,6 @@ from jobs.targets import JOBS
 from jobs.weights import why_other
 
 ROOT = Path(__file__).resolve().parents[1]
-WIDTH = max(map(len, DELIVERABLES)) + 2
 # What the jobs need besides the student's files.
 FOR_GPU = ("src/*.py", "src/common/**/*", "src/jobs/**/*", "src/submission/**/*.py", "data/**/*")
 
@@ -69,58 +67,56 @@ def collect(submission: Path, out: Path, allow_missing: bool) -> None:
         UserError: a file is missing (the message says which command makes it) or not a regular
             file. Nothing was written.
     """
-    _check(submission, out)
-    files = {name: _read(submission / name) for name in DELIVERABLES}
-    missing = [name for name, content in files.items() if not content]
-    lines = [
-        f"  {name:<{WIDTH}} "
-        + (
-            f"{_remedy(name)} (it is empty)"
-            if files[name] == b""
-            else look_alike(submission, name).removeprefix("; ") or _remedy(name)
-        )
-        for name in missing
+    files = {name: content for name in DELIVERABLES if (content := _read(submission / name))}
+    missing = [
+        _line(name, _why_missing(submission, name)) for name in DELIVERABLES if name not in files
     ]
-    if len(missing) == len(DELIVERABLES):
+    if not files:
         raise UserError(
             f"There is nothing to hand in: {submission} has none of the deliverables. Check "
             "--submission."
         )
     if missing and not allow_missing:
-        older = (
-            f" The existing {out.name} is an older one: don't hand it in." if out.exists() else ""
-        )
+        older = f" The existing {out.name} is an older one: don't hand it in."
         raise UserError(
-            "\n".join(
-                [
-                    f"Missing in {submission}, and how to make it:",
-                    *lines,
-                    f"Nothing was written.{older} To hand in without them, add --allow-missing.",
-                ]
-            )
+            _list(f"Missing in {submission}, and how to make it:", missing)
+            + f"Nothing was written.{older if out.exists() else ''} To hand in without them, add "
+            "--allow-missing."
         )
-    present = [(name, content) for name, content in files.items() if content]
-    write_zip(out, present)
-    if missing:
-        print("\n".join(["Left out, and how to make it:", *lines]))
-    if open_ := unfinished(submission):
+    write_zip(out, files.items())
+    old = [
+        _line(name, f"{why}: ./run.sh {MADE_BY[name]}")
+        for name, why in outdated(submission).items()
+    ]
+    print(
+        _list("Left out, and how to make it:", missing)
+        + _list("Warning: this cannot have full points yet:", unfinished(submission))
+        + _list("Warning: these results are older than the files that they were made from:", old),
+        end="",
+    )
+    if old:
         print(
-            "\n".join(
-                ["Warning: this cannot have full points yet:", *(f"  {line}" for line in open_)]
-            )
+            "If your changes don't affect them, ignore this. Otherwise run these again, in this "
+            "order, and collect again."
         )
-    if old := outdated(submission):
-        print(
-            "\n".join(
-                [
-                    "Warning: these results are older than the files that they were made from:",
-                    *(f"  {name:<{WIDTH}} {why}: {_remedy(name)}" for name, why in old.items()),
-                    "If your changes don't affect them, ignore this. Otherwise run these again, in "
-                    "this order, and collect again.",
-                ]
-            )
-        )
-    print(f"Wrote {out}: {len(present)} files, {_size(out)}")
+    print(f"Wrote {out}: {len(files)} files, {_size(out)}")
+
+
+def _line(name, text):
+    return f"{name:<{max(map(len, DELIVERABLES)) + 2}} {text}"
+
+
+def _list(title, lines):
+    """Indented lines below a title; "" if there are none."""
+    return "\n  ".join([title, *lines]) + "\n" if lines else ""
+
+
+def _why_missing(submission, name):
+    """How to make a file that is missing, or where it may be."""
+    remedy = f"./run.sh {MADE_BY[name]}" if name in MADE_BY else "copy it from the starter"
+    if (submission / name).exists():
+        return f"{remedy} (it is empty)"
+    return look_alike(submission, name).removeprefix("; ") or remedy
 
 
 def collect_for_gpu(submission: Path, out: Path) -> None:
@@ -130,30 +126,19 @@ def collect_for_gpu(submission: Path, out: Path) -> None:
     Raises:
         UserError: a student's file is not a regular one, or the zip cannot be written.
     """
-    _check(submission, out)
-    files = {
-        path.relative_to(ROOT).as_posix(): path
+    contents = {
+        path.relative_to(ROOT).as_posix(): path.read_bytes()
         for pattern in FOR_GPU
         for path in ROOT.glob(pattern)
         if path.is_file() and path.parent.name != "__pycache__"
     }
-    contents = {name: path.read_bytes() for name, path in files.items()}
     for name in (*CODE, *ANSWERS):
         if (content := _read(submission / name)) is not None:
             contents[f"src/submission/{name}"] = content
     write_zip(out, sorted(contents.items()))
-    if open_ := [line for line in unfinished(submission) if line.startswith(ANSWERING)]:
-        print("\n".join(["Warning: jobs that need these will stop:", *(f"  {x}" for x in open_)]))
+    needed = [line for line in unfinished(submission) if line.startswith(ANSWERING)]
+    print(_list("Warning: jobs that need these will stop:", needed), end="")
     print(f"Wrote {out}, {_size(out)}: train_on_gpu.ipynb trains with it")
-
-
-def _check(submission, out):
-    if not submission.is_dir():
-        raise UserError(f"{submission} is not a folder. Check --submission.")
-    if out.is_dir():
-        raise UserError(
-            f"{out} is a folder. --out names the zip to write, such as {out / 'submission.zip'}."
-        )
 
 
 def _size(path):
@@ -167,29 +152,29 @@ def unfinished(submission: Path) -> list[str]:
     """
     lines = []
     for name in (*STUDENT_FILES, *ANSWERS):
-        content = _read(submission / name) or b""
         if why := why_unusable(submission, name):
             lines.append(why)
-            continue
-        if name in ANSWERS:
-            lines += _blanks(name, content) if content else []
-            continue
-        text = content.decode("utf-8", errors="replace")
-        try:
-            ast.parse(text)
-        except (SyntaxError, ValueError) as error:  # ValueError: a NUL
-            lines.append(
-                f"{name}, line {getattr(error, 'lineno', None) or 1}: "
-                f"{getattr(error, 'msg', error)}"
-            )
-        lines += [
-            f"{name}, line {number}: not filled in ({stub[1]})"
-            for number, line in enumerate(text.splitlines(), start=1)
-            if (stub := re.match(r'\s*raise NotImplementedError\("(\w+: \S+)"', line))
-        ]
-    return lines + [
-        f"{name}: {why}" for name in MADE_BY if (why := why_other(_read(submission / name) or b""))
+        elif content := _read(submission / name):
+            lines += _blanks(name, content) if name in ANSWERS else _stubs(name, content)
+    others = {name: why_other(_read(submission / name) or b"") for name in MADE_BY}
+    return lines + [f"{name}: {why}" for name, why in others.items() if why]
+
+
+def _stubs(name, content):
+    """A line for each stub in a file of code, and one on why it cannot be parsed."""
+    text = content.decode("utf-8", errors="replace")
+    lines = [
+        f"{name}, line {number}: not filled in ({stub[1]})"
+        for number, line in enumerate(text.splitlines(), start=1)
+        if (stub := re.match(r'\s*raise NotImplementedError\("(\w+: \S+)"', line))
     ]
+    try:
+        ast.parse(text)
+    except SyntaxError as error:
+        lines.insert(0, f"{name}, line {error.lineno or 1}: {error.msg}")
+    except ValueError as error:  # a NUL
+        lines.insert(0, f"{name}: {error}")
+    return lines
 
 
 def _blanks(name, content):
@@ -197,16 +182,13 @@ def _blanks(name, content):
     line on why the file cannot be parsed.
     """
     try:
-        entries = (
-            tomllib.loads(content.decode("utf-8-sig"))
-            if name.endswith(".toml")
-            else json.loads(content)
-        )
-        open_ = (
-            [key for key, value in entries.items() if _has_blank(value)]
-            if isinstance(entries, dict)
-            else []
-        )
+        if name.endswith(".toml"):
+            entries = tomllib.loads(content.decode("utf-8-sig"))
+        else:
+            entries = json.loads(content)
+        if not isinstance(entries, dict):  # that is for the grader to say
+            return []
+        open_ = [key for key, value in entries.items() if _has_blank(value)]
     except json.JSONDecodeError as error:
         return [f"{name}, line {error.lineno}: {error.msg}"]
     # not UTF-8, not TOML, a number with thousands of digits; nested too deeply
@@ -216,8 +198,9 @@ def _blanks(name, content):
 
 
 def _has_blank(value):
-    parts = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
-    return value is None or value == "" or any(map(_has_blank, parts))
+    if isinstance(value, (dict, list)):
+        return any(map(_has_blank, value.values() if isinstance(value, dict) else value))
+    return value is None or value == ""
 
 
 def outdated(submission: Path) -> dict[str, str]:
@@ -249,26 +232,15 @@ def outdated(submission: Path) -> dict[str, str]:
 
 def _read(path: Path) -> bytes | None:
     """The content of a deliverable, or None if it is missing."""
+    if path.is_symlink() or path.exists() and not path.is_file():
+        kind = "a link" if path.is_symlink() else "a folder" if path.is_dir() else "no regular file"
+        raise UserError(f"{path} is {kind}. Put the file itself there. Nothing was written.")
     try:
-        mode = os.lstat(path).st_mode
-        if not stat.S_ISREG(mode):
-            kind = (
-                "a link"
-                if stat.S_ISLNK(mode)
-                else "a folder"
-                if stat.S_ISDIR(mode)
-                else "not a regular file"
-            )
-            raise UserError(f"{path} is {kind}. Put the file itself there. Nothing was written.")
         return path.read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}. Nothing was written.") from None
-
-
-def _remedy(name: str) -> str:
-    return f"./run.sh {MADE_BY[name]}" if name in MADE_BY else "copy it from the starter"
 
 
 def main() -> int:
@@ -279,28 +251,34 @@ def main() -> int:
         allow_abbrev=False,
         description="Put the deliverables into submission.zip.",
     )
-    parser.add_argument(
+    add = parser.add_argument
+    add(
         "--submission",
         type=Path,
         default=ROOT / "src" / "submission",
         help="the folder of your files (default: src/submission)",
     )
-    parser.add_argument(
-        "--out", type=Path, help="the zip to write (default: submission.zip, or for_gpu.zip)"
-    )
-    parser.add_argument("--allow-missing", action="store_true", help="leave out what is missing")
+    add("--out", type=Path, help="the zip to write (default: submission.zip, or for_gpu.zip)")
+    add("--allow-missing", action="store_true", help="leave out what is missing")
     if JOBS:
-        parser.add_argument(
+        add(
             "--for-gpu",
             action="store_true",
             help="write for_gpu.zip instead, to train with train_on_gpu.ipynb: your code and data/",
         )
     args = parser.parse_args()
+    for_gpu = JOBS and args.for_gpu
+    out = args.out or ROOT / ("for_gpu.zip" if for_gpu else "submission.zip")
     try:
-        if JOBS and args.for_gpu:
-            collect_for_gpu(args.submission, args.out or ROOT / "for_gpu.zip")
+        if not args.submission.is_dir():
+            raise UserError(f"{args.submission} is not a folder. Check --submission.")
+        if out.is_dir():
+            zipped = out / "submission.zip"
+            raise UserError(f"{out} is a folder. --out names the zip to write, such as {zipped}.")
+        if for_gpu:
+            collect_for_gpu(args.submission, out)
         else:
-            collect(args.submission, args.out or ROOT / "submission.zip", args.allow_missing)
+            collect(args.submission, out, args.allow_missing)
     except UserError as error:
         print(error, file=sys.stderr)
         return error.exit_code

@@ -61,25 +61,10 @@ def build_parser() -> argparse.ArgumentParser:
     parser.help_command = "python src/grader.py --help"
     parser.add_argument("ids", nargs="*")
     parser.add_argument("-h", "--help", action="store_true")
-    for name in (
-        "--list",
-        "--no-artifacts",
-        "--debug",
-        "--allow-weak-isolation",
-        "--watch",
-        "--next",
-    ):
-        parser.add_argument(name, action="store_true")
-    for name in (
-        "--submission",
-        "--artifacts",
-        "--data",
-        "--gold",
-        "--json",
-        "--summary",
-        "--hidden",
-    ):
-        parser.add_argument(name, type=Path)
+    for name in "list no-artifacts debug allow-weak-isolation watch next".split():
+        parser.add_argument(f"--{name}", action="store_true")
+    for name in "submission artifacts data gold json summary hidden".split():
+        parser.add_argument(f"--{name}", type=Path)
     parser.add_argument("--preset", choices=("laptop", "gpu"))
     parser.add_argument("--seed", type=seed)
     parser.add_argument("--workers", type=number(1, kind=int), default=cores())
@@ -127,24 +112,19 @@ def require_checks(args: argparse.Namespace, checks: list, hidden: bool) -> None
     )
 
 
-def require_python() -> None:
-    """Raise UserError if this Python lacks what grading needs."""
+def run(args: argparse.Namespace, stream) -> int:
+    """Grade, and write the report to `stream`; returns the exit code."""
+    refuse_contradictions(args)
     if not __debug__:
         raise UserError(
             "Python runs with -O or PYTHONOPTIMIZE, which disables the assertions that checks "
             "need. Run it without."
         )
     require_packages("torch", "numpy", "tqdm")
-
-
-def run(args: argparse.Namespace, stream) -> int:
-    """Grade, and write the report to `stream`; returns the exit code."""
-    refuse_contradictions(args)
-    require_python()
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # NumPy's; more only wait for the other processes
     from tqdm import tqdm
 
-    from autograder import ManifestError, ProcessError, draw_seed, read_manifest
+    from autograder import ManifestError, Outcome, ProcessError, draw_seed, read_manifest
     from autograder.report import (
         Table,
         code_span,
@@ -154,7 +134,7 @@ def run(args: argparse.Namespace, stream) -> int:
         write_failures,
         write_summary,
     )
-    from checks.support.next_part import advise
+    from checks.support.next_part import advise, describe, next_part
     from checks.support.session import MANIFEST, GradingWorker, Setting, grade_submission
     from checks.support.watching import Files, watch
 
@@ -166,12 +146,19 @@ def run(args: argparse.Namespace, stream) -> int:
     color = hasattr(stream, "isatty") and stream.isatty() and "NO_COLOR" not in os.environ
     table = Table(stream, manifest, color)
     if args.list:
-        list_checks(manifest, checks, table)
+        questions = list(manifest.questions)
+        # written parts are put with their question
+        for check in sorted(checks, key=lambda check: questions.index(check.question)):
+            table.line(Outcome(check.id))
         return 0
     submission = (args.submission or SRC / "submission").absolute()
     if args.next:
         require_checks(args, checks, hidden=True)
-        write_next(args, manifest, checks, submission, stream)
+        if part := next_part(submission, manifest, {check.question for check in checks}):
+            text = describe(part, manifest, command_again(args, [part.question]))
+        else:
+            text = f"All parts are written. Next: {command_again(args, args.ids)}"
+        print(text, file=stream)
         return 0
     for option, path in (("--json", args.json), ("--summary", args.summary)):
         if path and path.is_dir():
@@ -201,13 +188,10 @@ def run(args: argparse.Namespace, stream) -> int:
         workers=args.workers,
     )
     progress = Progress(table, checks, hidden.is_dir())
-    print(harmless(f"Grading {submission}"), file=stream, flush=True)
+    said = f"Grading {submission}"
     if results and not args.artifacts:
-        print(
-            harmless(f"with the results in {results} (--artifacts DIR selects others)"),
-            file=stream,
-            flush=True,
-        )
+        said += f"\nwith the results in {results} (--artifacts DIR selects others)"
+    print(harmless(said), file=stream, flush=True)
     questions = {manifest.questions[check.question] for check in checks}
     # to watch, one process with torch serves all gradings
     with GradingWorker(setting, questions) if args.watch else contextlib.nullcontext() as worker:
@@ -248,16 +232,6 @@ def run(args: argparse.Namespace, stream) -> int:
     return 0 if report.passed else 1
 
 
-def write_next(args: argparse.Namespace, manifest, checks, submission: Path, stream) -> None:
-    """Write which part of the submission to write next."""
-    from checks.support.next_part import describe, next_part
-
-    if part := next_part(submission, manifest, {check.question for check in checks}):
-        print(describe(part, manifest, command_again(args, [part.question])), file=stream)
-    else:
-        print(f"All parts are written. Next: {command_again(args, args.ids)}", file=stream)
-
-
 def results_beside(submission: Path) -> Path | None:
     """The folder `results` beside a folder of code without results of its own, as with the
     reference, or None.
@@ -292,45 +266,32 @@ class Progress:
     """
 
     def __init__(self, table, checks, hidden: bool):
+        from autograder import Outcome
+
         self.table = table
-        self.waiting = [check for check in checks if check.coded]
-        self.hidden = hidden
-        self.arrived = {}
+        self.waiting = [check.id for check in checks if check.coded]
+        # what doesn't run has its line, too
+        self.arrived = {
+            check.id: Outcome(check.id)
+            for check in checks
+            if check.coded and not (hidden or check.kind == "basic")
+        }
 
     def finished(self, outcome) -> None:
         """Write the line of a finished check, unless earlier ones are missing."""
         # a closed pipe should end the program later, not in the middle of pytest
         with contextlib.suppress(OSError):
-            if all(check.id != outcome.id for check in self.waiting):
+            if outcome.id not in self.waiting:
                 self.table.line(outcome)  # of a second grading, which counts
             self.arrived[outcome.id] = outcome
-            self._write()
-
-    def _write(self):
-        from autograder import Outcome
-
-        while self.waiting:
-            first = self.waiting[0]
-            runs = self.hidden or first.kind == "basic"
-            if runs and first.id not in self.arrived:
-                return
-            self.table.line(self.arrived.get(first.id, Outcome(first.id)))
-            del self.waiting[0]
+            while self.waiting and self.waiting[0] in self.arrived:
+                self.table.line(self.arrived[self.waiting[0]])
+                del self.waiting[0]
 
     def rest(self, report) -> None:
         """Write the remaining lines."""
-        for check in self.waiting:
-            self.table.line(report.outcomes[check.id])
-
-
-def list_checks(manifest, checks, table) -> None:
-    """Write the checks with their points."""
-    from autograder import Outcome
-
-    questions = list(manifest.questions)
-    # put written parts with their question
-    for check in sorted(checks, key=lambda check: questions.index(check.question)):
-        table.line(Outcome(check.id))
+        for id in self.waiting:
+            self.table.line(report.outcomes[id])
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,26 +1,46 @@
 """Finds or makes a Python environment, then runs a job, the demo or the tests. run.sh and run.bat
 find a Python 3.11 or newer and call this, which needs nothing but that.
 
-The active environment is used if it has the packages of pyproject.toml, else .venv
-(environment.py).
+The active Python is used if it has the packages of pyproject.toml, else .venv. That is made with uv
+where it is installed, else with venv and pip. The file `made-from` in it says which packages it
+has; when others are wanted, a new .venv is made in its place, and the old one is kept until then.
 """
 
+import contextlib
+import hashlib
+import importlib.metadata
 import os
+import re
+import shutil
 import subprocess
 import sys
+import time
+import tomllib
 from pathlib import Path
 
-import environment
-import torch_build
-from environment import COMMAND, WINDOWS
-from torch_build import Refused, wanted_build
+ROOT = Path(__file__).resolve().parents[1]
+VENV = ROOT / ".venv"
+# Which build of torch .venv has, and the digest of what was installed; empty until it is complete.
+STAMP = VENV / "made-from"
+# A complete .venv while another is made in its place; what is being removed; who makes one.
+OLD, TRASH, LOCK = ROOT / ".venv.old", ".venv.trash-", ROOT / ".venv.lock"
 
-# What a copy needs: the tables of pyproject.toml, and the file of versions and hashes to install.
-LOCKS = {
-    "student": ((), "requirements.lock"),
-    "staff": (("instructor",), "requirements-dev.lock"),
-    "dev": (("instructor", "dev"), "requirements-dev.lock"),
-}
+# The files of versions and hashes, and the extra tables of pyproject.toml that are in them.
+LOCKS = {"requirements.lock": (), "requirements-dev.lock": ("instructor", "dev")}
+TORCH_INDEX = "https://download.pytorch.org/whl/"  # for Linux and Windows, with CUDA and without
+CUDA = "cu130"  # of torch 2.13.0 on PyPI for Linux; Windows needs the index for it
+
+WINDOWS = os.name == "nt"
+COMMAND = "run.bat" if WINDOWS and "MSYSTEM" not in os.environ else "./run.sh"  # Git Bash has it
+
+
+class Refused(Exception):
+    """Why nothing runs, in words; the exit code is 2."""
+
+
+def say(text: str) -> None:
+    """Print to stderr: stdout is the target's."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def run(python: str | Path, *words: str | Path) -> int:
@@ -34,10 +54,8 @@ def run(python: str | Path, *words: str | Path) -> int:
     # Windows' exec ends this process at once, and the prompt comes back while the job runs.
     process = subprocess.Popen(command)
     while True:
-        try:
+        with contextlib.suppress(KeyboardInterrupt):  # it gets the Ctrl-C too, and ends by itself
             return process.wait()
-        except KeyboardInterrupt:
-            pass  # it has got the Ctrl-C too, and ends in its own way
 
 
 def launch(words: list[str]) -> int:
@@ -45,53 +63,234 @@ def launch(words: list[str]) -> int:
 
     Raises:
         Refused: nothing runs.
+        OSError: pyproject.toml or the lock file is missing, or .venv can't be written.
     """
-    root, target = environment.ROOT, words[0] if words else "help"
+    target = words[0] if words else "help"
     if target == "collect":  # collect_submission.sh and .bat; any Python will do
-        return run(sys.executable, root / "src" / "collect.py", *words[1:])
-    runs = target not in ("test", "python")  # or else it is run.py's
-    if target == "test" and not (root / "tests").is_dir():
+        return run(sys.executable, ROOT / "src" / "collect.py", *words[1:])
+    if target == "test" and not (ROOT / "tests").is_dir():
         raise Refused(
             "The project's tests are not part of this copy. To grade your code: python "
             "src/grader.py"
         )
-    if target == "help" or runs and {"-h", "--help"} & {*words}:
-        return run(sys.executable, root / "src" / "run.py", "--help")
-    level = "student"
-    if (root / "instructor").is_dir():
-        level = "dev" if target == "test" else "staff"
-    tables, lock = LOCKS[level][0], root / LOCKS[level][1]
-    names = [pin.partition("==")[0] for pin in environment.pins(tables)]
+    job = [ROOT / "src" / "run.py", *words]
+    runs_job = target not in ("test", "python")
+    if target == "help" or runs_job and {"-h", "--help"} & {*words}:
+        return run(sys.executable, job[0], "--help")
+    staff = (ROOT / "instructor").is_dir()
+    pins = read_pins(("instructor", "dev")[: 1 + (target == "test")] if staff else ())
     python = sys.executable
-    if Path(sys.prefix) == environment.VENV or not environment.has_packages(python, names):
-        python = environment.venv_python()
-        if environment.why_not(names, lock):
-            check = [sys.executable, str(root / "src" / "run.py"), *words, "--check"]
-            # a misspelled target should not cost a download
-            if runs and (code := subprocess.run(check, stdout=sys.stderr).returncode):
-                return code
-            environment.make_environment(tables, lock)
-            python = environment.venv_python()
-        elif (
-            environment.recorded() == ["cpu"]
-            and not wanted_build()
-            and torch_build.has_nvidia_gpu()
-        ):
-            environment.say(
-                f"The torch in {environment.VENV} is without CUDA, so the NVIDIA GPU here is not "
-                f"used. With TORCH_BUILD=cuda in its environment, {COMMAND} makes .venv anew."
+    inside = VENV.exists() and os.path.samefile(Path(python).parents[1], VENV)
+    if inside and is_ours() or not has_packages(pins):
+        python = venv_python()
+        if not is_ours():
+            if not inside and python.exists():  # which sees whether that one has them
+                return run(python, __file__, *words)
+            raise Refused(
+                f"{VENV} lacks some of: {' '.join(pins)}.\n{COMMAND} did not make it, so it leaves "
+                f"it as it is. Activate it and run: pip install -e '{ROOT}"
+                f"{'[instructor,dev]' if staff else ''}'\n"
+                f"Or remove it, and {COMMAND} makes its own."
             )
-    if wanted_build() and (python is sys.executable or not environment.is_ours()):
-        environment.say(
-            f"TORCH_BUILD changes nothing here: the environment of {python} has all packages, and "
-            f"{COMMAND} did not make it, so it is used as it is."
-        )
-    if target == "test":
-        os.chdir(root)
-        return run(python, "-m", "pytest", *words[1:])
+        lock = ROOT / list(LOCKS)[staff]
+        if not is_current(lock, pins["torch"]):
+            # a misspelled target should not cost a download
+            check = [sys.executable, *map(str, job), "--check"]
+            if runs_job and (code := subprocess.run(check, stdout=sys.stderr).returncode):
+                return code
+            make_environment(lock, pins["torch"])
+        elif build_asked() == "cpu" and not os.environ.get("TORCH_BUILD") and has_nvidia_gpu():
+            say(
+                f"The torch in {VENV} is without CUDA, so the NVIDIA GPU here is not used. With "
+                f"TORCH_BUILD=cuda in its environment, {COMMAND} makes .venv anew."
+            )
     if target == "python":
         return run(python, *words[1:])
-    return run(python, root / "src" / "run.py", *words)
+    if target == "test":
+        os.chdir(ROOT)
+        return run(python, "-m", "pytest", *words[1:])
+    return run(python, *job)
+
+
+def read_pins(tables: tuple[str, ...]) -> dict[str, str]:
+    """The packages that pyproject.toml pins on every system, name -> `name==version`, those of
+    extra tables included; of a range of versions, the newest.
+    """
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    pins = list(project["dependencies"])
+    for table in tables:
+        pins += project["optional-dependencies"][table]
+    pins = [re.sub(r">=.*<=", "==", pin) for pin in pins if "=" in pin and ";" not in pin]
+    return {pin.partition("==")[0]: pin for pin in pins}
+
+
+def has_packages(names) -> bool:
+    """Whether this Python has packages. (Finding them is faster than importing them.)"""
+    try:
+        return all(importlib.metadata.version(name) for name in names)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+
+
+def venv_python() -> Path:
+    """The Python of .venv, whichever system made that."""
+    scripts = VENV / "Scripts"
+    return scripts / "python.exe" if scripts.is_dir() else VENV / "bin" / "python"
+
+
+def is_ours() -> bool:
+    """Whether .venv may be changed: we have made it, or begun to, or it is not there. A link leads
+    to another copy's.
+    """
+    return not VENV.is_symlink() and (STAMP.exists() or not any(VENV.glob("*")))
+
+
+def build_there() -> str:
+    """The build of torch in a complete .venv of ours, else ""."""
+    return STAMP.read_text(encoding="utf-8").partition(" ")[0] if STAMP.exists() else ""
+
+
+def build_asked() -> str:
+    """The build of torch that .venv must have: that of the variable TORCH_BUILD (cpu, cuda, or a
+    folder of PyTorch's index such as cu126), else that which is there; "" if neither is.
+    """
+    return os.environ.get("TORCH_BUILD") or build_there()
+
+
+def made_from(build: str, lock: Path, torch: str) -> str:
+    """What STAMP says when a build of torch and the lock file's packages are installed."""
+    return f"{build} {hashlib.sha256(lock.read_bytes() + torch.encode()).hexdigest()}"
+
+
+def is_current(lock: Path, torch: str) -> bool:
+    """Whether our .venv has all that is wanted. (Its Python is gone when the system's is.)"""
+    there = STAMP.read_text(encoding="utf-8") if STAMP.exists() else ""
+    return there == made_from(build_asked(), lock, torch) and venv_python().exists()
+
+
+def has_nvidia_gpu() -> bool:
+    """Whether this machine has NVIDIA's driver."""
+    places = ("/proc/driver/nvidia/version", "/usr/lib/wsl/lib/nvidia-smi")
+    return shutil.which("nvidia-smi") is not None or any(map(os.path.exists, places))
+
+
+def has_lock(file) -> bool:
+    """Try to take the lock of an open file, which ends with the process; whether we have it."""
+    try:
+        if WINDOWS:
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError:
+        pass  # a file system without locks
+    return True
+
+
+def make_environment(lock: Path, torch: str) -> None:
+    """Make .venv anew, alone: other launchers wait here, and find it made. If that fails, one that
+    was complete is kept.
+
+    Raises:
+        Refused: something can't be installed.
+        OSError: a folder can't be written, or is in use.
+    """
+    with LOCK.open("w", encoding="utf-8") as file:
+        os.set_inheritable(file.fileno(), True)  # pip may outlive a launcher that is killed
+        if not has_lock(file):
+            say(f"Another {COMMAND} is making {VENV}; this one waits for it.")
+            while not has_lock(file):
+                time.sleep(0.5)
+        restore()  # a launcher may have been killed
+        if is_current(lock, torch):
+            return
+        build = build_asked() or ("cuda" if has_nvidia_gpu() else "cpu")
+        try:
+            discard(OLD)
+            if build_there():
+                VENV.rename(OLD)
+            discard(VENV)
+            VENV.mkdir()
+            STAMP.touch()
+            install(lock, torch, build)
+            STAMP.write_text(made_from(build, lock, torch), encoding="utf-8")
+        finally:
+            restore()
+        discard(OLD)
+
+
+def restore() -> None:
+    """Take back a .venv that was set aside, if none was completed in its place."""
+    if OLD.exists() and is_ours() and not build_there():
+        discard(VENV)
+        OLD.rename(VENV)
+        say(f"{VENV} is as it was before.")
+
+
+def discard(folder: Path) -> None:
+    """Remove a folder, if it is there: at once, as others see it, though it takes a while."""
+    if folder.exists():
+        folder.rename(ROOT / f"{TRASH}{time.time_ns()}")
+    for trash in ROOT.glob(f"{TRASH}*"):  # on network drives, files in use stay a while
+        shutil.rmtree(trash, ignore_errors=True)
+
+
+def install(lock: Path, torch: str, build: str) -> None:
+    """Make an environment in the empty .venv: the packages of the lock file, then torch.
+
+    Args:
+        lock: its versions and hashes; torch's dependencies are there, but for CUDA's libraries.
+        torch: its pin. Its hash depends on where it comes from, so it is in no lock file.
+        build: its build: cpu, cuda, or a folder of PyTorch's index.
+    """
+    uv, chosen = shutil.which("uv"), os.environ.get("TORCH_BUILD")
+    # PyPI has torch with CUDA for Linux, without for Windows, and what there is for a Mac
+    on_pypi = {"linux": "cuda", "win32": "cpu"}.get(sys.platform, build)
+    index = ["--index-url", TORCH_INDEX + (CUDA if build == "cuda" else build)]
+    index += ["--no-deps"] if build == "cpu" else []  # CUDA's libraries are there
+    what, other = (
+        ("without CUDA, 1.2 GB", "cuda") if build == "cpu" else ("with CUDA, several GB", "cpu")
+    )
+    say(f"Making an environment in {VENV}: once, some minutes, {what}.")
+    if not chosen:
+        say(f"The variable TORCH_BUILD={other} chooses another torch.")
+    # not .venv's own Python, which may be the active one
+    base = getattr(sys, "_base_executable", None) or sys.executable
+    # with pip, which students will want: that of another Python would install elsewhere
+    make = [uv, "venv", "--quiet", "--seed", "--allow-existing", "--python", base]
+    if not succeeds(*(make if uv else [base, "-m", "venv"]), str(VENV)):
+        raise Refused(
+            f"{VENV} could not be made; {'uv' if uv else 'Python'} says why above. On Debian and "
+            "Ubuntu, Python needs the package python3-venv.\n"
+            f"Or activate your own environment and run: pip install -e '{ROOT}'"
+        )
+    python = str(venv_python())
+    packages = [uv, "pip", "install", "--python", python]
+    if not uv:
+        packages = [python, "-m", "pip", "install", "--disable-pip-version-check"]
+    packages += [] if sys.stderr.isatty() else ["--quiet"]  # with its progress
+    # for a build that nobody has chosen, PyPI will do where the index can't be reached
+    sources = [] if build == on_pypi else [index]
+    sources += [[]] if build == on_pypi or build in ("cpu", "cuda") and not chosen else []
+    if not (
+        succeeds(*packages, "--require-hashes", "--no-deps", "-r", str(lock))
+        and any(succeeds(*packages, *source, torch) for source in sources)
+    ):
+        raise Refused(
+            f"The packages could not be installed; {'uv' if uv else 'pip'} says why above. "
+            f"{COMMAND} needs the network for this, once: connect this machine, and try again."
+            + (f" Or is there no {torch} in {index[1]}?" if [] not in sources else "")
+        )
+
+
+def succeeds(*command: str) -> bool:
+    """Run a command, what it prints on stderr; whether it succeeds."""
+    return subprocess.run(command, stdout=sys.stderr, close_fds=False).returncode == 0
 
 
 def main() -> int:
@@ -100,10 +299,16 @@ def main() -> int:
     try:
         return launch(sys.argv[1:])
     except Refused as error:
-        environment.say(str(error))
+        say(str(error))
+        return 2
+    except OSError as error:
+        say(
+            f"{error.filename}: {error.strerror}. If it is missing, restore it; if it is in use, "
+            "close what uses it (`deactivate` an active environment). Then try again."
+        )
         return 2
     except KeyboardInterrupt:
-        environment.say(f"\nInterrupted. {COMMAND} will try again.")
+        say(f"\nInterrupted. {COMMAND} will try again.")
         return 130
 
 

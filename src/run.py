@@ -6,6 +6,7 @@ its name and exits with code 3. In both cases no result is written.
 """
 
 import argparse
+import contextlib
 import importlib
 import os
 import sys
@@ -161,11 +162,9 @@ def main() -> int:
         args = build_parser().parse_args()
         if args.help or args.target == "help":
             print(help_text())
-        elif not is_first():
-            with in_silence():
-                run(args)
         else:
-            run(args)
+            with contextlib.nullcontext() if is_first() else in_silence():
+                run(args)
     except (Exception, KeyboardInterrupt) as error:
         told = explain(error)
         # the submission's code may have broken pipes of its own

@@ -4,6 +4,7 @@ the handout.
 
 import contextlib
 import io
+import multiprocessing
 import os
 import random
 import re
@@ -12,7 +13,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import traceback
 import warnings
 from collections import Counter
 from pathlib import Path
@@ -41,7 +41,21 @@ RESULTS = ROOT / "instructor" / "results"
 STARTER = ROOT / "src" / "submission"
 DATA = ROOT / "data" / "laptop"
 
-pytest_plugins = ["tiers"]
+
+def pytest_addoption(parser):
+    """By default, what is marked `full` is left out; `-m full` runs only that."""
+    parser.addoption("--full", action="store_true", help="run all tests, those marked full too")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """What builds the handout takes half a minute. The longest tests begin first, so that no
+    process waits for them at the end.
+    """
+    for item in items:
+        if "handout" in item.fixturenames:
+            item.add_marker("full")
+    items.sort(key=lambda item: item.get_closest_marker("longest") is None)
 
 
 def pytest_xdist_setupnodes():
@@ -54,7 +68,12 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # programs that tests start write no wa
 
 
 def pytest_configure(config):
-    """That warning is an error in our code; ruff sees it only where a file is plainly a file."""
+    """Leave out what is marked `full`, and make an EncodingWarning an error in our code: ruff sees
+    a missing encoding only where a file is plainly a file.
+    """
+    marks = config.option.markexpr
+    if not config.getoption("--full") and "full" not in marks:
+        config.option.markexpr = f"({marks}) and not full" if marks else "not full"
     folders = (ROOT / name for name in ("src", ".", "tests", "tests/checks"))
     names = {path.stem for folder in folders for path in folder.iterdir()}
     ours = "|".join([*sorted(map(re.escape, names)), r"test_\w+"])
@@ -214,40 +233,28 @@ def run_cli(*args, cwd=ROOT):
     """
     words = [*map(str, args)]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        if (pid := os.fork()) == 0:
-            _run_in_fork(words, cwd, out.fileno(), err.fileno())
-        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        fork = multiprocessing.get_context("fork").Process(
+            target=_run_in_fork, args=(words, cwd, out.fileno(), err.fileno())
+        )
+        fork.start()
+        fork.join()
         for file in (out, err):
             file.seek(0)
         texts = (file.read().decode().replace("\r\n", "\n") for file in (out, err))
-        return subprocess.CompletedProcess(words, status, *texts)
+        return subprocess.CompletedProcess(words, fork.exitcode, *texts)
 
 
 def _run_in_fork(words, cwd, out, err):
-    """Replace the output of this process by files, run run.main(), and end."""
-    import torch
-
+    """Replace the output of this process by files, and end as run.main() does."""
     import run
 
-    code = 1
-    try:
-        os.dup2(out, 1)
-        os.dup2(err, 2)
-        sys.stdout, sys.stderr = (open(fd, "w", encoding="utf-8", closefd=False) for fd in (1, 2))
-        os.environ["OMP_NUM_THREADS"] = "1"
-        torch.set_num_threads(1)
-        os.chdir(cwd)
-        sys.argv = [str(ROOT / "src" / "run.py"), *words]
-        code = run.main()
-    except SystemExit as exit:
-        code = exit.code
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        with contextlib.suppress(BaseException):  # or the fork would go on testing
-            sys.stdout.flush()
-            sys.stderr.flush()
-        os._exit(code or 0)
+    os.dup2(out, 1)
+    os.dup2(err, 2)
+    sys.stdout, sys.stderr = (open(fd, "w", encoding="utf-8", closefd=False) for fd in (1, 2))
+    torch.set_num_threads(1)
+    os.chdir(cwd)
+    sys.argv = [str(ROOT / "src" / "run.py"), *words]
+    sys.exit(run.main())
 
 
 def call(main, *arguments, cwd=ROOT, **environment):

@@ -162,7 +162,7 @@ def test_outdated_results_are_told_with_the_command_that_makes_them_anew(
         (lambda path: path.symlink_to("/etc/hostname"), "is a link"),
         (lambda path: path.symlink_to("nowhere"), "is a link"),
         (lambda path: path.mkdir(), "is a folder"),
-        (lambda path: os.mkfifo(path), "not a regular file"),
+        (lambda path: os.mkfifo(path), "no regular file"),
     ],
 )
 def test_what_is_no_file_is_refused(folder, tmp_path, spoil, complaint):
