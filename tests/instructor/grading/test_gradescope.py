@@ -186,6 +186,21 @@ def test_the_zip_has_no_students_package_and_no_seed(archive):
     assert archive.stat().st_size < 5 << 20
 
 
+def test_files_that_git_does_not_track_are_not_in_the_zip(tmp_path, monkeypatch):
+    for name in ("src/run.py", "src/mine.py", "instructor/checks/q1c.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    for module in ("grading.gradescope", "release"):
+        monkeypatch.setattr(f"instructor.{module}.build.ROOT", tmp_path)
+    for words in (["init", "-q"], ["add", "src/run.py", "instructor"]):
+        subprocess.run(["git", "-C", str(tmp_path), *words], check=True)
+    packed = [name for name in build.sources(weak=False) if "/given/" not in name]
+    assert sorted(packed) == ["instructor/checks/q1c.py", "src/run.py"]
+    (tmp_path / "instructor" / "checks" / "q2a.py").touch()  # which would be missing in a grade
+    with pytest.raises(UserError, match="q2a.py.*git add"):
+        build.sources(weak=False)
+
+
 def test_the_reference_stays_where_submissions_could_read_it(tmp_path):
     """Where hidden checks run without a sandbox, it is not in the zip."""
     with zipfile.ZipFile(built(tmp_path, "--allow-weak-isolation")) as content:
