@@ -4,7 +4,7 @@ import shutil
 import zipfile
 
 import pytest
-from class_of_clones import CODE, HOME, clone, commit, git, student
+from classes import CODE, HOME, clone, commit, git, student
 from test_second_run import Here, Interrupted, entries, grade, merge, rows  # noqa: F401
 
 from checks.support.staging import stage

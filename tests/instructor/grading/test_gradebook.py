@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from classes import CODED, MANIFEST, PARTS, fail, full_report, keep_class, make_class
 
 from common.files import UserError
 from instructor.grading import overrides
@@ -16,15 +17,6 @@ from instructor.grading.pages import gradebook, write_reports
 from instructor.grading.sheet import cell
 from instructor.grading.written import forms
 from instructor.grading.written.merge import add_parser
-from tests.instructor.grading.sample_class import (
-    CODED,
-    MANIFEST,
-    PARTS,
-    fail,
-    full_report,
-    keep_class,
-    make_class,
-)
 
 # Blanks, tabs, quotes and unseen characters before what a spreadsheet takes for a formula.
 STARTS = ["", "\t", "\n", "  ", "\u00a0", "\u200b", "\u200d ", "\ufeff", "'", '"', "\0", "Ann;"]

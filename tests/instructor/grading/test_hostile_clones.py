@@ -7,7 +7,7 @@ import subprocess
 import zlib
 
 import pytest
-from class_of_clones import CODE, HOME, commit, git, student
+from classes import CODE, HOME, commit, git, student
 
 from instructor.grading.finding.commits import take_commit
 from instructor.grading.finding.find import find_submissions
