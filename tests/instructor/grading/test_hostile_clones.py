@@ -96,10 +96,10 @@ def commands(hers, marker):
     aliases = {f"alias.{name}": f"!{script}" for name in ("rev-list", "cat-file", "ls-tree")}
     for name, value in (dict.fromkeys(PROGRAMS, str(script)) | aliases | SETTINGS).items():
         git(hers, "config", name, value)
-    (hers / ".git/hooks").mkdir(exist_ok=True)
+    for name in ("hooks", "info"):
+        (hers / ".git" / name).mkdir(exist_ok=True)
     for name in ("post-checkout", "post-index-change", "reference-transaction", "pre-auto-gc"):
         shutil.copy(script, hers / ".git/hooks" / name)
-    (hers / ".git/info").mkdir(exist_ok=True)
     attributes = "* filter=evil diff=evil export-subst\n"
     (hers / ".git/info/attributes").write_text(attributes, encoding="utf-8")
 

@@ -387,15 +387,6 @@ def test_difficulty_and_discrimination_of_checks():
     assert statistics.items(a_class(entries[0]))[CODED[-1]] == statistics.Item(0.5, None)
 
 
-def test_a_check_is_compared_with_the_others_alone():
-    """Drawn at random: the check's own points would pull a correlation with the total up."""
-    rng = random.Random(5)
-    big, small = sorted(CODED, key=POINTS.get)[-2:]
-    rows = [[id for id in (big, small) if rng.random() < 0.5] for _ in range(400)]
-    items = statistics.items(a_class(*(person(i, lost) for i, lost in enumerate(rows))))
-    assert abs(items[big].discrimination) < 0.15
-
-
 def unusual():
     """One who counts and has everything; and of everybody who does not count one with less."""
     lost = CODED[1:20]

@@ -79,14 +79,6 @@ def test_a_set_that_makes_no_sense_is_refused(tmp_path, arguments, complaint):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_draft_beside_the_handout_is_no_problem(tmp_path, monkeypatch):
-    (tmp_path / "handout").mkdir()
-    for name in (*"123456", "2-draft"):
-        (tmp_path / "handout" / f"problem{name}.tex").touch()
-    monkeypatch.setattr(course_module, "ROOT", tmp_path)
-    assert Course("T").handed_out == (*"123456",)
-
-
 def test_what_is_lent_belongs_to_the_questions_that_are_built_on():
     """So that `given` names all that a class gets: no other question's place is in these files."""
     for number in PROBLEMS:
@@ -113,36 +105,30 @@ def test_it_has_what_its_problems_need_and_no_trace_of_the_others(built):
 
 def test_other_machines_are_for_those_who_train(built):
     course, tree = built
-    there = [name for name in build.FILES if (tree / name).exists()]
     machines = ["docs/running.md", "slurm.sbatch", "train_on_gpu.ipynb"]
-    assert [name for name in there if name in machines] == (
-        machines if 1 in course.problems else []
-    )
+    trains = 1 in course.problems
+    assert [name for name in machines if (tree / name).exists()] == (machines if trains else [])
     shown, _ = run(tree, "src/collect.py", "--help")
     readme = (tree / "README.md").read_text(encoding="utf-8")
-    assert ("--for-gpu" in shown) == ("docs/running.md" in readme) == (1 in course.problems)
-    if 1 in course.problems:
+    assert ("--for-gpu" in shown) == ("docs/running.md" in readme) == trains
+    if trains:
         text = (tree / "docs" / "running.md").read_text(encoding="utf-8")
         assert ("dashboard" in text) == (6 in course.problems)
 
 
-def test_its_manifest_is_ours_without_the_others(built):
+def test_its_manifest_and_its_programs_know_its_problems_alone(built):
     course, tree = built
     mine, ours = read_manifest(tree / "src" / "checks" / "manifest.toml"), course.manifest()
     assert (mine.questions, mine.checks) == (ours.questions, ours.checks)
-    assert {id[0] for id in mine.questions} == {*course.numbers} - {"2"}
+    asked = {*course.numbers} - {"2"}
+    assert {id[0] for id in mine.questions} == asked
     assert mine.settings == (WHOLE.settings if 1 in course.problems else {})
-
-
-def test_its_programs_know_its_problems_alone(built):
-    course, tree = built
     shown, _ = run(tree, "src/run.py", "help")
     for target in TARGETS.values():
         there = target.question[0] in course.numbers and (1 in course.problems or not target.log)
         assert (re.search(rf"\b{target.target}\b", shown) is not None) == there, target.target
     assert ("demo " in shown) == (1 in course.problems)
     listed, code = run(tree, "src/grader.py", "--list")
-    asked = {*course.numbers} - {"2"}
     assert code == 0 and {*re.findall(r"^(\d)[a-z]  ", listed, re.MULTILINE)} == asked
     other = next(target for target in TARGETS.values() if target.question[0] in course.others)
     shown, code = run(tree, "src/run.py", other.target)
