@@ -50,7 +50,7 @@ def roster(tmp_path, text, encoding="utf-8", **options):
 
 
 SEVERAL = " | ".join(f"max/{n}/" for n in range(300))
-LAYOUT = {  # by person: what lies in the class, and what is said of it; nothing, if it can be staged
+LAYOUT = {  # by person: what lies in the class, and what is said of it; "" if it can be staged
     "as folder": ("as folder/model.py", ""),
     "nested": ("nested/hw5/src/submission/model.py", ""),
     "release": ("release/src/submission/model.py | release/src/checks/given/", ""),

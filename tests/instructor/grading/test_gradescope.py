@@ -43,9 +43,11 @@ def read(path):
 def write(path):
     open(path, "a").write("")
 ROOT = "/autograder/source/"
-found = [(read, path) for name in ("instructor/*/*", "instructor/gold", "settings.json") for path in glob.glob(ROOT + name)]
-for path in ("/autograder/results/results.json", ROOT + "failed.json", "/autograder/run_autograder"):
-    found.append((write, path))
+found = []
+for name in ("instructor/*/*", "instructor/gold", "settings.json"):
+    found += [(read, path) for path in glob.glob(ROOT + name)]
+for name in ("results/results.json", "source/failed.json", "run_autograder"):
+    found.append((write, "/autograder/" + name))
 for attack, path in found:
     try:
         attack(path)

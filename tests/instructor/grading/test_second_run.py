@@ -14,7 +14,7 @@ import stat
 import pytest
 from batch_work import Here
 from batch_work import run as quick
-from classes import MANIFEST, cli, entries, grade, hand_in, merge, override, page_of, rows  # noqa: F401
+from classes import MANIFEST, cli, entries, grade, hand_in, merge, override, page_of, rows
 
 from checks.support import session
 from common.files import Interrupted, UserError
@@ -23,7 +23,7 @@ from instructor.grading.graded_class import load_class
 from instructor.grading.marks import Given, keep_new, resolve
 from instructor.grading.state import State
 
-# ruff: noqa: F811
+# ruff: noqa: F401, F811
 CHECKS = MANIFEST.checks
 TEXT = session.MANIFEST.read_text(encoding="utf-8")
 PART = next(id for id, check in CHECKS.items() if not check.coded)
