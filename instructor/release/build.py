@@ -7,6 +7,7 @@ import re
 import subprocess
 import tomllib
 import zipfile
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
@@ -121,44 +122,52 @@ def make_tree(
     return seeds
 
 
-def released_files() -> list[str]:
-    """The names of the files here that are released unchanged, sorted.
+def tracked_files(folders: Iterable[str], needed: Iterable[str]) -> set[str]:
+    """The names of the files in these folders that git tracks; in a copy without history, of all.
+
+    Args:
+        folders: folders of this project.
+        needed: patterns; a file that matches one must not be left out.
 
     Raises:
         UserError: git fails to list its files, or doesn't track one that is needed.
     """
     if (ROOT / ".git").exists():
         process = subprocess.run(
-            ["git", "-C", str(ROOT), "ls-files", "-z", "--", *FOLDERS], capture_output=True
+            ["git", "-C", str(ROOT), "ls-files", "-z", "--", *folders], capture_output=True
         )
         if process.returncode:
             raise UserError(
                 f"git cannot list the project's files in {ROOT}: "
                 f"{process.stderr.decode(errors='replace').strip()}"
             )
-        names = process.stdout.decode("utf-8").split("\0")
-    else:  # a copy without history
-        names = [
-            path.relative_to(ROOT).as_posix()
-            for folder in FOLDERS
-            for path in (ROOT / folder).rglob("*")
-            if path.is_file()
-        ]
+        tracked = {*process.stdout.decode("utf-8").split("\0")} - {""}
+    else:
+        tracked = _matching(f"{folder}/**/*" for folder in folders)
+    if forgotten := sorted(_matching(needed) - tracked):
+        raise UserError(
+            f"git does not track {', '.join(forgotten)}, and only tracked files leave this "
+            "project. Add them (git add), or remove them."
+        )
+    return tracked
+
+
+def _matching(patterns):
+    paths = (path for pattern in patterns for path in ROOT.glob(pattern))
+    return {path.relative_to(ROOT).as_posix() for path in paths if path.is_file()}
+
+
+def released_files() -> list[str]:
+    """The names of the files here that are released unchanged, sorted.
+
+    Raises:
+        UserError: git fails to list its files, or doesn't track one that is needed.
+    """
     kept = {
         name
-        for name in names
-        if name and PurePosixPath(name).suffix in FOLDERS[name.split("/")[0]] and "/." not in name
+        for name in tracked_files(FOLDERS, ("src/submission/**/*.py", "src/checks/**/*.py"))
+        if PurePosixPath(name).suffix in FOLDERS[name.split("/")[0]] and "/." not in name
     }
-    here = {
-        path.relative_to(ROOT).as_posix()
-        for pattern in ("src/submission/**/*.py", "src/checks/**/*.py")
-        for path in ROOT.glob(pattern)
-    }
-    if forgotten := sorted(here - kept):
-        raise UserError(
-            f"git does not track {', '.join(forgotten)}, and a release has only tracked files. Add "
-            "them (git add), or remove them."
-        )
     return sorted(kept | set(FILES))
 
 

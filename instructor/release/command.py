@@ -93,28 +93,25 @@ def run(args: argparse.Namespace) -> int:
         given=args.given if args.given or not args.problems else (),
     )
     manifest = course.manifest()
-    _require_code(course)
+    if not PROBLEMS.keys() & {*course.handed_out}:
+        raise UserError(
+            "Nobody writes code for these problems, so there is nothing to release: build the "
+            "handout alone, with these problems in course.toml (handout/README.md)."
+        )
     out, gold = _check_places(args.out, args.cohort, args.gold)
     if drift := find_drift():
+        differences = "\n".join(drift[:20])
         raise UserError(
-            "\n".join(
-                [
-                    *drift[:20],
-                    "src/submission is not the starter of instructor/solution (differences above). "
-                    "Run: python -m instructor starter",
-                ]
-            )
+            f"{differences}\nsrc/submission is not the starter of instructor/solution (differences "
+            "above). Run: python -m instructor starter"
         )
     handout = {} if args.no_handout else build_handout(course)
     with (
         tempfile.TemporaryDirectory(prefix=".release-", dir=out.parent) as scratch,
         tempfile.TemporaryDirectory(prefix=".gold-", dir=(gold or out).parent) as secret,
     ):
-        tree, archive, answers = (
-            Path(scratch) / "tree",
-            Path(scratch) / "tree.zip",
-            Path(secret) / "gold",
-        )
+        tree, archive = Path(scratch) / "tree", Path(scratch) / "tree.zip"
+        answers = Path(secret) / "gold"
         seeds = build.make_tree(tree, course, args.cohort, answers, handout)
         build.zip_tree(tree, archive)
         files, leaks = read_zip(archive)
@@ -130,38 +127,20 @@ def run(args: argparse.Namespace) -> int:
         ]
         leaks += find_repeated(tree / "src", course.given)
         if leaks:
-            print(
-                "\n".join(
-                    [
-                        *leaks,
-                        "",
-                        f"The release has the {len(leaks)} problems above. Nothing was written.",
-                    ]
-                ),
-                file=sys.stderr,
-            )
+            said = f"The release has the {len(leaks)} problems above. Nothing was written."
+            print(*leaks, "", said, sep="\n", file=sys.stderr)
             return 1
         print(f"Leak scan: nothing found in {len(handed_out)} files", flush=True)
         if not args.no_proof:
             try:
                 prove(archive, manifest, answers if seeds else None)
             except Failed as error:
-                print(
-                    f"\n{error}\nThe release does not work. Nothing was written.", file=sys.stderr
-                )
+                said = "The release does not work. Nothing was written."
+                print("", error, said, sep="\n", file=sys.stderr)
                 return 1
         _publish([(answers, gold)] * bool(seeds) + [(tree, out), (archive, build.zip_of(out))])
     _say_what_next(out, gold, args, course)
     return 0
-
-
-def _require_code(course):
-    """Raise UserError if none of the problems has anything to run."""
-    if not PROBLEMS.keys() & {*course.handed_out}:
-        raise UserError(
-            "Nobody writes code for these problems, so there is nothing to release: build the "
-            "handout alone, with these problems in course.toml (handout/README.md)."
-        )
 
 
 def _check_places(out, cohort, gold):
@@ -184,11 +163,8 @@ def _check_places(out, cohort, gold):
             raise UserError(
                 f"{folder.parent} is not a folder. Make it, or choose another {option}."
             )
-        if (
-            folder
-            and os.path.lexists(folder)
-            and (folder.is_symlink() or not folder.is_dir() or any(folder.iterdir()))
-        ):
+        empty = folder and folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir())
+        if folder and os.path.lexists(folder) and not empty:
             raise UserError(
                 f"{folder} already exists and is not an empty folder. Choose another {option}."
             )
@@ -235,14 +211,13 @@ def _say_what_next(out, gold, args, course):
         lines = f"problems = {[*course.problems]} and given = {json.dumps(course.given)}"
         print(f"Before you grade it, write this into course.toml: {lines}.")
     if gold:
-        folder, data = shlex.quote(str(gold)), out / "data"
+        graded = "python src/grader.py --submission submission.zip --gold " + shlex.quote(str(gold))
+        laptop, gpu = (shlex.quote(str(out / "data" / name)) for name in ("laptop", ""))
         print(
             f"The answers to the test questions are in {gold}. Keep them, and the seed, from "
             "students. To grade this cohort:\n"
-            f"  python src/grader.py --submission submission.zip --gold {folder} --data "
-            f"{shlex.quote(str(data / 'laptop'))} --preset laptop\n"
-            f"  python src/grader.py --submission submission.zip --gold {folder} --data "
-            f"{shlex.quote(str(data))} --preset gpu"
+            f"  {graded} --data {laptop} --preset laptop\n"
+            f"  {graded} --data {gpu} --preset gpu"
         )
     else:
         print("To grade a submission:\n  python src/grader.py --submission submission.zip")

@@ -38,13 +38,11 @@ def keep_results(folder: Path, out: Path = KEPT_RESULTS) -> None:
             raise UserError(f"{folder / name} is missing. Run first: ./run.sh demo --out {folder}")
         state = torch.load(folder / name, map_location="cpu", weights_only=True)
         with writing(out / name) as temporary:
-            torch.save(
-                {
-                    key: value.half() if value.is_floating_point() else value
-                    for key, value in state.items()
-                },
-                temporary,
-            )
+            halves = {
+                key: value.half() if value.is_floating_point() else value
+                for key, value in state.items()
+            }
+            torch.save(halves, temporary)
     options = Options(
         preset=LAPTOP,
         data=ROOT / "data" / LAPTOP.data,
@@ -69,8 +67,8 @@ def keep_results(folder: Path, out: Path = KEPT_RESULTS) -> None:
 
 def grade_reference(results: Path) -> Report:
     """Grade the reference with its results by basic and hidden checks."""
-    instructor = ROOT / "instructor"
-    setting = Setting(instructor / "checks", instructor / "gold", results=results, workers=cores())
+    hidden, gold = ROOT / "instructor" / "checks", ROOT / "instructor" / "gold"
+    setting = Setting(hidden, gold, results=results, workers=cores())
     manifest = read_manifest(MANIFEST)
     checks = [check for check in manifest.checks.values() if check.coded]
     return grade_submission(SOLUTION, checks, setting, draw_seed(), manifest)

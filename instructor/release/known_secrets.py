@@ -65,23 +65,11 @@ def gather_secrets(
     """
     # Lines that also occur outside the markers are in the starter. Lines that hidden checks share
     # with basic ones give nothing away.
-    handed_out = normalized(
-        "\n".join(
-            [
-                re.sub(f"{START}.*?{END}", "", _sources(SOLUTION), flags=re.DOTALL),
-                *starter_tree().values(),
-            ]
-        )
-    )
+    outside = re.sub(f"{START}.*?{END}", "", _sources(SOLUTION), flags=re.DOTALL)
+    handed_out = normalized("\n".join([outside, *starter_tree().values()]))
     # the cases have the sentences about known mistakes
-    basic = normalized(
-        "\n".join(
-            [
-                _sources(ROOT / "src"),
-                *(path.read_text(encoding="utf-8") for path in sorted(RELEASED.glob("*.json"))),
-            ]
-        )
-    )
+    cases = (path.read_text(encoding="utf-8") for path in sorted(RELEASED.glob("*.json")))
+    basic = normalized("\n".join([_sources(ROOT / "src"), *cases]))
     lines, functions = {}, {}
     for place, body in bodies(SOLUTION):
         if place.question not in given:
@@ -173,18 +161,9 @@ def _sources(folder: Path) -> str:
 def _phrases(folder: Path) -> set[tuple[str, ...]]:
     """All runs of PHRASE words in a folder's .tex files, between formulas and commands."""
     texts = (path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.tex")))
-    pieces = (
-        piece
-        for text in texts
-        for piece in re.split(
-            r"\$[^$]*\$|\\\[.*?\\\]|\\[A-Za-z]+\*?|[{}&\\]", text, flags=re.DOTALL
-        )
-    )
-    return {
-        run
-        for piece in pieces
-        for run in runs_of([word.casefold() for word in words_of(piece)], PHRASE)
-    }
+    other = re.compile(r"\$[^$]*\$|\\\[.*?\\\]|\\[A-Za-z]+\*?|[{}&\\]", re.DOTALL)
+    pieces = (words_of(piece.casefold()) for text in texts for piece in other.split(text))
+    return {run for words in pieces for run in runs_of(words, PHRASE)}
 
 
 def _commits() -> frozenset[str]:

@@ -66,15 +66,10 @@ def read_zip(path: Path) -> tuple[dict[str, bytes], list[str]]:
 
 def _in_name(name: str) -> Iterable[str]:
     for part in PurePosixPath(name).parts:
-        words = {
-            word.lower().removesuffix("s") for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", part)
-        }
-        if (
-            words & NAMES
-            and part not in ALLOWED
-            or part in FILES
-            or PurePosixPath(part).suffix in SUFFIXES
-        ):
+        found = re.findall(r"[A-Z]?[a-z]+|[A-Z]+", part)
+        words = {word.lower().removesuffix("s") for word in found}
+        unwanted = part in FILES or PurePosixPath(part).suffix in SUFFIXES
+        if unwanted or words & NAMES and part not in ALLOWED:
             yield f"'{part}' is the name of something that students don't get."
 
 
@@ -211,14 +206,10 @@ def _pdf_text(content: bytes) -> Iterable[str]:
     with tempfile.NamedTemporaryFile(suffix=".pdf") as file:
         file.write(content)
         file.flush()
-        for words in (
-            ["pdftotext", file.name, "-"],
-            ["pdfinfo", file.name],
-            ["pdfdetach", "-list", file.name],
-        ):
-            yield subprocess.run(words, capture_output=True, check=True).stdout.decode(
-                "utf-8", errors="replace"
-            )
+        for command in ("pdftotext {} -", "pdfinfo {}", "pdfdetach -list {}"):
+            words = [word.format(file.name) for word in command.split()]
+            done = subprocess.run(words, capture_output=True, check=True)
+            yield done.stdout.decode("utf-8", errors="replace")
 
 
 def _strings(value) -> Iterable[str]:

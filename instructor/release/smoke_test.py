@@ -135,11 +135,8 @@ def prove(archive: Path, manifest: Manifest, gold: Path | None = None) -> None:
             if target.is_file() and START in target.read_text(encoding="utf-8"):
                 shutil.copyfile(path, target)  # outside the markers, the two are the same
         for hand in submission.glob("*/hand_attention.json"):
-            hand.write_text(
-                as_json(solve(json.loads(hand.read_text(encoding="utf-8")))),
-                encoding="utf-8",
-                newline="\n",
-            )
+            solved = as_json(solve(json.loads(hand.read_text(encoding="utf-8"))))
+            hand.write_text(solved, encoding="utf-8", newline="\n")
         for choices in submission.glob("*/choices.toml"):
             shutil.copyfile(SOLUTION / choices.relative_to(submission), choices)
         grader = "python src/grader.py --no-artifacts"
@@ -152,12 +149,11 @@ def prove(archive: Path, manifest: Manifest, gold: Path | None = None) -> None:
                 "on an idle machine",
                 flush=True,
             )
-            if "1" in manifest.problems:
-                with _step("./run.sh all"):
-                    Command(f"./run.sh all --preset {PRESET.name}", 0, "").run(tree, show=True)
-            if "encoder_report" in targets:
-                with _step("./run.sh encoder_report"):
-                    Command("./run.sh encoder_report", 0, "").run(tree, show=True)
+            lines = [f"./run.sh all --preset {PRESET.name}"] * ("1" in manifest.problems)
+            lines += ["./run.sh encoder_report"] * ("encoder_report" in targets)
+            for line in lines:
+                with _step(line):
+                    Command(line, 0, "").run(tree, show=True)
             collecting = "./collect_submission.sh"
         else:
             for target in targets.values():

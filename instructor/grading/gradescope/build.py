@@ -13,6 +13,7 @@ from checks.support.context import EXERCISES, GOLD_EXERCISES, GOLD_SHARED, Conte
 from common.files import UserError, read_text, writing
 from instructor import ROOT
 from instructor.course import read_course
+from instructor.release.build import tracked_files
 from instructor.release.starter import starter_tree
 from jobs.presets import PRESETS
 
@@ -37,9 +38,10 @@ SOURCES = (
         for name in ("__init__", "exercises", "world", "cities", "phrasings")
     ),
 )
+CHECKS = ("src/checks/**/*.py", "instructor/checks/**/*.py")  # without one, no grade
 DATA = ("wiki.txt", "birth_places_train.tsv", "birth_dev.tsv", "birth_test_inputs.tsv")
 GOLD = "birth_test.tsv"
-NEEDED = ("torch", "numpy", "tqdm", "pytest", "pyseccomp")
+NEEDED = ("torch", "numpy", "tqdm", "pyseccomp")
 VISIBILITIES = ("visible", "after_due_date", "after_published", "hidden")
 GRADED = ("laptop", "gpu")
 SECONDS = 480  # for all checks: Gradescope gives 600 by default, and 0 points after that
@@ -69,7 +71,7 @@ def build(out: Path, args: argparse.Namespace) -> dict:
         )
     content = (
         {name: (HERE / name).read_bytes() for name in EXECUTABLE}
-        | _sources(args.allow_weak_isolation)
+        | sources(args.allow_weak_isolation)
         | _worlds(args.preset, args.data, args.gold)
     )
     content["requirements.txt"] = "".join(f"{pin}\n" for pin in _pins()).encode()
@@ -103,22 +105,20 @@ def build(out: Path, args: argparse.Namespace) -> dict:
     return settings
 
 
-def _sources(weak):
-    """The program's files by their names in the zip; without the reference if submissions could
-    read it (weak).
+def sources(weak: bool) -> dict[str, bytes]:
+    """The program's files by their names in the zip, of those that git tracks; without the
+    reference if submissions could read it (weak).
     """
-    paths = {
-        path
-        for pattern in SOURCES
-        for path in ROOT.glob(pattern)
-        if "__pycache__" not in path.parts
+    tracked = tracked_files(("src", "instructor"), CHECKS)
+    names = {
+        path.relative_to(ROOT).as_posix() for pattern in SOURCES for path in ROOT.glob(pattern)
     }
-    paths = {path for path in paths if not (weak and "solution" in path.parts)}
     given = {f"src/checks/given/{name}": text.encode() for name, text in starter_tree().items()}
     return given | {
-        path.relative_to(ROOT).as_posix(): path.read_bytes()
-        for path in paths
-        if path != Path(__file__).resolve()
+        name: (ROOT / name).read_bytes()
+        for name in names & tracked
+        if name != "instructor/grading/gradescope/build.py"
+        and not (weak and name.startswith("instructor/solution/"))
     }
 
 

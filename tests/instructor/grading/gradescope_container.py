@@ -20,7 +20,8 @@ from conftest import lack
 # What Docker leaves to root in a container, and some of the system calls that it forbids.
 # LANDLOCK's are known to no kernel before 5.13.
 CAPABILITIES = """
-CHOWN DAC_OVERRIDE FSETID FOWNER MKNOD NET_RAW SETGID SETUID SETFCAP SETPCAP NET_BIND_SERVICE SYS_CHROOT KILL AUDIT_WRITE
+CHOWN DAC_OVERRIDE FSETID FOWNER MKNOD NET_RAW SETGID SETUID SETFCAP SETPCAP NET_BIND_SERVICE
+SYS_CHROOT KILL AUDIT_WRITE
 """.split()
 FORBIDDEN = ("unshare", "mount", "umount2", "setns", "pivot_root")
 LANDLOCK = ("landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self")
@@ -29,12 +30,10 @@ CGROUPS = Path("/sys/fs/cgroup")
 
 def require_container():
     """Skip, or fail where REQUIRE_LEVELS is set, if no container can be made here."""
-    missing = [
-        ("Linux", sys.platform.startswith("linux")),
-        ("root", hasattr(os, "geteuid") and os.geteuid() == 0),
-        ("bubblewrap", shutil.which("bwrap") is not None),
-    ]
-    missing = [name for name, here in missing if not here]
+    root = hasattr(os, "geteuid") and os.geteuid() == 0
+    here = {"Linux": sys.platform.startswith("linux"), "root": root}
+    here["bubblewrap"] = shutil.which("bwrap") is not None
+    missing = [name for name in here if not here[name]]
     if missing:
         how = "a container can't be made without (bubblewrap: apt install bubblewrap)"
         lack(", ".join(missing), how, os.environ.get("REQUIRE_LEVELS"))
@@ -98,12 +97,8 @@ class Container:
             (root / "submission_metadata.json").write_text(metadata, encoding="utf-8")
             for path in (Path(folder), root):
                 path.chmod(0o755)
-            environment = {
-                "PATH": os.environ["PATH"],
-                "HOME": "/root",
-                "AUTOGRADER_PYTHON": sys.executable,
-                **self.environment,
-            }
+            paths = {"PATH": os.environ["PATH"], "HOME": "/root"}
+            environment = paths | {"AUTOGRADER_PYTHON": sys.executable, **self.environment}
             with open(self._filter(folder), "rb") as filter:
                 bubblewrap = self._bubblewrap(root, filter.fileno())
                 process = subprocess.run(
@@ -156,11 +151,8 @@ class Container:
             rules.add_rule(pyseccomp.ERRNO(errno.EPERM), name)
         rules.add_rule(pyseccomp.ERRNO(errno.ENOSYS), "clone3")
         new_users = 0x10000000  # CLONE_NEWUSER
-        rules.add_rule(
-            pyseccomp.ERRNO(errno.EPERM),
-            "clone",
-            pyseccomp.Arg(0, pyseccomp.MASKED_EQ, new_users, new_users),
-        )
+        new_users = pyseccomp.Arg(0, pyseccomp.MASKED_EQ, 0x10000000, 0x10000000)  # CLONE_NEWUSER
+        rules.add_rule(pyseccomp.ERRNO(errno.EPERM), "clone", new_users)
         path = Path(folder, "filter")
         with open(path, "wb") as file:
             rules.export_bpf(file)

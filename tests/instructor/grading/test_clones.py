@@ -4,17 +4,29 @@ import shutil
 import zipfile
 
 import pytest
-from class_of_clones import CODE, HOME, clone, commit, git, student
-from test_second_run import Here, Interrupted, entries, grade, merge, rows  # noqa: F401
+from batch_work import Here
+from classes import (
+    CODE,
+    HOME,
+    clone,
+    commit,
+    entries,
+    git,
+    grade,
+    hand_in,
+    merge,
+    override,
+    student,
+)
 
 from checks.support.staging import stage
-from common.files import UserError
+from common.files import Interrupted, UserError
 from instructor.grading.finding.commits import take_commit
 from instructor.grading.finding.find import find_submissions
 from instructor.grading.finding.late import parse_due
 from instructor.grading.finding.repository import Unreadable
 
-# ruff: noqa: F811
+# ruff: noqa: F401, F811
 START, EARLY, LAST_MINUTE, LATE, LATER = (
     f"2026-02-{day} +0000" for day in ("01 12:00", "10 12:00", "12 22:00", "14 12:00", "16 12:00")
 )
@@ -73,12 +85,12 @@ def test_the_last_commit_before_the_deadline_counts(tmp_path, origin, take, opti
     assert found.submitted == parse_due(LATE) and LATE in files["model.py"] and not remarks
 
 
-@pytest.mark.parametrize("zone, counts", [("America/Los_Angeles", True), ("+01:00", False)])
-def test_the_deadline_has_a_time_zone(tmp_path, take, zone, counts):
+def test_the_deadline_has_a_time_zone(tmp_path, take):
     late = "2026-02-13 07:30 +0000"
     clone(student(tmp_path / "o", EARLY, late), tmp_path / "class" / "hw5-ada")
-    found, _, _ = take(at=parse_due(f"2026-02-12 23:59 {zone}"))
-    assert found.submitted == parse_due(late if counts else EARLY)
+    for zone, counts in (("America/Los_Angeles", late), ("+01:00", EARLY)):
+        found, _, _ = take(at=parse_due(f"2026-02-12 23:59 {zone}"))
+        assert found.submitted == parse_due(counts)
 
 
 def test_what_was_fetched_counts_and_what_was_not_pushed_does_not(origin, hers, take):
@@ -107,8 +119,11 @@ def test_branches(origin, hers, take):
         take()
 
 
-def test_the_only_branch_counts_whatever_its_name(tmp_path, take):
-    origin = student(tmp_path / "o", EARLY)
+def test_the_only_branch_counts_whatever_its_name_and_hash(tmp_path, take):
+    origin = tmp_path / "o"
+    origin.mkdir()
+    git(origin, "init", "--quiet", "--object-format=sha256")
+    commit(origin, EARLY)
     git(origin, "branch", "-m", "main", "work")
     bare = clone(origin, tmp_path / "class" / "hw5-ada", "--bare")
     git(bare, "symbolic-ref", "HEAD", "refs/heads/main")
@@ -128,35 +143,25 @@ def test_of_two_lines_that_were_merged_late_the_newer_counts(tmp_path, take, pus
     assert take()[0].submitted == parse_due(LAST_MINUTE)
 
 
-def test_sha256(tmp_path, take):
-    origin = tmp_path / "class" / "hw5-ada"
-    origin.mkdir(parents=True)
-    git(origin, "init", "--quiet", "--object-format=sha256")
-    commit(origin, EARLY)
-    _, remarks, files = take()
-    assert [*files] == ["model.py"] and not remarks
-
-
-@pytest.mark.parametrize("date", ["garbage", "0 +0000", "18446744073709551615 +0000"])
+@pytest.mark.parametrize("date", ["garbage", "18446744073709551615 +0000"])
 def test_a_commit_without_a_time_counts_without_one(tmp_path, hers, take, date):
     tree = git(hers, "rev-parse", "HEAD^{tree}")
-    (tmp_path / "raw").write_text(
-        f"tree {tree}\nauthor A <a@b> {date}\ncommitter A <a@b> {date}\n\nx\n", encoding="utf-8"
-    )
+    text = f"tree {tree}\nauthor A <a@b> {date}\ncommitter A <a@b> {date}\n\nx\n"
+    (tmp_path / "raw").write_text(text, encoding="utf-8")
     new = git(hers, "hash-object", "-t", "commit", "-w", "--literally", str(tmp_path / "raw"))
     git(hers, "update-ref", "refs/remotes/origin/main", new)
     found, _, _ = take(at=None)
     assert new[:12] in found.label and found.submitted is None
 
 
-def test_no_commit_before_the_deadline_and_no_commit(tmp_path, take):
-    clone(student(tmp_path / "o", LATE, LATER), tmp_path / "class" / "hw5-ada")
+@pytest.mark.parametrize(
+    "times, said",
+    [((LATE, LATER), "It has no commit before 2026-02-12 23:59 UTC."), ((), "It is empty.")],
+)
+def test_no_commit_before_the_deadline_and_no_commit(tmp_path, take, times, said):
+    clone(student(tmp_path / "o", *times), tmp_path / "class" / "hw5-ada")
     found, problem, _ = take()
-    assert problem == "It has no commit before 2026-02-12 23:59 UTC."
-    assert found.submitted is None and found.label == "hw5-ada"
-    shutil.rmtree(tmp_path / "class")
-    clone(student(tmp_path / "empty"), tmp_path / "class" / "hw5-ada")
-    assert take()[1] == "It is empty."
+    assert problem == said and found.submitted is None and found.label == "hw5-ada"
 
 
 # Which files
@@ -278,13 +283,6 @@ def remarks(tmp_path, id):
     return " ".join([*entry.for_staff, *entry.remarks])
 
 
-def override(tmp_path, id, days):
-    (tmp_path / "out").mkdir(exist_ok=True)
-    (tmp_path / "out/overrides.csv").write_text(
-        f"id,extension days,excused,check,points,reason\n{id},{days},,,,ill\n", encoding="utf-8"
-    )
-
-
 def test_a_class_of_clones(tmp_path, grade, merge, capsys):
     for name in ("ada", "ben"):
         classmate(tmp_path, name, EARLY, LATE)
@@ -295,9 +293,9 @@ def test_a_class_of_clones(tmp_path, grade, merge, capsys):
     first = git(tmp_path / "ada", "rev-parse", "HEAD~1")
     assert ada.source == f"hw5-ada at {first[:12]}" and ada.days_late == 0 and ada.report
     assert first[:12] in (tmp_path / "out/students/ada/feedback.html").read_text("utf-8")
-    assert {row["source"] for row in rows(tmp_path / "out/grades-plain.csv")} >= {ada.source}
+    assert ada.source in (tmp_path / "out/grades-plain.csv").read_text("utf-8")
     # an extension moves one person's deadline; the options are remembered
-    override(tmp_path, "ben", 2)
+    override(tmp_path, "ben,2,,,,ill")
     merge()
     assert "decided by the next: python -m instructor grade" in capsys.readouterr().out
     assert grade(folder=None) == 0
@@ -307,21 +305,11 @@ def test_a_class_of_clones(tmp_path, grade, merge, capsys):
     assert after["ada"].source == ada.source and not remarks(tmp_path, "ben")
 
 
-def test_an_extension_over_a_clock_change_ends_at_the_same_time_of_day(tmp_path, grade):
-    classmate(tmp_path, "ada", "2024-11-04 04:30 +0000", "2024-11-04 05:30 +0000")
-    override(tmp_path, "hw5-ada", 1)
-    at = "2024-11-02 23:59 America/New_York"  # clocks go back on the 3rd
-    assert grade("--at", at, "--due", at, "--late-percent", "10") == 0
-    ada = entries(tmp_path)["hw5-ada"]
-    assert f"{ada.submitted:%H:%M}" == "04:30" and not ada.days_late
-
-
 def test_without_at_late_commits_count_as_late_and_at_needs_clones(tmp_path, grade):
     classmate(tmp_path, "ada", EARLY, LATE)
     assert grade("--due", AT, "--late-percent", "10") == 0
     assert entries(tmp_path)["hw5-ada"].days_late == 2
-    (tmp_path / "plain" / "ben").mkdir(parents=True)
-    (tmp_path / "plain" / "ben" / "model.py").write_text(CODE, encoding="utf-8")
+    hand_in(tmp_path / "plain", "ben")
     with pytest.raises(UserError, match="has no clones"):
         grade("--at", AT, folder="plain")
 
@@ -395,8 +383,7 @@ def test_a_clone_that_was_somebody_elses_keeps_no_grade(tmp_path, grade):
 
 def test_without_git_nobody_has_a_grade_and_zips_do(tmp_path, grade, capsys, monkeypatch):
     classmate(tmp_path, "ada", folder="ada")
-    (tmp_path / "class" / "ben").mkdir()
-    (tmp_path / "class" / "ben" / "model.py").write_text(CODE, encoding="utf-8")
+    hand_in(tmp_path / "class", "ben")
     monkeypatch.setenv("PATH", str(tmp_path))
     assert grade() == 3
     assert "git is not installed on this machine" in capsys.readouterr().out

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
 
 import jsonschema
 import pytest
@@ -22,46 +21,39 @@ from conftest import DATA, RESULTS, ROOT, SOLUTION, STARTER, copy_reference
 from instructor.datasets.worlds.editions import EDITIONS
 from instructor.datasets.worlds.editions import EXERCISES as EXERCISE_SEED
 from instructor.datasets.worlds.exercises import write_exercises
-from instructor.grading.grades import GradedClass
 from instructor.grading.gradescope import build
 from instructor.grading.gradescope.memory import within
-from instructor.grading.gradescope.results import graded, ungraded
+from instructor.grading.gradescope.results import graded
 from instructor.grading.gradescope.upload import choose_seed, find_submission
 from variants import Edit, Fill, make
 
 ASSIGNMENT = read_manifest(MANIFEST)
 CODED = [check for check in ASSIGNMENT.checks.values() if check.coded]
 ALL = sum(check.points for check in CODED)
-SCHEMA = json.loads(
-    (ROOT / "instructor" / "grading" / "gradescope" / "results.schema.json").read_text(
-        encoding="utf-8"
-    )
-)
-NO_BUBBLEWRAP = tuple(
-    path for path in ("/usr/bin/bwrap", "/usr/local/bin/bwrap") if Path(path).exists()
-)
-
+HOME = ROOT / "instructor" / "grading" / "gradescope"
+SCHEMA = json.loads((HOME / "results.schema.json").read_text(encoding="utf-8"))
+NO_BUBBLEWRAP = tuple({shutil.which("bwrap") or "/usr/bin/bwrap"})
 # It looks for secrets, forges a grade, forks, takes memory and never ends. LOOT must be seen
 # nowhere; half of it is not in this text.
 HOSTILE = """
 import glob, os
 LOOT = "LO" + "OT"
+def read(path):
+    open(path).read() if os.path.isfile(path) else os.listdir(path)
+def write(path):
+    open(path, "a").write("")
+ROOT = "/autograder/source/"
 found = []
-for pattern in ("/autograder/source/instructor/*/*", "/autograder/source/instructor/gold", "/autograder/source/settings.json"):
-    for path in glob.glob(pattern):
-        try:
-            open(path).read() if os.path.isfile(path) else os.listdir(path)
-            found.append(path)
-        except OSError:
-            pass
-for path in ("/autograder/results/results.json", "/autograder/source/failed.json", "/autograder/run_autograder"):
+for name in ("instructor/*/*", "instructor/gold", "settings.json"):
+    found += [(read, path) for path in glob.glob(ROOT + name)]
+for name in ("results/results.json", "source/failed.json", "run_autograder"):
+    found.append((write, "/autograder/" + name))
+for attack, path in found:
     try:
-        open(path, "a").write("")
-        found.append(path)
+        attack(path)
     except OSError:
-        pass
-if found:
-    raise RuntimeError(LOOT + str(found))
+        continue
+    raise RuntimeError(LOOT + path)
 """
 
 
@@ -83,11 +75,8 @@ def checks_of(results):
     """The entries of the checks by their ids."""
     jsonschema.validate(results, SCHEMA)
     assert results["score"] == pytest.approx(sum(test["score"] for test in results["tests"]))
-    return {
-        test["name"].partition(":")[0]: test
-        for test in results["tests"]
-        if "staff" not in test["tags"]
-    }
+    tests = [test for test in results["tests"] if "staff" not in test["tags"]]
+    return {test["name"].partition(":")[0]: test for test in tests}
 
 
 @pytest.fixture(scope="module")
@@ -101,31 +90,23 @@ def grade_little(source):
     other parts are right.
     """
     path = source / "src" / "checks" / "manifest.toml"
-    head, *checks = re.sub(
-        "(?m)^seconds = .*", "seconds = 3", path.read_text(encoding="utf-8")
-    ).split("\n[[check]]\n")
+    text = re.sub("(?m)^seconds = .*", "seconds = 3", path.read_text(encoding="utf-8"))
+    head, *checks = text.split("\n[[check]]\n")
+    head = re.sub(r"(?m)^(?!1c|1d)[1-9][a-z] = .*\n", "", head)
     kept = [check for check in checks if check.startswith(('id = "1c', 'id = "1d'))]
-    questions = [
-        line
-        for line in head.split("\n")
-        if not re.match("[1-9][a-z] = ", line) or line.startswith(("1c", "1d"))
-    ]
-    path.write_text("\n[[check]]\n".join(["\n".join(questions), *kept]), encoding="utf-8")
+    path.write_text("\n[[check]]\n".join([head, *kept]), encoding="utf-8")
 
 
 # The zip
 
 
 def test_the_same_seed_gives_the_same_zip_and_none_another(tmp_path):
-    for name in ("a", "b", "c"):
+    for name in ("a", "b"):
         (tmp_path / name).mkdir()
     first, second = built(tmp_path / "a"), built(tmp_path / "b")
     assert first.read_bytes() == second.read_bytes()
-    args = options(tmp_path / "c" / "autograder.zip")
-    secrets = [build.build(args.out, args)["secret"] for _ in range(2)] + [
-        json.loads(zipfile.ZipFile(first).read("settings.json"))["secret"]
-    ]
-    assert len(set(secrets)) == 3
+    args = options(tmp_path / "c.zip")
+    assert build.build(args.out, args)["secret"] != build.build(args.out, args)["secret"]
 
 
 def settings(hidden="hidden"):
@@ -134,22 +115,9 @@ def settings(hidden="hidden"):
     return {"version": "1", "title": "", "leaderboard": True, "visibility": visibility}
 
 
-def test_extra_credit_is_not_compulsory(tmp_path, capsys):
-    """Its points are those of grades.csv less the written ones; students see what is extra."""
-    built(tmp_path)
-    extra = {id for id, question in ASSIGNMENT.questions.items() if question.extra_credit}
-    written = [check for check in ASSIGNMENT.checks.values() if not check.coded]
-    regular = sum(check.points for check in written if check.question not in extra)
-    points = GradedClass(ASSIGNMENT, "", []).regular_points - regular
-    assert f"autograder points {points:g} (extra credit comes on top)," in capsys.readouterr().out
-    for id, test in checks_of(ungraded(ASSIGNMENT, settings(), "", "failed")).items():
-        assert test["name"].endswith(" (extra credit)") == (ASSIGNMENT.checks[id].question in extra)
-
-
 def test_every_check_of_the_zip_can_be_imported(archive, tmp_path):
     """A module left out of the zip would cost points only once somebody is graded."""
-    with zipfile.ZipFile(archive) as content:
-        content.extractall(tmp_path)
+    shutil.unpack_archive(archive, tmp_path)
     modules = [
         ".".join(path.relative_to(root).with_suffix("").parts)
         for root, folder in ((tmp_path / "src", "checks"), (tmp_path, "instructor"))
@@ -157,13 +125,9 @@ def test_every_check_of_the_zip_can_be_imported(archive, tmp_path):
         if not {"given", "solution", "__init__.py"} & set(path.parts)
     ]
     assert "checks.problem1.q1h.q1h" in modules and "instructor.checks.problem5.q5g.q5g" in modules
-    code = (
-        f"import importlib, sys; sys.path[:0] = [{str(tmp_path)!r}, {str(tmp_path / 'src')!r}]; "
-        f"[importlib.import_module(name) for name in {modules}]"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, encoding="utf-8"
-    )
+    code = f"import sys; sys.path[:0] = [{str(tmp_path)!r}, 'src']\nimport {', '.join(modules)}"
+    command = [sys.executable, "-c", code]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
     assert run.returncode == 0, run.stderr
 
 
@@ -172,18 +136,27 @@ def test_the_zip_has_no_students_package_and_no_seed(archive):
         names = content.namelist()
         outside = ("instructor/datasets/worlds/editions", "src/submission", "tests", ".")
         assert not [name for name in names if name.startswith(outside)]
-        seeds = [EXERCISE_SEED, *(seed for seed, _ in EDITIONS.values())]
-        seeds = "|".join(map(str, seeds)).encode()
-        assert not [name for name in names if re.search(seeds, content.read(name))]
+        seeds = "|".join(map(str, (EXERCISE_SEED, *(seed for seed, _ in EDITIONS.values()))))
+        assert not [name for name in names if re.search(seeds.encode(), content.read(name))]
         pins = content.read("requirements.txt").decode().split()
         assert [pin for pin in pins if pin.startswith("torch>=")]
         assert not [pin for pin in pins if pin.startswith(("matplotlib", "nvidia"))]
-        modes = {
-            name: content.getinfo(name).external_attr >> 16 & 0o777
-            for name in ("setup.sh", "run_autograder", "settings.json")
-        }
-        assert modes == {"setup.sh": 0o755, "run_autograder": 0o755, "settings.json": 0o644}
     assert archive.stat().st_size < 5 << 20
+
+
+def test_files_that_git_does_not_track_are_not_in_the_zip(tmp_path, monkeypatch):
+    for name in ("src/run.py", "src/mine.py", "instructor/checks/q1c.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    for module in ("grading.gradescope", "release"):
+        monkeypatch.setattr(f"instructor.{module}.build.ROOT", tmp_path)
+    for words in (["init", "-q"], ["add", "src/run.py", "instructor"]):
+        subprocess.run(["git", "-C", str(tmp_path), *words], check=True)
+    packed = [name for name in build.sources(weak=False) if "/given/" not in name]
+    assert sorted(packed) == ["instructor/checks/q1c.py", "src/run.py"]
+    (tmp_path / "instructor" / "checks" / "q2a.py").touch()  # which would be missing in a grade
+    with pytest.raises(UserError, match="q2a.py.*git add"):
+        build.sources(weak=False)
 
 
 def test_the_reference_stays_where_submissions_could_read_it(tmp_path):
@@ -194,55 +167,37 @@ def test_the_reference_stays_where_submissions_could_read_it(tmp_path):
 
 @pytest.fixture
 def cohort(tmp_path):
-    """The folders of a cohort's data, that of its preset, and its answers, as `release --cohort`
-    lays them out.
-    """
+    """The options of a cohort, with its data and answers as `release --cohort` lays them out."""
     data, gold = tmp_path / "data", tmp_path / "gold"
     shutil.copytree(DATA, data / "laptop")
     write_exercises(7, data, gold)
     questions = (DATA / "birth_test_inputs.tsv").read_text(encoding="utf-8").split("\n")
+    answers = [f"{line}\tAtlantis" for line in questions if line]
     (gold / "laptop").mkdir()
-    (gold / "laptop" / "birth_test.tsv").write_text(
-        "\n".join(line + "\tAtlantis" for line in questions if line) + "\n", encoding="utf-8"
-    )
-    return data, data / "laptop", gold
+    (gold / "laptop" / "birth_test.tsv").write_text("\n".join(answers) + "\n", encoding="utf-8")
+    return "--preset", "laptop", "--data", data / "laptop", "--gold", gold
 
 
-@pytest.mark.parametrize("where", ["above", "beside"])
+@pytest.mark.parametrize("where", ["", "laptop"])
 def test_a_cohort_of_ones_own_takes_the_place_of_ours(cohort, tmp_path, where):
     """The data of problem 5 may lie in the preset's folder, too, and its answers above that."""
-    data, laptop, gold = cohort
-    if where == "beside":
-        for name in ("hand_attention.json", "occupations"):
-            (data / name).rename(laptop / name)
-    answers = gold if where == "above" else gold / "laptop"
-    of_cohort = "--preset", "laptop", "--data", laptop, "--gold", answers
-    with zipfile.ZipFile(built(tmp_path, *of_cohort)) as content:
+    data, gold = tmp_path / "data", tmp_path / "gold"
+    for name in ("hand_attention.json", "occupations") if where else ():
+        (data / name).rename(data / where / name)
+    with zipfile.ZipFile(built(tmp_path, *cohort[:-1], gold / where)) as content:
         assert b"Atlantis" in content.read("instructor/gold/laptop/birth_test.tsv")
         assert "data/wiki.txt" not in content.namelist()
-        mine = data if where == "above" else laptop
-        for names, folder, home in (
-            (EXERCISES, mine, "data"),
-            (GOLD_EXERCISES, gold, "instructor/gold"),
-        ):
-            for name in names:
-                text = (folder / name).read_bytes()
-                assert content.read(f"{home}/{name}") == text != (ROOT / home / name).read_bytes()
+        mine = {f"data/{name}": data / where / name for name in EXERCISES}
+        mine |= {f"instructor/gold/{name}": gold / name for name in GOLD_EXERCISES}
+        for name, path in mine.items():
+            assert content.read(name) == path.read_bytes() != (ROOT / name).read_bytes()
 
 
-@pytest.mark.parametrize(
-    "name, option",
-    [
-        (f"data/{EXERCISES[0]}", "--data"),
-        (f"data/{EXERCISES[1]}", "--data"),
-        (f"gold/{GOLD_EXERCISES[0]}", "--gold"),
-    ],
-)
-def test_a_cohort_that_lacks_files_of_problem_5_is_told(cohort, tmp_path, name, option):
+@pytest.mark.parametrize("name", [f"data/{EXERCISES[0]}", f"gold/{GOLD_EXERCISES[0]}"])
+def test_a_cohort_that_lacks_files_of_problem_5_is_told(cohort, tmp_path, name):
     (tmp_path / name).unlink()
-    args = options(
-        tmp_path / "a.zip", "--preset", "laptop", "--data", cohort[1], "--gold", cohort[2]
-    )
+    args = options(tmp_path / "a.zip", *cohort)
+    option = f"--{name.partition('/')[0]}"
     with pytest.raises(UserError, match=f"neither in .*Check {option}. Nothing was written."):
         args.run(args)
     assert not (tmp_path / "a.zip").exists()
@@ -251,20 +206,17 @@ def test_a_cohort_that_lacks_files_of_problem_5_is_told(cohort, tmp_path, name, 
 @pytest.mark.parametrize(
     "arguments, says",
     [
-        (("a.zip", "--data", DATA), "need --preset"),
-        (("a.zip", "--data", DATA, "--preset", "laptop"), "--gold DIR"),
-        (
-            ("a.zip", "--preset", "gpu", "--gold", ROOT / "instructor" / "gold" / "laptop"),
-            "does not answer the questions",
-        ),
-        (("a.zip", "--preset", "gpu", "--gold", ROOT / "nowhere"), "does not exist"),
-        (("a.tar",), "name of a zip"),
-        ((".",), "name of a zip"),
+        (f"a.zip --data {DATA}", "need --preset"),
+        (f"a.zip --data {DATA} --preset laptop", "--gold DIR"),
+        (f"a.zip --preset gpu --gold {ROOT}/instructor/gold/laptop", "does not answer the quest"),
+        (f"a.zip --preset gpu --gold {ROOT}/nowhere", "does not exist"),
+        ("a.tar", "name of a zip"),
+        (".", "name of a zip"),
     ],
 )
 def test_mistakes_are_told_and_nothing_is_written(tmp_path, monkeypatch, arguments, says):
     monkeypatch.chdir(tmp_path)
-    args = options(*arguments)
+    args = options(*arguments.split())
     with pytest.raises(UserError, match=says):
         args.run(args)
     assert not list(tmp_path.iterdir())
@@ -291,9 +243,9 @@ def test_a_zip_in_the_upload_is_found_and_links_are_not_followed(tmp_path):
     upload.mkdir()
     (upload / "src").symlink_to(elsewhere)
     (upload / "submission").symlink_to(elsewhere)
-    for found in (lambda: find_submission(upload), lambda: find_submission(tmp_path / "nothing")):
+    for folder in (upload, tmp_path / "nothing"):
         with pytest.raises(UserError, match="was handed in. Upload the submission.zip"):
-            found()
+            find_submission(folder)
     (upload / "attention (1).py").touch()
     with pytest.raises(UserError, match="was handed in; there is 'attention .1..py': rename it."):
         find_submission(upload)
@@ -313,9 +265,8 @@ def test_a_submission_has_one_seed_and_odd_metadata_does_no_harm(tmp_path):
     )
     for odd in ("", "[]", "{", "null", '{"id": {}}', '{"id": "\\ud800"}', "[" * 100_000):
         assert 0 <= seed(odd) < 2**62
-    assert choose_seed(tmp_path / "nothing", "00" * 32) != choose_seed(
-        tmp_path / "nothing", "00" * 32
-    )
+    nothing = tmp_path / "nothing", "00" * 32
+    assert choose_seed(*nothing) != choose_seed(*nothing)
 
 
 # In the container
@@ -460,15 +411,24 @@ def test_what_cannot_be_graded_leaves_results_that_say_so(archive, tmp_path, fau
 # What students read
 
 
-def test_a_fault_of_the_autograder_is_not_the_students():
+def results_of(ids, hidden="hidden", notices=(), **fault):
+    """The results of a submission that is right, but for checks with a fault."""
     outcomes = {check.id: Outcome(check.id, Verdict.PASSED, check.points) for check in CODED}
-    message, details = "Please tell the staff.", "a secret traceback"
-    error = Outcome("1c-1-basic", Verdict.GRADER_ERROR, message=message, details=details)
-    notices = ["A notice with \x1b[31m and \ud800."]
-    report = Report(ASSIGNMENT, outcomes | {error.id: error}, 1, ("landlock", ""), notices)
-    results = graded(as_dict(report), ASSIGNMENT, settings())
-    assert checks_of(results)[error.id]["status"] == "failed"
-    assert results["score"] == ALL - ASSIGNMENT.checks[error.id].points
+    outcomes |= {id: Outcome(id, **fault) for id in ids}
+    report = Report(ASSIGNMENT, outcomes, 1, ("landlock", ""), notices)
+    return graded(as_dict(report), ASSIGNMENT, settings(hidden))
+
+
+def test_a_fault_of_the_autograder_is_not_the_students():
+    results = results_of(
+        ["1c-1-basic"],
+        verdict=Verdict.GRADER_ERROR,
+        message="Please tell the staff.",
+        details="a secret traceback",
+        notices=["A notice with \x1b[31m and \ud800."],
+    )
+    assert checks_of(results)["1c-1-basic"]["status"] == "failed"
+    assert results["score"] == ALL - ASSIGNMENT.checks["1c-1-basic"].points
     fault = f"1 of {len(CODED)} checks failed because of the autograder, not your code"
     assert fault in results["output"]
     assert "secret" not in json.dumps(results) and results["tests"][-1]["visibility"] == "hidden"
@@ -476,17 +436,12 @@ def test_a_fault_of_the_autograder_is_not_the_students():
 
 @pytest.mark.parametrize("hidden", ["visible", "after_due_date"])
 def test_the_output_leads_with_points_and_where_to_start(hidden):
-    ids = [check.id for check in CODED]
-    outcomes = {check.id: Outcome(check.id, Verdict.PASSED, check.points) for check in CODED}
     lost, place = ("5d-1-basic", "5d-2-basic", "5d-4-hidden"), "encoder.py:71  MultiHeadAttention"
-    for id in lost:
-        outcomes[id] = Outcome(id, Verdict.NOT_IMPLEMENTED, message=place, details="a secret")
-    report = Report(ASSIGNMENT, outcomes, 1, ("landlock", ""), ["A notice."])
-    output = graded(as_dict(report), ASSIGNMENT, settings(hidden))["output"]
-    seen = [id for id in ids if hidden == "visible" or id.endswith("basic")]
-    most, missing = (
-        sum(ASSIGNMENT.checks[id].points for id in some if id in seen) for some in (seen, lost)
-    )
+    fault = {"verdict": Verdict.NOT_IMPLEMENTED, "message": place, "details": "a secret"}
+    output = results_of(lost, hidden, ["A notice."], **fault)["output"]
+    checks = [check for check in CODED if hidden == "visible" or check.kind == "basic"]
+    most = sum(check.points for check in checks)
+    missing = sum(check.points for check in checks if check.id in lost)
     which = "automatic points" if hidden == "visible" else "points of basic checks"
     written = sum(check.points for check in ASSIGNMENT.checks.values() if not check.coded)
     assert output.split("\n\n") == [

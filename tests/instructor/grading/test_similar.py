@@ -1,30 +1,23 @@
 """Finding code that agrees, and results that are equal."""
 
-import argparse
 import re
 import shutil
 import zipfile
 
 import pytest
+from classes import cli
 
 from checks.support.staging import END, GIVEN, START
 from conftest import SOLUTION, copy_reference
-from instructor.grading import graded_class, similar
+from instructor.grading import graded_class
 from instructor.grading.similar import THRESHOLD, compare, equal_files, read_own, regions
 from jobs.deliverables import STUDENT_FILES
 from right.problem1.solutions import RIGHT as MANY
 from right.problem1.whole import RIGHT as WHOLE
 from variants import make
 
-NAMES = {
-    "truncated": "abschnitt",
-    "masked_string": "kette",
-    "position": "stelle",
-    "number_of_epochs": "runden",
-    "cos_rows": "zeilen_c",
-    "sin_rows": "zeilen_s",
-    "start": "anfang",
-}
+NAMES = {"truncated": "abschnitt", "masked_string": "kette", "position": "stelle"}
+NAMES |= {"number_of_epochs": "runden", "cos_rows": "zeilen_c", "sin_rows": "zeilen_s"}
 RIGHT = {right.name: right for right in MANY + WHOLE}
 BEGINNER = "beginner_with_loops"
 EVIL = "<script>alert(1)</script>"
@@ -121,16 +114,17 @@ def test_equal_files_are_reported_near_the_reference_too(tmp_path):
 
 def test_what_was_given_is_no_finding(tmp_path):
     """The starter, with its markers or without; and nothing in the place of its stubs."""
-    folders = [tmp_path / name for name in ("unmarked", "emptied")]
-    for folder in folders:
-        shutil.copytree(GIVEN, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in STUDENT_FILES:
-        text = (GIVEN / name).read_text(encoding="utf-8")
-        unmarked = re.sub(f" *({START}|{END})\n", "", text)
-        (folders[0] / name).write_text(unmarked, encoding="utf-8")
-        emptied = re.sub(f"(?s)(?<={START}\n).*?(?= *{END})", "", text)
-        (folders[1] / name).write_text(emptied, encoding="utf-8")
-    sources = [GIVEN, GIVEN, *folders * 2]
+    sources = [GIVEN, GIVEN]
+    for name, pattern in (
+        ("unmarked", f" *({START}|{END})\n"),
+        ("emptied", f"(?s)(?<={START}\n).*?(?= *{END})"),
+    ):
+        folder = shutil.copytree(
+            GIVEN, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__")
+        )
+        for path in (folder / name for name in STUDENT_FILES):
+            path.write_text(re.sub(pattern, "", path.read_text("utf-8")), encoding="utf-8")
+        sources += [folder, folder]
     assert equal_files({str(n): read_own(source)[1] for n, source in enumerate(sources)}) == []
 
 
@@ -141,19 +135,15 @@ def command(handed_in, tmp_path, monkeypatch):
     def run(*people):
         sources = {EVIL if person == "copy" else person: handed_in[person] for person in people}
         monkeypatch.setattr(graded_class, "load_sources", lambda out: sources)
-        parser = argparse.ArgumentParser()
-        similar.add_parser(parser.add_subparsers())
-        args = parser.parse_args(["similar", str(tmp_path)])
-        assert args.run(args) == 0
+        assert cli("similar", tmp_path) == 0
         return tmp_path / "similar.html"
 
     return run
 
 
 def test_the_command_names_pairs_and_writes_a_report_that_obeys_no_stranger(command, capsys):
-    page = command(BEGINNER, "copy", "renamed", "careful_with_try", "starter").read_text(
-        encoding="utf-8"
-    )
+    made = command(BEGINNER, "copy", "renamed", "careful_with_try", "starter")
+    page = made.read_text(encoding="utf-8")
     printed = capsys.readouterr().out
     assert "starter was left out: It has too little code of its own." in printed
     assert "similarity above 0.6: 3." in printed and f"100%  {BEGINNER}, {EVIL}" in printed

@@ -7,11 +7,9 @@ interrupted until it completes, with merges in between. Grading is replaced by s
 is the same for the same submission; everything else is what instructors run.
 """
 
-import csv
 import os
 import random
 import re
-import shutil
 import signal
 import threading
 import time
@@ -20,16 +18,15 @@ from pathlib import Path
 
 import batch_work
 import pytest
+from classes import cli, entries, hand_in, override, rows
 from tqdm import tqdm
 
 from autograder import read_manifest
 from checks.support import session
 from common.files import UserError
 from conftest import ROOT
-from instructor import __main__ as program
 from instructor.grading import command, graded_class
 from instructor.grading.fingerprint import Fingerprints
-from instructor.grading.graded_class import load_class
 from instructor.grading.pages import class_page, student_page  # noqa: F401  (imported before forking)
 
 FULL = session.MANIFEST
@@ -73,7 +70,7 @@ class Term:
         self.run("grade", second, "--out", out, manifest=less, slow=True)
         self.run("grade", "--out", out, "--again", SLOW, "--why", "a slow machine", manifest=less)
         self.run("grade", "--out", out)  # with one more check
-        self._decide()
+        override(self.folder, "s12,2,,,,ill", "s13,,yes,,,left", "s04,,,,1,found a fault")
         self.run("merge", out)
         self.run("merge", out, "--written", self._marks("tom", 0.5, NAMES[4:9]))
         self.run("merge", out, "--written", self._marks("head", 0.75, NAMES[4:6]), "--decide")
@@ -81,22 +78,13 @@ class Term:
         return self.result()
 
     def run(self, *words, manifest: Path = FULL, slow: bool = False) -> None:
-        """Run a command to its end, disturbed at random moments until it gets there."""
-        for attempt in range(random.randint(0, self.disturbed) + 1 if self.disturbed else 1):
-            last = attempt == self.disturbed or not self.disturbed
-            pid = _start([str(word) for word in words], manifest, slow)
-            if self.disturbed and not last:
-                self._disturb(pid)
-            code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-            if code in ENDS and self.disturbed and random.random() < 0.3:
-                self.run_once("merge", self.out, manifest=manifest)
-        if code not in ENDS:
-            self.run_once(*words, manifest=manifest, slow=slow)
-
-    def run_once(self, *words, manifest: Path = FULL, slow: bool = False) -> None:
-        """Run a command to its end, undisturbed."""
-        pid = _start([str(word) for word in words], manifest, slow)
-        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        """Run a command to its end, after it was disturbed at random moments."""
+        for _ in range(random.randint(0, self.disturbed)):
+            pid = _start(words, manifest, slow)
+            self._disturb(pid)
+            if _code(pid) in ENDS and random.random() < 0.3:
+                assert _code(_start(("merge", self.out), manifest)) in ENDS
+        code = _code(_start(words, manifest, slow))
         assert code in ENDS, f"{words} ended with {code}"
 
     def _disturb(self, pid):
@@ -112,18 +100,13 @@ class Term:
         lines = ["id,name,canvas_id,section"]
         for n, name in enumerate(NAMES):
             lines.append(f"{name},Person {n},{1000 + n},{'AB'[n % 2]}")
-            folder, late = ("second", "_LATE") if n >= 11 else ("first", "")
-            self._submission(folder, f"{name}{late}_{1000 + n}_{n}_a.zip", name)
+            if n != 10:  # who hands nothing in
+                folder, late = ("second", "_LATE") if n >= 11 else ("first", "")
+                hand_in(self.folder / folder, f"{name}{late}_{1000 + n}_{n}_a.zip")
         (self.folder / "first" / "s03_1003_3_a.zip" / "refuse").touch()
-        self._submission("second", "s02_LATE_1002_70_a-1.zip", "a second try")
-        self._submission("first", "stranger_4711_80_a.zip", "a stranger")
-        shutil.rmtree(self.folder / "first" / "s10_1010_10_a.zip")  # hands nothing in
+        hand_in(self.folder / "second", "s02_LATE_1002_70_a-1.zip")  # a second try
+        hand_in(self.folder / "first", "stranger_4711_80_a.zip")
         (self.folder / "roster.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-    def _submission(self, folder, name, content):
-        path = self.folder / folder / name
-        path.mkdir(parents=True)
-        (path / "model.py").write_text(f"# {content}\n", encoding="utf-8")
 
     def _marks(self, marker, points, people):
         path = self.folder / f"{marker}.csv"
@@ -131,33 +114,27 @@ class Term:
         path.write_text("id,rubric,points,comment\n" + "".join(lines), encoding="utf-8")
         return path
 
-    def _decide(self):
-        lines = "s12,2,,,,ill\ns13,,yes,,,left\ns04,,,,1,found a fault\n"
-        text = "id,extension days,excused,check,points,reason\n" + lines
-        (self.out / "overrides.csv").write_text(text, encoding="utf-8")
-
     def result(self) -> dict[str, str]:
         """All that people see at the end, by the name of the file; and the state of the class."""
         files = [path for path in self.out.rglob("*") if path.suffix in (".csv", ".html")]
-        texts = {
-            str(path.relative_to(self.out)): path.read_text(encoding="utf-8") for path in files
-        }
+        texts = {str(path.relative_to(self.out)): path.read_text("utf-8") for path in files}
         texts["leftovers"] = str(sorted(path.name for path in self.out.rglob("*.tmp")))
         # The time of a change differs in every play, and a killed run asks again.
-        with open(self.out / "history.csv", encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
         asked = ("again", "option")
         shown = "{what} {id} {check or part} {before} {after}"
-        changes = {shown.format(**row) for row in rows if row["what"] not in asked}
-        texts["history.csv"] = "\n".join(sorted(changes))
-        entries = load_class(self.out).entries
-        texts["class"] = str(
-            [(one.person.id, one.total, one.final, one.excused) for one in entries]
-        )
+        changes = [row for row in rows(self.out / "history.csv") if row["what"] not in asked]
+        texts["history.csv"] = "\n".join(sorted({shown.format(**row) for row in changes}))
+        people = entries(self.folder).items()
+        texts["class"] = str([(id, one.total, one.final, one.excused) for id, one in people])
         return texts
 
 
-def _start(words, manifest, slow):
+def _code(pid):
+    """The exit code of a process, once it has ended."""
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def _start(words, manifest, slow=False):
     """Run a command of `python -m instructor` in a fork; returns its process id."""
     pid = os.fork()
     if pid:
@@ -175,8 +152,7 @@ def _start(words, manifest, slow):
         command.make_engine = lambda args, scratch: engine
         errors = os.dup(2)
         os.dup2(quiet, 2)
-        args = program._parse(words)
-        code = args.run(args)
+        code = cli(*words)
     except KeyboardInterrupt:
         code = 130
     except UserError as error:
@@ -191,15 +167,13 @@ def _start(words, manifest, slow):
 
 def _without(id, folder):
     """A manifest without one check."""
-    text = FULL.read_text(encoding="utf-8")
-    check = read_manifest(FULL).checks[id]
-    entry = next(part for part in text.split("[[check]]") if f'id = "{id}"' in part)
-    text = text.replace("[[check]]" + entry, "")
-    line = next(line for line in text.splitlines() if re.match(rf"{check.question} = ", line))
-    points = read_manifest(FULL).questions[check.question].points
-    less = line.replace(f"points = {points:g}", f"points = {points - check.points:g}")
+    whole, text = read_manifest(FULL), FULL.read_text(encoding="utf-8")
+    check = whole.checks[id]
+    points = whole.questions[check.question].points - check.points
+    text = re.sub(rf'(?s)\[\[check\]\]\nid = "{id}".*?(?=\n\[\[check\]\]|\Z)', "", text)
+    text = re.sub(rf"(?m)^({check.question} = .*points = )[\d.]+", rf"\g<1>{points:g}", text)
     path = folder / "manifest.toml"
-    path.write_text(text.replace(line, less), encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     return path
 
 

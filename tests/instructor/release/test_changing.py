@@ -17,12 +17,8 @@ from instructor.grading.gradescope.build import regular_points
 from instructor.grading.gradescope.results import ungraded
 from instructor.grading.pages import gradebook, student_page
 
-SETTINGS = {
-    "version": "1",
-    "title": "",
-    "leaderboard": False,
-    "visibility": {"basic": "visible", "hidden": "hidden"},
-}
+VISIBILITY = {"basic": "visible", "hidden": "hidden"}
+SETTINGS = {"version": "1", "title": "", "leaderboard": False, "visibility": VISIBILITY}
 
 
 def test_all_follows_the_manifest():
@@ -44,9 +40,8 @@ def test_all_follows_the_manifest():
     assert stated["check 5f-0-basic seconds"] == "7" and stated["check 5b-3-basic memory"] == "1234"
 
     report = {"checks": [], "notices": []}
-    graded = GradedClass(
-        manifest, "T", [Entry(Person("1", "A", canvas_id="1"), "a", report=report)]
-    )
+    entry = Entry(Person("1", "A", canvas_id="1"), "a", report=report)
+    graded = GradedClass(manifest, "T", [entry])
     required = [question for question in manifest.questions.values() if not question.extra_credit]
     possible = f"{sum(question.points for question in required):.4f}".rstrip("0").rstrip(".")
     assert f"    Points Possible,,,,,{possible}\n" in gradebook.canvas(graded)[0]
@@ -61,27 +56,16 @@ def test_all_follows_the_manifest():
 
 
 def test_points_that_do_not_add_up_are_named(tmp_path, monkeypatch, capsys):
-    path = tmp_path / "manifest.toml"
-    path.write_text(
-        MANIFEST.read_text(encoding="utf-8").replace(
-            "[questions]", '[questions]\n9z = { title = "T", points = 1 }'
-        ),
-        encoding="utf-8",
-    )
-    monkeypatch.setattr("checks.support.session.MANIFEST", path)
+    text = MANIFEST.read_text(encoding="utf-8")
+    text = text.replace("[questions]", '[questions]\n9z = { title = "T", points = 1 }')
+    (tmp_path / "manifest.toml").write_text(text, encoding="utf-8")
+    monkeypatch.setattr("checks.support.session.MANIFEST", tmp_path / "manifest.toml")
     assert grader.main(["--list"]) == 2
     assert "question 9z has 1 points, but its checks have 0 in total" in capsys.readouterr().err
 
 
 def test_documents_show_no_seed_that_could_be_copied():
     """Students can read these: anyone who copied a seed from there would reveal the answers."""
-    patterns = (
-        "*.md",
-        "docs/*.md",
-        "handout/*.md",
-        "handout/*.tex",
-        "instructor/**/*.py",
-        "src/*.py",
-    )
+    patterns = "*.md docs/*.md handout/*.md handout/*.tex instructor/**/*.py src/*.py".split()
     for path in (path for pattern in patterns for path in ROOT.glob(pattern)):
         assert not re.search(r"--(seed|cohort)[ =]\d", path.read_text(encoding="utf-8")), path

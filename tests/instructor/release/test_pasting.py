@@ -136,29 +136,24 @@ def functions(module):
         elif inspect.isfunction(value):
             found[name] = value
         elif inspect.isclass(value):
-            for inner, method in inspect.getmembers(value, inspect.isroutine):
-                plain = isinstance(vars(value).get(inner), (staticmethod, classmethod))
-                if inner in vars(value) and not inner.startswith("__"):
+            for inner, kept in vars(value).items():
+                method = getattr(value, inner)
+                if inspect.isroutine(method) and not inner.startswith("__"):
+                    plain = isinstance(kept, (staticmethod, classmethod))
                     found[f"{name}.{inner}"] = method if plain else functools.partial(method, None)
     return found
 
 
 def answers(function, cases, until):
     """Whether one way to pass the inputs gives the right answers."""
-    try:
-        signature = inspect.signature(function)
-    except ValueError:
-        return False
     for way in range(len(ways(cases[0]))):
-        with contextlib.suppress(TypeError):
-            signature.bind(*ways(cases[0])[way])
-            for convert in (deepcopy, as_tensors):
-                calls = (([convert(value) for value in ways(case)[way]], case) for case in cases)
-                if all(
-                    time.monotonic() < until and holds(called(function, given), case.right)
-                    for given, case in calls
-                ):
-                    return True
+        for convert in (deepcopy, as_tensors):
+            calls = (([convert(value) for value in ways(case)[way]], case) for case in cases)
+            if all(
+                time.monotonic() < until and holds(called(function, given), case.right)
+                for given, case in calls
+            ):
+                return True
     return False
 
 
@@ -200,8 +195,8 @@ def holds(value, right):
     """Whether a value, or an item of it, is the right answer, or an array of it."""
     parts = right.values() if isinstance(right, dict) else [right]
     parts = [part for part in parts if isinstance(part, np.ndarray) and part.size > 1]
-    items = [value, *(value.values() if isinstance(value, dict) else ())]
-    items += value if isinstance(value, (list, tuple)) else ()
+    inner = value.values() if isinstance(value, dict) else value
+    items = [value, *(inner if isinstance(value, (dict, list, tuple)) else ())]
     return any(equal(item, part) for item in items for part in (right, *parts))
 
 

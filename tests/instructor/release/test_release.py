@@ -103,8 +103,9 @@ def test_files_that_git_does_not_track_stay_here(tmp_path, monkeypatch):
     monkeypatch.setattr(build, "ROOT", tmp_path)
     # a copy without history
     assert set(build.released_files()) == {"src/a.py", "src/mine.py", *build.FILES}
-    for words in (["init", "-q"], ["add", "src/a.py", "src/result.txt", "src/.b.py", "instructor"]):
-        subprocess.run(["git", "-C", str(tmp_path), *words], check=True)
+    git = ["git", "-C", str(tmp_path)]
+    for words in ("init -q", "add src/a.py src/result.txt src/.b.py instructor"):
+        subprocess.run([*git, *words.split()], check=True)
     assert set(build.released_files()) == {"src/a.py", *build.FILES}
     (tmp_path / "src" / "checks").mkdir()
     (tmp_path / "src" / "checks" / "q2a.py").touch()  # which a release without it would miss
@@ -158,10 +159,10 @@ def test_settings_of_the_course_are_in_it(built):
         ("title = 'a'\nteacher = 'b'", "teacher"),
         ("title", "nothing else"),
         ("title = 'a'\ndue = 'two\\nlines'", "--due"),
-        ("title = 'a'\nproblems = 1", "should be a list such as"),
-        ("title = 'a'\nproblems = ['1']", "should be a list such as"),
-        ("title = 'a'\ngiven = [1]", "should be a list such as"),
-        ("title = 'a'\ngiven = '1h'", "should be a list such as"),
+        *(
+            (f"title = 'a'\n{wrong}", "should be a list such as")
+            for wrong in ("problems = 1", "problems = ['1']", "given = [1]", "given = '1h'")
+        ),
     ],
 )
 def test_wrong_settings_of_the_course_are_named(tmp_path, text, complaint):
@@ -205,14 +206,12 @@ def test_the_same_bytes_every_time(built, tmp_path):
         assert path.stat().st_mode & 0o777 == mode, path
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "other.zip"]
     with zipfile.ZipFile(built[1]) as archive:
-        entries = archive.infolist()
-    names = [entry.filename for entry in entries]
-    assert names == sorted(names)
-    assert {name.split("/")[0] for name in names} == {"transformer-assignment"}
-    assert {entry.date_time for entry in entries} == {(1980, 1, 1, 0, 0, 0)}
-    modes = {name.split("/")[1]: entry.external_attr >> 16 for name, entry in zip(names, entries)}
-    programs = {name for name, mode in modes.items() if mode == 0o100755}
-    assert programs == {"run.sh", "collect_submission.sh"}
+        names, entries = archive.namelist(), archive.infolist()
+    assert names == sorted(names) and all(
+        name.startswith("transformer-assignment/") for name in names
+    )
+    programs = [entry.filename for entry in entries if entry.external_attr >> 16 == 0o100755]
+    assert [name.split("/")[1] for name in programs] == ["collect_submission.sh", "run.sh"]
 
 
 # Leaks
@@ -354,7 +353,7 @@ def test_a_cohort_has_people_of_its_own_and_answers_away_from_students(cohort, b
     of_world = {name for name in mine if name.startswith("data/") and "/traces/" not in name}
     assert changed == of_world | {f"src/{folder}/problem5/hand_attention.json" for folder in COPIES}
     for folder in ("", "laptop/"):
-        rows = (answers / folder / "birth_test.tsv").read_text(encoding="utf-8").splitlines()
+        rows = lines_of(answers / folder / "birth_test.tsv")
         asked = mine[f"data/{folder}birth_test_inputs.tsv"].decode().splitlines()
         assert [row.split("\t")[0] for row in rows] == asked
         text = mine[f"data/{folder}wiki.txt"].decode()
@@ -364,11 +363,14 @@ def test_a_cohort_has_people_of_its_own_and_answers_away_from_students(cohort, b
     assert len(set(seeds)) == 4 and COHORT in seeds
 
 
-def sentences(folder, *splits):
-    return [
-        (folder / "occupations" / f"{split}.tsv").read_text(encoding="utf-8").splitlines()
-        for split in splits
-    ]
+def lines_of(path):
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def sentences(data, gold):
+    """The sentences for training and development, and those that are kept for grading."""
+    given = [lines_of(data / "occupations" / f"{split}.tsv") for split in ("train", "dev")]
+    return *given, lines_of(gold / "occupations" / "test.tsv")
 
 
 def test_a_cohort_has_exercises_of_its_own(cohort, built, tmp_path):
@@ -376,22 +378,18 @@ def test_a_cohort_has_exercises_of_its_own(cohort, built, tmp_path):
     has full points in 5a.
     """
     tree, answers, _ = cohort
-    train, dev, test = sentences(tree / "data", "train", "dev") + sentences(answers, "test")
-    shipped = sentences(built[0] / "data", "train", "dev") + sentences(GOLD_FOLDER, "test")
+    train, dev, test = sentences(tree / "data", answers)
+    shipped = set().union(*sentences(built[0] / "data", GOLD_FOLDER))
     assert [len(train), len(dev), len(test)] == [2000, 500, 500]
-    assert not {*train, *dev, *test} & set().union(*shipped)
-    assert not {*test} & {*train, *dev}
-
+    assert not {*train, *dev, *test} & shipped and not {*test} & {*train, *dev}
     matrices = json.loads((tree / "data" / "hand_attention.json").read_text(encoding="utf-8"))
     for folder in COPIES:
         starter = tree / "src" / folder / "problem5" / "hand_attention.json"
         assert starter.read_text(encoding="utf-8") == as_json(blank(matrices))
-    copy_reference(tmp_path / "mine")
+    mine = copy_reference(tmp_path / "mine")
     for solution, right in ((solve(matrices), True), (BY_HAND, False)):
-        (tmp_path / "mine" / "problem5" / "hand_attention.json").write_text(
-            as_json(solution), encoding="utf-8"
-        )
-        report = smoke_test._grade(tmp_path / "mine", tree, answers, manifest_of("5a"))
+        (mine / "problem5" / "hand_attention.json").write_text(as_json(solution), encoding="utf-8")
+        report = smoke_test._grade(mine, tree, answers, manifest_of("5a"))
         assert report.score == (report.max_score if right else 0)
     assert "has a different Q" in report.outcomes["5a-0-basic"].hints[0]
 
@@ -407,8 +405,8 @@ def test_the_answers_and_seeds_of_a_cohort_do_not_leak(cohort):
     tree, answers, seeds = cohort
     secrets = known_secrets.gather_secrets(seeds, answers.rglob("*.tsv"))
     assert leaks.find_leaks(build.read_tree(tree), secrets) == []
-    rows = (answers / "birth_test.tsv").read_text(encoding="utf-8").splitlines()
-    sentence = sentences(answers, "test")[0][9].partition("\t")[0]
+    rows = lines_of(answers / "birth_test.tsv")
+    sentence = lines_of(answers / "occupations" / "test.tsv")[9].partition("\t")[0]
     places = "\n".join(row.split("\t")[1] for row in rows[-12:])
     for text in (rows[0], sentence, places, *map(str, seeds)):
         assert leaks.find_leaks({"README.md": text.encode()}, secrets)
@@ -420,17 +418,15 @@ def test_the_answers_and_seeds_of_a_cohort_do_not_leak(cohort):
 @pytest.mark.parametrize(
     "arguments, complaint",
     [
-        ("used", "not an empty folder"),
-        ("file", "not an empty folder"),
+        *((name, "not an empty folder") for name in ("used", "file", "x --cohort 5 --gold used")),
         ("zipped", "already exists"),
         ("x.zip", "the zip is written beside it"),
         ("none/x", "not a folder"),
-        ("x --cohort 5", "belong together"),
-        ("x --gold g", "belong together"),
-        ("x --cohort 5 --gold x", "must not be inside each other"),
-        ("e --cohort 5 --gold e/g", "must not be inside each other"),
-        ("e/x --cohort 5 --gold e", "must not be inside each other"),
-        ("x --cohort 5 --gold used", "not an empty folder"),
+        *((f"x --{option}", "belong together") for option in ("cohort 5", "gold g")),
+        *(
+            (f"{out} --cohort 5 --gold {gold}", "must not be inside each other")
+            for out, gold in (("x", "x"), ("e", "e/g"), ("e/x", "e"))
+        ),
         ("x --title=", "no title"),
     ],
 )

@@ -23,22 +23,22 @@ def repository(tmp_path_factory):
     """A repository with the files of a release, all of them added."""
     tree = tmp_path_factory.mktemp("release") / "tree"
     build.make_tree(tree, Course("A title"))
-    for words in (["init", "-q"], ["add", "--all"]):
-        subprocess.run(["git", *words], cwd=tree, check=True, env=settings())
+    git(tree, "init", "-q")
+    git(tree, "add", "--all")
     return tree
 
 
-def settings():
-    """An environment without the user's own settings of git, which may ignore more."""
-    return {**os.environ, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+def git(tree, *words):
+    """What git prints without the user's own settings, by which it may ignore more."""
+    settings = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+    return subprocess.run(
+        ["git", *words], cwd=tree, env=os.environ | settings, capture_output=True, encoding="utf-8"
+    ).stdout
 
 
 def ignored(tree, *names):
     """Those of the names that git would not add."""
-    words = ["git", "check-ignore", "--no-index", *names]
-    return subprocess.run(
-        words, cwd=tree, env=settings(), capture_output=True, encoding="utf-8"
-    ).stdout.split()
+    return git(tree, "check-ignore", "--no-index", *names).split()
 
 
 @pytest.fixture(scope="module")
@@ -72,14 +72,11 @@ def test_the_workflows_command_works(workflow, repository, tmp_path):
 
 
 def test_what_is_released_and_handed_in_is_committed(repository):
-    words = ["git", "ls-files", "--others", "-z"]
-    left = subprocess.run(words, cwd=repository, env=settings(), capture_output=True, check=True)
-    assert left.stdout == b"", "all files of a release are added"
+    assert git(repository, "ls-files", "README.md") and not git(repository, "ls-files", "--others")
     records = [f"runs/{job.writes}.made.json" for job in JOBS.values()]
-    assert not ignored(
-        repository, *(f"src/submission/{name}" for name in (*DELIVERABLES, *records))
-    )
-    assert not ignored(repository, "handout/submission.pdf", "handout/submission.tex")
+    names = [f"src/submission/{name}" for name in (*DELIVERABLES, *records)]
+    names += ["handout/submission.pdf", "handout/submission.tex"]
+    assert ignored(repository, *names) == []
 
 
 MADE = """
@@ -102,6 +99,5 @@ def test_what_is_made_and_not_handed_in_is_ignored(repository):
 def test_line_ends_are_the_same_on_all_systems(repository):
     ours = (ROOT / ".gitattributes").read_text(encoding="utf-8")
     assert (repository / ".gitattributes").read_text(encoding="utf-8") == ours
-    words = ["git", "check-attr", "eol", "run.sh", "collect_submission.bat"]
-    told = subprocess.run(words, cwd=repository, capture_output=True, encoding="utf-8").stdout
+    told = git(repository, "check-attr", "eol", "run.sh", "collect_submission.bat")
     assert told == "run.sh: eol: lf\ncollect_submission.bat: eol: crlf\n"

@@ -1,21 +1,21 @@
 """The pages: what they say, what they keep to themselves, and that nothing in them obeys a
-stranger.
+stranger. Numbers about a class: its checks, its sections, its markers; and who counts in them.
 """
 
-import html
 import json
 import random
 import re
 from collections import Counter
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
+from classes import CODED, MANIFEST, fail, full_report, make_class
 
 from browser import SIZES, opened, sideways, violations
 from instructor.grading.grades import Entry, GradedClass, Person
-from instructor.grading.pages import class_page, gradebook, student_page, write_reports
+from instructor.grading.pages import class_page, gradebook, statistics, student_page, write_reports
 from instructor.grading.text import points
-from tests.instructor.grading.sample_class import MANIFEST, fail, full_report, make_class
 
 HOSTILE = (
     '<img src=x onerror=alert(1)></pre></script><script>alert(2)</script>" onload="x\' {{ 7*7 }} '
@@ -67,28 +67,44 @@ def rendered(graded):
     return student_page.page(graded, graded.entries[0]), class_page.page(graded)
 
 
-class Outline(HTMLParser):
-    """The tags of a page, each with the names of its attributes; its links; and what is not in
-    balance.
+class Page(HTMLParser):
+    """A page, or a part of one: its words, without styles and scripts; its tags, each with the
+    names of its attributes; its links; and what is not in balance.
     """
 
     def __init__(self, text):
         super().__init__()
-        self.tags, self.open, self.links, self.wrong = [], [], [], []
+        self.words, self.tags, self.open, self.links, self.wrong = "", [], [], [], []
         self.feed(text)
+        self.close()
+        self.words = " ".join(self.words.split())
 
     def handle_starttag(self, tag, attributes):
-        self.tags.append((tag, tuple(name for name, _ in attributes)))
-        self.links += [value for name, value in attributes if name in ("href", "src")]
+        self.handle_startendtag(tag, attributes)
         if tag not in ("meta", "br", "input"):
             self.open.append(tag)
 
     def handle_startendtag(self, tag, attributes):
+        self.words += " "
         self.tags.append((tag, tuple(name for name, _ in attributes)))
+        self.links += [value for name, value in attributes if name in ("href", "src")]
 
     def handle_endtag(self, tag):
+        self.words += " "
         if not self.open or self.open.pop() != tag:
             self.wrong.append(tag)
+
+    def handle_data(self, data):
+        if self.open[-1:] not in (["style"], ["script"]):
+            self.words += data
+
+
+def shown(page):
+    """The words of a page, or of a part of one."""
+    return Page(page).words
+
+
+# Of a student
 
 
 def test_a_page_tells_points_penalty_messages_and_written_parts():
@@ -110,12 +126,6 @@ def test_a_page_tells_points_penalty_messages_and_written_parts():
     assert f"2 days late, 20% of the {before} automatic points -{cost}" in words
     assert "it is 3 and should be 4" in words and MANIFEST.checks["1h-5-hidden"].title in words
     assert "Comment" in words and "no grade" not in words
-
-
-def shown(page):
-    """The text of a page, without its styles."""
-    page = re.sub(r"(?s)<style>.*?</style>|<[^>]+>", " ", page)
-    return re.sub(r"\s+", " ", html.unescape(page))
 
 
 @pytest.mark.parametrize("handout", ["", "https://course.example/a5/handout.html"])
@@ -142,22 +152,17 @@ def test_the_score_and_where_to_start_come_first(handout):
     assert (f'href="{handout}#q-5d"' in start) == bool(handout)
 
 
-def test_what_passed_and_what_is_hidden_is_folded():
-    page, _ = rendered(one("it is 3"))
-    unfolded = shown(re.sub(r"(?s)<details>.*?</details>", "", page))
-    assert "1c-0-basic" in unfolded and "it is 3" in unfolded
-    assert "1c-2-basic" not in unfolded and "-hidden" not in unfolded
-    assert all(check.id in page for check in MANIFEST.checks.values() if check.coded)
-
-
-def test_a_message_stands_once():
-    graded = one()
+def test_what_passed_and_what_is_hidden_is_folded_and_a_message_stands_once():
+    graded = one("it is 3")
     ids = "5e-0-basic", "5e-3-basic", "5e-9-basic"
     for id in ids:
         fail(graded.entries[0].report, id, "exception", "encoder.py, line 7: KeyError: 'once'")
     page, _ = rendered(graded)
+    unfolded = shown(re.sub(r"(?s)<details>.*?</details>", "", page))
+    assert all(text in unfolded for text in ("1c-0-basic", "it is 3", *ids))
+    assert "1c-2-basic" not in unfolded and "-hidden" not in unfolded
     assert shown(page.split("<h2>Checks")[1]).count("'once'") == 1
-    assert all(id in page for id in ids)
+    assert all(check.id in page for check in MANIFEST.checks.values() if check.coded)
 
 
 def test_wrong_numbers_are_outlined_beside_the_right_ones():
@@ -183,18 +188,10 @@ def test_hidden_checks_keep_their_secrets():
     graded = one()
     for check in graded.entries[0].report["checks"]:
         if check["id"].endswith("-hidden"):
-            check |= {
-                "details": "SECRET",
-                "facts": {"SECRET": 0.123, "accuracy vanilla.pretrain.dev": 0.987},
-                "hints": ["SECRET"],
-                "compared": {
-                    "place": "SECRET",
-                    "expected": [["1"]],
-                    "got": [["2"]],
-                    "wrong": [[1]],
-                },
-                "seconds": 55.55,
-            }
+            compared = {"place": "SECRET", "expected": [["1"]], "got": [["2"]], "wrong": [[1]]}
+            facts = {"SECRET": 0.123, "accuracy vanilla.pretrain.dev": 0.987}
+            check |= {"details": "SECRET", "hints": ["SECRET"], "seconds": 55.55}
+            check |= {"facts": facts, "compared": compared}
             if check["verdict"] == "passed":
                 check["message"] = ""
     page, staff = rendered(graded)
@@ -208,7 +205,7 @@ def test_hidden_checks_keep_their_secrets():
 def test_html_obeys_no_stranger(changes):
     plain = {"report": None, "refused": "plain", "written": {}, "comments": {}} if changes else {}
     for hostile, benign in zip(rendered(one(HOSTILE, **changes)), rendered(one("plain", **plain))):
-        there, expected = Outline(hostile), Outline(benign)
+        there, expected = Page(hostile), Page(benign)
         assert Counter(there.tags) == Counter(expected.tags)  # nothing but what the templates hold
         assert not there.wrong and not there.open
         assert set(there.links) == set(expected.links)
@@ -267,31 +264,18 @@ def test_the_plot_shows_what_the_weights_reproduced():
 
 def test_grading_json_has_the_whole_report(graded, out):
     entry = graded.entries[12]
-    content = json.loads(
-        (out / "students" / entry.folder / "grading.json").read_text(encoding="utf-8")
-    )
-    assert (
-        content["report"] == entry.report
-        and content["total"] == entry.total
-        and content["person"]["id"] == entry.person.id
-    )
+    text = (out / "students" / entry.folder / "grading.json").read_text(encoding="utf-8")
+    content = json.loads(text)
+    assert (content["report"], content["total"]) == (entry.report, entry.total)
+    assert content["person"]["id"] == entry.person.id
 
 
-def test_equal_mistakes_are_one_diagnosis():
-    same = [
-        "In all 300 examples the length is 7, not 'ab'.",
-        "In all 12 examples the length is 19.5, not 'it'.\nMore.",
-    ]
-    assert len({class_page.diagnosis(text) for text in same}) == 1
-    assert (
-        class_page.diagnosis("y[3] isn't what the student's x[-4e-3] was: 1c, `a`")
-        == "y[#] isn't what the student's x[#] was: 1c, ‘…’"
-    )
+# Of a class
 
 
 @pytest.mark.parametrize("entries", [[], [Entry(Person("1", "A"), "a")]])
 def test_a_class_without_submissions_has_a_page(entries):
-    assert "Nothing is graded yet." in class_page.page(GradedClass(MANIFEST, "T", entries))
+    assert "Nothing is graded yet." in shown(class_page.page(GradedClass(MANIFEST, "T", entries)))
 
 
 def test_the_class_page_counts(graded, out):
@@ -355,11 +339,128 @@ def test_the_table_sorts_and_filters(browser, graded, out):
 
 def test_epochs_beyond_all_measure_do_not_spoil_the_plot():
     graded = make_class(20)
-    next(check for check in graded.entries[3].checks if check["id"] == "1f-0-basic")["facts"][
-        "max_epochs"
-    ] = 1e300
+    facts = {check["id"]: check["facts"] for check in graded.entries[3].checks}
+    facts["1f-0-basic"]["max_epochs"] = 1e300
     text = class_page.page(graded)
     assert all(float(x) < 430 for x in re.findall(r'class="dot one" cx="([^"]+)"', text))
+
+
+# Numbers about a class
+
+POINTS = {id: MANIFEST.checks[id].points for id in CODED}
+FULL = sum(POINTS.values())
+
+
+def person(number, lost=(), section="", **changes):
+    """Somebody who failed the checks `lost`."""
+    report = full_report(random.Random(number))
+    for id in lost:
+        fail(report, id, "wrong answer", "No.")
+    return Entry(
+        Person(f"p{number}", f"P {number}", section=section), f"p{number}", report=report, **changes
+    )
+
+
+def a_class(*entries, **changes):
+    return GradedClass(MANIFEST, "T", list(entries), **changes)
+
+
+def class_words(graded):
+    return shown(class_page.page(graded))
+
+
+def test_difficulty_and_discrimination_of_checks():
+    good, odd, dead = CODED[:3]
+    others = CODED[3:9]
+    # The weak half fails `good` and much else, the strong half `odd`, and all fail `dead`.
+    entries = [
+        person(i, {dead, odd} if i < 6 else {dead, good, *others[: i - 5]}) for i in range(12)
+    ]
+    found = statistics.items(a_class(*entries))
+    assert found[good].difficulty == found[odd].difficulty == 0.5
+    assert found[good].discrimination > 0.5 and not found[good].suspicious
+    assert found[odd].discrimination < -0.5 and found[odd].suspicious
+    assert found[dead] == statistics.Item(0, None) and found[CODED[-1]] == statistics.Item(1, None)
+    few = statistics.items(a_class(*entries[: statistics.FEWEST - 1]))
+    assert all(item.discrimination is None for item in few.values())
+    fail(entries[0].report, CODED[-1], "wrong answer", "Nearly.", 0.5)
+    assert statistics.items(a_class(entries[0]))[CODED[-1]] == statistics.Item(0.5, None)
+
+
+def unusual():
+    """One who counts and has everything; and of everybody who does not count one with less."""
+    lost = CODED[1:20]
+    failed = person(6, lost)
+    fail(failed.report, CODED[0], "grader error", "Cannot allocate memory")
+    return [
+        person(0),
+        replace(person(1, lost), person=Person("s", "S", enrolled=False)),
+        person(2, lost, excused="Ill."),
+        person(3, lost, pending=[CODED[0]]),
+        Entry(Person("p4", "P 4"), "p4", pending=CODED),
+        replace(person(5, lost), person=Person("e", "E", excused=True)),
+        failed,
+    ]
+
+
+def test_only_final_grades_of_people_in_the_roster_count():
+    """Who is not graded yet has no total, and the page warns."""
+    graded = a_class(*unusual())
+    text, page = class_words(graded), class_page.page(graded)
+    assert {item.difficulty for item in statistics.items(graded).values()} == {1}
+    for part in (
+        "1 final grade of people who are in the roster and not excused. ",
+        f"Mean {FULL:g}, median {FULL:g}",
+        "2 people have checks that are not graded yet. They have no total until then: run grade",
+        "0 handed in nothing 0 refused",
+        "2 excused",
+    ):
+        assert part in text
+    table = page.split('id="people"')[1].split("</table>")[0]
+    rows = dict(re.findall(r"(?s)<bdi>([^<]*)</bdi></a>(.*?)</tr>", table))
+    for name in ("P 3", "P 4"):
+        assert 'warn">not graded yet<' in rows[name] and "<strong>–</strong>" in rows[name]
+    for name in ("P 2", "E"):
+        assert ">excused<" in rows[name]
+    assert "not graded yet" not in class_words(a_class(*unusual()[:3]))
+
+
+def test_sections_side_by_side():
+    handed_in = person(0, section="A"), person(1, CODED[:1], "A"), person(2, CODED[:2], "B")
+    nobody = Entry(Person("n", "N", section="B"), "n")
+    graded = a_class(*handed_in, nobody, *unusual()[1:4])
+    one, other = statistics.sections(graded)[1:]
+    assert (one.name, one.people, one.counted, one.mean) == ("A", 2, 2, FULL - POINTS[CODED[0]] / 2)
+    median = FULL - sum(POINTS[id] for id in CODED[:2])
+    assert (other.name, other.people, other.counted, other.median) == ("B", 2, 1, median)
+    assert sum(filter(None, one.problems.values())) == pytest.approx(one.mean)
+    assert one.problems["3"] is None
+    text = class_words(graded)
+    assert "Section People Graded Mean Median Problem 1" in text
+    assert f"A 2 2 {one.mean:g} {one.median:g}" in text
+    assert "Problem 1" not in class_words(a_class(*handed_in[:2]))
+
+
+def test_agreement_of_two_markers():
+    pairs = [("3b-0-written", 1, 2), ("1g-0-written", 1, 1), ("3b-0-written", 2, 2)]
+    pairs += [("3b-0-written", 2, 0.5), ("3b-0-written", 1, 1)]
+    graded = a_class(person(0), marked_twice=pairs, conflicts=["3b of P 0: 1 by Kim, 2 by Lee."])
+    text = class_words(graded)
+    assert "1g-0-written 1 100% 0 0" in text and "3b-0-written 4 50% 0.62 1.5" in text
+    assert graded.conflicts[0] in text
+    assert "Two markers" not in class_words(replace(graded, marked_twice=[], conflicts=[]))
+
+
+def test_names_of_sections_and_conflicts_obey_no_stranger():
+    tags = []
+    for text in (HOSTILE, "plain"):
+        entries = person(0, section=text), person(1, section="B")
+        graded = a_class(*entries, marked_twice=[(text, 1, 2)], conflicts=[text])
+        tags.append(Counter(Page(class_page.page(graded)).tags))
+    assert tags[0] == tags[1]
+
+
+# In a browser
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,259 @@
+"""Classes for tests: folders that are handed in, commands on them in this process, clones with
+commits at set times, and an invented class of 200 people with grades.
+"""
+
+import csv
+import json
+import os
+import random
+import subprocess
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from batch_work import Here
+
+from autograder import Outcome, Report, Verdict, read_manifest
+from autograder.report import as_dict
+from checks.support.session import Setting
+from conftest import SOLUTION
+from instructor import ROOT
+from instructor import __main__ as program
+from instructor.course import read_course
+from instructor.grading import command
+from instructor.grading.fingerprint import Fingerprints
+from instructor.grading.graded_class import load_class, setting_of
+from instructor.grading.grades import Entry, GradedClass, Person
+from instructor.grading.options import DEFAULTS, complete
+from instructor.grading.state import Handed, State
+
+CODE = (SOLUTION / "model.py").read_text(encoding="utf-8")
+HOME = "src/submission"  # where a clone has it
+
+# Folders and commands
+
+
+def hand_in(folder, *names):
+    """Put folders of submissions that differ into a folder, which is returned."""
+    for name in names:
+        (folder / name).mkdir(parents=True)
+        (folder / name / "model.py").write_text(f"# {name}\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def grade(tmp_path, monkeypatch):
+    """A function that grades tmp_path/class into tmp_path/out; it returns the exit code."""
+    monkeypatch.setattr(Setting, "isolation", lambda self: None)
+    monkeypatch.setattr(Setting, "require_hidden", lambda self, shown: None)
+
+    def grade(*arguments, folder="class", engine=None):
+        monkeypatch.setattr(command, "make_engine", lambda args, scratch: engine or Here())
+        words = [str(tmp_path / folder)] if folder else []
+        return cli("grade", *words, "--out", tmp_path / "out", *arguments)
+
+    return grade
+
+
+@pytest.fixture
+def merge(tmp_path):
+    """A function that runs `merge` on tmp_path/out."""
+    return lambda *arguments: cli("merge", tmp_path / "out", *arguments)
+
+
+def cli(*arguments):
+    """Run a command of `python -m instructor` in this process; mistakes raise UserError."""
+    args = program._parse([str(word) for word in arguments])
+    return args.run(args)
+
+
+def entries(tmp_path):
+    """The entries of the class in tmp_path/out, by the person's id."""
+    return {entry.person.id: entry for entry in load_class(tmp_path / "out").entries}
+
+
+def rows(path):
+    """The rows of a CSV file."""
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def page_of(tmp_path, person):
+    """The feedback that is kept in a folder of tmp_path/out/students."""
+    return (tmp_path / "out" / "students" / person / "feedback.html").read_text(encoding="utf-8")
+
+
+def override(tmp_path, *lines):
+    """Write what staff decided into tmp_path/out."""
+    text = "\n".join(["id,extension days,excused,check,points,reason", *lines, ""])
+    (tmp_path / "out").mkdir(exist_ok=True)
+    (tmp_path / "out" / "overrides.csv").write_text(text, encoding="utf-8")
+
+
+# Clones
+
+
+def git(folder: Path, *words: str, when: str = "2026-02-10 12:00 +0000", check: bool = True) -> str:
+    """Run git as a student or staff member would, at a time; returns its output."""
+    settings = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("GIT_")},
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_AUTHOR_DATE": when,
+        "GIT_COMMITTER_DATE": when,
+    }
+    for who in ("AUTHOR", "COMMITTER"):
+        settings |= {f"GIT_{who}_NAME": "Ada", f"GIT_{who}_EMAIL": "ada@example.org"}
+    process = subprocess.run(
+        ["git", "-c", "init.defaultBranch=main", "-c", "protocol.file.allow=always", *words],
+        cwd=folder,
+        env=settings,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    assert not check or process.returncode == 0, process.stderr
+    return process.stdout.strip()
+
+
+def commit(folder: Path, when: str, files: dict[str, str] | None = None, *words: str) -> str:
+    """Commit files, by default model.py with its time in it; returns the hash."""
+    files = {f"{HOME}/model.py": f"# {when}\n{CODE}"} if files is None else files
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    git(folder, "add", "--all", "--force")
+    git(folder, "commit", "--quiet", "--allow-empty", "-m", "work", *words, when=when)
+    return git(folder, "rev-parse", "HEAD")
+
+
+def student(folder: Path, *times: str) -> Path:
+    """A student's repository with a commit at each time."""
+    folder.mkdir(parents=True)
+    git(folder, "init", "--quiet")
+    for when in times:
+        commit(folder, when)
+    return folder
+
+
+def clone(origin: Path, to: Path, *options: str) -> Path:
+    """Clone a repository as staff would."""
+    to.parent.mkdir(parents=True, exist_ok=True)
+    git(to.parent, "clone", "--quiet", *options, origin.as_uri(), str(to))
+    return to
+
+
+# Grades
+
+MANIFEST = read_manifest(ROOT / "src" / "checks" / "manifest.toml")
+CODED = [check.id for check in MANIFEST.checks.values() if check.coded]
+PARTS = [check.id for check in MANIFEST.checks.values() if not check.coded]
+DUE = datetime(2026, 5, 12, 23, 59, tzinfo=UTC)
+GIVEN = "Ada Bilal Chiara Dmitri Elif Fatou Grace Hiroshi Inés Jürgen".split()
+FAMILY = "Aalto Bhatt Castillo Diallo Eriksson Fischer García Haddad O'Neill Zhang".split()
+OTHERS = ["李小龍", "محمد الفارسي", "שרה לוי", "Ελένη Παπαδοπούλου", "अनन्या शर्मा"]
+
+# What goes wrong, how often, and which checks it costs, with what is said.
+MISTAKES = """
+0.12 | 1c-4-hidden | wrong answer | A truncated length of {k} never came in {n} examples.
+0.13 | 1h-3-basic 1h-5-hidden | wrong answer | x: 0.{n} off at [0, 0, 1, 0].
+0.06 | 1h-6-basic 1h-7-hidden | timeout | Nothing came in {k} seconds.
+0.08 | 1f-3-basic 5e-0-basic | not implemented | helper.py:106  pretrain
+"""
+
+
+def fail(report, id, verdict, details, share=0.0):
+    """Make a check of a report fail, with a message such as the grader gives."""
+    check = next(check for check in report["checks"] if check["id"] == id)
+    score = share * check["max_score"]
+    check |= {"verdict": verdict, "score": score, "details": details, "facts": {}}
+    check["message"] = f"Hidden check: {check['title']}." if id.endswith("hidden") else details
+    if verdict == "grader error":
+        check["message"] = "The grader failed here, not your code. Please tell the staff."
+    report["score"] = sum(check["score"] for check in report["checks"])
+
+
+def full_report(rng):
+    """The report of a submission that is right."""
+    facts = {
+        "1e-2-basic": {"accuracy vanilla.nopretrain.dev": 0.01},
+        "1f-0-basic": {"max_epochs": 650.0},
+    }
+    for id, name in (("1f-6-basic", "vanilla"), ("1h-8-basic", "rope")):
+        accuracy = round(rng.uniform(0.3, 0.9), 2)
+        facts[id] = {f"accuracy {name}.pretrain.dev": accuracy, f"needed {name}.pretrain.dev": 0.2}
+    outcomes = {id: Outcome(id, Verdict.PASSED, MANIFEST.checks[id].points) for id in CODED}
+    report = as_dict(Report(MANIFEST, outcomes, rng.randrange(2**62), ("bubblewrap", "")))
+    for check in report["checks"]:
+        seconds = round(rng.uniform(0.02, 0.4), 4)
+        check |= {"facts": facts.get(check["id"], {}), "seconds": seconds}
+    return report
+
+
+def make_class(people=200, seed=1):
+    """The class. The same seed gives the same class."""
+    rng = random.Random(seed)
+    graded = GradedClass(MANIFEST, read_course().title, [], DUE)
+    for i in range(people):
+        name = OTHERS[i] if i < len(OTHERS) else f"{rng.choice(GIVEN)} {rng.choice(FAMILY)}"
+        id, login, section = str(100200 + i), f"s{100200 + i}", f"Section {1 + i % 4}"
+        person = Person(id, name, f"{login}@uni.example", section, str(5000 + i), id, login)
+        entry = Entry(person, login)
+        graded.entries.append(entry)
+        if i % 40 == 39:
+            continue  # who handed nothing in
+        entry.source = f"submissions/{login}_submission.zip"
+        entry.submitted = DUE - timedelta(minutes=rng.randrange(-2000, 20000))
+        if i % 40 == 38:
+            entry.refused = "submission.zip is an HTML page, not a zip file."
+            continue
+        entry.report = full_report(rng)
+        for line in MISTAKES.strip().splitlines():
+            often, ids, verdict, text = line.split(" | ")
+            if rng.random() < float(often):
+                said = text.format(n=rng.randrange(100, 900), k=rng.randrange(5, 30))
+                for id in ids.split():
+                    fail(entry.report, id, verdict, said)
+        entry.days_late = max(0, (entry.submitted - DUE).days + 1)
+        entry.penalty = 0.1 * entry.days_late
+        if i % 3 == 0:
+            entry.written = {part: MANIFEST.checks[part].points / 2 for part in PARTS}
+            entry.comments = {"3b-0-written": "Say how large the query has to be."}
+    if people > 30:
+        _unusual(graded)
+    return graded
+
+
+def _unusual(graded):
+    """A fault of the grader, somebody excused, two who are not graded yet (one in part), a
+    stranger, and a part marked twice.
+    """
+    failed, excused, waiting, untouched, stranger = graded.entries[20:25]
+    fail(failed.report, "1c-7-hidden", "grader error", "ProcessError: Cannot allocate memory")
+    excused.excused = "Ill for two weeks."
+    waiting.pending = ["1h-7-hidden"]
+    kept = [check for check in waiting.report["checks"] if check["id"] not in waiting.pending]
+    waiting.report["checks"] = kept
+    untouched.report, untouched.written, untouched.pending = None, {}, CODED
+    stranger.person = Person("guest", "A. Guest", enrolled=False)
+    graded.marked_twice.append(("1g-0-written", 1.5, 1))
+    graded.conflicts.append("1g-0-written of Ada: 1.5 by Kim, 1 by Lee.")
+
+
+def keep_class(graded, out):
+    """Put a class into a state, as `grade` leaves it; marks, and what staff decided, are not in
+    it.
+    """
+    with State(out, make=True) as state:
+        given = {"title": graded.title, "due": graded.due and graded.due.isoformat()}
+        options = complete(DEFAULTS | given, weak=False) | {"column": graded.column}
+        wanted = Fingerprints(graded.manifest, setting_of(options)).wanted
+        state.put(options=json.dumps(options), seed="1")
+        handed = []
+        for entry in graded.entries:
+            id, digest = entry.person.id, "" if entry.refused else entry.person.id
+            if entry.source:
+                time = entry.submitted and entry.submitted.isoformat()
+                handed.append(Handed(entry.source, id, b"", digest, time, None, entry.refused))
+            if entry.report:
+                state.put_report(digest, "", wanted, entry.report)
+        state.put_found([entry.person for entry in graded.entries], handed)
