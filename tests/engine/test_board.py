@@ -7,9 +7,9 @@ import threading
 from pathlib import Path
 
 import pytest
-from test_autograder import MANIFEST, RIGHT, TOY
+from toy_course import RIGHT, grade_toy
 
-from autograder import Board, Outcome, StudentProcess, Submission, Verdict, can_share, grade
+from autograder import Board, Outcome, StudentProcess, Verdict, can_share
 from autograder.isolation import choose
 
 pytestmark = pytest.mark.skipif(not can_share(), reason="one judge here")
@@ -23,17 +23,14 @@ def take_and_die(folder: Path, id: str) -> None:
 
 def test_a_check_whose_judge_died_runs_again(tmp_path):
     """A killed helper neither blocks the grading nor fails the check that it had taken."""
-    (tmp_path / "toy.py").write_text(RIGHT, encoding="utf-8")
     (board := tmp_path / "board").mkdir()
     start = multiprocessing.get_context("spawn").Process
     helper = start(target=take_and_die, args=(board, "9a-0-basic"))
     helper.start()
     helper.join()
     assert helper.exitcode < 0 and (board / "9a-0-basic.json").exists()
-    submission, checks = Submission((tmp_path,), tmp_path, "toy"), MANIFEST.select(["9a-0-basic"])
     with StudentProcess(choose("limits"), ("torch",), (tmp_path,)) as process:
-        given = MANIFEST, checks, [TOY / "checks"], process, submission, 1, "the context"
-        report = grade(*given, board=Board(board))
+        report = grade_toy(process, tmp_path, RIGHT, "9a-0-basic", board=Board(board))
     assert report.score == report.max_score == 1
 
 
