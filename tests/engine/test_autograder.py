@@ -496,7 +496,8 @@ def test_json(process, tmp_path):
     assert (content["score"], content["max_score"], content["seed"]) == (0, 3, 1)
     assert content["isolation"]
     check = content["checks"][0]
-    assert {"id", "question", "title", "score", "max_score", "seconds"} <= check.keys()
+    times = {"seconds", "cpu_seconds", "busy"}
+    assert {"id", "question", "title", "score", "max_score", *times} <= check.keys()
     assert check["verdict"] == "wrong answer"
     assert "\x1b" not in check["message"] and "\\x1b" in check["message"]
 
