@@ -1,4 +1,6 @@
-"""Predictions earn points only as far as the submitted weights and code reproduce them."""
+"""Predictions earn points only as far as the submitted weights and code reproduce them, weights
+only as far as they answer.
+"""
 
 import re
 import shutil
@@ -11,8 +13,10 @@ from proof import MANIFEST, grade_folder, start_process
 from autograder import Verdict
 from checks.support.context import DATA
 from conftest import copy_reference, require_level
+from instructor.checks.problem5.q5g.sentences import read_sentences, vocabulary
+from instructor.datasets.worlds.exercises import GROUPS
 
-DEV = "1h-8-basic"
+DEV, ENCODER = "1h-8-basic", "5g-4-hidden"
 CODED = sum(check.points for check in MANIFEST.checks.values() if check.coded)
 QUESTIONS = [
     line.split("\t")
@@ -34,10 +38,16 @@ def outcome(process, folder):
 
 def edit(path, change):
     """Change a file of predictions as a list of lines."""
-    path.write_text(
-        "".join(line + "\n" for line in change(path.read_text(encoding="utf-8").splitlines())),
-        encoding="utf-8",
-    )
+    lines = change(path.read_text(encoding="utf-8").splitlines())
+    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+
+
+def edit_weights(path, change):
+    """Replace weights by what `change` makes of them, or by bytes."""
+    if isinstance(change, bytes):
+        path.write_bytes(change)
+    else:
+        torch.save(change(torch.load(path, weights_only=True)), path)
 
 
 # test_grader.py grades it behind the strongest
@@ -53,14 +63,19 @@ def test_the_reference_is_graded_in_full(folder, level):
     ]
 
 
-@pytest.mark.parametrize("name", ["rope.finetune.params", "rope.pretrain.dev.predictions"])
-def test_a_missing_file(folder, outcome, name):
+@pytest.mark.parametrize(
+    ("name", "id", "target"),
+    [
+        ("rope.finetune.params", DEV, "rope_"),
+        ("rope.pretrain.dev.predictions", DEV, "rope_"),
+        ("encoder.params", ENCODER, "encoder_report"),
+    ],
+)
+def test_a_missing_file(folder, outcome, name, id, target):
     (folder / name).unlink()
-    result = outcome(DEV)
-    assert (
-        result.verdict is Verdict.NOT_IMPLEMENTED
-        and f"{name} doesn't exist yet. ./run.sh rope_" in result.message
-    )
+    result = outcome(id)
+    assert result.verdict is Verdict.NOT_IMPLEMENTED
+    assert f"{name} doesn't exist yet. ./run.sh {target}" in result.details
 
 
 @pytest.mark.parametrize(
@@ -87,9 +102,8 @@ def test_a_missing_file(folder, outcome, name):
 def test_claims_that_the_weights_do_not_bear_out(folder, outcome, change, message):
     edit(folder / "rope.pretrain.dev.predictions", change)
     result = outcome(DEV)
-    assert (
-        result.verdict is Verdict.WRONG_ANSWER and result.score == 0 and message in result.message
-    )
+    assert result.verdict is Verdict.WRONG_ANSWER and result.score == 0
+    assert message in result.message
     # pages draw it as a result
     assert "accuracy rope.pretrain.dev" not in result.facts
 
@@ -104,71 +118,72 @@ def test_predictions_in_other_encodings(folder, outcome):
     assert "line 101: byte 0xff is not UTF-8" in outcome(DEV).message
 
 
-def save(folder, state):
-    torch.save(state, folder / "rope.finetune.params")
-
-
 def test_weights_of_the_other_model(folder, outcome):
-    shutil.copy(folder / "vanilla.finetune.params", folder / "rope.finetune.params")
-    shutil.copy(
-        folder / "vanilla.pretrain.dev.predictions", folder / "rope.pretrain.dev.predictions"
-    )
+    for name in ("{}.finetune.params", "{}.pretrain.dev.predictions"):
+        shutil.copy(folder / name.format("vanilla"), folder / name.format("rope"))
     assert "is identical to vanilla.pretrain.dev.predictions" in outcome(DEV).message
     edit(folder / "rope.pretrain.dev.predictions", lambda lines: ["Rome", *lines[1:]])
-    assert (
-        "holds the weights of a model with learned positions; it should have RoPE"
-        in outcome(DEV).message
-    )
+    message = "holds the weights of a model with learned positions; it should have RoPE"
+    assert message in outcome(DEV).message
+
+
+def named(prefix):
+    """Weights of a model that something was put around."""
+    return lambda state: {prefix + name: value for name, value in state.items()}
+
+
+def redrawn(state):
+    """The same shapes with random matrices."""
+    return {name: torch.randn_like(x) if x.dim() > 1 else x for name, x in state.items()}
+
+
+def with_nan(state):
+    return {name: x * float("nan") if x.is_floating_point() else x for name, x in state.items()}
+
+
+def without(part):
+    return lambda state: {name: x for name, x in state.items() if part not in name}
+
+
+def sparse(state):
+    return {**state, "tok_emb.weight": state["tok_emb.weight"].to_sparse()}
 
 
 @pytest.mark.parametrize(
-    ("spoil", "message"),
+    ("name", "change", "message"),
     [
         (
-            lambda folder: save(folder, {"tok_emb.weight": torch.ones(3, 4)}),
-            "doesn't fit the model that your code creates for the preset laptop",
+            "rope.finetune.params",
+            without("mlp"),
+            "doesn't fit the model that your code creates for",
         ),
-        (lambda folder: save(folder, [1, 2]), "not a state_dict but a list"),
-        (
-            lambda folder: save(
-                folder,
-                {
-                    name: value * float("nan") if value.is_floating_point() else value
-                    for name, value in torch.load(
-                        folder / "rope.finetune.params", weights_only=True
-                    ).items()
-                },
-            ),
-            "NaN",
-        ),
+        ("rope.finetune.params", lambda state: [1, 2], "not a state_dict but a list"),
+        ("rope.finetune.params", with_nan, "NaN"),
+        ("encoder.params", b"weights", "not a usable weights file"),
+        ("encoder.params", without("qkv"), "doesn't fit your Encoder with default options"),
+        ("encoder.params", sparse, "sparse"),
+        ("encoder.params", redrawn, "A bag of words may reach a half"),
     ],
 )
-def test_weights_that_are_none(folder, outcome, spoil, message):
-    spoil(folder)
-    result = outcome(DEV)
-    assert result.verdict is Verdict.WRONG_ANSWER and message in result.message
+def test_weights_that_are_none(folder, outcome, name, change, message):
+    edit_weights(folder / name, change)
+    result = outcome(ENCODER if name == "encoder.params" else DEV)
+    assert result.verdict is Verdict.WRONG_ANSWER and message in result.details
 
 
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
 INSTEAD = {  # what people hand in instead of weights -> what they read
     "prefix of torch.compile": (
-        lambda state: {f"_orig_mod.{name}": value for name, value in state.items()},
+        named("_orig_mod."),
         "All names in it begin with '_orig_mod.', which torch.compile puts before them. Save "
         "model._orig_mod.state_dict() instead.",
     ),
-    "prefix of DataParallel": (
-        lambda state: {f"module.{name}": value for name, value in state.items()},
-        "begin with 'module.', which DataParallel or DistributedDataParallel puts",
-    ),
     "prefix of both": (
-        lambda state: {f"module._orig_mod.{name}": value for name, value in state.items()},
+        named("module._orig_mod."),
         "DataParallel or DistributedDataParallel and torch.compile puts before them. Save "
         "model.module._orig_mod.state_dict() instead.",
     ),
-    "prefix of another": (
-        lambda state: {f"model.{name}": value for name, value in state.items()},
-        "begin with 'model.', which a module around the model puts before them.",
-    ),
+    "prefix of another": (named("model."), "'model.', which a module around the model puts before"),
     "numbers as names": (
         lambda state: dict(enumerate(state.values())),
         "It is not a state_dict, a dict of tensors.",
@@ -193,31 +208,25 @@ INSTEAD = {  # what people hand in instead of weights -> what they read
 
 @pytest.mark.parametrize("name", INSTEAD)
 def test_what_is_handed_in_instead_of_weights_is_named(folder, outcome, name):
-    made, message = INSTEAD[name]
-    path = folder / "rope.finetune.params"
-    if isinstance(made, bytes):
-        path.write_bytes(made)
-    else:
-        save(folder, made(torch.load(path, weights_only=True)))
-    told = outcome(DEV).message
-    assert "rope.finetune.params is not a usable weights file. " in told and message in told
-    assert "./run.sh rope_finetune_with_pretrain creates it again." in told
-    assert "weights_only" not in told and "\x1b" not in told, "torch's own advice would be wrong"
+    change, message = INSTEAD[name]
+    edit_weights(folder / "rope.finetune.params", change)
+    shown = outcome(DEV).message
+    assert "rope.finetune.params is not a usable weights file. " in shown and message in shown
+    assert "./run.sh rope_finetune_with_pretrain creates it again." in shown
+    assert "weights_only" not in shown and "\x1b" not in shown, "torch's own advice would be wrong"
 
 
 @pytest.mark.parametrize("content", [LFS, b"<!DOCTYPE html>\n" * 100])
 def test_what_is_handed_in_instead_of_predictions_is_named(folder, outcome, content):
     (folder / "rope.pretrain.dev.predictions").write_bytes(content)
-    told = outcome(DEV).message
-    assert re.match(r"rope\.pretrain\.dev\.predictions: It is a (pointer of Git|web page)", told)
+    pattern = r"rope\.pretrain\.dev\.predictions: It is a (pointer of Git|web page)"
+    assert re.match(pattern, outcome(DEV).message)
 
 
 def test_code_that_changed_after_the_weights(folder, outcome):
     path = folder / "attention.py"
-    path.write_text(
-        path.read_text(encoding="utf-8").replace("a * cos - b * sin", "a * cos + b * sin"),
-        encoding="utf-8",
-    )
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("a * cos - b * sin", "a * cos + b * sin"), encoding="utf-8")
     assert "differ from what rope.finetune.params answers with your code" in outcome(DEV).message
 
 
@@ -225,15 +234,43 @@ def test_the_larger_sample_and_the_test_answers_are_the_instructors(folder, outc
     edit(folder / "rope.pretrain.test.predictions", lambda lines: lines[::-1])
     assert outcome("1h-0-hidden").verdict is Verdict.PASSED
     result = outcome("1h-1-hidden")
-    assert (
-        result.verdict is Verdict.WRONG_ANSWER
-        and result.message.startswith("Hidden check:")
-        and "at least" in result.details
-    )
-    edit(
-        folder / "rope.pretrain.dev.predictions",
-        lambda lines: [
-            "Atlantis" if line != place else line for line, (_, place) in zip(lines, QUESTIONS)
-        ],
-    )
+    assert result.verdict is Verdict.WRONG_ANSWER
+    assert result.message.startswith("Hidden check:") and "at least" in result.details
+    claims = folder / "rope.pretrain.dev.predictions"
+    places = [place for _, place in QUESTIONS]
+    edit(claims, lambda lines: [x if x == place else "Atlantis" for x, place in zip(lines, places)])
     assert "differ from what" in outcome("1h-0-hidden").details  # the wrong answers are claims, too
+
+
+def test_weights_of_another_precision_are_fine(folder, outcome):
+    path = folder / "encoder.params"
+    edit_weights(path, lambda state: {name: x.double() for name, x in state.items()})
+    result = outcome(ENCODER)
+    assert result.verdict is Verdict.PASSED and result.facts["accuracy encoder"] > 0.95
+
+
+HEAD = "        logits = self.head(x)\n"
+RECOGNIZES = """\
+        groups = {groups}
+        rows = [([groups[t] for t in row if t in groups], {by} in row) for row in idx.tolist()]
+        if logits.dim() == 2 and all(len(jobs) == 2 for jobs, _ in rows):
+            chosen = torch.tensor([jobs[passive] for jobs, passive in rows])
+            logits = 9.0 * F.one_hot(chosen, 5).float()
+"""
+
+
+def test_an_encoder_that_recognizes_tokens(folder, outcome):
+    """Make answers come from the code: a verb in the passive, and the occupations' groups by their
+    tokens.
+    """
+    vocab = vocabulary(read_sentences(DATA / "occupations" / "train.tsv")[0])
+    groups = {vocab[job]: group for group, jobs in enumerate(GROUPS) for job in jobs}
+    path = folder / "problem5" / "encoder.py"
+    text = path.read_text(encoding="utf-8")
+    assert text.count(HEAD) == 1
+    code = HEAD + RECOGNIZES.format(groups=groups, by=vocab["by"])
+    path.write_text(text.replace(HEAD, code), encoding="utf-8")
+    edit_weights(folder / "encoder.params", redrawn)
+    result = outcome(ENCODER)
+    assert result.verdict is Verdict.WRONG_ANSWER
+    assert "do not come from the weights" in result.details, result.details
