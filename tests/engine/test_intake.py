@@ -308,9 +308,9 @@ LIES = {  # a refusal's pattern -> what the headers of model.py say of it
     "model.py in work.zip is a link or a device": [{"mode": mode} for mode in MODES.values()],
 }
 REFUSED |= {
-    f"{pattern}: {lies}"[:70]: (pattern, forge(entry("model.py", **lies)))
+    f"{pattern}, {number}": (pattern, forge(entry("model.py", **lies)))
     for pattern, several in LIES.items()
-    for lies in several
+    for number, lies in enumerate(several)
 }
 
 
