@@ -14,7 +14,7 @@ from proof import ROOT
 
 from hostile.attack import CRASHED, EXCEPTION, MEMORY, MISSING, TIMEOUT, WRONG, Hostile
 from hostile.scene import RESULTS
-from variants import Edit, Fill
+from variants import Edit
 
 WEIGHTS, DEV, TEST = (
     "rope.finetune.params",
@@ -246,21 +246,6 @@ answers.predict_places.__code__ = predict.__code__
 """,
         changes=(REMEMBERING,),
     ),
-    cheats(
-        "predictions-of-another",
-        "Hands in another student's predictions, without the weights.",
-        "",
-        weights(untrained),
-        changes=(),
-    ),
-    cheats(
-        "weights-of-another",
-        "Hands in another student's weights and predictions, with rotations of its own that are "
-        "wrong.",
-        "",
-        lambda folder, places: copy(folder),
-        changes=(Fill("apply_rotary_emb", "rotated_x = x.flip(-1)"),),
-    ),
 ]
 
 FILES = [
@@ -309,17 +294,6 @@ FILES = [
         weights(lambda state, places: {name: torch.zeros(1).expand(1 << 50) for name in state}),
     ),
     weighs(
-        "weights-of-nan",
-        "Hands in weights that are not numbers, which compare as nothing else does.",
-        "They are refused.",
-        weights(
-            lambda state, places: {
-                name: value * float("nan") if value.is_floating_point() else value
-                for name, value in state.items()
-            }
-        ),
-    ),
-    weighs(
         "odd-tensors",
         "Hands in sparse, quantised, complex and boolean tensors, and some without data.",
         "They are no weights of this model.",
@@ -343,22 +317,10 @@ FILES = [
         ),
         frozenset({WRONG, EXCEPTION}),
     ),
-    weighs(
-        "names-that-are-none",
-        "Hands in weights whose names are numbers, tuples and None.",
-        "They are no weights of this model.",
-        weights(lambda state, places: {**state, 1: torch.zeros(1), (2, 3): None, None: state}),
-        frozenset({WRONG, EXCEPTION}),
-    ),
     refused(
         "large-weights",
         "Hands in weights of a terabyte, in a sparse file.",
         instead(WEIGHTS, lambda path, places: path.touch() or os.truncate(path, 1 << 40)),
-    ),
-    refused(
-        "weights-by-link",
-        "Hands in a link to another student's weights.",
-        instead(WEIGHTS, lambda path, places: path.symlink_to(RESULTS / WEIGHTS)),
     ),
     refused(
         "answers-by-link",
@@ -366,16 +328,6 @@ FILES = [
         instead(
             TEST, lambda path, places: path.symlink_to(places["GOLD"] + "/laptop/birth_test.tsv")
         ),
-    ),
-    refused(
-        "fifo-for-predictions",
-        "Hands in a FIFO as predictions.",
-        instead(DEV, lambda path, places: os.mkfifo(path)),
-    ),
-    refused(
-        "huge-predictions",
-        "Hands in predictions of 100 MB.",
-        instead(DEV, lambda path, places: path.touch() or os.truncate(path, 100 << 20)),
     ),
     weighs(
         "predictions-that-write",
@@ -397,12 +349,6 @@ FILES = [
         "Hands in a million predictions.",
         "There are too many.",
         instead(DEV, lambda path, places: path.write_bytes(b"London\n" * 500_000)),
-    ),
-    weighs(
-        "long-prediction",
-        "Hands in a single prediction of 4 MB.",
-        "There are too few.",
-        instead(DEV, lambda path, places: path.write_bytes(b"L" * 4_000_000)),
     ),
     weighs(
         "broken-predictions",
