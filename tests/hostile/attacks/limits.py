@@ -81,18 +81,6 @@ def exceed(
 
 TIME = [
     hang(
-        "deaf-loop",
-        "Ignores every signal that can be ignored, and loops.",
-        """
-import signal
-for number in signal.valid_signals():
-    attempt(lambda: signal.signal(number, signal.SIG_IGN))
-signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-while True:
-    pass
-""",
-    ),
-    hang(
         "endless-c-loop",
         "Consumes an endless iterator in C, where Python looks for no signal.",
         """
