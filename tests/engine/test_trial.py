@@ -33,7 +33,8 @@ CALL = f"""{CHOOSE}
 from autograder import ProcessError, StudentProcess
 with StudentProcess(choose(sys.argv[1]), ("torch", *sys.argv[3:])) as process:
     source = f"def late():\\n    import {{sys.argv[2]}} as module\\n    return module.VALUE"
-    request = {{"source": source, "name": "late", "inputs": {{}}, "path": [], "root": "/", "seed": 1}}
+    request = {{"source": source, "name": "late", "inputs": {{}}, "path": []}}
+    request |= {{"root": "/", "seed": 1}}
     try:
         print(process.call(request, 20, 300).message)
     except ProcessError as error:

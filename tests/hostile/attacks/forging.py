@@ -254,9 +254,10 @@ answer(message(value({"dict": pairs})))
         "endless-shape",
         "Claims a tensor with lengths whose product overflows 64 bits, and one of length 0.",
         """
-tensor = {"kind": "tensor", "dtype": "int64", "device": "cpu", "stored": "int64", "shape": [0, *[1099511627775] * 3]}
-pair = {"tuple": [{"array": tensor}] * 2}
-answer(message(value({"dict": [["odd", None], ["documents", ["a"]], ["tokens", None], ["first", pair]]})))
+tensor = {"kind": "tensor", "dtype": "int64", "device": "cpu", "stored": "int64"}
+pair = {"tuple": [{"array": {**tensor, "shape": [0, *[1099511627775] * 3]}}] * 2}
+claims = [["odd", None], ["documents", ["a"]], ["tokens", None], ["first", pair]]
+answer(message(value({"dict": claims})))
 """,
     ),
     forged(

@@ -17,8 +17,9 @@ for folder in ("/tmp", "/dev/shm", os.getcwd()):
         pass
 """
 SHADOWS = """
-torch.py numpy.py json.py wire.py struct.py answers.py pytest.py random.py checks.py execute.py typing.py inside.py
-main.py autograder.py autograder/__init__.py instructor/__init__.py checks/__init__.py inside/wire.py
+torch.py numpy.py json.py wire.py struct.py answers.py pytest.py random.py checks.py execute.py
+typing.py inside.py main.py autograder.py autograder/__init__.py instructor/__init__.py
+checks/__init__.py inside/wire.py
 """.split()
 IN_PLACE = Edit(
     "attention.py",

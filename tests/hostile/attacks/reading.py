@@ -11,7 +11,8 @@ HOSTILE = [
         "and in the grader's own folder its manifest and verdicts.",
         "The files do not exist, or cannot be opened.",
         """
-for folder in ("@HIDDEN@", "@ROOT@/instructor/checks", "@GOLD@", "@ROOT@/instructor/gold", "@OTHER@"):
+ours = ["@ROOT@/instructor/checks", "@ROOT@/instructor/gold"]
+for folder in ("@HIDDEN@", "@GOLD@", "@OTHER@", *ours):
     for name in ("canary.py", "q1c.py", "problem1/q1c.py", "laptop/birth_test.tsv", "dataset.py"):
         attempt(lambda: loot(open(f"{folder}/{name}").read()))
     attempt(lambda: loot(os.listdir(folder)))
