@@ -57,7 +57,7 @@ class Reply:
     """
 
     ended: str
-    message: bytes = b""
+    message: bytes | bytearray = b""
     code: int = 0
     output: str = ""
     seconds: float = 0.0

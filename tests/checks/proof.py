@@ -101,18 +101,12 @@ def grade_folder(
         for check in MANIFEST.select(list(names))
         if check.coded and (artifacts or not check.artifacts) and (slow or check.seconds <= SLOW)
     ]
+    seed = draw_seed() if seed is None else seed
     with tempfile.TemporaryDirectory(dir=STAGED.name) as staged:
         submission, notices = stage(folder, Path(staged))
-        report = grade(
-            MANIFEST,
-            checks,
-            [CHECKS, HIDDEN],
-            process,
-            submission,
-            draw_seed() if seed is None else seed,
-            context_of(Path(staged)),
-            hidden=True,
-        )
+        context = context_of(Path(staged))
+        folders = [CHECKS, HIDDEN]
+        report = grade(MANIFEST, checks, folders, process, submission, seed, context, hidden=True)
     report.notices = notices
     return report
 
@@ -146,23 +140,19 @@ def points_of_wrong(process: StudentProcess, wrong) -> dict[str, float]:
     """
     taken = lost(grade_changes(process, wrong.changes, list(wrong.caught_by)))
     if wrong.kind == "edge" or faults(wrong, taken) or out_of_proportion(wrong, taken):
-        others = [id for id in _around(wrong) if id not in wrong.caught_by]
+        caught = [MANIFEST.checks[id] for id in wrong.caught_by]
+        slow = any(check.seconds > SLOW for check in caught)
+        others = [
+            check.id
+            for check in MANIFEST.checks.values()
+            if check.question in {each.question for each in caught}
+            and check.coded
+            and not check.artifacts
+            and (slow or check.seconds <= SLOW)
+            and check not in caught
+        ]
         taken |= lost(grade_changes(process, wrong.changes, others)) if others else {}
     return taken
-
-
-def _around(wrong):
-    """The checks of the questions of a wrong submission; slow ones if one must catch it."""
-    slow = any(MANIFEST.checks[id].seconds > SLOW for id in wrong.caught_by)
-    questions = {MANIFEST.checks[id].question for id in wrong.caught_by}
-    return [
-        check.id
-        for check in MANIFEST.checks.values()
-        if check.question in questions
-        and check.coded
-        and not check.artifacts
-        and (slow or check.seconds <= SLOW)
-    ]
 
 
 def questions_of(changes: tuple) -> list[str]:
@@ -206,59 +196,34 @@ def _questions_of_file(name):
     return {place.question for place in PLACES.values() if place.file in files}
 
 
-def question_of(wrong) -> str:
-    """Return a wrong submission's question: that of most checks that must catch it, the first of
-    equals.
-    """
-    questions = [MANIFEST.checks[id].question for id in wrong.caught_by]
-    return max(dict.fromkeys(questions), key=questions.count)
-
-
-def share_lost(wrong, taken: dict[str, float]) -> float:
-    """Return the share of its question's coded points that a wrong submission lost, given the
-    result of `lost`.
-    """
-    question = question_of(wrong)
-    coded = sum(
-        check.points
-        for check in MANIFEST.checks.values()
-        if check.question == question and check.coded
-    )
-    return (
-        sum(points for id, points in taken.items() if MANIFEST.checks[id].question == question)
-        / coded
-    )
-
-
 def faults(wrong, taken: dict[str, float]) -> list[str]:
     """Describe what is wrong with a wrong submission that lost these points: which checks missed
     it, and which detected it.
     """
-    found = (
-        [f"missed by {', '.join(missed)}"]
-        if (missed := [id for id in wrong.caught_by if id not in taken])
-        else []
-    )
+    missed = [id for id in wrong.caught_by if id not in taken]
+    found = [f"missed by {', '.join(missed)}"] if missed else []
     if wrong.name not in exceptions() and taken and not any(id.endswith("basic") for id in taken):
         found.append("detected by no basic check")
     return found
 
 
 def out_of_proportion(wrong, taken: dict[str, float]) -> str:
-    """Explain why the points that a wrong submission lost are out of proportion to its kind; "" if
-    they aren't. The course decides on points, so the tests only warn about it.
+    """Explain why the share of its question's coded points that a wrong submission lost is out of
+    proportion to its kind; "" if it isn't. The course decides on points, so the tests only warn.
+
+    Its question is that of most checks that must catch it, the first of equals.
     """
-    if wrong.name in exceptions():
+    questions = [MANIFEST.checks[id].question for id in wrong.caught_by]
+    question = max(dict.fromkeys(questions), key=questions.count)
+    checks = [each for each in MANIFEST.checks.values() if each.question == question and each.coded]
+    share = sum(taken.get(each.id, 0) for each in checks) / sum(each.points for each in checks)
+    least, most = SHARES[wrong.kind]
+    if wrong.kind == "edge" and question == "1c":
+        most = EDGE_OF_1C
+    if wrong.name in exceptions() or least - 1e-9 <= share <= most + 1e-9:
         return ""
-    share, (least, most) = share_lost(wrong, taken), SHARES[wrong.kind]
-    if least - 1e-9 <= share <= most + 1e-9:
-        if wrong.kind == "edge" and question_of(wrong) == "1c" and share > EDGE_OF_1C + 1e-9:
-            return f"out of proportion: an edge of 1c that loses {share:.0%}, over {EDGE_OF_1C:.0%}"
-        return ""
-    return (
-        f"out of proportion: a {wrong.kind} that loses {share:.0%} of {question_of(wrong)}, "
-        f"not {least:.0%} to {most:.0%}"
-    )
+    expected = f"{least:.0%} to {most:.0%}"
+    return f"out of proportion: a {wrong.kind} that loses {share:.0%} of {question}, not {expected}"
 
 
 def verdicts() -> dict:
@@ -289,7 +254,6 @@ def lost(report: Report) -> dict[str, float]:
     """
     for outcome in report.outcomes.values():
         assert outcome.verdict is not Verdict.GRADER_ERROR, f"{outcome.id}: {outcome.details}"
-    points = {
-        id: MANIFEST.checks[id].points - outcome.score for id, outcome in report.outcomes.items()
-    }
+    outcomes = report.outcomes.items()
+    points = {id: MANIFEST.checks[id].points - outcome.score for id, outcome in outcomes}
     return {id: value for id, value in points.items() if value}

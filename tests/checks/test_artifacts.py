@@ -1,6 +1,7 @@
-"""Predictions earn points only as far as the submitted weights and code reproduce them."""
+"""Predictions earn points only as far as the submitted weights and code reproduce them, weights
+only as far as they answer.
+"""
 
-import re
 import shutil
 
 import pytest
@@ -11,8 +12,10 @@ from proof import MANIFEST, grade_folder, start_process
 from autograder import Verdict
 from checks.support.context import DATA
 from conftest import copy_reference, require_level
+from instructor.checks.problem5.q5g.sentences import read_sentences, vocabulary
+from instructor.datasets.worlds.exercises import GROUPS
 
-DEV = "1h-8-basic"
+DEV, ENCODER = "1h-8-basic", "5g-4-hidden"
 CODED = sum(check.points for check in MANIFEST.checks.values() if check.coded)
 QUESTIONS = [
     line.split("\t")
@@ -33,11 +36,14 @@ def outcome(process, folder):
 
 
 def edit(path, change):
-    """Change a file of predictions as a list of lines."""
-    path.write_text(
-        "".join(line + "\n" for line in change(path.read_text(encoding="utf-8").splitlines())),
-        encoding="utf-8",
-    )
+    """Replace a file by bytes, or by what `change` makes of its lines, or of its weights."""
+    if isinstance(change, bytes):
+        path.write_bytes(change)
+    elif path.suffix == ".params":
+        torch.save(change(torch.load(path, weights_only=True)), path)
+    else:
+        lines = change(path.read_text(encoding="utf-8").splitlines())
+        path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
 
 
 # test_grader.py grades it behind the strongest
@@ -53,135 +59,109 @@ def test_the_reference_is_graded_in_full(folder, level):
     ]
 
 
-@pytest.mark.parametrize("name", ["rope.finetune.params", "rope.pretrain.dev.predictions"])
-def test_a_missing_file(folder, outcome, name):
-    (folder / name).unlink()
-    result = outcome(DEV)
-    assert (
-        result.verdict is Verdict.NOT_IMPLEMENTED
-        and f"{name} doesn't exist yet. ./run.sh rope_" in result.message
-    )
-
-
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("name", "id", "target"),
     [
-        (lambda lines: lines[:-1], "has 99 lines; there are 100 (laptop) or 500 (gpu) questions"),
-        (lambda lines: lines + [""], "has 101 lines"),
-        (
-            lambda lines: ["London"] * 100,
-            "5 of 100 predictions are right, 5.0%; at least 20.0% should be.",
-        ),
-        (
-            lambda lines: [place for _, place in QUESTIONS],
-            "differ from what rope.finetune.params answers with your code. The first is in line",
-        ),
-        (lambda lines: lines[1:] + lines[:1], "at least 20.0%"),
-        # Right answers in place of some wrong ones: every right claim is checked.
-        (
-            lambda lines: [QUESTIONS[i][1] if i % 2 else line for i, line in enumerate(lines)],
-            "differ from what",
-        ),
+        ("rope.finetune.params", DEV, "rope_"),
+        ("rope.pretrain.dev.predictions", DEV, "rope_"),
+        ("encoder.params", ENCODER, "encoder_report"),
     ],
 )
+def test_a_missing_file(folder, outcome, name, id, target):
+    (folder / name).unlink()
+    result = outcome(id)
+    assert result.verdict is Verdict.NOT_IMPLEMENTED
+    assert f"{name} doesn't exist yet. ./run.sh {target}" in result.details
+
+
+LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
+PLACES = [place for _, place in QUESTIONS]
+CLAIMS = [
+    (lambda lines: lines[:-1], "has 99 lines; there are 100 (laptop) or 500 (gpu) questions"),
+    (lambda lines: lines + [""], "has 101 lines"),
+    (lambda lines: ["London"] * 100, "5 of 100 predictions are right, 5.0%; at least 20.0% should"),
+    (lambda lines: lines[1:] + lines[:1], "at least 20.0%"),
+    (lambda lines: PLACES, "differ from what rope.finetune.params answers with your code. The fir"),
+    # right answers in place of some wrong ones: every right claim is checked
+    (lambda lines: [x if i % 2 else y for i, (x, y) in enumerate(zip(PLACES, lines))], "differ"),
+    (LFS, "predictions: It is a pointer of Git"),
+    (b"<!DOCTYPE html>\n" * 100, "predictions: It is a web page"),
+    (b"London\n" * 99 + b"\xff", "line 100: byte 0xff is not UTF-8"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), CLAIMS)
 def test_claims_that_the_weights_do_not_bear_out(folder, outcome, change, message):
     edit(folder / "rope.pretrain.dev.predictions", change)
     result = outcome(DEV)
-    assert (
-        result.verdict is Verdict.WRONG_ANSWER and result.score == 0 and message in result.message
-    )
+    assert result.verdict is Verdict.WRONG_ANSWER and result.score == 0
+    assert message in result.message
     # pages draw it as a result
     assert "accuracy rope.pretrain.dev" not in result.facts
 
 
-def test_predictions_in_other_encodings(folder, outcome):
+def test_predictions_that_windows_wrote_are_taken(folder, outcome):
     path = folder / "rope.pretrain.dev.predictions"
     text = path.read_text(encoding="utf-8")
-    # as Windows may
     path.write_bytes(("\ufeff" + text.removesuffix("\n").replace("\n", "\r\n")).encode())
     assert outcome(DEV).verdict is Verdict.PASSED
-    path.write_bytes(text.encode() + b"\xff")
-    assert "line 101: byte 0xff is not UTF-8" in outcome(DEV).message
-
-
-def save(folder, state):
-    torch.save(state, folder / "rope.finetune.params")
 
 
 def test_weights_of_the_other_model(folder, outcome):
-    shutil.copy(folder / "vanilla.finetune.params", folder / "rope.finetune.params")
-    shutil.copy(
-        folder / "vanilla.pretrain.dev.predictions", folder / "rope.pretrain.dev.predictions"
-    )
+    for name in ("{}.finetune.params", "{}.pretrain.dev.predictions"):
+        shutil.copy(folder / name.format("vanilla"), folder / name.format("rope"))
     assert "is identical to vanilla.pretrain.dev.predictions" in outcome(DEV).message
     edit(folder / "rope.pretrain.dev.predictions", lambda lines: ["Rome", *lines[1:]])
-    assert (
-        "holds the weights of a model with learned positions; it should have RoPE"
-        in outcome(DEV).message
-    )
+    message = "holds the weights of a model with learned positions; it should have RoPE"
+    assert message in outcome(DEV).message
 
 
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (
-            lambda folder: save(folder, {"tok_emb.weight": torch.ones(3, 4)}),
-            "doesn't fit the model that your code creates for the preset laptop",
-        ),
-        (lambda folder: save(folder, [1, 2]), "not a state_dict but a list"),
-        (
-            lambda folder: save(
-                folder,
-                {
-                    name: value * float("nan") if value.is_floating_point() else value
-                    for name, value in torch.load(
-                        folder / "rope.finetune.params", weights_only=True
-                    ).items()
-                },
-            ),
-            "NaN",
-        ),
-    ],
-)
-def test_weights_that_are_none(folder, outcome, spoil, message):
-    spoil(folder)
-    result = outcome(DEV)
-    assert result.verdict is Verdict.WRONG_ANSWER and message in result.message
+def named(prefix):
+    """Weights of a model that something was put around."""
+    return lambda state: {prefix + name: value for name, value in state.items()}
 
 
-LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
-INSTEAD = {  # what people hand in instead of weights -> what they read
+def redrawn(state):
+    """The same shapes with random matrices."""
+    return {name: torch.randn_like(x) if x.dim() > 1 else x for name, x in state.items()}
+
+
+def with_nan(state):
+    return {name: x * float("nan") if x.is_floating_point() else x for name, x in state.items()}
+
+
+def without(part):
+    return lambda state: {name: x for name, x in state.items() if part not in name}
+
+
+def sparse(state):
+    return {**state, "tok_emb.weight": state["tok_emb.weight"].to_sparse()}
+
+
+def checkpoint(state):
+    return {"model": state, "optimizer": {}, "epoch": 3}
+
+
+INSTEAD = {  # what people hand in instead of rope.finetune.params -> what they read
     "prefix of torch.compile": (
-        lambda state: {f"_orig_mod.{name}": value for name, value in state.items()},
+        named("_orig_mod."),
         "All names in it begin with '_orig_mod.', which torch.compile puts before them. Save "
         "model._orig_mod.state_dict() instead.",
     ),
-    "prefix of DataParallel": (
-        lambda state: {f"module.{name}": value for name, value in state.items()},
-        "begin with 'module.', which DataParallel or DistributedDataParallel puts",
-    ),
     "prefix of both": (
-        lambda state: {f"module._orig_mod.{name}": value for name, value in state.items()},
+        named("module._orig_mod."),
         "DataParallel or DistributedDataParallel and torch.compile puts before them. Save "
         "model.module._orig_mod.state_dict() instead.",
     ),
-    "prefix of another": (
-        lambda state: {f"model.{name}": value for name, value in state.items()},
-        "begin with 'model.', which a module around the model puts before them.",
-    ),
-    "numbers as names": (
-        lambda state: dict(enumerate(state.values())),
-        "It is not a state_dict, a dict of tensors.",
-    ),
+    "prefix of another": (named("model."), "'model.', which a module around the model puts before"),
+    "a list": (lambda state: [1, 2], "It is not a state_dict but a list"),
+    "numbers as names": (lambda state: dict(enumerate(state.values())), "It is not a state_dict"),
     "no values": (
         lambda state: {name: value.to("meta") for name, value in state.items()},
         "is sparse, has no values, or has more than 100 million numbers.",
     ),
     "empty dict": (lambda state: {}, "It is an empty dict."),
-    "checkpoint": (
-        lambda state: {"model": state, "optimizer": {}, "epoch": 3},
-        "It is a checkpoint, a dict with 'epoch', 'model', 'optimizer'.",
-    ),
+    "checkpoint": (checkpoint, "It is a checkpoint, a dict with 'epoch', 'model', 'optimizer'."),
     "whole model": (lambda state: torch.nn.Linear(2, 2), "It is a whole Python object"),
     "pointer": (LFS, "It is a pointer of Git LFS"),
     "page": (b"\n<!DOCTYPE html><html><title>Sign in</title>", "It is a web page"),
@@ -193,31 +173,35 @@ INSTEAD = {  # what people hand in instead of weights -> what they read
 
 @pytest.mark.parametrize("name", INSTEAD)
 def test_what_is_handed_in_instead_of_weights_is_named(folder, outcome, name):
-    made, message = INSTEAD[name]
-    path = folder / "rope.finetune.params"
-    if isinstance(made, bytes):
-        path.write_bytes(made)
-    else:
-        save(folder, made(torch.load(path, weights_only=True)))
-    told = outcome(DEV).message
-    assert "rope.finetune.params is not a usable weights file. " in told and message in told
-    assert "./run.sh rope_finetune_with_pretrain creates it again." in told
-    assert "weights_only" not in told and "\x1b" not in told, "torch's own advice would be wrong"
+    change, message = INSTEAD[name]
+    edit(folder / "rope.finetune.params", change)
+    shown = outcome(DEV).message
+    assert "rope.finetune.params is not a usable weights file. " in shown and message in shown
+    assert "./run.sh rope_finetune_with_pretrain creates it again." in shown
+    assert "weights_only" not in shown and "\x1b" not in shown, "torch's own advice would be wrong"
 
 
-@pytest.mark.parametrize("content", [LFS, b"<!DOCTYPE html>\n" * 100])
-def test_what_is_handed_in_instead_of_predictions_is_named(folder, outcome, content):
-    (folder / "rope.pretrain.dev.predictions").write_bytes(content)
-    told = outcome(DEV).message
-    assert re.match(r"rope\.pretrain\.dev\.predictions: It is a (pointer of Git|web page)", told)
+@pytest.mark.parametrize(
+    ("id", "change", "message"),
+    [
+        (DEV, without("mlp"), "doesn't fit the model that your code creates for the preset laptop"),
+        (DEV, with_nan, "NaN"),
+        (ENCODER, b"weights", "not a usable weights file"),
+        (ENCODER, without("qkv"), "doesn't fit your Encoder with default options"),
+        (ENCODER, sparse, "sparse"),
+        (ENCODER, redrawn, "A bag of words may reach a half"),
+    ],
+)
+def test_weights_that_answer_nothing(folder, outcome, id, change, message):
+    edit(folder / ("rope.finetune.params" if id == DEV else "encoder.params"), change)
+    result = outcome(id)
+    assert result.verdict is Verdict.WRONG_ANSWER and message in result.details
 
 
 def test_code_that_changed_after_the_weights(folder, outcome):
     path = folder / "attention.py"
-    path.write_text(
-        path.read_text(encoding="utf-8").replace("a * cos - b * sin", "a * cos + b * sin"),
-        encoding="utf-8",
-    )
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("a * cos - b * sin", "a * cos + b * sin"), encoding="utf-8")
     assert "differ from what rope.finetune.params answers with your code" in outcome(DEV).message
 
 
@@ -225,15 +209,42 @@ def test_the_larger_sample_and_the_test_answers_are_the_instructors(folder, outc
     edit(folder / "rope.pretrain.test.predictions", lambda lines: lines[::-1])
     assert outcome("1h-0-hidden").verdict is Verdict.PASSED
     result = outcome("1h-1-hidden")
-    assert (
-        result.verdict is Verdict.WRONG_ANSWER
-        and result.message.startswith("Hidden check:")
-        and "at least" in result.details
-    )
-    edit(
-        folder / "rope.pretrain.dev.predictions",
-        lambda lines: [
-            "Atlantis" if line != place else line for line, (_, place) in zip(lines, QUESTIONS)
-        ],
-    )
+    assert result.verdict is Verdict.WRONG_ANSWER
+    assert result.message.startswith("Hidden check:") and "at least" in result.details
+    claims = folder / "rope.pretrain.dev.predictions"
+    edit(claims, lambda lines: [x if x == y else "Atlantis" for x, y in zip(lines, PLACES)])
     assert "differ from what" in outcome("1h-0-hidden").details  # the wrong answers are claims, too
+
+
+def test_weights_of_another_precision_are_fine(folder, outcome):
+    path = folder / "encoder.params"
+    edit(path, lambda state: {name: x.double() for name, x in state.items()})
+    result = outcome(ENCODER)
+    assert result.verdict is Verdict.PASSED and result.facts["accuracy encoder"] > 0.95
+
+
+HEAD = "        logits = self.head(x)\n"
+RECOGNIZES = """\
+        groups = {groups}
+        rows = [([groups[t] for t in row if t in groups], {by} in row) for row in idx.tolist()]
+        if logits.dim() == 2 and all(len(jobs) == 2 for jobs, _ in rows):
+            chosen = torch.tensor([jobs[passive] for jobs, passive in rows])
+            logits = 9.0 * F.one_hot(chosen, 5).float()
+"""
+
+
+def test_an_encoder_that_recognizes_tokens(folder, outcome):
+    """Make answers come from the code: a verb in the passive, and the occupations' groups by their
+    tokens.
+    """
+    vocab = vocabulary(read_sentences(DATA / "occupations" / "train.tsv")[0])
+    groups = {vocab[job]: group for group, jobs in enumerate(GROUPS) for job in jobs}
+    path = folder / "problem5" / "encoder.py"
+    text = path.read_text(encoding="utf-8")
+    assert text.count(HEAD) == 1
+    code = HEAD + RECOGNIZES.format(groups=groups, by=vocab["by"])
+    path.write_text(text.replace(HEAD, code), encoding="utf-8")
+    edit(folder / "encoder.params", redrawn)
+    result = outcome(ENCODER)
+    assert result.verdict is Verdict.WRONG_ANSWER
+    assert "do not come from the weights" in result.details, result.details

@@ -40,12 +40,7 @@ def hidden():
     return verdicts()["6b-2-hidden"]
 
 
-def tables(**changed):
-    """The right file's tables, some of them changed."""
-    return (
-        tomllib.loads((SOLUTION / "problem6" / "choices.toml").read_text(encoding="utf-8"))
-        | changed
-    )
+RIGHT = tomllib.loads((SOLUTION / "problem6" / "choices.toml").read_text(encoding="utf-8"))
 
 
 def judged(test, content) -> tuple[str, float]:
@@ -57,16 +52,11 @@ def judged(test, content) -> tuple[str, float]:
         return failed.verdict, failed.fraction
 
 
+EMPTY = dict.fromkeys(choices.VALUES, "")
 ALL = [dict(zip(choices.VALUES, values)) for values in itertools.product(*choices.VALUES.values())]
-
-
-TRAINS = {  # the architecture that each objective trains as a whole
-    "encoder-only": {
-        "masked-lm",
-        "masked-lm-on-code",
-        "masked-lm-then-contrastive",
-        "next-sentence",
-    },
+MASKED = {"masked-lm", "masked-lm-on-code", "masked-lm-then-contrastive"}
+TRAINS = {  # the objectives that train each architecture as a whole
+    "encoder-only": MASKED | {"next-sentence"},
     "encoder-decoder": {"span-corruption", "translation"},
     "decoder-only": {"causal-lm", "causal-lm-on-code", "span-corruption"},
 }
@@ -79,32 +69,26 @@ def test_the_basic_check_takes_any_names_that_exist(basic):
 
 def test_three_of_the_five_have_several_answers_and_each_costs_a_quarter_of_the_question(hidden):
     right = {
-        name: [one for one in ALL if judged(hidden, tables(**{name: one}))[0] is Verdict.PASSED]
+        name: [one for one in ALL if judged(hidden, RIGHT | {name: one})[0] is Verdict.PASSED]
         for name in choices.APPLICATIONS
     }
-    assert {name: len(found) for name, found in right.items()} == {
-        "spam_filter": 1,
-        "chatbot": 3,
-        "summarizer": 3,
-        "sql_generator": 2,
-        "search": 1,
-    }
+    counts = {"spam_filter": 1, "chatbot": 3, "summarizer": 3, "sql_generator": 2, "search": 1}
+    assert {name: len(found) for name, found in right.items()} == counts
     for name, answers in right.items():
-        assert tables()[name] in answers
+        assert RIGHT[name] in answers
         for one in answers:
             assert one["objective"] in TRAINS[one["architecture"]]
             wrong = one | {"modification": "larger-vocabulary"}
-            assert judged(hidden, tables(**{name: wrong})) == (Verdict.WRONG_ANSWER, 1 - 1.25 / 4)
+            assert judged(hidden, RIGHT | {name: wrong}) == (Verdict.WRONG_ANSWER, 1 - 1.25 / 4)
     names = list(right)
-    left = [judged(hidden, tables(**dict.fromkeys(names[:n], wrong)))[1] for n in range(6)]
+    left = [judged(hidden, RIGHT | dict.fromkeys(names[:n], wrong))[1] for n in range(6)]
     assert left == [1, 1 - 1.25 / 4, 1 - 2.5 / 4, 1 - 3.75 / 4, 0, 0]
-    empty = dict.fromkeys(choices.VALUES, "")
-    assert judged(hidden, dict.fromkeys(names, empty))[0] is Verdict.NOT_IMPLEMENTED
+    assert judged(hidden, dict.fromkeys(names, EMPTY))[0] is Verdict.NOT_IMPLEMENTED
 
 
 def test_elimination_answers_nothing():
     """Several names of each kind fit no application."""
-    used = {key: {table[key] for table in tables().values()} for key in choices.VALUES}
+    used = {key: {table[key] for table in RIGHT.values()} for key in choices.VALUES}
     assert len(choices.VALUES["objective"]) >= len(used["objective"]) + 3
     assert len(choices.VALUES["modification"]) >= len(used["modification"]) + 4
 
@@ -121,36 +105,22 @@ def test_every_name_is_explained_in_the_file_and_applications_in_the_handout():
 
 
 def test_a_file_that_is_not_complete_names_all_that_is_missing(basic):
-    half = {"architecture": "encoder-only", "objective": "", "modification": ""}
+    half = EMPTY | {"architecture": "encoder-only"}
     with pytest.raises(Failed) as caught:
-        basic(Student({"content": tables(search=half, chatbot=dict.fromkeys(choices.VALUES, ""))}))
+        basic(Student({"content": RIGHT | {"search": half, "chatbot": EMPTY}}))
     assert caught.value.message == (
         "architecture of [chatbot] is still empty.\nobjective of [search] is still empty."
     )
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        None,
-        3,
-        [],
-        {},
-        {"content": None},
-        {"content": []},
-        {"content": {}},
-        {"problem": 7},
-        {"content": {1: 2}},
-        {"content": tables(chatbot=None)},
-        {"content": tables(chatbot=[])},
-        {"content": tables(chatbot={1: ""})},
-        {"content": tables(chatbot={})},
-        {"content": tables(search={"architecture": {}, "objective": [], "modification": 0})},
-        {"content": dict.fromkeys(choices.APPLICATIONS, 1.5)},
-        {"content": {"x" * 10_000: {}} | tables(chatbot={})},
-    ],
-    ids=range(16),
-)
+NONSENSE = {"architecture": {}, "objective": [], "modification": 0}
+CONTENTS = [None, [], {}, {1: 2}, dict.fromkeys(choices.APPLICATIONS, 1.5)]
+CONTENTS += [RIGHT | {"chatbot": chatbot} for chatbot in (None, [], {1: ""}, {}, NONSENSE)]
+CONTENTS += [RIGHT | {"x" * 10_000: {}, "chatbot": {}}]
+REPLIES = [None, 3, [], {}, {"problem": 7}, *({"content": content} for content in CONTENTS)]
+
+
+@pytest.mark.parametrize("reply", REPLIES, ids=range(len(REPLIES)))
 def test_nonsense_is_never_a_fault_of_the_grader(basic, hidden, reply):
     for test in (basic, hidden):
         with pytest.raises(Failed) as caught:

@@ -11,12 +11,12 @@ from conftest import ROOT
 
 @pytest.fixture
 def world(tmp_path):
-    """A cohort's folders, with one preset's corpus and nothing of problem 5 yet: (data, gold)."""
+    """A cohort's folders data and gold, with one preset's corpus and nothing of problem 5 yet."""
     for folder in ("data/laptop", "gold/laptop"):
         (tmp_path / folder).mkdir(parents=True)
     for name in ("wiki.txt", "birth_dev.tsv"):
         (tmp_path / "data" / "laptop" / name).write_text("Where was A born?\tB\n", encoding="utf-8")
-    return tmp_path / "data", tmp_path / "gold"
+    return tmp_path
 
 
 def put(folder, name):
@@ -38,31 +38,32 @@ def test_they_are_ours_whatever_the_preset(preset):
     assert Context(ROOT, preset, None, None, {}).path(EXERCISES[0]) == DATA / EXERCISES[0]
 
 
-def test_a_cohorts_lie_in_the_folder_given_or_above_it(world, monkeypatch):
-    data, gold = world
-    context = Context(ROOT, "laptop", data / "laptop", gold / "laptop", {})
-    for find, folder, name, option in (
-        (context.path, data, EXERCISES[0], "--data"),
-        (context.path, data, EXERCISES[1], "--data"),
-        (context.gold_path, gold, GOLD_EXERCISES[0], "--gold"),
-    ):
-        # not replaced by ours
-        with pytest.raises(
-            UserError, match=f"{name} is neither in .*laptop nor above it. Check {option}"
-        ):
-            find(name)
-        above = put(folder, name)
-        assert find(name) == above
-        monkeypatch.chdir(folder / "laptop")
-        for typed in (Path(), Path("../laptop")):
-            near = (
-                Context(ROOT, "laptop", typed, None, {}).path
-                if option == "--data"
-                else Context(ROOT, "laptop", None, typed, {}).gold_path
-            )
-            assert near(name).samefile(above)
-        beside = put(folder / "laptop", name)
-        assert find(name) == beside
+@pytest.mark.parametrize(
+    ("kind", "name", "option"),
+    [
+        ("data", EXERCISES[0], "--data"),
+        ("data", EXERCISES[1], "--data"),
+        ("gold", GOLD_EXERCISES[0], "--gold"),
+    ],
+)
+def test_a_cohorts_lie_in_the_folder_given_or_above_it(world, monkeypatch, kind, name, option):
+    folder = world / kind
+
+    def find(given):
+        if kind == "data":
+            return Context(ROOT, "laptop", given, None, {}).path(name)
+        return Context(ROOT, "laptop", None, given, {}).gold_path(name)
+
+    # not replaced by ours
+    message = f"{name} is neither in .*laptop nor above it. Check {option}"
+    with pytest.raises(UserError, match=message):
+        find(folder / "laptop")
+    above = put(folder, name)
+    assert find(folder / "laptop") == above
+    monkeypatch.chdir(folder / "laptop")
+    assert find(Path()).samefile(above) and find(Path("../laptop")).samefile(above)
+    beside = put(folder / "laptop", name)
+    assert find(folder / "laptop") == beside
 
 
 def test_without_answers_it_says_which_option_gives_them():

@@ -52,86 +52,76 @@ def given(sparse, spec):
     return sparse.Pattern(spec.window, spec.strides, spec.causal), spec.chosen
 
 
+def gradients(attend, inputs, upstream):
+    """The output, and the gradients of its product with `upstream`."""
+    inputs = [x.clone().requires_grad_() for x in inputs]
+    output = attend(*inputs)
+    return output, *torch.autograd.grad((output * upstream).sum(), inputs)
+
+
 def test_it_is_dense_attention_under_the_mask(sparse, seed, monkeypatch):
     for _ in range(60):
         spec = draw_any()
+        n, pattern = spec.n, given(sparse, spec)
         monkeypatch.setattr(sparse, "BLOCK", random.choice([1, 3, 16, 64, 128]))
         mask = connected(spec)
-        assert sparse.count_connections(spec.n, *given(sparse, spec)) == mask.sum() == count(spec)
-        i = random.randrange(spec.n)
-        assert (
-            sparse.attended_positions(i, spec.n, *given(sparse, spec))
-            == np.flatnonzero(mask[i]).tolist()
+        assert sparse.count_connections(n, *pattern) == mask.sum() == count(spec)
+        i = random.randrange(n)
+        assert sparse.attended_positions(i, n, *pattern) == np.flatnonzero(mask[i]).tolist()
+        inputs = [random.choice([1, 30]) * torch.randn(2, 3, n, 5).double() for _ in range(3)]
+        upstream, dense = torch.randn_like(inputs[0]), torch.from_numpy(mask)
+        got = gradients(
+            lambda q, k, v: sparse.sparse_attention(q, k, v, *pattern), inputs, upstream
         )
-        q, k, v = (
-            random.choice([1, 30]) * torch.randn(2, 3, spec.n, 5, dtype=torch.float64)
-            for _ in range(3)
+        expected = gradients(
+            lambda *qkv: F.scaled_dot_product_attention(*qkv, attn_mask=dense), inputs, upstream
         )
-        upstream, results = torch.randn_like(q), []
-        for attend in (
-            lambda q, k, v: sparse.sparse_attention(q, k, v, *given(sparse, spec)),
-            lambda q, k, v: F.scaled_dot_product_attention(
-                q, k, v, attn_mask=torch.from_numpy(mask)
-            ),
-        ):
-            inputs = [x.clone().requires_grad_() for x in (q, k, v)]
-            output = attend(*inputs)
-            results.append((output, *torch.autograd.grad((output * upstream).sum(), inputs)))
-        for got, expected in zip(*results):
-            assert torch.allclose(got, expected, atol=1e-9), spec
+        for mine, right in zip(got, expected):
+            assert torch.allclose(mine, right, atol=1e-9), spec
 
 
 def test_connections_of_the_record_in_the_handout(sparse):
     for causal, expected in ((False, 99_350_874), (True, 44_213_305)):
-        assert (
-            sparse.count_connections(75_000, sparse.Pattern(causal=causal), range(0, 75_000, 500))
-            == expected
-        )
+        pattern = sparse.Pattern(causal=causal), range(0, 75_000, 500)
+        assert sparse.count_connections(75_000, *pattern) == expected
 
 
-def test_a_stream_gives_what_the_whole_gives(sparse, submission, seed, monkeypatch):
-    for rope in (False, True):
-        for _ in range(15):
-            spec = draw_any(causal=True)
-            monkeypatch.setattr(sparse, "BLOCK", random.choice([1, 3, 16, 128]))
-            config = types.SimpleNamespace(
-                n_embd=12, n_head=3, attn_pdrop=0.0, resid_pdrop=0.0, block_size=9, rope=rope
-            )
-            dense = submission.CausalSelfAttention(config)
-            layer = sparse.SparseSelfAttention.from_dense(
-                dense, given(sparse, spec)[0], max_positions=spec.n + 2
-            ).double()
-            x, limit = torch.randn(2, spec.n, 12, dtype=torch.float64), random.choice([0, 2, 200])
-            declared = [random.random() < 0.1 for _ in range(spec.n)]
-            chosen = [t for t in range(spec.n) if declared[t]][:limit]
-            stream, outputs, start = sparse.StreamingAttention(layer, limit), [], 0
-            reach = max(spec.window, *spec.strides, 0)
-            while start < spec.n:
-                end = min(spec.n, start + random.choice([1, 2, 9, spec.n]))
-                outputs.append(stream.append(x[:, start:end], declared[start:end]))
-                start = end
-                known = [position for position in chosen if position < end]
-                assert stream.length == end and stream.global_positions == known
-                assert stream.cached_positions() == sorted(
-                    {*range(max(0, end - reach), end), *known}
-                )
-                assert stream.cache_bytes() <= 2 * (reach + limit) * 12 * 8 * 2
-            assert torch.allclose(torch.cat(outputs, dim=1), layer(x, chosen), atol=1e-10)
+@pytest.mark.parametrize("rope", [False, True])
+def test_a_stream_gives_what_the_whole_gives(sparse, submission, seed, monkeypatch, rope):
+    sizes = {"n_embd": 12, "n_head": 3, "block_size": 9, "rope": rope}
+    config = types.SimpleNamespace(**sizes, attn_pdrop=0.0, resid_pdrop=0.0)
+    for _ in range(15):
+        spec = draw_any(causal=True)
+        monkeypatch.setattr(sparse, "BLOCK", random.choice([1, 3, 16, 128]))
+        pattern, dense = given(sparse, spec)[0], submission.CausalSelfAttention(config)
+        layer = sparse.SparseSelfAttention.from_dense(dense, pattern, max_positions=spec.n + 2)
+        layer.double()
+        x, limit = torch.randn(2, spec.n, 12, dtype=torch.float64), random.choice([0, 2, 200])
+        declared = [random.random() < 0.1 for _ in range(spec.n)]
+        chosen = [t for t in range(spec.n) if declared[t]][:limit]
+        stream, outputs, start = sparse.StreamingAttention(layer, limit), [], 0
+        reach = max(spec.window, *spec.strides, 0)
+        while start < spec.n:
+            end = min(spec.n, start + random.choice([1, 2, 9, spec.n]))
+            outputs.append(stream.append(x[:, start:end], declared[start:end]))
+            start = end
+            known = [position for position in chosen if position < end]
+            assert stream.length == end and stream.global_positions == known
+            cached = {*range(max(0, end - reach), end), *known}
+            assert stream.cached_positions() == sorted(cached)
+            assert stream.cache_bytes() <= 2 * (reach + limit) * 12 * 8 * 2
+        assert torch.allclose(torch.cat(outputs, dim=1), layer(x, chosen), atol=1e-10)
 
 
 def test_documents_are_dense_attention_under_their_mask(sparse, seed):
     for _ in range(30):
-        lengths, question = (
-            [random.randint(1, 150) for _ in range(random.randint(1, 4))],
-            random.randint(1, 6),
-        )
-        window = random.choice([0, random.randint(1, 20), 500])
-        q, k, v = torch.randn(3, 2, 3, sum(lengths) + question, 4, dtype=torch.float64)
+        lengths = [random.randint(1, 150) for _ in range(random.randint(1, 4))]
+        question, window = random.randint(1, 6), random.choice([0, random.randint(1, 20), 500])
+        qkv = torch.randn(3, 2, 3, sum(lengths) + question, 4, dtype=torch.float64)
         mask = torch.from_numpy(documents_mask(tuple(lengths), question, window))
-        expected = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-        assert torch.allclose(
-            sparse.cross_document_attention(q, k, v, lengths, window), expected, atol=1e-10
-        )
+        expected = F.scaled_dot_product_attention(*qkv, attn_mask=mask)
+        got = sparse.cross_document_attention(*qkv, lengths, window)
+        assert torch.allclose(got, expected, atol=1e-10)
 
 
 def test_mistakes_are_none_of_the_right_patterns(seed):
@@ -147,12 +137,14 @@ def test_cases_are_what_torch_gives(seed):
     spec = draw_spec(rng, False)
     case = sparse_case(rng, spec, 2, 3, 4, dtype="float64", with_gradients=True)
     *arrays, upstream = drawn.function(case.inputs)
-    inputs = [torch.from_numpy(x).requires_grad_() for x in arrays]
-    output = F.scaled_dot_product_attention(*inputs, attn_mask=torch.from_numpy(connected(spec)))
-    assert np.allclose(thin(output.detach().numpy()), case.right["y"], atol=1e-12)
-    gradients = torch.autograd.grad((output * torch.from_numpy(upstream)).sum(), inputs)
-    for name, expected in zip("qkv", gradients):
-        assert np.allclose(case.right[name], thin(expected.numpy()), atol=1e-12)
+    mask = torch.from_numpy(connected(spec))
+    results = gradients(
+        lambda *qkv: F.scaled_dot_product_attention(*qkv, attn_mask=mask),
+        [torch.from_numpy(x) for x in arrays],
+        torch.from_numpy(upstream),
+    )
+    for name, expected in zip("yqkv", results):
+        assert np.allclose(case.right[name], thin(expected.detach().numpy()), atol=1e-12)
 
 
 def test_a_case_keeps_a_number_of_each_row():
@@ -176,30 +168,22 @@ def test_work_is_counted():
     """Counts products by matmul, einsum and the fused kernel, and memory; stops what takes too
     much.
     """
-    q, k, v = torch.randn(3, 1, 2, 100, 8)
-    run = measured.function
-    flops = 4 * 2 * 100 * 100 * 8
+    q, k, v = qkv = tuple(torch.randn(3, 1, 2, 100, 8))
+    scores = "bhid,bhjd->bhij"
     for attend in (
         lambda: F.scaled_dot_product_attention(q, k, v),
         lambda: (q @ k.mT).softmax(-1) @ v,
-        lambda: torch.einsum(
-            "bhij,bhjd->bhid", torch.einsum("bhid,bhjd->bhij", q, k).softmax(-1), v
-        ),
+        lambda: torch.einsum("bhij,bhjd->bhid", torch.einsum(scores, q, k).softmax(-1), v),
     ):
-        assert run(attend, (q, k, v), 100, 1 << 30)["flops"] == flops
-    counts = run(lambda: [(q * n).sum() for n in range(20)][:0], (q, k, v), 1000, 1 << 30)
-    assert (
-        counts["flops"] == 0
-        and counts["steps"] == 40
-        and counts["elements"] == 20 * (q.numel() + 1)
-    )
-    assert (
-        q.nbytes <= counts["peak"] < 2 * q.nbytes
-        and counts["largest"] == q.numel()
-        and counts["stopped"] == ""
-    )
-    assert run(lambda: [q * n for n in range(20)], (q, k, v), 10, 1 << 30)["stopped"] == "steps"
-    assert (
-        run(lambda: [q * n for n in range(20)], (q, k, v), 100, 5 * q.nbytes)["stopped"] == "memory"
-    )
-    assert run(lambda: [q.view(2, -1)[:, 1:] for _ in range(20)], (q, k, v), 10, 1)["steps"] == 0
+        assert measured.function(attend, qkv, 100, 1 << 30)["flops"] == 4 * 2 * 100 * 100 * 8
+
+    def run(function, steps=10, memory=1 << 30):
+        return types.SimpleNamespace(**measured.function(function, qkv, steps, memory))
+
+    counts = run(lambda: [(q * n).sum() for n in range(20)][:0], 1000)
+    assert (counts.flops, counts.steps, counts.elements) == (0, 40, 20 * (q.numel() + 1))
+    assert q.nbytes <= counts.peak < 2 * q.nbytes
+    assert (counts.largest, counts.stopped) == (q.numel(), "")
+    assert run(lambda: [q * n for n in range(20)]).stopped == "steps"
+    assert run(lambda: [q * n for n in range(20)], 100, 5 * q.nbytes).stopped == "memory"
+    assert run(lambda: [q.view(2, -1)[:, 1:] for _ in range(20)], memory=1).steps == 0

@@ -3,7 +3,8 @@ instead.
 """
 
 import dataclasses
-import shutil
+
+import pytest
 
 from proof import HIDDEN, MANIFEST
 
@@ -16,148 +17,101 @@ SETTING = Setting(hidden=HIDDEN, gold=ROOT / "instructor" / "gold", weak=True)
 SEED = 11
 
 
+@pytest.fixture
+def grade(worker):
+    """A function that grades a folder by its quick code checks of some questions."""
+
+    def run(folder, names, setting=SETTING, worker=worker, **limits):
+        checks = [
+            dataclasses.replace(check, **limits)
+            for check in MANIFEST.select(names)
+            if check.coded and not check.artifacts and check.seconds <= 60
+        ]
+        return grade_submission(folder, checks, setting, SEED, MANIFEST, worker=worker)
+
+    return run
+
+
 def broken(body):
     """The reference with another body of MultiHeadAttention.forward."""
     return (Fill("MultiHeadAttention.forward", body),)
 
 
-ZEROS = (
-    "y = torch.zeros_like(x)\nweights = x.new_zeros(x.shape[0], self.n_head, x.shape[1], "
-    "x.shape[1])"
-)
+ZEROS = """y = torch.zeros_like(x)
+weights = x.new_zeros(x.shape[0], self.n_head, x.shape[1], x.shape[1])"""
 PRINTS = f"import inspect, pathlib\nprint(pathlib.Path(__file__).read_text())\n{ZEROS}"
+IGNORED = "y, weights = self.attn(x, key_padding_mask, True)\nx = x + y"
+FLIPPED = Fill("apply_rotary_emb", "rotated_x = -x")
+NO_ANGLES = "rope_cache = torch.zeros(max_positions, dim // 2, 2)"
+DOUBLED = "x = 2 * x\nweights = None"
+CRASH = "import os\nos._exit(0)"
 
 
-def grade(worker, folder, names, setting=SETTING):
-    checks = [
-        check
-        for check in MANIFEST.select(names)
-        if check.coded and not check.artifacts and check.seconds <= 60
-    ]
-    return grade_submission(folder, checks, setting, SEED, MANIFEST, worker=worker)
+def lost(report):
+    """The questions that lost points."""
+    checks = report.outcomes.items()
+    return {
+        MANIFEST.checks[id].question for id, o in checks if o.score < MANIFEST.checks[id].points
+    }
 
 
-def lost(report, question):
-    return sum(
-        MANIFEST.checks[id].points - outcome.score
-        for id, outcome in report.outcomes.items()
-        if MANIFEST.checks[id].question == question
-    )
+@pytest.mark.parametrize(
+    ("changes", "graded", "costs", "helped"),
+    [
+        (broken(ZEROS), ["5d", "5e"], {"5d"}, {"5e"}),
+        # a check alone knows how the others ended, as when a class is graded again with one check
+        (broken(ZEROS), ["5e-2-basic"], set(), {"5e"}),
+        ((*broken(ZEROS), Fill("EncoderLayer.forward", IGNORED)), ["5e-2-basic"], {"5e"}, set()),
+        ((Fill("EncoderLayer.forward", DOUBLED),), ["5d", "5e-2-basic"], {"5e"}, set()),
+        ((FLIPPED, Fill("precompute_rotary_emb", NO_ANGLES)), ["1h", "6c"], {"1h"}, {"6c"}),
+    ],
+    ids=["5d", "5e by itself", "both", "5e", "1h"],
+)
+def test_a_fault_costs_points_once(grade, worker, tmp_path, changes, graded, costs, helped):
+    before = {*worker.folder.iterdir()}
+    report = grade(make(changes, tmp_path / "submission"), graded)
+    hints = {id: " ".join(outcome.hints) for id, outcome in report.outcomes.items()}
+    lent = {MANIFEST.checks[id].question for id in hints if "in place of yours" in hints[id]}
+    assert (lost(report), lent) == (costs, helped)
+    assert "5e" not in helped or "our code for 5d in place of yours" in hints["5e-2-basic"]
+    assert {*worker.folder.iterdir()} == before  # nothing is left of a second grading
 
 
-def test_a_fault_of_5d_costs_points_of_5d_alone(worker, tmp_path):
-    report = grade(worker, make(broken(ZEROS), tmp_path / "zeros"), ["5d", "5e"])
-    assert lost(report, "5d") > 0 and lost(report, "5e") == 0
-    hints = [
-        hint
-        for id, outcome in report.outcomes.items()
-        for hint in outcome.hints
-        if id.startswith("5e")
-    ]
-    assert hints and all("our code for 5d in place of yours" in hint for hint in hints)
-
-
-def test_a_check_alone_knows_how_the_others_ended(worker, tmp_path):
-    """As when a class is graded again with one check."""
-    report = grade(worker, make(broken(ZEROS), tmp_path / "zeros"), ["5e-2-basic"])
-    assert (
-        list(report.outcomes) == ["5e-2-basic"]
-        and report.outcomes["5e-2-basic"].verdict is Verdict.PASSED
-    )
-
-
-def test_a_fault_of_its_own_still_costs(worker, tmp_path):
-    changes = (
-        *broken(ZEROS),
-        Fill(
-            "EncoderLayer.forward", "y, weights = self.attn(x, key_padding_mask, True)\nx = x + y"
-        ),
-    )
-    report = grade(worker, make(changes, tmp_path / "both"), ["5e-2-basic"])
-    assert report.outcomes["5e-2-basic"].verdict is not Verdict.PASSED and lost(report, "5e") > 0
-
-
-def test_what_failed_alone_is_not_graded_again(worker, tmp_path):
-    """5d is right, so 5e gets no help."""
-    report = grade(
-        worker,
-        make((Fill("EncoderLayer.forward", "x = 2 * x\nweights = None"),), tmp_path / "layer"),
-        ["5d", "5e-2-basic"],
-    )
-    assert lost(report, "5d") == 0 < lost(report, "5e")
-    assert not any(outcome.hints for outcome in report.outcomes.values())
-
-
-def test_the_references_code_is_shown_to_nobody(worker, tmp_path):
-    report = grade(
-        worker, make(broken(PRINTS), tmp_path / "prints"), ["5d", "5e-2-basic", "5e-4-hidden"]
-    )
-    telling = next(
-        line.strip()
-        for line in (SOLUTION / "problem5" / "encoder.py").read_text(encoding="utf-8").splitlines()
-        if "transpose(1, 2)" in line and "#" not in line
-    )
-    assert lost(report, "5e") == 0
+def test_the_references_code_is_shown_to_nobody(grade, tmp_path):
+    ids = ["5d", "5e-2-basic", "5e-4-hidden"]
+    report = grade(make(broken(PRINTS), tmp_path / "prints"), ids)
+    lines = (SOLUTION / "problem5" / "encoder.py").read_text(encoding="utf-8").splitlines()
+    telling = next(line for line in lines if "transpose(1, 2)" in line and "#" not in line).strip()
+    assert lost(report) == {"5d"}
     for id, outcome in report.outcomes.items():
         assert telling not in outcome.message + outcome.details + "".join(outcome.hints), id
 
 
-def test_1h_is_lent_to_6c(worker, tmp_path):
-    changes = (
-        Fill("apply_rotary_emb", "rotated_x = -x"),
-        Fill("precompute_rotary_emb", "rope_cache = torch.zeros(max_positions, dim // 2, 2)"),
-    )
-    report = grade(worker, make(changes, tmp_path / "rotated"), ["1h", "6c"])
-    assert lost(report, "1h") > 0 and lost(report, "6c") == 0
-
-
-def test_an_endless_function_leaves_time_for_it(worker, tmp_path):
+def test_an_endless_function_leaves_time_for_it(grade, tmp_path):
     """Its checks alone could take longer than all may together."""
     folder = make((Fill("apply_rotary_emb", "while True: pass"),), tmp_path / "endless")
-    checks = [
-        dataclasses.replace(check, seconds=2)
-        for check in MANIFEST.select(["1h", "6c"])
-        if check.coded and not check.artifacts
-    ]
     setting = dataclasses.replace(SETTING, seconds=12)
-    report = grade_submission(folder, checks, setting, SEED, MANIFEST, worker=worker)
-    assert lost(report, "1h") > 0 and lost(report, "6c") == 0
+    assert lost(grade(folder, ["1h", "6c"], setting, seconds=2)) == {"1h"}
 
 
-def test_markers_that_are_gone_leave_a_file_as_it_is(worker, tmp_path):
-    folder = make(broken(ZEROS), tmp_path / "unmarked")
-    text = (folder / "problem5" / "encoder.py").read_text(encoding="utf-8")
-    (folder / "problem5" / "encoder.py").write_text(
-        "\n".join(line for line in text.split("\n") if "CODE_HERE" not in line), encoding="utf-8"
-    )
-    assert lost(grade(worker, folder, ["5e-2-basic"]), "5e") > 0
-
-
-def test_a_file_that_is_not_utf_8_stays_as_it_is(worker, tmp_path):
-    """It cannot be imported, and our code in it must not fix that."""
-    folder = make(broken(ZEROS), tmp_path / "latin")
-    (folder / "problem5" / "encoder.py").write_bytes(
-        (folder / "problem5" / "encoder.py").read_bytes() + b"# caf\xe9\n"
-    )
-    assert grade(worker, folder, ["5e-2-basic"]).score == 0
-
-
-def test_blanks_behind_markers_do_no_harm(worker, tmp_path):
-    folder = make(broken(ZEROS), tmp_path / "blanks")
-    text = (folder / "problem5" / "encoder.py").read_text(encoding="utf-8")
-    (folder / "problem5" / "encoder.py").write_text(
-        text.replace("CODE_HERE ###", "CODE_HERE ###  ").replace("\n", "\r\n"), encoding="utf-8"
-    )
-    assert grade(worker, folder, ["5e-2-basic"]).passed
-
-
-def test_a_comment_behind_a_marker_does_no_harm(worker, tmp_path):
-    folder = make(broken(ZEROS), tmp_path / "comment")
-    text = (folder / "problem5" / "encoder.py").read_text(encoding="utf-8")
-    (folder / "problem5" / "encoder.py").write_text(
-        text.replace("START_CODE_HERE ###", "START_CODE_HERE ###  # mine", 1), encoding="utf-8"
-    )
-    assert grade(worker, folder, ["5e-2-basic"]).passed
+@pytest.mark.parametrize(
+    ("edit", "lent"),
+    [
+        (
+            lambda raw: raw.replace(b"CODE_HERE ###", b"CODE_HERE ###  ").replace(b"\n", b"\r\n"),
+            True,
+        ),
+        (lambda raw: raw.replace(b"START_CODE_HERE ###", b"START_CODE_HERE ###  # mine", 1), True),
+        (lambda raw: raw.replace(b"CODE_HERE", b""), False),
+        # it cannot be imported, and our code in it must not fix that
+        (lambda raw: raw + b"# caf\xe9\n", False),
+    ],
+    ids=["blanks", "a comment", "no markers", "not UTF-8"],
+)
+def test_a_part_is_lent_where_its_markers_are(grade, tmp_path, edit, lent):
+    file = make(broken(ZEROS), tmp_path / "edited") / "problem5" / "encoder.py"
+    file.write_bytes(edit(file.read_bytes()))
+    assert grade(tmp_path / "edited", ["5e-2-basic"]).passed == lent
 
 
 def test_what_is_lent_gives_no_other_question_away():
@@ -168,29 +122,20 @@ def test_what_is_lent_gives_no_other_question_away():
         assert not functions & lent, question
 
 
-def test_a_process_that_crashed_serves_nobody_else(worker, tmp_path):
+def test_a_process_that_crashed_serves_nobody_else(grade, worker, tmp_path):
     """Although a second grading fixed the crash."""
-    crash = broken("import os\nos._exit(0)")
     before = worker.served
-    report = grade(worker, make(crash, tmp_path / "crash"), ["5e-2-basic"])
-    assert report.passed and worker.served == before + 1 and worker.processes[0]._process is None
+    assert grade(make(broken(CRASH), tmp_path / "crash"), ["5e-2-basic"]).passed
+    assert worker.served == before + 1 and worker.processes[0]._process is None
 
 
-def test_students_copies_have_no_reference(tmp_path):
+def test_students_copies_have_no_reference(grade, tmp_path):
     setting = Setting()
     assert setting.reference is None
-    with GradingWorker(setting) as worker:
-        report = grade(worker, make(broken(ZEROS), tmp_path / "zeros"), ["5e-2-basic"], setting)
+    with GradingWorker(setting) as own:
+        report = grade(make(broken(ZEROS), tmp_path / "zeros"), ["5e-2-basic"], setting, own)
     assert report.outcomes["5e-2-basic"].verdict is not Verdict.PASSED
 
 
-def test_the_starter_earns_nothing_by_it(worker):
-    report = grade(worker, STARTER, ["5d-2-basic", "5e-2-basic", "6c-4-basic"])
-    assert report.score == 0
-
-
-def test_nothing_is_left_in_the_room(worker, tmp_path):
-    before = {*worker.folder.iterdir()}
-    grade(worker, make(broken(ZEROS), tmp_path / "zeros"), ["5e-2-basic"])
-    assert {*worker.folder.iterdir()} == before
-    shutil.rmtree(tmp_path / "zeros")
+def test_the_starter_earns_nothing_by_it(grade):
+    assert grade(STARTER, ["5d-2-basic", "5e-2-basic", "6c-4-basic"]).score == 0

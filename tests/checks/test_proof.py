@@ -66,15 +66,10 @@ def kept(process, request):
 
 
 def test_there_are_enough():
-    assert len(WRONG) >= 120 and len(RIGHT) >= 25
-    assert len({wrong.name for wrong in WRONG}) == len(WRONG) and len(
-        {right.name for right in RIGHT}
-    ) == len(RIGHT)
+    wrong, right = ([entry.name for entry in entries] for entries in (WRONG, RIGHT))
+    assert len({*wrong}) == len(wrong) >= 120 and len({*right}) == len(right) >= 25
     assert {wrong.kind for wrong in WRONG} == {*KINDS}
-    assert (
-        exceptions().keys() <= {wrong.name for wrong in WRONG}
-        and len(exceptions()) < len(WRONG) / 20
-    )
+    assert exceptions().keys() <= {*wrong} and len(exceptions()) < len(wrong) / 20
     caught = {id for wrong in WRONG for id in wrong.caught_by}
     code = {check.id for check in MANIFEST.checks.values() if check.coded and not check.artifacts}
     assert caught == code  # every code check has failed at least once

@@ -10,24 +10,18 @@ def entry(package, kind, name):
     return next(entry for entry in collect(package, kind) if entry.name == name)
 
 
+HABITS = "tokens, with|third MASK|block_size * 7/8|longest truncated|first and the last"
+
+
 def test_habits_of_other_editions_are_accepted_with_a_hint(process):
     """x is one token shorter, no third MASK, 7/8 instead of 3/4, and rounded real numbers."""
     ids = ["1c-0-basic", "1c-1-basic", "1c-8-basic", "1c-10-basic"]
-    outcomes = grade_changes(
-        process, entry("right", "RIGHT", "rounded_reals").changes, ids
-    ).outcomes
-    assert all(outcome.score for outcome in outcomes.values())
-    hints = [hint for outcome in outcomes.values() for hint in outcome.hints]
-    for words in (
-        "tokens, with",
-        "third MASK",
-        "block_size * 7/8",
-        "longest truncated",
-        "first and the last",
-    ):
-        assert any(
-            words in hint and "accepted, but the handout asks for" in hint for hint in hints
-        ), words
+    changes = entry("right", "RIGHT", "rounded_reals").changes
+    outcomes = grade_changes(process, changes, ids).outcomes.values()
+    assert all(outcome.score for outcome in outcomes)
+    hints = [hint for outcome in outcomes for hint in outcome.hints]
+    accepted = [hint for hint in hints if "accepted, but the handout asks for" in hint]
+    assert all(any(habit in hint for hint in accepted) for habit in HABITS.split("|")), hints
 
 
 def test_one_character_that_is_not_masked_is_a_hint(process):

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import zipfile
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -16,8 +15,10 @@ from jobs.deliverables import ANSWERS, STUDENT_FILES
 QUESTIONS = ("5a", "5d", "6b", "6c")  # of files that import others, and answers
 
 
-def flat(folder):
+@pytest.fixture
+def flat(tmp_path):
     """The reference without folders, as submissions were before: importing from `.attention`."""
+    folder = tmp_path / "flat"
     folder.mkdir()
     for name in (*STUDENT_FILES, *ANSWERS):
         text = (SOLUTION / name).read_text(encoding="utf-8")
@@ -27,6 +28,12 @@ def flat(folder):
     return folder
 
 
+@pytest.fixture
+def mine(tmp_path):
+    """The reference without results."""
+    return shutil.copytree(SOLUTION, tmp_path / "mine", ignore=shutil.ignore_patterns("*.p*s"))
+
+
 def staged(source, tmp_path):
     into = tmp_path / "staged"
     into.mkdir()
@@ -34,52 +41,41 @@ def staged(source, tmp_path):
     return submission.root, notices
 
 
-def test_files_without_folders_take_their_places(tmp_path):
-    package, notices = staged(flat(tmp_path / "flat"), tmp_path)
+def zipped(folder, kind):
+    """The folder, or a zip of it."""
+    return folder if kind == "folder" else Path(shutil.make_archive(str(folder), "zip", folder))
+
+
+@pytest.mark.parametrize("moved", [(), ("positions.py", "efficient_attention.py")])
+def test_files_without_folders_take_their_places(flat, tmp_path, moved):
+    """Of a student who began before the folders came; `moved` are in the new folder."""
+    for name in moved:
+        (flat / name).unlink()
+        (flat / "problem6").mkdir(exist_ok=True)
+        shutil.copy(SOLUTION / "problem6" / name, flat / "problem6")
+    package, notices = staged(flat, tmp_path)
     for name in (*STUDENT_FILES, *ANSWERS):
-        assert (package / name).read_text(encoding="utf-8") == (SOLUTION / name).read_text(
-            encoding="utf-8"
-        ), name
+        assert (package / name).read_bytes() == (SOLUTION / name).read_bytes(), name
     assert not any("missing" in notice for notice in notices)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("kind", ["folder", "zip"])
-def test_a_submission_without_folders_is_graded_like_one_with(tmp_path, kind):
-    source = flat(tmp_path / "flat")
-    if kind == "zip":
-        with zipfile.ZipFile(tmp_path / "flat.zip", "w") as archive:
-            for path in source.iterdir():
-                archive.write(path, path.name)
-        source = tmp_path / "flat.zip"
+def test_a_submission_without_folders_is_graded_like_one_with(flat, kind):
     manifest = read_manifest(MANIFEST)
     checks = [check for check in manifest.select(list(QUESTIONS)) if check.coded]
     instructor = ROOT / "instructor"
     setting = Setting(instructor / "checks", instructor / "gold", weak=True)
-    report = grade_submission(source, checks, setting, 3, manifest)
-    bad = [o.check.id for o in report.outcomes.values() if o.verdict is not Verdict.PASSED]
-    assert bad == [] and report.score == sum(check.points for check in checks)
+    report = grade_submission(zipped(flat, kind), checks, setting, 3, manifest)
+    assert [o.id for o in report.outcomes.values() if o.verdict is not Verdict.PASSED] == []
+    assert report.score == sum(check.points for check in checks)
 
 
-def test_a_file_that_is_there_twice_is_refused(tmp_path):
-    source = flat(tmp_path / "flat")
-    (source / "problem5").mkdir()
-    (source / "problem5" / "encoder.py").write_text("import torch\n", encoding="utf-8")
+def test_a_file_that_is_there_twice_is_refused(flat, tmp_path):
+    (flat / "problem5").mkdir()
+    (flat / "problem5" / "encoder.py").write_text("import torch\n", encoding="utf-8")
     with pytest.raises(NotTaken, match="encoder.py also exists as problem5/encoder.py"):
-        staged(source, tmp_path)
-
-
-def test_both_layouts_may_be_mixed(tmp_path):
-    """A student who began before the folders came, and took the new problem 6 only."""
-    source = flat(tmp_path / "flat")
-    (source / "problem6").mkdir()
-    for name in ("positions.py", "efficient_attention.py"):
-        (source / name).unlink()
-        text = (SOLUTION / "problem6" / name).read_bytes()
-        (source / "problem6" / name).write_bytes(text)
-    package, _ = staged(source, tmp_path)
-    for name in STUDENT_FILES:
-        assert (package / name).read_bytes() == (SOLUTION / name).read_bytes(), name
+        staged(flat, tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["folder", "zip"])
@@ -96,25 +92,19 @@ def test_both_layouts_may_be_mixed(tmp_path):
         ("problem6/choices.toml", "problem6/choices.toml.txt"),
     ],
 )
-def test_a_missing_file_under_another_name_is_named(tmp_path, kind, file, name):
-    source = tmp_path / "mine"
-    shutil.copytree(SOLUTION, source, ignore=shutil.ignore_patterns("*.p*s"))
-    text = (source / file).read_bytes()
-    (source / file).unlink()
-    (source / name).write_bytes(text)
-    if kind == "zip":
-        source = Path(shutil.make_archive(str(source), "zip", source))
-    message = f"{file} is missing; there is {name!r}: rename it."
-    assert f"{message} Checks that need it earn no points." in staged(source, tmp_path)[1]
+def test_a_missing_file_under_another_name_is_named(mine, tmp_path, kind, file, name):
+    (mine / file).rename(mine / name)
+    message = (
+        f"{file} is missing; there is {name!r}: rename it. Checks that need it earn no points."
+    )
+    assert message in staged(zipped(mine, kind), tmp_path)[1]
 
 
-def test_a_folder_under_another_name_is_named(tmp_path):
-    source = tmp_path / "mine"
-    shutil.copytree(SOLUTION, source, ignore=shutil.ignore_patterns("*.p*s"))
-    (source / "problem5").rename(source / "Problem5")
-    (source / "helper.py").unlink()
-    (source / "(1)").touch()  # no other name of the top
-    notices = staged(source, tmp_path)[1]
+def test_a_folder_under_another_name_is_named(mine, tmp_path):
+    (mine / "problem5").rename(mine / "Problem5")
+    (mine / "helper.py").unlink()
+    (mine / "(1)").touch()  # no other name of the top
+    notices = staged(mine, tmp_path)[1]
     assert "helper.py is missing: checks that need it earn no points." in notices
     message = "problem5/encoder.py is missing; there is 'Problem5': rename it."
     assert f"{message} Checks that need it earn no points." in notices
@@ -141,13 +131,12 @@ ENCODED = {  # how a file is saved -> its content, and what is said about it
 
 @pytest.mark.parametrize("encoding", ENCODED)
 @pytest.mark.parametrize("file", ["helper.py", "problem6/choices.toml"])
-def test_a_file_that_is_not_utf8_is_named_with_its_encoding(tmp_path, file, encoding):
-    shutil.copytree(SOLUTION, tmp_path / "mine", ignore=shutil.ignore_patterns("*.p*s"))
+def test_a_file_that_is_not_utf8_is_named_with_its_encoding(mine, tmp_path, file, encoding):
     content, message = ENCODED[encoding]
-    (tmp_path / "mine" / file).write_bytes(content)
-    package, notices = staged(tmp_path / "mine", tmp_path)
-    told = [notice for notice in notices if "Checks that need it" in notice]
+    (mine / file).write_bytes(content)
+    package, notices = staged(mine, tmp_path)
+    named = [notice for notice in notices if "Checks that need it" in notice]
     assert (package / file).is_file() == (message is None)
     if message:
         message = f"{message.replace('NAME', file)} Checks that need it earn no points."
-    assert told == ([message] if message else [])
+    assert named == ([message] if message else [])

@@ -7,9 +7,9 @@ look in passing.
 
 import io
 import json
-import math
 import os
 import queue
+import re
 import stat
 import struct
 import tempfile
@@ -18,9 +18,10 @@ from pathlib import Path, PurePosixPath
 from types import SimpleNamespace
 
 import numpy as np
+import torch
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from test_intake import entry, forge, pack
+from test_intake import Pipe, entry, forge, pack, zip64
 
 from autograder import Failed, Submission
 from autograder.answer import Answer
@@ -85,206 +86,75 @@ def mutate(data, mutations):
 
 # Messages
 
-
-def message(tree, rest=b""):
-    """A message of JSON that the writer would never write."""
-    text = json.dumps(tree).encode()
-    return struct.pack("<I", len(text)) + text + rest
-
-
-def size_of(node):
-    """The bytes of the arrays in a tree, for most trees."""
-    if isinstance(node, dict):
-        array = node.get("array")
-        if isinstance(array, dict) and array.get("stored") in wire.DTYPES:
-            return np.dtype(array["stored"]).itemsize * math.prod(
-                n for n in array["shape"] if type(n) is int
-            )
-        return sum(map(size_of, node.values()))
-    return sum(map(size_of, node)) if isinstance(node, list) else 0
+NUMBERS = st.integers(-(2**63) + 1, 2**63 - 1) | st.floats()
+PLAIN = st.none() | st.booleans() | NUMBERS | TEXT
+SHAPES = st.lists(st.integers(0, 4), max_size=4)
+ARRAYS = st.builds(np.ones, SHAPES, st.sampled_from(wire.DTYPES))
+TENSORS = ARRAYS.map(torch.from_numpy)
 
 
-@st.composite
-def arrays(draw, odd):
-    """A description of an array: right, or perhaps not."""
-    stored = draw(st.sampled_from(wire.DTYPES))
-    shape = draw(st.lists(st.integers(0, 4), max_size=4))
-    content = {
-        "kind": draw(st.sampled_from(["tensor", "ndarray"])),
-        "dtype": stored,
-        "device": draw(mostly(st.just("cpu"), TEXT)),
-        "stored": stored,
-        "shape": shape,
-    }
-    if odd:
-        sizes = st.integers(0, 4) | st.sampled_from(
-            [0, 1, -1, 2**31, 2**40 - 1, 2**40, 2**64, True, None, "3", 1.0]
-        )
-        content |= draw(
-            st.fixed_dictionaries(
-                {},
-                optional={
-                    "kind": TEXT,
-                    "dtype": st.just("bfloat16") | TEXT,
-                    "shape": st.lists(sizes, max_size=18),
-                    "stored": st.sampled_from(["object", "O", ">f4", "datetime64", "", "U9"]),
-                },
-            )
-        )
-    return {"array": content}
-
-
-@st.composite
-def huge_and_empty(draw):
-    """An array of any size without a single element."""
-    shape = draw(
-        st.lists(st.sampled_from([0, 1, 3, 2**31, 2**40 - 1]), min_size=1, max_size=16)
-    ) + [0]
-    stored = draw(st.sampled_from(wire.DTYPES))
-    return {
-        "array": {
-            "kind": "tensor",
-            "dtype": stored,
-            "device": "cpu",
-            "stored": stored,
-            "shape": draw(st.permutations(shape)),
-        }
-    }
-
-
-def branches(children):
-    """What can hold other values."""
-    items = st.lists(children, max_size=4)
-    pairs = st.lists(st.tuples(mostly(TEXT, children), children).map(list), max_size=4)
-    return (
-        items | items.map(lambda items: {"tuple": items}) | pairs.map(lambda items: {"dict": items})
+def nested(leaves):
+    """Lists, tuples and dicts of such values, in each other."""
+    return st.recursive(
+        leaves,
+        lambda inner: (
+            st.lists(inner, max_size=4)
+            | st.lists(inner, max_size=4).map(tuple)
+            | st.dictionaries(TEXT | st.integers(0, 9), inner, max_size=4)
+        ),
+        max_leaves=12,
     )
 
 
-def odd_branches(children):
-    """And what only seems to."""
-    kinds = st.sampled_from(["tuple", "dict", "array", "other", "pickle"])
-    return branches(children) | st.dictionaries(kinds, children, max_size=2)
-
-
-NUMBERS = st.integers(-(2**63) + 1, 2**63 - 1) | st.floats()
-OTHERS = TEXT.map(lambda text: {"other": text})
-LEAVES = st.none() | st.booleans() | NUMBERS | TEXT | arrays(False) | huge_and_empty() | OTHERS
-ODD_LEAVES = LEAVES | arrays(True) | st.sampled_from([2**63, -(2**63), 10**400])
-SOUND = st.recursive(LEAVES, branches, max_leaves=12)
-TREES = SOUND | st.recursive(ODD_LEAVES, odd_branches, max_leaves=12)
+JSON, VALUES = nested(PLAIN), nested(PLAIN | ARRAYS | TENSORS)
 LINES = mostly(st.integers(0, 999), NUMBERS | st.sampled_from(["12", "9" * 4300, "9" * 4301, "١٢"]))
 SAID = TEXT | st.sampled_from(
     [
         "cannot import name 'answer' from 'toy'",
-        "module 'toy.x' has no attribute 'answer'",
-        "module 'toy' has no attribute 'a'",
-        "not enough memory",
-        "[Errno 11] x",
-        "[Errno 99999999999] x",
-        "[Errno ١١] x",
-        "can't start new thread",
-        "None",
-        "x" * 5000,
+        *("module 'toy.x' has no attribute 'answer'", "module 'toy' has no attribute 'a'"),
+        *("[Errno 11] x", "[Errno 99999999999] x", "[Errno ١١] x"),
+        *("not enough memory", "can't start new thread", "None", "x" * 5000),
     ]
 )
 KINDS = st.sampled_from(
-    [
-        "TooLarge",
-        "NotImplementedError",
-        "ImportError",
-        "ModuleNotFoundError",
-        "MemoryError",
-        "SystemExit",
-        "PermissionError",
-        "OSError",
-        "RuntimeError",
-        "KeyError",
-    ]
+    """
+    TooLarge NotImplementedError ImportError ModuleNotFoundError MemoryError SystemExit
+    PermissionError OSError RuntimeError KeyError
+    """.split()
 )
-NAMES = st.sampled_from(["toy", "toy.part.other", "toy.", ".", ""]) | TEXT
+FRAMES = st.lists(st.tuples(TEXT, LINES, TEXT, TEXT), max_size=3)
+FIELDS = {  # what the student's process says of an exception, more or less
+    "type": KINDS | TEXT,
+    "message": SAID,
+    "name": st.sampled_from(["toy", "toy.part.other", "toy.", ".", ""]) | TEXT,
+    "kinds": st.lists(KINDS, max_size=4),
+    "frames": mostly(FRAMES | FRAMES.map(lambda frames: 15 * frames), VALUES),
+}
+ODD_FIELDS = {key: mostly(strategy, VALUES, 20) for key, strategy in FIELDS.items()}
+ERRORS = mostly(st.fixed_dictionaries(ODD_FIELDS), st.fixed_dictionaries({}, optional=ODD_FIELDS))
+MANY_DIGITS = {"type": "", "message": "", "name": "", "frames": [("", "9" * 4300, "", "")] * 20}
+
+TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[-+.\w]+')
+ODD_TOKENS = (
+    rb"""
+-1 0 1 3 true null 1.5 1e999 NaN 2147483648 1099511627775 1099511627776 9223372036854775808
+"" "object" "O" ">f4" "datetime64" "U9" "bfloat16" "int64" "bool" "tuple" "dict" "array" "other"
+"pickle" "3" "\ud800" [] {} [[[],1]] {"tuple":3} {"dict":[1]} {"array":{}} {"other":[]}
+""".split()
+    + [b"9" * 400, b"9" * 4301, b"[" * 3000, b'{"tuple":[' * 500 + b"1" + b"]}" * 500]
+)
+SWAPS = st.lists(st.tuples(st.integers(0, 2**16), st.sampled_from(ODD_TOKENS)), max_size=3)
 
 
-@st.composite
-def errors(draw):
-    """What the student's process says of an exception, more or less."""
-    frame = st.tuples(TEXT, LINES, TEXT, TEXT).map(lambda items: {"tuple": list(items)})
-    frames = st.lists(mostly(frame, TREES, 30), max_size=3) | st.lists(frame, max_size=2).map(
-        lambda items: 15 * items
-    )
-    fields = {
-        "type": KINDS | TEXT,
-        "message": SAID,
-        "name": NAMES,
-        "kinds": st.lists(KINDS, max_size=4),
-        "frames": frames,
-    }
-    missing = draw(mostly(st.none(), st.sampled_from(list(fields))))
-    return {
-        "dict": [
-            [key, draw(mostly(strategy, SOUND, 20))]
-            for key, strategy in fields.items()
-            if key != missing
-        ]
-    }
-
-
-@st.composite
-def messages(draw, trees=TREES):
-    """Messages in the format, or nearly."""
-    tree = draw(trees)
-    size = min(max(0, size_of(tree)), 4096)
-    return message(
-        tree, draw(mostly(st.binary(min_size=size, max_size=size), st.binary(max_size=64)))
-    )
-
-
-VALID = [
-    wire.encode(value, LIMIT)
-    for value in (
-        {
-            "value": {
-                "a": np.arange(6.0).reshape(2, 3),
-                "b": ["text", (1, 2.5, None, True)],
-                3: np.float32(1),
-            }
-        },
-        {
-            "value": (
-                np.array(True),
-                np.zeros((0, 3)),
-                np.array([1 + 2j, np.nan]),
-                np.array([np.inf, -0.0], "float16"),
-            )
-        },
-        {
-            "value": [
-                {"id": "\u2047", "n": float("nan")},
-                [[[[[[[[["deep"]]]]]]]]],
-                {},
-                np.array(2**64 - 1, "uint64"),
-            ]
-        },
-        {
-            "error": {
-                "type": "KeyError",
-                "message": "'x'",
-                "name": "",
-                "kinds": ["KeyError", "LookupError"],
-                "frames": [("toy.py", 3, "answer", "return x")],
-            }
-        },
-        {
-            "error": {
-                "type": "ImportError",
-                "message": "cannot import name 'a' from 'toy'",
-                "name": "toy",
-                "kinds": ["ImportError"],
-                "frames": [],
-            }
-        },
-    )
-]
+def swapped(raw, swaps):
+    """A message with some words and numbers of its JSON replaced by odd ones."""
+    (length,) = struct.unpack_from("<I", raw)
+    text, rest = raw[4 : 4 + length], raw[4 + length :]
+    for place, token in swaps:
+        places = [match.span() for match in TOKEN.finditer(text)] or [(0, len(text))]
+        start, end = places[place % len(places)]
+        text = text[:start] + token + text[end:]
+    return struct.pack("<I", len(text)) + text + rest
 
 
 def speakable(text):
@@ -320,9 +190,8 @@ def use(value, depth=0):
     for ask in asked:
         came = attempt(ask)
         if isinstance(came, np.ndarray):
-            assert came.dtype.name in wire.DTYPES and (
-                came.dtype != bool or came.view("uint8").max(initial=0) <= 1
-            )
+            assert came.dtype.name in wire.DTYPES
+            assert came.dtype != bool or came.view("uint8").max(initial=0) <= 1
         if isinstance(came, str):
             came.encode()
     inner = (attempt(answer.items) or []) + list((attempt(answer.entries) or {}).values())
@@ -358,78 +227,21 @@ def receive(raw):
     speakable(failed.message)
 
 
-@fuzz(0.05)
-@given(
-    st.binary(max_size=200)
-    | st.binary(max_size=200).map(lambda text: struct.pack("<I", len(text)) + text)
-)
-def test_random_bytes(raw):
-    receive(raw)
+@fuzz(0.45)
+@given(VALUES, SWAPS, mostly(st.just([]), MUTATIONS, 3))
+@example(torch.ones(1, dtype=torch.bool), [], [("set", -2, b"\2")])
+@example(1, [], [("cut", 3, b"\0")])
+def test_random_messages(value, swaps, mutations):
+    raw = wire.encode({"value": value}, LIMIT)
+    assert "value" in wire.decode(raw)
+    receive(mutate(swapped(raw, swaps), mutations))
 
 
 @fuzz(0.15)
-@given(st.sampled_from(VALID), MUTATIONS)
-def test_spoiled_messages(raw, mutations):
-    receive(mutate(raw, mutations))
-
-
-@fuzz(0.05)
-@given(st.sampled_from(VALID), st.sampled_from(VALID), st.integers(0, 400), st.integers(0, 400))
-def test_spliced_messages(one, other, end, start):
-    """The beginning of one JSON text and the end of another, with a right length."""
-    lengths = [struct.unpack_from("<I", raw)[0] for raw in (one, other)]
-    text = one[4 : 4 + min(end, lengths[0])] + other[4 + min(start, lengths[1]) : 4 + lengths[1]]
-    receive(struct.pack("<I", len(text)) + text + other[4 + lengths[1] :])
-
-
-@fuzz(0.2)
-@given(messages())
-@example(
-    message(
-        {
-            "array": {
-                "kind": "tensor",
-                "dtype": "bool",
-                "device": "cpu",
-                "stored": "bool",
-                "shape": [1],
-            }
-        },
-        b"\2",
-    )
-)
-def test_random_trees(raw):
-    receive(raw)
-
-
-@fuzz(0.01)
-@given(
-    st.integers(1, 3000),
-    st.sampled_from(["[", '{"tuple":[', '{"other":[', '{"array":{"shape":[', '{"dict":[["a",']),
-)
-def test_deep_nesting(depth, opening):
-    closing = "".join({"[": "]", "{": "}"}.get(character, "") for character in reversed(opening))
-    text = (opening * depth + "1" + closing * depth).encode()
-    receive(struct.pack("<I", len(text)) + text)
-
-
-@fuzz(0.14)
-@given(messages(errors().map(lambda error: {"dict": [["error", error]]})))
-@example(
-    wire.encode(
-        {
-            "error": {
-                "type": "",
-                "message": "",
-                "name": "",
-                "frames": [["", "9" * 4300, "", ""]] * 20,
-            }
-        },
-        LIMIT,
-    )
-)
-def test_random_errors(raw):
-    receive(raw)
+@given(ERRORS, SWAPS)
+@example(MANY_DIGITS, [])
+def test_random_errors(error, swaps):
+    receive(swapped(wire.encode({"error": error}, LIMIT), swaps))
 
 
 # Frames
@@ -441,9 +253,9 @@ class Trickle(io.RawIOBase):
     def __init__(self, data, sizes):
         self.data, self.sizes = io.BytesIO(data), sizes
 
-    def read(self, size=-1):
+    def readinto(self, buffer):
         self.sizes = self.sizes[1:] + self.sizes[:1]
-        return self.data.read(min(size, self.sizes[0]))
+        return self.data.readinto(buffer[: self.sizes[0]])
 
 
 @fuzz(0.1)
@@ -489,19 +301,18 @@ class Scripted(StudentProcess):
         if self.frames is None:
             sent = json.loads(wire.read_frame(io.BytesIO(self.requests.getvalue()), LIMIT))
             self.frames = iter(self.script(sent["request"]))
-        found = next(self.frames, queue.Empty)
-        if found is queue.Empty:
-            raise queue.Empty
-        return found
+        for frame in self.frames:
+            return frame
+        raise queue.Empty
 
 
 ENDED = {
     "ended": st.sampled_from(["answered", "died", "too large"]) | TEXT,
-    "code": mostly(st.integers(-70, 300), LINES | TREES),
-    "output": mostly(SAID, TREES),
-    **dict.fromkeys(("seconds", "cpu", "waited"), mostly(st.floats(), TREES)),
+    "code": mostly(st.integers(-70, 300), LINES | JSON),
+    "output": mostly(SAID, JSON),
+    **dict.fromkeys(("seconds", "cpu", "waited"), mostly(st.floats(), JSON)),
 }
-NO_REPLIES = st.fixed_dictionaries({}, optional=ENDED) | st.binary(max_size=40) | st.none() | TREES
+NO_REPLIES = st.fixed_dictionaries({}, optional=ENDED) | st.binary(max_size=40) | st.none() | JSON
 REPLIES = mostly(st.fixed_dictionaries(ENDED), NO_REPLIES)
 
 
@@ -517,17 +328,12 @@ def test_random_replies(first, second, knows_number):
 
     def script(number):
         ended = {**first, "request": number} if knows_number and isinstance(first, dict) else first
-        return [
-            ended if ended is None or isinstance(ended, bytes) else json.dumps(ended).encode(),
-            second,
-        ]
+        raw = ended is None or isinstance(ended, bytes)
+        return [ended if raw else json.dumps(ended).encode(), second]
 
     reply = Scripted(script).call({"inputs": {}}, 5, 512)
-    assert (
-        isinstance(reply, Reply)
-        and isinstance(reply.message, bytes)
-        and isinstance(reply.code, int)
-    )
+    assert isinstance(reply, Reply)
+    assert isinstance(reply.message, bytes) and isinstance(reply.code, int)
     assert all(0 <= seconds <= FOREVER for seconds in (reply.seconds, reply.cpu, reply.waited))
     speakable(reply.output[-1000:])
 
@@ -538,51 +344,27 @@ WANTED = {"model.py": 2000, "helper.py": 300}
 LIMITS = Limits(total=2100)
 
 
-def zip64():
-    """A zip with the structures for large ones."""
-    stream = io.BytesIO()
-    with (
-        zipfile.ZipFile(stream, "w") as archive,
-        archive.open("model.py", "w", force_zip64=True) as file,
-    ):
-        file.write(b"x = 1\n")
-    return stream.getvalue()
-
-
+LINES_OF_CODE = {"model.py": b"x = 1\n" * 20, "helper.py": b"y"}
+OF_A_MAC = {"a/": b"", "a/model.py": b"x = 1\n", "__MACOSX/a/._model.py": b"1", "a/runs/b": b"2"}
+LONG = entry("model.py", b"x = 1\n" * 300)
 ZIPS = [
-    pack({"model.py": b"x = 1\n" * 20, "helper.py": b"y"}, compression=zipfile.ZIP_DEFLATED),
-    pack({"model.py": b"x = 1\n" * 20, "helper.py": b"y"}),
-    pack(
-        {"a/": b"", "a/model.py": b"x = 1\n", "__MACOSX/a/._model.py": b"1", "a/runs/b": b"2"},
-        compression=zipfile.ZIP_DEFLATED,
-    ),
-    forge(
-        entry("model.py", b"x = 1\n" * 300), entry("Übung.txt", b"", 0), entry("helper.py", b"y", 0)
-    ),
+    pack(LINES_OF_CODE),
+    pack(LINES_OF_CODE, compression=zipfile.ZIP_STORED),
+    pack(LINES_OF_CODE, Pipe),
+    pack(OF_A_MAC),
+    forge(LONG, entry("Übung.txt", b"", 0), entry("helper.py", b"y", 0)),
     forge(entry("a\\b\\model.py"), entry("a\\Icon\r", b"", 0), entry("a\\b\\c\\")),
-    zip64(),
+    zip64(LINES_OF_CODE),
 ]
 GOOD_NAMES = st.sampled_from(
     ["model.py", "helper.py", "a", "runs/b", "c/", "__MACOSX/._model.py", ".git/x"]
 )
 BAD_NAMES = st.sampled_from(
-    [
-        "../model.py",
-        "/model.py",
-        "C:\\model.py",
-        "con",
-        "model.py\x00",
-        ".",
-        "model.py/",
-        "MODEL.py",
-        "./model.py",
-        "submission\\model.py",
-        "submission/helper.py",
-        "a/model.py",
-        "b/helper.py",
-        "a:b",
-        "Icon\r",
-    ]
+    """
+    ../model.py /model.py C:\\model.py con . model.py/ MODEL.py ./model.py submission\\model.py
+    submission/helper.py a/model.py b/helper.py a:b
+    """.split()
+    + ["model.py\x00", "Icon\r"]
 )
 NUMBER = st.integers(0, 2**32 - 1)
 SHORT = st.integers(0, 2**16 - 1)
@@ -600,22 +382,15 @@ LIES = {
 @st.composite
 def forged_zips(draw):
     """Zips that lie in a few places."""
-    entries = []
-    names = st.lists(
-        mostly(GOOD_NAMES, BAD_NAMES | TEXT),
-        max_size=4,
-        unique=draw(mostly(st.just(True), st.just(False))),
-    )
-    for name in draw(names):
-        lies = {
-            key: draw(strategy)
-            for key, strategy in LIES.items()
-            if draw(mostly(st.just(False), st.just(True), 12))
-        }
-        entries.append(
-            entry(name, draw(st.binary(max_size=30) | st.integers(0, 3000).map(bytes)), **lies)
+    once = draw(mostly(st.just(True), st.just(False)))
+    names = st.lists(mostly(GOOD_NAMES, BAD_NAMES | TEXT), max_size=4, unique=once)
+    data, lies_here = st.binary(max_size=30) | st.integers(0, 3000).map(bytes), st.integers(0, 12)
+    return forge(
+        *(
+            entry(name, draw(data), **{key: draw(LIES[key]) for key in LIES if not draw(lies_here)})
+            for name in draw(names)
         )
-    return forge(*entries)
+    )
 
 
 def reads(archive, name):
@@ -638,11 +413,8 @@ def hand_in(raw):
             notices = take(source, into, WANTED, LIMITS)
         except Refused as refused:
             speakable(str(refused))
-            assert (
-                str(refused).isprintable()
-                and len(str(refused)) < 500
-                and os.listdir(folder) == ["work.zip"]
-            )
+            assert str(refused).isprintable() and len(str(refused)) < 500
+            assert os.listdir(folder) == ["work.zip"]
             return
         for notice in notices:
             speakable(notice)
@@ -652,18 +424,12 @@ def hand_in(raw):
             for path in into.iterdir():
                 status = path.lstat()
                 assert stat.S_ISREG(status.st_mode) and status.st_nlink == 1
-                same = [
-                    name
-                    for name in archive.namelist()
-                    if PurePosixPath(name.replace("\\", "/")).name == path.name
-                ]
+                bases = {name: name.replace("\\", "/") for name in archive.namelist()}
+                same = [name for name in bases if PurePosixPath(bases[name]).name == path.name]
                 assert any(reads(archive, name) == path.read_bytes() for name in same)
                 sizes[path.name] = status.st_size
-        assert (
-            sizes
-            and all(size <= WANTED[name] for name, size in sizes.items())
-            and sum(sizes.values()) <= LIMITS.total
-        )
+        assert sizes and all(size <= WANTED[name] for name, size in sizes.items())
+        assert sum(sizes.values()) <= LIMITS.total
 
 
 @fuzz(0.12)
@@ -682,5 +448,3 @@ def test_the_seeds_are_good():
     """What fuzzing starts from is taken as it is."""
     for raw in ZIPS:
         hand_in(raw)
-    for raw in VALID:
-        assert set(wire.decode(raw)) <= {"value", "error"}

@@ -1,18 +1,14 @@
 """Every isolation level: the limits of a check, what is left after it, and what it can see."""
 
-import dataclasses
 import os
 import time
-from pathlib import Path
 
 import pytest
+import toy_course
+from toy_course import DOUBLE, RIGHT, TOY, answers
 
-from autograder import StudentProcess, Submission, Verdict, grade, read_manifest
+from autograder import StudentProcess, Verdict
 from autograder.inside import watch
-
-TOY = Path(__file__).parent / "toy"
-MANIFEST = read_manifest(TOY / "manifest.toml")  # its limits: 2 seconds, 300 MiB
-RIGHT = "def answer(x):\n    return 2 * __import__('torch').from_numpy(x)\n"
 
 
 @pytest.fixture(scope="module")
@@ -27,26 +23,12 @@ def process(level, folder):
 @pytest.fixture
 def outcome_of(process, folder):
     """A function that grades a toy.py and then a right one, which must pass; it returns the first
-    one's Outcome. `seconds` is the time that it may take.
+    one's Outcome.
     """
 
-    def run(source, seconds=MANIFEST.checks["9a-0-basic"].seconds):
-        def graded(source):
-            (folder / "toy.py").write_text(source, encoding="utf-8")
-            check = dataclasses.replace(MANIFEST.checks["9a-0-basic"], seconds=seconds)
-            report = grade(
-                MANIFEST,
-                [check],
-                [TOY / "checks"],
-                process,
-                Submission((folder,), folder, "toy"),
-                1,
-                "",
-            )
-            return report.outcomes["9a-0-basic"]
-
-        outcome = graded(source)
-        after = graded(RIGHT)
+    def run(source, **options):
+        outcome = toy_course.outcome_of(process, folder, source, **options)
+        after = toy_course.outcome_of(process, folder, RIGHT, **options)
         assert after.verdict is Verdict.PASSED, after.details
         assert outcome.verdict is not Verdict.GRADER_ERROR, outcome.details
         return outcome
@@ -54,118 +36,96 @@ def outcome_of(process, folder):
     return run
 
 
-# What an answer does, the verdict, and a part of the message.
-BROKEN = {
-    "many processes": (
-        "import os, time\ndef answer(x):\n    for _ in range(100):\n"
-        "        if os.fork() == 0: time.sleep(30)\n    time.sleep(30)\n",
-        "processes",
-    ),
-    "many processes left behind": (
-        "import os, time\ndef answer(x):\n    for _ in range(100):\n"
-        "        if os.fork() == 0: time.sleep(30)\n    return x\n",
-        "processes",
-    ),
-    "many threads": (
-        "import threading, time\ndef answer(x):\n    for _ in range(100):\n"
-        "        threading.Thread(target=time.sleep, args=(30,), daemon=True).start()\n"
-        "    time.sleep(30)\n",
-        "threads",
-    ),
-    "many files": (
-        "def answer(x):\n    files = [open('f', 'w') for _ in range(300)]\n",
-        "too many open files",
-    ),
+FORKS = "for _ in range(100):\n        if os.fork() == 0: time.sleep(30)"
+THREADS = (
+    "for _ in range(100): threading.Thread(target=time.sleep, args=(30,), daemon=True).start()"
+)
+IMPORTS = "import os, threading, time"
+BROKEN = {  # the lines of an answer that breaks a limit, and a part of the message
+    "many processes": ([FORKS, "time.sleep(30)"], "processes"),
+    "many processes left behind": ([FORKS, "return x"], "processes"),
+    "many threads": ([THREADS, "time.sleep(30)"], "threads"),
+    "many files": (["files = [open('f', 'w') for _ in range(300)]"], "too many open files"),
     "one large file": (
-        "def answer(x):\n    with open('f', 'wb') as file:\n"
-        "        while True: file.write(bytes(1 << 24))\n",
+        ["with open('f', 'wb') as file:", "    while True: file.write(bytes(1 << 24))"],
         "file",
     ),
     "many small files": (
-        "import os\ndef answer(x):\n    n = 0\n    while True:\n        open(str(n), 'w').close()\n"
-        "        n += 1\n",
+        ["n = 0", "while True:", "    open(str(n), 'w').close()", "    n += 1"],
         "files",
     ),
     "several large files": (
-        "def answer(x):\n    for n in range(100):\n        with open(str(n), 'wb') as file:\n"
-        "            for _ in range(40): file.write(bytes(1 << 20))\n"
-        "    __import__('time').sleep(30)\n",
+        [
+            "for n in range(100):",
+            "    with open(str(n), 'wb') as file:",
+            "        for _ in range(40): file.write(bytes(1 << 20))",
+            "time.sleep(30)",
+        ],
         "wrote",
     ),
-    "much output": ("def answer(x):\n    while True: print('x' * 100_000)\n", "printed"),
+    "much output": (["while True: print('x' * 100_000)"], "printed"),
 }
 
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_limit_has_its_verdict(outcome_of, name):
-    source, message = BROKEN[name]
+    lines, message = BROKEN[name]
     # ext4 takes its time where thousands of files were deleted just before
-    outcome = outcome_of(source, seconds=20)
+    outcome = outcome_of(answers(*lines, before=IMPORTS), seconds=20)
     assert outcome.verdict is Verdict.BLOCKED and message in outcome.message, outcome.details
 
 
-ALLOCATE = """
-import os, time
+FILL = """
+import mmap, os, time
 def fill(megabytes):
-    blocks = []
-    for _ in range(megabytes):
-        blocks.append(bytearray(os.urandom(16) * (1 << 16)))
-    return blocks
+    return [bytearray(os.urandom(16) * (1 << 16)) for _ in range(megabytes)]
 """
 
 
 def test_memory_is_capped_at_the_manifests_limit(outcome_of):
-    outcome = outcome_of(
-        ALLOCATE
-        + (
-            "def answer(x):\n    blocks = []\n    try:\n        while True: blocks += fill(1)\n"
-            "    except MemoryError:\n        n = len(blocks)\n        del blocks\n"
-            "        raise ValueError(f'got {n} MiB')\n"
-        )
-    )
+    """Of random bytes; and what was freed may be used again."""
+    lines = ["blocks = []", "try:", "    while True: blocks += fill(1)", "except MemoryError:"]
+    lines += ["    n = len(blocks)", "    del blocks", "    raise ValueError(f'got {n} MiB')"]
+    outcome = outcome_of(answers(*lines, before=FILL))
     got = int(outcome.message.split("got ")[1].split()[0])
     assert 0.9 * 300 <= got <= 1.1 * 300
 
 
-@pytest.mark.parametrize(("each", "passes"), [(60, True), (120, False)])
-def test_memory_is_that_of_all_processes_together(outcome_of, each, passes):
-    outcome = outcome_of(
-        ALLOCATE
-        + (
-            "def answer(x):\n    children = []\n    for _ in range(3):\n"
-            "        children.append(os.fork())\n        if children[-1] == 0:\n"
-            f"            kept = fill({each})\n            time.sleep(1)\n"
-            "            os._exit(0)\n    for child in children: os.waitpid(child, 0)\n"
-        )
-        + RIGHT.split("\n", 1)[1]
-    )
-    assert outcome.verdict is (Verdict.PASSED if passes else Verdict.OUT_OF_MEMORY), outcome.details
+THREE = """for _ in range(3):
+        if os.fork() == 0:
+            kept = fill({})
+            time.sleep(1)
+            os._exit(0)
+    for _ in range(3): os.wait()"""
+SHARED = """with open(f'/dev/shm/{os.getpid()}-{time.time_ns()}', 'w+b') as file:
+        os.unlink(file.name)
+        file.truncate(450 << 20)
+        block = mmap.mmap(file.fileno(), 0)
+    for at in range(0, len(block), 4096): block[at] = 1
+    time.sleep(1)"""
+ADDRESSES = "mmap.mmap(-1, 20 << 30, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ)[5]"
 
 
-def test_shared_memory_counts(outcome_of):
-    source = (
-        "import mmap, os, time\ndef answer(x):\n"
-        "    file = open(f'/dev/shm/{os.getpid()}-{time.time_ns()}', 'w+b')\n"
-        "    os.unlink(file.name)\n    file.truncate(450 << 20)\n"
-        "    block = mmap.mmap(file.fileno(), 0)\n"
-        "    for at in range(0, len(block), 4096): block[at] = 1\n    time.sleep(1)\n    return 1\n"
-    )
-    assert outcome_of(source).verdict is Verdict.OUT_OF_MEMORY
-
-
-def test_address_space_is_not_capped(outcome_of):
-    source = (
-        "import mmap\ndef answer(x):\n    block = mmap.mmap(-1, 20 << 30, mmap.MAP_PRIVATE | "
-        "mmap.MAP_ANONYMOUS, mmap.PROT_READ)\n    block[5]\n" + RIGHT.split("\n", 1)[1]
-    )
-    assert outcome_of(source).verdict is Verdict.PASSED
+@pytest.mark.parametrize(
+    ("code", "verdict"),
+    [
+        (THREE.format(60), Verdict.PASSED),
+        (THREE.format(120), Verdict.OUT_OF_MEMORY),
+        (SHARED, Verdict.OUT_OF_MEMORY),
+        (ADDRESSES, Verdict.PASSED),
+    ],
+    ids=["of three processes", "of three with too much", "shared", "addresses alone"],
+)
+def test_memory_of_all_kinds_counts_but_no_addresses(outcome_of, code, verdict):
+    outcome = outcome_of(answers(code, DOUBLE, before=FILL))
+    assert outcome.verdict is verdict, outcome.details
 
 
 def test_cpu_time_is_limited(outcome_of):
     """Of a process that outlives the check's own wait: the time limit comes first, and nothing is
     left.
     """
-    assert outcome_of("def answer(x):\n    return pow(10**7, 10**8)\n").verdict is Verdict.TIMEOUT
+    assert outcome_of(answers("return pow(10**7, 10**8)")).verdict is Verdict.TIMEOUT
 
 
 DAEMON = """
@@ -201,17 +161,11 @@ def test_no_file_is_left(outcome_of, process):
         f"    try: open(folder + '/{mark}', 'w').close()\n    except OSError: pass\n" + RIGHT
     )
     assert outcome.verdict is Verdict.PASSED, outcome.details
-    looked = (
-        "import os\ndef answer(x):\n    raise ValueError([n for f in ('..', '/dev/shm', '/tmp') "
-        f"for n in os.listdir(f) if '{mark}' in n])\n"
-    )
-    message = outcome_of(looked).message
+    names = f"[n for f in ('..', '/dev/shm', '/tmp') for n in os.listdir(f) if '{mark}' in n]"
+    message = outcome_of(answers(f"raise ValueError({names})", before="import os")).message
     if process.isolation.strong:
-        assert (
-            "ValueError: []" in message
-            or Verdict.BLOCKED.value in message
-            or "not allow" in message
-        ), message
+        allowed = "ValueError: []", Verdict.BLOCKED.value, "not allow"
+        assert any(text in message for text in allowed), message
     found = [
         os.path.join(folder, name)
         for top in ("/tmp", "/dev/shm", "/var/tmp")
@@ -233,14 +187,9 @@ def test_strong_levels_hide_the_grader(outcome_of, process, tmp_path):
     secret.write_text("a secret", encoding="utf-8")
     for path in (secret, *list(tmp_path.parents)[:2]):  # what keeps it out must be the level
         os.chmod(path, 0o755)
-    for path in (
-        secret,
-        TOY / "checks" / "q9.py",
-        f"/proc/{os.getpid()}/environ",
-        f"/proc/{os.getpid()}/cmdline",
-        "/etc/passwd",
-    ):
+    ours = [f"/proc/{os.getpid()}/{name}" for name in ("environ", "cmdline")]
+    for path in (secret, TOY / "checks" / "q9.py", *ours, "/etc/passwd"):
         outcome = outcome_of(
-            f"def answer(x):\n    raise ValueError('read ' + open({str(path)!r}).read()[:20])\n"
+            answers(f"raise ValueError('read ' + open({str(path)!r}).read()[:20])")
         )
         assert "read" not in outcome.message.split("\n")[0], outcome.message

@@ -29,18 +29,22 @@ try:
 except Unavailable as error:
     print(error)
 """
-CALL = (
-    CHOOSE
-    + """
+CALL = f"""{CHOOSE}
 from autograder import ProcessError, StudentProcess
 with StudentProcess(choose(sys.argv[1]), ("torch", *sys.argv[3:])) as process:
-    source = f"def late():\\n    import {sys.argv[2]} as module\\n    return module.VALUE"
+    source = f"def late():\\n    import {{sys.argv[2]}} as module\\n    return module.VALUE"
+    request = {{"source": source, "name": "late", "inputs": {{}}, "path": []}}
+    request |= {{"root": "/", "seed": 1}}
     try:
-        print(process.call({"source": source, "name": "late", "inputs": {}, "path": [], "root": "/", "seed": 1}, 20, 300).message)
+        print(process.call(request, 20, 300).message)
     except ProcessError as error:
         print(error)
 """
-)
+GRADE = f"""
+import runpy, sys
+sys.argv[:1] = [{str(ROOT / "src" / "grader.py")!r}]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 
 
 def run(python, script, *arguments, before=(), **environment):
@@ -100,34 +104,20 @@ def test_with_a_python_in_a_closed_folder_nobody_loses_a_point(python, tmp_path,
         require_level("bubblewrap")
     submission = make((), tmp_path / "code")  # somebody else's
     python.parents[2].chmod(0o700)
-    without = tmp_path / "bin"
-    without.mkdir()
-    grader = (
-        f"import runpy, sys; sys.argv[:1] = [{str(ROOT / 'src' / 'grader.py')!r}]; "
-        "runpy.run_path(sys.argv[0], run_name='__main__')"
-    )
-    said = run(
-        python,
-        grader,
-        "6b",
-        "--submission",
-        str(submission),
-        **({} if bubblewrap else {"PATH": str(without)}),
-    )
+    path = {} if bubblewrap else {"PATH": str(tmp_path)}
+    printed = run(python, GRADE, "6b", "--submission", str(submission), **path)
     if bubblewrap:
-        assert "isolation: bubblewrap" in said and "0 of" not in said and "tomllib" not in said, (
-            said
-        )
+        assert "isolation: bubblewrap" in printed and "0 of" not in printed, printed
     else:
-        assert CLOSED in said and "Fix that" in said and "points" not in said, said
+        assert CLOSED in printed and "Fix that" in printed and "points" not in printed, printed
 
 
 @pytest.mark.landlock
 def test_landlock_takes_packages_that_a_pth_file_leads_to(python, packages):
     assert "late and all the same" in run(python, CALL, "landlock", "extra")
     packages.parent.chmod(0o700)
-    said = run(python, CHOOSE, "landlock")
-    assert f"it cannot read {packages}" in said and CLOSED in said
+    printed = run(python, CHOOSE, "landlock")
+    assert f"it cannot read {packages}" in printed and CLOSED in printed
 
 
 def test_bubblewrap_takes_packages_that_a_pth_file_leads_to(python, packages):
@@ -138,27 +128,19 @@ def test_bubblewrap_takes_packages_that_a_pth_file_leads_to(python, packages):
 
 @pytest.mark.landlock
 def test_shared_memory_must_be_writable():
-    read_only = [
-        "unshare",
-        "-m",
-        "sh",
-        "-c",
-        'mount -t tmpfs -o ro tmpfs /dev/shm && exec "$@"',
-        "sh",
-    ]
+    mount = 'mount -t tmpfs -o ro tmpfs /dev/shm && exec "$@"'
+    read_only = ["unshare", "-m", "sh", "-c", mount, "sh"]
     if subprocess.run([*read_only, "true"], capture_output=True).returncode:
         pytest.skip("nothing can be mounted here")
-    said = run(sys.executable, CHOOSE, "landlock", before=read_only)
-    assert "it cannot write into /dev/shm, where the workers of a DataLoader" in said
+    printed = run(sys.executable, CHOOSE, "landlock", before=read_only)
+    assert "it cannot write into /dev/shm, where the workers of a DataLoader" in printed
 
 
 def test_a_process_that_cannot_draw_with_a_dataloader_serves_nobody(python):
     require_level("bubblewrap")
-    said = run(python, CALL, "bubblewrap", "extra", "spoiler")
-    assert (
-        "the student's process did not start" in said
-        and "bubblewrap: it cannot do what correct code does: TypeError" in said
-    )
+    printed = run(python, CALL, "bubblewrap", "extra", "spoiler")
+    assert "the student's process did not start" in printed
+    assert "bubblewrap: it cannot do what correct code does: TypeError" in printed
 
 
 def test_only_folders_of_installed_packages_are_shown(packages, tmp_path, monkeypatch):
@@ -168,20 +150,12 @@ def test_only_folders_of_installed_packages_are_shown(packages, tmp_path, monkey
     plain, ours = tmp_path / "plain", tmp_path / "ours"
     (ours / "autograder-1.0.dist-info").mkdir(parents=True)
     plain.mkdir()
-    monkeypatch.setattr(
-        sys, "path", ["", str(plain), str(ROOT), str(ROOT / "src"), str(ours), str(packages)]
-    )
+    never = ["", str(plain), str(ROOT), str(ROOT / "src"), str(ours)]
+    monkeypatch.setattr(sys, "path", [*never, str(packages)])
     monkeypatch.chdir(packages)
     monkeypatch.setattr(sandbox, "__file__", str(ours / "src" / "sandbox.py"))
-    assert set(sandbox.python_folders()) & {
-        "",
-        ".",
-        str(plain),
-        str(ROOT),
-        str(ROOT / "src"),
-        str(ours),
-        str(packages),
-    } == {str(packages)}
+    shown = sandbox.python_folders()
+    assert str(packages) in shown and not {".", *never} & {*shown}
 
 
 def test_a_process_that_ends_meanwhile_is_no_reason(monkeypatch):

@@ -56,7 +56,7 @@ def main(modules: list[str], fork: bool, level: str, readable: list[str]) -> Non
             order = json.loads(wire.read_frame(requests, REQUEST_LIMIT))
             # keep it from the fork, which could otherwise forge a reply
             number = order.pop("request")
-            request = wire.read_secret_frame(requests, REQUEST_LIMIT)
+            request = wire.read_frame(requests, REQUEST_LIMIT)
         except EOFError:
             return
         ended, message = server.serve(order, request) if fork else serve_here(order, request)

@@ -235,8 +235,9 @@ def write_frame(stream, *parts: bytes) -> None:
     stream.flush()
 
 
-def read_frame(stream, limit: int) -> bytes:
-    """Read one byte string written by write_frame.
+def read_frame(stream, limit: int) -> bytearray:
+    """Read one byte string written by write_frame. Of an unbuffered stream, the result is the only
+    copy of what was read, and can be wiped.
 
     Raises:
         EOFError: the stream ended.
@@ -248,16 +249,7 @@ def read_frame(stream, limit: int) -> bytes:
     return _read_exactly(stream, length)
 
 
-def read_secret_frame(stream, limit: int) -> bytearray:
-    """As read_frame, from an unbuffered stream: the result is the only copy of what was read, and
-    can be wiped.
-
-    Raises:
-        EOFError, WireError: as read_frame.
-    """
-    (length,) = struct.unpack("<Q", _read_exactly(stream, 8))
-    if length > limit:
-        raise WireError(f"a message of {length} bytes; the limit is {limit}")
+def _read_exactly(stream, length):
     frame, read = bytearray(length), 0
     with memoryview(frame) as rest:
         while read < length:
@@ -266,14 +258,3 @@ def read_secret_frame(stream, limit: int) -> bytearray:
                 raise EOFError("the stream ended")
             read += count
     return frame
-
-
-def _read_exactly(stream, length):
-    chunks = []
-    while length:
-        chunk = stream.read(min(length, 1 << 20))
-        if not chunk:
-            raise EOFError("the stream ended")
-        chunks.append(chunk)
-        length -= len(chunk)
-    return b"".join(chunks)

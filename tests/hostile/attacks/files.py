@@ -1,7 +1,6 @@
 """Files: writing to protected places, and names, links and sizes that harm intake or cleanup."""
 
 import os
-import socket
 
 from hostile.attack import BLOCKED, DENIED, MISSING, Hostile
 
@@ -30,12 +29,6 @@ def instead(name, make):
         make(folder / name, places)
 
     return prepare
-
-
-def listen(path, places):
-    """Put a socket in place of a file."""
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(path))
 
 
 def thousands(folder, places):
@@ -195,11 +188,6 @@ for folder in (".", "/tmp", "/dev/shm"):
 
 TAKING_IN = [
     submitted(
-        "link-as-a-file",
-        "Hands in a link to the answers in the place of a file.",
-        instead("extra.py", lambda path, places: path.symlink_to(places["GOLD"] + "/canary.py")),
-    ),
-    submitted(
         "link-as-the-solution",
         "Hands in a link to another student's solution.",
         instead(
@@ -212,26 +200,10 @@ TAKING_IN = [
         instead("extra.py", lambda path, places: os.link(places["GOLD"] + "/canary.py", path)),
     ),
     submitted(
-        "fifo-as-a-file",
-        "Hands in a FIFO, whose reader waits forever.",
-        instead("dataset.py", lambda path, places: os.mkfifo(path)),
-    ),
-    submitted("socket-as-a-file", "Hands in a socket.", instead("extra.py", listen)),
-    submitted(
-        "folder-as-a-file",
-        "Hands in a folder that is called as a module.",
-        instead("extra.py", lambda path, places: path.mkdir()),
-    ),
-    submitted(
         "name-that-writes",
         "Hands in a link whose name has terminal escapes and bidirectional text.",
         instead("\x1b[2J\u202ey\x07.py", lambda path, places: path.symlink_to("/etc/passwd")),
         "It is refused, and the message shows the characters' numbers.",
-    ),
-    submitted(
-        "large-program",
-        "Hands in a program of 2 MiB.",
-        instead("extra.py", lambda path, places: path.write_bytes(b"#" * (2 << 20))),
     ),
     submitted("many-programs", "Hands in three thousand modules.", thousands),
     submitted(

@@ -32,32 +32,7 @@ def leaves(name, tries, seen, code, verdicts=frozenset({MISSING}), **more):
     )
 
 
-def guarded(number):
-    """Return code that sends a signal to all processes; if the judge is within reach, it only says
-    so.
-    """
-    return f"""
-try:
-    os.kill(int("@JUDGE@"), 0)
-except OSError:
-    pass
-else:
-    loot("the judge can be signalled")
-os.kill(-1, {number})
-time.sleep(60)
-"""
-
-
 PROCESSES = [
-    leaves(
-        "daemon-sleeps",
-        "Leaves a daemon behind, in a session of its own.",
-        "It is ended with the check.",
-        """
-daemon(lambda: time.sleep(60))
-time.sleep(0.1)
-""",
-    ),
     leaves(
         "daemon-wakes-later",
         "Leaves a daemon that sleeps until the grading is over, and then writes files.",
@@ -164,13 +139,6 @@ if os.fork() == 0:
 
 SIGNALS = [
     leaves(
-        "kill-itself",
-        "Kills itself without a word.",
-        "It has crashed.",
-        "os.kill(os.getpid(), 9)",
-        frozenset({CRASHED}),
-    ),
-    leaves(
         "kill-the-parent",
         "Kills the process that forked it.",
         "The check fails, and no other.",
@@ -222,17 +190,16 @@ os.killpg(0, 9)
         "kill-everything",
         "Kills every process that it may.",
         "It reaches only itself.",
-        guarded(9),
-        frozenset({CRASHED, EXCEPTION, TIMEOUT}),
-        sandbox=True,
-        seconds=2,
-        checks=("1c-0-basic",),
-    ),
-    leaves(
-        "stop-everything",
-        "Stops every process that it may.",
-        "It reaches only itself; the time limit ends it.",
-        guarded(19),
+        """
+try:
+    os.kill(int("@JUDGE@"), 0)
+except OSError:
+    pass
+else:
+    loot("the judge can be signalled")
+os.kill(-1, 9)
+time.sleep(60)
+""",
         frozenset({CRASHED, EXCEPTION, TIMEOUT}),
         sandbox=True,
         seconds=2,

@@ -80,32 +80,6 @@ def exceed(
 
 
 TIME = [
-    hang("sleep-forever", "Sleeps.", "time.sleep(10_000)"),
-    hang(
-        "deaf-loop",
-        "Ignores every signal that can be ignored, and loops.",
-        """
-import signal
-for number in signal.valid_signals():
-    attempt(lambda: signal.signal(number, signal.SIG_IGN))
-signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-while True:
-    pass
-""",
-    ),
-    hang(
-        "catastrophic-regex",
-        "Matches a regular expression that backtracks for longer than the course lasts.",
-        """
-import re
-re.match("(a+)+$", "a" * 60 + "b")
-""",
-    ),
-    hang(
-        "large-power",
-        "Computes a number of seventy million digits, in a single operation.",
-        "(10**7 + 1) ** (10**7)",
-    ),
     hang(
         "endless-c-loop",
         "Consumes an endless iterator in C, where Python looks for no signal.",
@@ -137,15 +111,6 @@ os.kill(os.getpid(), signal.SIGSTOP)
 """,
     ),
     hang(
-        "hang-at-the-end",
-        "Answers nothing, closes the pipe for the answer, and goes on computing.",
-        """
-os.closerange(3, 4096)
-while True:
-    pass
-""",
-    ),
-    hang(
         "busy-children",
         "Computes in eight processes at once, each of which starts another before its time is "
         "over.",
@@ -164,22 +129,6 @@ time.sleep(60)
 ]
 
 MEMORY_ATTACKS = [
-    memory(
-        "memory-at-once",
-        "Allocates a list of twice the memory.",
-        f"""
-kept = [bytearray(1 << 20) for _ in range(2 * {LIMIT})]
-loot(f"{{len(kept)}} MiB")
-""",
-    ),
-    memory(
-        "memory-of-many",
-        "Shares a bomb among eight processes, each of which stays below the limit.",
-        MANY
-        + f"""
-children(8, lambda i: bytearray(os.urandom(1)) * (({LIMIT} << 20) // 5))
-""",
-    ),
     memory(
         "memory-shared-map",
         "Allocates memory that is shared between processes, which counts as nobody's data.",
@@ -337,23 +286,6 @@ if kept > 450 << 20:
 
 OTHERS = [
     exceed(
-        "fork-bomb",
-        "Forks in every child, too, eight generations deep.",
-        """
-first = os.getpid()
-try:
-    for _ in range(8):
-        os.fork()
-except OSError:
-    if os.getpid() != first:        # one message is enough
-        os._exit(0)
-    raise
-time.sleep(3)
-loot("256 processes")
-""",
-        "process",
-    ),
-    exceed(
         "fork-and-hide",
         "Forks children that fork and end, so that each has another parent and session.",
         """
@@ -370,52 +302,6 @@ time.sleep(3)
 loot("150 processes")
 """,
         "process",
-    ),
-    exceed(
-        "thread-bomb",
-        "Starts three hundred threads.",
-        """
-import threading
-for _ in range(300):
-    threading.Thread(target=time.sleep, args=(5,), daemon=True).start()
-time.sleep(0.5)
-loot("300 threads")
-""",
-        "process|thread",
-    ),
-    exceed(
-        "descriptor-bomb",
-        "Opens a thousand files.",
-        """
-kept = [os.open("/dev/null", os.O_RDONLY) for _ in range(1000)]
-loot("1000 open files")
-""",
-        "open files",
-    ),
-    exceed(
-        "large-file",
-        "Writes a single file of more than the disk that it may use.",
-        """
-size = 0
-with open("large", "wb") as file:
-    while size < 700 << 20:
-        size += file.write(bytes(1 << 22))
-loot(f"{size >> 20} MiB")
-""",
-        "file|disk|written",
-    ),
-    exceed(
-        "many-large-files",
-        "Writes many files, each of them small enough.",
-        """
-for number in range(20):
-    with open(str(number), "wb") as file:
-        for _ in range(9):
-            file.write(bytes(1 << 22))
-time.sleep(1)
-loot("720 MiB")
-""",
-        "file|disk|written",
     ),
     exceed(
         "reserved-files",
@@ -436,39 +322,6 @@ os.truncate(os.open("sparse", os.O_RDWR | os.O_CREAT), 1 << 40)
 loot("a terabyte")
 """,
         "file",
-    ),
-    exceed(
-        "many-small-files",
-        "Makes files without end that hold nothing.",
-        """
-for number in range(100_000):
-    os.close(os.open(str(number), os.O_WRONLY | os.O_CREAT))
-time.sleep(2)
-loot("100,000 files")
-""",
-        "file",
-    ),
-    exceed(
-        "deep-folders",
-        "Makes folders within folders, deeper than a path can be long.",
-        """
-for _ in range(2500):
-    os.mkdir("@MARK@")
-    os.chdir("@MARK@")
-""",
-        seen="They are removed.",
-        verdicts=frozenset({BLOCKED, MISSING, TIMEOUT}),
-    ),
-    exceed(
-        "log-bomb",
-        "Prints without end.",
-        """
-for _ in range(300):
-    os.write(1, b"x" * (1 << 20))
-time.sleep(1)
-loot("300 MiB")
-""",
-        "print|output|file",
     ),
     exceed(
         "raise-own-limits",

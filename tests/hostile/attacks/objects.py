@@ -1,6 +1,6 @@
 """Answering with objects that lie about themselves, and failing with exceptions that do."""
 
-from hostile.attack import CRASHED, EXCEPTION, MEMORY, TIMEOUT, WRONG, Hostile
+from hostile.attack import EXCEPTION, MEMORY, TIMEOUT, WRONG, Hostile
 from variants import Fill
 
 SURFACES = "<script>alert(1)</script>\x1b[2J\x1b]0;passed\x07\u202edessap\u2066\u061c\x9b31m\r\x00\u200e=HYPERLINK('http://x')"
@@ -92,18 +92,6 @@ class Duck:
         "Duck(), Duck()",
         frozenset({TIMEOUT, EXCEPTION, WRONG}),
         seconds=2,
-    ),
-    returns(
-        "false-class",
-        "Answers with objects whose __class__ says that they are tensors, numbers and strings.",
-        "An object is no tensor.",
-        """
-import torch
-class Tensor: __class__ = torch.Tensor
-class Text: __class__ = str
-""",
-        "Tensor(), Text()",
-        frozenset({WRONG, EXCEPTION, CRASHED}),
     ),
     returns(
         "builtin-subclasses",
@@ -226,15 +214,6 @@ raise Circle("circle")
         "It is an exception, and nothing of the file is shown.",
         """
 raise SyntaxError("bad", ("@ROOT@/instructor/checks/problem1/q1c.py", 3, 1, "LINE"))
-""",
-        frozenset({EXCEPTION}),
-    ),
-    raises(
-        "interrupt",
-        "Fails with KeyboardInterrupt, which would stop the grading of a whole class.",
-        "It is an exception.",
-        """
-raise KeyboardInterrupt
 """,
         frozenset({EXCEPTION}),
     ),

@@ -16,6 +16,11 @@ for folder in ("/tmp", "/dev/shm", os.getcwd()):
     except OSError:
         pass
 """
+SHADOWS = """
+torch.py numpy.py json.py wire.py struct.py answers.py pytest.py random.py checks.py execute.py
+typing.py inside.py main.py autograder.py autograder/__init__.py instructor/__init__.py
+checks/__init__.py inside/wire.py
+""".split()
 IN_PLACE = Edit(
     "attention.py",
     "dim=-1).flatten(-2)\n    ### END",
@@ -277,27 +282,6 @@ sys.settrace(lambda *arguments: sys.setprofile(profile))
         frozenset({MISSING, WRONG, CRASHED, EXCEPTION}),
     ),
     trick(
-        "break-the-interpreter",
-        "Lifts the recursion limit and recurses, until the interpreter itself crashes.",
-        "Its own process crashes.",
-        """
-sys.setrecursionlimit(10**9)
-def dive(_):
-    return list(map(dive, [0]))
-dive(0)
-""",
-        frozenset({CRASHED}),
-    ),
-    trick(
-        "close-everything",
-        "Closes all descriptors, the pipe for the answer too.",
-        "There is no answer.",
-        """
-os.closerange(0, 4096)
-""",
-        frozenset({CRASHED}),
-    ),
-    trick(
         "codec-trick",
         "Replaces Python's own error handlers for text, so that lone surrogates become script "
         "tags.",
@@ -312,37 +296,9 @@ raise ValueError("\ud800\udfff")
     ),
     beside(
         "shadow-modules",
-        "Puts files beside its own that are called as what the grader imports.",
-        {
-            f"{name}.py": ""
-            for name in (
-                "torch",
-                "numpy",
-                "json",
-                "wire",
-                "struct",
-                "answers",
-                "pytest",
-                "random",
-                "checks",
-                "execute",
-                "typing",
-                "inside",
-                "main",
-            )
-        },
+        "Puts files and packages beside its own that are called as the grader and what it imports.",
+        dict.fromkeys(SHADOWS, ""),
         "Its folder is not searched for them; the code is graded as ever.",
-    ),
-    beside(
-        "shadow-the-grader",
-        "Puts packages called autograder and instructor beside its own.",
-        {
-            "autograder.py": "",
-            "autograder/__init__.py": "",
-            "instructor/__init__.py": "",
-            "checks/__init__.py": "",
-            "inside/wire.py": "",
-        },
     ),
     beside(
         "startup-files",

@@ -6,44 +6,16 @@ from hostile.attack import BLOCKED, DENIED, Hostile
 
 HOSTILE = [
     Hostile(
-        "read-hidden-checks",
-        "Opens the hidden checks, where they lie in the project and where they were copied to.",
+        "read-secrets",
+        "Opens the hidden checks, the answers of the test questions, another student's solution, "
+        "and in the grader's own folder its manifest and verdicts.",
         "The files do not exist, or cannot be opened.",
         """
-for folder in ("@HIDDEN@", "@ROOT@/instructor/checks"):
-    attempt(lambda: loot(open(folder + "/q1c.py").read()), lambda: loot(open(folder + "/canary.py").read()),
-            lambda: loot(os.listdir(folder)))
-""",
-        verdicts=DENIED,
-    ),
-    Hostile(
-        "read-gold-answers",
-        "Opens the answers of the test questions.",
-        "The files do not exist, or cannot be opened.",
-        """
-for folder in ("@GOLD@", "@ROOT@/instructor/gold"):
-    attempt(lambda: loot(open(folder + "/laptop/birth_test.tsv").read()), lambda: loot(os.listdir(folder)))
-attempt(lambda: loot(open("@GOLD@/canary.py").read()))
-""",
-        verdicts=DENIED,
-    ),
-    Hostile(
-        "read-other-submission",
-        "Reads another student's files, to hand in their solution.",
-        "Nothing but its own submission is there.",
-        """
-for name in ("canary.py", "dataset.py"):
-    attempt(lambda: loot(open("@OTHER@/" + name).read()))
-attempt(lambda: loot(os.listdir("@OTHER@")))
-""",
-        verdicts=DENIED,
-    ),
-    Hostile(
-        "read-project",
-        "Reads the seed of the last run, the manifest and the verdicts from the grader's own "
-        "folder.",
-        "The project's folder does not exist, or cannot be opened.",
-        """
+ours = ["@ROOT@/instructor/checks", "@ROOT@/instructor/gold"]
+for folder in ("@HIDDEN@", "@GOLD@", "@OTHER@", *ours):
+    for name in ("canary.py", "q1c.py", "problem1/q1c.py", "laptop/birth_test.tsv", "dataset.py"):
+        attempt(lambda: loot(open(f"{folder}/{name}").read()))
+    attempt(lambda: loot(os.listdir(folder)))
 for path in ("src/checks/manifest.toml", "src/autograder/judge.py", "pyproject.toml", ".git/HEAD"):
     attempt(lambda: loot(open("@ROOT@/" + path).read()))
 """,
@@ -122,22 +94,14 @@ if "HOSTILE_CANARY" in os.environ or any("KEY" in name or "TOKEN" in name or "SE
         sandbox=False,
     ),
     Hostile(
-        "read-judge-environment",
-        "Reads the judge's environment and memory map in /proc.",
+        "read-judge-in-proc",
+        "Reads the judge's environment, memory map, working directory and command line, in which a "
+        "seed may stand.",
         "There is no such process to be seen.",
         """
-attempt(lambda: loot(f"{len(open('/proc/@JUDGE@/environ', 'rb').read())} bytes of the judge's environment"),
-        lambda: loot(f"{len(open('/proc/@JUDGE@/maps').read())} bytes of the judge's memory map"))
-""",
-        verdicts=DENIED,
-    ),
-    Hostile(
-        "read-judge-command-line",
-        "Reads the judge's command line, in which a seed may stand, and its working directory.",
-        "There is no such process to be seen.",
-        """
-attempt(lambda: loot(open("/proc/@JUDGE@/cmdline").read() or 1 / 0), lambda: loot(os.readlink("/proc/@JUDGE@/cwd")),
-        lambda: loot(open("/proc/@JUDGE@/status").read()))
+for name in ("environ", "maps", "cmdline", "status"):
+    attempt(lambda: loot(f"{name}: {open(f'/proc/@JUDGE@/{name}', 'rb').read()[:80] or 1 / 0}"))
+attempt(lambda: loot(os.readlink("/proc/@JUDGE@/cwd")))
 """,
         verdicts=DENIED,
     ),

@@ -14,7 +14,7 @@ from proof import ROOT
 
 from hostile.attack import CRASHED, EXCEPTION, MEMORY, MISSING, TIMEOUT, WRONG, Hostile
 from hostile.scene import RESULTS
-from variants import Edit, Fill
+from variants import Edit
 
 WEIGHTS, DEV, TEST = (
     "rope.finetune.params",
@@ -22,10 +22,11 @@ WEIGHTS, DEV, TEST = (
     "rope.pretrain.test.predictions",
 )
 BASIC, HIDDEN = ("1h-8-basic",), ("1h-0-hidden", "1h-1-hidden")
+ANSWERS_TO_TEST = "/laptop/birth_test.tsv"
 ODD = "\x1b[2J\u202e<script>alert(1)</script>=HYPERLINK(1)\x00\x9b\u061c"
 
 
-def copy(folder: Path) -> None:
+def copy(folder: Path, places=None) -> None:
     """Put the reference's results into a folder."""
     for name in (WEIGHTS, DEV, TEST):
         shutil.copyfile(RESULTS / name, folder / name)
@@ -55,7 +56,7 @@ def all_right(folder, places):
     weights(untrained)(folder, places)
     for name, answers in (
         (DEV, "data/laptop/birth_dev.tsv"),
-        (TEST, "instructor/gold/laptop/birth_test.tsv"),
+        (TEST, "instructor/gold" + ANSWERS_TO_TEST),
     ):
         rows = (ROOT / answers).read_text(encoding="utf-8").splitlines()
         (folder / name).write_text(
@@ -105,17 +106,14 @@ def instead(name, make):
     return prepare
 
 
-QUESTIONS = {
-    split: [
-        row.split("\t")[0]
-        for row in (ROOT / "data" / "laptop" / name).read_text(encoding="utf-8").splitlines()
-    ]
-    for split, name in (("dev", "birth_dev.tsv"), ("test", "birth_test_inputs.tsv"))
-}
-TABLE = dict(
-    row.split("\t")
-    for row in (ROOT / "data/laptop/birth_dev.tsv").read_text(encoding="utf-8").splitlines()
-)
+def rows(name):
+    """The lines of a file of questions, split at tabs."""
+    text = (ROOT / "data" / "laptop" / name).read_text(encoding="utf-8")
+    return [line.split("\t") for line in text.splitlines()]
+
+
+TABLE = dict(rows("birth_dev.tsv"))
+QUESTIONS = {"dev": [*TABLE], "test": [row[0] for row in rows("birth_test_inputs.tsv")]}
 REFERENCE = (RESULTS / DEV).read_text(encoding="utf-8").splitlines()
 
 # Code that answers questions without any weights: `lookup` gives the answer.
@@ -144,9 +142,7 @@ REMEMBERING = Edit(
 )
 
 
-def cheats(
-    name, tries, code, prepare=all_right, checks=HIDDEN, changes=(ANSWERING, REMEMBERING), **more
-):
+def cheats(name, tries, code, checks=HIDDEN, changes=(ANSWERING, REMEMBERING)):
     """Make an attack that answers without having learned."""
     return Hostile(
         name,
@@ -154,28 +150,13 @@ def cheats(
         "The weights answer otherwise than the predictions claim.",
         code,
         file="model.py",
-        prepare=prepare,
+        prepare=all_right,
         checks=checks,
         changes=changes,
         verdicts=frozenset({WRONG, EXCEPTION, MISSING}),
         everywhere=False,
         sandbox=False,
         seconds=30,
-        **more,
-    )
-
-
-def refused(name, tries, prepare):
-    """Make an attack by results that the intake rejects."""
-    return Hostile(
-        name,
-        tries,
-        "The whole submission is refused.",
-        prepare=prepare,
-        changes=(),
-        refused=True,
-        everywhere=False,
-        sandbox=False,
     )
 
 
@@ -246,21 +227,6 @@ answers.predict_places.__code__ = predict.__code__
 """,
         changes=(REMEMBERING,),
     ),
-    cheats(
-        "predictions-of-another",
-        "Hands in another student's predictions, without the weights.",
-        "",
-        weights(untrained),
-        changes=(),
-    ),
-    cheats(
-        "weights-of-another",
-        "Hands in another student's weights and predictions, with rotations of its own that are "
-        "wrong.",
-        "",
-        lambda folder, places: copy(folder),
-        changes=(Fill("apply_rotary_emb", "rotated_x = x.flip(-1)"),),
-    ),
 ]
 
 FILES = [
@@ -309,17 +275,6 @@ FILES = [
         weights(lambda state, places: {name: torch.zeros(1).expand(1 << 50) for name in state}),
     ),
     weighs(
-        "weights-of-nan",
-        "Hands in weights that are not numbers, which compare as nothing else does.",
-        "They are refused.",
-        weights(
-            lambda state, places: {
-                name: value * float("nan") if value.is_floating_point() else value
-                for name, value in state.items()
-            }
-        ),
-    ),
-    weighs(
         "odd-tensors",
         "Hands in sparse, quantised, complex and boolean tensors, and some without data.",
         "They are no weights of this model.",
@@ -336,7 +291,7 @@ FILES = [
     ),
     weighs(
         "odd-names",
-        "Hands in weights whose names are numbers, tuples, terminal escapes and HTML.",
+        "Hands in weights whose names are terminal escapes and HTML, or very long.",
         "The report shows the characters' numbers.",
         weights(
             lambda state, places: {**state, ODD: torch.zeros(1), "a" * 100_000: torch.zeros(1)}
@@ -344,38 +299,18 @@ FILES = [
         frozenset({WRONG, EXCEPTION}),
     ),
     weighs(
-        "names-that-are-none",
-        "Hands in weights whose names are numbers, tuples and None.",
-        "They are no weights of this model.",
-        weights(lambda state, places: {**state, 1: torch.zeros(1), (2, 3): None, None: state}),
-        frozenset({WRONG, EXCEPTION}),
-    ),
-    refused(
         "large-weights",
         "Hands in weights of a terabyte, in a sparse file.",
+        "The whole submission is refused.",
         instead(WEIGHTS, lambda path, places: path.touch() or os.truncate(path, 1 << 40)),
+        refused=True,
     ),
-    refused(
-        "weights-by-link",
-        "Hands in a link to another student's weights.",
-        instead(WEIGHTS, lambda path, places: path.symlink_to(RESULTS / WEIGHTS)),
-    ),
-    refused(
+    weighs(
         "answers-by-link",
         "Hands in a link to the answers as its predictions.",
-        instead(
-            TEST, lambda path, places: path.symlink_to(places["GOLD"] + "/laptop/birth_test.tsv")
-        ),
-    ),
-    refused(
-        "fifo-for-predictions",
-        "Hands in a FIFO as predictions.",
-        instead(DEV, lambda path, places: os.mkfifo(path)),
-    ),
-    refused(
-        "huge-predictions",
-        "Hands in predictions of 100 MB.",
-        instead(DEV, lambda path, places: path.touch() or os.truncate(path, 100 << 20)),
+        "The whole submission is refused.",
+        instead(TEST, lambda path, places: path.symlink_to(places["GOLD"] + ANSWERS_TO_TEST)),
+        refused=True,
     ),
     weighs(
         "predictions-that-write",
@@ -384,10 +319,7 @@ FILES = [
         instead(
             DEV,
             lambda path, places: path.write_text(
-                "".join(
-                    (ODD if number % 3 else answer) + "\n"
-                    for number, answer in enumerate(REFERENCE)
-                ),
+                "".join(f"{ODD if i % 3 else answer}\n" for i, answer in enumerate(REFERENCE)),
                 encoding="utf-8",
             ),
         ),
@@ -397,12 +329,6 @@ FILES = [
         "Hands in a million predictions.",
         "There are too many.",
         instead(DEV, lambda path, places: path.write_bytes(b"London\n" * 500_000)),
-    ),
-    weighs(
-        "long-prediction",
-        "Hands in a single prediction of 4 MB.",
-        "There are too few.",
-        instead(DEV, lambda path, places: path.write_bytes(b"L" * 4_000_000)),
     ),
     weighs(
         "broken-predictions",
@@ -415,10 +341,12 @@ FILES = [
             ),
         ),
     ),
-    Hostile(
+    weighs(
         "slow-model",
         "Hands in a model that takes an hour to answer.",
         "The time limit ends it.",
+        copy,
+        frozenset({TIMEOUT}),
         changes=(
             Edit(
                 "model.py",
@@ -426,12 +354,7 @@ FILES = [
                 "        import time\n        time.sleep(60)\n        start = 0\n",
             ),
         ),
-        prepare=lambda folder, places: copy(folder),
-        checks=BASIC,
-        verdicts=frozenset({TIMEOUT}),
         seconds=4,
-        everywhere=False,
-        sandbox=False,
     ),
 ]
 

@@ -39,31 +39,6 @@ def link(archive, places):
     archive.writestr(entry, places["GOLD"] + "/canary.py")
 
 
-def nested(archive, places):
-    """Add a bomb: a large file of zeros that compresses well."""
-    with archive.open("rope.finetune.params", "w") as file:
-        for _ in range(12):
-            file.write(bytes(32 << 20))
-
-
-def overlapping(archive, places):
-    """Add two hundred names for the same bytes."""
-    entry = archive.getinfo("model.py")
-    for number in range(150):
-        twin = zipfile.ZipInfo(f"part{number}.py")
-        for field in (
-            "compress_type",
-            "header_offset",
-            "CRC",
-            "compress_size",
-            "file_size",
-            "flag_bits",
-        ):
-            setattr(twin, field, getattr(entry, field))
-        archive.filelist.append(twin)
-        archive.NameToInfo[twin.filename] = twin
-
-
 def inside_a_zip(archive, places):
     """Add another zip, named like a module, with a thousand names."""
     stream = io.BytesIO()
@@ -81,16 +56,7 @@ HOSTILE = [
             f"../../../..{places['ROOT']}/src/{places['MARK']}.py", "x"
         ),
     ),
-    handed_in(
-        "zip-with-absolute-names",
-        "Hands in a zip with names that begin at the root of the disk.",
-        lambda archive, places: archive.writestr(f"/tmp/{places['MARK']}.py", "x"),
-    ),
     handed_in("zip-with-link", "Hands in a zip with a link to the answers.", link),
-    handed_in("zip-bomb", "Hands in a zip that unpacks to a thousand times its size.", nested),
-    handed_in(
-        "zip-of-twins", "Hands in a zip in which 150 names share the same bytes.", overlapping
-    ),
     handed_in(
         "zip-that-writes",
         "Hands in a zip with terminal escapes and bidirectional text in its names.",
