@@ -212,7 +212,6 @@ def test_no_tex_is_left(page):
         "mask",
         "pad",
         None,
-        *("cells", "prefix", "masked", "suffix"),  # of span corruption
     }
     assert all("--" not in code.words() or "–" not in code.words() for code in page.all("code"))
 

@@ -141,20 +141,6 @@ def test_the_scale_of_the_scores(browser, page, handout):
             assert heights == pytest.approx(100 * np.concatenate(weights), abs=1e-3)
 
 
-def test_span_corruption_is_drawn_again(browser, page):
-    with opened(browser, page) as tab:
-        box = tab.locator("#fig-span_corruption + section")
-        shown, texts = box.locator(".example:visible"), set()
-        for number in range(1, 5):
-            assert f"Example {number} of" in box.inner_text() and shown.count() == 1
-            texts.add(shown.inner_text())
-            box.get_by_role("button", name="Draw again").press("Enter")
-        assert len(texts) == 4
-        means = re.findall(r"mean (\d+\.\d+)", box.locator(".histograms").inner_text())
-        length, asked, share = map(float, means[:3])
-        assert length == pytest.approx(asked, abs=2) and share == pytest.approx(0.25, abs=0.02)
-
-
 def test_without_scripts_and_on_paper_the_pictures_stand(browser, page):
     with opened(browser, page, java_script_enabled=False) as tab:
         assert tab.locator("fieldset").count() == 0
