@@ -9,7 +9,6 @@ import re
 import pytest
 import torch
 
-from browser import SIZES, opened, sideways, smallest_text, violations
 from common.files import UserError
 from common.ngrams import repetition_rate
 from conftest import SOLUTION, STARTER, run_cli
@@ -220,20 +219,6 @@ def test_the_page_of_a_bad_run(diagnostics, tmp_path, capsys):
     assert page.text.count("nan") == 1  # in the monitor's message
 
 
-def test_a_healthy_and_an_empty_run(diagnostics, tmp_path):
-    write_log(tmp_path, [{"step": i, "loss": 3.0 / i, "lr": 1e-3} for i in range(1, 2000)])
-    dashboard(diagnostics, tmp_path)
-    text = (tmp_path / "dashboard.html").read_text(encoding="utf-8")
-    assert (
-        "No alarm." in text and text.count("No record has a value for") == 3 and len(text) < 60_000
-    )
-    write_log(tmp_path, [])
-    dashboard(diagnostics, tmp_path)
-    assert (tmp_path / "dashboard.html").read_text(encoding="utf-8").count(
-        "No record has a value for"
-    ) == 5
-
-
 def records_that_learn(n=40, left=0):
     """A record each 250 steps of n + left, 30 s apart, in which knowledge grows late."""
     return [
@@ -263,17 +248,6 @@ def test_knowledge_is_beside_the_loss_with_the_minutes_left_and_the_texts():
     assert "It took 20 minutes." in done and "are left" not in done and "own solution" not in done
 
 
-def test_layers_count_from_1_and_heads_from_0_and_knowledge_is_in_percent():
-    records = records_of_a_bad_run()
-    html = dashboard_page.page({"total_steps": 999}, records + records_that_learn()[-2:], [])
-    text = Page(html).text
-    assert "layer 1" in text and "layer 3" in text and "layer 0" not in text
-    assert "Layer 1: in" in text and "Layer 3: in" in text and "Layer 0" not in text
-    assert "head 0" in text and ">80%</text>" in html
-    norms = html[html.index("Gradient norm") : html.index("Attention entropy by")]
-    assert sorted(re.findall(r'<text[^>]*"name"[^>]*>(\d)<', norms)) == ["1", "2", "3"]
-
-
 def test_a_monitor_sees_only_what_question_6f_names():
     seen = []
 
@@ -288,24 +262,6 @@ def test_a_monitor_sees_only_what_question_6f_names():
 
     watch(Module, {"total_steps": 9}, records_that_learn(3))
     assert seen == [{"step", "loss", "attention_entropy"}] * 3
-
-
-@pytest.mark.full
-def test_the_page_in_a_browser(browser, tmp_path):
-    alarms = [("exploding_loss", 5000, "It rises."), ("dead_attention", 7000, "Head 3." + "x" * 99)]
-    html = dashboard_page.page(
-        {"total_steps": 12_500, "reference_loss": 0.5}, records_that_learn(), alarms
-    )
-    (tmp_path / "page.html").write_text(html, encoding="utf-8")
-    for size in SIZES:
-        for scheme in ("light", "dark"):
-            with opened(browser, tmp_path / "page.html", size, scheme) as tab:
-                assert violations(tab) == [] and sideways(tab) <= 0
-                assert smallest_text(tab) >= 9.4
-                boxes = tab.locator(".scroll").all()
-                assert boxes and all(box.get_attribute("tabindex") == "0" for box in boxes)
-                alarms_fit = "box => box.scrollWidth <= box.clientWidth"
-                assert tab.locator(".alarms .scroll").evaluate(alarms_fit)
 
 
 def test_text_is_escaped_and_odd_values_are_borne():
@@ -343,23 +299,6 @@ def test_nonsense_from_a_monitor_is_a_sentence(returned):
 
     with pytest.raises(UserError, match="update returned .* of step 7"):
         watch(Module, {"total_steps": 9}, [{"step": 7}])
-
-
-def test_a_monitor_that_cannot_be_made_is_a_sentence():
-    class Blind:
-        def __init__(self, total_steps):
-            pass
-
-        def update(self, record):
-            return []
-
-    for module, words in (
-        (object(), "no class Monitor"),
-        (type("M", (), {"Monitor": int}), "no class Monitor"),
-        (type("M", (), {"Monitor": Blind}), "reference_loss"),
-    ):
-        with pytest.raises(UserError, match=words):
-            watch(module, {"total_steps": 9}, [])
 
 
 def test_the_command(tmp_path):

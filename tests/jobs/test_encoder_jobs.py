@@ -190,21 +190,6 @@ def test_scaling(small, tmp_path, capsys):
     assert "halved" in printed and "So without the scale, this training at d_k = 64" in printed
 
 
-def test_the_verdict_is_read_off_the_curves(monkeypatch):
-    monkeypatch.setattr(scaling, "STEPS", 100)
-    falls, stalls = [1.0] * 40 + [0.1] * 60, [1.7] * 100
-    says = scaling.verdict({False: [stalls] * 3, True: [falls] * 3})
-    assert (
-        "from 1.70 to 1.70" in says
-        and "halved with no seed" in says
-        and "stalls with 3 of 3 seeds within 100 steps" in says
-    )
-    assert "does not stall" in scaling.verdict({False: [falls] * 3, True: [falls] * 3})
-    assert "stalls with 1 of 3 seeds" in scaling.verdict(
-        {False: [falls, stalls, falls], True: [falls] * 3}
-    )
-
-
 def test_copy_prints_four_numbers_and_what_to_look_at(tmp_path, capsys):
     good = {"loss": 0.002, "padding_gap": 0.0, "seconds": 9.0, "passed": True}
     copying.copy(lambda seed: good, 0)

@@ -125,17 +125,6 @@ def test_unknown_targets_get_suggestions(target, words):
     refused(run_cli(target), words)
 
 
-def test_help_lists_every_target():
-    process = run_cli("help")
-    assert process.returncode == 0
-    assert all(target in process.stdout for target in (*JOBS, "all", "demo", "test"))
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
-def test_no_gpu():
-    refused(run_cli("rope_pretrain", *SMOKE, "--device", "cuda"), "--device cuda", "Available: cpu")
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -237,11 +226,6 @@ def test_bad_weights_are_refused(results, change, words):
     maker = "./run.sh vanilla_finetune_with_pretrain"
     refused(process, "vanilla.finetune.params", words, maker)
     assert (results / "vanilla.pretrain.dev.predictions").read_bytes() == before
-
-
-def test_weights_of_another_preset_are_refused(results):
-    options = ("--preset", "laptop", "--submission", SOLUTION, "--out", results)
-    refused(run_cli("vanilla_eval_dev_with_pretrain", *options), "another size", "--preset")
 
 
 @pytest.mark.parametrize(
@@ -404,11 +388,6 @@ def test_published_code_drops_in(mine, tmp_path):
     assert process.returncode == 0, process.stderr
 
 
-def test_resume_without_a_checkpoint_says_so(tmp_path):
-    process = run_cli("vanilla_finetune_without_pretrain", *SMOKE, "--out", tmp_path, "--resume")
-    assert process.returncode == 0 and "starting from scratch" in process.stdout
-
-
 @pytest.mark.parametrize("dataset", ["namedata", "charcorruption"])
 def test_dataset_prints_examples(dataset):
     """On a console of any encoding."""
@@ -423,18 +402,3 @@ def test_dataset_prints_examples(dataset):
     lines = process.stdout.splitlines()
     assert process.returncode == 0 and [line[:3] for line in lines] == ["x: ", "y: "] * 4
     assert all(x[4:] == y[3:-1] or dataset == "namedata" for x, y in zip(lines[::2], lines[1::2]))
-
-
-def test_dataset_of_the_starter_says_what_is_missing():
-    process = subprocess.run(
-        [sys.executable, "dataset.py", "charcorruption"],
-        cwd=STARTER,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=60,
-    )
-    assert (
-        process.returncode == 1
-        and process.stderr.startswith("1c: CharCorruptionDataset")
-        and "Traceback" not in process.stderr
-    )

@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 
-from browser import opened, sideways, violations
+from browser import opened, violations
 from jobs.presets import LAPTOP
 from jobs.problem1.answers import predict_places
 from jobs.problem1.look.command import find, make
@@ -203,31 +203,6 @@ def test_what_a_page_lacks_is_said_in_it(browser, found, tmp_path):
         assert violations(tab) == []
 
 
-@pytest.mark.parametrize("size", ["wide", "narrow"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_is_accessible(browser, kept, size, scheme):
-    with opened(browser, kept[1], size, scheme, reduced_motion="reduce") as tab:
-        tab.evaluate("ready")
-        tab.locator("summary").click()
-        tab.locator(".mute").nth(1).click()
-        assert violations(tab) == [] and sideways(tab) == 0
-        letter = tab.locator("#letters button").first
-        assert letter.evaluate("e => getComputedStyle(e).transitionDuration") == "0s"
-
-
-def test_print_says_which_model_it_shows_and_asks_for_no_click(browser, kept):
-    with opened(browser, kept[1]) as tab:
-        tab.evaluate("ready")
-        assert "RoPE, finetuned" not in tab.inner_text("main")
-        tab.emulate_media(media="print")
-        tab.evaluate("dispatchEvent(new Event('beforeprint'))")
-        assert tab.inner_text("#verdict").startswith("RoPE, finetuned: Where was")
-        assert "mute one" not in tab.inner_text("#compare")
-        assert not tab.locator("#controls").is_visible() and tab.locator("#table").is_visible()
-        tab.locator("[name=positions][value=vanilla]").evaluate("e => e.click()")
-        assert tab.inner_text("#verdict").startswith("learned positions, finetuned: ")
-
-
 def test_an_answer_is_read_out_once(browser, kept):
     watching = """() => { window.read = 0; for (const id of ["verdict", "without"])
       new MutationObserver(all => { window.read += all.length; }).observe($(id),
@@ -241,26 +216,3 @@ def test_an_answer_is_read_out_once(browser, kept):
         assert tab.evaluate("read") == 0
         tab.locator(".mute").first.press("Enter")
         assert tab.evaluate("read") > 0
-
-
-def asked(tab, name):
-    tab.fill("#name", name)
-    tab.locator("#name").press("Enter")
-
-
-def test_the_page_says_when_it_shows_another_person_or_model(browser, kept):
-    only = "Names of your own are answered by finetuned models only; this shows "
-    own = "shown.question === 'Where was Ada Lovelace born?'"
-    with opened(browser, kept[1]) as tab:
-        tab.evaluate("ready")
-        first = tab.evaluate("nameIn(facts.people[0].question)")
-        tab.locator("[name=stage][value=untrained]").check()
-        asked(tab, "Ada Lovelace")
-        tab.wait_for_function(own)
-        assert tab.inner_text("#note") == f"{only}RoPE, finetuned."
-        tab.locator("[name=stage][value=untrained]").check()
-        assert tab.inner_text("#note") == f"{only}{first}."
-        assert first in tab.inner_text("#verdict")
-        tab.locator("[name=stage][value=finetuned]").check()
-        tab.wait_for_function(own)
-        assert tab.inner_text("#note") == ""

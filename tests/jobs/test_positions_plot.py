@@ -124,24 +124,6 @@ def test_a_wrong_table_is_told_from_the_right_one(reference, change):
     assert positions_plot.encoding_error(change(table)) > 5e-11
 
 
-@pytest.mark.parametrize(
-    "frequencies",
-    [
-        lambda i: np.exp(i * (-9.21034 * 2 / 512)),
-        lambda i: np.geomspace(1, 1e-4, 256),
-        lambda i: 10000.0 ** (-i / 512),
-        lambda i: 1000.0 ** (-2 * i / 512),
-        lambda i: 10000.0 ** (-2 * (i + 1) / 512),
-        lambda i: (10000.0 ** (-2 * i / 512)).astype(np.float32).astype(float),
-    ],
-    ids=["few digits", "last is 1/10000", "half", "another base", "from one", "float32"],
-)
-def test_wrong_frequencies_are_too_large_an_error(frequencies):
-    angles = np.outer(np.arange(1000), frequencies(np.arange(256)))
-    table = np.stack((np.sin(angles), np.cos(angles)), axis=-1).reshape(1000, 512)
-    assert positions_plot.encoding_error(table) > 1e-6
-
-
 def test_the_starter_is_told_what_is_missing(tmp_path):
     process = run_cli("plot_positions", "--submission", STARTER, "--out", tmp_path)
     assert process.returncode == 3 and "Not implemented yet: 6c: sinusoidal" in process.stderr

@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 
-from browser import opened, sideways, violations
 from checks.problem6.q6f.traces import MISSING, NAMES, Trace
 from common.alarms import TOLERANCE
 from common.files import UserError
@@ -138,12 +137,3 @@ def test_no_traces_and_no_monitor_are_explained(diagnostics, tmp_path):
     )
     with pytest.raises(UserError, match="a.jsonl, line 2"):
         practice_monitor(diagnostics, tmp_path, tmp_path)
-
-
-@pytest.mark.full
-def test_the_page_is_for_everybody(browser, diagnostics, tmp_path):
-    practice_monitor(diagnostics, tmp_path)
-    for size in ("wide", "narrow"):
-        for scheme in ("light", "dark"):
-            with opened(browser, tmp_path / "practice.html", size, scheme) as tab:
-                assert violations(tab) == [] and sideways(tab) == 0

@@ -237,11 +237,3 @@ def test_no_job_outlives_a_killed_run(stuck):
     while any(map(running, children)) and time.monotonic() < deadline:
         time.sleep(0.2)
     assert not any(map(running, children))
-
-
-@pytest.mark.parametrize(
-    "arguments", [["vanilla_pretrain", "--jobs", "2"], ["all", "--jobs", "2", "--nproc", "2"]]
-)
-def test_jobs_are_for_several_jobs_of_one_process(arguments):
-    process = run_cli(*arguments)
-    assert process.returncode == 2 and "Leave" in process.stderr
