@@ -10,9 +10,6 @@ import sys
 import pytest
 
 from conftest import ROOT, SOLUTION, STARTER, run_cli
-from jobs.problem1.demo_plot import draw
-from jobs.problem1.run_job import Result
-from jobs.targets import JOBS
 
 
 @pytest.fixture(scope="module")
@@ -39,31 +36,6 @@ def test_table_plot_and_summary(demo):
     assert "RoPE" in printed and "most common place" in printed and "5.0%" in printed
     look = shlex.join(["./run.sh", "look", "--submission", str(SOLUTION), "--out", str(out)])
     assert printed.splitlines()[-1].endswith(look)
-
-
-@pytest.mark.parametrize(
-    "low, high, baseline", [(0, 1, 0.05), (0.05, 0.98, 0.05), (0.3, 0.31, 0.33)]
-)
-def test_labels_of_the_plot_are_apart_and_off_the_dotted_line(low, high, baseline):
-    keys = (("vanilla", False), ("vanilla", True), ("rope", True))
-    models = [
-        {"variant": variant, "pretrained": pretrained, "dev": low, "test": high}
-        for variant, pretrained in keys
-    ]
-    losses = [{"step": step, "loss": 4 / step} for step in range(1, 9)]
-    results = [Result(job, seconds=1.0, history=losses) for job in JOBS.values()]
-    figure = draw(results, {"models": models, "baseline_dev": baseline})
-    figure.canvas.draw()
-    axes = figure.axes[2]
-    line = axes.transData.transform((0, 100 * baseline))[1]
-    boxes = [text.get_window_extent() for text in axes.texts]
-    frame = axes.get_window_extent()
-    assert [text.get_text() for text in axes.texts[:2]] == [f"dev\n{low:.0%}", f"test\n{high:.0%}"]
-    for n, box in enumerate(boxes):
-        assert not box.y0 <= line <= box.y1 and box.y1 < frame.y1
-        assert not box.overlaps(axes.get_legend().get_window_extent())
-        assert not any(box.overlaps(other) for other in boxes[:n])
-    assert axes.get_yticks().max() == 100
 
 
 def test_a_finished_demo_resumes_at_once_and_a_used_folder_is_refused(demo):

@@ -3,6 +3,7 @@ cut to a fraction here.
 """
 
 import argparse
+import math
 import re
 
 import numpy as np
@@ -10,43 +11,31 @@ import pytest
 import torch
 
 from common.files import UserError
-from conftest import ROOT, SOLUTION, STARTER, run_cli
+from conftest import ROOT, SOLUTION
 from jobs.package import load_module
 from jobs.problem5 import copying, maps, report, report_page, scaling
 from jobs.problem5.run import find_occupations
 from jobs.small import run_small
 from page import Page
+from run import build_parser
 
 OCCUPATIONS = ROOT / "data" / "occupations"
 
 
 def job(target, out, **changes):
-    options = {
-        "preset": None,
-        "data": None,
-        "submission": SOLUTION,
-        "gold": None,
-        "device": None,
-        "seed": 0,
-        "resume": False,
-        "log": False,
-        "precision": "auto",
-        **changes,
-    }
-    run_small(argparse.Namespace(target=target, out=out, **options))
+    words = [target, "--submission", str(SOLUTION), "--out", str(out)]
+    run_small(argparse.Namespace(**vars(build_parser().parse_args(words)) | changes))
 
 
 @pytest.fixture
 def small(monkeypatch, tmp_path):
     """The jobs at a fraction of their size; returns a folder for --data."""
-    for name, value in (
-        ("SEEDS", 1),
-        ("EPOCHS", {"occupations": 2, "random": 1}),
-        ("BAG_EPOCHS", 1),
+    for module, values in (
+        (report, {"SEEDS": 1, "EPOCHS": {"occupations": 2, "random": 1}, "BAG_EPOCHS": 1}),
+        (scaling, {"SIZES": (4, 64), "STEPS": 25, "SEEDS": 2}),
     ):
-        monkeypatch.setattr(report, name, value)
-    for name, value in (("SIZES", (4, 64)), ("STEPS", 25), ("SEEDS", 2)):
-        monkeypatch.setattr(scaling, name, value)
+        for name, value in values.items():
+            monkeypatch.setattr(module, name, value)
     folder = tmp_path / "data" / "occupations"
     folder.mkdir(parents=True)
     for name, rows in (("train.tsv", 400), ("dev.tsv", 100)):
@@ -74,13 +63,7 @@ def test_the_report(small, tmp_path, capsys):
         assert words in page.text
     # sentences, heads
     assert sum(attrs.get("class") == "map" for _, attrs in page.tags) == 4 * 8
-    labeled = re.findall(r'<svg class="map"[^>]*>(?:(?!</svg>).)*<text', html, re.DOTALL)
-    assert len(labeled) == 4, "small maps have no labels that nobody could read"
-    drawings = [attrs for tag, attrs in page.tags if tag == "svg"]
-    assert all("aria-label" in attrs or "aria-hidden" in attrs for attrs in drawings)
-    assert not {"script", "img", "iframe", "object"} & {tag for tag, _ in page.tags}
     assert not {"http", "url", "import", "nan"} & {*re.findall(r"[a-z]+", html)}
-    assert "@media print" in html
 
     # the weights: those of a fresh default encoder, float32, with the accuracy that was printed
     encoder, data = (
@@ -146,17 +129,7 @@ FOUND = {
 
 def test_the_page_escapes_text_and_bears_odd_numbers():
     html = report_page.page(FOUND, seconds=1.5)
-    page = Page(html)
-    assert (
-        "<script" not in html
-        and "<b>" not in html
-        and "a &amp; b" in html
-        and '"><script>' in page.text
-    )
-    assert (
-        "which a bag of words reaches too" in page.text
-        and "the encoder says 0 (painter, poet)" in page.text
-    )
+    assert "<script" not in html and "<b>" not in html and '"><script>' in Page(html).text
 
 
 def test_the_picture_of_maps(monkeypatch):
@@ -190,44 +163,28 @@ def test_scaling(small, tmp_path, capsys):
     assert "halved" in printed and "So without the scale, this training at d_k = 64" in printed
 
 
-def test_copy_prints_four_numbers_and_what_to_look_at(tmp_path, capsys):
-    good = {"loss": 0.002, "padding_gap": 0.0, "seconds": 9.0, "passed": True}
-    copying.copy(lambda seed: good, 0)
-    printed = capsys.readouterr().out
-    for words in ("loss         0.00200", "padding_gap  0.00e+00", "seconds      9.0", "Passed:"):
-        assert words in printed
-    for numbers, words in (
-        ((2.6, 0.0), "nothing is learned"),
-        ((1.2, 0.0), "positions"),
-        ((0.02, 0.0), "lower the learning rate"),
-        ((0.001, 0.5), "key_padding_mask"),
-        ((float("nan"), float("nan")), "not finite"),
-    ):
-        assert words in copying.copy_advice(*numbers, 9.0, False)
-    assert "60 seconds" in copying.copy_advice(0.001, 0.0, 99.0, True)
-    assert "its own numbers say" in copying.copy_advice(0.001, 0.5, 9.0, True)
-    for nonsense in (None, {}, {"loss": "a", "padding_gap": 0, "seconds": 0, "passed": True}, 3):
-        with pytest.raises(UserError, match="copy_task returned"):
-            copying.copy(lambda seed: nonsense, 0)
-
-
 @pytest.mark.parametrize(
-    ("target", "part"),
+    ("loss", "gap", "passed", "words"),
     [
-        ("encoder_scaling", "5b: scaling_experiment"),
-        ("encoder_copy", "5[def]: "),
-        ("encoder_report", "5[defg]: "),
+        (0.002, 0.0, True, "Passed:"),
+        (2.6, 0.0, False, "nothing is learned"),
+        (1.2, 0.0, False, "positions"),
+        (0.02, 0.0, False, "lower the learning rate"),
+        (0.001, 0.5, False, "key_padding_mask"),
+        (math.nan, math.nan, False, "not finite"),
+        (0.001, 0.5, True, "its own numbers say"),
     ],
 )
-def test_the_starter_is_told_what_is_missing(target, part, tmp_path):
-    process = run_cli(target, "--submission", STARTER, "--out", tmp_path)
-    assert process.returncode == 3 and re.search(f"Not implemented yet: {part}", process.stderr), (
-        process.stderr
-    )
-    assert "Traceback" not in process.stderr and not any(tmp_path.iterdir())
+def test_copy_says_what_to_look_at(capsys, loss, gap, passed, words):
+    found = {"loss": loss, "padding_gap": gap, "seconds": 9.0, "passed": passed}
+    copying.copy(lambda seed: found, 0)
+    assert words in capsys.readouterr().out
 
 
 def test_nonsense_from_a_submission_is_a_sentence(small, tmp_path, monkeypatch):
+    for nonsense in (None, {}, {"loss": "a", "padding_gap": 0, "seconds": 0, "passed": True}, 3):
+        with pytest.raises(UserError, match="copy_task returned"):
+            copying.copy(lambda seed: nonsense, 0)
     for nonsense in (None, {}, {"scaled": 1}, {"unscaled": {"variance": 1}, "scaled": []}):
         with pytest.raises(UserError, match=r"scaling_experiment\(4\) returned"):
             scaling.scaling(lambda d_k, seed: nonsense, tmp_path / "p.png", 0)

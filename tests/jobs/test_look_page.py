@@ -6,11 +6,8 @@ import pytest
 import torch
 
 from browser import opened, violations
-from jobs.presets import LAPTOP
 from jobs.problem1.answers import predict_places
-from jobs.problem1.look.command import find, make
-from jobs.problem1.run_job import sizes
-from jobs.targets import JOBS
+from jobs.problem1.look.command import find
 from looks import dataset_of, make_models, options_for, references, written
 
 pytestmark = pytest.mark.full
@@ -72,20 +69,6 @@ def test_the_model_in_the_page_is_torchs(browser, found, models, tmp_path):
 def kept(tmp_path_factory):
     """What is found in the reference's results, and its page."""
     return references(tmp_path_factory.mktemp("kept"))
-
-
-def test_the_references_model_in_the_page_is_torchs(browser, kept, submission, dataset):
-    found, path = kept
-    with opened(browser, path) as tab:
-        for index, look in enumerate(found.looks):
-            if look.weights:
-                config = sizes(submission, dataset.vocab_size, LAPTOP)
-                job = next(job for job in JOBS.values() if job.writes == look.source)
-                model = make(submission, job, look.positions, config, options_for(path.parent))
-                for parameter in model.parameters():  # as a page keeps them
-                    parameter.data = parameter.data.half().float()
-                for seen in look.seen[:3]:
-                    agrees(tab, index, model.eval(), seen.tokens)
 
 
 def test_letters_are_chosen_by_keys(browser, kept):
@@ -201,18 +184,3 @@ def test_what_a_page_lacks_is_said_in_it(browser, found, tmp_path):
         assert "attn_drop" in tab.inner_text("#heads") and not tab.locator("#table").is_visible()
         tab.keyboard.press("ArrowRight")
         assert violations(tab) == []
-
-
-def test_an_answer_is_read_out_once(browser, kept):
-    watching = """() => { window.read = 0; for (const id of ["verdict", "without"])
-      new MutationObserver(all => { window.read += all.length; }).observe($(id),
-        { childList: true, characterData: true, subtree: true }); }"""
-    with opened(browser, kept[1]) as tab:
-        tab.evaluate("ready")
-        tab.evaluate(watching)
-        letter = tab.locator("#letters [aria-checked=true]")
-        letter.press("ArrowRight")
-        tab.keyboard.press("ArrowLeft")
-        assert tab.evaluate("read") == 0
-        tab.locator(".mute").first.press("Enter")
-        assert tab.evaluate("read") > 0

@@ -89,13 +89,3 @@ def test_what_cannot_be_recorded_is_called_as_it_is(recorded, what):
     )
     # the step that waited is called again
     assert len(calls) == (8 if what == "fails to record" else 9)
-
-
-def test_other_errors_pass(recorded):
-    def record(step, x, y, pool):
-        raise KeyboardInterrupt
-
-    steps, _ = recorded(record)
-    with pytest.raises(KeyboardInterrupt):
-        for _ in range(5):
-            steps(*batch(2, 3))
