@@ -11,7 +11,7 @@ import pytest
 from common.files import UserError
 from conftest import DATA, ROOT, SOLUTION, STARTER
 from jobs.package import load_module
-from jobs.problem1.corruption import read_draw, show_corruption
+from jobs.problem1.corruption import show_corruption
 from page import Page
 
 WORDS = "a be cat dogs eaten fields grew hills into jade <kept> & lines".split()
@@ -43,16 +43,6 @@ def show(corpus, tmp_path, capsys):
         return capsys.readouterr().out, Page((tmp_path / "page.html").read_text("utf-8")).text
 
     return call
-
-
-def test_draws_are_read_from_x_and_y(submission, corpus):
-    text = (corpus / "wiki.txt").read_text(encoding="utf-8").rstrip()
-    dataset = submission.CharCorruptionDataset(text, 64)
-    for i in range(300):
-        draw = read_draw(dataset, i % len(dataset))
-        prefix, masked, suffix = draw.parts
-        assert not draw.fault and draw.document.startswith(prefix + masked + suffix) and masked
-        assert draw.x.startswith(f"{prefix}\u2047{suffix}\u2047{masked}\u2047")
 
 
 RETURN = "x, y = ids[:-1], ids[1:]"

@@ -28,10 +28,8 @@ def test_table_plot_and_summary(demo):
     assert models == [("vanilla", False), ("vanilla", True), ("rope", True)]
     assert all(0 <= m[split] <= 1 for m in summary["models"] for split in ("dev", "test"))
     assert summary["baseline_dev"] == pytest.approx(0.05) and summary["dev_people"] == 100
-    assert (
-        0 < sum(m["seconds"] for m in summary["models"]) <= summary["total_seconds"] + 1
-        and "torch" in summary["machine"]
-    )
+    assert 0 < sum(m["seconds"] for m in summary["models"]) <= summary["total_seconds"] + 1
+    assert "torch" in summary["machine"]
     assert (out / "accuracy.png").read_bytes().startswith(b"\x89PNG")
     assert "RoPE" in printed and "most common place" in printed and "5.0%" in printed
     look = shlex.join(["./run.sh", "look", "--submission", str(SOLUTION), "--out", str(out)])

@@ -11,7 +11,6 @@ import zipfile
 import nbclient
 import nbformat
 import pytest
-import torch
 
 from common.files import UserError
 from conftest import ROOT, SOLUTION, STARTER
@@ -75,16 +74,6 @@ def test_what_is_wrong_with_the_zip_is_said_in_a_sentence(tmp_path):
     for damaged in (other, b"no zip", whole[:middle], flipped):
         (tmp_path / "for_gpu.zip").write_bytes(damaged)
         assert "or is damaged. Make it anew." in stopped(opened(tmp_path))
-
-
-def test_without_a_gpu_the_menu_is_named(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    for where, words in (("Colab", "Runtime >"), ("Kaggle", "Accelerator"), ("", "nvidia-smi")):
-        with pytest.raises(UserError, match=words):
-            notebook.begin(tmp_path, tmp_path, "gpu", where=where)
-    with pytest.raises(UserError, match="Set PRESET to one of: laptop, gpu"):
-        notebook.begin(tmp_path, tmp_path, "GPU")
-    assert not list(tmp_path.iterdir())
 
 
 def test_the_results_come_back_into_the_copy(tmp_path, capsys):

@@ -128,33 +128,26 @@ def test_models_people_and_heads_are_chosen_by_keys(browser, kept):
 
 
 def test_other_names_are_answered_in_the_page(browser, found, models, dataset, tmp_path):
-    names = ["Ada Lovelace", "Bo Li"]
+    question = "Where was Ada Lovelace born?"
     with opened(browser, written(found, tmp_path)) as tab:
         tab.evaluate("ready")
         for index, look in enumerate(found.looks):
             if not look.weights:
                 continue
             tab.locator(f"[name=positions][value={look.positions}]").check()
-            for name in names:
-                tab.fill("#name", name)
-                tab.locator("#name").press("Enter")
-                question = f"Where was {name} born?"
-                tab.wait_for_function(
-                    "([q, i]) => shown.question === q && state.model === i && "
-                    "shown.muted.every(layer => layer.filter(x => x !== undefined).length === 3)",
-                    arg=[question, index],
-                )
-                steps = found.sizes["steps"]
-                model = models[look.positions]
-                (place,) = predict_places(model, [question], dataset, steps=steps)
-                assert tab.evaluate("shown.answer") == place
-                muted = tab.evaluate("shown.muted")
-                block = model.blocks[1].attn.proj.weight.data
-                before = block.clone()
-                block[:, 16:] = 0
-                (place,) = predict_places(model, [question], dataset, steps=steps)
-                block.copy_(before)
-                assert muted[1][2] == place
+            tab.fill("#name", "Ada Lovelace")
+            tab.locator("#name").press("Enter")
+            tab.wait_for_function(
+                "([q, i]) => shown.question === q && state.model === i && "
+                "shown.muted.every(layer => layer.filter(x => x !== undefined).length === 3)",
+                arg=[question, index],
+            )
+            model, steps = models[look.positions], found.sizes["steps"]
+            (place,) = predict_places(model, [question], dataset, steps=steps)
+            assert tab.evaluate("shown.answer") == place
+            model.blocks[1].attn.proj.weight.data[:, 16:] = 0
+            (place,) = predict_places(model, [question], dataset, steps=steps)
+            assert tab.evaluate("shown.muted")[1][2] == place
         for name, why in (("Ada €", "no token for “€”"), ("A" * 63, "too long")):
             tab.fill("#name", name)
             tab.locator("#name").press("Enter")

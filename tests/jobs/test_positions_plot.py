@@ -22,9 +22,7 @@ def reference(submission):
     """The functions of the reference, to be replaced."""
     from submission.problem6 import positions
 
-    return SimpleNamespace(
-        **{name: getattr(positions, name) for name in ("sinusoidal", "shift_matrix", "rope_scores")}
-    )
+    return SimpleNamespace(**vars(positions))
 
 
 def test_the_reference_is_right_in_all_claims(tmp_path, capsys):
@@ -67,24 +65,10 @@ CHANGES = {
     "float32": ("sinusoidal", lambda f: lambda n, d: narrow(f(n, d)), "stay in float64"),
     "another table": ("sinusoidal", lambda f: lambda n, d: -f(n, d), "not measured yet"),
     "a little off": ("sinusoidal", lambda f: lambda n, d: f(n, d) + 1e-10, "stay in float64"),
-    "cosines first": (
-        "sinusoidal",
-        lambda f: lambda n, d: f(n, d)[:, np.arange(d) ^ 1],
-        "not measured yet",
-    ),
     "transposed": ("shift_matrix", lambda f: lambda k, d: f(k, d).T, "a row on the left"),
     "far shifts": ("shift_matrix", lambda f: lambda k, d: f(min(k, 99), d), "a row on the left"),
-    "key not rotated": (
-        "rope_scores",
-        lambda f: lambda q, k, m, n: f(q, k, m, [0] * len(m)),
-        "both in the same direction",
-    ),
     "zeros": ("rope_scores", lambda f: lambda q, k, m, n: torch.zeros(len(m)), "not scaled"),
-    "exchanged": (
-        "rope_scores",
-        lambda f: lambda q, k, m, n: f(q, k, n, m),
-        "both in the same direction",
-    ),
+    "exchanged": ("rope_scores", lambda f: lambda q, k, m, n: f(q, k, n, m), "same direction"),
 }
 
 
@@ -113,14 +97,10 @@ def test_what_is_missing_is_said_in_its_place(reference, tmp_path, capsys):
         ("sinusoidal", None, "None"),
         ("sinusoidal", np.zeros((3, 2)), r"shape \(3, 2\)"),
         ("sinusoidal", np.full((2000, 512), np.nan), "NaN"),
-        ("sinusoidal", np.zeros((2000, 512), np.float32), "float32"),
         ("sinusoidal", torch.zeros(1000, 512), "tensor"),
         ("shift_matrix", np.eye(2), r"shape \(2, 2\)"),
-        ("shift_matrix", 1.0, "1.0"),
-        ("rope_scores", None, "None"),
         ("rope_scores", torch.zeros(3), r"shape \(3,\)"),
         ("rope_scores", torch.full((94,), torch.nan), "94 scores that are NaN"),
-        ("rope_scores", torch.zeros(94, dtype=torch.complex64), "complex64"),
         ("rope_scores", torch.zeros(94, dtype=torch.float64), "float64"),
     ],
 )

@@ -197,26 +197,14 @@ def test_a_closed_pipe_is_no_error():
     assert process.stdout.startswith("Grading") and process.stderr == ""
 
 
-@pytest.mark.parametrize(
-    ("file", "old", "new", "check", "cause"),
-    [
-        (
-            "attention.py",
-            "x[..., 0::2], x[..., 1::2]",
-            "x.chunk(2, -1)",
-            "1h-3-basic",
-            "half-split",
-        ),
-        ("dataset.py", "ids[:-1], ids[1:]", "ids[:-1], ids[:-1]", "1c", "y equals x"),
-        (
-            "helper.py",
-            "75 if reading_params_path is None else 10",
-            "10",
-            "1d",
-            "that is for pretrained weights",
-        ),
-    ],
-)
+MISTAKES = [
+    ("attention.py", "x[..., 0::2], x[..., 1::2]", "x.chunk(2, -1)", "1h-3-basic", "half-split"),
+    ("dataset.py", "ids[:-1], ids[1:]", "ids[:-1], ids[:-1]", "1c", "y equals x"),
+    ("helper.py", "75 if reading_params_path is None else 10", "10", "1d", "pretrained weights"),
+]
+
+
+@pytest.mark.parametrize(("file", "old", "new", "check", "cause"), MISTAKES)
 def test_a_classic_mistake_is_named(tmp_path, submission, file, old, new, check, cause):
     replace(submission / file, old, new)
     process, _, checks = grade_to_json(tmp_path, check, "--submission", submission)

@@ -41,9 +41,8 @@ def test_it_learns_and_repeats(fresh):
         torch.manual_seed(3)
         trainer.train()
     assert runs[0].history[-1]["loss"] < 0.5 * runs[0].history[0]["loss"]
-    assert torch.equal(weights(runs[0]), weights(runs[1])) and not torch.equal(
-        weights(runs[0]), weights(runs[2])
-    )
+    assert torch.equal(weights(runs[0]), weights(runs[1]))
+    assert not torch.equal(weights(runs[0]), weights(runs[2]))
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU")
@@ -82,9 +81,8 @@ def test_resume_is_bit_identical(fresh, tmp_path, epoch_of_interruption):
     resumed = fresh(**ckpt, resume=True)
     torch.manual_seed(1234)
     resumed.train()
-    assert torch.equal(weights(resumed), weights(whole)) and not torch.equal(
-        weights(broken), weights(whole)
-    )
+    assert torch.equal(weights(resumed), weights(whole))
+    assert not torch.equal(weights(broken), weights(whole))
     assert resumed.history == whole.history and resumed.step == whole.step
 
 
@@ -258,12 +256,11 @@ def test_float16_learns_what_float32_learns(fresh):
     assert not torch.equal(weights(runs[0]), weights(runs[1]))
 
 
-@pytest.mark.parametrize("scale", [2.0**10, 2.0**30])
-def test_float16_keeps_the_scale_of_the_loss(fresh, tmp_path, scale):
+def test_float16_keeps_the_scale_of_the_loss(fresh, tmp_path):
     """Steps whose gradients overflow are skipped, and halve the scale; a resumed training has it."""
     settings = {"precision": "fp16", "ckpt_path": str(tmp_path / "run.ckpt"), "ckpt_seconds": 0}
     first = fresh(**settings)
-    make, before = first._prepare, weights(first)
+    make, before, scale = first._prepare, weights(first), 2.0**30
 
     def prepare():
         make()
@@ -272,7 +269,7 @@ def test_float16_keeps_the_scale_of_the_loss(fresh, tmp_path, scale):
     first._prepare = prepare
     first.train()
     left = first.scaler.get_scale()
-    assert left == scale if scale < 2**16 else left < scale
+    assert left < scale
     assert torch.isfinite(weights(first)).all() and not torch.equal(weights(first), before)
     resumed = fresh(**settings, resume=True)
     resumed._prepare()
