@@ -55,21 +55,22 @@ def test_a_folder_that_is_no_demo_is_not_resumed(tmp_path):
     assert [path.name for path in (tmp_path / "demo").iterdir()] == ["mine.txt"]
 
 
-def test_a_refused_demo_leaves_nothing(tmp_path):
-    for options in (("--device", "nonsense"), ("--data", "/nowhere", "--jobs", "2")):
-        assert run_cli("demo", *options, cwd=tmp_path).returncode == 2 and not list(
-            tmp_path.iterdir()
-        )
-
-
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_a_demo_that_fails_in_its_first_job_leaves_nothing_either(tmp_path, jobs):
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (("--device", "nonsense"), 2),
+        (("--data", "/nowhere"), 2),
+        (("--submission", STARTER), 3),
+        (("--submission", "mine"), 1),
+    ],
+)
+def test_a_demo_that_fails_in_its_first_job_leaves_nothing(tmp_path, options, code, jobs):
     mine = shutil.copytree(SOLUTION, tmp_path / "mine", ignore=shutil.ignore_patterns("*.params"))
     (mine / "model.py").write_text("raise RuntimeError('mine')", encoding="utf-8")
-    for submission, code in ((STARTER, 3), (mine, 1)):
-        command = ("demo", "--preset", "smoke", "--submission", submission, "--jobs", jobs)
-        assert run_cli(*command, cwd=tmp_path).returncode == code
-        assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+    command = ("demo", "--preset", "smoke", *options, "--jobs", jobs)
+    assert run_cli(*command, cwd=tmp_path).returncode == code
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
@@ -91,7 +92,11 @@ def test_a_demo_that_is_killed_resumes_and_jobs_of_other_code_are_done_again(tmp
 
 
 GOOD = {"none": 0.04, "vanilla": 0.5, "rope": 0.6}
-KEYS = {"none": ("vanilla", False), "vanilla": ("vanilla", True), "rope": ("rope", True)}
+KEYS = {
+    "none": {"variant": "vanilla", "pretrained": False},
+    "vanilla": {"variant": "vanilla", "pretrained": True},
+    "rope": {"variant": "rope", "pretrained": True},
+}
 
 
 @pytest.mark.parametrize(
@@ -104,10 +109,7 @@ KEYS = {"none": ("vanilla", False), "vanilla": ("vanilla", True), "rope": ("rope
     ],
 )
 def test_floors(tmp_path, accuracies, people, code):
-    models = [
-        {"variant": KEYS[name][0], "pretrained": KEYS[name][1], "dev": share}
-        for name, share in accuracies.items()
-    ]
+    models = [KEYS[name] | {"dev": share} for name, share in accuracies.items()]
     summary = tmp_path / "summary.json"
     summary.write_text(json.dumps({"models": models, "dev_people": people}), encoding="utf-8")
     command = [sys.executable, ROOT / "benchmarks" / "floors.py", summary]

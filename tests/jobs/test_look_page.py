@@ -37,32 +37,23 @@ def found(models, tmp_path):
     return find(options_for(tmp_path))
 
 
-def agrees(tab, index, model, tokens):
-    """The page's logits and attention weights are torch's, to 1e-4."""
-    weights = []
-    hooks = [
-        block.attn.attn_drop.register_forward_hook(lambda *args: weights.append(args[2][0]))
-        for block in model.blocks
-    ]
-    with torch.no_grad():
-        expected = model(torch.tensor([tokens]))[0][0]
-    for hook in hooks:
-        hook.remove()
-    got = tab.evaluate(LOGITS, [index, tokens])
-    assert torch.allclose(
-        torch.tensor([each[0] for each in got], dtype=torch.float), expected, atol=1e-4, rtol=0
-    )
-    for t, (_, attention) in enumerate(got):
-        rows = torch.stack([layer[:, t, : t + 1] for layer in weights])
-        assert torch.allclose(torch.tensor(attention, dtype=torch.float), rows, atol=1e-4, rtol=0)
-
-
 def test_the_model_in_the_page_is_torchs(browser, found, models, tmp_path):
+    """Logits and attention weights, to 1e-4."""
+    tokens = torch.randint(len(found.chars), (80,)).tolist()
     with opened(browser, written(found, tmp_path)) as tab:
         for index, look in enumerate(found.looks):
-            if look.weights:
-                tokens = torch.randint(len(found.chars), (80,)).tolist()
-                agrees(tab, index, models[look.positions], tokens)
+            if not look.weights:
+                continue
+            model, weights = models[look.positions], []
+            for block in model.blocks:
+                block.attn.attn_drop.register_forward_hook(lambda *args: weights.append(args[2][0]))
+            with torch.no_grad():
+                expected = model(torch.tensor([tokens]))[0][0]
+            logits, attention = zip(*tab.evaluate(LOGITS, [index, tokens]))
+            assert torch.allclose(torch.tensor(logits).float(), expected, atol=1e-4, rtol=0)
+            for t, layers in enumerate(attention):
+                rows = torch.stack([layer[:, t, : t + 1] for layer in weights])
+                assert torch.allclose(torch.tensor(layers).float(), rows, atol=1e-4, rtol=0)
 
 
 @pytest.fixture(scope="module")
